@@ -1,0 +1,3 @@
+//! Text: count it, split it, cut it, clean it, compare it. Knows nothing of queries and items.
+
+pub mod tokenizer;

@@ -1,0 +1,159 @@
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Texts that tokenizers find hard: scripts without spaces, marks, digits, slashes, line breaks.
+fn any_text() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        "[a-zA-Z]{1,9}",
+        "[ \t\r\n/]{1,4}",
+        "[0-9]{1,7}",
+        "['.,;:!?(){}<>=\"/-]{1,4}",
+        "[一-十乾-亀がぎぐカキク가각。、，！？]{1,6}",
+        "[क-ह\u{93e}-\u{94d}]{1,6}",
+        "[ا-ي\u{64b}-\u{652}]{1,6}",
+        "[🙂👩🏽‍💻🇫🇷\u{200d}\u{fe0f}]{1,3}",
+        "\\PC{1,4}",
+        any::<char>().prop_map(String::from),
+    ];
+    proptest::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+}
+
+fn any_encoding() -> impl Strategy<Value = Encoding> {
+    proptest::sample::select(&Encoding::ALL[..])
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    /// The foundation of every count in Haversack: units add up at every seam.
+    #[test]
+    fn units_add_up_at_seams(text in any_text(), encoding in any_encoding()) {
+        let mut before = None;
+        let whole = encoding.units(&text);
+        for (at, after) in text.char_indices() {
+            if before.is_some_and(|before| encoding.seam(before, after)) {
+                let parts = encoding.units(&text[..at]) + encoding.units(&text[at..]);
+                prop_assert_eq!(parts, whole, "at {} of {:?}", at, text);
+            }
+            before = Some(after);
+        }
+    }
+
+    #[test]
+    fn a_counter_counts_every_substring_exactly(
+        text in any_text(), a in 0.0..1.0, b in 0.0..1.0, encoding in any_encoding(),
+    ) {
+        let tokenizer: &dyn Tokenizer = &encoding;
+        let counter = tokenizer.counter(&text);
+        let [a, b] = [a, b].map(|share: f64| {
+            #[expect(clippy::cast_possible_truncation, reason = "a share of a short length")]
+            let at = (share * text.len() as f64) as usize;
+            (0..=at).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
+        });
+        let range = a.min(b)..a.max(b);
+        prop_assert_eq!(counter.count(range.clone()), tokenizer.count(&text[range]));
+        prop_assert_eq!(counter.total(), tokenizer.count(&text));
+    }
+
+    #[test]
+    fn prefix_and_suffix_fit_and_cannot_grow(
+        text in any_text(), limit in 0u32..60, encoding in any_encoding(),
+    ) {
+        let tokenizer: &dyn Tokenizer = &encoding;
+        let limit = Tokens::new(limit);
+        let prefix = tokenizer.prefix(&text, limit);
+        let suffix = tokenizer.suffix(&text, limit);
+        prop_assert!(text.starts_with(prefix) && tokenizer.count(prefix) <= limit);
+        prop_assert!(text.ends_with(suffix) && tokenizer.count(suffix) <= limit);
+        let run_end = prefix.len()
+            + tokenizer.first_seam(&text[prefix.len()..]).unwrap_or(text.len() - prefix.len());
+        for longer in prefix.len() + 1..=run_end {
+            let fits = text.is_char_boundary(longer) && tokenizer.count(&text[..longer]) <= limit;
+            prop_assert!(!fits, "{:?} is not the longest, {:?} fits", prefix, &text[..longer]);
+        }
+    }
+
+    #[test]
+    fn encode_and_decode_are_inverse(text in any_text(), encoding in any_encoding()) {
+        let ids = encoding.encode(&text).unwrap();
+        prop_assert_eq!(ids.len() as u64, encoding.units(&text));
+        prop_assert_eq!(encoding.decode(&ids).unwrap(), text);
+    }
+
+    #[test]
+    fn estimates_are_additive_and_monotone(a in any_text(), b in any_text()) {
+        let upper = UpperEstimate::new(Arc::new(Encoding::O200k), 35);
+        for tokenizer in [&CharacterEstimate as &dyn Tokenizer, &upper] {
+            let whole = tokenizer.count(&format!("{a} {b}"));
+            prop_assert!(tokenizer.tokens(tokenizer.units(&a)) <= whole + Tokens::new(2));
+        }
+        prop_assert_eq!(
+            CharacterEstimate.units(&a) + CharacterEstimate.units(&b),
+            CharacterEstimate.units(&format!("{a}{b}"))
+        );
+    }
+}
+
+/// M10. Counts made with OpenAI's own tiktoken 0.12 (`cargo xtask tokens-oracle` makes more).
+#[test]
+fn counts_agree_with_the_reference() {
+    let check = |encoding: Encoding, text: &str, ids: &[u32]| {
+        assert_eq!(encoding.encode(text).unwrap(), ids, "{encoding:?} {text:?}");
+    };
+    check(Encoding::O200k, "hello world", &[24912, 2375]);
+    check(Encoding::Cl100k, "hello world", &[15339, 1917]);
+    check(Encoding::P50k, "hello world", &[31373, 995]);
+    check(Encoding::R50k, "hello world", &[31373, 995]);
+}
+
+#[test]
+fn decoding_refuses_what_is_not_text() {
+    let check = |ids: &[u32], expected: &str| {
+        assert_eq!(Encoding::Cl100k.decode(ids).unwrap_err().to_string(), expected);
+    };
+    check(&[9_999_999], "token id 9999999 is not in the vocabulary of cl100k_base");
+    // The first of the three tokens of a character that cl100k does not have whole.
+    let half = &Encoding::Cl100k.encode("𓀀").unwrap()[..1];
+    check(half, "these token ids do not decode to valid UTF-8 (first bad byte at 0)");
+    assert_eq!(
+        CharacterEstimate.encode("a").unwrap_err().to_string(),
+        "the tokenizer characters/4 only counts: it has no token ids"
+    );
+}
+
+#[test]
+fn a_million_characters_without_a_seam_are_cut_in_time() {
+    let tokenizer: &dyn Tokenizer = &Encoding::O200k;
+    for unit in ["a", "字", "<", "\n"] {
+        let line = unit.repeat(1_000_000 / unit.len());
+        let prefix = tokenizer.prefix(&line, Tokens::new(100));
+        let suffix = tokenizer.suffix(&line, Tokens::new(100));
+        for cut in [prefix, suffix] {
+            assert!(tokenizer.count(cut) <= Tokens::new(100));
+            assert!(cut.len() >= 100, "{unit:?}: {} bytes", cut.len());
+        }
+    }
+}
+
+/// A tokenizer file of our own: a byte-level BPE small enough to read.
+pub(crate) const TINY_TOKENIZER_JSON: &str = r#"{
+  "version": "1.0", "truncation": {"direction": "Right", "max_length": 2, "strategy": "LongestFirst", "stride": 0},
+  "padding": null, "added_tokens": [], "normalizer": null,
+  "pre_tokenizer": {"type": "Whitespace"}, "post_processor": null, "decoder": null,
+  "model": {"type": "WordLevel", "vocab": {"[UNK]": 0, "hello": 1, "world": 2, "!": 3}, "unk_token": "[UNK]"}
+}"#;
+
+#[test]
+fn a_tokenizer_file_is_exact_and_its_truncation_is_ignored() {
+    let tokenizer = HuggingFace::from_bytes("tiny", TINY_TOKENIZER_JSON.as_bytes()).unwrap();
+    assert_eq!(tokenizer.encode("hello world !").unwrap(), [1, 2, 3]);
+    assert_eq!(tokenizer.count("hello world hello"), Tokens::new(3));
+    assert_eq!(tokenizer.accuracy(), Accuracy::Exact);
+    let error = tokenizer.decode(&[77]).unwrap_err();
+    assert_eq!(error.to_string(), "token id 77 is not in the vocabulary of tiny");
+    let error = HuggingFace::from_bytes("broken", b"{").unwrap_err();
+    assert!(error.to_string().starts_with("tokenizer broken is not a readable tokenizer.json"));
+}
