@@ -1,3 +1,4 @@
 //! Text: count it, split it, cut it, clean it, compare it. Knows nothing of queries and items.
 
+pub mod terms;
 pub mod tokenizer;

@@ -1,0 +1,211 @@
+//! From text to comparable terms: words lower-cased, stemmed and without stop words.
+//!
+//! Two texts about the same thing should share terms, whatever their inflection or spelling of
+//! names. So an identifier counts as a whole and by its parts, and scripts without spaces are read
+//! as overlapping pairs of characters.
+
+mod language;
+mod scan;
+
+use std::collections::BTreeSet;
+
+use rust_stemmers::Stemmer;
+
+pub use language::Language;
+
+use scan::{Run, Scanner};
+
+/// Terms are cut to this many bytes: what is longer is no word but data.
+pub const TERM_BYTES_MAX: usize = 96;
+
+/// A run without spaces of up to this many characters is one keyword.
+const RUN_KEYWORD_CHARACTERS_MAX: usize = 8;
+
+/// The terms of a text in order, repeats included.
+///
+/// - Words are lower-cased and stemmed; stop words are left out; digits are kept.
+/// - `snake_case`, `kebab-case` and dotted paths yield the lower-cased whole, then the parts;
+///   `camelCase` yields the stemmed whole, then the parts.
+/// - `Acme's` is `acme`; an apostrophe elsewhere parts words (`l'école`).
+/// - Runs of Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese are read as pairs of
+///   characters; a character alone stands for itself.
+#[must_use]
+pub fn terms(text: &str, language: Language) -> Vec<String> {
+    let mut terms = Vec::with_capacity(text.len() / 12);
+    each_term(text, language, |term| terms.push(term.to_owned()));
+    terms
+}
+
+/// Calls `visit` with each of the [`terms`], without keeping them.
+pub fn each_term(text: &str, language: Language, mut visit: impl FnMut(&str)) {
+    let mut reader = Reader::new(language, true, &mut visit);
+    for run in Scanner::new(text) {
+        match run {
+            Run::Spaced(word) => reader.spaced(&word),
+            Run::Unspaced(run) => reader.pairs(run),
+        }
+    }
+}
+
+/// The distinct words of a text as they are written, lower-cased, in order of appearance.
+///
+/// The same words as [`terms`], unstemmed and of at least two characters. A run without spaces is
+/// one keyword up to eight characters and pairs of characters beyond; it is parted before at the
+/// little words of Chinese and between the scripts of Japanese.
+#[must_use]
+pub fn keywords(text: &str, language: Language) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let mut keywords = Vec::new();
+    let mut visit = |word: &str| {
+        if word.chars().nth(1).is_some() && !seen.contains(word) {
+            seen.insert(word.to_owned());
+            keywords.push(word.to_owned());
+        }
+    };
+    let mut reader = Reader::new(language, false, &mut visit);
+    for run in Scanner::new(text) {
+        match run {
+            Run::Spaced(word) => reader.spaced(&word),
+            Run::Unspaced(run) => {
+                for word in scan::words_of_unspaced(run) {
+                    if word.chars().nth(RUN_KEYWORD_CHARACTERS_MAX).is_none() {
+                        reader.word_as_is(word);
+                    } else {
+                        reader.pairs(word);
+                    }
+                }
+            }
+        }
+    }
+    keywords
+}
+
+/// Turns runs of characters into terms, with buffers that live as long as the text.
+struct Reader<'v> {
+    language: Language,
+    stemmers: [Option<Stemmer>; 2],
+    lower: String,
+    visit: &'v mut dyn FnMut(&str),
+}
+
+impl<'v> Reader<'v> {
+    fn new(language: Language, stem: bool, visit: &'v mut dyn FnMut(&str)) -> Reader<'v> {
+        let stemmer = |ascii| language.for_word(ascii).stemmer().filter(|_| stem);
+        let stemmers = [stemmer(false), stemmer(true)];
+        Reader { language, stemmers, lower: String::new(), visit }
+    }
+
+    fn spaced(&mut self, word: &scan::Word<'_>) {
+        if word.plain {
+            return self.word(word.text);
+        }
+        if !word.apostrophe {
+            return self.compound(word.text);
+        }
+        self.lower(word.text);
+        if self.language.is_stop_word(&self.lower.replace('’', "'")) {
+            return;
+        }
+        let mut parts = word.text.split(['\'', '’']).peekable();
+        let mut first = true;
+        while let Some(part) = parts.next() {
+            let possessive = !first && parts.peek().is_none() && matches!(part, "s" | "S");
+            if !possessive {
+                self.compound(part);
+            }
+            first = false;
+        }
+    }
+
+    /// An identifier of parts joined by dots, then by hyphens and underscores, or a single word.
+    fn compound(&mut self, text: &str) {
+        let dotted = text.contains('.');
+        if dotted {
+            self.whole(text);
+        }
+        for name in text.split('.') {
+            if name.contains(['_', '-']) {
+                self.whole(name);
+                name.split(['_', '-']).for_each(|part| self.cased(part));
+            } else {
+                self.cased(name);
+            }
+        }
+    }
+
+    fn whole(&mut self, text: &str) {
+        if text.len() <= TERM_BYTES_MAX {
+            self.lower(text);
+            (self.visit)(&self.lower);
+        }
+    }
+
+    /// A word that may be `camelCase`.
+    fn cased(&mut self, word: &str) {
+        self.word(word);
+        let mut humps = scan::Humps::new(word);
+        if let Some(first) = humps.next().filter(|first| first.len() < word.len()) {
+            self.word(first);
+            humps.for_each(|hump| self.word(hump));
+        }
+    }
+
+    fn word(&mut self, word: &str) {
+        let word = &word[..word.floor_char_boundary(TERM_BYTES_MAX)];
+        let ascii = word.is_ascii();
+        if ascii {
+            self.lower.clear();
+            self.lower.push_str(word);
+            self.lower.make_ascii_lowercase();
+        } else {
+            self.lower(word);
+        }
+        if word.is_empty() || self.language.for_word(ascii).stop_words().contains(&self.lower) {
+            return;
+        }
+        let stemmer = &self.stemmers[usize::from(ascii)];
+        match stemmer {
+            Some(stemmer) if !ascii || self.lower.bytes().all(|b| b.is_ascii_lowercase()) => {
+                let stem = stemmer.stem(&self.lower);
+                (self.visit)(if stem.is_empty() { &self.lower } else { &stem });
+            }
+            _ => (self.visit)(&self.lower),
+        }
+    }
+
+    /// A word that is neither cased nor stemmed.
+    fn word_as_is(&mut self, word: &str) {
+        if !self.language.stop_words().contains(word) {
+            (self.visit)(word);
+        }
+    }
+
+    /// Every two neighbours of a run, or its only character.
+    fn pairs(&mut self, run: &str) {
+        let mut ends = run.char_indices().map(|(at, c)| at + c.len_utf8());
+        let mut starts = run.char_indices().map(|(at, _)| at);
+        let Some(first_end) = ends.next() else { return };
+        if first_end == run.len() {
+            return self.word_as_is(run);
+        }
+        for end in ends {
+            let start = starts.next().unwrap_or(0);
+            self.word_as_is(&run[start..end]);
+        }
+    }
+
+    fn lower(&mut self, text: &str) {
+        self.lower.clear();
+        for c in text.chars() {
+            match c {
+                // Its full lower case is an i with a second dot, which nobody types.
+                'İ' => self.lower.push('i'),
+                _ if c.is_ascii() => self.lower.push(c.to_ascii_lowercase()),
+                _ => self.lower.extend(c.to_lowercase()),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
