@@ -1,4 +1,5 @@
 //! Text: count it, split it, cut it, clean it, compare it. Knows nothing of queries and items.
 
 pub mod terms;
+pub mod model;
 pub mod tokenizer;
