@@ -2,4 +2,7 @@
 
 pub mod terms;
 pub mod model;
+pub mod boundary;
+pub mod chunk;
+pub mod clean;
 pub mod tokenizer;

@@ -1,0 +1,351 @@
+//! Cleaning of retrieved text: removes characters that a reader cannot see but a model can.
+//!
+//! Such characters carry hidden instructions, reorder what is shown, or break words for search.
+//! Where a script or an emoji needs an invisible character to look right, it stays.
+
+use std::borrow::Cow;
+
+/// What was found in a text, in the order in which findings are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FindingKind {
+    /// Carriage returns, form feeds and their like, turned into `\n`.
+    LineBreak,
+    /// Control characters, removed.
+    Control,
+    /// Byte order marks (U+FEFF), removed.
+    ByteOrderMark,
+    /// Controls of the writing direction, removed: they can show a text in another order.
+    Direction,
+    /// Zero-width spaces and invisible operators, removed.
+    ZeroWidth,
+    /// Zero-width joiners and non-joiners that join nothing, removed.
+    Joiner,
+    /// Tag characters outside emoji flags, removed: an invisible copy of ASCII.
+    Tag,
+    /// Variation selectors after characters without variants, removed.
+    VariationSelector,
+    /// Interlinear annotation marks, removed.
+    Annotation,
+    /// Replacement characters (U+FFFD), kept: somebody lost bytes here before us.
+    Replacement,
+}
+
+impl FindingKind {
+    const COUNT: usize = FindingKind::Replacement as usize + 1;
+    const ALL: [FindingKind; FindingKind::COUNT] = [
+        FindingKind::LineBreak,
+        FindingKind::Control,
+        FindingKind::ByteOrderMark,
+        FindingKind::Direction,
+        FindingKind::ZeroWidth,
+        FindingKind::Joiner,
+        FindingKind::Tag,
+        FindingKind::VariationSelector,
+        FindingKind::Annotation,
+        FindingKind::Replacement,
+    ];
+}
+
+/// How often one kind was found, and where first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Finding {
+    /// What was found.
+    pub kind: FindingKind,
+    /// How many of them; a `\r\n` counts once.
+    pub count: usize,
+    /// Byte offset of the first in the original text.
+    pub first_at: usize,
+}
+
+/// A text that is fit to be shown to a model, and what was wrong with it.
+///
+/// This is for the way out: what is stored keeps its bytes, so that spans and hashes stay true.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cleaned<'t> {
+    /// The text; borrowed when nothing had to change.
+    pub text: Cow<'t, str>,
+    /// One finding per kind, in the order of [`FindingKind`].
+    pub findings: Vec<Finding>,
+}
+
+/// Removes what is invisible and not needed, and makes every line break `\n`.
+///
+/// Cleaning twice is cleaning once. Soft hyphens stay.
+#[must_use]
+pub fn clean(text: &str) -> Cleaned<'_> {
+    let mut cleaner = Cleaner::default();
+    let mut before = None;
+    let mut at = 0;
+    while let Some(c) = text[at..].chars().next() {
+        let rest = &text[at + c.len_utf8()..];
+        let mut end = at + c.len_utf8();
+        match verdict(before, c, rest) {
+            Verdict::Keep => before = Some(c),
+            Verdict::KeepWith(bytes) => {
+                end += bytes;
+                before = Some(TAG_END);
+            }
+            Verdict::Report(kind) => {
+                cleaner.note(kind, at);
+                before = Some(c);
+            }
+            Verdict::Remove(kind) => {
+                cleaner.note(kind, at);
+                cleaner.replace(text, at..end, "");
+                // Else the end of a tag sequence that is too long would pass for one that is not.
+                if kind == FindingKind::Tag {
+                    before = None;
+                }
+            }
+            Verdict::Break => {
+                end += usize::from(c == '\r' && rest.starts_with('\n'));
+                cleaner.note(FindingKind::LineBreak, at);
+                cleaner.replace(text, at..end, "\n");
+                before = Some('\n');
+            }
+        }
+        at = end;
+    }
+    cleaner.finish(text)
+}
+
+/// What has been kept and found so far.
+#[derive(Default)]
+struct Cleaner {
+    /// The output, once it differs from the input.
+    output: Option<String>,
+    /// Up to where the input has been copied to the output.
+    copied: usize,
+    findings: [Option<Finding>; FindingKind::COUNT],
+}
+
+impl Cleaner {
+    fn note(&mut self, kind: FindingKind, at: usize) {
+        let finding = &mut self.findings[kind as usize];
+        finding.get_or_insert(Finding { kind, count: 0, first_at: at }).count += 1;
+    }
+
+    fn replace(&mut self, text: &str, range: std::ops::Range<usize>, by: &str) {
+        let output = self.output.get_or_insert_with(|| String::with_capacity(text.len()));
+        output.push_str(&text[self.copied..range.start]);
+        output.push_str(by);
+        self.copied = range.end;
+    }
+
+    fn finish(self, text: &str) -> Cleaned<'_> {
+        let text = match self.output {
+            None => Cow::Borrowed(text),
+            Some(mut output) => {
+                output.push_str(&text[self.copied..]);
+                Cow::Owned(output)
+            }
+        };
+        let findings = FindingKind::ALL.into_iter().filter_map(|kind| self.findings[kind as usize]);
+        Cleaned { text, findings: findings.collect() }
+    }
+}
+
+enum Verdict {
+    Keep,
+    /// Keep, and so many bytes after it.
+    KeepWith(usize),
+    Report(FindingKind),
+    Remove(FindingKind),
+    /// Make it a line break.
+    Break,
+}
+
+const TAG_END: char = '\u{E007F}';
+const BLACK_FLAG: char = '\u{1F3F4}';
+const EMOJI_SELECTOR: char = '\u{FE0F}';
+const KEYCAP: char = '\u{20E3}';
+
+/// Decides on one character, by the last character that was kept and by what follows.
+///
+/// What follows counts only when it is a character that always stays; else the verdict could be
+/// another when the cleaned text is cleaned again.
+fn verdict(before: Option<char>, c: char, rest: &str) -> Verdict {
+    let kept_if = |keep: bool, kind| if keep { Verdict::Keep } else { Verdict::Remove(kind) };
+    match c {
+        '\n' | '\t' => Verdict::Keep,
+        // Form feed, vertical tab and next line part words: removing them would join two.
+        '\r' | '\u{B}' | '\u{C}' | '\u{85}' => Verdict::Break,
+        _ if c.is_control() => Verdict::Remove(FindingKind::Control),
+        _ if c.is_ascii() => Verdict::Keep,
+        '\u{FEFF}' => Verdict::Remove(FindingKind::ByteOrderMark),
+        '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{200E}' | '\u{200F}' | '\u{61C}' => {
+            Verdict::Remove(FindingKind::Direction)
+        }
+        '\u{200B}' | '\u{2060}'..='\u{2064}' | '\u{180E}' => {
+            Verdict::Remove(FindingKind::ZeroWidth)
+        }
+        '\u{200C}' | '\u{200D}' => {
+            kept_if(joins(before, c, rest.chars().next()), FindingKind::Joiner)
+        }
+        '\u{E0000}'..='\u{E007F}' => match flag_tail(before, c, rest) {
+            Some(bytes) => Verdict::KeepWith(bytes),
+            None => Verdict::Remove(FindingKind::Tag),
+        },
+        '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}' => {
+            kept_if(selects(before, c, rest.chars().next()), FindingKind::VariationSelector)
+        }
+        '\u{FFF9}'..='\u{FFFB}' => Verdict::Remove(FindingKind::Annotation),
+        '\u{FFFD}' => Verdict::Report(FindingKind::Replacement),
+        _ => Verdict::Keep,
+    }
+}
+
+/// Whether a zero-width joiner or non-joiner changes how its neighbours look.
+fn joins(before: Option<char>, c: char, after: Option<char>) -> bool {
+    let joined = before.is_some_and(is_of_joining_script);
+    match c {
+        // Persian puts suffixes on foreign words: a visible letter on one side is enough.
+        '\u{200C}' => {
+            joined
+                || before.is_some_and(char::is_alphanumeric)
+                    && after.is_some_and(is_of_joining_script)
+        }
+        _ => {
+            let glued = |c: char| is_pictograph(c) || matches!(c, EMOJI_SELECTOR | TAG_END);
+            joined || before.is_some_and(glued) && after.is_some_and(is_pictograph)
+        }
+    }
+}
+
+/// Bytes after `c` that end a flag such as England's: up to six tags of `[0-9a-z]` and the end.
+fn flag_tail(before: Option<char>, c: char, rest: &str) -> Option<usize> {
+    let is_letter = |c: char| matches!(c, '\u{E0030}'..='\u{E0039}' | '\u{E0061}'..='\u{E007A}');
+    if before != Some(BLACK_FLAG) || !is_letter(c) {
+        return None;
+    }
+    let letters = rest.chars().take_while(|&c| is_letter(c)).take(6).count();
+    // Every tag character has four bytes.
+    (letters <= 5 && rest[letters * 4..].starts_with(TAG_END)).then_some((letters + 1) * 4)
+}
+
+/// Whether a variation selector has something to select.
+fn selects(before: Option<char>, selector: char, after: Option<char>) -> bool {
+    let Some(before) = before else { return false };
+    match selector {
+        '\u{FE0E}' | EMOJI_SELECTOR => {
+            let keycap = matches!(before, '0'..='9' | '#' | '*') && after == Some(KEYCAP);
+            keycap || is_pictograph(before)
+        }
+        '\u{E0100}'..='\u{E01EF}' => matches!(before,
+            '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}'
+            | '\u{20000}'..='\u{3FFFF}'),
+        _ => false,
+    }
+}
+
+/// Scripts whose letters take other shapes when joined or parted: Arabic and its kin, the Indic
+/// scripts, Tibetan, Burmese, Khmer and Mongolian.
+fn is_of_joining_script(c: char) -> bool {
+    matches!(c, '\u{600}'..='\u{61B}' | '\u{61D}'..='\u{8FF}' | '\u{900}'..='\u{DFF}'
+        | '\u{F00}'..='\u{109F}' | '\u{1780}'..='\u{180D}' | '\u{180F}'..='\u{18AF}'
+        | '\u{A840}'..='\u{A87F}' | '\u{A8E0}'..='\u{A8FF}' | '\u{FB50}'..='\u{FDFF}'
+        | '\u{FE70}'..='\u{FEFE}')
+}
+
+/// Symbols that are, or can be, shown as emoji; by blocks, so new emoji need no new table.
+fn is_pictograph(c: char) -> bool {
+    matches!(c, '\u{A9}' | '\u{AE}' | '\u{203C}' | '\u{2049}' | '\u{2122}' | '\u{2139}'
+        | '\u{2190}'..='\u{21FF}' | '\u{2300}'..='\u{23FF}' | '\u{24C2}' | '\u{25A0}'..='\u{27BF}'
+        | '\u{2900}'..='\u{297F}' | '\u{2B00}'..='\u{2BFF}' | '\u{3030}' | '\u{303D}'
+        | '\u{3297}' | '\u{3299}' | '\u{1F000}'..='\u{1FAFF}')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Findings are written `Kind count@first`, separated by spaces.
+    fn check(text: &str, cleaned: &str, findings: &str) {
+        let result = clean(text);
+        let found: Vec<String> = result
+            .findings
+            .iter()
+            .map(|finding| format!("{:?} {}@{}", finding.kind, finding.count, finding.first_at))
+            .collect();
+        assert_eq!((&*result.text, found.join(" ").as_str()), (cleaned, findings), "{text:?}");
+    }
+
+    #[test]
+    fn what_is_invisible_goes_and_is_reported() {
+        check("a\0b\x1b[0m\x7f\u{9b}", "ab[0m", "Control 4@1");
+        check("a\r\nb\rc\u{c}d\u{85}e\n\t", "a\nb\nc\nd\ne\n\t", "LineBreak 4@1");
+        check("\u{feff}a\u{feff}", "a", "ByteOrderMark 2@0");
+        check("\u{202e}txt\u{2066}\u{200f}\u{61c}", "txt", "Direction 4@0");
+        check("pass\u{200b}word\u{2060}\u{2064}\u{180e}", "password", "ZeroWidth 4@4");
+        check("a\u{200d}b\u{200c}c", "abc", "Joiner 2@1");
+        check("hi\u{e0001}\u{e0068}\u{e0069}\u{e007f}", "hi", "Tag 4@2");
+        check("a\u{fe0f}b\u{fe00}c\u{e0101}1\u{fe0f}", "abc1", "VariationSelector 4@1");
+        check("\u{fff9}a\u{fffa}b\u{fffb}", "ab", "Annotation 3@0");
+        check("caf\u{fffd}", "caf\u{fffd}", "Replacement 1@3");
+        check("\u{200b}\0\u{200b}", "", "Control 1@3 ZeroWidth 2@0");
+        // Tags that hide a sentence behind a flag.
+        let hidden: String =
+            "ignore".chars().filter_map(|c| char::from_u32(0xE0000 + c as u32)).collect();
+        check(&format!("🏴{hidden}{hidden}\u{e007f}"), "🏴", "Tag 13@4");
+        check(&format!("🏴{hidden}"), "🏴", "Tag 6@4");
+    }
+
+    #[test]
+    fn what_a_script_needs_stays() {
+        let kept = |text: &str| {
+            check(text, text, "");
+            assert!(matches!(clean(text).text, Cow::Borrowed(_)), "{text:?}");
+        };
+        kept("Plain text.\n\tSoft\u{ad}hyphen, naïve, 漢字");
+        kept("क्\u{200d}ष और क्\u{200c}ष, श्री");
+        kept("می\u{200c}خواهم کتاب\u{200c}ها PDF\u{200c}ها");
+        kept(
+            "👩\u{200d}👩\u{200d}👧\u{200d}👦 👩🏽\u{200d}💻 ❤\u{fe0f}\u{200d}🔥 🏳\u{fe0f}\u{200d}🌈",
+        );
+        kept("🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f} 🇫🇷");
+        kept("1\u{fe0f}\u{20e3} #\u{fe0f}\u{20e3} ☎\u{fe0e} ©\u{fe0f}");
+        kept("葛\u{e0100}飾区");
+    }
+
+    fn any_text() -> impl Strategy<Value = String> {
+        let piece = prop_oneof![
+            "[a-z0-9#* ]{1,4}",
+            "[\r\n\t\0\u{b}\u{85}\u{ad}\u{fffd}\u{feff}]",
+            "[\u{200b}-\u{200f}\u{202a}-\u{202e}\u{2060}-\u{2069}\u{61c}\u{180e}]",
+            "[\u{fe00}-\u{fe0f}\u{e0100}\u{20e3}\u{fff9}-\u{fffb}]",
+            "[\u{e0030}-\u{e0039}\u{e0061}-\u{e0067}\u{e007f}\u{e0001}]{1,4}",
+            "[🏴👩❤☎🏽]",
+            "[कष\u{94d}اب葛]",
+            any::<char>().prop_map(String::from),
+        ];
+        proptest::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4_000))]
+
+        #[test]
+        fn cleaning_is_final(text in any_text()) {
+            let once = clean(&text);
+            let twice = clean(&once.text);
+            prop_assert_eq!(&twice.text, &once.text);
+            prop_assert!(matches!(twice.text, Cow::Borrowed(_)));
+            prop_assert!(twice.findings.iter().all(|f| f.kind == FindingKind::Replacement));
+            let forbidden = |c: char| {
+                c.is_control() && c != '\n' && c != '\t'
+                    || matches!(c, '\u{feff}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+                        | '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{200b}' | '\u{180e}'
+                        | '\u{2060}'..='\u{2064}' | '\u{e0000}' | '\u{e0001}'
+                        | '\u{fe00}'..='\u{fe0d}' | '\u{fff9}'..='\u{fffb}')
+            };
+            prop_assert!(!once.text.contains(forbidden), "{:?}", once.text);
+            for finding in &once.findings {
+                prop_assert!(text.is_char_boundary(finding.first_at) && finding.count > 0);
+            }
+            let changed = matches!(once.text, Cow::Owned(_));
+            prop_assert_eq!(changed, once.text != text);
+        }
+    }
+}
