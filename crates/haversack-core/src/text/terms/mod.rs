@@ -6,14 +6,15 @@
 
 mod language;
 mod scan;
+mod stems;
 
 use std::collections::BTreeSet;
 
-use rust_stemmers::Stemmer;
-
 pub use language::Language;
+pub(crate) use scan::{is_unspaced, is_word};
 
 use scan::{Run, Scanner};
+use stems::Stems;
 
 /// Terms are cut to this many bytes: what is longer is no word but data.
 pub const TERM_BYTES_MAX: usize = 96;
@@ -38,7 +39,7 @@ pub fn terms(text: &str, language: Language) -> Vec<String> {
 
 /// Calls `visit` with each of the [`terms`], without keeping them.
 pub fn each_term(text: &str, language: Language, mut visit: impl FnMut(&str)) {
-    let mut reader = Reader::new(language, true, &mut visit);
+    let mut reader = Reader::new(language, Some(Stems::new(language, text.len())), &mut visit);
     for run in Scanner::new(text) {
         match run {
             Run::Spaced(word) => reader.spaced(&word),
@@ -62,7 +63,7 @@ pub fn keywords(text: &str, language: Language) -> Vec<String> {
             keywords.push(word.to_owned());
         }
     };
-    let mut reader = Reader::new(language, false, &mut visit);
+    let mut reader = Reader::new(language, None, &mut visit);
     for run in Scanner::new(text) {
         match run {
             Run::Spaced(word) => reader.spaced(&word),
@@ -83,16 +84,14 @@ pub fn keywords(text: &str, language: Language) -> Vec<String> {
 /// Turns runs of characters into terms, with buffers that live as long as the text.
 struct Reader<'v> {
     language: Language,
-    stemmers: [Option<Stemmer>; 2],
+    stems: Option<Stems>,
     lower: String,
     visit: &'v mut dyn FnMut(&str),
 }
 
 impl<'v> Reader<'v> {
-    fn new(language: Language, stem: bool, visit: &'v mut dyn FnMut(&str)) -> Reader<'v> {
-        let stemmer = |ascii| language.for_word(ascii).stemmer().filter(|_| stem);
-        let stemmers = [stemmer(false), stemmer(true)];
-        Reader { language, stemmers, lower: String::new(), visit }
+    fn new(language: Language, stems: Option<Stems>, visit: &'v mut dyn FnMut(&str)) -> Reader<'v> {
+        Reader { language, stems, lower: String::new(), visit }
     }
 
     fn spaced(&mut self, word: &scan::Word<'_>) {
@@ -160,16 +159,14 @@ impl<'v> Reader<'v> {
         } else {
             self.lower(word);
         }
-        if word.is_empty() || self.language.for_word(ascii).stop_words().contains(&self.lower) {
-            return;
-        }
-        let stemmer = &self.stemmers[usize::from(ascii)];
-        match stemmer {
-            Some(stemmer) if !ascii || self.lower.bytes().all(|b| b.is_ascii_lowercase()) => {
-                let stem = stemmer.stem(&self.lower);
-                (self.visit)(if stem.is_empty() { &self.lower } else { &stem });
+        match &mut self.stems {
+            Some(stems) => {
+                if let Some(stem) = stems.of(&self.lower, ascii) {
+                    (self.visit)(stem);
+                }
             }
-            _ => (self.visit)(&self.lower),
+            None if self.language.for_word(ascii).stop_words().contains(&self.lower) => {}
+            None => (self.visit)(&self.lower),
         }
     }
 
@@ -200,6 +197,10 @@ impl<'v> Reader<'v> {
             match c {
                 // Its full lower case is an i with a second dot, which nobody types.
                 'İ' => self.lower.push('i'),
+                // Russian writes both for the same letter.
+                'Ё' | 'ё' => self.lower.push('е'),
+                // So that capitals and small letters agree at the end of a Greek word.
+                'ς' => self.lower.push('σ'),
                 _ if c.is_ascii() => self.lower.push(c.to_ascii_lowercase()),
                 _ => self.lower.extend(c.to_lowercase()),
             }

@@ -170,7 +170,7 @@ const fn is_joint(c: char) -> bool {
 }
 
 /// Letters, digits and the marks that belong to them.
-fn is_word(c: char) -> bool {
+pub(crate) fn is_word(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_alphanumeric();
     }
