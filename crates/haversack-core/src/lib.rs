@@ -2,5 +2,6 @@
 #![forbid(unsafe_code)]
 
 pub mod ids;
+pub mod query;
 pub mod text;
 pub mod units;

@@ -1,5 +1,6 @@
 //! Which language a text is in, and what that means for its words: stop words and stems.
 
+use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use rust_stemmers::{Algorithm, Stemmer};
@@ -89,7 +90,7 @@ impl Language {
     /// The language a text is most likely in.
     ///
     /// A text too short to be sure of is judged by its stop words when it is in Latin script
-    /// (English unless another language has more of them), and by its script otherwise. Nothing
+    /// (English unless another language has more of them, and two at least), and by its script otherwise. Nothing
     /// but digits and signs is English, too.
     #[must_use]
     pub fn detect(text: &str) -> Language {
@@ -234,16 +235,15 @@ impl Language {
     /// The Latin language with the most stop words in `text`; English, then `guess`, win ties.
     fn by_stop_words(text: &str, guess: Language) -> Language {
         let lower = text.to_lowercase();
-        let words: Vec<&str> =
-            lower.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()).collect();
+        let words: BTreeSet<&str> = lower.split(|c: char| !c.is_alphabetic()).collect();
         let count = |language: Language| {
             words.iter().filter(|word| language.stop_words().contains(word)).count()
         };
         let mut best = (count(Language::English), Language::English);
         for language in [guess].into_iter().chain(Language::ALL) {
-            // Shared little words decide nothing: another language must be ahead.
             let found = if language.is_latin() { count(language) } else { 0 };
-            if found > best.0 {
+            // One word is a name or chance as often as not.
+            if found > best.0.max(1) {
                 best = (found, language);
             }
         }

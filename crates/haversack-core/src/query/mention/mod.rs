@@ -1,0 +1,338 @@
+//! Which known names a text mentions, by whole words, in any case and with small misspellings (P9).
+//!
+//! A name is compared by its letters and digits only, so that "Sales Force", "sales-force" and
+//! "Salesforce" are one. Names are sorted once; a text is then read word by word.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::ids::ItemId;
+use crate::text::terms::{Language, is_unspaced, is_word};
+use crate::units::Span;
+
+/// A joined or parted spelling of a shorter name would too often be something else.
+const VARIANT_CHARACTERS_MIN: usize = 5;
+
+/// An item with the names it goes by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Name {
+    /// The item.
+    pub id: ItemId,
+    /// Its name and aliases. Those without a letter or digit are never found.
+    pub names: Vec<String>,
+}
+
+/// A place where a text mentions an item.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mention {
+    /// The item.
+    pub id: ItemId,
+    /// The name it was found by, as given.
+    pub name: String,
+    /// What the text says.
+    pub matched: String,
+    /// Where.
+    pub span: Span,
+    /// How many letters differ: 0 for an exact match.
+    pub distance: usize,
+}
+
+/// The ids of mentions, each once, the best match first: exact before misspelt, then as they come
+/// in the text.
+#[must_use]
+pub fn ids(mentions: &[Mention]) -> Vec<ItemId> {
+    let mut best: Vec<&Mention> = mentions.iter().collect();
+    best.sort_by_key(|mention| (mention.distance, mention.span, &mention.id));
+    let mut seen = BTreeSet::new();
+    best.into_iter().filter(|mention| seen.insert(&mention.id)).map(|m| m.id.clone()).collect()
+}
+
+/// Names made ready to be found in texts.
+#[derive(Debug, Clone)]
+pub struct Mentions {
+    /// Sorted by key, then id, then name.
+    entries: Vec<Entry>,
+    /// Places in `entries` by first character and number of characters of the key.
+    by_shape: BTreeMap<(char, usize), Vec<usize>>,
+    words_max: usize,
+}
+
+/// One name of one item.
+#[derive(Debug, Clone)]
+struct Entry {
+    /// Its words, lower-cased and joined.
+    key: String,
+    n_characters: usize,
+    /// One bit per kind of character.
+    letters: u64,
+    words: Vec<String>,
+    id: ItemId,
+    name: String,
+}
+
+/// A word of the text.
+struct Word {
+    lower: String,
+    start: usize,
+    end: usize,
+    /// Only spaces, a hyphen, an apostrophe or the like before it, since the word before.
+    joins: bool,
+    is_stop: bool,
+}
+
+/// A possible mention: an entry and the bytes it covers.
+struct Hit {
+    start: usize,
+    end: usize,
+    distance: usize,
+    entry: usize,
+}
+
+impl Mentions {
+    /// Prepares names. Their order makes no difference.
+    #[must_use]
+    pub fn new(names: &[Name]) -> Mentions {
+        let mut entries: Vec<Entry> = names
+            .iter()
+            .flat_map(|name| name.names.iter().filter_map(|alias| Entry::new(&name.id, alias)))
+            .collect();
+        entries.sort_by(|a, b| (&a.key, &a.id, &a.name).cmp(&(&b.key, &b.id, &b.name)));
+        entries.dedup_by(|b, a| a.key == b.key && a.id == b.id);
+        let mut by_shape: BTreeMap<(char, usize), Vec<usize>> = BTreeMap::new();
+        for (index, entry) in entries.iter().enumerate() {
+            if let Some(first) = entry.key.chars().next() {
+                by_shape.entry((first, entry.n_characters)).or_default().push(index);
+            }
+        }
+        let words_max = entries.iter().map(|entry| entry.words.len()).max().unwrap_or(0);
+        Mentions { entries, by_shape, words_max }
+    }
+
+    /// The mentions of a text in order of their place.
+    ///
+    /// Names of 5 to 8 characters may differ by one letter, longer ones by two; a swap of two
+    /// neighbours counts once, and the first letter must agree or be swapped with the second. A
+    /// stop word is never taken for a misspelling. A misspelling is left out where the text
+    /// mentions the item exactly elsewhere, or where it overlaps a better match; so is a name that
+    /// lies inside a longer one.
+    #[must_use]
+    pub fn find(&self, text: &str) -> Vec<Mention> {
+        if self.entries.is_empty() {
+            return Vec::new();
+        }
+        let language = Language::detect(text);
+        let words = words_of(text, language);
+        let mut hits = self.unspaced_hits(text);
+        for first in 0..words.len() {
+            self.hits_from(&words[first..], &mut hits);
+        }
+        self.kept(hits)
+            .into_iter()
+            .filter_map(|hit| {
+                let entry = &self.entries[hit.entry];
+                let span = Span::within(text, hit.start..hit.end)?;
+                Some(Mention {
+                    id: entry.id.clone(),
+                    name: entry.name.clone(),
+                    matched: text[hit.start..hit.end].to_owned(),
+                    span,
+                    distance: hit.distance,
+                })
+            })
+            .collect()
+    }
+
+    /// All entries with exactly this key.
+    fn exact(&self, key: &str) -> std::ops::Range<usize> {
+        let start = self.entries.partition_point(|entry| entry.key.as_str() < key);
+        let length = self.entries[start..].partition_point(|entry| entry.key == key);
+        start..start + length
+    }
+
+    /// The names that begin at the first of `words`.
+    fn hits_from(&self, words: &[Word], hits: &mut Vec<Hit>) {
+        let mut key = String::new();
+        // One word more than any name has, for names that are written in two.
+        for (index, word) in words.iter().take(self.words_max + 1).enumerate() {
+            if index > 0 && !word.joins {
+                break;
+            }
+            key.push_str(&word.lower);
+            let window = &words[..=index];
+            let (start, end) = (words[0].start, word.end);
+            let mut found = false;
+            for entry in self.exact(&key) {
+                if self.entries[entry].is_spelt(window) {
+                    hits.push(Hit { start, end, distance: 0, entry });
+                    found = true;
+                }
+            }
+            if !found {
+                self.misspelt(&key, window, hits);
+            }
+        }
+    }
+
+    fn misspelt(&self, key: &str, window: &[Word], hits: &mut Vec<Hit>) {
+        let n_characters = key.chars().count();
+        let mut first_two = key.chars();
+        let (Some(first), Some(second)) = (first_two.next(), first_two.next()) else { return };
+        let letters = letters_of(key);
+        let (start, end) = (window[0].start, window[window.len() - 1].end);
+        for length in n_characters.saturating_sub(2).max(VARIANT_CHARACTERS_MIN)..=n_characters + 2
+        {
+            let allowed = edits_allowed(length);
+            if length.abs_diff(n_characters) > allowed {
+                continue;
+            }
+            let swapped = (second != first).then_some(second);
+            for initial in [Some(first), swapped].into_iter().flatten() {
+                for &index in self.by_shape.get(&(initial, length)).into_iter().flatten() {
+                    let entry = &self.entries[index];
+                    let swap_agrees = initial == first || entry.key.chars().nth(1) == Some(first);
+                    // Each edit changes the kinds of letters by at most two.
+                    let letters_agree =
+                        (entry.letters ^ letters).count_ones() as usize <= allowed * 2;
+                    if !swap_agrees || !letters_agree || !entry.may_be_misspelt_as(window) {
+                        continue;
+                    }
+                    let distance = strsim::osa_distance(key, &entry.key);
+                    if (1..=allowed).contains(&distance) {
+                        hits.push(Hit { start, end, distance, entry: index });
+                    }
+                }
+            }
+        }
+    }
+
+    /// Names in scripts without spaces have no word borders: they are found anywhere.
+    fn unspaced_hits(&self, text: &str) -> Vec<Hit> {
+        let mut hits = Vec::new();
+        for (start, first) in text.char_indices().filter(|&(_, c)| is_unspaced(c)) {
+            for entries in self.by_shape.range((first, 2)..=(first, usize::MAX)).map(|row| row.1) {
+                for &entry in entries {
+                    let key = &self.entries[entry].key;
+                    if text[start..].starts_with(key.as_str()) {
+                        hits.push(Hit { start, end: start + key.len(), distance: 0, entry });
+                    }
+                }
+            }
+        }
+        hits
+    }
+
+    /// The hits that no better one excludes, in order of their place.
+    fn kept(&self, mut hits: Vec<Hit>) -> Vec<Hit> {
+        // Better first: fewer edits, then longer, then earlier.
+        hits.sort_by_key(|hit| {
+            let length = hit.end - hit.start;
+            (hit.distance, usize::MAX - length, hit.start, hit.entry)
+        });
+        let mut exact: BTreeSet<&ItemId> = BTreeSet::new();
+        // Spans kept so far never overlap, so the one that starts last before an end decides.
+        let mut spans: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
+        let mut kept: Vec<Hit> = Vec::new();
+        let mut placed: BTreeSet<(usize, usize, &ItemId)> = BTreeSet::new();
+        for hit in hits {
+            let id = &self.entries[hit.entry].id;
+            let overlapped =
+                spans.range(..hit.end).next_back().filter(|(_, (end, _))| *end > hit.start);
+            let excluded = overlapped.is_some_and(|(&start, &(end, distance))| {
+                // Several items may share one name; they share the place, too.
+                (start, end, distance) != (hit.start, hit.end, hit.distance)
+            });
+            if excluded
+                || (hit.distance > 0 && exact.contains(id))
+                || !placed.insert((hit.start, hit.end, id))
+            {
+                continue;
+            }
+            if hit.distance == 0 {
+                exact.insert(id);
+            }
+            spans.insert(hit.start, (hit.end, hit.distance));
+            kept.push(hit);
+        }
+        kept.sort_by(|a, b| {
+            let id = |hit: &Hit| &self.entries[hit.entry].id;
+            (a.start, a.end, id(a)).cmp(&(b.start, b.end, id(b)))
+        });
+        kept
+    }
+}
+
+impl Entry {
+    fn new(id: &ItemId, name: &str) -> Option<Entry> {
+        let words: Vec<String> =
+            words_of(name, Language::Other).into_iter().map(|word| word.lower).collect();
+        let key = words.concat();
+        let (n_characters, letters) = (key.chars().count(), letters_of(&key));
+        (n_characters > 0).then(|| Entry {
+            key,
+            n_characters,
+            letters,
+            words,
+            id: id.clone(),
+            name: name.to_owned(),
+        })
+    }
+
+    /// Whether words with the name's letters are the name: parted as it is, or a sound variant.
+    fn is_spelt(&self, window: &[Word]) -> bool {
+        if window.iter().map(|word| word.lower.as_str()).eq(self.words.iter().map(String::as_str)) {
+            return true;
+        }
+        // "In vision" is not InVision: a little word is no part of a name written as one.
+        let sound = |word: &Word| !word.is_stop && word.lower.chars().nth(1).is_some();
+        self.n_characters >= VARIANT_CHARACTERS_MIN
+            && (window.len() == 1 || window.iter().all(sound))
+    }
+
+    /// Whether words may be the name with an error: as many words, and no little word in the place
+    /// of another.
+    fn may_be_misspelt_as(&self, window: &[Word]) -> bool {
+        window.len() == self.words.len()
+            && window.iter().zip(&self.words).all(|(word, own)| !word.is_stop || word.lower == *own)
+    }
+}
+
+const fn edits_allowed(n_characters: usize) -> usize {
+    match n_characters {
+        0..=4 => 0,
+        5..=8 => 1,
+        _ => 2,
+    }
+}
+
+fn letters_of(key: &str) -> u64 {
+    key.chars().fold(0, |letters, c| letters | 1 << (u32::from(c) % 64))
+}
+
+/// The words of a text: letters and digits, lower-cased. Scripts without spaces give one word per
+/// run.
+fn words_of(text: &str, language: Language) -> Vec<Word> {
+    let mut words: Vec<Word> = Vec::new();
+    let mut at = 0;
+    while let Some(length) = text[at..].find(is_word) {
+        let start = at + length;
+        let end = start + text[start..].find(|c| !is_word(c)).unwrap_or(text.len() - start);
+        let lower: String = text[start..end].chars().flat_map(char::to_lowercase).collect();
+        let gap = &text[at..start];
+        let joins = !words.is_empty() && is_joint(gap);
+        let is_stop = language.is_stop_word(&lower);
+        words.push(Word { lower, start, end, joins, is_stop });
+        at = end;
+    }
+    words
+}
+
+/// What may stand between two words of one name: one sign, or white space of one paragraph.
+fn is_joint(gap: &str) -> bool {
+    match gap.trim() {
+        "" => gap.matches('\n').count() < 2,
+        "-" | "‐" | "‑" | "_" | "." | "'" | "’" | "&" | "/" | "+" => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,70 @@
+//! What a question says on its face: language, words, quotes, paths, references, times, intent.
+//!
+//! Nothing here fails: any string is a query, and what is not recognised is simply not found.
+
+mod intent;
+mod literal;
+pub mod mention;
+mod path;
+mod time;
+
+pub use intent::{Intent, intent_type_match};
+pub use time::TimeRange;
+
+use crate::text::terms::{self, Language};
+use crate::units::Timestamp;
+
+/// How much of a query is looked at. What follows in a longer one is pasted material, not question.
+pub const QUERY_BYTES_MAX: usize = 16 * 1_024;
+
+/// What a query was found to say (K1).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Analysis {
+    /// The language it is written in.
+    pub language: Language,
+    /// Its words as written, lower-cased, distinct, without stop words.
+    pub keywords: Vec<String>,
+    /// Its terms, comparable with the terms of texts; repeats included.
+    pub terms: Vec<String>,
+    /// What stands in quotes, without them.
+    pub phrases: Vec<String>,
+    /// File paths and names.
+    pub paths: Vec<String>,
+    /// Addresses with a scheme, or beginning with `www.`.
+    pub urls: Vec<String>,
+    /// What is referred to by `@name`, `@"a name"` or `@path/to/file`, without the sign.
+    pub references: Vec<String>,
+    /// Times, resolved to ranges in UTC.
+    pub times: Vec<TimeRange>,
+    /// What the asker wants.
+    pub intent: Intent,
+    /// Whether the query was longer than [`QUERY_BYTES_MAX`] and the rest was not looked at.
+    pub truncated: bool,
+}
+
+/// Analyses a query as asked at `now`.
+#[must_use]
+pub fn analyse(text: &str, now: Timestamp) -> Analysis {
+    let truncated = text.len() > QUERY_BYTES_MAX;
+    let text = &text[..text.floor_char_boundary(QUERY_BYTES_MAX)];
+    let language = Language::detect(text);
+    let urls = literal::urls(text);
+    let references = literal::references(text, &urls);
+    let phrases = literal::phrases(text, &references);
+    let taken: Vec<_> = urls.iter().chain(&references).cloned().collect();
+    Analysis {
+        language,
+        keywords: terms::keywords(text, language),
+        terms: terms::terms(text, language),
+        paths: path::paths(text, &taken, &phrases),
+        phrases: literal::texts(text, &phrases),
+        urls: literal::texts(text, &urls),
+        references: literal::names(text, &references),
+        times: time::find(text, now, language),
+        intent: intent::of(text),
+        truncated,
+    }
+}
+
+#[cfg(test)]
+mod tests;

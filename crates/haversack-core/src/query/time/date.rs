@@ -1,0 +1,188 @@
+//! Dates as people and machines write them.
+
+use jiff::civil::{Date, DateTime};
+
+use super::calendar::{self, Range, Unit};
+use super::{Found, Reader, words};
+
+/// Years a bare number may mean.
+const YEARS: std::ops::RangeInclusive<i16> = 1900..=2199;
+
+impl Reader {
+    /// A date, month or quarter that needs no word before it.
+    pub(super) fn date(&self, at: usize) -> Found {
+        self.iso(at)
+            .or_else(|| self.dotted(at))
+            .or_else(|| self.day_month(at))
+            .or_else(|| self.month_first(at))
+            .or_else(|| self.quarter(at))
+    }
+
+    /// A number of four digits in the range of years.
+    pub(super) fn year(&self, at: usize) -> Option<Range> {
+        let year = self.year_number(at)?;
+        calendar::period_of(Unit::Year, Date::new(year, 1, 1).ok()?)
+    }
+
+    fn year_number(&self, at: usize) -> Option<i16> {
+        (self.word(at).len() == 4).then(|| self.digits(at))?.filter(|year| YEARS.contains(year))
+    }
+
+    /// The last month of that name that has begun.
+    pub(super) fn recent_month(&self, month: i8) -> Option<Range> {
+        let today = self.calendar.today();
+        let year = today.year() - i16::from(month > today.month());
+        calendar::period_of(Unit::Month, Date::new(year, month, 1).ok()?)
+    }
+
+    /// `2025-03-01`, `2025/03/01`, `2025-03`, and a time of day after a day.
+    fn iso(&self, at: usize) -> Found {
+        let year = self.year_number(at)?;
+        let sign = self.word(at + 1);
+        if !matches!(sign, "-" | "/") || !(at + 1..=at + 2).all(|at| self.is_glued(at)) {
+            return None;
+        }
+        // Part of a longer number, such as a telephone's.
+        if self.is_glued(at) && matches!(self.word(at - 1), "-" | "/" | ".") {
+            return None;
+        }
+        let month: i8 = self.digits(at + 2)?;
+        if self.word(at + 3) != sign || !self.is_glued(at + 3) || !self.is_glued(at + 4) {
+            let month = Date::new(year, month, 1).ok().filter(|_| sign == "-")?;
+            return Some((at + 3, calendar::period_of(Unit::Month, month)?));
+        }
+        let date = Date::new(year, month, self.digits(at + 4)?).ok()?;
+        let moment = self.time_of_day(at + 5, date);
+        moment.or_else(|| Some((at + 5, calendar::period_of(Unit::Day, date)?)))
+    }
+
+    /// `T12:30`, `12:30:59.5Z` or `12:30+02:00` after a date: that minute, or that second.
+    fn time_of_day(&self, at: usize, date: Date) -> Found {
+        let mut at = at + usize::from(self.word(at) == "t" && self.is_glued(at));
+        let time_glued = |at: usize| self.is_glued(at) && self.is_glued(at + 1);
+        let hour: i8 = self.digits(at)?;
+        if self.word(at + 1) != ":" || !time_glued(at + 1) {
+            return None;
+        }
+        let minute: i8 = self.digits(at + 2)?;
+        at += 3;
+        let mut second = None;
+        if self.word(at) == ":" && time_glued(at) {
+            second = Some(self.digits::<i8>(at + 1)?);
+            at += 2;
+            if self.word(at) == "." && time_glued(at) && self.digits::<u64>(at + 1).is_some() {
+                at += 2;
+            }
+        }
+        let from = DateTime::new(
+            date.year(),
+            date.month(),
+            date.day(),
+            hour,
+            minute,
+            second.unwrap_or(0),
+            0,
+        );
+        let (at, offset_minutes) = self.offset(at);
+        let from = from.ok()?.checked_sub(jiff::Span::new().minutes(offset_minutes)).ok()?;
+        let length = if second.is_some() { 1 } else { 60 };
+        let to = from.checked_add(jiff::Span::new().seconds(length)).ok()?;
+        Some((at, calendar::range(from, to)?))
+    }
+
+    /// A zone after a time of day, in minutes east of UTC. None means UTC.
+    fn offset(&self, at: usize) -> (usize, i64) {
+        let sign = match self.word(at) {
+            "z" if self.is_glued(at) => return (at + 1, 0),
+            "+" => 1,
+            "-" => -1,
+            _ => return (at, 0),
+        };
+        let glued = (at..=at + 3).all(|at| self.is_glued(at));
+        match (self.digits::<i64>(at + 1), self.digits::<i64>(at + 3)) {
+            (Some(hours @ 0..=23), Some(minutes @ 0..=59)) if glued && self.word(at + 2) == ":" => {
+                (at + 4, sign * (hours * 60 + minutes))
+            }
+            _ => (at, 0),
+        }
+    }
+
+    /// `1.3.2025`, day first.
+    fn dotted(&self, at: usize) -> Found {
+        let signs = self.word(at + 1) == "." && self.word(at + 3) == ".";
+        if !signs || !(at + 1..=at + 4).all(|at| self.is_glued(at)) {
+            return None;
+        }
+        let range =
+            calendar::day(self.year_number(at + 4)?, self.digits(at + 2)?, self.digits(at)?)?;
+        Some((at + 5, range))
+    }
+
+    /// `3 March 2025`, `3rd of March`, `3. März 2025`, `3 de marzo de 2025`.
+    fn day_month(&self, at: usize) -> Found {
+        let day: i8 = self.digits(at)?;
+        let mut next = at + 1;
+        let ordinal = matches!(self.word(next), "st" | "nd" | "rd" | "th" | "er" | ".");
+        next += usize::from(ordinal && self.is_glued(next));
+        next += usize::from(matches!(self.word(next), "of" | "de"));
+        let month = words::month(self.word(next))?;
+        self.with_year(next + 1, month, day)
+    }
+
+    /// `March 3, 2025`, `March 3rd`, `March 2025`.
+    fn month_first(&self, at: usize) -> Found {
+        let month = words::month(self.word(at))?;
+        let year_at = at + 1 + usize::from(matches!(self.word(at + 1), "de" | "," | "of" | "."));
+        if let Some(year) = self.year_number(year_at) {
+            let first = Date::new(year, month, 1).ok()?;
+            return Some((year_at + 1, calendar::period_of(Unit::Month, first)?));
+        }
+        // Without a year, "may 5" is more often a verb than a date.
+        let day: i8 = self.digits(at + 1)?;
+        let mut next = at + 2;
+        let ordinal = matches!(self.word(next), "st" | "nd" | "rd" | "th");
+        next += usize::from(ordinal && self.is_glued(next));
+        let found = self.with_year(next, month, day)?;
+        (self.tokens[at].capital || found.0 > next).then_some(found)
+    }
+
+    /// A day and month with the year that follows, or the last time that day has come.
+    fn with_year(&self, next: usize, month: i8, day: i8) -> Found {
+        let year_at = next + usize::from(matches!(self.word(next), "," | "de"));
+        if let Some(year) = self.year_number(year_at) {
+            return Some((year_at + 1, calendar::day(year, month, day)?));
+        }
+        let today = self.calendar.today();
+        // A leap day may be up to eight years back.
+        let years = (0..=8).filter_map(|back| today.year().checked_sub(back));
+        let date = years
+            .filter_map(|year| Date::new(year, month, day).ok())
+            .find(|date| *date <= today)?;
+        Some((next, calendar::period_of(Unit::Day, date)?))
+    }
+
+    /// `Q3 2025`, `2025 Q3`, or `Q3` of the last year in which it has begun.
+    fn quarter(&self, at: usize) -> Found {
+        let number = |at: usize| -> Option<i8> {
+            let quarter = self.word(at) == "q" && self.is_glued(at + 1);
+            quarter.then(|| self.digits(at + 1))?.filter(|quarter| (1..=4).contains(quarter))
+        };
+        let (next, year, quarter) = if let Some(quarter) = number(at) {
+            let year_at = at + 2 + usize::from(matches!(self.word(at + 2), "/" | "-" | "of"));
+            match self.year_number(year_at) {
+                Some(year) => (year_at + 1, year, quarter),
+                None => {
+                    let today = self.calendar.today();
+                    let begun = (today.month() - 1) / 3 + 1 >= quarter;
+                    (at + 2, today.year() - i16::from(!begun), quarter)
+                }
+            }
+        } else {
+            let year = self.year_number(at)?;
+            let quarter_at = at + 1 + usize::from(matches!(self.word(at + 1), "/" | "-"));
+            (quarter_at + 2, year, number(quarter_at)?)
+        };
+        let first = Date::new(year, quarter * 3 - 2, 1).ok()?;
+        Some((next, calendar::period_of(Unit::Quarter, first)?))
+    }
+}
