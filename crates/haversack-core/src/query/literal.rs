@@ -1,5 +1,6 @@
 //! What stands in a query to be taken word for word: addresses, references and quotes.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// A reference's name is no longer than this: an unclosed quote must not swallow the query.
@@ -7,27 +8,31 @@ const REFERENCE_BYTES_MAX: usize = 256;
 
 /// The distinct texts of `ranges`, in order.
 pub(super) fn texts(text: &str, ranges: &[Range<usize>]) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
-    for range in ranges {
-        push_new(&mut found, &text[range.clone()]);
-    }
-    found
+    distinct(ranges.iter().map(|range| &text[range.clone()]))
 }
 
 /// The distinct names of references, without sign and quotes.
 pub(super) fn names(text: &str, ranges: &[Range<usize>]) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
-    for range in ranges {
-        let name = text[range.clone()].trim_start_matches('@');
-        push_new(&mut found, name.trim_matches(is_quote).trim());
-    }
-    found
+    distinct(
+        ranges
+            .iter()
+            .map(|range| text[range.clone()].trim_start_matches('@').trim_matches(is_quote).trim()),
+    )
 }
 
-pub(super) fn push_new(found: &mut Vec<String>, text: &str) {
-    if !text.is_empty() && !found.iter().any(|known| known == text) {
-        found.push(text.to_owned());
-    }
+/// The texts that are not empty, each once, in order.
+pub(super) fn distinct<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    texts.filter(|text| !text.is_empty() && seen.insert(*text)).map(str::to_owned).collect()
+}
+
+/// The first of some sorted, disjoint ranges that reaches into `range`.
+pub(super) fn overlapping<'r>(
+    ranges: &'r [Range<usize>],
+    range: &Range<usize>,
+) -> Option<&'r Range<usize>> {
+    let first = ranges.partition_point(|other| other.end <= range.start);
+    ranges.get(first).filter(|other| other.start < range.end)
 }
 
 /// Where addresses stand.
@@ -64,18 +69,19 @@ fn url_tail(rest: &str) -> usize {
             || matches!(c, '<' | '>' | '`' | '{' | '}' | '|' | '\\' | '^' | '、' | '。' | '，')
     };
     let mut tail = &rest[..rest.find(ends).unwrap_or(rest.len())];
-    loop {
-        let open = |open, close| tail.matches(open).count() >= tail.matches(close).count();
-        let shorter = match tail.chars().next_back() {
-            Some(')') if open('(', ')') => return tail.len(),
-            Some(']') if open('[', ']') => return tail.len(),
-            Some('.' | ',' | ';' | ':' | '!' | '?' | '\'' | ')' | ']' | '*' | '_') => {
-                &tail[..tail.len() - 1]
-            }
-            _ => return tail.len(),
-        };
-        tail = shorter;
+    let mut extra = [('(', ')'), ('[', ']')].map(|(open, close)| {
+        tail.matches(close).count().saturating_sub(tail.matches(open).count())
+    });
+    while let Some(last) = tail.chars().next_back() {
+        match last {
+            ')' if extra[0] > 0 => extra[0] -= 1,
+            ']' if extra[1] > 0 => extra[1] -= 1,
+            '.' | ',' | ';' | ':' | '!' | '?' | '\'' | '*' | '_' => {}
+            _ => break,
+        }
+        tail = &tail[..tail.len() - 1];
     }
+    tail.len()
 }
 
 /// Where references stand, sign included. An e-mail address is none.
@@ -85,7 +91,8 @@ pub(super) fn references(text: &str, urls: &[Range<usize>]) -> Vec<Range<usize>>
         let glued = |c: char| {
             c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '%' | '+' | '-' | '@' | '/')
         };
-        let taken = urls.iter().chain(references.last()).any(|range| range.contains(&at));
+        let taken = overlapping(urls, &(at..at + 1)).is_some()
+            || references.last().is_some_and(|last| last.contains(&at));
         if taken || text[..at].ends_with(glued) {
             continue;
         }
@@ -134,7 +141,7 @@ pub(super) fn phrases(text: &str, references: &[Range<usize>]) -> Vec<Range<usiz
     let mut before = None;
     while let Some(c) = text[at..].chars().next() {
         let mut next = at + c.len_utf8();
-        if let Some(reference) = references.iter().find(|range| range.contains(&at)) {
+        if let Some(reference) = overlapping(references, &(at..next)) {
             next = reference.end;
         } else if opens(c, before) && !hopeless.contains(&c) {
             let closers = closers(c);

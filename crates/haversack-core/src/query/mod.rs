@@ -51,7 +51,8 @@ pub fn analyse(text: &str, now: Timestamp) -> Analysis {
     let urls = literal::urls(text);
     let references = literal::references(text, &urls);
     let phrases = literal::phrases(text, &references);
-    let taken: Vec<_> = urls.iter().chain(&references).cloned().collect();
+    let mut taken = [urls.as_slice(), &references].concat();
+    taken.sort_unstable_by_key(|range| range.start);
     Analysis {
         language,
         keywords: terms::keywords(text, language),

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::literal::{is_quote, push_new};
+use super::literal::{distinct, is_quote, overlapping};
 
 /// Endings by which a bare word is taken for a file's name. Sorted.
 #[rustfmt::skip]
@@ -47,28 +47,26 @@ const PRODUCTS: &[&str] = &[
     "three.js", "vue.js",
 ];
 
-/// The distinct paths of a query, in order. `taken` ranges are something else; a quoted path may
+/// The distinct paths of a query, in order. `taken` are the sorted ranges of
+/// something else; a quoted path may
 /// hold spaces.
 pub(super) fn paths(text: &str, taken: &[Range<usize>], phrases: &[Range<usize>]) -> Vec<String> {
-    let quoted: Vec<&Range<usize>> =
-        phrases.iter().filter(|range| is_quoted_path(&text[(*range).clone()])).collect();
-    let mut found: Vec<String> = Vec::new();
+    let quoted: Vec<Range<usize>> =
+        phrases.iter().filter(|range| is_quoted_path(&text[(*range).clone()])).cloned().collect();
+    let mut found: Vec<&str> = Vec::new();
     let mut at = 0;
     while at < text.len() {
         let start = at + text[at..].find(|c| !parts(c)).unwrap_or(text.len() - at);
         let end = start + text[start..].find(parts).unwrap_or(text.len() - start);
         at = end;
-        if let Some(phrase) = quoted.iter().find(|range| range.contains(&start)) {
-            push_new(&mut found, &text[(*phrase).clone()]);
-            at = phrase.end;
-        } else if !taken.iter().any(|range| range.start < end && start < range.end) {
-            let word = trimmed(&text[start..end]);
-            if is_path(word) {
-                push_new(&mut found, word);
-            }
+        if let Some(phrase) = overlapping(&quoted, &(start..end)) {
+            found.push(&text[phrase.clone()]);
+            at = phrase.end.max(end);
+        } else if overlapping(taken, &(start..end)).is_none() {
+            found.push(Some(trimmed(&text[start..end])).filter(|word| is_path(word)).unwrap_or(""));
         }
     }
-    found
+    distinct(found.into_iter())
 }
 
 /// What stands between words that may be paths.

@@ -24,8 +24,8 @@ const CONTAINED_MIN: f64 = 0.95;
 /// Below this a threshold would call unrelated texts repeats, and cost all pairs.
 const THRESHOLD_MIN: f64 = 0.1;
 
-/// How many earlier texts are compared with one text; those that share rare shingles come first.
-const CANDIDATES_MAX: usize = 256;
+/// How many places of its shingles are looked up for one text, those of the rarest first.
+const PLACES_MAX: usize = 1_024;
 
 /// What a text says, whatever its case and white space: equal for texts that read the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -86,8 +86,8 @@ fn normalised(text: &str) -> String {
 /// - the Jaccard similarity of their shingles is at least `threshold` (taken as 0.1 when lower), or
 /// - it has five words or more and 95 % of its shingles are in the earlier, longer one.
 ///
-/// Texts of nothing but white space repeat nothing. Each text is compared with at most 256 earlier
-/// ones that share its rarest shingles, which bounds the time for texts made from one template.
+/// Texts of nothing but white space repeat nothing. For each text at most 1,024 places of its rarest
+/// shingles are looked up, which bounds the time for texts made from one template.
 #[must_use]
 pub fn duplicates(texts: &[&str], threshold: Score) -> Vec<Option<usize>> {
     let threshold = threshold.get().max(THRESHOLD_MIN);
@@ -214,12 +214,11 @@ fn near_duplicates(
         let Some(set) = set else { continue };
         candidates.clear();
         for &id in set.probes(threshold) {
-            let left = CANDIDATES_MAX * 4 - candidates.len();
+            let left = PLACES_MAX - candidates.len();
             candidates.extend(postings[id as usize].iter().take(left));
         }
         candidates.sort_unstable();
         candidates.dedup();
-        candidates.truncate(CANDIDATES_MAX);
         result[index] = candidates.iter().map(|&earlier| earlier as usize).find(|&earlier| {
             sets[earlier].as_ref().is_some_and(|earlier| set.repeats(earlier, threshold))
         });

@@ -23,7 +23,6 @@ impl Sketch {
         for hash in Shingles::of(&normalised(text)).hashes {
             for (lane, (multiplier, addend)) in lanes.iter_mut().zip(LANE_HASHES) {
                 let value = hash.wrapping_mul(multiplier).wrapping_add(addend) >> 32;
-                #[expect(clippy::cast_possible_truncation, reason = "the upper half has 32 bits")]
                 let value = value as u32;
                 *lane = (*lane).min(value);
             }
