@@ -1,0 +1,122 @@
+//! What the build pulls in from outside, held against `deps.toml`.
+//!
+//! The lock file is judged whole: what is built for any platform, for tests or by build scripts
+//! keeps to the same rules as what is shipped.
+
+mod metadata;
+mod policy;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use crate::problem::{Problem, conclude};
+use crate::shell::Shell;
+use metadata::{Metadata, Package};
+use policy::{Licences, Policy};
+
+/// The only place packages may come from, under the name that lock files use for it.
+const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
+
+const POLICY: &str = "deps.toml";
+
+/// # Errors
+/// When a rule is broken, a lock file is out of date, or `deps.toml` cannot be read.
+pub(crate) fn run(shell: &Shell) -> Result<()> {
+    let root = shell.root();
+    let text = fs::read_to_string(root.join(POLICY)).context("cannot read deps.toml")?;
+    let policy = Policy::parse(&text)?;
+    let workspace = Metadata::read(shell, "Cargo.toml")?;
+    let fuzz = Metadata::read(shell, "fuzz/Cargo.toml")?;
+
+    let mut problems = packages(&workspace, "Cargo.lock", root, &policy.licences()?);
+    problems.extend(packages(&fuzz, "fuzz/Cargo.lock", root, &policy.licences_for_fuzzing()?));
+    problems.extend(duplicates(&workspace, &policy));
+    problems.extend(core_dependencies(&workspace, &policy));
+    conclude("deps", problems)?;
+    println!(
+        "deps: {} packages, {} more for fuzzing; licences, sources and versions are in order",
+        workspace.packages.len(),
+        fuzz.packages.iter().filter(|package| !workspace.has(package)).count()
+    );
+    Ok(())
+}
+
+/// Licence and source of every package.
+fn packages(metadata: &Metadata, lock: &str, root: &Path, licences: &Licences) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for package in &metadata.packages {
+        if let Err(reason) = licences.judge(package.license.as_deref()) {
+            problems.push(Problem::in_file(lock, format!("{package}: {reason}")));
+        }
+        let is_known = match &package.source {
+            Some(source) => source == REGISTRY,
+            None => package.manifest_path.starts_with(root),
+        };
+        if !is_known {
+            let source = package.source.as_deref().unwrap_or("a folder outside the repository");
+            let message = format!("{package} comes from {source}; only the registry is allowed");
+            problems.push(Problem::in_file(lock, message));
+        }
+    }
+    problems
+}
+
+/// Crates in several incompatible versions that the policy does not list, and lists in vain.
+fn duplicates(metadata: &Metadata, policy: &Policy) -> Vec<Problem> {
+    let mut found: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for package in &metadata.packages {
+        found.entry(&package.name).or_default().insert(compatible_version(&package.version));
+    }
+    found.retain(|_, versions| versions.len() > 1);
+
+    let mut problems = Vec::new();
+    for (name, versions) in &found {
+        let listed = policy.duplicates.get(*name).map(|duplicate| &duplicate.versions);
+        if listed != Some(versions) {
+            let versions: Vec<&str> = versions.iter().map(String::as_str).collect();
+            let message = format!(
+                "{name} is here in versions {}: avoid that or list them with a reason",
+                versions.join(" and ")
+            );
+            problems.push(Problem::in_file(POLICY, message));
+        }
+    }
+    for name in policy.duplicates.keys().filter(|name| !found.contains_key(name.as_str())) {
+        let message = format!("{name} is here once: remove it from [duplicates]");
+        problems.push(Problem::in_file(POLICY, message));
+    }
+    problems
+}
+
+/// The part of a version that must be equal for two packages to be one: `1`, `0.8`, `0.0.3`.
+fn compatible_version(version: &str) -> String {
+    let mut kept = Vec::new();
+    for part in version.split(['.', '-', '+']).take(3) {
+        kept.push(part);
+        if part != "0" {
+            break;
+        }
+    }
+    kept.join(".")
+}
+
+/// Direct dependencies of the core, each of which needs a reason.
+fn core_dependencies(metadata: &Metadata, policy: &Policy) -> Vec<Problem> {
+    let core = metadata.packages.iter().find(|package| package.name == "haversack-core");
+    let used: BTreeSet<&str> = core.map(Package::normal_dependencies).unwrap_or_default();
+    let listed: BTreeSet<&str> = policy.core_dependencies.keys().map(String::as_str).collect();
+
+    let missing = used.difference(&listed).map(|name| {
+        format!("haversack-core depends on {name}: list it in [core-dependencies] with a reason")
+    });
+    let stale = listed.difference(&used).map(|name| {
+        format!("haversack-core no longer depends on {name}: remove it from [core-dependencies]")
+    });
+    missing.chain(stale).map(|message| Problem::in_file(POLICY, message)).collect()
+}
+
+#[cfg(test)]
+mod tests;

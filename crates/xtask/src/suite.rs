@@ -1,0 +1,120 @@
+//! The one test command: what a change must pass, from the quickest check to the slowest.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+
+use crate::shell::Shell;
+use crate::tools::{self, Runner};
+use crate::{deps, tidy};
+
+type Step<'a> = (&'static str, &'a dyn Fn() -> Result<()>);
+
+/// Runs all steps, up to the first that fails.
+pub(crate) fn test(mut shell: Shell) -> Result<()> {
+    let start = Instant::now();
+    tools::require_components(&shell)?;
+    let runner = tools::find_runner(&mut shell)?;
+    println!("building in {}", shell.target().display());
+    let steps: [Step<'_>; 7] = [
+        ("fmt", &|| fmt(&shell)),
+        ("tidy", &|| tidy::run(shell.root())),
+        ("clippy", &|| clippy(&shell)),
+        ("tests", &|| tests(&shell, runner)),
+        ("doc tests", &|| doc_tests(&shell)),
+        ("docs", &|| docs(&shell)),
+        ("deps", &|| deps::run(&shell)),
+    ];
+    run_steps(&steps)?;
+    println!("all {} steps passed in {}", steps.len(), seconds(start.elapsed()));
+    Ok(())
+}
+
+fn run_steps(steps: &[Step<'_>]) -> Result<()> {
+    for (number, (name, run)) in (1..).zip(steps) {
+        let place = format!("[{number}/{}] {name}", steps.len());
+        println!("{place}");
+        let start = Instant::now();
+        let result = run();
+        let verdict = if result.is_ok() { "passed" } else { "FAILED" };
+        println!("{place}: {verdict} in {}", seconds(start.elapsed()));
+        result.with_context(|| format!("step {number} of {} ({name})", steps.len()))?;
+    }
+    Ok(())
+}
+
+/// Runs the properties, and nothing else, with many cases and full optimisation.
+pub(crate) fn properties(mut shell: Shell, cases: u32) -> Result<()> {
+    let mut command = match tools::find_runner(&mut shell)? {
+        Runner::Nextest => {
+            let mut command = shell.cargo(["nextest", "run", "--locked", "--release"]);
+            command.args(["-p", "haversack-core", "--test", "it"]);
+            command.args(["--profile", "properties", "-E", "test(properties)"]);
+            command
+        }
+        Runner::CargoTest => {
+            let mut command = shell.cargo(["test", "--locked", "--release"]);
+            command.args(["-p", "haversack-core", "--test", "it", "properties"]);
+            command
+        }
+    };
+    // The second is proptest's own name for it, for properties that use proptest's defaults.
+    command.env("HAVERSACK_CASES", cases.to_string()).env("PROPTEST_CASES", cases.to_string());
+    shell.run(&mut command)
+}
+
+fn fmt(shell: &Shell) -> Result<()> {
+    shell.run(&mut shell.cargo(["fmt", "--all", "--check"]))?;
+    shell.run(&mut shell.cargo(["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"]))
+}
+
+fn clippy(shell: &Shell) -> Result<()> {
+    let mut command = shell.cargo(["clippy", "--locked", "--workspace", "--all-targets"]);
+    shell.run(command.args(["--", "-D", "warnings"]))
+}
+
+fn tests(shell: &Shell, runner: Runner) -> Result<()> {
+    let mut command = match runner {
+        Runner::Nextest => shell.cargo(["nextest", "run", "--locked", "--workspace"]),
+        Runner::CargoTest => {
+            shell.cargo(["test", "--locked", "--workspace", "--lib", "--bins", "--tests"])
+        }
+    };
+    shell.run(&mut command)
+}
+
+fn doc_tests(shell: &Shell) -> Result<()> {
+    shell.run(&mut shell.cargo(["test", "--locked", "--workspace", "--doc"]))
+}
+
+fn docs(shell: &Shell) -> Result<()> {
+    let mut command = shell.cargo(["doc", "--locked", "--workspace", "--no-deps"]);
+    shell.run(command.env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+fn seconds(duration: Duration) -> String {
+    format!("{:.1} s", duration.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::bail;
+
+    use super::*;
+
+    #[test]
+    fn the_first_failure_ends_the_run_and_is_named() {
+        let steps: [Step<'_>; 3] = [
+            ("good", &|| Ok(())),
+            ("bad", &|| bail!("broken")),
+            ("never", &|| unreachable!("the step before failed")),
+        ];
+        let error = run_steps(&steps).unwrap_err();
+        assert_eq!(format!("{error:#}"), "step 2 of 3 (bad): broken");
+    }
+
+    #[test]
+    fn durations_are_short_to_read() {
+        assert_eq!(seconds(Duration::from_millis(61_049)), "61.0 s");
+    }
+}

@@ -1,0 +1,72 @@
+//! The house rules that neither the compiler nor clippy knows.
+//!
+//! The checks see a list of texts and return problems; only this file touches the disk.
+
+mod manifest;
+mod source;
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use crate::problem::{Problem, conclude};
+
+/// Folders of data, not of ours to format, and folders of built things.
+const FOLDERS_SKIPPED: [&str; 7] =
+    [".git", "artifacts", "corpus", "fixtures", "grown", "snapshots", "target"];
+
+/// A text of the repository.
+#[derive(Debug)]
+struct File {
+    /// Relative to the repository, with `/` between folders.
+    path: String,
+    text: String,
+}
+
+impl File {
+    fn name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or(&self.path)
+    }
+}
+
+/// # Errors
+/// When a rule is broken or a file cannot be read.
+pub(crate) fn run(root: &Path) -> Result<()> {
+    let mut files = Vec::new();
+    collect(root, "", &mut files)?;
+    conclude("tidy", check(&files))
+}
+
+fn check(files: &[File]) -> Vec<Problem> {
+    let mut problems = source::check(files);
+    problems.extend(manifest::check(files));
+    problems
+}
+
+fn collect(folder: &Path, prefix: &str, files: &mut Vec<File>) -> Result<()> {
+    let entries =
+        fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
+    for entry in entries {
+        let entry = entry.with_context(|| format!("cannot list {}", folder.display()))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let path = format!("{prefix}{name}");
+        // A link may lead out of the repository or round in a circle.
+        let kind = entry.file_type().with_context(|| format!("cannot look at {path}"))?;
+        if kind.is_dir() && !FOLDERS_SKIPPED.contains(&name.as_str()) {
+            collect(&entry.path(), &format!("{path}/"), files)?;
+        } else if kind.is_file() && is_ours(&name) {
+            let text = fs::read_to_string(entry.path())
+                .with_context(|| format!("cannot read {path} as text"))?;
+            files.push(File { path, text });
+        }
+    }
+    Ok(())
+}
+
+fn is_ours(name: &str) -> bool {
+    [".rs", ".md", ".toml"].iter().any(|ending| name.ends_with(ending))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,96 @@
+//! Rules about single files: headers, lengths, words and white space.
+
+use super::File;
+use crate::problem::Problem;
+
+const FILE_LINES_MAX: usize = 600;
+const MAP_LINES_MAX: usize = 200;
+
+/// In halves, so that this file passes its own check.
+const WORDS: [&str; 5] = [
+    concat!("TO", "DO"),
+    concat!("FIX", "ME"),
+    concat!("to", "do!"),
+    concat!("unimple", "mented!"),
+    concat!("db", "g!"),
+];
+
+pub(super) fn check(files: &[File]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for file in files {
+        if is_rust(file) {
+            problems.extend(header(file));
+            problems.extend(length(file));
+            problems.extend(words(file));
+        }
+        if file.path == "ARCHITECTURE.md" {
+            problems.extend(over(file, MAP_LINES_MAX, "the map must stay readable in one go"));
+        }
+        problems.extend(white_space(file));
+    }
+    problems
+}
+
+fn is_rust(file: &File) -> bool {
+    let is_in_reach = file.path.starts_with("crates/") || file.path.starts_with("fuzz/");
+    is_in_reach && file.path.ends_with(".rs")
+}
+
+fn header(file: &File) -> Option<Problem> {
+    let has_header = file.name() == "tests.rs" || file.text.starts_with("//!");
+    (!has_header)
+        .then(|| Problem::at(&file.path, 1, "the file must start with `//!` and what it is for"))
+}
+
+fn length(file: &File) -> Option<Problem> {
+    if file.name() == "tests.rs" || file.path.contains("/tests/") {
+        return None;
+    }
+    over(file, FILE_LINES_MAX, "split the room")
+}
+
+fn over(file: &File, lines_max: usize, advice: &str) -> Option<Problem> {
+    let lines = file.text.lines().count();
+    (lines > lines_max).then(|| {
+        let message = format!("{lines} lines, at most {lines_max} are allowed: {advice}");
+        Problem::at(&file.path, lines_max + 1, message)
+    })
+}
+
+fn words(file: &File) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (number, line) in (1..).zip(file.text.lines()) {
+        for word in WORDS {
+            if contains_word(line, word) {
+                let message = format!("`{word}` must not be on the main branch");
+                problems.push(Problem::at(&file.path, number, message));
+            }
+        }
+    }
+    problems
+}
+
+/// Whether `word` stands in `line` and is not part of a longer name.
+fn contains_word(line: &str, word: &str) -> bool {
+    let in_name = |c: char| c.is_alphanumeric() || c == '_';
+    line.match_indices(word).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        let after = line[at + word.len()..].chars().next();
+        let is_open = !word.ends_with('!') && after.is_some_and(in_name);
+        !is_open && !before.is_some_and(in_name)
+    })
+}
+
+fn white_space(file: &File) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    // Not `lines()`, which would hide a carriage return.
+    for (number, line) in (1..).zip(file.text.split('\n')) {
+        if line.contains('\t') {
+            problems.push(Problem::at(&file.path, number, "tab: use spaces, or `\\t` in a string"));
+        }
+        if line.ends_with(char::is_whitespace) {
+            problems.push(Problem::at(&file.path, number, "white space at the end of the line"));
+        }
+    }
+    problems
+}

@@ -1,0 +1,110 @@
+//! Each rule on the smallest repository that keeps or breaks it.
+
+use super::*;
+
+/// Checks files given as path and text; the expected problems are `path:line: start of message`.
+fn check_files(files: &[(&str, &str)], expected: &[&str]) {
+    let files: Vec<File> = files
+        .iter()
+        .map(|(path, text)| File { path: (*path).to_owned(), text: (*text).to_owned() })
+        .collect();
+    let mut problems = check(&files);
+    problems.sort();
+    let shown: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    let agree = shown.len() == expected.len()
+        && shown.iter().zip(expected).all(|(shown, expected)| shown.starts_with(expected));
+    assert!(agree, "found {shown:#?}, expected {expected:#?}");
+}
+
+fn manifest(rest: &str) -> String {
+    format!("{rest}[lints]\nworkspace = true\n")
+}
+
+#[test]
+fn rust_files_start_with_a_header() {
+    check_files(&[("crates/a/src/x.rs", "//! Room.\n")], &[]);
+    check_files(&[("crates/a/src/x.rs", "use b;\n")], &["crates/a/src/x.rs:1: the file must"]);
+    check_files(&[("fuzz/src/bin/x.rs", "\n//! Late.\n")], &["fuzz/src/bin/x.rs:1: the file must"]);
+    check_files(&[("crates/a/src/tests.rs", "use super::*;\n")], &[]);
+    check_files(
+        &[("crates/a/tests/it/main.rs", "mod x;\n")],
+        &["crates/a/tests/it/main.rs:1: the"],
+    );
+}
+
+#[test]
+fn long_files_are_split() {
+    let long = |lines: usize| format!("//! Room.\n{}", "\n".repeat(lines - 1));
+    check_files(&[("crates/a/src/x.rs", &long(600))], &[]);
+    check_files(&[("crates/a/src/x.rs", &long(601))], &["crates/a/src/x.rs:601: 601 lines, at"]);
+    check_files(&[("crates/a/src/tests.rs", &long(601))], &[]);
+    check_files(&[("crates/a/tests/it/x.rs", &long(601))], &[]);
+    check_files(&[("ARCHITECTURE.md", &long(200))], &[]);
+    check_files(
+        &[("ARCHITECTURE.md", &long(201))],
+        &["ARCHITECTURE.md:201: 201 lines, at most 200"],
+    );
+    check_files(&[("README.md", &long(201))], &[]);
+}
+
+#[test]
+fn unfinished_work_is_found() {
+    let path = "crates/a/src/x.rs";
+    for word in [concat!("TO", "DO"), concat!("FIX", "ME")] {
+        check_files(&[(path, &format!("//! R.\n// {word}: later\n"))], &["crates/a/src/x.rs:2: `"]);
+        check_files(&[(path, &format!("//! R.\nconst {word}S: u8 = 1;\n"))], &[]);
+        check_files(&[("README.md", word)], &[]);
+    }
+    for name in [concat!("to", "do!"), concat!("db", "g!"), concat!("unimple", "mented!")] {
+        check_files(&[(path, &format!("//! R.\n    {name}(x)\n"))], &["crates/a/src/x.rs:2: `"]);
+        check_files(&[(path, &format!("//! R.\n    my_{name}(x)\n"))], &[]);
+    }
+}
+
+#[test]
+fn white_space_is_plain() {
+    check_files(&[("README.md", "a\tb\n")], &["README.md:1: tab"]);
+    check_files(&[("a.toml", "a = 1\nb = 2 \n")], &["a.toml:2: white space"]);
+    check_files(&[("a.toml", "a = 1\r\n")], &["a.toml:1: white space"]);
+    check_files(&[("README.md", "a\n\nb\n")], &[]);
+}
+
+#[test]
+fn a_crates_clippy_settings_repeat_the_roots() {
+    let root = ("clippy.toml", "x = 1\ny = true\n");
+    let own = "crates/a/clippy.toml";
+    check_files(&[root, (own, "z = 0\ny = true\nx = 1\n")], &[]);
+    check_files(&[root, (own, "y = true\nx = 2\n")], &["crates/a/clippy.toml:2: `x` differs"]);
+    check_files(&[root, (own, "x = 1\n")], &["crates/a/clippy.toml:1: `y` of the root"]);
+    check_files(&[root, (own, "x = [\n")], &["crates/a/clippy.toml: not valid TOML"]);
+}
+
+#[test]
+fn crates_share_lints_and_forbid_unsafe_code() {
+    let good = manifest("");
+    let safe = "//! Room.\n#![forbid(unsafe_code)]\n";
+    check_files(&[("crates/a/Cargo.toml", &good), ("crates/a/src/lib.rs", safe)], &[]);
+    check_files(
+        &[("crates/a/Cargo.toml", "[lints]\n"), ("crates/a/src/main.rs", "//! Room.\n")],
+        &["crates/a/Cargo.toml: `[lints]", "crates/a/src/main.rs: `#![forbid"],
+    );
+}
+
+#[test]
+fn dependencies_point_to_the_left() {
+    let core = "crates/haversack-core/Cargo.toml";
+    let cli = "crates/haversack-cli/Cargo.toml";
+    let one = |section: &str, name: &str| manifest(&format!("[{section}]\n{name} = {{}}\n"));
+    check_files(&[(cli, &one("dependencies", "haversack-core"))], &[]);
+    check_files(&[(cli, &one("dev-dependencies", "testkit"))], &[]);
+    let path = "crates/haversack-core/Cargo.toml:2: haversack-core must not depend on";
+    for section in ["dependencies", "dev-dependencies", "target.'cfg(unix)'.build-dependencies"] {
+        check_files(&[(core, &one(section, "haversack-cli"))], &[path]);
+        check_files(&[(core, &one(section, "testkit"))], &[path]);
+        check_files(&[(core, &one(section, "libm"))], &[]);
+    }
+    let renamed = manifest("[dependencies]\nx = { package = \"haversack\" }\n");
+    check_files(&[(core, &renamed)], &["crates/haversack-core/Cargo.toml:1: haversack-core must"]);
+    let chore = "crates/haversack-cli/Cargo.toml:2: haversack-cli must not depend on xtask: it is";
+    check_files(&[(cli, &one("dependencies", "xtask"))], &[chore]);
+}

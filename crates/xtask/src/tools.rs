@@ -1,0 +1,46 @@
+//! The tools that the chores need beside cargo itself: found, installed, or asked for.
+
+use anyhow::{Result, ensure};
+
+use crate::shell::Shell;
+
+/// What runs the tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Runner {
+    Nextest,
+    /// Slower and without time limits; only when nextest cannot be had.
+    CargoTest,
+}
+
+/// # Errors
+/// When rustfmt or clippy is missing: they belong to the toolchain, which is not ours to change.
+pub(crate) fn require_components(shell: &Shell) -> Result<()> {
+    for (component, subcommand) in [("rustfmt", "fmt"), ("clippy", "clippy")] {
+        ensure!(
+            shell.works(&mut shell.cargo([subcommand, "--version"])),
+            "{component} is missing; install it with `rustup component add {component}`"
+        );
+    }
+    Ok(())
+}
+
+/// Nextest from the machine, from the tools folder, or installed now; else plain `cargo test`.
+pub(crate) fn find_runner(shell: &mut Shell) -> Result<Runner> {
+    shell.use_tools()?;
+    let nextest_works = |shell: &Shell| shell.works(&mut shell.cargo(["nextest", "--version"]));
+    if nextest_works(shell) {
+        return Ok(Runner::Nextest);
+    }
+    println!("cargo-nextest is missing: installing it into {}", shell.tools().display());
+    let mut install = shell.cargo(["install", "--locked", "cargo-nextest", "--root"]);
+    // Its build leftovers stay out of the target folder.
+    install.arg(shell.tools()).env_remove("CARGO_TARGET_DIR");
+    if let Err(error) = shell.run(&mut install) {
+        println!("notice: {error:#}");
+    }
+    if nextest_works(shell) {
+        return Ok(Runner::Nextest);
+    }
+    println!("notice: cargo-nextest could not be installed; the tests run with `cargo test`");
+    Ok(Runner::CargoTest)
+}
