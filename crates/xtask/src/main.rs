@@ -1,6 +1,7 @@
 //! The chores of this repository, one subcommand each; `cargo xtask test` is the one that counts.
 #![forbid(unsafe_code)]
 #![expect(
+    clippy::print_stderr,
     clippy::print_stdout,
     reason = "a command line tool for people; nothing parses its output"
 )]
@@ -12,6 +13,8 @@ mod shell;
 mod suite;
 mod tidy;
 mod tools;
+
+use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -52,10 +55,20 @@ enum Task {
     },
 }
 
-fn main() -> Result<()> {
-    let arguments = Arguments::parse();
+fn main() -> ExitCode {
+    // Printed here and not by the runtime, which would add a backtrace that helps nobody.
+    match run(Arguments::parse().task) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: Task) -> Result<()> {
     let shell = Shell::new()?;
-    match arguments.task {
+    match task {
         Task::Test => suite::test(shell),
         Task::Tidy => tidy::run(shell.root()),
         Task::Deps => deps::run(&shell),
