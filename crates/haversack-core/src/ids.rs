@@ -8,20 +8,22 @@ use thiserror::Error;
 /// Longest id in bytes.
 pub const ID_BYTES_MAX: usize = 512;
 
-/// An id that cannot be one.
+/// A name that cannot be one.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum IdError {
     /// Nothing can be found by an empty name.
-    #[error("an id must not be empty")]
+    #[error("a name must not be empty")]
     Empty,
-    /// The id is longer than [`ID_BYTES_MAX`].
-    #[error("an id of {bytes} bytes is longer than the limit of {ID_BYTES_MAX}")]
+    /// The name is longer than its limit.
+    #[error("a name of {bytes} bytes is longer than the limit of {limit}")]
     TooLong {
-        /// Length of the refused id.
+        /// Length of the refused name.
         bytes: usize,
+        /// The most it may have.
+        limit: usize,
     },
     /// Control characters would break logs, labels and citations.
-    #[error("an id must not hold the control character U+{code:04X} (at byte {at})")]
+    #[error("a name must not hold the control character U+{code:04X} (at byte {at})")]
     Control {
         /// The character's code point.
         code: u32,
@@ -44,7 +46,7 @@ impl ItemId {
             return Err(IdError::Empty);
         }
         if id.len() > ID_BYTES_MAX {
-            return Err(IdError::TooLong { bytes: id.len() });
+            return Err(IdError::TooLong { bytes: id.len(), limit: ID_BYTES_MAX });
         }
         if let Some((at, c)) = id.char_indices().find(|(_, c)| c.is_control()) {
             return Err(IdError::Control { code: c.into(), at });
@@ -109,7 +111,7 @@ mod tests {
         assert!(ItemId::new(&"x".repeat(ID_BYTES_MAX)).is_ok());
         assert_eq!(
             ItemId::new(&"x".repeat(ID_BYTES_MAX + 1)),
-            Err(IdError::TooLong { bytes: ID_BYTES_MAX + 1 })
+            Err(IdError::TooLong { bytes: ID_BYTES_MAX + 1, limit: ID_BYTES_MAX })
         );
         assert_eq!(ItemId::new("a\nb"), Err(IdError::Control { code: 10, at: 1 }));
         assert_eq!(CandidateId::chunk(ItemId::new("a").unwrap(), 3).to_string(), "a#3");

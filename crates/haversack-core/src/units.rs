@@ -88,12 +88,14 @@ impl Score {
     pub const ZERO: Score = Score(0.0);
     /// The score of a perfect match.
     pub const ONE: Score = Score(1.0);
+    /// The middle: what is unknown neither speaks for nor against.
+    pub const HALF: Score = Score(0.5);
 
     /// A score, or `None` when `value` is not finite.
     #[must_use]
-    pub fn new(value: f64) -> Option<Score> {
+    pub const fn new(value: f64) -> Option<Score> {
         // Adding zero turns -0.0 into 0.0, which `total_cmp` would otherwise rank lower.
-        value.is_finite().then_some(Score(value + 0.0))
+        if value.is_finite() { Some(Score(value + 0.0)) } else { None }
     }
 
     /// A score clamped into 0 to 1; what is not a number becomes zero.
@@ -228,6 +230,12 @@ impl Span {
     #[must_use]
     pub fn whole(text: &str) -> Span {
         Span { start: 0, end: text.len() }
+    }
+
+    /// A part of this span, given relative to its start. The caller vouches that it slices.
+    pub(crate) fn part(self, range: &Range<usize>) -> Span {
+        debug_assert!(range.end <= self.len(), "a part lies inside");
+        Span { start: self.start + range.start, end: self.start + range.end }
     }
 
     /// First byte.

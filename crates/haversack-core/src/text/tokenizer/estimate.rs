@@ -82,6 +82,10 @@ impl Tokenizer for UpperEstimate {
         self.base.seam(before, after)
     }
 
+    fn seams_are_proved(&self) -> bool {
+        self.base.seams_are_proved()
+    }
+
     fn encode(&self, _text: &str) -> Result<Vec<u32>, CodecError> {
         Err(CodecError::NoIds { name: self.name.clone() })
     }

@@ -96,6 +96,10 @@ impl Tokenizer for HuggingFace {
         after == ' ' && !before.is_whitespace()
     }
 
+    fn seams_are_proved(&self) -> bool {
+        false
+    }
+
     fn encode(&self, text: &str) -> Result<Vec<u32>, CodecError> {
         let encoding = self.inner.encode_fast(text, false).map_err(|error| self.failed(&error))?;
         Ok(encoding.get_ids().to_vec())

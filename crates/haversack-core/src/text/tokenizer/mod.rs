@@ -104,6 +104,11 @@ pub trait Tokenizer: fmt::Debug + Send + Sync {
     /// surrounds them.
     fn seam(&self, before: char, after: char) -> bool;
 
+    /// Whether [`Tokenizer::seam`] is known to be right, not only presumed.
+    fn seams_are_proved(&self) -> bool {
+        true
+    }
+
     /// The text's token ids.
     ///
     /// # Errors

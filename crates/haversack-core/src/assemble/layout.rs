@@ -1,0 +1,341 @@
+//! Every piece of text that a pack may hold, rendered and measured once, in the order of the page.
+//!
+//! Where a piece stands does not depend on which others are chosen, so choosing is only a matter
+//! of leaving pieces out.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use super::citation::{assign, one_line};
+use super::fence::{Nonce, escape};
+use super::template::Variable;
+use crate::ids::CandidateId;
+use crate::layer::{Arrangement, Claim, Layer};
+use crate::pack::Request;
+use crate::rank::Ranked;
+use crate::select::Piece;
+use crate::text::tokenizer::Tokenizer;
+
+/// A candidate as it would stand in the pack. Numbers are indices of pieces.
+#[derive(Debug)]
+pub(crate) struct Unit<'r> {
+    pub(crate) layer: usize,
+    pub(crate) ranked: &'r Ranked,
+    pub(crate) citation: String,
+    pub(crate) separator: usize,
+    pub(crate) full: usize,
+    pub(crate) essential: Option<usize>,
+}
+
+/// A layer's part of the page.
+#[derive(Debug)]
+pub(crate) struct Page {
+    pub(crate) layer: usize,
+    pub(crate) header: usize,
+    pub(crate) note: Option<usize>,
+    pub(crate) footer: usize,
+    /// Units in the order in which they stand.
+    pub(crate) units: Vec<usize>,
+}
+
+/// Which piece stands for each unit, if any.
+pub(crate) type Choices = Vec<Option<usize>>;
+
+#[derive(Debug)]
+pub(crate) struct Layout<'r> {
+    pub(crate) pieces: Vec<Piece>,
+    pub(crate) units: Vec<Unit<'r>>,
+    /// Pages in the order in which they stand.
+    pub(crate) pages: Vec<Page>,
+    pub(crate) before: usize,
+    pub(crate) after: usize,
+    pub(crate) nonce: Option<Nonce>,
+}
+
+impl<'r> Layout<'r> {
+    /// Renders and measures everything. `ranked` are each layer's candidates, best first.
+    pub(crate) fn new(request: &'r Request, ranked: &[Vec<&'r Ranked>]) -> Layout<'r> {
+        let all = || ranked.iter().flatten().copied();
+        let nonce = choose_nonce(request, ranked);
+        let citations = assign(all().map(|ranked| &ranked.candidate));
+        let mut layout = Layout {
+            pieces: Vec::new(),
+            units: Vec::new(),
+            pages: Vec::new(),
+            before: 0,
+            after: 0,
+            nonce,
+        };
+        let tokenizer = &*request.tokenizer;
+        let mut before = layout.nonce.as_ref().map_or_else(String::new, Nonce::preamble);
+        before.push_str(&frame(&request.frame.before, request, ""));
+        layout.before = layout.add(Piece::new(tokenizer, before));
+        let mut order: Vec<usize> = (0..request.layers.len()).collect();
+        order.sort_by_key(|&layer| request.layers[layer].0.stability);
+        for layer in order {
+            layout.add_page(request, layer, &ranked[layer], &citations);
+        }
+        let after = frame(&request.frame.after, request, "");
+        layout.after = layout.add(Piece::new(tokenizer, after));
+        layout
+    }
+
+    fn add(&mut self, piece: Piece) -> usize {
+        self.pieces.push(piece);
+        self.pieces.len() - 1
+    }
+
+    fn add_page(
+        &mut self,
+        request: &'r Request,
+        index: usize,
+        ranked: &[&'r Ranked],
+        citations: &BTreeMap<&CandidateId, String>,
+    ) {
+        let (layer, _) = &request.layers[index];
+        let tokenizer = &*request.tokenizer;
+        let template = &layer.template;
+        let header = frame(&template.header, request, &layer.title);
+        let header = self.add(Piece::new(tokenizer, header));
+        let note = template.empty.clone().map(|text| self.add(Piece::new(tokenizer, text)));
+        let separator = Piece::new(tokenizer, template.separator.clone());
+        let units = arrange(layer, ranked, request);
+        let first = self.units.len();
+        for &ranked in ranked {
+            let citation = citations[&ranked.candidate.id].clone();
+            let nonce =
+                self.nonce.clone().filter(|_| request.fencing.covers(ranked.candidate.trust));
+            let wrap = Wrap { layer, ranked, citation: &citation, nonce: nonce.as_ref() };
+            let candidate = &ranked.candidate;
+            let separator = self.add(separator.clone());
+            let full = self.add(wrap.piece(tokenizer, &candidate.text, candidate.units));
+            let essential = candidate
+                .essential
+                .as_ref()
+                .filter(|essential| !essential.text.trim().is_empty())
+                .map(|essential| self.add(wrap.piece(tokenizer, &essential.text, None)));
+            self.units.push(Unit { layer: index, ranked, citation, separator, full, essential });
+        }
+        let footer =
+            self.add(Piece::new(tokenizer, frame(&template.footer, request, &layer.title)));
+        let units = units.into_iter().map(|unit| first + unit).collect();
+        self.pages.push(Page { layer: index, header, note, footer, units });
+    }
+
+    /// Renders a unit with another content, such as a shortened one.
+    pub(crate) fn render(&self, request: &Request, unit: usize, content: &str) -> Piece {
+        let Unit { layer, ranked, citation, .. } = &self.units[unit];
+        let nonce = self.nonce.as_ref().filter(|_| request.fencing.covers(ranked.candidate.trust));
+        let wrap = Wrap { layer: &request.layers[*layer].0, ranked, citation, nonce };
+        wrap.piece(&*request.tokenizer, content, None)
+    }
+
+    /// The pieces of one page, in order.
+    pub(crate) fn page_sequence(&self, page: &Page, choices: &Choices) -> Vec<usize> {
+        let chosen: Vec<(usize, usize)> = page
+            .units
+            .iter()
+            .filter_map(|&unit| choices[unit].map(|piece| (unit, piece)))
+            .collect();
+        let mut sequence = Vec::with_capacity(2 * chosen.len() + 2);
+        match (chosen.is_empty(), page.note) {
+            (true, None) => {}
+            (true, Some(note)) => sequence.extend([page.header, note, page.footer]),
+            (false, _) => {
+                sequence.push(page.header);
+                for (index, (unit, piece)) in chosen.into_iter().enumerate() {
+                    if index > 0 {
+                        sequence.push(self.units[unit].separator);
+                    }
+                    sequence.push(piece);
+                }
+                sequence.push(page.footer);
+            }
+        }
+        sequence
+    }
+
+    /// All pieces of a pack, in order.
+    pub(crate) fn sequence(&self, choices: &Choices) -> Vec<usize> {
+        let mut sequence = vec![self.before];
+        for page in &self.pages {
+            sequence.extend(self.page_sequence(page, choices));
+        }
+        sequence.push(self.after);
+        sequence
+    }
+
+    /// What is in every pack: pinned units, and nothing else.
+    pub(crate) fn pinned(&self, request: &Request) -> Choices {
+        let is_pinned = |layer: usize| request.layers[layer].0.claim == Claim::Pinned;
+        self.units.iter().map(|unit| is_pinned(unit.layer).then_some(unit.full)).collect()
+    }
+}
+
+fn frame(pattern: &super::Pattern, request: &Request, title: &str) -> String {
+    let mut out = String::new();
+    pattern.render(&mut out, &mut |variable, out| match variable {
+        Variable::Query => out.push_str(&request.query),
+        Variable::Section => out.push_str(title),
+        _ => {}
+    });
+    out
+}
+
+/// The nonce of the earlier pack when it is still safe, else the first safe one of the seed.
+fn choose_nonce(request: &Request, ranked: &[Vec<&Ranked>]) -> Option<Nonce> {
+    let fenced: Vec<&Ranked> = ranked
+        .iter()
+        .flatten()
+        .copied()
+        .filter(|ranked| request.fencing.covers(ranked.candidate.trust))
+        .collect();
+    if fenced.is_empty() {
+        return None;
+    }
+    let texts = fenced.iter().flat_map(|ranked| {
+        let candidate = &ranked.candidate;
+        let place = &candidate.place;
+        [&*candidate.text, candidate.id.item.as_str(), candidate.kind.as_str()]
+            .into_iter()
+            .chain(candidate.essential.iter().map(|essential| &*essential.text))
+            .chain(
+                place.title.iter().chain(&place.path).chain(&place.breadcrumb).map(String::as_str),
+            )
+    });
+    let earlier = request.previous.as_ref().and_then(|previous| previous.nonce.clone());
+    match earlier {
+        Some(nonce) if !texts.clone().any(|text| text.contains(nonce.as_str())) => Some(nonce),
+        _ => Some(Nonce::choose(&request.seed, &texts)),
+    }
+}
+
+/// The order in which a layer's candidates stand: those of the earlier pack as they stood, then
+/// the others by the layer's arrangement.
+fn arrange(layer: &Layer, ranked: &[&Ranked], request: &Request) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..ranked.len()).collect();
+    let moment = |index: usize| ranked[index].candidate.moment.map(|moment| moment.as_millis());
+    match layer.arrangement {
+        Arrangement::Ranked => {}
+        Arrangement::Newest => order.sort_by_key(|&index| {
+            (moment(index).is_none(), std::cmp::Reverse(moment(index)), index)
+        }),
+        Arrangement::Oldest => {
+            order.sort_by_key(|&index| (moment(index).is_none(), moment(index), index));
+        }
+        Arrangement::Edges => {
+            let (front, back): (Vec<usize>, Vec<usize>) =
+                order.into_iter().partition(|index| index % 2 == 0);
+            order = front.into_iter().chain(back.into_iter().rev()).collect();
+        }
+    }
+    if let Some(previous) = &request.previous {
+        let stood: BTreeMap<&CandidateId, usize> = previous
+            .order
+            .iter()
+            .enumerate()
+            .filter(|(_, (name, _))| *name == layer.name)
+            .map(|(place, (_, id))| (id, place))
+            .collect();
+        // Stable: what did not stand keeps its arrangement, behind what did.
+        order.sort_by_key(|&index| {
+            stood.get(&ranked[index].candidate.id).copied().unwrap_or(usize::MAX)
+        });
+    }
+    order
+}
+
+/// All that goes around a unit's content.
+struct Wrap<'w> {
+    layer: &'w Layer,
+    ranked: &'w Ranked,
+    citation: &'w str,
+    nonce: Option<&'w Nonce>,
+}
+
+impl Wrap<'_> {
+    /// The rendered unit. `units` is the content's size when it is known.
+    fn piece(&self, tokenizer: &dyn Tokenizer, content: &str, units: Option<u64>) -> Piece {
+        let shown = content.trim_end();
+        let units = units.filter(|_| shown.len() == content.len());
+        let (inner, at) = self.inner(shown);
+        let (text, at) = match self.nonce {
+            None => (inner, Some(at)),
+            Some(nonce) => {
+                let mut text = String::with_capacity(inner.len() + 80);
+                nonce.open(self.citation, self.ranked.candidate.trust, &mut text);
+                let shift = text.len();
+                let escaped = escape(&inner);
+                let unchanged = escaped.len() == inner.len();
+                text.push_str(&escaped);
+                nonce.close(&mut text);
+                (text, unchanged.then(|| at.start + shift..at.end + shift))
+            }
+        };
+        match (at, units) {
+            (Some(at), Some(units)) => Piece::with_known(tokenizer, text, at, units),
+            _ => Piece::new(tokenizer, text),
+        }
+    }
+
+    /// The unit as its template renders it, and where the content stands in it.
+    fn inner(&self, content: &str) -> (String, Range<usize>) {
+        let mut out = String::with_capacity(content.len() + 64);
+        let mut at = 0..0;
+        self.layer.template.item.render(&mut out, &mut |variable, out| {
+            if variable == Variable::Content {
+                at = out.len()..out.len() + content.len();
+                out.push_str(content);
+            } else {
+                self.put(variable, out);
+            }
+        });
+        (out, at)
+    }
+
+    fn put(&self, variable: Variable, out: &mut String) {
+        let candidate = &self.ranked.candidate;
+        let place = &candidate.place;
+        let mut line = |text: &str| out.push_str(&one_line(text));
+        match variable {
+            Variable::Type => line(candidate.kind.as_str()),
+            Variable::Id => line(&candidate.id.to_string()),
+            Variable::Path => line(place.path.as_deref().unwrap_or_default()),
+            Variable::Breadcrumb => line(&place.breadcrumb.join(" › ")),
+            Variable::Title => {
+                let title = place.title.as_deref().or(place.path.as_deref());
+                line(title.unwrap_or(candidate.id.item.as_str()));
+            }
+            Variable::Trust => line(&candidate.trust.to_string()),
+            Variable::Citation => {
+                let _ = write!(out, "[{}]", self.citation);
+            }
+            Variable::Score => {
+                let _ = write!(out, "{:.2}", self.ranked.score.get());
+            }
+            Variable::Confidence => match candidate.confidence {
+                Some(confidence) => {
+                    let _ = write!(out, "{:.2}", confidence.get());
+                }
+                None => out.push_str("unknown"),
+            },
+            Variable::Timestamp => match candidate.moment {
+                Some(moment) => {
+                    let _ = write!(out, "{moment}");
+                }
+                None => out.push_str("unknown"),
+            },
+            Variable::Lines => {
+                if let Some(lines) = &place.lines {
+                    let _ = write!(out, "{}–{}", lines.start, lines.end.saturating_sub(1));
+                }
+            }
+            Variable::Content
+            | Variable::Section
+            | Variable::Query
+            | Variable::Open
+            | Variable::Close => {}
+        }
+    }
+}

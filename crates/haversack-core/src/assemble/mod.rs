@@ -1,0 +1,322 @@
+//! Layout and bytes: what was chosen becomes the final string, its sections, its sources and its
+//! ledger. Adds nothing, drops nothing, reorders nothing.
+
+pub mod citation;
+pub mod fence;
+mod layout;
+mod template;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+pub use citation::Citation;
+pub use fence::{Fencing, Nonce};
+pub(crate) use layout::{Choices, Layout, Page};
+pub use template::{
+    Pattern, TEMPLATE_BYTES_MAX, Template, TemplateError, TemplateText, Templates, Variable,
+};
+
+use crate::ids::CandidateId;
+use crate::layer::Claim;
+use crate::ledger::{Entry, Notice, Outcome, Reason, Shortened};
+use crate::pack::{Pack, Plan, Previous};
+use crate::receipt::{Receipt, sorted};
+use crate::select::{Piece, Selection, Selector, units_of};
+use crate::text::tokenizer::Accuracy;
+use crate::units::{Share, Span, Tokens};
+
+/// A section of a pack.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Section {
+    /// The layer it shows.
+    pub layer: Arc<str>,
+    /// Its title.
+    pub title: String,
+    /// Its bytes in the final string.
+    pub span: Span,
+    /// Tokens of those bytes on their own.
+    pub tokens: Tokens,
+    /// Its items, in order.
+    pub items: Vec<Item>,
+}
+
+/// A candidate in a pack.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    /// Which candidate.
+    pub id: CandidateId,
+    /// Its citation id, without brackets.
+    pub citation: String,
+    /// Its bytes in the final string, wrapping included.
+    pub span: Span,
+    /// Tokens of those bytes on their own.
+    pub tokens: Tokens,
+    /// How it was shortened, if it was.
+    pub shortened: Option<Shortened>,
+}
+
+/// A layer is said to be truncated when it lost more than this (P12).
+const TRUNCATED: Share = Share::percent(20);
+
+/// Puts a pack together. `limit` is what the text should have at most.
+pub(crate) fn assemble(
+    plan: &Plan<'_>,
+    selection: &Selection,
+    total: Tokens,
+    limit: Tokens,
+) -> Pack {
+    let Plan { request, layout, .. } = plan;
+    let tokenizer = &*request.tokenizer;
+    let desk = Desk { plan, selection };
+    let mut text = String::new();
+    text.push_str(&layout.pieces[layout.before].text);
+    let mut sections = Vec::with_capacity(layout.pages.len());
+    let mut citations = Vec::new();
+    for page in &layout.pages {
+        desk.write_page(page, &mut text, &mut sections, &mut citations);
+    }
+    text.push_str(&layout.pieces[layout.after].text);
+    let tokens = tokenizer.count(&text);
+    debug_assert!(
+        !tokenizer.seams_are_proved()
+            || layout.units.iter().any(|unit| unit.ranked.candidate.units.is_some())
+            || tokens == tokenizer.tokens(selection.units),
+        "the tally is the count of the string"
+    );
+    let order = sections.iter().flat_map(|section: &Section| {
+        section.items.iter().map(|item| (section.layer.clone(), item.id.clone()))
+    });
+    let previous = Previous { nonce: layout.nonce.clone(), order: order.collect() };
+    Pack {
+        tokens,
+        tokenizer: tokenizer.name().to_owned(),
+        accuracy: tokenizer.accuracy(),
+        limit,
+        notices: desk.notices(&sections, tokens, limit),
+        ledger: desk.ledger(),
+        worth: plan.worth(selection),
+        receipt: Receipt::new(plan, total, &text),
+        text,
+        sections,
+        citations,
+        previous,
+    }
+}
+
+/// What lies on the table while a pack is put together.
+struct Desk<'d> {
+    plan: &'d Plan<'d>,
+    selection: &'d Selection,
+}
+
+impl Desk<'_> {
+    /// The piece that stands for a unit, and how it was shortened.
+    fn shown(&self, unit: usize) -> Option<(&Piece, Option<Shortened>)> {
+        let Plan { layout, schedule, .. } = self.plan;
+        if let Some(cut) = self.selection.cut.as_ref().filter(|cut| cut.unit == unit) {
+            return Some((&cut.piece, Some(Shortened::Trimmed)));
+        }
+        let index = self.selection.choices[unit]?;
+        let shortened = if Some(index) == layout.units[unit].essential {
+            Some(Shortened::Essential)
+        } else if schedule.capped.get(&unit).is_some_and(|&(piece, _)| piece == index) {
+            Some(Shortened::Trimmed)
+        } else {
+            None
+        };
+        Some((&layout.pieces[index], shortened))
+    }
+
+    fn write_page(
+        &self,
+        page: &Page,
+        text: &mut String,
+        sections: &mut Vec<Section>,
+        citations: &mut Vec<Citation>,
+    ) {
+        let Plan { request, layout, .. } = self.plan;
+        let tokenizer = &*request.tokenizer;
+        let start = text.len();
+        let mut written: Vec<&Piece> = Vec::new();
+        let mut items = Vec::new();
+        let mut write = |piece, text: &mut String| -> Range<usize> {
+            let piece: &Piece = piece;
+            let at = text.len();
+            text.push_str(&piece.text);
+            written.push(piece);
+            at..text.len()
+        };
+        let shown: Vec<_> =
+            page.units.iter().filter_map(|&u| self.shown(u).map(|shown| (u, shown))).collect();
+        if shown.is_empty() && page.note.is_none() {
+            return;
+        }
+        write(&layout.pieces[page.header], text);
+        if let (true, Some(note)) = (shown.is_empty(), page.note) {
+            write(&layout.pieces[note], text);
+        }
+        for (index, (unit, (piece, shortened))) in shown.into_iter().enumerate() {
+            let layout_unit = &layout.units[unit];
+            if index > 0 {
+                write(&layout.pieces[layout_unit.separator], text);
+            }
+            let range = write(piece, text);
+            items.push(Item {
+                id: layout_unit.ranked.candidate.id.clone(),
+                citation: layout_unit.citation.clone(),
+                span: Span::within(text, range).expect("pieces are whole strings"),
+                tokens: tokenizer.tokens(piece.units),
+                shortened,
+            });
+            citations.push(self.citation(unit, shortened));
+        }
+        write(&layout.pieces[page.footer], text);
+        let layer = &request.layers[page.layer].0;
+        sections.push(Section {
+            layer: layer.name.clone(),
+            title: layer.title.clone(),
+            span: Span::within(text, start..text.len()).expect("pieces are whole strings"),
+            tokens: tokenizer.tokens(units_of(tokenizer, written)),
+            items,
+        });
+    }
+
+    /// The bytes of the item's body that a unit shows.
+    fn citation(&self, unit: usize, shortened: Option<Shortened>) -> Citation {
+        let layout_unit = &self.plan.layout.units[unit];
+        let candidate = &layout_unit.ranked.candidate;
+        let kept = match (&self.selection.cut, self.plan.schedule.capped.get(&unit)) {
+            (Some(cut), _) if cut.unit == unit => Some(&cut.kept),
+            (_, Some((_, kept))) if shortened == Some(Shortened::Trimmed) => Some(kept),
+            _ => None,
+        };
+        // Only a text that is the body's own bytes can say which of them were kept.
+        let verbatim = candidate.span.len() == candidate.text.len();
+        let spans = kept.filter(|_| verbatim).map_or_else(
+            || vec![candidate.span],
+            |kept| kept.iter().map(|range| candidate.span.part(range)).collect(),
+        );
+        Citation {
+            id: layout_unit.citation.clone(),
+            candidate: candidate.id.clone(),
+            spans,
+            place: candidate.place.clone(),
+        }
+    }
+
+    /// Every candidate exactly once: by layer and rank, then what was never in question.
+    fn ledger(&self) -> Vec<Entry> {
+        let Plan { request, layout, schedule, aside } = self.plan;
+        let last = schedule.last_steps();
+        let kept_out: BTreeMap<usize, &Reason> =
+            schedule.kept_out.iter().map(|(unit, reason)| (*unit, reason)).collect();
+        let displaced_by = self
+            .selection
+            .n_steps
+            .and_then(|n| n.checked_sub(1))
+            .map(|index| &layout.units[schedule.steps[index].unit].ranked.candidate.id);
+        let tokens = |piece: &Piece| request.tokenizer.tokens(piece.units);
+        let mut entries: Vec<Entry> = (0..layout.units.len())
+            .map(|unit| {
+                let layout_unit = &layout.units[unit];
+                let layer = &request.layers[layout_unit.layer].0.name;
+                let shown = self.shown(unit);
+                let outcome = self.outcome(unit, &kept_out, &last);
+                let mut entry = Entry::new(
+                    layer,
+                    layout_unit.ranked,
+                    tokens(&layout.pieces[layout_unit.full]),
+                    shown.map_or(Tokens::ZERO, |(piece, _)| tokens(piece)),
+                    outcome,
+                );
+                if let Outcome::Out(Reason::OverBudget { .. }) = entry.outcome {
+                    entry.displaced_by = displaced_by.cloned();
+                }
+                entry
+            })
+            .collect();
+        entries.extend(aside.iter().map(|(layer, ranked, reason)| {
+            let outcome = Outcome::Out(reason.clone());
+            let layer = &request.layers[*layer].0.name;
+            Entry::new(layer, ranked, Tokens::ZERO, Tokens::ZERO, outcome)
+        }));
+        entries.extend(sorted(&request.dropped).into_iter().map(Entry::of_dropped));
+        entries
+    }
+
+    fn outcome(
+        &self,
+        unit: usize,
+        kept_out: &BTreeMap<usize, &Reason>,
+        last: &BTreeMap<usize, usize>,
+    ) -> Outcome {
+        let Plan { request, layout, schedule, .. } = self.plan;
+        let reserved = request.budget.reserved();
+        // The exact selector may choose otherwise at any budget but the one that buys everything.
+        let greedy = request.selector == Selector::Greedy;
+        let whole_from = last.get(&unit).map(|&index| {
+            reserved
+                + if greedy {
+                    schedule.needs(index, request.active_stop())
+                } else {
+                    schedule.most()
+                }
+        });
+        match self.shown(unit) {
+            Some((_, None)) => Outcome::In,
+            Some((_, Some(how))) => {
+                // A layer's cap may end a unit's steps before it is whole.
+                let ends_whole = last
+                    .get(&unit)
+                    .is_some_and(|&index| schedule.steps[index].to == layout.units[unit].full);
+                Outcome::Cut { how, whole_from: whole_from.filter(|_| ends_whole) }
+            }
+            None => Outcome::Out(match (kept_out.get(&unit), whole_from) {
+                (Some(&reason), _) => reason.clone(),
+                (None, Some(needs)) => {
+                    let full_enough = last[&unit];
+                    let affordable = schedule.reaches(full_enough) <= self.selection.limit;
+                    match request.active_stop() {
+                        Some(_) if affordable => Reason::FullEnough { needs },
+                        _ => {
+                            let least = greedy && request.tokenizer.seams_are_proved();
+                            Reason::OverBudget { needs, least }
+                        }
+                    }
+                }
+                (None, None) => Reason::Empty,
+            }),
+        }
+    }
+
+    fn notices(&self, sections: &[Section], tokens: Tokens, limit: Tokens) -> Vec<Notice> {
+        let Plan { request, layout, .. } = self.plan;
+        let tokenizer = &*request.tokenizer;
+        let mut notices = Vec::new();
+        if tokenizer.accuracy() != Accuracy::Exact {
+            notices.push(Notice::Estimated { tokenizer: tokenizer.name().to_owned() });
+        }
+        if tokens > limit {
+            notices.push(Notice::OverBudget { tokens, limit });
+        }
+        for page in &layout.pages {
+            let layer = &request.layers[page.layer].0;
+            if layer.claim == Claim::Pinned || page.units.is_empty() {
+                continue;
+            }
+            let units = |piece: usize| layout.pieces[piece].units;
+            let whole = |&unit: &usize| units(layout.units[unit].full);
+            let separators = (page.units.len() - 1) as u64;
+            let separator = units(layout.units[page.units[0]].separator);
+            let wanted = units(page.header) + units(page.footer) + separators * separator;
+            let wanted = tokenizer.tokens(wanted + page.units.iter().map(whole).sum::<u64>());
+            let section = sections.iter().find(|section| section.layer == layer.name);
+            let given = section.map_or(Tokens::ZERO, |section| section.tokens);
+            if wanted.saturating_sub(given) > TRUNCATED.of(wanted) {
+                notices.push(Notice::Truncated { layer: layer.name.clone(), wanted, given });
+            }
+        }
+        notices
+    }
+}

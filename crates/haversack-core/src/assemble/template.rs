@@ -1,0 +1,458 @@
+//! Templates: parsed once, values put in once, the outcome never looked at again.
+//!
+//! A value is copied into the output as it is. Whatever it holds, `{{content}}` included, stays
+//! text: there is no second scan that could find it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use thiserror::Error;
+
+/// Longest part of a template in bytes.
+pub const TEMPLATE_BYTES_MAX: usize = 64 << 10;
+
+/// What can be put into a template.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Variable {
+    /// The item's text.
+    Content,
+    /// The item's kind.
+    Type,
+    /// How sure its author was, two decimals.
+    Confidence,
+    /// When it was made or changed, RFC 3339.
+    Timestamp,
+    /// Its score, two decimals.
+    Score,
+    /// Its citation id, brackets included.
+    Citation,
+    /// Its title, or its path, or its id.
+    Title,
+    /// Its path.
+    Path,
+    /// Its headings or ancestors, joined by " › ".
+    Breadcrumb,
+    /// Its line numbers.
+    Lines,
+    /// Its id.
+    Id,
+    /// How far it is trusted.
+    Trust,
+    /// The section's title; only in headers and footers.
+    Section,
+    /// The user's query; only in headers and footers.
+    Query,
+    /// Two opening braces.
+    Open,
+    /// Two closing braces.
+    Close,
+}
+
+impl Variable {
+    const ALL: [Variable; 16] = [
+        Variable::Content,
+        Variable::Type,
+        Variable::Confidence,
+        Variable::Timestamp,
+        Variable::Score,
+        Variable::Citation,
+        Variable::Title,
+        Variable::Path,
+        Variable::Breadcrumb,
+        Variable::Lines,
+        Variable::Id,
+        Variable::Trust,
+        Variable::Section,
+        Variable::Query,
+        Variable::Open,
+        Variable::Close,
+    ];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Variable::Content => "content",
+            Variable::Type => "type",
+            Variable::Confidence => "confidence",
+            Variable::Timestamp => "timestamp",
+            Variable::Score => "score",
+            Variable::Citation => "citation",
+            Variable::Title => "title",
+            Variable::Path => "path",
+            Variable::Breadcrumb => "breadcrumb",
+            Variable::Lines => "lines",
+            Variable::Id => "id",
+            Variable::Trust => "trust",
+            Variable::Section => "section",
+            Variable::Query => "query",
+            Variable::Open => "open",
+            Variable::Close => "close",
+        }
+    }
+
+    const fn is_for(self, role: Role) -> bool {
+        match self {
+            Variable::Open | Variable::Close => true,
+            Variable::Section | Variable::Query => matches!(role, Role::Frame),
+            _ => matches!(role, Role::Item),
+        }
+    }
+}
+
+/// Whether a pattern stands for one item or around many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Item,
+    Frame,
+}
+
+/// A template that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum TemplateError {
+    /// `{{` without `}}`.
+    #[error("the {part} opens {{{{ at byte {at} and never closes it")]
+    NeverCloses {
+        /// Which part of the template.
+        part: &'static str,
+        /// Where it opens.
+        at: usize,
+    },
+    /// A name that is no variable, or none of this part.
+    #[error("the {part} names {name:?} at byte {at}, which is not one of {known}")]
+    UnknownVariable {
+        /// Which part of the template.
+        part: &'static str,
+        /// The name, cut to 40 characters.
+        name: String,
+        /// Where it stands.
+        at: usize,
+        /// The names there are.
+        known: String,
+    },
+    /// An item format without `{{content}}` would show nothing of any item.
+    #[error("the item format has no {{{{content}}}}")]
+    NoContent,
+    /// `{{content}}` twice would pay for every text twice.
+    #[error("the item format has {{{{content}}}} {count} times; once is enough")]
+    ContentRepeated {
+        /// How often.
+        count: usize,
+    },
+    /// Longer than [`TEMPLATE_BYTES_MAX`].
+    #[error("the {part} has {bytes} bytes, more than the limit of {TEMPLATE_BYTES_MAX}")]
+    TooLong {
+        /// Which part.
+        part: &'static str,
+        /// Its length.
+        bytes: usize,
+    },
+    /// No template of that name (M11).
+    #[error("there is no template {name:?}; there are {}", available.join(", "))]
+    NotFound {
+        /// The name asked for.
+        name: String,
+        /// The names there are.
+        available: Vec<String>,
+    },
+    /// A name is needed to find it again.
+    #[error("a template's name must have 1 to 64 characters and no control characters")]
+    BadName,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Literal(String),
+    Variable(Variable),
+}
+
+/// A parsed text with variables.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pattern(Vec<Part>);
+
+impl Pattern {
+    fn parse(source: &str, part: &'static str, role: Role) -> Result<Pattern, TemplateError> {
+        if source.len() > TEMPLATE_BYTES_MAX {
+            return Err(TemplateError::TooLong { part, bytes: source.len() });
+        }
+        let mut parts = Vec::new();
+        let mut from = 0;
+        while let Some(open) = source[from..].find("{{").map(|at| from + at) {
+            let inner = open + 2;
+            let Some(close) = source[inner..].find("}}").map(|at| inner + at) else {
+                return Err(TemplateError::NeverCloses { part, at: open });
+            };
+            let name = source[inner..close].trim();
+            let usable = |variable: &Variable| variable.is_for(role);
+            let variable = Variable::ALL.into_iter().filter(usable).find(|v| v.name() == name);
+            let Some(variable) = variable else {
+                let known = Variable::ALL.into_iter().filter(usable).map(Variable::name);
+                return Err(TemplateError::UnknownVariable {
+                    part,
+                    name: name.chars().take(40).collect(),
+                    at: open,
+                    known: known.collect::<Vec<_>>().join(", "),
+                });
+            };
+            if open > from {
+                parts.push(Part::Literal(source[from..open].to_owned()));
+            }
+            parts.push(Part::Variable(variable));
+            from = close + 2;
+        }
+        if from < source.len() {
+            parts.push(Part::Literal(source[from..].to_owned()));
+        }
+        Ok(Pattern(parts))
+    }
+
+    /// Text to stand before, between or after sections; may name `{{query}}` and `{{section}}`.
+    ///
+    /// # Errors
+    /// When it does not parse.
+    pub fn frame(source: &str) -> Result<Pattern, TemplateError> {
+        Pattern::parse(source, "frame", Role::Frame)
+    }
+
+    /// No text at all.
+    #[must_use]
+    pub const fn empty() -> Pattern {
+        Pattern(Vec::new())
+    }
+
+    /// Writes the pattern with its values put in.
+    pub(super) fn render(&self, out: &mut String, value: &mut dyn FnMut(Variable, &mut String)) {
+        for part in &self.0 {
+            match part {
+                Part::Literal(text) => out.push_str(text),
+                Part::Variable(Variable::Open) => out.push_str("{{"),
+                Part::Variable(Variable::Close) => out.push_str("}}"),
+                Part::Variable(variable) => value(*variable, out),
+            }
+        }
+    }
+
+    /// The source that parses to this pattern; for receipts.
+    pub(crate) fn source(&self) -> String {
+        self.0.iter().fold(String::new(), |mut source, part| {
+            match part {
+                Part::Literal(text) => source.push_str(text),
+                Part::Variable(variable) => {
+                    let _ = write!(source, "{{{{{}}}}}", variable.name());
+                }
+            }
+            source
+        })
+    }
+}
+
+/// How a section looks: its header, each item, what stands between items, its footer, and what it
+/// says when it has none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template {
+    pub(super) header: Pattern,
+    pub(super) item: Pattern,
+    pub(super) separator: String,
+    pub(super) footer: Pattern,
+    pub(super) empty: Option<String>,
+}
+
+/// A template's source. Everything but the item format may be empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TemplateText<'s> {
+    /// Before the first item; may name `{{section}}` and `{{query}}`.
+    pub header: &'s str,
+    /// One item; must name `{{content}}` once.
+    pub item: &'s str,
+    /// Between two items.
+    pub separator: &'s str,
+    /// After the last item; may name `{{section}}` and `{{query}}`.
+    pub footer: &'s str,
+    /// What a section without items says; `None` leaves such a section out altogether.
+    pub empty: Option<&'s str>,
+}
+
+impl TemplateText<'_> {
+    /// Items one after another, a blank line between them.
+    pub const PLAIN: TemplateText<'static> = TemplateText {
+        header: "",
+        item: "{{content}}",
+        separator: "\n\n",
+        footer: "\n",
+        empty: None,
+    };
+}
+
+impl Template {
+    /// Parses a template.
+    ///
+    /// # Errors
+    /// When a part is too long, never closes a variable or names an unknown one, or when the item
+    /// format does not hold `{{content}}` exactly once.
+    pub fn new(text: TemplateText<'_>) -> Result<Template, TemplateError> {
+        let TemplateText { header, item, separator, footer, empty } = text;
+        for (part, text) in [("separator", separator), ("empty text", empty.unwrap_or_default())] {
+            if text.len() > TEMPLATE_BYTES_MAX {
+                return Err(TemplateError::TooLong { part, bytes: text.len() });
+            }
+        }
+        let template = Template {
+            header: Pattern::parse(header, "header", Role::Frame)?,
+            item: Pattern::parse(item, "item format", Role::Item)?,
+            separator: separator.to_owned(),
+            footer: Pattern::parse(footer, "footer", Role::Frame)?,
+            empty: empty.map(str::to_owned),
+        };
+        let content = Part::Variable(Variable::Content);
+        match template.item.0.iter().filter(|part| **part == content).count() {
+            0 => Err(TemplateError::NoContent),
+            1 => Ok(template),
+            count => Err(TemplateError::ContentRepeated { count }),
+        }
+    }
+
+    /// The parts' sources, for receipts.
+    pub(crate) fn sources(&self) -> [String; 5] {
+        let empty = self.empty.clone().map_or_else(String::new, |empty| format!("={empty}"));
+        [
+            self.header.source(),
+            self.item.source(),
+            self.separator.clone(),
+            self.footer.source(),
+            empty,
+        ]
+    }
+}
+
+/// Templates by name: chat, detailed, summary, plain and section, and whatever is registered (M8).
+#[derive(Debug, Clone)]
+pub struct Templates(BTreeMap<String, Template>);
+
+/// The built-in templates (M8, W10).
+const BUILT_IN: [(&str, TemplateText<'static>); 5] = [
+    (
+        "chat",
+        TemplateText {
+            header: "Relevant context from past conversations:\n\n",
+            item: "- {{content}}",
+            separator: "\n",
+            ..TemplateText::PLAIN
+        },
+    ),
+    (
+        "detailed",
+        TemplateText {
+            header: "Relevant memories:\n\n",
+            item: "[{{type}}] {{content}} (confidence: {{confidence}}, {{timestamp}})",
+            ..TemplateText::PLAIN
+        },
+    ),
+    ("plain", TemplateText::PLAIN),
+    (
+        "section",
+        TemplateText {
+            header: "### {{section}}\n\n",
+            item: "[{{title}}] [{{type}}] {{citation}}\n{{content}}",
+            footer: "\n\n",
+            empty: Some("_No relevant content found._"),
+            ..TemplateText::PLAIN
+        },
+    ),
+    (
+        "summary",
+        TemplateText {
+            header: "Key information:\n",
+            separator: " | ",
+            footer: "",
+            ..TemplateText::PLAIN
+        },
+    ),
+];
+
+impl Default for Templates {
+    fn default() -> Templates {
+        let built_in = BUILT_IN.map(|(name, text)| {
+            let template =
+                Template::new(text).expect("the built-in templates parse: a test holds it");
+            (name.to_owned(), template)
+        });
+        Templates(built_in.into())
+    }
+}
+
+impl Templates {
+    /// Adds a template or replaces the one of that name.
+    ///
+    /// # Errors
+    /// When the name is empty, longer than 64 characters or holds control characters.
+    pub fn register(&mut self, name: &str, template: Template) -> Result<(), TemplateError> {
+        let fits = (1..=64).contains(&name.chars().count()) && !name.chars().any(char::is_control);
+        if !fits {
+            return Err(TemplateError::BadName);
+        }
+        self.0.insert(name.to_owned(), template);
+        Ok(())
+    }
+
+    /// The template of that name.
+    ///
+    /// # Errors
+    /// When there is none; the error names those there are.
+    pub fn get(&self, name: &str) -> Result<&Template, TemplateError> {
+        self.0.get(name).ok_or_else(|| TemplateError::NotFound {
+            name: name.chars().take(100).collect(),
+            available: self.0.keys().cloned().collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn render(item: &str, content: &str) -> String {
+        let template = Template::new(TemplateText { item, ..TemplateText::PLAIN }).unwrap();
+        let mut out = String::new();
+        template.item.render(&mut out, &mut |variable, out| match variable {
+            Variable::Content => out.push_str(content),
+            other => out.push_str(other.name()),
+        });
+        out
+    }
+
+    #[test]
+    fn values_are_put_in_once_and_never_read_again() {
+        // M8: memory text can never act as a template.
+        assert_eq!(render("- {{content}}", "{{type}} $& {query}"), "- {{type}} $& {query}");
+        assert_eq!(render("{{ type }}:{{content}}!", "x"), "type:x!");
+        assert_eq!(render("{{open}}{{content}}{{close}}", "x"), "{{x}}");
+        assert_eq!(render("{ {{content}} }", "x"), "{ x }");
+    }
+
+    #[test]
+    fn bad_templates_say_what_is_wrong() {
+        let check = |header: &str, item: &str, expected: &str| {
+            let text = TemplateText { header, item, ..TemplateText::PLAIN };
+            let error = Template::new(text).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        };
+        check("", "{{content", "the item format opens {{ at byte 0 and never closes it");
+        check("", "- {{nope}}", "the item format names \"nope\" at byte 2, which is not one of co");
+        check("", "no variables", "the item format has no {{content}}");
+        check("", "{{content}}{{content}}", "the item format has {{content}} 2 times");
+        check("{{content}}", "{{content}}", "the header names \"content\" at byte 0, which is no");
+        check(&"x".repeat(65_537), "{{content}}", "the header has 65537 bytes, more than the lim");
+    }
+
+    #[test]
+    fn a_missing_template_names_the_others() {
+        let mut templates = Templates::default();
+        let error = templates.get("chatt").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "there is no template \"chatt\"; there are chat, detailed, plain, section, summary"
+        );
+        let mine = Template::new(TemplateText::PLAIN).unwrap();
+        templates.register("mine", mine.clone()).unwrap();
+        assert_eq!(templates.get("mine"), Ok(&mine));
+        assert_eq!(templates.register("", mine), Err(TemplateError::BadName));
+    }
+}

@@ -1,0 +1,131 @@
+//! A layer: one section of a pack, as data. What differs between applications stands here.
+
+use std::sync::Arc;
+
+use crate::assemble::Template;
+use crate::text::truncate::Truncation;
+use crate::units::{Share, Tokens};
+
+/// What a layer may take of the budget.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claim {
+    /// All its candidates, whole, whatever else there is (P2).
+    Pinned,
+    /// A guaranteed share of what pinned layers leave. A share of zero lives on what others leave.
+    Share(Share),
+}
+
+/// In which order a layer's candidates are paid for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// Most value for a token first; essential forms are bought before the rest of their texts.
+    Density,
+    /// Best score first, each whole.
+    Rank,
+}
+
+/// How the one candidate that does not fit whole is shortened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cut {
+    /// What to keep.
+    pub strategy: Truncation,
+    /// The least that is worth showing.
+    pub least: Tokens,
+}
+
+/// In which order the chosen stand in the section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrangement {
+    /// Best first.
+    Ranked,
+    /// Best first and last, weakest in the middle, where models read least.
+    Edges,
+    /// Newest first; what has no moment comes last.
+    Newest,
+    /// Oldest first; what has no moment comes last.
+    Oldest,
+}
+
+/// How often a section changes from one request to the next. A provider's prompt cache pays for
+/// an unchanged beginning, so the steadiest stand first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stability {
+    /// The same for every request.
+    Foundational,
+    /// The same for many.
+    Stable,
+    /// Another for each.
+    Volatile,
+}
+
+/// No kind may have more than a share of what is chosen, once enough is (K5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KindCap {
+    /// The largest share, by number.
+    pub share: Share,
+    /// How many may be chosen before the rule holds.
+    pub after: usize,
+}
+
+/// One section of a pack.
+#[derive(Debug, Clone)]
+pub struct Layer {
+    /// Its name, unique in a request.
+    pub name: Arc<str>,
+    /// What its header calls it.
+    pub title: String,
+    /// What it may take.
+    pub claim: Claim,
+    /// The most it may take, whatever is left over.
+    pub cap: Option<Tokens>,
+    /// Its place when leftovers are given away, lowest first; under pressure the highest is cut
+    /// first.
+    pub spill: u32,
+    /// In which order its candidates are paid for.
+    pub order: Order,
+    /// How the one that does not fit is shortened; `None` leaves it out.
+    pub cut: Option<Cut>,
+    /// In which order the chosen stand.
+    pub arrangement: Arrangement,
+    /// How steady it is.
+    pub stability: Stability,
+    /// A limit on one kind.
+    pub kind_cap: Option<KindCap>,
+    /// How it looks.
+    pub template: Template,
+}
+
+impl Layer {
+    /// The least of a text that a cut leaves by default: some fifty characters (W8).
+    pub const LEAST: Tokens = Tokens::new(12);
+
+    /// A layer that takes what is left, best value first, cut by extraction, best first.
+    #[must_use]
+    pub fn new(name: &str, template: Template) -> Layer {
+        Layer {
+            name: name.into(),
+            title: name.to_owned(),
+            claim: Claim::Share(Share::ZERO),
+            cap: None,
+            spill: 0,
+            order: Order::Density,
+            cut: Some(Cut { strategy: Truncation::Extractive, least: Layer::LEAST }),
+            arrangement: Arrangement::Ranked,
+            stability: Stability::Volatile,
+            kind_cap: None,
+            template,
+        }
+    }
+
+    /// A layer that is always whole and stands first.
+    #[must_use]
+    pub fn pinned(name: &str, template: Template) -> Layer {
+        Layer {
+            claim: Claim::Pinned,
+            cut: None,
+            order: Order::Rank,
+            stability: Stability::Foundational,
+            ..Layer::new(name, template)
+        }
+    }
+}

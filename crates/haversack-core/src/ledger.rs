@@ -1,0 +1,200 @@
+//! The ledger: what became of each candidate, and why. It records; it decides nothing.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::candidate::Found;
+use crate::ids::CandidateId;
+use crate::item::Kind;
+use crate::rank::{Part, Ranked};
+use crate::units::{Score, Tokens};
+
+/// What became of a candidate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// In the pack, whole.
+    In,
+    /// In the pack, shortened.
+    Cut {
+        /// In which way.
+        how: Shortened,
+        /// The whole budget, reserves included, at which it is in whole; `None` when its layer's
+        /// cap is what shortened it.
+        whole_from: Option<Tokens>,
+    },
+    /// Not in the pack.
+    Out(Reason),
+}
+
+/// How a candidate was shortened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shortened {
+    /// Its text was cut to the room that was left.
+    Trimmed,
+    /// Its essential form stands for it.
+    Essential,
+}
+
+/// Why a candidate is not in the pack.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reason {
+    /// The budget was spent on what came before it.
+    OverBudget {
+        /// A whole budget, reserves included, at which it is in: whole, or as far as its layer's
+        /// cap lets it.
+        needs: Tokens,
+        /// Whether any smaller budget leaves it out. The exact selector only knows that this one
+        /// is enough.
+        least: bool,
+    },
+    /// Its layer's cap was reached; no budget changes that.
+    OverCap {
+        /// The layer's cap.
+        cap: Tokens,
+        /// The cap at which it is in, the budget allowing.
+        needs: Tokens,
+    },
+    /// Its kind had too large a part of what was chosen, and nothing of another kind was left.
+    KindCap {
+        /// The kind.
+        kind: Kind,
+    },
+    /// The pack was full enough (K5).
+    FullEnough {
+        /// The whole budget at which it is in.
+        needs: Tokens,
+    },
+    /// It says what another candidate says.
+    Repeats {
+        /// The candidate it repeats.
+        of: CandidateId,
+    },
+    /// It is in another layer of the same pack.
+    Elsewhere {
+        /// The layer that has it.
+        layer: Arc<str>,
+    },
+    /// It has no text.
+    Empty,
+    /// The request excludes it.
+    Excluded,
+    /// Its score is below the layer's minimum.
+    BelowMinimum {
+        /// The minimum.
+        minimum: Score,
+    },
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::OverBudget { needs, least: true } => {
+                write!(f, "over budget: in from {needs} tokens")
+            }
+            Reason::OverBudget { needs, least: false } => {
+                write!(f, "over budget: in from {needs} tokens at the latest")
+            }
+            Reason::OverCap { cap, needs } => {
+                write!(f, "over the layer's cap of {cap}: in from a cap of {needs}")
+            }
+            Reason::KindCap { kind } => write!(f, "too much of kind {kind}"),
+            Reason::FullEnough { needs } => write!(f, "full enough: in from {needs} tokens"),
+            Reason::Repeats { of } => write!(f, "repeats {of}"),
+            Reason::Elsewhere { layer } => write!(f, "already in {layer}"),
+            Reason::Empty => f.write_str("has no text"),
+            Reason::Excluded => f.write_str("excluded by the request"),
+            Reason::BelowMinimum { minimum } => write!(f, "scores below {minimum}"),
+        }
+    }
+}
+
+/// One candidate's line.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// Whose line.
+    pub id: CandidateId,
+    /// The layer it was found for.
+    pub layer: Arc<str>,
+    /// What sort of item it is.
+    pub kind: Kind,
+    /// Who found it.
+    pub found: Vec<Found>,
+    /// Its score.
+    pub score: Score,
+    /// How the score came about.
+    pub parts: Vec<Part>,
+    /// What it costs whole, its wrapping included.
+    pub tokens_whole: Tokens,
+    /// What it costs in this pack.
+    pub tokens: Tokens,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// The last candidate that got room before it, when the budget kept it out.
+    pub displaced_by: Option<CandidateId>,
+}
+
+/// A candidate that was taken out before selection, with its reason.
+#[derive(Debug, Clone)]
+pub struct Dropped {
+    /// The layer it was found for.
+    pub layer: Arc<str>,
+    /// What was dropped.
+    pub ranked: Ranked,
+    /// Why.
+    pub reason: Reason,
+}
+
+impl Entry {
+    pub(crate) fn of_dropped(dropped: &Dropped) -> Entry {
+        let Dropped { layer, ranked, reason } = dropped;
+        let outcome = Outcome::Out(reason.clone());
+        Entry::new(layer, ranked, Tokens::ZERO, Tokens::ZERO, outcome)
+    }
+
+    pub(crate) fn new(
+        layer: &Arc<str>,
+        ranked: &Ranked,
+        tokens_whole: Tokens,
+        tokens: Tokens,
+        outcome: Outcome,
+    ) -> Entry {
+        Entry {
+            id: ranked.candidate.id.clone(),
+            layer: layer.clone(),
+            kind: ranked.candidate.kind.clone(),
+            found: ranked.candidate.found.clone(),
+            score: ranked.score,
+            parts: ranked.parts.clone(),
+            tokens_whole,
+            tokens,
+            outcome,
+            displaced_by: None,
+        }
+    }
+}
+
+/// Something the caller should know about a pack.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Notice {
+    /// More than a fifth of a layer was left out or cut (P12).
+    Truncated {
+        /// The layer.
+        layer: Arc<str>,
+        /// What it would have had.
+        wanted: Tokens,
+        /// What it has.
+        given: Tokens,
+    },
+    /// What is never cut is larger than the budget, and the request wants it all the same (P2).
+    OverBudget {
+        /// What the pack has.
+        tokens: Tokens,
+        /// What it should have had at most.
+        limit: Tokens,
+    },
+    /// Tokens are not counted by the model's own vocabulary.
+    Estimated {
+        /// The tokenizer.
+        tokenizer: String,
+    },
+}

@@ -1,0 +1,378 @@
+//! The whole of it: a request becomes a plan, a plan becomes a pack at a budget.
+
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use crate::assemble::{Citation, Fencing, Layout, Nonce, Pattern, Section};
+use crate::budget::Budget;
+use crate::ids::CandidateId;
+use crate::layer::{Claim, Layer};
+use crate::ledger::{Dropped, Entry, Notice, Reason};
+use crate::rank::{Ranked, sort};
+use crate::receipt::Receipt;
+use crate::select::{Schedule, Selection, Selector, Stop, select};
+use crate::text::tokenizer::{Accuracy, Tokenizer};
+use crate::units::{Score, Share, Tokens};
+
+/// Most layers of a request.
+pub const LAYERS_MAX: usize = 64;
+/// Most candidates of a request.
+pub const CANDIDATES_MAX: usize = 100_000;
+
+/// Text around all sections.
+#[derive(Debug, Clone)]
+pub struct Frame {
+    /// Before the first.
+    pub before: Pattern,
+    /// After the last.
+    pub after: Pattern,
+}
+
+/// What to do when what is never cut is larger than the budget.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overflow {
+    /// Refuse, and name the least budget that would do.
+    Refuse,
+    /// Pack it alone and say so (P2, X1).
+    Exceed,
+}
+
+/// What an earlier pack leaves for the next one of the same conversation, so that its beginning
+/// can stay the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Previous {
+    /// Its fences' nonce.
+    pub nonce: Option<Nonce>,
+    /// Its candidates in the order in which they stood, with their layers.
+    pub order: Vec<(Arc<str>, CandidateId)>,
+}
+
+/// Everything that decides a pack. Nothing else does: no clock, no chance, no order of input.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The user's query; may be empty.
+    pub query: String,
+    /// The query's terms, for extractive cuts.
+    pub query_terms: Vec<String>,
+    /// What counts.
+    pub tokenizer: Arc<dyn Tokenizer>,
+    /// What may be spent.
+    pub budget: Budget,
+    /// What to do when that is too little.
+    pub overflow: Overflow,
+    /// Layers and their candidates, in the order in which they stand.
+    pub layers: Vec<(Layer, Vec<Ranked>)>,
+    /// Candidates that were taken out before, for the ledger.
+    pub dropped: Vec<Dropped>,
+    /// Text around the sections.
+    pub frame: Frame,
+    /// Which candidates are fenced.
+    pub fencing: Fencing,
+    /// What the fences' nonce is made from, such as a workspace's secret.
+    pub seed: String,
+    /// How candidates are chosen.
+    pub selector: Selector,
+    /// When enough is enough; only for [`Selector::Greedy`], whose order it ends.
+    pub stop: Option<Stop>,
+    /// The pack before this one.
+    pub previous: Option<Previous>,
+}
+
+impl Request {
+    /// A request with nothing in it yet: no query, no layers, fences around untrusted text, greedy.
+    #[must_use]
+    pub fn new(tokenizer: Arc<dyn Tokenizer>, budget: Budget) -> Request {
+        Request {
+            query: String::new(),
+            query_terms: Vec::new(),
+            tokenizer,
+            budget,
+            overflow: Overflow::Refuse,
+            layers: Vec::new(),
+            dropped: Vec::new(),
+            frame: Frame { before: Pattern::empty(), after: Pattern::empty() },
+            fencing: Fencing::Untrusted,
+            seed: String::new(),
+            selector: Selector::Greedy,
+            stop: None,
+            previous: None,
+        }
+    }
+
+    pub(crate) fn active_stop(&self) -> Option<Stop> {
+        self.stop.filter(|_| self.selector == Selector::Greedy)
+    }
+}
+
+/// A pack that cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum PackError {
+    /// What is never cut does not fit.
+    #[error("a budget of {total} tokens is too small; the least that does is {least}")]
+    Infeasible {
+        /// The budget, reserves included.
+        total: Tokens,
+        /// The least budget, reserves included.
+        least: Tokens,
+    },
+    /// Two layers of one name.
+    #[error("two layers are called {name:?}")]
+    LayerTwice {
+        /// The name.
+        name: String,
+    },
+    /// Shares that add up to more than everything.
+    #[error("the layers' shares add up to {}.{:04} %, more than 100 %", millionths / 10_000, millionths % 10_000)]
+    SharesExceedAll {
+        /// Their sum in millionths.
+        millionths: u64,
+    },
+    /// Too much of something.
+    #[error("{count} {what} are more than the limit of {limit}")]
+    TooMany {
+        /// What.
+        what: &'static str,
+        /// How many there are.
+        count: usize,
+        /// How many there may be.
+        limit: usize,
+    },
+}
+
+/// A finished pack.
+#[derive(Debug, Clone)]
+pub struct Pack {
+    /// The final string.
+    pub text: String,
+    /// Its tokens, counted on the final string.
+    pub tokens: Tokens,
+    /// The tokenizer that counted.
+    pub tokenizer: String,
+    /// How far its count can be trusted.
+    pub accuracy: Accuracy,
+    /// What it could have been at most: the budget less its reserves.
+    pub limit: Tokens,
+    /// Its sections, in order.
+    pub sections: Vec<Section>,
+    /// Its sources, in the order of the text.
+    pub citations: Vec<Citation>,
+    /// What became of each candidate.
+    pub ledger: Vec<Entry>,
+    /// What the caller should know.
+    pub notices: Vec<Notice>,
+    /// What the pack is worth.
+    pub worth: Worth,
+    /// The proof of what it was made from.
+    pub receipt: Receipt,
+    /// What the next pack of the same conversation should be given.
+    pub previous: Previous,
+}
+
+/// The value of what was chosen, and how much better it could have been.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Worth {
+    /// The sum of the scores that are in; a shortened text counts by what was kept of it.
+    pub value: f64,
+    /// No choice of this budget is worth more.
+    pub bound: f64,
+    /// The value of all candidates that could have been in.
+    pub all: f64,
+}
+
+impl Worth {
+    /// How far the value stays below the bound, as a part of the bound.
+    #[must_use]
+    pub fn gap(&self) -> Score {
+        if self.bound > 0.0 { Score::unit(1.0 - self.value / self.bound) } else { Score::ZERO }
+    }
+
+    /// How much of what was found is in, by value.
+    #[must_use]
+    pub fn coverage(&self) -> Score {
+        if self.all > 0.0 { Score::unit(self.value / self.all) } else { Score::ONE }
+    }
+}
+
+/// A pack's figures at one budget.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Point {
+    /// The budget, reserves included.
+    pub total: Tokens,
+    /// Tokens of the pack.
+    pub tokens: Tokens,
+    /// Candidates in it, whole or cut.
+    pub n_items: usize,
+    /// What it is worth.
+    pub worth: Worth,
+}
+
+/// All the thinking that does not depend on the budget, done once.
+#[derive(Debug)]
+pub struct Plan<'r> {
+    pub(crate) request: &'r Request,
+    pub(crate) layout: Layout<'r>,
+    pub(crate) schedule: Schedule,
+    /// Candidates that never were in question: without text, or in another layer already.
+    pub(crate) aside: Vec<(usize, &'r Ranked, Reason)>,
+}
+
+impl<'r> Plan<'r> {
+    /// Ranks, renders, measures and schedules.
+    ///
+    /// # Errors
+    /// When the layers contradict each other or there is too much of something.
+    pub fn new(request: &'r Request) -> Result<Plan<'r>, PackError> {
+        check(request)?;
+        let (ranked, aside) = sift(request);
+        let mut layout = Layout::new(request, &ranked);
+        let schedule = Schedule::new(request, &mut layout);
+        Ok(Plan { request, layout, schedule, aside })
+    }
+
+    /// The least budget, reserves included, that any pack of this request needs.
+    #[must_use]
+    pub fn least(&self) -> Tokens {
+        self.schedule.least() + self.request.budget.reserved()
+    }
+
+    /// The budget, reserves included, beyond which nothing more can be bought.
+    #[must_use]
+    pub fn most(&self) -> Tokens {
+        self.schedule.most() + self.request.budget.reserved()
+    }
+
+    /// The pack at the request's own budget.
+    ///
+    /// # Errors
+    /// When what is never cut does not fit and the request does not allow it to exceed.
+    pub fn pack(&self) -> Result<Pack, PackError> {
+        self.pack_at(self.request.budget.total())
+    }
+
+    /// The pack at another budget: the same as a request with that budget would give.
+    ///
+    /// # Errors
+    /// As [`Plan::pack`].
+    pub fn pack_at(&self, total: Tokens) -> Result<Pack, PackError> {
+        let spendable = self.spendable(total)?;
+        let mut limit = spendable;
+        loop {
+            let selection = select(self.request, &self.layout, &self.schedule, limit);
+            let pack = crate::assemble::assemble(self, &selection, total, spendable);
+            let over = pack.tokens.saturating_sub(spendable);
+            if over == Tokens::ZERO || selection.is_bare() {
+                return Ok(pack);
+            }
+            // Only a tokenizer whose seams are presumed, or a wrong count handed in, leads here.
+            limit = limit.checked_sub(over).unwrap_or(Tokens::ZERO);
+        }
+    }
+
+    /// The figures at many budgets, each the same as a pack of its own would have.
+    ///
+    /// # Errors
+    /// When a budget is too small.
+    pub fn frontier(&self, totals: &[Tokens]) -> Result<Vec<Point>, PackError> {
+        totals.iter().map(|&total| self.point(total)).collect()
+    }
+
+    fn point(&self, total: Tokens) -> Result<Point, PackError> {
+        let tokenizer = &self.request.tokenizer;
+        if !tokenizer.seams_are_proved() {
+            let pack = self.pack_at(total)?;
+            let n_items = pack.sections.iter().map(|section| section.items.len()).sum();
+            return Ok(Point { total, tokens: pack.tokens, n_items, worth: pack.worth });
+        }
+        let limit = self.spendable(total)?;
+        let selection = select(self.request, &self.layout, &self.schedule, limit);
+        Ok(Point {
+            total,
+            tokens: tokenizer.tokens(selection.units),
+            n_items: selection.n_items(),
+            worth: self.worth(&selection),
+        })
+    }
+
+    fn spendable(&self, total: Tokens) -> Result<Tokens, PackError> {
+        let infeasible = || PackError::Infeasible { total, least: self.least() };
+        let reserved = self.request.budget.reserved();
+        let spendable = total.checked_sub(reserved).ok_or_else(infeasible)?;
+        let too_small = self.schedule.least() > spendable;
+        if too_small && self.request.overflow == Overflow::Refuse {
+            return Err(infeasible());
+        }
+        Ok(spendable)
+    }
+
+    pub(crate) fn worth(&self, selection: &Selection) -> Worth {
+        let all = self.schedule.value_of_all();
+        Worth { value: selection.value, bound: selection.bound, all }
+    }
+}
+
+/// Makes a pack in one go.
+///
+/// # Errors
+/// When the request contradicts itself or its budget is too small.
+pub fn pack(request: &Request) -> Result<Pack, PackError> {
+    Plan::new(request)?.pack()
+}
+
+fn check(request: &Request) -> Result<(), PackError> {
+    let limited = |what, count, limit| {
+        if count > limit { Err(PackError::TooMany { what, count, limit }) } else { Ok(()) }
+    };
+    limited("layers", request.layers.len(), LAYERS_MAX)?;
+    let n_candidates = request.layers.iter().map(|(_, ranked)| ranked.len()).sum();
+    limited("candidates", n_candidates, CANDIDATES_MAX)?;
+    let mut names: Vec<&str> = request.layers.iter().map(|(layer, _)| &*layer.name).collect();
+    names.sort_unstable();
+    if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(PackError::LayerTwice { name: pair[0].to_owned() });
+    }
+    let share = |layer: &Layer| match layer.claim {
+        Claim::Share(share) => u64::from(share.millionths()),
+        Claim::Pinned => 0,
+    };
+    let millionths: u64 = request.layers.iter().map(|(layer, _)| share(layer)).sum();
+    if millionths > u64::from(Share::ALL.millionths()) {
+        return Err(PackError::SharesExceedAll { millionths });
+    }
+    Ok(())
+}
+
+/// A candidate that is not in question, with its layer's index and the reason.
+type Aside<'r> = (usize, &'r Ranked, Reason);
+
+/// Puts each layer's candidates in order, whatever order they came in, and sets aside those
+/// without text and those that an earlier layer has already.
+fn sift(request: &Request) -> (Vec<Vec<&Ranked>>, Vec<Aside<'_>>) {
+    let mut holder = std::collections::BTreeMap::new();
+    let mut aside = Vec::new();
+    let kept = request
+        .layers
+        .iter()
+        .enumerate()
+        .map(|(index, (layer, ranked))| {
+            let mut ranked: Vec<&Ranked> = ranked.iter().collect();
+            sort(&mut ranked);
+            ranked.retain(|&ranked| {
+                let candidate = &ranked.candidate;
+                let reason = if candidate.text.trim().is_empty() {
+                    Some(Reason::Empty)
+                } else if let Some(layer) = holder.get(&candidate.id) {
+                    Some(Reason::Elsewhere { layer: Arc::clone(layer) })
+                } else {
+                    holder.insert(&candidate.id, Arc::clone(&layer.name));
+                    None
+                };
+                let keep = reason.is_none();
+                aside.extend(reason.map(|reason| (index, ranked, reason)));
+                keep
+            });
+            ranked
+        })
+        .collect();
+    (kept, aside)
+}

@@ -1,0 +1,70 @@
+//! Not the same thing twice: maximal marginal relevance, and repeats dropped with their reason.
+
+use crate::rank::Ranked;
+use crate::text::duplicate::duplicates;
+use crate::units::Score;
+
+/// One choice of [`diversify`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pick {
+    /// Index into the given scores.
+    pub index: usize,
+    /// What it was worth when it was chosen, after the penalty.
+    pub marginal: Score,
+}
+
+/// Maximal marginal relevance: again and again the candidate with the best
+/// λ · score − (1 − λ) · (its greatest similarity to what is already chosen).
+///
+/// With λ = 1 this is the order by score. The penalty is against the chosen, not against all, so an
+/// irrelevant outlier gains nothing. Ties go to the lower index.
+pub fn diversify(
+    scores: &[Score],
+    lambda: Score,
+    limit: usize,
+    similarity: impl Fn(usize, usize) -> Score,
+) -> Vec<Pick> {
+    let lambda = Score::unit(lambda.get()).get();
+    let mut nearest = vec![0.0f64; scores.len()];
+    let mut left: Vec<usize> = (0..scores.len()).collect();
+    let mut picks = Vec::with_capacity(limit.min(scores.len()));
+    while picks.len() < limit {
+        let marginal = |index: usize| {
+            Score::new(lambda * scores[index].get() - (1.0 - lambda) * nearest[index])
+                .unwrap_or(Score::ZERO)
+        };
+        let best = left
+            .iter()
+            .enumerate()
+            .max_by(|(_, a), (_, b)| marginal(**a).cmp(&marginal(**b)).then_with(|| b.cmp(a)));
+        let Some((at, &index)) = best else { break };
+        picks.push(Pick { index, marginal: marginal(index) });
+        left.remove(at);
+        for &other in &left {
+            nearest[other] = nearest[other].max(similarity(index, other).get());
+        }
+    }
+    picks
+}
+
+/// Splits off what repeats a better-ranked text, exactly or nearly: the kept in their order, and
+/// each repeat with the index (among the kept) of what it repeats.
+#[must_use]
+pub fn drop_repeats(ranked: Vec<Ranked>, threshold: Score) -> (Vec<Ranked>, Vec<(Ranked, usize)>) {
+    let texts: Vec<&str> = ranked.iter().map(|ranked| &*ranked.candidate.text).collect();
+    let repeats = duplicates(&texts, threshold);
+    let mut kept_at = vec![0; ranked.len()];
+    let mut kept = Vec::with_capacity(ranked.len());
+    let mut repeated = Vec::new();
+    for (index, (ranked, repeat)) in ranked.into_iter().zip(repeats).enumerate() {
+        if let Some(earlier) = repeat {
+            // A repeat of a repeat repeats what that one repeated.
+            kept_at[index] = kept_at[earlier];
+            repeated.push((ranked, kept_at[earlier]));
+        } else {
+            kept_at[index] = kept.len();
+            kept.push(ranked);
+        }
+    }
+    (kept, repeated)
+}

@@ -1,0 +1,109 @@
+//! Order: what was measured of a candidate becomes one score, and every part of it stays visible.
+//!
+//! Ranking knows nothing of costs, budgets and sections.
+
+mod diversity;
+mod expression;
+mod fusion;
+mod measure;
+mod recency;
+mod scoring;
+#[cfg(test)]
+mod tests;
+
+use thiserror::Error;
+
+pub use diversity::{Pick, diversify, drop_repeats};
+pub use expression::{EXPRESSION_BYTES_MAX, Expression, ExpressionError, Scorer};
+pub use fusion::{Fused, List, fuse_ranks, fuse_scores};
+pub use measure::{Corpus, keyword_match, structural, usage};
+pub use recency::Recency;
+pub use scoring::{Component, Part, Scoring, Signals, WeightError};
+
+use crate::candidate::Candidate;
+use crate::ids::CandidateId;
+use crate::units::Score;
+
+/// A candidate with its verdict.
+#[derive(Debug, Clone)]
+pub struct Ranked {
+    /// What was found.
+    pub candidate: Candidate,
+    /// What it is worth.
+    pub score: Score,
+    /// How the score came about. For an expression these are its inputs, with weight zero.
+    pub parts: Vec<Part>,
+}
+
+/// How scores are made.
+#[derive(Debug, Clone)]
+pub enum Ranker {
+    /// A weighted sum of components.
+    Sum(Scoring),
+    /// A user's expression over the components.
+    Expression(Expression),
+}
+
+/// A ranking that could not be made.
+#[derive(Debug, Error)]
+pub enum RankError {
+    /// The expression failed on one candidate.
+    #[error("ranking {id} failed")]
+    Expression {
+        /// The candidate.
+        id: CandidateId,
+        /// Why.
+        #[source]
+        source: ExpressionError,
+    },
+}
+
+/// Scores every candidate and puts the best first; equal scores go by id.
+///
+/// # Errors
+/// When a user's expression fails or yields something that is not a finite number.
+pub fn rank(candidates: Vec<Candidate>, ranker: &Ranker) -> Result<Vec<Ranked>, RankError> {
+    let mut ranked = match ranker {
+        Ranker::Sum(scoring) => candidates
+            .into_iter()
+            .map(|candidate| {
+                let (score, parts) = scoring.score(&candidate.signals);
+                Ranked { candidate, score, parts }
+            })
+            .collect(),
+        Ranker::Expression(expression) => by_expression(candidates, expression)?,
+    };
+    sort(&mut ranked);
+    Ok(ranked)
+}
+
+fn by_expression(
+    candidates: Vec<Candidate>,
+    expression: &Expression,
+) -> Result<Vec<Ranked>, RankError> {
+    let scorer = expression.scorer();
+    candidates
+        .into_iter()
+        .map(|candidate| match scorer.score(&candidate.signals) {
+            Ok((score, parts)) => Ok(Ranked { candidate, score, parts }),
+            Err(source) => Err(RankError::Expression { id: candidate.id, source }),
+        })
+        .collect()
+}
+
+/// The one order of ranked candidates: score, best first, then id, then text.
+pub fn sort<R: AsRef<Ranked>>(ranked: &mut [R]) {
+    ranked.sort_by(|a, b| {
+        let (a, b) = (a.as_ref(), b.as_ref());
+        b.score
+            .cmp(&a.score)
+            .then_with(|| a.candidate.id.cmp(&b.candidate.id))
+            .then_with(|| a.candidate.text.cmp(&b.candidate.text))
+    });
+}
+
+impl AsRef<Ranked> for Ranked {
+    fn as_ref(&self) -> &Ranked {
+        self
+    }
+}

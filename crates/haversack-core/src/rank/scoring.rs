@@ -1,0 +1,299 @@
+//! Weighted sums over named components: every score that the five recipes speak of, as data.
+
+use std::fmt;
+
+use thiserror::Error;
+
+use crate::units::Score;
+
+/// What can speak for a candidate. Each is measured into 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Component {
+    /// Nearness of meaning, by vectors (W6, M6, P8–P10).
+    Semantic,
+    /// Nearness of words, by TF-IDF cosine or normalised BM25 (K4).
+    TextSimilarity,
+    /// Share of the query's keywords that occur (K4).
+    KeywordMatch,
+    /// How new it is (K4, W6, M6, P7).
+    Recency,
+    /// How direct the way was on which it was found (K4).
+    SourcePriority,
+    /// How often it was used before (K4).
+    Usage,
+    /// How near it stands in the tree (W6).
+    Structural,
+    /// Whether its kind fits the query's intent (W6).
+    TypeMatch,
+    /// How much its reader has to do with it (W6).
+    Affinity,
+    /// How sure its author was (M6).
+    Confidence,
+    /// It is named in the request or the deal (P9).
+    Mention,
+    /// It is the current context (S5).
+    Current,
+    /// It is the current context's direct parent (S5).
+    Parent,
+    /// It has behaviour rules (S5).
+    Rules,
+    /// What its collector thought of it, such as W2's 0.9 for an ancestor.
+    Collector,
+    /// What fusing several result lists gave it.
+    Fusion,
+}
+
+impl Component {
+    /// Every component.
+    pub const ALL: [Component; 16] = [
+        Component::Semantic,
+        Component::TextSimilarity,
+        Component::KeywordMatch,
+        Component::Recency,
+        Component::SourcePriority,
+        Component::Usage,
+        Component::Structural,
+        Component::TypeMatch,
+        Component::Affinity,
+        Component::Confidence,
+        Component::Mention,
+        Component::Current,
+        Component::Parent,
+        Component::Rules,
+        Component::Collector,
+        Component::Fusion,
+    ];
+
+    /// The name used in expressions, recipes and ledgers.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Component::Semantic => "semantic",
+            Component::TextSimilarity => "text_similarity",
+            Component::KeywordMatch => "keyword_match",
+            Component::Recency => "recency",
+            Component::SourcePriority => "source_priority",
+            Component::Usage => "usage",
+            Component::Structural => "structural",
+            Component::TypeMatch => "type_match",
+            Component::Affinity => "affinity",
+            Component::Confidence => "confidence",
+            Component::Mention => "mention",
+            Component::Current => "current",
+            Component::Parent => "parent",
+            Component::Rules => "rules",
+            Component::Collector => "collector",
+            Component::Fusion => "fusion",
+        }
+    }
+
+    /// The component of that name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Component> {
+        Component::ALL.into_iter().find(|component| component.name() == name)
+    }
+
+    /// What counts when nothing was measured: the middle where ignorance says nothing against the
+    /// candidate (K4, W6), otherwise zero.
+    #[must_use]
+    pub const fn when_unknown(self) -> Score {
+        match self {
+            Component::Recency | Component::Structural | Component::TypeMatch => Score::HALF,
+            _ => Score::ZERO,
+        }
+    }
+}
+
+impl fmt::Display for Component {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What was measured of one candidate.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Signals(Vec<(Component, Score)>);
+
+impl Signals {
+    /// Notes a measurement; a later one of the same component replaces it.
+    pub fn set(&mut self, component: Component, value: Score) {
+        match self.0.binary_search_by_key(&component, |&(known, _)| known) {
+            Ok(at) => self.0[at].1 = value,
+            Err(at) => self.0.insert(at, (component, value)),
+        }
+    }
+
+    /// The same, for building in one expression.
+    #[must_use]
+    pub fn with(mut self, component: Component, value: Score) -> Signals {
+        self.set(component, value);
+        self
+    }
+
+    /// What was measured of a component, if anything.
+    #[must_use]
+    pub fn get(&self, component: Component) -> Option<Score> {
+        let at = self.0.binary_search_by_key(&component, |&(known, _)| known).ok()?;
+        Some(self.0[at].1)
+    }
+
+    /// Takes over what is stronger in `other`.
+    pub fn strengthen(&mut self, other: &Signals) {
+        for &(component, value) in &other.0 {
+            if self.get(component).is_none_or(|known| known < value) {
+                self.set(component, value);
+            }
+        }
+    }
+
+    /// Every measurement, in the order of [`Component::ALL`].
+    pub fn iter(&self) -> impl Iterator<Item = (Component, Score)> + '_ {
+        self.0.iter().copied()
+    }
+}
+
+/// One component's contribution to a score.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Part {
+    /// What was measured.
+    pub component: Component,
+    /// What it measured, or stands in for it when nothing was.
+    pub value: Score,
+    /// What it counts for.
+    pub weight: f64,
+}
+
+/// Weights that cannot be used.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum WeightError {
+    /// Not a number, infinite, or beyond [`Scoring::WEIGHT_MAX`].
+    #[error("the weight {weight} of {component} is not a number between -{max} and {max}", max = Scoring::WEIGHT_MAX)]
+    NotUsable {
+        /// Whose weight.
+        component: Component,
+        /// The refused weight.
+        weight: f64,
+    },
+    /// One component twice.
+    #[error("{component} has two weights")]
+    Twice {
+        /// Which.
+        component: Component,
+    },
+}
+
+/// A weighted sum of components. Finite by construction.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scoring {
+    base: f64,
+    weights: Vec<(Component, f64)>,
+}
+
+impl Scoring {
+    /// Largest weight, either way. With components between 0 and 1 no sum can overflow.
+    pub const WEIGHT_MAX: f64 = 1_000.0;
+
+    /// A sum with these weights; every score starts at `base`.
+    ///
+    /// # Errors
+    /// When a weight is not a usable number, or a component comes twice.
+    pub fn new(base: Score, weights: &[(Component, f64)]) -> Result<Scoring, WeightError> {
+        let mut kept: Vec<(Component, f64)> = Vec::with_capacity(weights.len());
+        for &(component, weight) in weights {
+            if !(-Scoring::WEIGHT_MAX..=Scoring::WEIGHT_MAX).contains(&weight) {
+                return Err(WeightError::NotUsable { component, weight });
+            }
+            if kept.iter().any(|&(known, _)| known == component) {
+                return Err(WeightError::Twice { component });
+            }
+            kept.push((component, weight));
+        }
+        Ok(Scoring { base: base.get(), weights: kept })
+    }
+
+    /// K4: files and chat threads.
+    #[must_use]
+    pub fn prime() -> Scoring {
+        Scoring::constant(
+            0.0,
+            &[
+                (Component::TextSimilarity, 0.35),
+                (Component::KeywordMatch, 0.25),
+                (Component::Recency, 0.15),
+                (Component::SourcePriority, 0.15),
+                (Component::Usage, 0.10),
+            ],
+        )
+    }
+
+    /// W6: blocks of a workspace.
+    #[must_use]
+    pub fn workspace() -> Scoring {
+        Scoring::constant(
+            0.0,
+            &[
+                (Component::Semantic, 0.35),
+                (Component::Structural, 0.25),
+                (Component::Recency, 0.15),
+                (Component::TypeMatch, 0.15),
+                (Component::Affinity, 0.10),
+            ],
+        )
+    }
+
+    /// S5: contexts of a situation, between 1 and 5.5.
+    #[must_use]
+    pub fn situation() -> Scoring {
+        Scoring::constant(
+            1.0,
+            &[
+                (Component::Current, 2.0),
+                (Component::Parent, 1.0),
+                (Component::Rules, 0.5),
+                (Component::Recency, 1.0),
+            ],
+        )
+    }
+
+    /// M6: memories, with the default weights; [`Scoring::new`] takes others.
+    #[must_use]
+    pub fn memory() -> Scoring {
+        Scoring::constant(
+            0.0,
+            &[(Component::Semantic, 0.6), (Component::Recency, 0.2), (Component::Confidence, 0.2)],
+        )
+    }
+
+    /// P9: named competitors before similar ones, whatever their similarity.
+    #[must_use]
+    pub fn battlecards() -> Scoring {
+        Scoring::constant(0.0, &[(Component::Mention, 1.0), (Component::Semantic, 0.5)])
+    }
+
+    /// One component alone: `bySimilarity`, `byRecency`, `byConfidence` (M6), newest first (P7),
+    /// most similar first (P8, P10).
+    #[must_use]
+    pub fn by(component: Component) -> Scoring {
+        Scoring::constant(0.0, &[(component, 1.0)])
+    }
+
+    fn constant(base: f64, weights: &[(Component, f64)]) -> Scoring {
+        Scoring { base, weights: weights.to_vec() }
+    }
+
+    /// The score of what was measured, and its parts.
+    #[must_use]
+    pub fn score(&self, signals: &Signals) -> (Score, Vec<Part>) {
+        let mut sum = self.base;
+        let parts = self
+            .weights
+            .iter()
+            .map(|&(component, weight)| {
+                let value = signals.get(component).unwrap_or(component.when_unknown());
+                sum += value.get() * weight;
+                Part { component, value, weight }
+            })
+            .collect();
+        (Score::new(sum).unwrap_or(Score::ZERO), parts)
+    }
+}

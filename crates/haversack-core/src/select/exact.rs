@@ -1,0 +1,199 @@
+//! The best subset: a multiple-choice knapsack by dynamic programming, layer by layer.
+//!
+//! Each layer gets what its share and the spill give it, and finds the best choice of forms within
+//! that; what it leaves goes to the next in spill order. The outcome is then counted as a text,
+//! like any other.
+
+use std::collections::BTreeMap;
+
+use super::Selection;
+use super::fit::room_units;
+use super::schedule::Schedule;
+use super::steps::Step;
+use super::tally::units_of;
+use crate::assemble::{Choices, Layout, Page};
+use crate::budget::levels;
+use crate::item::Kind;
+use crate::layer::Layer;
+use crate::pack::Request;
+use crate::units::Tokens;
+
+/// Most cells of one layer's table. A larger problem is rounded to coarser sizes, always up, so
+/// that the outcome still fits and the reported gap shows what it cost.
+const CELLS_MAX: u64 = 32_000_000;
+
+/// One way to have a unit.
+#[derive(Debug, Clone, Copy)]
+struct Form {
+    piece: usize,
+    cost: u64,
+    value: f64,
+}
+
+pub(super) fn select(
+    request: &Request,
+    layout: &Layout<'_>,
+    schedule: &Schedule,
+    limit: Tokens,
+    bound: f64,
+) -> Selection {
+    let tokenizer = &*request.tokenizer;
+    let room = room_units(tokenizer, limit).saturating_sub(schedule.fixed_units());
+    let granted = levels(&schedule.demands, room);
+    let mut pages: Vec<&Page> = layout.pages.iter().collect();
+    pages.sort_by_key(|page| (request.layers[page.layer].0.spill, page.layer));
+    let mut choices = layout.pinned(request);
+    let mut left_over = room.saturating_sub(granted.iter().sum());
+    for page in pages {
+        let (layer, _) = &request.layers[page.layer];
+        let forms = forms(schedule, layout, page.layer);
+        let frame = layout.pieces[page.header].units + layout.pieces[page.footer].units;
+        let cap = layer.cap.map_or(u64::MAX, |cap| room_units(tokenizer, cap));
+        let room = (granted[page.layer] + left_over).min(cap);
+        let spent = best(&forms, room.saturating_sub(frame), &mut choices);
+        let spent = if spent == 0 { 0 } else { spent + frame };
+        left_over = (granted[page.layer] + left_over).saturating_sub(spent);
+        keep_kind_cap(layout, layer, &forms, &mut choices);
+    }
+    settle(request, layout, schedule, limit, &mut choices);
+    let units = units_of(tokenizer, pieces(layout, &choices));
+    let value = value_of(schedule, &choices);
+    Selection { choices, cut: None, units, value, bound: bound.max(value), limit, n_steps: None }
+}
+
+fn pieces<'l>(layout: &'l Layout<'_>, choices: &Choices) -> impl Iterator<Item = &'l super::Piece> {
+    layout.sequence(choices).into_iter().map(|piece| &layout.pieces[piece])
+}
+
+/// Each unit of a layer with its forms, smallest first.
+fn forms(schedule: &Schedule, layout: &Layout<'_>, layer: usize) -> BTreeMap<usize, Vec<Form>> {
+    let mut forms: BTreeMap<usize, Vec<Form>> = BTreeMap::new();
+    for Step { unit, to, cost, gain, .. } in &schedule.steps {
+        if layout.units[*unit].layer == layer {
+            let known = forms.entry(*unit).or_default();
+            let (before, worth) = known.last().map_or((0, 0.0), |form| (form.cost, form.value));
+            known.push(Form { piece: *to, cost: before + cost, value: worth + gain });
+        }
+    }
+    forms
+}
+
+/// Chooses the most valuable forms within `room`; gives back what they cost.
+fn best(forms: &BTreeMap<usize, Vec<Form>>, room: u64, choices: &mut Choices) -> u64 {
+    let all: u64 = forms.values().filter_map(|forms| forms.last()).map(|form| form.cost).sum();
+    let room = room.min(all);
+    let grain = (room.saturating_add(1)).saturating_mul(forms.len() as u64) / CELLS_MAX + 1;
+    let width = usize::try_from(room / grain).unwrap_or(0) + 1;
+    let size = |form: &Form| usize::try_from(form.cost.div_ceil(grain)).unwrap_or(usize::MAX);
+    let mut worth = vec![0.0f64; width];
+    // Which form of each unit the best choice of each size has: 0 for none, else its number.
+    let mut table = vec![0u8; width * forms.len()];
+    for (row, forms) in forms.values().enumerate() {
+        for at in (0..width).rev() {
+            let mut best = (worth[at], 0u8);
+            for (form, number) in forms.iter().zip(1u8..) {
+                if let Some(rest) = at.checked_sub(size(form))
+                    && worth[rest] + form.value > best.0
+                {
+                    best = (worth[rest] + form.value, number);
+                }
+            }
+            (worth[at], table[row * width + at]) = best;
+        }
+    }
+    let mut at = width - 1;
+    let mut spent = 0;
+    for (row, (&unit, forms)) in forms.iter().enumerate().rev() {
+        let number = table[row * width + at];
+        if let Some(form) = usize::from(number).checked_sub(1).map(|index| &forms[index]) {
+            choices[unit] = Some(form.piece);
+            spent += form.cost;
+            at -= size(form);
+        }
+    }
+    spent
+}
+
+/// Drops the least valuable of a kind that has more than its share.
+fn keep_kind_cap(
+    layout: &Layout<'_>,
+    layer: &Layer,
+    forms: &BTreeMap<usize, Vec<Form>>,
+    choices: &mut Choices,
+) {
+    while let Some(kind) = kind_over(layout, layer, forms.keys(), choices) {
+        let weakest = forms.keys().rfind(|&&unit| {
+            choices[unit].is_some() && layout.units[unit].ranked.candidate.kind == kind
+        });
+        match weakest {
+            Some(&unit) => choices[unit] = None,
+            None => break,
+        }
+    }
+}
+
+fn kind_over<'u>(
+    layout: &Layout<'_>,
+    layer: &Layer,
+    units: impl Iterator<Item = &'u usize>,
+    choices: &Choices,
+) -> Option<Kind> {
+    let cap = layer.kind_cap?;
+    let mut n_of: BTreeMap<&Kind, u64> = BTreeMap::new();
+    for &unit in units {
+        if choices[unit].is_some() {
+            *n_of.entry(&layout.units[unit].ranked.candidate.kind).or_default() += 1;
+        }
+    }
+    let n: u64 = n_of.values().sum();
+    let over = |count: u64| count * 1_000_000 > n * u64::from(cap.share.millionths());
+    if n <= cap.after as u64 {
+        return None;
+    }
+    n_of.into_iter().find(|&(_, count)| over(count)).map(|(kind, _)| kind.clone())
+}
+
+/// Makes the text fit as it is really counted, then fills what is left.
+fn settle(
+    request: &Request,
+    layout: &Layout<'_>,
+    schedule: &Schedule,
+    limit: Tokens,
+    choices: &mut Choices,
+) {
+    let tokenizer = &*request.tokenizer;
+    let fits =
+        |choices: &Choices| tokenizer.tokens(units_of(tokenizer, pieces(layout, choices))) <= limit;
+    for step in schedule.steps_by_density().rev() {
+        if fits(choices) {
+            break;
+        }
+        if choices[step.unit] == Some(step.to) {
+            choices[step.unit] = step.from;
+        }
+    }
+    for step in schedule.steps_by_density() {
+        let layer = &request.layers[layout.units[step.unit].layer].0;
+        // Caps on size and kinds are not checked again here, so such layers are not topped up.
+        let free = layer.cap.is_none() && layer.kind_cap.is_none();
+        if free && choices[step.unit] == step.from {
+            choices[step.unit] = Some(step.to);
+            if !fits(choices) {
+                choices[step.unit] = step.from;
+            }
+        }
+    }
+}
+
+fn value_of(schedule: &Schedule, choices: &Choices) -> f64 {
+    let mut value = 0.0;
+    let mut open: BTreeMap<usize, f64> = BTreeMap::new();
+    for step in &schedule.steps {
+        let so_far = open.entry(step.unit).or_default();
+        *so_far += step.gain;
+        if choices[step.unit] == Some(step.to) {
+            value += *so_far;
+        }
+    }
+    value
+}

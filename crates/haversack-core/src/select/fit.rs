@@ -1,0 +1,146 @@
+//! Shortening one unit so that the whole just fits.
+
+use std::ops::Range;
+
+use super::tally::{Piece, units_of};
+use crate::assemble::{Choices, Layout};
+use crate::layer::Cut;
+use crate::pack::Request;
+use crate::text::tokenizer::Tokenizer;
+use crate::text::truncate::{Truncated, Truncator};
+use crate::units::Tokens;
+
+/// A shortened unit.
+#[derive(Debug, Clone)]
+pub(crate) struct Fitted {
+    pub(crate) unit: usize,
+    pub(crate) piece: Piece,
+    /// What was kept of the candidate's text.
+    pub(crate) kept: Vec<Range<usize>>,
+    /// The part of the text that was kept, by bytes.
+    pub(crate) share: f64,
+    /// Units of the whole with the shortened unit in it.
+    pub(crate) units: u64,
+}
+
+/// How often a size is tried. Wrapping and joints shift a count by little, so two or three do.
+const TRIES: usize = 16;
+
+/// The largest number of units that makes at most `limit` tokens.
+pub(crate) fn room_units(tokenizer: &dyn Tokenizer, limit: Tokens) -> u64 {
+    let (mut low, mut high) = (0u64, (u64::from(limit.get()) + 1) * 8);
+    while low < high {
+        let middle = low + (high - low).div_ceil(2);
+        if tokenizer.tokens(middle) <= limit { low = middle } else { high = middle - 1 }
+    }
+    low
+}
+
+/// The place of one unit in a sequence of pieces, and what surrounds it.
+pub(super) struct Hole<'l> {
+    tokenizer: &'l dyn Tokenizer,
+    pieces: &'l [Piece],
+    /// The pieces around the unit's place that a change there can touch, parted at that place.
+    left: Vec<usize>,
+    right: Vec<usize>,
+    /// Units of all that a change cannot touch. Signed: joining with it can save what the touched
+    /// part has more on its own.
+    rest: i64,
+}
+
+/// Stands for the unit that is looked at.
+const HERE: usize = usize::MAX;
+
+impl<'l> Hole<'l> {
+    /// A hole for `unit` in the sequence that `of` makes of choices, whose units now are `units`.
+    pub(super) fn new(
+        tokenizer: &'l dyn Tokenizer,
+        layout: &'l Layout<'_>,
+        choices: &Choices,
+        unit: usize,
+        units: u64,
+        of: impl Fn(&Choices) -> Vec<usize>,
+    ) -> Hole<'l> {
+        let now = of(choices);
+        let mut with = choices.clone();
+        with[unit] = Some(HERE);
+        let with = of(&with);
+        let pieces = &layout.pieces;
+        let solid = |piece: &usize| pieces.get(*piece).is_some_and(Piece::is_solid);
+        let same = |a: &usize, b: &usize| a == b;
+        let ahead = now.iter().zip(&with).take_while(|(a, b)| same(a, b)).count();
+        let from = with[..ahead].iter().rposition(solid).unwrap_or(0);
+        let behind = now.iter().rev().zip(with.iter().rev()).take_while(|(a, b)| same(a, b));
+        let behind = behind.count().min(now.len().saturating_sub(ahead)).min(with.len() - ahead);
+        let tail = &with[with.len() - behind..];
+        let to = tail.iter().position(solid).map_or(behind, |at| at + 1);
+        let window = &with[from..with.len() - behind + to];
+        let window_now = &now[from..now.len() - behind + to];
+        let at = window.iter().position(|&piece| piece == HERE).unwrap_or(window.len());
+        let touched = units_of(tokenizer, window_now.iter().map(|&piece| &pieces[piece]));
+        Hole {
+            tokenizer,
+            pieces,
+            left: window[..at].to_vec(),
+            right: window.get(at + 1..).unwrap_or_default().to_vec(),
+            rest: units.cast_signed() - touched.cast_signed(),
+        }
+    }
+
+    /// Units of the whole with this piece in the hole.
+    pub(super) fn units_with(&self, piece: &Piece) -> u64 {
+        let of = |index: &usize| &self.pieces[*index];
+        let window = self.left.iter().map(of).chain([piece]).chain(self.right.iter().map(of));
+        units_of(self.tokenizer, window).saturating_add_signed(self.rest)
+    }
+}
+
+/// Shortens a unit's text as little as makes the whole fit `limit`; `None` when less than the
+/// least would be left.
+pub(super) fn fit(
+    request: &Request,
+    layout: &Layout<'_>,
+    hole: &Hole<'_>,
+    unit: usize,
+    cut: Cut,
+    limit: Tokens,
+) -> Option<Fitted> {
+    let tokenizer = &*request.tokenizer;
+    let text = &*layout.units[unit].ranked.candidate.text;
+    let truncator = Truncator::new(text, cut.strategy, tokenizer, &request.query_terms);
+    let rendered = |truncated: &Truncated| {
+        let piece = layout.render(request, unit, &truncated.text);
+        let units = hole.units_with(&piece);
+        (piece, units)
+    };
+    let start = limit.saturating_sub(tokenizer.tokens(0u64.saturating_add_signed(hole.rest)));
+    let mut room = start.min(tokenizer.count(text).saturating_sub(Tokens::new(1)));
+    let mut found = None;
+    for _ in 0..TRIES {
+        let truncated = truncator.within(room)?;
+        let (piece, units) = rendered(&truncated);
+        let over = tokenizer.tokens(units).saturating_sub(limit);
+        if over == Tokens::ZERO {
+            found = Some((truncated, piece, units));
+            break;
+        }
+        room = room.checked_sub(over)?;
+    }
+    let mut best = found?;
+    // The step back may have been too long by a joint's token or two.
+    for more in 1..=3 {
+        let Some(truncated) = truncator.within(room + Tokens::new(more)) else { break };
+        let (piece, units) = rendered(&truncated);
+        if tokenizer.tokens(units) <= limit && truncated.text.len() > best.0.text.len() {
+            best = (truncated, piece, units);
+        }
+    }
+    let (truncated, piece, units) = best;
+    if tokenizer.count(&truncated.text) < cut.least {
+        return None;
+    }
+    let kept: usize = truncated.kept.iter().map(ExactSizeIterator::len).sum();
+    #[expect(clippy::cast_precision_loss, reason = "texts are far shorter than 2^52 bytes")]
+    let share = kept as f64 / text.len().max(1) as f64;
+    Some(Fitted { unit, piece, kept: truncated.kept, share, units })
+}

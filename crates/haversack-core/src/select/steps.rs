@@ -1,0 +1,123 @@
+//! What a layer would buy, one step after another, if only the room kept growing.
+//!
+//! The order knows scores, sizes and kinds, never the budget.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use crate::assemble::Layout;
+use crate::item::Kind;
+use crate::layer::{KindCap, Layer, Order};
+use crate::units::Share;
+
+/// One purchase: a unit, or a larger form of it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Step {
+    pub(crate) unit: usize,
+    /// The piece that stands for the unit before and after the step.
+    pub(crate) from: Option<usize>,
+    pub(crate) to: usize,
+    /// Units it costs on its own, its separator included.
+    pub(crate) cost: u64,
+    /// Value it adds.
+    pub(crate) gain: f64,
+}
+
+impl Step {
+    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
+    pub(crate) fn density(&self) -> f64 {
+        self.gain / self.cost.max(1) as f64
+    }
+}
+
+/// A layer's steps in order, and the units that its limit on kinds keeps out.
+pub(crate) fn layer_steps(
+    layout: &Layout<'_>,
+    layer: &Layer,
+    units: &[usize],
+) -> (Vec<Step>, Vec<usize>) {
+    let mut steps: Vec<Step> =
+        units.iter().flat_map(|&unit| unit_steps(layout, layer.order, unit)).collect();
+    if layer.order == Order::Density {
+        // Stable: equal densities stay in the order of rank.
+        steps.sort_by(|a, b| b.density().total_cmp(&a.density()));
+    }
+    match layer.kind_cap {
+        Some(cap) => within_kind_cap(layout, &steps, cap),
+        None => (steps, Vec::new()),
+    }
+}
+
+/// The value of a whole unit.
+pub(crate) fn value(layout: &Layout<'_>, unit: usize) -> f64 {
+    layout.units[unit].ranked.score.get().max(0.0)
+}
+
+/// One step to the full text; two when the essential form alone gives more for a token.
+fn unit_steps(layout: &Layout<'_>, order: Order, index: usize) -> Vec<Step> {
+    let unit = &layout.units[index];
+    let separator = layout.pieces[unit.separator].units;
+    let cost = |piece: usize| layout.pieces[piece].units + separator;
+    let value = value(layout, index);
+    let whole = Step { unit: index, from: None, to: unit.full, cost: cost(unit.full), gain: value };
+    let (Some(essential), Order::Density) = (unit.essential, order) else { return vec![whole] };
+    let worth = unit.ranked.candidate.essential.as_ref().map_or(0.0, |form| form.worth.get());
+    let part = value * worth.clamp(0.0, 1.0);
+    let first = Step { unit: index, from: None, to: essential, cost: cost(essential), gain: part };
+    let second = Step {
+        unit: index,
+        from: Some(essential),
+        to: unit.full,
+        cost: whole.cost.saturating_sub(first.cost),
+        gain: value - part,
+    };
+    if second.cost > 0 && first.density() > second.density() {
+        vec![first, second]
+    } else {
+        vec![whole]
+    }
+}
+
+/// Takes steps in their order, but passes over a kind that has its share until others caught up.
+fn within_kind_cap(layout: &Layout<'_>, steps: &[Step], cap: KindCap) -> (Vec<Step>, Vec<usize>) {
+    let kind_of = |step: &Step| &layout.units[step.unit].ranked.candidate.kind;
+    let mut waiting: BTreeMap<&Kind, VecDeque<usize>> = BTreeMap::new();
+    let mut larger: BTreeMap<usize, usize> = BTreeMap::new();
+    for (place, step) in steps.iter().enumerate() {
+        if step.from.is_some() {
+            larger.insert(step.unit, place);
+        } else {
+            waiting.entry(kind_of(step)).or_default().push_back(place);
+        }
+    }
+    let mut open: BTreeSet<usize> = BTreeSet::new();
+    let mut n_of: BTreeMap<&Kind, usize> = BTreeMap::new();
+    let mut taken: Vec<usize> = Vec::with_capacity(steps.len());
+    let mut n = 0;
+    loop {
+        let allowed = |kind: &Kind| {
+            n < cap.after || at_most(n_of.get(kind).copied().unwrap_or(0) + 1, n + 1, cap.share)
+        };
+        let next = waiting
+            .iter()
+            .filter(|(kind, _)| allowed(kind))
+            .filter_map(|(_, places)| places.front().copied())
+            .chain(open.first().copied())
+            .min();
+        let Some(place) = next else { break };
+        let step = &steps[place];
+        if !open.remove(&place) {
+            let kind = kind_of(step);
+            n += 1;
+            *n_of.entry(kind).or_default() += 1;
+            waiting.entry(kind).or_default().pop_front();
+            open.extend(larger.get(&step.unit));
+        }
+        taken.push(place);
+    }
+    let out = waiting.into_values().flatten().map(|place| steps[place].unit).collect();
+    (taken.into_iter().map(|place| steps[place].clone()).collect(), out)
+}
+
+fn at_most(part: usize, whole: usize, share: Share) -> bool {
+    part as u64 * 1_000_000 <= whole as u64 * u64::from(share.millionths())
+}

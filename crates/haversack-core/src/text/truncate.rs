@@ -1,0 +1,293 @@
+//! Making a text shorter: where to cut, and what to keep.
+//!
+//! Cuts fall between sentences where one ends within the limit, else between words, and never
+//! inside a character. What was left out is marked by "…". For any strategy a larger limit keeps
+//! at least as much: selection builds on that.
+
+use std::ops::Range;
+
+use super::boundary::{sentences, words};
+use super::extract::importance_order;
+use super::tokenizer::{Counter, Tokenizer};
+use crate::units::Tokens;
+
+/// What to keep of a text that is too long (W8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Truncation {
+    /// The beginning.
+    KeepStart,
+    /// The end.
+    KeepEnd,
+    /// The sentences that matter most to the query, in their own order, repeats once.
+    Extractive,
+}
+
+/// A text made shorter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Truncated {
+    /// What is left, with its marks.
+    pub text: String,
+    /// What was kept, as byte ranges of the original, in order.
+    pub kept: Vec<Range<usize>>,
+}
+
+/// One text, looked at once, that can be cut to many sizes.
+#[derive(Debug)]
+pub struct Truncator<'t> {
+    tokenizer: &'t dyn Tokenizer,
+    text: &'t str,
+    counter: Counter<'t>,
+    strategy: Truncation,
+    sentences: Vec<Range<usize>>,
+    /// Indices of sentences, most important first; only for [`Truncation::Extractive`].
+    important: Vec<usize>,
+}
+
+const GAP: &str = " … ";
+const CUT_AFTER: &str = " …";
+const CUT_BEFORE: &str = "… ";
+
+impl<'t> Truncator<'t> {
+    /// Looks at a text. `query_terms` say what matters; they may be empty.
+    #[must_use]
+    pub fn new(
+        text: &'t str,
+        strategy: Truncation,
+        tokenizer: &'t dyn Tokenizer,
+        query_terms: &[String],
+    ) -> Truncator<'t> {
+        let sentences = sentences(text);
+        let important = match strategy {
+            Truncation::Extractive => importance_order(text, &sentences, query_terms),
+            Truncation::KeepStart | Truncation::KeepEnd => Vec::new(),
+        };
+        let counter = tokenizer.counter(text);
+        Truncator { tokenizer, text, counter, strategy, sentences, important }
+    }
+
+    /// The text within `limit` tokens, marks included; the whole text when it fits. `None` when not
+    /// even one character does.
+    #[must_use]
+    pub fn within(&self, limit: Tokens) -> Option<Truncated> {
+        if self.counter.total() <= limit {
+            let whole = 0..self.text.len();
+            return Some(Truncated { text: self.text.to_owned(), kept: vec![whole] });
+        }
+        match self.strategy {
+            Truncation::KeepStart => self.start(0..self.text.len(), &self.sentences, limit),
+            Truncation::KeepEnd => self.end(limit),
+            Truncation::Extractive => self.extract(limit),
+        }
+    }
+
+    /// The longest beginning of a part of the text: up to the end of one of `sentences`, else of a
+    /// word, else of a character.
+    fn start(
+        &self,
+        part: Range<usize>,
+        sentences: &[Range<usize>],
+        limit: Tokens,
+    ) -> Option<Truncated> {
+        let cut_at = |end: usize| {
+            let end = part.start + self.text[part.start..end].trim_end().len();
+            let kept = part.start..end;
+            let text = format!("{}{CUT_AFTER}", &self.text[kept.clone()]);
+            (end > part.start && self.tokenizer.count(&text) <= limit)
+                .then(|| Truncated { text, kept: vec![kept] })
+        };
+        let fitting = |ends: &[Range<usize>]| {
+            let fits = |range: &Range<usize>| self.counter.count(part.start..range.end) <= limit;
+            let n = ends.partition_point(fits);
+            ends[..n].iter().rev().find_map(|range| cut_at(range.end))
+        };
+        fitting(sentences)
+            .or_else(|| {
+                let first = sentences.first().cloned().unwrap_or(part.clone());
+                let words = words(&self.text[first.clone()]);
+                let shift = |word: &Range<usize>| word.start + first.start..word.end + first.start;
+                fitting(&words.iter().map(shift).collect::<Vec<_>>())
+            })
+            .or_else(|| {
+                let mut room = limit;
+                loop {
+                    let prefix = self.tokenizer.prefix(&self.text[part.clone()], room);
+                    if let Some(cut) = cut_at(part.start + prefix.len()) {
+                        return Some(cut);
+                    }
+                    room = room.checked_sub(Tokens::new(1))?;
+                }
+            })
+    }
+
+    /// The longest ending.
+    fn end(&self, limit: Tokens) -> Option<Truncated> {
+        let len = self.text.len();
+        let cut_at = |start: usize| {
+            let start = len - self.text[start..].trim_start().len();
+            let kept = start..len;
+            let text = format!("{CUT_BEFORE}{}", &self.text[start..]);
+            (start < len && self.tokenizer.count(&text) <= limit)
+                .then(|| Truncated { text, kept: vec![kept] })
+        };
+        let fitting = |starts: &[Range<usize>]| {
+            let too_long = |range: &Range<usize>| self.counter.count(range.start..len) > limit;
+            let n = starts.partition_point(too_long);
+            starts[n..].iter().find_map(|range| cut_at(range.start))
+        };
+        fitting(&self.sentences)
+            .or_else(|| {
+                let last = self.sentences.last().cloned().unwrap_or(0..len);
+                let words = words(&self.text[last.clone()]);
+                let shift = |word: &Range<usize>| word.start + last.start..word.end + last.start;
+                fitting(&words.iter().map(shift).collect::<Vec<_>>())
+            })
+            .or_else(|| {
+                let mut room = limit;
+                loop {
+                    let suffix = self.tokenizer.suffix(self.text, room);
+                    if let Some(cut) = cut_at(len - suffix.len()) {
+                        return Some(cut);
+                    }
+                    room = room.checked_sub(Tokens::new(1))?;
+                }
+            })
+    }
+
+    /// As many of the most important sentences as fit, in the order of the text.
+    ///
+    /// What is taken is always a beginning of one fixed order, so a larger limit keeps all that a
+    /// smaller one did.
+    fn extract(&self, limit: Tokens) -> Option<Truncated> {
+        let fits = |n: usize| self.tokenizer.count(&self.joined(n).text) <= limit;
+        let (mut low, mut high) = (0, self.important.len());
+        while low < high {
+            let middle = low + (high - low).div_ceil(2);
+            if fits(middle) { low = middle } else { high = middle - 1 }
+        }
+        if low > 0 {
+            return Some(self.joined(low));
+        }
+        let best = self.sentences.get(*self.important.first()?)?.clone();
+        self.start(best, &[], limit)
+    }
+
+    /// The first `n` sentences by importance, put together in the order of the text.
+    fn joined(&self, n: usize) -> Truncated {
+        let mut chosen: Vec<usize> = self.important[..n].to_vec();
+        chosen.sort_unstable();
+        let mut kept: Vec<Range<usize>> = Vec::new();
+        for index in chosen {
+            let range = self.sentences[index].clone();
+            match kept.last_mut() {
+                Some(last) if last.end == range.start => last.end = range.end,
+                _ => kept.push(range),
+            }
+        }
+        let mut text = String::new();
+        for range in &mut kept {
+            range.end = range.start + self.text[range.clone()].trim_end().len();
+            if range.start > 0 {
+                text.push_str(if text.is_empty() { CUT_BEFORE } else { GAP });
+            }
+            text.push_str(&self.text[range.clone()]);
+        }
+        let end = self.text.trim_end().len();
+        if kept.last().is_some_and(|last| last.end < end) {
+            text.push_str(CUT_AFTER);
+        }
+        Truncated { text, kept }
+    }
+}
+
+/// Cuts a text once; [`Truncator`] cuts one text many times.
+#[must_use]
+pub fn truncate(
+    text: &str,
+    limit: Tokens,
+    strategy: Truncation,
+    tokenizer: &dyn Tokenizer,
+    query_terms: &[String],
+) -> Option<Truncated> {
+    Truncator::new(text, strategy, tokenizer, query_terms).within(limit)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::text::tokenizer::{CharacterEstimate, Encoding};
+
+    const TEXT: &str = "Alpha goes first. Beta follows at once. Gamma ends it all.";
+
+    fn cut(text: &str, limit: u32, strategy: Truncation, query: &[&str]) -> Option<String> {
+        let query: Vec<String> = query.iter().map(|&term| term.to_owned()).collect();
+        truncate(text, Tokens::new(limit), strategy, &Encoding::O200k, &query).map(|cut| cut.text)
+    }
+
+    #[test]
+    fn cuts_fall_on_sentences_then_words_then_characters() {
+        // W8, P7.
+        let check = |text: &str, limit: u32, strategy, expected: Option<&str>| {
+            assert_eq!(cut(text, limit, strategy, &[]).as_deref(), expected, "{limit}");
+        };
+        check(TEXT, 50, Truncation::KeepStart, Some(TEXT));
+        check(TEXT, 11, Truncation::KeepStart, Some("Alpha goes first. Beta follows at once. …"));
+        check(TEXT, 9, Truncation::KeepStart, Some("Alpha goes first. …"));
+        check(TEXT, 3, Truncation::KeepStart, Some("Alpha goes …"));
+        check(TEXT, 8, Truncation::KeepEnd, Some("… Gamma ends it all."));
+        check(TEXT, 4, Truncation::KeepEnd, Some("… it all."));
+        check(&"字".repeat(99), 3, Truncation::KeepStart, Some("字字 …"));
+        check(TEXT, 0, Truncation::KeepStart, None);
+        check("今天下雨。明天晴。", 6, Truncation::KeepStart, Some("今天下雨。 …"));
+        check("यह पहला है। यह दूसरा है।", 7, Truncation::KeepStart, Some("यह पहला है। …"));
+    }
+
+    #[test]
+    fn extraction_follows_the_query_and_keeps_the_order() {
+        let text = "The weather was fine. The invoice number is 4711. Lunch was late. \
+                    The invoice total is 90 euros. The invoice number is 4711! We went home.";
+        let terms = ["invoic", "number", "total"];
+        assert_eq!(
+            cut(text, 20, Truncation::Extractive, &terms).as_deref(),
+            Some("… The invoice number is 4711. … The invoice total is 90 euros. …")
+        );
+    }
+
+    fn any_text() -> impl Strategy<Value = String> {
+        let sentence = prop_oneof![
+            "[A-Za-z ]{1,30}[.!?] ",
+            "[一-十]{1,9}。",
+            "[क-ह ]{1,12}। ",
+            "[ا-ي ]{1,12}؟ ",
+            "\\PC{0,6}\n",
+        ];
+        proptest::collection::vec(sentence, 0..12).prop_map(|parts| parts.concat())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+        #[test]
+        fn a_cut_fits_is_made_of_the_text_and_grows_with_its_limit(
+            text in any_text(),
+            strategy in proptest::sample::select(
+                vec![Truncation::KeepStart, Truncation::KeepEnd, Truncation::Extractive]),
+            exact in any::<bool>(),
+        ) {
+            let tokenizer: &dyn Tokenizer =
+                if exact { &Encoding::Cl100k } else { &CharacterEstimate };
+            let truncator = Truncator::new(&text, strategy, tokenizer, &["x".to_owned()]);
+            let mut longest = 0;
+            for limit in 0..40 {
+                let Some(cut) = truncator.within(Tokens::new(limit)) else { continue };
+                prop_assert!(tokenizer.count(&cut.text) <= Tokens::new(limit));
+                let kept: usize = cut.kept.iter().map(|range| text[range.clone()].len()).sum();
+                prop_assert!(kept >= longest, "{} bytes at {}, {} before", kept, limit, longest);
+                longest = kept;
+                for range in &cut.kept {
+                    prop_assert!(cut.text.contains(&text[range.clone()]));
+                }
+            }
+        }
+    }
+}
