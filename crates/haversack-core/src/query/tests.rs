@@ -1,3 +1,5 @@
+//! K1: what is found in a query, one line of data per behaviour.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! P9: names found in texts, one line of data per behaviour.
+
 use proptest::prelude::*;
 
 use super::*;

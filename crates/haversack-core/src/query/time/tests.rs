@@ -1,3 +1,5 @@
+//! K1: times resolved against a fixed now.
+
 use super::*;
 
 /// Saturday, 15 March 2025, 10:30.

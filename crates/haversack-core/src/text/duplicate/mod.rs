@@ -52,11 +52,7 @@ impl fmt::Display for ContentHash {
 /// space as one space, none at either end. Everything else counts, punctuation included.
 #[must_use]
 pub fn content_hash(text: &str) -> ContentHash {
-    hash_of(&normalised(text))
-}
-
-fn hash_of(normal: &str) -> ContentHash {
-    ContentHash(*blake3::hash(normal.as_bytes()).as_bytes())
+    ContentHash(*blake3::hash(normalised(text).as_bytes()).as_bytes())
 }
 
 /// Lower case, white space as single spaces, trimmed.
@@ -91,20 +87,22 @@ fn normalised(text: &str) -> String {
 #[must_use]
 pub fn duplicates(texts: &[&str], threshold: Score) -> Vec<Option<usize>> {
     let threshold = threshold.get().max(THRESHOLD_MIN);
-    let mut keepers: BTreeMap<ContentHash, usize> = BTreeMap::new();
-    let mut ids = ShingleIds::default();
+    // By the normalised text itself, which is exact and cheaper than hashing it.
+    let mut keepers: BTreeMap<String, usize> = BTreeMap::new();
+    let mut ids = ShingleIds::for_bytes(texts.iter().map(|text| text.len()).sum());
     let mut sets: Vec<Option<Set>> = Vec::with_capacity(texts.len());
     let mut result = vec![None; texts.len()];
     for (index, text) in texts.iter().enumerate() {
         let normal = normalised(text);
-        let fresh = !normal.is_empty() && {
-            let first = *keepers.entry(hash_of(&normal)).or_insert(index);
-            if first != index {
-                result[index] = Some(first);
-            }
-            first == index
-        };
-        sets.push(fresh.then(|| Set::new(&Shingles::of(&normal), &mut ids)));
+        if normal.is_empty() {
+            sets.push(None);
+        } else if let Some(&first) = keepers.get(&normal) {
+            result[index] = Some(first);
+            sets.push(None);
+        } else {
+            sets.push(Some(Set::new(&Shingles::of(&normal), &mut ids)));
+            keepers.insert(normal, index);
+        }
     }
     let ranks = ids.ranks();
     sets.iter_mut().flatten().for_each(|set| set.rank(&ranks));
@@ -131,8 +129,9 @@ struct Set {
 
 impl Set {
     fn new(shingles: &Shingles, ids: &mut ShingleIds) -> Set {
-        let ids = shingles.hashes.iter().map(|&hash| ids.count_up(hash)).collect();
-        Set { len: shingles.hashes.len(), ids, containable: shingles.containable }
+        ids.begin_text();
+        let ids: Vec<u32> = shingles.hashes.iter().filter_map(|&hash| ids.count_up(hash)).collect();
+        Set { len: ids.len(), ids, containable: shingles.containable }
     }
 
     fn rank(&mut self, ranks: &[u32]) {
@@ -201,6 +200,43 @@ fn part_of(whole: usize, share: f64) -> usize {
     ((share * whole as f64 - 1e-9).ceil() as usize).max(1)
 }
 
+/// For each shared shingle the texts found to hold it so far, in one piece of memory.
+struct Postings {
+    /// Where each shingle's room begins in `texts`.
+    starts: Vec<usize>,
+    /// Where its filled part ends.
+    ends: Vec<usize>,
+    texts: Vec<u32>,
+}
+
+impl Postings {
+    fn new(sets: &[Option<Set>], n_shared: usize) -> Postings {
+        let mut counts = vec![0; n_shared];
+        for id in sets.iter().flatten().flat_map(|set| &set.ids) {
+            counts[*id as usize] += 1;
+        }
+        let mut total = 0;
+        let starts: Vec<usize> = counts
+            .into_iter()
+            .map(|count: usize| {
+                total += count;
+                total - count
+            })
+            .collect();
+        Postings { ends: starts.clone(), starts, texts: vec![0; total] }
+    }
+
+    fn of(&self, id: u32) -> &[u32] {
+        &self.texts[self.starts[id as usize]..self.ends[id as usize]]
+    }
+
+    fn push(&mut self, id: u32, text: u32) {
+        let end = &mut self.ends[id as usize];
+        self.texts[*end] = text;
+        *end += 1;
+    }
+}
+
 /// Enters near repeats into `result`, which already holds the exact ones.
 fn near_duplicates(
     sets: &[Option<Set>],
@@ -208,14 +244,14 @@ fn near_duplicates(
     threshold: f64,
     result: &mut [Option<usize>],
 ) {
-    let mut postings: Vec<Vec<u32>> = vec![Vec::new(); n_shared];
+    let mut postings = Postings::new(sets, n_shared);
     let mut candidates: Vec<u32> = Vec::new();
     for (index, set) in sets.iter().enumerate() {
         let Some(set) = set else { continue };
         candidates.clear();
         for &id in set.probes(threshold) {
             let left = PLACES_MAX - candidates.len();
-            candidates.extend(postings[id as usize].iter().take(left));
+            candidates.extend(postings.of(id).iter().take(left));
         }
         candidates.sort_unstable();
         candidates.dedup();
@@ -224,7 +260,7 @@ fn near_duplicates(
         });
         if result[index].is_none() {
             for &id in &set.ids {
-                postings[id as usize].push(u32::try_from(index).unwrap_or(u32::MAX));
+                postings.push(id, u32::try_from(index).unwrap_or(u32::MAX));
             }
         }
     }

@@ -17,10 +17,10 @@ const CONTAINABLE_CHARACTERS_MIN: usize = 12;
 /// The rank of a shingle that only one text has.
 pub(super) const UNSHARED: u32 = u32::MAX;
 
-/// The distinct shingles of one text, as hashes.
+/// The shingles of one text, as hashes.
 #[derive(Debug)]
 pub(super) struct Shingles {
-    /// Sorted and distinct. Empty for an empty text only.
+    /// In order of the text, repeats included. Empty for an empty text only.
     pub(super) hashes: Vec<u64>,
     /// Long enough to be called contained in another text.
     pub(super) containable: bool,
@@ -32,13 +32,11 @@ impl Shingles {
     pub(super) fn of(normal: &str) -> Shingles {
         let words = Words::of(normal);
         let by_words = words.hashes.len() >= WORDS_MIN && words.n_unspaced * 2 < words.hashes.len();
-        let mut hashes: Vec<u64> = if by_words {
+        let hashes: Vec<u64> = if by_words {
             words.hashes.windows(WORDS).map(|words| words.iter().fold(1, mix)).collect()
         } else {
             character_shingles(normal)
         };
-        hashes.sort_unstable();
-        hashes.dedup();
         let containable = by_words || words.n_unspaced >= CONTAINABLE_CHARACTERS_MIN;
         Shingles { hashes, containable }
     }
@@ -102,24 +100,44 @@ pub(super) struct ShingleIds {
     slots: Vec<u32>,
     hashes: Vec<u64>,
     counts: Vec<u32>,
+    /// The last text that held the shingle, counted from one.
+    texts: Vec<u32>,
+    n_texts: u32,
 }
 
 impl ShingleIds {
-    /// The number of a shingle, which is counted once more.
-    pub(super) fn count_up(&mut self, hash: u64) -> u32 {
-        if self.hashes.len() * 2 >= self.slots.len() {
+    /// Room for the shingles of so many bytes of text.
+    pub(super) fn for_bytes(text_bytes: usize) -> ShingleIds {
+        let n_slots = (text_bytes / 4).clamp(1_024, 1 << 24).next_power_of_two();
+        ShingleIds { slots: vec![0; n_slots], ..ShingleIds::default() }
+    }
+
+    /// What is counted from here on belongs to another text.
+    pub(super) fn begin_text(&mut self) {
+        self.n_texts += 1;
+    }
+
+    /// The number of a shingle, or `None` when the text was counted for it already.
+    pub(super) fn count_up(&mut self, hash: u64) -> Option<u32> {
+        if self.hashes.len() * 3 >= self.slots.len() * 2 {
             self.grow();
         }
         let slot = self.slot(hash);
         if self.slots[slot] == 0 {
             self.hashes.push(hash);
             self.counts.push(0);
+            self.texts.push(0);
             self.slots[slot] =
                 u32::try_from(self.hashes.len()).expect("memory ends before 2^32 shingles");
         }
         let id = self.slots[slot] - 1;
+        let last_text = &mut self.texts[id as usize];
+        if *last_text == self.n_texts {
+            return None;
+        }
+        *last_text = self.n_texts;
         self.counts[id as usize] += 1;
-        id
+        Some(id)
     }
 
     /// How many shingles are in more than one text.
@@ -161,7 +179,7 @@ impl ShingleIds {
     }
 
     fn grow(&mut self) {
-        self.slots = vec![0; (self.slots.len() * 4).max(1_024)];
+        self.slots = vec![0; self.slots.len() * 4];
         for (number, &hash) in (1..).zip(&self.hashes) {
             let slot = self.slot(hash);
             self.slots[slot] = number;

@@ -1,3 +1,5 @@
+//! Repeats, and the index compared with all pairs.
+
 use proptest::prelude::*;
 
 use super::*;
@@ -81,7 +83,11 @@ fn sketches_estimate_similarity() {
 /// All pairs, by the definition.
 fn plain_duplicates(texts: &[String], threshold: f64) -> Vec<Option<usize>> {
     let normal: Vec<String> = texts.iter().map(|text| normalised(text)).collect();
-    let sets: Vec<Shingles> = normal.iter().map(|normal| Shingles::of(normal)).collect();
+    let mut sets: Vec<Shingles> = normal.iter().map(|normal| Shingles::of(normal)).collect();
+    for set in &mut sets {
+        set.hashes.sort_unstable();
+        set.hashes.dedup();
+    }
     let repeats = |own: &Shingles, earlier: &Shingles| {
         let shared = own.hashes.iter().filter(|hash| earlier.hashes.contains(hash)).count() as f64;
         let (own_len, len) = (own.hashes.len() as f64, earlier.hashes.len() as f64);

@@ -1,3 +1,5 @@
+//! Terms and keywords, one line of data per behaviour.
+
 use proptest::prelude::*;
 
 use super::*;
