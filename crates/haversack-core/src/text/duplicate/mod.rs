@@ -58,6 +58,20 @@ pub fn content_hash(text: &str) -> ContentHash {
 /// Lower case, white space as single spaces, trimmed.
 fn normalised(text: &str) -> String {
     let mut normal = String::with_capacity(text.len());
+    if text.is_ascii() {
+        let mut rest = text;
+        while let Some(start) = rest.bytes().position(|byte| !is_ascii_space(byte)) {
+            let word = &rest[start..];
+            let end = word.bytes().position(is_ascii_space).unwrap_or(word.len());
+            if !normal.is_empty() {
+                normal.push(' ');
+            }
+            normal.push_str(&word[..end]);
+            rest = &word[end..];
+        }
+        normal.make_ascii_lowercase();
+        return normal;
+    }
     for word in text.split_whitespace() {
         if !normal.is_empty() {
             normal.push(' ');
@@ -72,6 +86,11 @@ fn normalised(text: &str) -> String {
         }
     }
     normal
+}
+
+/// White space as Unicode has it, which counts the vertical tab, too.
+const fn is_ascii_space(byte: u8) -> bool {
+    matches!(byte, b'\t'..=b'\r' | b' ')
 }
 
 /// For each text the index of the earlier text it repeats, or `None`.

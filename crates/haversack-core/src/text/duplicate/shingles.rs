@@ -59,10 +59,20 @@ struct Words {
 
 impl Words {
     fn of(normal: &str) -> Words {
-        let mut words = Words { hashes: Vec::with_capacity(normal.len() / 5), n_unspaced: 0 };
+        let hashes = Vec::with_capacity(normal.len() / 5);
+        let words = Words { hashes, n_unspaced: 0 };
+        if normal.is_ascii() {
+            words.read(normal.bytes().map(char::from))
+        } else {
+            words.read(normal.chars())
+        }
+    }
+
+    fn read(self, characters: impl Iterator<Item = char>) -> Words {
+        let mut words = self;
         let mut word = None;
-        for c in normal.chars() {
-            if c.is_ascii_alphanumeric() || is_word(c) {
+        for c in characters {
+            if is_word(c) {
                 let code = u64::from(u32::from(c));
                 if is_unspaced(c) {
                     words.hashes.extend(word.take());

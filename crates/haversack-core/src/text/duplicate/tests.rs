@@ -128,6 +128,12 @@ proptest! {
     }
 
     #[test]
+    fn ascii_is_normalised_like_any_text(text in "[\\x00-\\x7f]{0,30}") {
+        let plain = text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+        prop_assert_eq!(normalised(&text), plain);
+    }
+
+    #[test]
     fn any_text_has_a_hash_and_a_sketch(text in "\\PC{0,40}") {
         prop_assert_eq!(content_hash(&text), content_hash(&format!(" {text}\n")));
         let alike = Sketch::of(&text).similarity(&Sketch::of(&text));
