@@ -43,7 +43,7 @@ pub struct Receipt {
 
 impl Receipt {
     pub(crate) fn new(plan: &Plan<'_>, total: Tokens, text: &str) -> Receipt {
-        let mut ink = Ink(blake3::Hasher::new());
+        let mut ink = Ink(Vec::with_capacity(plan.layout.units.len() * 512));
         ink.number(u64::from(PACKING_VERSION));
         ink.number(u64::from(total.get()));
         write_request(&mut ink, plan.request);
@@ -61,7 +61,10 @@ impl Receipt {
             write_ranked(&mut ink, ranked);
         }
         let digest = |hash: blake3::Hash| Digest(*hash.as_bytes());
-        Receipt { inputs: digest(ink.0.finalize()), text: digest(blake3::hash(text.as_bytes())) }
+        Receipt {
+            inputs: digest(blake3::hash(&ink.0)),
+            text: digest(blake3::hash(text.as_bytes())),
+        }
     }
 }
 
@@ -82,17 +85,18 @@ pub(crate) fn sorted(dropped: &[Dropped]) -> Vec<&Dropped> {
     dropped
 }
 
-/// Writes fields so that no two different lists of fields give the same bytes.
-struct Ink(blake3::Hasher);
+/// Writes fields so that no two different lists of fields give the same bytes. They are hashed in
+/// one go, which is several times faster than field by field.
+struct Ink(Vec<u8>);
 
 impl Ink {
     fn number(&mut self, number: u64) {
-        self.0.update(&number.to_le_bytes());
+        self.0.extend_from_slice(&number.to_le_bytes());
     }
 
     fn text(&mut self, text: &str) {
         self.number(text.len() as u64);
-        self.0.update(text.as_bytes());
+        self.0.extend_from_slice(text.as_bytes());
     }
 
     fn texts<'t>(&mut self, texts: impl ExactSizeIterator<Item = &'t str>) {

@@ -22,41 +22,32 @@ pub struct Citation {
 
 /// Length of the hash part at first; longer only when two would be the same.
 const HASH_LEN: usize = 5;
+/// Two hashes do not agree this far.
+const HASH_LEN_MAX: usize = 24;
 
-/// An id for every candidate (K7): three letters of its kind and a hash of its id. It depends on
-/// nothing else unless two candidates of one request would get the same; then those get longer.
+/// An id for every candidate (K7), in their order: three letters of its kind and a hash of its id.
+/// It depends on nothing else unless two candidates of one request would get the same; then those
+/// get longer.
 #[must_use]
-pub fn assign<'c>(
-    candidates: impl Iterator<Item = &'c Candidate>,
-) -> BTreeMap<&'c CandidateId, String> {
-    let hashes: BTreeMap<&CandidateId, (String, String)> = candidates
-        .map(|candidate| (&candidate.id, (prefix(candidate.kind.as_str()), hash(&candidate.id))))
+pub fn assign(candidates: &[&Candidate]) -> Vec<String> {
+    let names: Vec<String> = candidates
+        .iter()
+        .map(|candidate| format!("{}-{}", prefix(candidate.kind.as_str()), hash(&candidate.id)))
         .collect();
-    let mut assigned: BTreeMap<&CandidateId, String> = BTreeMap::new();
-    let mut open: Vec<&CandidateId> = hashes.keys().copied().collect();
-    let mut len = HASH_LEN;
-    while !open.is_empty() {
-        let name = |id: &CandidateId| {
-            let (prefix, hash) = &hashes[id];
-            format!("{prefix}-{}", &hash[..len.min(hash.len())])
-        };
-        let mut holders: BTreeMap<String, Vec<&CandidateId>> = BTreeMap::new();
-        for &id in &open {
-            holders.entry(name(id)).or_default().push(id);
+    // Neighbours in this order share the longest beginnings.
+    let mut order: Vec<usize> = (0..names.len()).collect();
+    order.sort_by(|&a, &b| names[a].cmp(&names[b]));
+    let mut lens: Vec<usize> =
+        names.iter().map(|name| name.len() - HASH_LEN_MAX + HASH_LEN).collect();
+    for pair in order.windows(2) {
+        let (a, b) = (pair[0], pair[1]);
+        let shared = names[a].bytes().zip(names[b].bytes()).take_while(|(a, b)| a == b).count();
+        if candidates[a].id != candidates[b].id {
+            lens[a] = lens[a].max(shared + 1).min(names[a].len());
+            lens[b] = lens[b].max(shared + 1).min(names[b].len());
         }
-        open.clear();
-        for (name, ids) in holders {
-            match ids.as_slice() {
-                [id] => {
-                    assigned.insert(id, name);
-                }
-                // 25 base-36 characters of a cryptographic hash do not collide.
-                several => open.extend(several),
-            }
-        }
-        len += 1;
     }
-    assigned
+    names.into_iter().zip(lens).map(|(name, len)| name[..len].to_owned()).collect()
 }
 
 fn prefix(kind: &str) -> String {
@@ -70,14 +61,16 @@ fn prefix(kind: &str) -> String {
 }
 
 fn hash(id: &CandidateId) -> String {
-    let digest = blake3::hash(format!("{}\u{0}{:?}", id.item, id.chunk).as_bytes());
-    let mut number =
-        u128::from_le_bytes(digest.as_bytes()[..16].try_into().expect("a digest has 32 bytes"));
+    let chunk = id.chunk.map_or_else(String::new, |index| format!("\u{0}{index}"));
+    let digest = blake3::hash(format!("{}{chunk}", id.item).as_bytes());
     let digits = b"0123456789abcdefghijklmnopqrstuvwxyz";
-    let mut out = String::with_capacity(25);
-    for _ in 0..25 {
-        out.push(char::from(digits[usize::try_from(number % 36).unwrap_or(0)]));
-        number /= 36;
+    let mut out = String::with_capacity(HASH_LEN_MAX);
+    for half in digest.as_bytes().chunks_exact(8).take(2) {
+        let mut number = u64::from_le_bytes(half.try_into().expect("chunks of eight"));
+        for _ in 0..HASH_LEN_MAX / 2 {
+            out.push(char::from(digits[usize::try_from(number % 36).unwrap_or(0)]));
+            number /= 36;
+        }
     }
     out
 }
@@ -108,20 +101,30 @@ pub fn sources_block(citations: &[&Citation]) -> String {
         return String::new();
     }
     let mut block = String::from("\n\n---\nSources:\n");
-    for citation in citations {
-        let Citation { id, candidate, place, .. } = citation;
-        let name = place.path.as_deref().or(place.title.as_deref());
-        let _ = write!(block, "[{id}] {}", one_line(name.unwrap_or(candidate.item.as_str())));
-        if !place.breadcrumb.is_empty() {
-            let _ = write!(block, " › {}", one_line(&place.breadcrumb.join(" › ")));
-        }
-        if let Some(lines) = &place.lines {
-            let _ = write!(block, " (lines {}–{})", lines.start, lines.end.saturating_sub(1));
-        }
-        block.push('\n');
+    for Citation { id, candidate, place, .. } in citations {
+        let _ = writeln!(block, "[{id}] {}", one_line(&source(place, candidate)));
     }
     block.pop();
     block
+}
+
+/// A place as people read it: `notes/plan.md › Goals › Q3 (lines 10–20)`.
+pub(super) fn source(place: &Place, id: &CandidateId) -> String {
+    let name = place.path.as_deref().or(place.title.as_deref());
+    let mut source = name.unwrap_or(id.item.as_str()).to_owned();
+    for heading in &place.breadcrumb {
+        let _ = write!(source, " › {heading}");
+    }
+    match &place.lines {
+        Some(lines) if lines.end.saturating_sub(lines.start) > 1 => {
+            let _ = write!(source, " (lines {}–{})", lines.start, lines.end - 1);
+        }
+        Some(lines) => {
+            let _ = write!(source, " (line {})", lines.start);
+        }
+        None => {}
+    }
+    source
 }
 
 /// A name from outside must not break out of its line.
@@ -149,14 +152,13 @@ mod tests {
     #[test]
     fn ids_are_short_stable_and_unique() {
         let many: Vec<Candidate> =
-            (0..3_000).map(|n| candidate("file", &format!("doc {n}"))).collect();
-        let ids = assign(many.iter());
-        let distinct: std::collections::BTreeSet<_> = ids.values().collect();
-        assert_eq!((ids.len(), distinct.len()), (3_000, 3_000));
-        let alone = assign(std::iter::once(&many[7]));
-        assert_eq!(alone[&many[7].id], ids[&many[7].id]);
-        assert!(ids.values().all(|id| id.starts_with("fil-") && id.len() >= 9));
-        assert!(assign([candidate("文件", "a")].iter()).values().all(|id| id.starts_with("itm-")));
+            (0..9_000).map(|n| candidate("file", &format!("doc {n}"))).collect();
+        let ids = assign(&many.iter().collect::<Vec<_>>());
+        let distinct: std::collections::BTreeSet<_> = ids.iter().collect();
+        assert_eq!((ids.len(), distinct.len()), (9_000, 9_000));
+        assert_eq!(assign(&[&many[7]])[0], ids[7]);
+        assert!(ids.iter().all(|id| id.starts_with("fil-") && (9..=11).contains(&id.len())));
+        assert!(assign(&[&candidate("文件", "a")])[0].starts_with("itm-"));
     }
 
     #[test]

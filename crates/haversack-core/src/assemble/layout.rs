@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use super::citation::{assign, one_line};
+use super::citation::{assign, one_line, source};
 use super::fence::{Nonce, escape};
 use super::template::Variable;
 use crate::ids::CandidateId;
@@ -56,9 +56,11 @@ pub(crate) struct Layout<'r> {
 impl<'r> Layout<'r> {
     /// Renders and measures everything. `ranked` are each layer's candidates, best first.
     pub(crate) fn new(request: &'r Request, ranked: &[Vec<&'r Ranked>]) -> Layout<'r> {
-        let all = || ranked.iter().flatten().copied();
         let nonce = choose_nonce(request, ranked);
-        let citations = assign(all().map(|ranked| &ranked.candidate));
+        let all: Vec<_> = ranked.iter().flatten().map(|ranked| &ranked.candidate).collect();
+        let mut citations = assign(&all).into_iter();
+        let citations: Vec<Vec<String>> =
+            ranked.iter().map(|layer| citations.by_ref().take(layer.len()).collect()).collect();
         let mut layout = Layout {
             pieces: Vec::new(),
             units: Vec::new(),
@@ -74,7 +76,7 @@ impl<'r> Layout<'r> {
         let mut order: Vec<usize> = (0..request.layers.len()).collect();
         order.sort_by_key(|&layer| request.layers[layer].0.stability);
         for layer in order {
-            layout.add_page(request, layer, &ranked[layer], &citations);
+            layout.add_page(request, layer, &ranked[layer], &citations[layer]);
         }
         let after = frame(&request.frame.after, request, "");
         layout.after = layout.add(Piece::new(tokenizer, after));
@@ -91,7 +93,7 @@ impl<'r> Layout<'r> {
         request: &'r Request,
         index: usize,
         ranked: &[&'r Ranked],
-        citations: &BTreeMap<&CandidateId, String>,
+        citations: &[String],
     ) {
         let (layer, _) = &request.layers[index];
         let tokenizer = &*request.tokenizer;
@@ -102,8 +104,8 @@ impl<'r> Layout<'r> {
         let separator = Piece::new(tokenizer, template.separator.clone());
         let units = arrange(layer, ranked, request);
         let first = self.units.len();
-        for &ranked in ranked {
-            let citation = citations[&ranked.candidate.id].clone();
+        for (&ranked, citation) in ranked.iter().zip(citations) {
+            let citation = citation.clone();
             let nonce =
                 self.nonce.clone().filter(|_| request.fencing.covers(ranked.candidate.trust));
             let wrap = Wrap { layer, ranked, citation: &citation, nonce: nonce.as_ref() };
@@ -307,6 +309,7 @@ impl Wrap<'_> {
                 let title = place.title.as_deref().or(place.path.as_deref());
                 line(title.unwrap_or(candidate.id.item.as_str()));
             }
+            Variable::Source => line(&source(place, &candidate.id)),
             Variable::Trust => line(&candidate.trust.to_string()),
             Variable::Citation => {
                 let _ = write!(out, "[{}]", self.citation);

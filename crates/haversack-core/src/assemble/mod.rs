@@ -208,7 +208,7 @@ impl Desk<'_> {
     /// Every candidate exactly once: by layer and rank, then what was never in question.
     fn ledger(&self) -> Vec<Entry> {
         let Plan { request, layout, schedule, aside } = self.plan;
-        let last = schedule.last_steps();
+        let last = schedule.last_steps(layout.units.len());
         let kept_out: BTreeMap<usize, &Reason> =
             schedule.kept_out.iter().map(|(unit, reason)| (*unit, reason)).collect();
         let displaced_by = self
@@ -222,7 +222,7 @@ impl Desk<'_> {
                 let layout_unit = &layout.units[unit];
                 let layer = &request.layers[layout_unit.layer].0.name;
                 let shown = self.shown(unit);
-                let outcome = self.outcome(unit, &kept_out, &last);
+                let outcome = self.outcome(unit, &kept_out, last[unit]);
                 let mut entry = Entry::new(
                     layer,
                     layout_unit.ranked,
@@ -249,13 +249,13 @@ impl Desk<'_> {
         &self,
         unit: usize,
         kept_out: &BTreeMap<usize, &Reason>,
-        last: &BTreeMap<usize, usize>,
+        last: Option<usize>,
     ) -> Outcome {
         let Plan { request, layout, schedule, .. } = self.plan;
         let reserved = request.budget.reserved();
         // The exact selector may choose otherwise at any budget but the one that buys everything.
         let greedy = request.selector == Selector::Greedy;
-        let whole_from = last.get(&unit).map(|&index| {
+        let whole_from = last.map(|index| {
             reserved
                 + if greedy {
                     schedule.needs(index, request.active_stop())
@@ -267,16 +267,15 @@ impl Desk<'_> {
             Some((_, None)) => Outcome::In,
             Some((_, Some(how))) => {
                 // A layer's cap may end a unit's steps before it is whole.
-                let ends_whole = last
-                    .get(&unit)
-                    .is_some_and(|&index| schedule.steps[index].to == layout.units[unit].full);
+                let ends_whole =
+                    last.is_some_and(|index| schedule.steps[index].to == layout.units[unit].full);
                 Outcome::Cut { how, whole_from: whole_from.filter(|_| ends_whole) }
             }
             None => Outcome::Out(match (kept_out.get(&unit), whole_from) {
                 (Some(&reason), _) => reason.clone(),
                 (None, Some(needs)) => {
-                    let full_enough = last[&unit];
-                    let affordable = schedule.reaches(full_enough) <= self.selection.limit;
+                    let affordable =
+                        last.is_some_and(|index| schedule.reaches(index) <= self.selection.limit);
                     match request.active_stop() {
                         Some(_) if affordable => Reason::FullEnough { needs },
                         _ => {

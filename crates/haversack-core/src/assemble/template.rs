@@ -34,6 +34,8 @@ pub enum Variable {
     Breadcrumb,
     /// Its line numbers.
     Lines,
+    /// Where it comes from, for people: path or title, headings, lines, as far as they are known.
+    Source,
     /// Its id.
     Id,
     /// How far it is trusted.
@@ -49,7 +51,7 @@ pub enum Variable {
 }
 
 impl Variable {
-    const ALL: [Variable; 16] = [
+    const ALL: [Variable; 17] = [
         Variable::Content,
         Variable::Type,
         Variable::Confidence,
@@ -60,6 +62,7 @@ impl Variable {
         Variable::Path,
         Variable::Breadcrumb,
         Variable::Lines,
+        Variable::Source,
         Variable::Id,
         Variable::Trust,
         Variable::Section,
@@ -80,6 +83,7 @@ impl Variable {
             Variable::Path => "path",
             Variable::Breadcrumb => "breadcrumb",
             Variable::Lines => "lines",
+            Variable::Source => "source",
             Variable::Id => "id",
             Variable::Trust => "trust",
             Variable::Section => "section",

@@ -162,8 +162,12 @@ impl Schedule {
     }
 
     /// Each unit's last step: from there on it is whole.
-    pub(crate) fn last_steps(&self) -> BTreeMap<usize, usize> {
-        self.steps.iter().enumerate().map(|(index, step)| (step.unit, index)).collect()
+    pub(crate) fn last_steps(&self, n_units: usize) -> Vec<Option<usize>> {
+        let mut last = vec![None; n_units];
+        for (index, step) in self.steps.iter().enumerate() {
+            last[step.unit] = Some(index);
+        }
+        last
     }
 
     /// The least budget that buys step `index`.
@@ -209,7 +213,7 @@ impl Schedule {
         let (n, full_enough) = self.buys(limit, request.active_stop());
         let mut choices = layout.pinned(request);
         apply(&mut choices, &self.steps[..n]);
-        let mut value: f64 = self.steps[..n].iter().map(|step| step.gain).sum();
+        let mut value = total_gain(&self.steps[..n]);
         let mut units = self.units[n];
         let next = self.steps.get(n).filter(|_| !full_enough && self.least() <= limit);
         let cut = next.and_then(|step| self.shorten(request, layout, &choices, step, n, limit));
@@ -276,8 +280,13 @@ impl Schedule {
 
     /// The value of everything.
     pub(crate) fn value_of_all(&self) -> f64 {
-        self.steps.iter().map(|step| step.gain).sum()
+        total_gain(&self.steps)
     }
+}
+
+/// Not `sum`: that of nothing is minus zero, which people would see.
+fn total_gain(steps: &[Step]) -> f64 {
+    steps.iter().fold(0.0, |total, step| total + step.gain)
 }
 
 fn apply(choices: &mut Choices, steps: &[Step]) {

@@ -45,9 +45,9 @@ impl Piece {
         let ends = tokenizer.units(&text[known.start..inside.start])
             + tokenizer.units(&text[inside.end..known.end]);
         let core = seams(tokenizer, &text).unwrap_or(inside.clone());
-        let inner = tokenizer.units(&text[core.start..inside.start])
-            + known_units.saturating_sub(ends)
-            + tokenizer.units(&text[inside.end..core.end]);
+        let before = tokenizer.units(&text[core.start..inside.start]);
+        let after = tokenizer.units(&text[inside.end..core.end]);
+        let inner = before + known_units.saturating_sub(ends) + after;
         Piece::with_core(tokenizer, text, core, inner)
     }
 

@@ -31,6 +31,15 @@ pub enum FindingKind {
 }
 
 impl FindingKind {
+    /// Whether it could hide something from a reader, rather than being an everyday remnant.
+    #[must_use]
+    pub const fn is_hidden(self) -> bool {
+        !matches!(
+            self,
+            FindingKind::LineBreak | FindingKind::ByteOrderMark | FindingKind::Replacement
+        )
+    }
+
     const COUNT: usize = FindingKind::Replacement as usize + 1;
     const ALL: [FindingKind; FindingKind::COUNT] = [
         FindingKind::LineBreak,

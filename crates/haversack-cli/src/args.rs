@@ -1,0 +1,124 @@
+//! What the user typed, checked for form and nothing else.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Puts the right text into an exact token budget, and says why.
+#[derive(Debug, Parser)]
+#[command(name = "haversack", version, about, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Count the tokens of files, or of standard input
+    Tokens(Tokens),
+    /// Cut a text to a number of tokens, at a sentence where one ends in time
+    Trim(Trim),
+    /// Show how a file is split for search
+    Chunk(Chunk),
+    /// Pack what answers a query from the given files into a token budget
+    Pack(Pack),
+    /// List the models whose windows and tokenizers are known
+    Models(Models),
+}
+
+/// Who counts.
+#[derive(Debug, Args)]
+pub(crate) struct Counting {
+    /// Count as this model does; `haversack models` lists them [default: gpt-4o]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: Option<String>,
+    /// Count by this encoding (o200k_base, cl100k_base, …), by a Hugging Face tokenizer.json, or
+    /// by `characters/4`
+    #[arg(long, value_name = "NAME|FILE", conflicts_with = "model")]
+    pub(crate) tokenizer: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Tokens {
+    /// Files to count; `-` or none is standard input
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) counting: Counting,
+}
+
+/// What to keep of a text that is too long.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Keep {
+    /// The beginning
+    Start,
+    /// The end
+    End,
+    /// The sentences that say most, in their own order
+    Important,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Trim {
+    /// File to cut; `-` or none is standard input
+    pub(crate) file: Option<PathBuf>,
+    /// How many tokens may be left, marks included
+    #[arg(long, value_name = "TOKENS")]
+    pub(crate) to: u32,
+    /// What to keep
+    #[arg(long, value_enum, default_value = "start")]
+    pub(crate) keep: Keep,
+    /// What matters, for `--keep important`
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub(crate) query: String,
+    #[command(flatten)]
+    pub(crate) counting: Counting,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Chunk {
+    /// File to split; Markdown and source code are known by their endings
+    pub(crate) file: PathBuf,
+    /// The most tokens of a chunk
+    #[arg(long, value_name = "TOKENS", default_value_t = 512)]
+    pub(crate) max: u32,
+    /// The tokens a chunk should have
+    #[arg(long, value_name = "TOKENS", default_value_t = 256)]
+    pub(crate) target: u32,
+    #[command(flatten)]
+    pub(crate) counting: Counting,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Pack {
+    /// What is asked
+    pub(crate) query: String,
+    /// Files to answer from: text, Markdown, source code, or JSONL with `text` (and `id`, `title`)
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// The most tokens of the whole context
+    #[arg(long, value_name = "TOKENS", default_value_t = 4_000)]
+    pub(crate) budget: u32,
+    /// Show what became of each candidate, and why, instead of the context
+    #[arg(long, conflicts_with_all = ["json", "frontier"])]
+    pub(crate) explain: bool,
+    /// Show what other budgets would give instead of the context
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) frontier: bool,
+    /// Print context, sources and ledger as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Choose the best subset instead of the best order
+    #[arg(long)]
+    pub(crate) exact: bool,
+    /// Do not fence the files' text off as data
+    #[arg(long)]
+    pub(crate) no_fence: bool,
+    #[command(flatten)]
+    pub(crate) counting: Counting,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Models {
+    /// Show only names that contain this
+    pub(crate) filter: Option<String>,
+}

@@ -1,0 +1,195 @@
+//! `haversack pack`: from files to a context, without a store.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use haversack_core::assemble::{Fencing, Template, TemplateText};
+use haversack_core::budget::Budget;
+use haversack_core::candidate::{Candidate, Found as FoundBy, Place};
+use haversack_core::ids::{CandidateId, ItemId};
+use haversack_core::item::Kind;
+use haversack_core::layer::Layer;
+use haversack_core::ledger::{Dropped, Reason};
+use haversack_core::pack::{Plan, Request};
+use haversack_core::query::{Analysis, analyse};
+use haversack_core::rank::{
+    Component, Corpus, Ranked, Ranker, Scoring, drop_repeats, keyword_match, rank,
+};
+use haversack_core::select::Selector;
+use haversack_core::text::chunk::{ChunkLimits, Format, chunk};
+use haversack_core::text::clean::clean;
+use haversack_core::text::terms::terms;
+use haversack_core::text::tokenizer::Tokenizer;
+use haversack_core::units::{Score, Tokens};
+use serde_json::Value;
+
+use super::show;
+use crate::args;
+use crate::input::{now, read_text, tokenizer};
+use crate::output::{Found, print, say};
+
+/// What a chunk should have, and may have at most.
+const CHUNK_TOKENS: (u32, u32) = (200, 400);
+/// Texts that share this much of their word triples say the same.
+const REPEAT: f64 = 0.85;
+const LAYER: &str = "files";
+
+/// One text to answer from.
+struct Document {
+    id: ItemId,
+    place: Place,
+    text: String,
+    format: Format,
+}
+
+pub(crate) fn run(args: &args::Pack) -> Result<Found> {
+    let tokenizer = tokenizer(&args.counting)?;
+    let documents = documents(&args.files)?;
+    let analysis = analyse(&args.query, now());
+    let request = request(args, &documents, &analysis, tokenizer)?;
+    let plan = Plan::new(&request)?;
+    if args.frontier {
+        print(&show::frontier(&plan)?)?;
+        return Ok(Found::Something);
+    }
+    let pack = plan.pack()?;
+    let nothing = pack.citations.is_empty();
+    match (args.json, args.explain) {
+        (true, _) => print(&show::json(&pack))?,
+        (_, true) => print(&show::ledger(&pack))?,
+        _ if nothing => {}
+        _ => print(&pack.text)?,
+    }
+    say(&show::summary(&pack));
+    Ok(if nothing { Found::Nothing } else { Found::Something })
+}
+
+fn documents(files: &[PathBuf]) -> Result<Vec<Document>> {
+    let mut documents = Vec::new();
+    for file in files {
+        let text = read_text(file)?;
+        let name = file.display().to_string();
+        let is_jsonl = file.extension().is_some_and(|ending| ending == "jsonl");
+        if is_jsonl {
+            for (line, number) in text.lines().zip(1..) {
+                if !line.trim().is_empty() {
+                    let document = from_json(line, &name, number)
+                        .with_context(|| format!("{name}, line {number}"))?;
+                    documents.push(document);
+                }
+            }
+        } else {
+            let id = ItemId::new(&name).with_context(|| format!("the file name {name:?}"))?;
+            let place = Place { path: Some(name.clone()), ..Place::default() };
+            let format = Format::of_path(&name);
+            documents.push(Document { id, place, text, format });
+        }
+    }
+    Ok(documents)
+}
+
+/// A line of `{"text": …, "id"?: …, "title"?: …}`.
+fn from_json(line: &str, file: &str, number: u32) -> Result<Document> {
+    let value: Value = serde_json::from_str(line)?;
+    let field = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+    let Some(text) = field("text") else { bail!("there is no string \"text\"") };
+    let id = field("id").unwrap_or_else(|| format!("{file}:{number}"));
+    let place = Place { title: field("title"), path: Some(id.clone()), ..Place::default() };
+    Ok(Document { id: ItemId::new(&id)?, place, text, format: Format::Plain })
+}
+
+fn request(
+    args: &args::Pack,
+    documents: &[Document],
+    analysis: &Analysis,
+    tokenizer: Arc<dyn Tokenizer>,
+) -> Result<Request> {
+    let template = Template::new(TemplateText {
+        item: "{{citation}} {{source}}\n{{content}}",
+        ..TemplateText::PLAIN
+    })?;
+    let candidates = candidates(documents, &*tokenizer)?;
+    let (ranked, dropped) = order(candidates, analysis)?;
+    let budget = Budget::new(Tokens::new(args.budget));
+    Ok(Request {
+        query: args.query.clone(),
+        query_terms: analysis.terms.clone(),
+        layers: vec![(Layer::new(LAYER, template), ranked)],
+        dropped,
+        fencing: if args.no_fence { Fencing::Off } else { Fencing::Untrusted },
+        selector: if args.exact { Selector::Exact } else { Selector::Greedy },
+        ..Request::new(tokenizer, budget)
+    })
+}
+
+fn candidates(documents: &[Document], tokenizer: &dyn Tokenizer) -> Result<Vec<Candidate>> {
+    let (target, max) = CHUNK_TOKENS;
+    let limits = ChunkLimits::new(Tokens::new(target), Tokens::new(max))?;
+    let kind = Kind::new("file")?;
+    let mut candidates = Vec::new();
+    for document in documents {
+        let cleaned = clean(&document.text);
+        let hidden: usize =
+            cleaned.findings.iter().filter(|f| f.kind.is_hidden()).map(|f| f.count).sum();
+        if hidden > 0 {
+            say(&format!("{}: removed {hidden} hidden characters", document.id));
+        }
+        for (chunk, index) in
+            chunk(&cleaned.text, document.format, tokenizer, limits).into_iter().zip(0..)
+        {
+            let text = chunk.span.slice(&cleaned.text).unwrap_or_default();
+            let id = CandidateId::chunk(document.id.clone(), index);
+            candidates.push(Candidate {
+                place: Place {
+                    breadcrumb: chunk.headings,
+                    lines: Some(chunk.lines),
+                    ..document.place.clone()
+                },
+                span: chunk.span,
+                found: vec![FoundBy { collector: LAYER.into(), rank: index + 1 }],
+                ..Candidate::new(id, kind.clone(), text)
+            });
+        }
+    }
+    Ok(candidates)
+}
+
+/// Candidates by shared words, best first, and what has none or only repeats others.
+fn order(
+    mut candidates: Vec<Candidate>,
+    analysis: &Analysis,
+) -> Result<(Vec<Ranked>, Vec<Dropped>)> {
+    let language = analysis.language;
+    let corpus = Corpus::of(candidates.iter().map(|candidate| &*candidate.text), language);
+    let query = corpus.weigh(&analysis.terms);
+    for candidate in &mut candidates {
+        let place = candidate.place.breadcrumb.join(" ");
+        let text = format!(
+            "{} {place} {}",
+            candidate.place.title.as_deref().unwrap_or_default(),
+            candidate.text
+        );
+        let similarity = corpus.cosine(&query, &corpus.weigh(&terms(&text, language)));
+        let matched = keyword_match(&analysis.keywords, &text, language);
+        candidate.signals.set(Component::TextSimilarity, similarity);
+        candidate.signals.set(Component::KeywordMatch, matched);
+    }
+    let weights = [(Component::TextSimilarity, 0.6), (Component::KeywordMatch, 0.4)];
+    let ranked = rank(candidates, &Ranker::Sum(Scoring::new(Score::ZERO, &weights)?))?;
+    let layer: Arc<str> = LAYER.into();
+    let (matching, strangers): (Vec<_>, Vec<_>) =
+        ranked.into_iter().partition(|ranked| ranked.score > Score::ZERO);
+    let (kept, repeats) = drop_repeats(matching, Score::unit(REPEAT));
+    let strangers = strangers
+        .into_iter()
+        .map(|ranked| (ranked, Reason::BelowMinimum { minimum: Score::unit(f64::MIN_POSITIVE) }));
+    let repeats = repeats.into_iter().map(|(ranked, of): (Ranked, usize)| {
+        (ranked, Reason::Repeats { of: kept[of].candidate.id.clone() })
+    });
+    let dropped = strangers
+        .chain(repeats)
+        .map(|(ranked, reason)| Dropped { layer: layer.clone(), ranked, reason })
+        .collect();
+    Ok((kept, dropped))
+}

@@ -1,0 +1,29 @@
+//! `haversack tokens`: how many tokens files have.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use haversack_core::units::Tokens;
+
+use crate::args;
+use crate::input::{read_text, tokenizer};
+use crate::output::{Found, grouped, print, say};
+
+pub(crate) fn run(args: &args::Tokens) -> Result<Found> {
+    let tokenizer = tokenizer(&args.counting)?;
+    let stdin = [PathBuf::from("-")];
+    let files = if args.files.is_empty() { &stdin[..] } else { &args.files[..] };
+    let mut total = Tokens::ZERO;
+    let mut lines = String::new();
+    for file in files {
+        let tokens = tokenizer.count(&read_text(file)?);
+        total += tokens;
+        lines.push_str(&format!("{:>12}  {}\n", grouped(tokens), file.display()));
+    }
+    if files.len() > 1 {
+        lines.push_str(&format!("{:>12}  in all\n", grouped(total)));
+    }
+    print(&lines)?;
+    say(&format!("counted by {}: {}", tokenizer.name(), tokenizer.accuracy()));
+    Ok(Found::Something)
+}

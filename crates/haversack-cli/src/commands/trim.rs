@@ -1,0 +1,41 @@
+//! `haversack trim`: a text cut to a number of tokens.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use haversack_core::text::terms::{Language, terms};
+use haversack_core::text::truncate::{Truncation, truncate};
+use haversack_core::units::Tokens;
+
+use crate::args::{self, Keep};
+use crate::input::{read_text, tokenizer};
+use crate::output::{Found, grouped, print, say};
+
+pub(crate) fn run(args: &args::Trim) -> Result<Found> {
+    let tokenizer = tokenizer(&args.counting)?;
+    let stdin = PathBuf::from("-");
+    let file: &Path = args.file.as_deref().unwrap_or(&stdin);
+    let text = read_text(file)?;
+    let limit = Tokens::new(args.to);
+    let strategy = match args.keep {
+        Keep::Start => Truncation::KeepStart,
+        Keep::End => Truncation::KeepEnd,
+        Keep::Important => Truncation::Extractive,
+    };
+    let query_terms = terms(&args.query, Language::detect(&args.query));
+    let before = tokenizer.count(&text);
+    let Some(cut) = truncate(&text, limit, strategy, &*tokenizer, &query_terms) else {
+        say(&format!("{} tokens hold nothing of it", grouped(limit)));
+        return Ok(Found::Nothing);
+    };
+    print(&cut.text)?;
+    let after = tokenizer.count(&cut.text);
+    say(&format!(
+        "{} of {} tokens, counted by {}: {}",
+        grouped(after),
+        grouped(before),
+        tokenizer.name(),
+        tokenizer.accuracy()
+    ));
+    Ok(Found::Something)
+}

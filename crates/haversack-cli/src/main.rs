@@ -1,0 +1,36 @@
+//! The `haversack` command: what was typed, resolved, done and shown.
+//!
+//! Data goes to standard output, everything else to standard error. Exit codes: 0 found, 1 nothing
+//! found, 2 error; a closed pipe is no error.
+#![forbid(unsafe_code)]
+
+mod args;
+mod commands;
+mod input;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Cli, Command};
+use crate::output::{Found, is_closed_pipe, say};
+
+fn main() -> ExitCode {
+    let done = match Cli::parse().command {
+        Command::Tokens(args) => commands::tokens::run(&args),
+        Command::Trim(args) => commands::trim::run(&args),
+        Command::Chunk(args) => commands::chunk::run(&args),
+        Command::Pack(args) => commands::pack::run(&args),
+        Command::Models(args) => commands::models::run(&args),
+    };
+    match done {
+        Ok(Found::Something) => ExitCode::SUCCESS,
+        Ok(Found::Nothing) => ExitCode::from(1),
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(&format!("error: {error:#}"));
+            ExitCode::from(2)
+        }
+    }
+}
