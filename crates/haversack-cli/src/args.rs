@@ -98,15 +98,8 @@ pub(crate) struct Pack {
     /// The most tokens of the whole context
     #[arg(long, value_name = "TOKENS", default_value_t = 4_000)]
     pub(crate) budget: u32,
-    /// Show what became of each candidate, and why, instead of the context
-    #[arg(long, conflicts_with_all = ["json", "frontier"])]
-    pub(crate) explain: bool,
-    /// Show what other budgets would give instead of the context
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) frontier: bool,
-    /// Print context, sources and ledger as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) view: View,
     /// Choose the best subset instead of the best order
     #[arg(long)]
     pub(crate) exact: bool,
@@ -115,6 +108,21 @@ pub(crate) struct Pack {
     pub(crate) no_fence: bool,
     #[command(flatten)]
     pub(crate) counting: Counting,
+}
+
+/// What is shown instead of the context.
+#[derive(Debug, Args)]
+#[group(multiple = false)]
+pub(crate) struct View {
+    /// Show what became of each candidate, and why, instead of the context
+    #[arg(long)]
+    pub(crate) explain: bool,
+    /// Show what other budgets would give instead of the context
+    #[arg(long)]
+    pub(crate) frontier: bool,
+    /// Print context, sources and ledger as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

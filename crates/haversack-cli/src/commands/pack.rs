@@ -49,13 +49,13 @@ pub(crate) fn run(args: &args::Pack) -> Result<Found> {
     let analysis = analyse(&args.query, now());
     let request = request(args, &documents, &analysis, tokenizer)?;
     let plan = Plan::new(&request)?;
-    if args.frontier {
+    if args.view.frontier {
         print(&show::frontier(&plan)?)?;
         return Ok(Found::Something);
     }
     let pack = plan.pack()?;
     let nothing = pack.citations.is_empty();
-    match (args.json, args.explain) {
+    match (args.view.json, args.view.explain) {
         (true, _) => print(&show::json(&pack))?,
         (_, true) => print(&show::ledger(&pack))?,
         _ if nothing => {}
@@ -91,7 +91,12 @@ fn documents(files: &[PathBuf]) -> Result<Vec<Document>> {
 
 /// A line of `{"text": …, "id"?: …, "title"?: …}`.
 fn from_json(line: &str, file: &str, number: u32) -> Result<Document> {
-    let value: Value = serde_json::from_str(line)?;
+    let value: Value = serde_json::from_str(line).map_err(|error| {
+        // The parser's own words for this are about escapes; what people have is broken text.
+        let half = line.contains("\\ud") || line.contains("\\uD");
+        let hint = if half { " (half of a surrogate pair is not text)" } else { "" };
+        anyhow::anyhow!("{error}{hint}")
+    })?;
     let field = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
     let Some(text) = field("text") else { bail!("there is no string \"text\"") };
     let id = field("id").unwrap_or_else(|| format!("{file}:{number}"));
