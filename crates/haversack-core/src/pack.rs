@@ -346,33 +346,57 @@ fn check(request: &Request) -> Result<(), PackError> {
 type Aside<'r> = (usize, &'r Ranked, Reason);
 
 /// Puts each layer's candidates in order, whatever order they came in, and sets aside those
-/// without text and those that an earlier layer has already.
+/// without text and those that an earlier layer, or an earlier place in their own, has already.
 fn sift(request: &Request) -> (Vec<Vec<&Ranked>>, Vec<Aside<'_>>) {
-    let mut holder = std::collections::BTreeMap::new();
-    let mut aside = Vec::new();
-    let kept = request
+    let mut kept: Vec<Vec<&Ranked>> = request
         .layers
         .iter()
-        .enumerate()
-        .map(|(index, (layer, ranked))| {
+        .map(|(_, ranked)| {
             let mut ranked: Vec<&Ranked> = ranked.iter().collect();
             sort(&mut ranked);
-            ranked.retain(|&ranked| {
-                let candidate = &ranked.candidate;
-                let reason = if candidate.text.trim().is_empty() {
-                    Some(Reason::Empty)
-                } else if let Some(layer) = holder.get(&candidate.id) {
-                    Some(Reason::Elsewhere { layer: Arc::clone(layer) })
-                } else {
-                    holder.insert(&candidate.id, Arc::clone(&layer.name));
-                    None
-                };
-                let keep = reason.is_none();
-                aside.extend(reason.map(|reason| (index, ranked, reason)));
-                keep
-            });
             ranked
         })
         .collect();
+    let holders = first_places(&kept);
+    let mut aside = Vec::new();
+    for (layer, ranked) in kept.iter_mut().enumerate() {
+        let mut place = 0;
+        ranked.retain(|&ranked| {
+            let id = &ranked.candidate.id;
+            let holder = holders.binary_search_by(|&(known, _)| known.cmp(id)).ok();
+            let reason = match holder.map(|at| holders[at].1) {
+                // Not listed: it has no text.
+                None => Some(Reason::Empty),
+                Some(held) if held == (layer, place) => None,
+                Some(_) if is_blank(ranked) => Some(Reason::Empty),
+                Some((holder, _)) => {
+                    Some(Reason::Elsewhere { layer: Arc::clone(&request.layers[holder].0.name) })
+                }
+            };
+            place += 1;
+            let keep = reason.is_none();
+            aside.extend(reason.map(|reason| (layer, ranked, reason)));
+            keep
+        });
+    }
     (kept, aside)
+}
+
+fn is_blank(ranked: &Ranked) -> bool {
+    ranked.candidate.text.trim_start().is_empty()
+}
+
+/// Where each id with a text stands first: layer and place. Sorted by id.
+fn first_places<'r>(layers: &[Vec<&'r Ranked>]) -> Vec<(&'r CandidateId, (usize, usize))> {
+    let mut places: Vec<(&CandidateId, (usize, usize))> = layers
+        .iter()
+        .enumerate()
+        .flat_map(|(layer, ranked)| {
+            let shown = ranked.iter().enumerate().filter(|(_, ranked)| !is_blank(ranked));
+            shown.map(move |(place, ranked)| (&ranked.candidate.id, (layer, place)))
+        })
+        .collect();
+    places.sort_unstable();
+    places.dedup_by(|later, earlier| later.0 == earlier.0);
+    places
 }

@@ -22,32 +22,49 @@ pub struct Citation {
 
 /// Length of the hash part at first; longer only when two would be the same.
 const HASH_LEN: usize = 5;
-/// Two hashes do not agree this far.
-const HASH_LEN_MAX: usize = 24;
 
 /// An id for every candidate (K7), in their order: three letters of its kind and a hash of its id.
 /// It depends on nothing else unless two candidates of one request would get the same; then those
 /// get longer.
 #[must_use]
 pub fn assign(candidates: &[&Candidate]) -> Vec<String> {
-    let names: Vec<String> = candidates
-        .iter()
-        .map(|candidate| format!("{}-{}", prefix(candidate.kind.as_str()), hash(&candidate.id)))
-        .collect();
-    // Neighbours in this order share the longest beginnings.
-    let mut order: Vec<usize> = (0..names.len()).collect();
-    order.sort_by(|&a, &b| names[a].cmp(&names[b]));
-    let mut lens: Vec<usize> =
-        names.iter().map(|name| name.len() - HASH_LEN_MAX + HASH_LEN).collect();
-    for pair in order.windows(2) {
-        let (a, b) = (pair[0], pair[1]);
-        let shared = names[a].bytes().zip(names[b].bytes()).take_while(|(a, b)| a == b).count();
-        if candidates[a].id != candidates[b].id {
-            lens[a] = lens[a].max(shared + 1).min(names[a].len());
-            lens[b] = lens[b].max(shared + 1).min(names[b].len());
+    let hashes: Vec<u128> = candidates.iter().map(|candidate| hash(&candidate.id)).collect();
+    let name = |index: usize, len: usize| {
+        let mut name = prefix(candidates[index].kind.as_str());
+        name.push('-');
+        let mut number = hashes[index];
+        for _ in 0..len {
+            let digit = u8::try_from(number % 36).unwrap_or(0);
+            name.push(char::from(if digit < 10 { b'0' + digit } else { b'a' + digit - 10 }));
+            number /= 36;
+        }
+        name
+    };
+    let mut names: Vec<String> = (0..candidates.len()).map(|index| name(index, HASH_LEN)).collect();
+    let mut open: Vec<usize> = (0..candidates.len()).collect();
+    for len in HASH_LEN + 1.. {
+        open.sort_by(|&a, &b| names[a].cmp(&names[b]));
+        let clash =
+            |a: usize, b: usize| names[a] == names[b] && candidates[a].id != candidates[b].id;
+        let clashing: Vec<usize> = open
+            .iter()
+            .enumerate()
+            .filter(|&(at, &index)| {
+                let before = at.checked_sub(1).is_some_and(|at| clash(open[at], index));
+                before || open.get(at + 1).is_some_and(|&after| clash(index, after))
+            })
+            .map(|(_, &index)| index)
+            .collect();
+        for &index in &clashing {
+            names[index] = name(index, len);
+        }
+        open = clashing;
+        // 24 base-36 digits of a cryptographic hash do not agree.
+        if open.is_empty() || len > 24 {
+            break;
         }
     }
-    names.into_iter().zip(lens).map(|(name, len)| name[..len].to_owned()).collect()
+    names
 }
 
 fn prefix(kind: &str) -> String {
@@ -60,19 +77,14 @@ fn prefix(kind: &str) -> String {
     if letters.is_empty() { "itm".to_owned() } else { letters }
 }
 
-fn hash(id: &CandidateId) -> String {
-    let chunk = id.chunk.map_or_else(String::new, |index| format!("\u{0}{index}"));
-    let digest = blake3::hash(format!("{}{chunk}", id.item).as_bytes());
-    let digits = b"0123456789abcdefghijklmnopqrstuvwxyz";
-    let mut out = String::with_capacity(HASH_LEN_MAX);
-    for half in digest.as_bytes().chunks_exact(8).take(2) {
-        let mut number = u64::from_le_bytes(half.try_into().expect("chunks of eight"));
-        for _ in 0..HASH_LEN_MAX / 2 {
-            out.push(char::from(digits[usize::try_from(number % 36).unwrap_or(0)]));
-            number /= 36;
-        }
+fn hash(id: &CandidateId) -> u128 {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(id.item.as_str().as_bytes());
+    if let Some(index) = id.chunk {
+        // No item id holds a control character, so no two candidates write the same bytes.
+        hasher.update(&[0]).update(&index.to_le_bytes());
     }
-    out
+    u128::from_le_bytes(hasher.finalize().as_bytes()[..16].try_into().expect("32 bytes"))
 }
 
 /// The citations that a response used, in the order of their first use.

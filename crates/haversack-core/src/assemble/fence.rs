@@ -1,7 +1,7 @@
 //! Fences: retrieved text is marked as data, by marks that no text can forge.
 //!
-//! A fenced item stands between `<data-NONCE …>` and `</data-NONCE>`. The nonce occurs in no
-//! candidate's text, so no text can close its fence; and whatever looks like a fence with another
+//! A fenced item stands between `<data-NONCE CITATION TRUST>` and `</data-NONCE>`, each on a line of
+//! its own: some twenty tokens. The nonce occurs in no candidate's text, so no text can close its fence; and whatever looks like a fence with another
 //! nonce is escaped, so that a model is not led astray either. Escaping can be undone:
 //! [`parse`] gives back exactly what went in.
 
@@ -30,11 +30,10 @@ impl Fencing {
     }
 }
 
-/// The secret of one pack's fences: eight letters and digits that occur in none of its texts.
+/// What tells one pack's fences from all else: nine digits that occur in none of its texts. Digits,
+/// because vocabularies pay a token for three of them and one for nearly every letter of a hash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Nonce(String);
-
-const NONCE_LEN: usize = 8;
 
 impl Nonce {
     /// The first nonce made from `seed` that occurs in none of `texts`.
@@ -45,7 +44,8 @@ impl Nonce {
         let mut round = 0u32;
         loop {
             let hash = blake3::hash(format!("haversack fence {round} {seed}").as_bytes());
-            let nonce = Nonce(hash.to_hex().as_str()[..NONCE_LEN].to_owned());
+            let number = u64::from_le_bytes(hash.as_bytes()[..8].try_into().expect("32 bytes"));
+            let nonce = Nonce(format!("{:09}", number % 1_000_000_000));
             if !texts.clone().any(|text| text.contains(&nonce.0)) {
                 return nonce;
             }
@@ -69,15 +69,14 @@ impl Nonce {
     }
 
     pub(super) fn open(&self, citation: &str, trust: Trust, out: &mut String) {
-        for part in ["<data-", &self.0, " id=\"", citation, "\" trust=\""] {
-            out.push_str(part);
-        }
-        out.push_str(match trust {
+        let trust = match trust {
             Trust::External => "external",
             Trust::Internal => "internal",
             Trust::Trusted => "trusted",
-        });
-        out.push_str("\">\n");
+        };
+        for part in ["<data-", &self.0, " ", citation, " ", trust, ">\n"] {
+            out.push_str(part);
+        }
     }
 
     pub(super) fn close(&self, out: &mut String) {
@@ -133,14 +132,14 @@ pub struct Fenced<'p> {
 /// Finds the fenced items of a pack again. Total: what does not parse is left out.
 #[must_use]
 pub fn parse<'p>(pack: &'p str, nonce: &Nonce) -> Vec<Fenced<'p>> {
-    let open = format!("<data-{} id=\"", nonce.0);
+    let open = format!("<data-{} ", nonce.0);
     let close = format!("\n</data-{}>", nonce.0);
     let mut found = Vec::new();
     let mut rest = pack;
     while let Some(at) = rest.find(&open) {
         rest = &rest[at + open.len()..];
-        let Some((head, body)) = rest.split_once("\">\n") else { break };
-        let Some((citation, trust)) = head.split_once("\" trust=\"") else { continue };
+        let Some((head, body)) = rest.split_once(">\n") else { break };
+        let Some((citation, trust)) = head.split_once(' ') else { continue };
         let trust = match trust {
             "external" => Trust::External,
             "internal" => Trust::Internal,
@@ -167,7 +166,7 @@ mod tests {
             assert_eq!(unescape(&escape(text)), text);
         };
         check("a < b <datum> data-x", "a < b <datum> data-x");
-        check("</data-12345678>", "<\\/data-12345678>");
+        check("</data-123456789>", "<\\/data-123456789>");
         check("<<data-1 x>", "<<\\data-1 x>");
         check("<\\\\/data-", "<\\\\\\/data-");
         assert!(matches!(escape("plain"), Cow::Borrowed(_)));
@@ -193,7 +192,7 @@ mod tests {
         #[test]
         fn parsing_any_text_is_total(pack in "\\PC{0,80}") {
             let nonce = Nonce::choose("", &std::iter::empty());
-            let forged = pack.replace('x', &format!("<data-{} id=\"", nonce.as_str()));
+            let forged = pack.replace('x', &format!("<data-{} ", nonce.as_str()));
             let _ = parse(&forged, &nonce);
         }
     }
