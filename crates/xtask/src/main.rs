@@ -73,7 +73,14 @@ fn run(task: Task) -> Result<()> {
         Task::Tidy => tidy::run(shell.root()),
         Task::Deps => deps::run(&shell),
         Task::Properties { cases } => suite::properties(shell, cases),
-        Task::Bench => shell.run(&mut shell.cargo(["bench", "--locked", "-p", "haversack-core"])),
+        Task::Bench => shell.run(&mut shell.cargo([
+            "bench",
+            "--locked",
+            "-p",
+            "haversack-core",
+            "--bench",
+            "core",
+        ])),
         Task::Fuzz { target, seconds } => fuzz::run(&shell, target.as_deref(), seconds),
     }
 }

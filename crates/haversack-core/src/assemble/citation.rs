@@ -1,5 +1,6 @@
 //! Citations: short, stable ids by which a model can name its sources and people can check them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -140,8 +141,12 @@ pub(super) fn source(place: &Place, id: &CandidateId) -> String {
 }
 
 /// A name from outside must not break out of its line.
-pub(super) fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+pub(super) fn one_line(text: &str) -> Cow<'_, str> {
+    if text.chars().any(char::is_control) {
+        text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    } else {
+        Cow::Borrowed(text)
+    }
 }
 
 #[cfg(test)]

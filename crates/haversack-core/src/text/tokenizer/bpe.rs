@@ -1,5 +1,7 @@
 //! The public byte-pair encodings: exact counts by the vocabularies that models ship with.
 
+use std::sync::OnceLock;
+
 use tiktoken::CoreBpe;
 
 use super::{Accuracy, CodecError, Tokenizer};
@@ -74,7 +76,11 @@ impl Encoding {
     }
 
     fn bpe(self) -> &'static CoreBpe {
-        tiktoken::get_encoding(self.id()).expect("every encoding named here is compiled in")
+        // Counting a word takes a tenth of a microsecond; looking a name up would take as long.
+        static LOADED: [OnceLock<&'static CoreBpe>; 12] = [const { OnceLock::new() }; 12];
+        LOADED[self as usize].get_or_init(|| {
+            tiktoken::get_encoding(self.id()).expect("every encoding named here is compiled in")
+        })
     }
 
     /// Whether a run of line breaks is one piece whatever follows it. The oldest two patterns give
