@@ -22,7 +22,7 @@ pub struct Place {
 }
 
 /// A reduced form that may stand for the whole text when room is short: a product's name and price,
-/// a context's goal.
+/// a context's goal, a summary that a model wrote.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Essential {
     /// The reduced text.

@@ -32,6 +32,20 @@ pub enum IdError {
     },
 }
 
+/// What every name must be: there, not too long, and of visible characters.
+pub(crate) fn check_name(name: &str, limit: usize) -> Result<(), IdError> {
+    if name.is_empty() {
+        return Err(IdError::Empty);
+    }
+    if name.len() > limit {
+        return Err(IdError::TooLong { bytes: name.len(), limit });
+    }
+    match name.char_indices().find(|(_, c)| c.is_control()) {
+        Some((at, c)) => Err(IdError::Control { code: c.into(), at }),
+        None => Ok(()),
+    }
+}
+
 /// The name of an item, unique in its workspace. Cheap to clone.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ItemId(Arc<str>);
@@ -42,16 +56,7 @@ impl ItemId {
     /// # Errors
     /// When it is empty, longer than [`ID_BYTES_MAX`] or holds a control character.
     pub fn new(id: &str) -> Result<ItemId, IdError> {
-        if id.is_empty() {
-            return Err(IdError::Empty);
-        }
-        if id.len() > ID_BYTES_MAX {
-            return Err(IdError::TooLong { bytes: id.len(), limit: ID_BYTES_MAX });
-        }
-        if let Some((at, c)) = id.char_indices().find(|(_, c)| c.is_control()) {
-            return Err(IdError::Control { code: c.into(), at });
-        }
-        Ok(ItemId(id.into()))
+        check_name(id, ID_BYTES_MAX).map(|()| ItemId(id.into()))
     }
 
     /// The id as text.

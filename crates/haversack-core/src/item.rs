@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::ids::IdError;
+use crate::ids::{IdError, check_name};
 
 /// Longest kind in bytes.
 pub const KIND_BYTES_MAX: usize = 64;
@@ -19,16 +19,7 @@ impl Kind {
     /// # Errors
     /// When it is empty, longer than [`KIND_BYTES_MAX`] or holds a control character.
     pub fn new(kind: &str) -> Result<Kind, IdError> {
-        if kind.is_empty() {
-            return Err(IdError::Empty);
-        }
-        if kind.len() > KIND_BYTES_MAX {
-            return Err(IdError::TooLong { bytes: kind.len(), limit: KIND_BYTES_MAX });
-        }
-        if let Some((at, c)) = kind.char_indices().find(|(_, c)| c.is_control()) {
-            return Err(IdError::Control { code: c.into(), at });
-        }
-        Ok(Kind(kind.into()))
+        check_name(kind, KIND_BYTES_MAX).map(|()| Kind(kind.into()))
     }
 
     /// The kind as text.

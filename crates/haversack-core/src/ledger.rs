@@ -78,6 +78,8 @@ pub enum Reason {
     Empty,
     /// The request excludes it.
     Excluded,
+    /// Nothing speaks for it.
+    Irrelevant,
     /// Its score is below the layer's minimum.
     BelowMinimum {
         /// The minimum.
@@ -102,6 +104,7 @@ impl fmt::Display for Reason {
             Reason::Repeats { of } => write!(f, "repeats {of}"),
             Reason::Elsewhere { layer } => write!(f, "already in {layer}"),
             Reason::Empty => f.write_str("has no text"),
+            Reason::Irrelevant => f.write_str("nothing speaks for it"),
             Reason::Excluded => f.write_str("excluded by the request"),
             Reason::BelowMinimum { minimum } => write!(f, "scores below {minimum}"),
         }

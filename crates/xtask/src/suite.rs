@@ -49,7 +49,7 @@ pub(crate) fn properties(mut shell: Shell, cases: u32) -> Result<()> {
         Runner::Nextest => {
             let mut command = shell.cargo(["nextest", "run", "--locked", "--release"]);
             command.args(["-p", "haversack-core", "--test", "it"]);
-            command.args(["--profile", "properties", "-E", "test(properties)"]);
+            command.args(["--profile", "properties", "--no-fail-fast", "-E", "test(properties)"]);
             command
         }
         Runner::CargoTest => {
@@ -58,8 +58,7 @@ pub(crate) fn properties(mut shell: Shell, cases: u32) -> Result<()> {
             command
         }
     };
-    // The second is proptest's own name for it, for properties that use proptest's defaults.
-    command.env("HAVERSACK_CASES", cases.to_string()).env("PROPTEST_CASES", cases.to_string());
+    command.env("HAVERSACK_CASES", cases.to_string());
     shell.run(&mut command)
 }
 
@@ -70,7 +69,10 @@ fn fmt(shell: &Shell) -> Result<()> {
 
 fn clippy(shell: &Shell) -> Result<()> {
     let mut command = shell.cargo(["clippy", "--locked", "--workspace", "--all-targets"]);
-    shell.run(command.args(["--", "-D", "warnings"]))
+    shell.run(command.args(["--", "-D", "warnings"]))?;
+    // The fuzz targets are a workspace of their own; they must at least go on compiling.
+    let mut command = shell.cargo(["check", "--locked", "--bins"]);
+    shell.run(command.args(["--manifest-path", "fuzz/Cargo.toml"]))
 }
 
 fn tests(shell: &Shell, runner: Runner) -> Result<()> {

@@ -12,14 +12,24 @@ pub(crate) enum Runner {
     CargoTest,
 }
 
+/// The version that this repository is tested with; a newer one may need a newer compiler.
+const NEXTEST: &str = "0.9.143";
+
+/// rustfmt and clippy, which a minimal toolchain comes without.
+///
 /// # Errors
-/// When rustfmt or clippy is missing: they belong to the toolchain, which is not ours to change.
+/// When one is missing and rustup cannot add it.
 pub(crate) fn require_components(shell: &Shell) -> Result<()> {
     for (component, subcommand) in [("rustfmt", "fmt"), ("clippy", "clippy")] {
-        ensure!(
-            shell.works(&mut shell.cargo([subcommand, "--version"])),
-            "{component} is missing; install it with `rustup component add {component}`"
-        );
+        let works = || shell.works(&mut shell.cargo([subcommand, "--version"]));
+        if !works() {
+            println!("{component} is missing: adding it to the toolchain");
+            let mut add = shell.command("rustup");
+            if let Err(error) = shell.run(add.args(["component", "add", component])) {
+                println!("notice: {error:#}");
+            }
+        }
+        ensure!(works(), "{component} is missing and `rustup component add {component}` failed");
     }
     Ok(())
 }
@@ -32,7 +42,8 @@ pub(crate) fn find_runner(shell: &mut Shell) -> Result<Runner> {
         return Ok(Runner::Nextest);
     }
     println!("cargo-nextest is missing: installing it into {}", shell.tools().display());
-    let mut install = shell.cargo(["install", "--locked", "cargo-nextest", "--root"]);
+    let mut install =
+        shell.cargo(["install", "--locked", "--version", NEXTEST, "cargo-nextest", "--root"]);
     // Its build leftovers stay out of the target folder.
     install.arg(shell.tools()).env_remove("CARGO_TARGET_DIR");
     if let Err(error) = shell.run(&mut install) {

@@ -1,4 +1,4 @@
-//! Queries: any string is a query, and what is found in it stands in it.
+//! Queries: any string is a query; paths, addresses and mentions that are found stand in it.
 #![no_main]
 
 use haversack_core::ids::ItemId;

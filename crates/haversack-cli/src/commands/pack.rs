@@ -86,6 +86,11 @@ fn documents(files: &[PathBuf]) -> Result<Vec<Document>> {
             documents.push(Document { id, place, text, format });
         }
     }
+    let mut ids: Vec<&ItemId> = documents.iter().map(|document| &document.id).collect();
+    ids.sort_unstable();
+    if let Some(pair) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
+        bail!("{} is given twice: give each text an id of its own", pair[0]);
+    }
     Ok(documents)
 }
 
@@ -93,7 +98,8 @@ fn documents(files: &[PathBuf]) -> Result<Vec<Document>> {
 fn from_json(line: &str, file: &str, number: u32) -> Result<Document> {
     let value: Value = serde_json::from_str(line).map_err(|error| {
         // The parser's own words for this are about escapes; what people have is broken text.
-        let half = line.contains("\\ud") || line.contains("\\uD");
+        let escape = error.to_string();
+        let half = escape.contains("hex escape") || escape.contains("surrogate");
         let hint = if half { " (half of a surrogate pair is not text)" } else { "" };
         anyhow::anyhow!("{error}{hint}")
     })?;
@@ -134,16 +140,14 @@ fn candidates(documents: &[Document], tokenizer: &dyn Tokenizer) -> Result<Vec<C
     let kind = Kind::new("file")?;
     let mut candidates = Vec::new();
     for document in documents {
-        let cleaned = clean(&document.text);
-        let hidden: usize =
-            cleaned.findings.iter().filter(|f| f.kind.is_hidden()).map(|f| f.count).sum();
-        if hidden > 0 {
-            say(&format!("{}: removed {hidden} hidden characters", document.id));
-        }
-        for (chunk, index) in
-            chunk(&cleaned.text, document.format, tokenizer, limits).into_iter().zip(0..)
-        {
-            let text = chunk.span.slice(&cleaned.text).unwrap_or_default();
+        // The text is split as it is, so that lines and bytes are those of the file, and cleaned
+        // on its way out.
+        let mut hidden = 0;
+        let chunks = chunk(&document.text, document.format, tokenizer, limits);
+        for (chunk, index) in chunks.into_iter().zip(0..) {
+            let cleaned = clean(chunk.span.slice(&document.text).unwrap_or_default());
+            let findings = cleaned.findings.iter().filter(|finding| finding.kind.is_hidden());
+            hidden += findings.map(|finding| finding.count).sum::<usize>();
             let id = CandidateId::chunk(document.id.clone(), index);
             candidates.push(Candidate {
                 place: Place {
@@ -153,8 +157,11 @@ fn candidates(documents: &[Document], tokenizer: &dyn Tokenizer) -> Result<Vec<C
                 },
                 span: chunk.span,
                 found: vec![FoundBy { collector: LAYER.into(), rank: index + 1 }],
-                ..Candidate::new(id, kind.clone(), text)
+                ..Candidate::new(id, kind.clone(), &cleaned.text)
             });
+        }
+        if hidden > 0 {
+            say(&format!("{}: left out {hidden} hidden characters", document.id));
         }
     }
     Ok(candidates)

@@ -100,6 +100,20 @@ fn a_pack_answers_within_its_budget_and_explains_itself() {
 }
 
 #[test]
+fn places_are_those_of_the_file_whatever_is_hidden_in_it() {
+    let folder = Folder::new("places");
+    let text = "\u{feff}First\r\n\r\nThe la\u{200b}unch is \u{202e}in May.\r\n";
+    folder.file("notes.txt", text);
+    let packed = folder.run(&["pack", "launch", "notes.txt", "--json", "--no-fence"]);
+    let json: serde_json::Value = serde_json::from_str(&out(&packed)).unwrap();
+    assert!(json["context"].as_str().unwrap().contains("The launch is in May."));
+    let span = &json["items"][0]["spans"][0];
+    let at = |index: usize| usize::try_from(span[index].as_u64().unwrap()).unwrap();
+    assert!(text[at(0)..at(1)].ends_with("in May."));
+    assert!(err(&packed).contains("notes.txt: left out 2 hidden characters"), "{}", err(&packed));
+}
+
+#[test]
 fn bad_input_is_named() {
     let folder = Folder::new("bad");
     folder
@@ -119,6 +133,10 @@ fn bad_input_is_named() {
     check(&["tokens", "a.txt", "--tokenizer", "a.txt"], "is not a readable tokenizer.json");
     check(&["pack", "q", "lone.jsonl"], "(half of a surrogate pair is not text)");
     check(&["pack", "q", "nothing.jsonl"], "nothing.jsonl, line 1: there is no string \"text\"");
+    check(
+        &["pack", "q", "a.txt", "a.txt"],
+        "a.txt is given twice: give each text an id of its own",
+    );
     check(&["pack", "q"], "required");
     check(&["chunk", "a.txt", "--max", "3"], "16");
 }
@@ -126,8 +144,10 @@ fn bad_input_is_named() {
 #[test]
 fn a_closed_pipe_is_no_error() {
     let folder = Folder::new("pipe");
+    // More than a pipe holds, so that the program is still writing when the reader has gone.
+    folder.file("long.txt", "All work and no play. ".repeat(20_000));
     let mut child = Command::new(env!("CARGO_BIN_EXE_haversack"))
-        .arg("models")
+        .args(["trim", "long.txt", "--to", "1000000"])
         .current_dir(&folder.0)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::terms::{Language, terms};
 
-/// Sentences that share this much of their terms say the same; the first one stays.
+/// Sentences that share this much of their terms say the same; the more important one stays.
 const REPEAT_JACCARD: f64 = 0.8;
 
 const WEIGHT_QUERY: f64 = 1.0;

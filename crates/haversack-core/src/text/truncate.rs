@@ -3,6 +3,10 @@
 //! Cuts fall between sentences where one ends within the limit, else between words, and never
 //! inside a character. What was left out is marked by "…". For any strategy a larger limit keeps
 //! at least as much: selection builds on that.
+//!
+//! Summarising is missing on purpose: it takes a model, and core has none. A summary that a model
+//! wrote comes in as a candidate's essential form ([`crate::candidate::Essential`]) and is chosen
+//! like any other; without one, extraction stands in for it.
 
 use std::ops::Range;
 
@@ -46,6 +50,10 @@ pub struct Truncator<'t> {
 const GAP: &str = " … ";
 const CUT_AFTER: &str = " …";
 const CUT_BEFORE: &str = "… ";
+/// The most tokens that marks can cost.
+const MARK_TOKENS_MAX: u32 = 8;
+/// How many boundaries are tried, nearest first: marks push a cut back by one or two.
+const TRIES: usize = 8;
 
 impl<'t> Truncator<'t> {
     /// Looks at a text. `query_terms` say what matters; they may be empty.
@@ -74,7 +82,12 @@ impl<'t> Truncator<'t> {
             return Some(Truncated { text: self.text.to_owned(), kept: vec![whole] });
         }
         match self.strategy {
-            Truncation::KeepStart => self.start(0..self.text.len(), &self.sentences, limit),
+            Truncation::KeepStart => {
+                // Blank lines before the first word are not worth a token.
+                let start = self.text.len() - self.text.trim_start().len();
+                let first = self.sentences.partition_point(|range| range.end <= start);
+                self.start(start..self.text.len(), &self.sentences[first..], limit)
+            }
             Truncation::KeepEnd => self.end(limit),
             Truncation::Extractive => self.extract(limit),
         }
@@ -88,17 +101,18 @@ impl<'t> Truncator<'t> {
         sentences: &[Range<usize>],
         limit: Tokens,
     ) -> Option<Truncated> {
+        let lead = if self.text[..part.start].trim_end().is_empty() { "" } else { CUT_BEFORE };
         let cut_at = |end: usize| {
             let end = part.start + self.text[part.start..end].trim_end().len();
             let kept = part.start..end;
-            let text = format!("{}{CUT_AFTER}", &self.text[kept.clone()]);
+            let text = format!("{lead}{}{CUT_AFTER}", &self.text[kept.clone()]);
             (end > part.start && self.tokenizer.count(&text) <= limit)
                 .then(|| Truncated { text, kept: vec![kept] })
         };
         let fitting = |ends: &[Range<usize>]| {
             let fits = |range: &Range<usize>| self.counter.count(part.start..range.end) <= limit;
             let n = ends.partition_point(fits);
-            ends[..n].iter().rev().find_map(|range| cut_at(range.end))
+            ends[..n].iter().rev().take(TRIES).find_map(|range| cut_at(range.end))
         };
         fitting(sentences)
             .or_else(|| {
@@ -108,48 +122,45 @@ impl<'t> Truncator<'t> {
                 fitting(&words.iter().map(shift).collect::<Vec<_>>())
             })
             .or_else(|| {
-                let mut room = limit;
-                loop {
+                // The mark takes a token or two of the room, hardly ever more.
+                let room = |less| limit.checked_sub(Tokens::new(less));
+                (0..=MARK_TOKENS_MAX).map_while(room).find_map(|room| {
                     let prefix = self.tokenizer.prefix(&self.text[part.clone()], room);
-                    if let Some(cut) = cut_at(part.start + prefix.len()) {
-                        return Some(cut);
-                    }
-                    room = room.checked_sub(Tokens::new(1))?;
-                }
+                    cut_at(part.start + prefix.len())
+                })
             })
     }
 
     /// The longest ending.
     fn end(&self, limit: Tokens) -> Option<Truncated> {
-        let len = self.text.len();
+        let len = self.text.trim_end().len();
         let cut_at = |start: usize| {
-            let start = len - self.text[start..].trim_start().len();
+            let start = len - self.text[start.min(len)..len].trim_start().len();
             let kept = start..len;
-            let text = format!("{CUT_BEFORE}{}", &self.text[start..]);
+            let text = format!("{CUT_BEFORE}{}", &self.text[kept.clone()]);
             (start < len && self.tokenizer.count(&text) <= limit)
                 .then(|| Truncated { text, kept: vec![kept] })
         };
         let fitting = |starts: &[Range<usize>]| {
-            let too_long = |range: &Range<usize>| self.counter.count(range.start..len) > limit;
+            let too_long = |range: &Range<usize>| {
+                range.start < len && self.counter.count(range.start..len) > limit
+            };
             let n = starts.partition_point(too_long);
-            starts[n..].iter().find_map(|range| cut_at(range.start))
+            starts[n..].iter().take(TRIES).find_map(|range| cut_at(range.start))
         };
         fitting(&self.sentences)
             .or_else(|| {
-                let last = self.sentences.last().cloned().unwrap_or(0..len);
+                let n = self.sentences.partition_point(|range| range.start < len);
+                let last = self.sentences[..n].last().cloned().unwrap_or(0..len);
                 let words = words(&self.text[last.clone()]);
                 let shift = |word: &Range<usize>| word.start + last.start..word.end + last.start;
                 fitting(&words.iter().map(shift).collect::<Vec<_>>())
             })
             .or_else(|| {
-                let mut room = limit;
-                loop {
-                    let suffix = self.tokenizer.suffix(self.text, room);
-                    if let Some(cut) = cut_at(len - suffix.len()) {
-                        return Some(cut);
-                    }
-                    room = room.checked_sub(Tokens::new(1))?;
-                }
+                let room = |less| limit.checked_sub(Tokens::new(less));
+                (0..=MARK_TOKENS_MAX).map_while(room).find_map(|room| {
+                    cut_at(len - self.tokenizer.suffix(&self.text[..len], room).len())
+                })
             })
     }
 
@@ -240,6 +251,18 @@ mod tests {
         check(&"字".repeat(99), 3, Truncation::KeepStart, Some("字字 …"));
         check(TEXT, 0, Truncation::KeepStart, None);
         check("今天下雨。明天晴。", 6, Truncation::KeepStart, Some("今天下雨。 …"));
+        check(
+            &format!("{TEXT}{}", "\n".repeat(9_000)),
+            8,
+            Truncation::KeepEnd,
+            Some("… Gamma ends it all."),
+        );
+        check(
+            &format!("{}{TEXT}", " \n".repeat(9_000)),
+            9,
+            Truncation::KeepStart,
+            Some("Alpha goes first. …"),
+        );
         check("यह पहला है। यह दूसरा है।", 7, Truncation::KeepStart, Some("यह पहला है। …"));
     }
 
@@ -252,6 +275,14 @@ mod tests {
             cut(text, 20, Truncation::Extractive, &terms).as_deref(),
             Some("… The invoice number is 4711. … The invoice total is 90 euros. …")
         );
+    }
+
+    #[test]
+    fn a_cut_from_the_middle_is_marked_on_both_sides() {
+        let text =
+            "Nothing here. The invoice number is one two three four five six seven. Bye now.";
+        let cut = cut(text, 6, Truncation::Extractive, &["invoic"]);
+        assert_eq!(cut.as_deref(), Some("… The invoice number is …"));
     }
 
     fn any_text() -> impl Strategy<Value = String> {

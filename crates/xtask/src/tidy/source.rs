@@ -15,6 +15,9 @@ const WORDS: [&str; 5] = [
     concat!("db", "g!"),
 ];
 
+/// What core must do without, where no lint can say so.
+const CORE_WORDS: [&str; 5] = ["async fn", "async move", ".await", "println!", "tracing::"];
+
 pub(super) fn check(files: &[File]) -> Vec<Problem> {
     let mut problems = Vec::new();
     for file in files {
@@ -63,6 +66,16 @@ fn words(file: &File) -> Vec<Problem> {
         for word in WORDS {
             if contains_word(line, word) {
                 let message = format!("`{word}` must not be on the main branch");
+                problems.push(Problem::at(&file.path, number, message));
+            }
+        }
+        let is_comment = line.trim_start().starts_with("//");
+        for word in CORE_WORDS {
+            if file.path.starts_with("crates/haversack-core/src/")
+                && !is_comment
+                && line.contains(word)
+            {
+                let message = format!("core is synchronous and silent: no `{word}`");
                 problems.push(Problem::at(&file.path, number, message));
             }
         }

@@ -26,7 +26,8 @@ impl<'t> Counter<'t> {
         let mut total = 0;
         let mut from = 0;
         let mut before = None;
-        for (at, after) in text.char_indices() {
+        let proved = tokenizer.seams_are_proved();
+        for (at, after) in text.char_indices().take_while(|_| proved) {
             let seam = at - from >= BLOCK_BYTES_MIN
                 && before.is_some_and(|before| tokenizer.seam(before, after));
             if seam {

@@ -16,7 +16,7 @@ pub(super) fn prefix_end(tokenizer: &dyn Tokenizer, text: &str, limit: Tokens) -
     let mut from = 0;
     while from < text.len() {
         let rest = &text[from..];
-        let run = &rest[..tokenizer.first_seam(rest).unwrap_or(rest.len())];
+        let run = &rest[..tokenizer.first_run(rest)];
         let fits = |len: usize| tokenizer.tokens(spent + tokenizer.units(&run[..len])) <= limit;
         let len = longest(run.len(), |len| run.is_char_boundary(len), fits);
         from += len;
@@ -34,7 +34,7 @@ pub(super) fn suffix_start(tokenizer: &dyn Tokenizer, text: &str, limit: Tokens)
     let mut to = text.len();
     while to > 0 {
         let rest = &text[..to];
-        let run = &rest[tokenizer.last_seam(rest).unwrap_or(0)..];
+        let run = &rest[tokenizer.last_run(rest)..];
         let from = |len: usize| run.len() - len;
         let fits =
             |len: usize| tokenizer.tokens(spent + tokenizer.units(&run[from(len)..])) <= limit;

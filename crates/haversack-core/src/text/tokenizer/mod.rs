@@ -131,7 +131,7 @@ impl dyn Tokenizer + '_ {
     /// The longest prefix of `text` within `limit` tokens, whole characters only.
     ///
     /// Longest means: no longer prefix that ends inside the same run of text between two seams
-    /// fits. A run without a seam longer than 512 bytes is searched by halving.
+    /// fits. A run of more than 512 bytes without a (proved) seam is searched by halving.
     #[must_use]
     pub fn prefix<'t>(&self, text: &'t str, limit: Tokens) -> &'t str {
         &text[..cut::prefix_end(self, text, limit)]
@@ -143,10 +143,23 @@ impl dyn Tokenizer + '_ {
         &text[cut::suffix_start(self, text, limit)..]
     }
 
-    /// Exact counts of many substrings of one text, each in microseconds.
+    /// Exact counts of many substrings of one text, each in microseconds where seams are proved;
+    /// otherwise each is counted anew.
     #[must_use]
     pub fn counter<'t>(&'t self, text: &'t str) -> Counter<'t> {
         Counter::new(self, text)
+    }
+
+    /// Where the first run of `text` ends: at its first seam if seams are proved, else at its end.
+    fn first_run(&self, text: &str) -> usize {
+        let seam = if self.seams_are_proved() { self.first_seam(text) } else { None };
+        seam.unwrap_or(text.len())
+    }
+
+    /// Where the last run of `text` starts.
+    fn last_run(&self, text: &str) -> usize {
+        let seam = if self.seams_are_proved() { self.last_seam(text) } else { None };
+        seam.unwrap_or(0)
     }
 
     /// The first seam of `text`, as a byte offset strictly inside it.

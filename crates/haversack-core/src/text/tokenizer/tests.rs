@@ -74,6 +74,12 @@ proptest! {
             let fits = text.is_char_boundary(longer) && tokenizer.count(&text[..longer]) <= limit;
             prop_assert!(!fits, "{:?} is not the longest, {:?} fits", prefix, &text[..longer]);
         }
+        let start = text.len() - suffix.len();
+        let run_start = tokenizer.last_seam(&text[..start]).unwrap_or(0);
+        for earlier in run_start..start {
+            let fits = text.is_char_boundary(earlier) && tokenizer.count(&text[earlier..]) <= limit;
+            prop_assert!(!fits, "{:?} is not the longest, {:?} fits", suffix, &text[earlier..]);
+        }
     }
 
     #[test]
@@ -83,17 +89,31 @@ proptest! {
         prop_assert_eq!(encoding.decode(&ids).unwrap(), text);
     }
 
+    /// Units add up at seams for estimates too, and tokens never fall as units rise.
     #[test]
     fn estimates_are_additive_and_monotone(a in any_text(), b in any_text()) {
         let upper = UpperEstimate::new(Arc::new(Encoding::O200k), 35);
         for tokenizer in [&CharacterEstimate as &dyn Tokenizer, &upper] {
-            let whole = tokenizer.count(&format!("{a} {b}"));
-            prop_assert!(tokenizer.tokens(tokenizer.units(&a)) <= whole + Tokens::new(2));
+            let (left, right) = (format!("{a}x"), format!(" {b}"));
+            prop_assert!(tokenizer.seam('x', ' '));
+            let whole = tokenizer.units(&format!("{left}{right}"));
+            prop_assert_eq!(tokenizer.units(&left) + tokenizer.units(&right), whole);
+            prop_assert!(tokenizer.tokens(whole) >= tokenizer.tokens(tokenizer.units(&left)));
+            prop_assert!(upper.count(&a) >= Encoding::O200k.count(&a));
         }
-        prop_assert_eq!(
-            CharacterEstimate.units(&a) + CharacterEstimate.units(&b),
-            CharacterEstimate.units(&format!("{a}{b}"))
-        );
+    }
+
+    /// A file's seams are only presumed, so nothing is built on them: cuts and counts stay exact.
+    #[test]
+    fn a_tokenizer_file_cuts_and_counts_exactly(text in "[he wo!lrd]{0,60}", limit in 0u32..12) {
+        let file = HuggingFace::from_bytes("tiny", TINY_TOKENIZER_JSON.as_bytes()).unwrap();
+        let tokenizer: &dyn Tokenizer = &file;
+        let limit = Tokens::new(limit);
+        prop_assert!(tokenizer.count(tokenizer.prefix(&text, limit)) <= limit);
+        prop_assert!(tokenizer.count(tokenizer.suffix(&text, limit)) <= limit);
+        let middle = text.len() / 3..text.len() / 2;
+        let counted = tokenizer.counter(&text).count(middle.clone());
+        prop_assert_eq!(counted, tokenizer.count(&text[middle]));
     }
 }
 
@@ -196,7 +216,7 @@ fn a_million_characters_without_a_seam_are_cut_in_time() {
     }
 }
 
-/// A tokenizer file of our own: a byte-level BPE small enough to read.
+/// A tokenizer file of our own: whole words, small enough to read.
 pub(crate) const TINY_TOKENIZER_JSON: &str = r#"{
   "version": "1.0", "truncation": {"direction": "Right", "max_length": 2, "strategy": "LongestFirst", "stride": 0},
   "padding": null, "added_tokens": [], "normalizer": null,
