@@ -21,6 +21,14 @@ pub struct Place {
     pub lines: Option<Range<u32>>,
 }
 
+impl Place {
+    /// Something to order places by.
+    pub(crate) fn key(&self) -> impl Ord + '_ {
+        let lines = self.lines.as_ref().map(|lines| (lines.start, lines.end));
+        (&self.title, &self.path, &self.breadcrumb, lines)
+    }
+}
+
 /// A reduced form that may stand for the whole text when room is short: a product's name and price,
 /// a context's goal, a summary that a model wrote.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,8 +101,8 @@ impl Candidate {
 
 /// Joins candidates of the same id that several collectors found.
 ///
-/// The first one's text and place stay; finders add up; of each signal the strongest stays. The
-/// order is that of first appearance.
+/// The first one's text and place stay; finders add up; of each signal the strongest stays, and the
+/// lowest trust. The order is that of first appearance.
 #[must_use]
 pub fn merge(candidates: Vec<Candidate>) -> Vec<Candidate> {
     let mut at = std::collections::BTreeMap::new();
@@ -108,6 +116,7 @@ pub fn merge(candidates: Vec<Candidate>) -> Vec<Candidate> {
             Some(&index) => {
                 let known = &mut merged[index];
                 known.found.extend(candidate.found);
+                known.trust = known.trust.min(candidate.trust);
                 known.signals.strengthen(&candidate.signals);
             }
         }

@@ -48,12 +48,20 @@ pub enum Trust {
     Trusted,
 }
 
-impl fmt::Display for Trust {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Trust {
+    /// The name in labels.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
             Trust::External => "external",
             Trust::Internal => "internal",
             Trust::Trusted => "trusted",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Trust {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }

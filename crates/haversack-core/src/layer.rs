@@ -58,12 +58,13 @@ pub enum Stability {
     Volatile,
 }
 
-/// No kind may have more than a share of what is chosen, once enough is (K5).
+/// A kind that has its share of what is chosen gets no more until others caught up, once enough is
+/// chosen (K5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KindCap {
     /// The largest share, by number.
     pub share: Share,
-    /// How many may be chosen before the rule holds.
+    /// How many may be chosen before the rule holds; at least one.
     pub after: usize,
 }
 

@@ -40,11 +40,11 @@ pub enum Shortened {
 pub enum Reason {
     /// The budget was spent on what came before it.
     OverBudget {
-        /// A whole budget, reserves included, at which it is in: whole, or as far as its layer's
-        /// cap lets it.
-        needs: Tokens,
-        /// Whether any smaller budget leaves it out. The exact selector only knows that this one
-        /// is enough.
+        /// The budget, reserves included, at which it is in whole, or as far as its layer's cap
+        /// lets it. (Shortened it may be in a little before.)
+        whole_from: Tokens,
+        /// Whether it is the least such budget. The exact selector only knows that this one is
+        /// enough; with a tokenizer whose seams are presumed it is an estimate.
         least: bool,
     },
     /// Its layer's cap was reached; no budget changes that.
@@ -61,17 +61,17 @@ pub enum Reason {
     },
     /// The pack was full enough (K5).
     FullEnough {
-        /// The whole budget at which it is in.
-        needs: Tokens,
+        /// The budget, reserves included, at which it is in whole.
+        whole_from: Tokens,
     },
     /// It says what another candidate says.
     Repeats {
         /// The candidate it repeats.
         of: CandidateId,
     },
-    /// It is in another layer of the same pack.
+    /// Another layer of the same pack has it as a candidate, and comes first.
     Elsewhere {
-        /// The layer that has it.
+        /// That layer.
         layer: Arc<str>,
     },
     /// It has no text.
@@ -90,19 +90,21 @@ pub enum Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Reason::OverBudget { needs, least: true } => {
-                write!(f, "over budget: in from {needs} tokens")
+            Reason::OverBudget { whole_from, least: true } => {
+                write!(f, "over budget: whole from {whole_from} tokens")
             }
-            Reason::OverBudget { needs, least: false } => {
-                write!(f, "over budget: in from {needs} tokens at the latest")
+            Reason::OverBudget { whole_from, least: false } => {
+                write!(f, "over budget: whole by {whole_from} tokens")
             }
             Reason::OverCap { cap, needs } => {
                 write!(f, "over the layer's cap of {cap}: in from a cap of {needs}")
             }
             Reason::KindCap { kind } => write!(f, "too much of kind {kind}"),
-            Reason::FullEnough { needs } => write!(f, "full enough: in from {needs} tokens"),
+            Reason::FullEnough { whole_from } => {
+                write!(f, "full enough: whole from {whole_from} tokens")
+            }
             Reason::Repeats { of } => write!(f, "repeats {of}"),
-            Reason::Elsewhere { layer } => write!(f, "already in {layer}"),
+            Reason::Elsewhere { layer } => write!(f, "left to {layer}"),
             Reason::Empty => f.write_str("has no text"),
             Reason::Irrelevant => f.write_str("nothing speaks for it"),
             Reason::Excluded => f.write_str("excluded by the request"),
@@ -132,7 +134,8 @@ pub struct Entry {
     pub tokens: Tokens,
     /// What became of it.
     pub outcome: Outcome,
-    /// The last candidate that got room before it, when the budget kept it out.
+    /// The last candidate that was bought before the budget kept this one out; `None` when the
+    /// exact selector chose, which has no order.
     pub displaced_by: Option<CandidateId>,
 }
 

@@ -38,8 +38,8 @@
 //! assert!(pack.tokens <= Tokens::new(12));
 //!
 //! // The other note is out, and the ledger says at which budget it is in.
-//! let Outcome::Out(Reason::OverBudget { needs, .. }) = pack.ledger[1].outcome else { panic!() };
-//! assert!(plan.pack_at(needs)?.text.contains("soup"));
+//! let Outcome::Out(Reason::OverBudget { whole_from, .. }) = pack.ledger[1].outcome else { panic!() };
+//! assert!(plan.pack_at(whole_from)?.text.contains("soup"));
 //! # Ok(())
 //! # }
 //! ```

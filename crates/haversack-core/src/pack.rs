@@ -101,7 +101,8 @@ impl Request {
     }
 
     pub(crate) fn active_stop(&self) -> Option<Stop> {
-        self.stop.filter(|_| self.selector == Selector::Greedy)
+        // A stop at nothing would let nothing in at any budget; it is no stop.
+        self.stop.filter(|stop| self.selector == Selector::Greedy && stop.fill > Share::ZERO)
     }
 }
 
@@ -215,6 +216,8 @@ pub struct Plan<'r> {
     pub(crate) schedule: Schedule,
     /// Candidates that never were in question: without text, or in another layer already.
     pub(crate) aside: Vec<(usize, &'r Ranked, Reason)>,
+    /// Whether sizes that were handed in were used.
+    trust_units: bool,
 }
 
 impl<'r> Plan<'r> {
@@ -224,10 +227,14 @@ impl<'r> Plan<'r> {
     /// When the layers contradict each other or there is too much of something.
     pub fn new(request: &'r Request) -> Result<Plan<'r>, PackError> {
         check(request)?;
+        Ok(Plan::build(request, true))
+    }
+
+    fn build(request: &'r Request, trust_units: bool) -> Plan<'r> {
         let (ranked, aside) = sift(request);
-        let mut layout = Layout::new(request, &ranked);
+        let mut layout = Layout::new(request, &ranked, trust_units);
         let schedule = Schedule::new(request, &mut layout);
-        Ok(Plan { request, layout, schedule, aside })
+        Plan { request, layout, schedule, aside, trust_units }
     }
 
     /// The least budget, reserves included, that any pack of this request needs.
@@ -239,7 +246,7 @@ impl<'r> Plan<'r> {
     /// The budget, reserves included, beyond which nothing more can be bought.
     #[must_use]
     pub fn most(&self) -> Tokens {
-        self.schedule.most() + self.request.budget.reserved()
+        self.schedule.most(self.request.active_stop()) + self.request.budget.reserved()
     }
 
     /// The pack at the request's own budget.
@@ -260,13 +267,44 @@ impl<'r> Plan<'r> {
         loop {
             let selection = select(self.request, &self.layout, &self.schedule, limit);
             let pack = crate::assemble::assemble(self, &selection, total, spendable);
+            if self.was_misled(&selection, &pack) {
+                return Plan::build(self.request, false).pack_at(total);
+            }
             let over = pack.tokens.saturating_sub(spendable);
-            if over == Tokens::ZERO || selection.is_bare() {
+            if over == Tokens::ZERO {
                 return Ok(pack);
             }
-            // Only a tokenizer whose seams are presumed, or a wrong count handed in, leads here.
-            limit = limit.checked_sub(over).unwrap_or(Tokens::ZERO);
+            // Only a tokenizer whose seams are presumed leads here: less room, or nothing at all.
+            if selection.is_bare() || limit == Tokens::ZERO {
+                return self.bare_pack(total, spendable);
+            }
+            limit = limit.saturating_sub(over);
         }
+    }
+
+    /// What is pinned, alone.
+    fn bare_pack(&self, total: Tokens, spendable: Tokens) -> Result<Pack, PackError> {
+        let bare = Selection::bare(self.request, &self.layout, &self.schedule);
+        let pack = crate::assemble::assemble(self, &bare, total, spendable);
+        if pack.tokens > spendable && self.request.overflow == Overflow::Refuse {
+            let least = pack.tokens + self.request.budget.reserved();
+            return Err(PackError::Infeasible { total, least });
+        }
+        Ok(pack)
+    }
+
+    /// Whether a size that was handed in turned out to be wrong.
+    fn was_misled(&self, selection: &Selection, pack: &Pack) -> bool {
+        let tokenizer = &self.request.tokenizer;
+        let agrees = pack.tokens == tokenizer.tokens(selection.units);
+        let handed_in =
+            || self.layout.units.iter().any(|unit| unit.ranked.candidate.units.is_some());
+        let misled = !agrees && self.trust_units && tokenizer.seams_are_proved() && handed_in();
+        debug_assert!(
+            agrees || misled || !tokenizer.seams_are_proved(),
+            "the tally is the count of the string"
+        );
+        misled
     }
 
     /// The figures at many budgets, each the same as a pack of its own would have.
@@ -274,6 +312,14 @@ impl<'r> Plan<'r> {
     /// # Errors
     /// When a budget is too small.
     pub fn frontier(&self, totals: &[Tokens]) -> Result<Vec<Point>, PackError> {
+        let Some(&largest) = totals.iter().max() else { return Ok(Vec::new()) };
+        // One real count, at the largest budget, shows whether sizes that were handed in are right.
+        let limit = self.spendable(largest)?;
+        let selection = select(self.request, &self.layout, &self.schedule, limit);
+        let pack = crate::assemble::assemble(self, &selection, largest, limit);
+        if self.was_misled(&selection, &pack) {
+            return Plan::build(self.request, false).frontier(totals);
+        }
         totals.iter().map(|&total| self.point(total)).collect()
     }
 
@@ -346,7 +392,8 @@ fn check(request: &Request) -> Result<(), PackError> {
 type Aside<'r> = (usize, &'r Ranked, Reason);
 
 /// Puts each layer's candidates in order, whatever order they came in, and sets aside those
-/// without text and those that an earlier layer, or an earlier place in their own, has already.
+/// without text and those that a pinned layer, an earlier layer, or an earlier place in their own,
+/// has already.
 fn sift(request: &Request) -> (Vec<Vec<&Ranked>>, Vec<Aside<'_>>) {
     let mut kept: Vec<Vec<&Ranked>> = request
         .layers
@@ -357,7 +404,8 @@ fn sift(request: &Request) -> (Vec<Vec<&Ranked>>, Vec<Aside<'_>>) {
             ranked
         })
         .collect();
-    let holders = first_places(&kept);
+    let is_pinned = |layer: usize| request.layers[layer].0.claim == Claim::Pinned;
+    let holders = first_places(&kept, is_pinned);
     let mut aside = Vec::new();
     for (layer, ranked) in kept.iter_mut().enumerate() {
         let mut place = 0;
@@ -386,8 +434,12 @@ fn is_blank(ranked: &Ranked) -> bool {
     ranked.candidate.text.trim_start().is_empty()
 }
 
-/// Where each id with a text stands first: layer and place. Sorted by id.
-fn first_places<'r>(layers: &[Vec<&'r Ranked>]) -> Vec<(&'r CandidateId, (usize, usize))> {
+/// Where each id with a text stands first, pinned layers before others: layer and place. Sorted by
+/// id.
+fn first_places<'r>(
+    layers: &[Vec<&'r Ranked>],
+    is_pinned: impl Fn(usize) -> bool,
+) -> Vec<(&'r CandidateId, (usize, usize))> {
     let mut places: Vec<(&CandidateId, (usize, usize))> = layers
         .iter()
         .enumerate()
@@ -396,7 +448,7 @@ fn first_places<'r>(layers: &[Vec<&'r Ranked>]) -> Vec<(&'r CandidateId, (usize,
             shown.map(move |(place, ranked)| (&ranked.candidate.id, (layer, place)))
         })
         .collect();
-    places.sort_unstable();
+    places.sort_by_key(|&(id, (layer, place))| (id, !is_pinned(layer), layer, place));
     places.dedup_by(|later, earlier| later.0 == earlier.0);
     places
 }

@@ -94,6 +94,11 @@ impl Ink {
         self.0.extend_from_slice(&number.to_le_bytes());
     }
 
+    fn option(&mut self, number: Option<u64>) {
+        self.0.push(u8::from(number.is_some()));
+        self.number(number.unwrap_or_default());
+    }
+
     fn text(&mut self, text: &str) {
         self.number(text.len() as u64);
         self.0.extend_from_slice(text.as_bytes());
@@ -135,25 +140,24 @@ fn write_ranked(ink: &mut Ink, ranked: &Ranked) {
     let Candidate { id, kind, place, text, span, essential, trust, moment, confidence, .. } =
         candidate;
     ink.text(id.item.as_str());
-    ink.number(id.chunk.map_or(0, |index| u64::from(index) + 1));
+    ink.option(id.chunk.map(u64::from));
     ink.text(kind.as_str());
     ink.text(text);
     ink.number(span.start() as u64);
     ink.number(span.end() as u64);
     ink.number(*trust as u64);
-    ink.number(moment.map_or(i64::MIN, |moment| moment.as_millis()).cast_unsigned());
-    ink.number(confidence.map_or(u64::MAX, |confidence| confidence.get().to_bits()));
+    ink.option(moment.map(|moment| moment.as_millis().cast_unsigned()));
+    ink.option(confidence.map(|confidence| confidence.get().to_bits()));
     ink.number(score.get().to_bits());
     for text in [&place.title, &place.path] {
-        ink.text(text.as_deref().unwrap_or("\u{0}"));
+        ink.texts(text.iter().map(String::as_str));
     }
     ink.texts(place.breadcrumb.iter().map(String::as_str));
-    let lines = place.lines.clone().unwrap_or(0..0);
-    ink.number(u64::from(lines.start) << 32 | u64::from(lines.end));
-    if let Some(essential) = essential {
-        ink.text(&essential.text);
-        ink.number(essential.worth.get().to_bits());
-    }
+    ink.option(
+        place.lines.as_ref().map(|lines| u64::from(lines.start) << 32 | u64::from(lines.end)),
+    );
+    ink.texts(essential.iter().map(|essential| &*essential.text));
+    ink.option(essential.as_ref().map(|essential| essential.worth.get().to_bits()));
     ink.number(candidate.found.len() as u64);
     for found in &candidate.found {
         ink.text(&found.collector);

@@ -1,7 +1,7 @@
 //! Fences: retrieved text is marked as data, by marks that no text can forge.
 //!
 //! A fenced item stands between `<data-NONCE CITATION TRUST>` and `</data-NONCE>`, each on a line of
-//! its own: some twenty tokens. The nonce occurs in no candidate's text, so no text can close its fence; and whatever looks like a fence with another
+//! its own: some twenty tokens. The nonce occurs in nothing else that a pack could hold, so no text can close its fence; and whatever looks like a fence with another
 //! nonce is escaped, so that a model is not led astray either. Escaping can be undone:
 //! [`parse`] gives back exactly what went in.
 
@@ -53,6 +53,13 @@ impl Nonce {
         }
     }
 
+    /// A nonce that was kept from an earlier pack; `None` when it is not nine digits.
+    #[must_use]
+    pub fn parse(nonce: &str) -> Option<Nonce> {
+        let fits = nonce.len() == 9 && nonce.bytes().all(|byte| byte.is_ascii_digit());
+        fits.then(|| Nonce(nonce.to_owned()))
+    }
+
     /// The nonce as it stands in the marks.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -69,11 +76,7 @@ impl Nonce {
     }
 
     pub(super) fn open(&self, citation: &str, trust: Trust, out: &mut String) {
-        let trust = match trust {
-            Trust::External => "external",
-            Trust::Internal => "internal",
-            Trust::Trusted => "trusted",
-        };
+        let trust = trust.as_str();
         for part in ["<data-", &self.0, " ", citation, " ", trust, ">\n"] {
             out.push_str(part);
         }

@@ -26,6 +26,7 @@ pub(crate) struct Unit<'r> {
     pub(crate) separator: usize,
     pub(crate) full: usize,
     pub(crate) essential: Option<usize>,
+    pub(crate) is_fenced: bool,
 }
 
 /// A layer's part of the page.
@@ -48,14 +49,21 @@ pub(crate) struct Layout<'r> {
     pub(crate) units: Vec<Unit<'r>>,
     /// Pages in the order in which they stand.
     pub(crate) pages: Vec<Page>,
+    /// What tells a model about fences; on the page only when something is fenced.
+    pub(crate) preamble: usize,
     pub(crate) before: usize,
     pub(crate) after: usize,
     pub(crate) nonce: Option<Nonce>,
 }
 
 impl<'r> Layout<'r> {
-    /// Renders and measures everything. `ranked` are each layer's candidates, best first.
-    pub(crate) fn new(request: &'r Request, ranked: &[Vec<&'r Ranked>]) -> Layout<'r> {
+    /// Renders and measures everything. `ranked` are each layer's candidates, best first. Sizes
+    /// that were handed in are used if they are trusted.
+    pub(crate) fn new(
+        request: &'r Request,
+        ranked: &[Vec<&'r Ranked>],
+        trust_units: bool,
+    ) -> Layout<'r> {
         let nonce = choose_nonce(request, ranked);
         let all: Vec<_> = ranked.iter().flatten().map(|ranked| &ranked.candidate).collect();
         let mut citations = assign(&all).into_iter();
@@ -65,18 +73,20 @@ impl<'r> Layout<'r> {
             pieces: Vec::new(),
             units: Vec::new(),
             pages: Vec::new(),
+            preamble: 0,
             before: 0,
             after: 0,
             nonce,
         };
         let tokenizer = &*request.tokenizer;
-        let mut before = layout.nonce.as_ref().map_or_else(String::new, Nonce::preamble);
-        before.push_str(&frame(&request.frame.before, request, ""));
+        let preamble = layout.nonce.as_ref().map_or_else(String::new, Nonce::preamble);
+        layout.preamble = layout.add(Piece::new(tokenizer, preamble));
+        let before = frame(&request.frame.before, request, "");
         layout.before = layout.add(Piece::new(tokenizer, before));
         let mut order: Vec<usize> = (0..request.layers.len()).collect();
         order.sort_by_key(|&layer| request.layers[layer].0.stability);
         for layer in order {
-            layout.add_page(request, layer, &ranked[layer], &citations[layer]);
+            layout.add_page(request, layer, &ranked[layer], &citations[layer], trust_units);
         }
         let after = frame(&request.frame.after, request, "");
         layout.after = layout.add(Piece::new(tokenizer, after));
@@ -94,6 +104,7 @@ impl<'r> Layout<'r> {
         index: usize,
         ranked: &[&'r Ranked],
         citations: &[String],
+        trust_units: bool,
     ) {
         let (layer, _) = &request.layers[index];
         let tokenizer = &*request.tokenizer;
@@ -111,13 +122,23 @@ impl<'r> Layout<'r> {
             let wrap = Wrap { layer, ranked, citation: &citation, nonce: nonce.as_ref() };
             let candidate = &ranked.candidate;
             let separator = self.add(separator.clone());
-            let full = self.add(wrap.piece(tokenizer, &candidate.text, candidate.units));
+            let units = candidate.units.filter(|_| trust_units);
+            let full = self.add(wrap.piece(tokenizer, &candidate.text, units));
             let essential = candidate
                 .essential
                 .as_ref()
                 .filter(|essential| !essential.text.trim().is_empty())
                 .map(|essential| self.add(wrap.piece(tokenizer, &essential.text, None)));
-            self.units.push(Unit { layer: index, ranked, citation, separator, full, essential });
+            let is_fenced = nonce.is_some();
+            self.units.push(Unit {
+                layer: index,
+                ranked,
+                citation,
+                separator,
+                full,
+                essential,
+                is_fenced,
+            });
         }
         let footer =
             self.add(Piece::new(tokenizer, frame(&template.footer, request, &layer.title)));
@@ -160,7 +181,10 @@ impl<'r> Layout<'r> {
 
     /// All pieces of a pack, in order.
     pub(crate) fn sequence(&self, choices: &Choices) -> Vec<usize> {
-        let mut sequence = vec![self.before];
+        let mut chosen = self.units.iter().zip(choices);
+        let is_fenced = chosen.any(|(unit, choice)| unit.is_fenced && choice.is_some());
+        let mut sequence =
+            if is_fenced { vec![self.preamble, self.before] } else { vec![self.before] };
         for page in &self.pages {
             sequence.extend(self.page_sequence(page, choices));
         }
@@ -185,27 +209,29 @@ fn frame(pattern: &super::Pattern, request: &Request, title: &str) -> String {
     out
 }
 
-/// The nonce of the earlier pack when it is still safe, else the first safe one of the seed.
+/// The nonce of the earlier pack when it is still safe, else the first safe one of the seed. Safe
+/// means that it stands in nothing that could come onto the page.
 fn choose_nonce(request: &Request, ranked: &[Vec<&Ranked>]) -> Option<Nonce> {
-    let fenced: Vec<&Ranked> = ranked
-        .iter()
-        .flatten()
-        .copied()
-        .filter(|ranked| request.fencing.covers(ranked.candidate.trust))
-        .collect();
-    if fenced.is_empty() {
+    let mut all = ranked.iter().flatten();
+    if !all.any(|ranked| request.fencing.covers(ranked.candidate.trust)) {
         return None;
     }
-    let texts = fenced.iter().flat_map(|ranked| {
+    let mut frames: Vec<String> =
+        vec![request.query.clone(), request.frame.before.source(), request.frame.after.source()];
+    for (layer, _) in &request.layers {
+        frames.push(layer.title.clone());
+        frames.extend(layer.template.sources());
+    }
+    let texts = ranked.iter().flatten().flat_map(|ranked| {
         let candidate = &ranked.candidate;
         let place = &candidate.place;
+        let names = place.title.iter().chain(&place.path).chain(&place.breadcrumb);
         [&*candidate.text, candidate.id.item.as_str(), candidate.kind.as_str()]
             .into_iter()
             .chain(candidate.essential.iter().map(|essential| &*essential.text))
-            .chain(
-                place.title.iter().chain(&place.path).chain(&place.breadcrumb).map(String::as_str),
-            )
+            .chain(names.map(String::as_str))
     });
+    let texts = texts.chain(frames.iter().map(String::as_str));
     let earlier = request.previous.as_ref().and_then(|previous| previous.nonce.clone());
     match earlier {
         Some(nonce) if !texts.clone().any(|text| text.contains(nonce.as_str())) => Some(nonce),

@@ -70,6 +70,9 @@ pub(crate) fn assemble(
     let tokenizer = &*request.tokenizer;
     let desk = Desk { plan, selection };
     let mut text = String::new();
+    if desk.shows_fences() {
+        text.push_str(&layout.pieces[layout.preamble].text);
+    }
     text.push_str(&layout.pieces[layout.before].text);
     let mut sections = Vec::with_capacity(layout.pages.len());
     let mut citations = Vec::new();
@@ -78,12 +81,6 @@ pub(crate) fn assemble(
     }
     text.push_str(&layout.pieces[layout.after].text);
     let tokens = tokenizer.count(&text);
-    debug_assert!(
-        !tokenizer.seams_are_proved()
-            || layout.units.iter().any(|unit| unit.ranked.candidate.units.is_some())
-            || tokens == tokenizer.tokens(selection.units),
-        "the tally is the count of the string"
-    );
     let order = sections.iter().flat_map(|section: &Section| {
         section.items.iter().map(|item| (section.layer.clone(), item.id.clone()))
     });
@@ -111,6 +108,11 @@ struct Desk<'d> {
 }
 
 impl Desk<'_> {
+    fn shows_fences(&self) -> bool {
+        let units = &self.plan.layout.units;
+        (0..units.len()).any(|unit| units[unit].is_fenced && self.shown(unit).is_some())
+    }
+
     /// The piece that stands for a unit, and how it was shortened.
     fn shown(&self, unit: usize) -> Option<(&Piece, Option<Shortened>)> {
         let Plan { layout, schedule, .. } = self.plan;
@@ -177,7 +179,11 @@ impl Desk<'_> {
             layer: layer.name.clone(),
             title: layer.title.clone(),
             span: Span::within(text, start..text.len()).expect("pieces are whole strings"),
-            tokens: tokenizer.tokens(units_of(tokenizer, written)),
+            tokens: if tokenizer.seams_are_proved() {
+                tokenizer.tokens(units_of(tokenizer, written))
+            } else {
+                tokenizer.count(&text[start..])
+            },
             items,
         });
     }
@@ -207,7 +213,7 @@ impl Desk<'_> {
 
     /// Every candidate exactly once: by layer and rank, then what was never in question.
     fn ledger(&self) -> Vec<Entry> {
-        let Plan { request, layout, schedule, aside } = self.plan;
+        let Plan { request, layout, schedule, aside, .. } = self.plan;
         let last = schedule.last_steps(layout.units.len());
         let kept_out: BTreeMap<usize, &Reason> =
             schedule.kept_out.iter().map(|(unit, reason)| (*unit, reason)).collect();
@@ -230,7 +236,9 @@ impl Desk<'_> {
                     shown.map_or(Tokens::ZERO, |(piece, _)| tokens(piece)),
                     outcome,
                 );
-                if let Outcome::Out(Reason::OverBudget { .. }) = entry.outcome {
+                if let Outcome::Out(Reason::OverBudget { .. } | Reason::FullEnough { .. }) =
+                    entry.outcome
+                {
                     entry.displaced_by = displaced_by.cloned();
                 }
                 entry
@@ -260,9 +268,11 @@ impl Desk<'_> {
                 + if greedy {
                     schedule.needs(index, request.active_stop())
                 } else {
-                    schedule.most()
+                    schedule.most(None)
                 }
         });
+        let layer = layout.units[unit].layer;
+        let cap = request.layers[layer].0.cap.filter(|_| !greedy);
         match self.shown(unit) {
             Some((_, None)) => Outcome::In,
             Some((_, Some(how))) => {
@@ -273,20 +283,42 @@ impl Desk<'_> {
             }
             None => Outcome::Out(match (kept_out.get(&unit), whole_from) {
                 (Some(&reason), _) => reason.clone(),
-                (None, Some(needs)) => {
+                // The exact selector fills a capped layer as it sees fit, at any budget.
+                (None, Some(_)) if cap.is_some() => Reason::OverCap {
+                    cap: cap.unwrap_or_default(),
+                    needs: layout
+                        .pages
+                        .iter()
+                        .find(|page| page.layer == layer)
+                        .map_or(Tokens::ZERO, |page| self.wanted(page)),
+                },
+                (None, Some(whole_from)) => {
                     let affordable =
                         last.is_some_and(|index| schedule.reaches(index) <= self.selection.limit);
                     match request.active_stop() {
-                        Some(_) if affordable => Reason::FullEnough { needs },
+                        Some(_) if affordable => Reason::FullEnough { whole_from },
                         _ => {
                             let least = greedy && request.tokenizer.seams_are_proved();
-                            Reason::OverBudget { needs, least }
+                            Reason::OverBudget { whole_from, least }
                         }
                     }
                 }
                 (None, None) => Reason::Empty,
             }),
         }
+    }
+
+    /// Tokens of a page with all its units, whole.
+    fn wanted(&self, page: &Page) -> Tokens {
+        let Plan { request, layout, .. } = self.plan;
+        let units = |piece: usize| layout.pieces[piece].units;
+        let of_unit = |&unit: &usize| {
+            let unit = &layout.units[unit];
+            units(unit.full) + units(unit.separator)
+        };
+        let first = page.units.first().map_or(0, |&unit| units(layout.units[unit].separator));
+        let all = page.units.iter().map(of_unit).sum::<u64>() - first;
+        request.tokenizer.tokens(units(page.header) + all + units(page.footer))
     }
 
     fn notices(&self, sections: &[Section], tokens: Tokens, limit: Tokens) -> Vec<Notice> {
@@ -304,12 +336,7 @@ impl Desk<'_> {
             if layer.claim == Claim::Pinned || page.units.is_empty() {
                 continue;
             }
-            let units = |piece: usize| layout.pieces[piece].units;
-            let whole = |&unit: &usize| units(layout.units[unit].full);
-            let separators = (page.units.len() - 1) as u64;
-            let separator = units(layout.units[page.units[0]].separator);
-            let wanted = units(page.header) + units(page.footer) + separators * separator;
-            let wanted = tokenizer.tokens(wanted + page.units.iter().map(whole).sum::<u64>());
+            let wanted = self.wanted(page);
             let section = sections.iter().find(|section| section.layer == layer.name);
             let given = section.map_or(Tokens::ZERO, |section| section.tokens);
             if wanted.saturating_sub(given) > TRUNCATED.of(wanted) {

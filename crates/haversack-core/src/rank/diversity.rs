@@ -47,6 +47,25 @@ pub fn diversify(
     picks
 }
 
+/// Ranked candidates with their scores lowered by what better ones already say, best first. The
+/// parts stay as they were: what is missing between them and the score is the penalty.
+pub fn diversified(
+    ranked: Vec<Ranked>,
+    lambda: Score,
+    similarity: impl Fn(&Ranked, &Ranked) -> Score,
+) -> Vec<Ranked> {
+    let scores: Vec<Score> = ranked.iter().map(|ranked| ranked.score).collect();
+    let picks = diversify(&scores, lambda, ranked.len(), |a, b| similarity(&ranked[a], &ranked[b]));
+    let mut left: Vec<Option<Ranked>> = ranked.into_iter().map(Some).collect();
+    picks
+        .into_iter()
+        .filter_map(|pick| {
+            let ranked = left[pick.index].take()?;
+            Some(Ranked { score: pick.marginal.max(Score::ZERO), ..ranked })
+        })
+        .collect()
+}
+
 /// Splits off what repeats a better-ranked text, exactly or nearly: the kept in their order, and
 /// each repeat with the index (among the kept) of what it repeats.
 #[must_use]

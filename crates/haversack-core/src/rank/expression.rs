@@ -169,8 +169,7 @@ impl Scorer<'_> {
             other => return Err(not_a_number(other.type_of().to_string())),
         };
         let score = Score::new(number).ok_or_else(|| not_a_number(number.to_string()))?;
-        let parts = signals.iter().map(|(component, value)| Part { component, value, weight: 0.0 });
-        Ok((score, parts.collect()))
+        Ok((score, signals.as_parts()))
     }
 }
 

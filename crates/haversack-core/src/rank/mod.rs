@@ -11,9 +11,12 @@ mod scoring;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
+use std::sync::Arc;
+
 use thiserror::Error;
 
-pub use diversity::{Pick, diversify, drop_repeats};
+pub use diversity::{Pick, diversified, diversify, drop_repeats};
 pub use expression::{EXPRESSION_BYTES_MAX, Expression, ExpressionError, Scorer};
 pub use fusion::{Fused, List, fuse_ranks, fuse_scores};
 pub use measure::{Corpus, keyword_match, structural, usage};
@@ -35,13 +38,30 @@ pub struct Ranked {
     pub parts: Vec<Part>,
 }
 
+/// A score made by a function (M6). Finite, because a [`Score`] is.
+pub type ScoreFunction = Arc<dyn Fn(&Candidate) -> Score + Send + Sync>;
+
 /// How scores are made.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub enum Ranker {
     /// A weighted sum of components.
     Sum(Scoring),
     /// A user's expression over the components.
     Expression(Expression),
+    /// A function in Rust; its score has the measured components as parts of weight zero.
+    Function(ScoreFunction),
+}
+
+impl fmt::Debug for Ranker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ranker::Sum(scoring) => f.debug_tuple("Sum").field(scoring).finish(),
+            Ranker::Expression(expression) => {
+                f.debug_tuple("Expression").field(expression).finish()
+            }
+            Ranker::Function(_) => f.debug_tuple("Function").finish_non_exhaustive(),
+        }
+    }
 }
 
 /// A ranking that could not be made.
@@ -72,6 +92,13 @@ pub fn rank(candidates: Vec<Candidate>, ranker: &Ranker) -> Result<Vec<Ranked>, 
             })
             .collect(),
         Ranker::Expression(expression) => by_expression(candidates, expression)?,
+        Ranker::Function(function) => candidates
+            .into_iter()
+            .map(|candidate| {
+                let score = function(&candidate);
+                Ranked { parts: candidate.signals.as_parts(), score, candidate }
+            })
+            .collect(),
     };
     sort(&mut ranked);
     Ok(ranked)
@@ -91,7 +118,8 @@ fn by_expression(
         .collect()
 }
 
-/// The one order of ranked candidates: score, best first, then id, then text.
+/// The one order of ranked candidates: score, best first, then id. Twins of one id go by what else
+/// tells them apart, so that the order they came in does not matter.
 pub fn sort<R: AsRef<Ranked>>(ranked: &mut [R]) {
     ranked.sort_by(|a, b| {
         let (a, b) = (a.as_ref(), b.as_ref());
@@ -99,6 +127,10 @@ pub fn sort<R: AsRef<Ranked>>(ranked: &mut [R]) {
             .cmp(&a.score)
             .then_with(|| a.candidate.id.cmp(&b.candidate.id))
             .then_with(|| a.candidate.text.cmp(&b.candidate.text))
+            .then_with(|| a.candidate.kind.cmp(&b.candidate.kind))
+            .then_with(|| a.candidate.place.key().cmp(&b.candidate.place.key()))
+            .then_with(|| a.candidate.trust.cmp(&b.candidate.trust))
+            .then_with(|| a.candidate.moment.cmp(&b.candidate.moment))
     });
 }
 

@@ -115,8 +115,9 @@ impl fmt::Display for Component {
 pub struct Signals(Vec<(Component, Score)>);
 
 impl Signals {
-    /// Notes a measurement; a later one of the same component replaces it.
+    /// Notes a measurement, clamped into 0 to 1; a later one of the same component replaces it.
     pub fn set(&mut self, component: Component, value: Score) {
+        let value = Score::unit(value.get());
         match self.0.binary_search_by_key(&component, |&(known, _)| known) {
             Ok(at) => self.0[at].1 = value,
             Err(at) => self.0.insert(at, (component, value)),
@@ -144,6 +145,11 @@ impl Signals {
                 self.set(component, value);
             }
         }
+    }
+
+    /// The measurements as parts that count for nothing: what a score of another making saw.
+    pub(super) fn as_parts(&self) -> Vec<Part> {
+        self.iter().map(|(component, value)| Part { component, value, weight: 0.0 }).collect()
     }
 
     /// Every measurement, in the order of [`Component::ALL`].

@@ -38,7 +38,8 @@ pub(super) fn select(
     bound: f64,
 ) -> Selection {
     let tokenizer = &*request.tokenizer;
-    let room = room_units(tokenizer, limit).saturating_sub(schedule.fixed_units());
+    let room = room_units(tokenizer, limit) + schedule.slack();
+    let room = room.saturating_sub(schedule.fixed_units());
     let granted = levels(&schedule.demands, room);
     let mut pages: Vec<&Page> = layout.pages.iter().collect();
     pages.sort_by_key(|page| (request.layers[page.layer].0.spill, page.layer));
@@ -54,6 +55,7 @@ pub(super) fn select(
         let spent = if spent == 0 { 0 } else { spent + frame };
         left_over = (granted[page.layer] + left_over).saturating_sub(spent);
         keep_kind_cap(layout, layer, &forms, &mut choices);
+        keep_cap(request, layout, page, &mut choices);
     }
     settle(request, layout, schedule, limit, &mut choices);
     let units = units_of(tokenizer, pieces(layout, &choices));
@@ -68,7 +70,7 @@ fn pieces<'l>(layout: &'l Layout<'_>, choices: &Choices) -> impl Iterator<Item =
 /// Each unit of a layer with its forms, smallest first.
 fn forms(schedule: &Schedule, layout: &Layout<'_>, layer: usize) -> BTreeMap<usize, Vec<Form>> {
     let mut forms: BTreeMap<usize, Vec<Form>> = BTreeMap::new();
-    for Step { unit, to, cost, gain, .. } in &schedule.steps {
+    for Step { unit, to, cost, gain, .. } in &schedule.uncapped {
         if layout.units[*unit].layer == layer {
             let known = forms.entry(*unit).or_default();
             let (before, worth) = known.last().map_or((0, 0.0), |form| (form.cost, form.value));
@@ -112,6 +114,22 @@ fn best(forms: &BTreeMap<usize, Vec<Form>>, room: u64, choices: &mut Choices) ->
         }
     }
     spent
+}
+
+/// Drops the least valuable until the section, counted as a text, keeps to its cap.
+fn keep_cap(request: &Request, layout: &Layout<'_>, page: &Page, choices: &mut Choices) {
+    let tokenizer = &*request.tokenizer;
+    let Some(cap) = request.layers[page.layer].0.cap else { return };
+    let mut units: Vec<usize> = page.units.clone();
+    units.sort_unstable();
+    while let Some(unit) = units.pop() {
+        let sequence = layout.page_sequence(page, choices);
+        let pieces = sequence.iter().map(|&piece| &layout.pieces[piece]);
+        if tokenizer.tokens(units_of(tokenizer, pieces)) <= cap {
+            break;
+        }
+        choices[unit] = None;
+    }
 }
 
 /// Drops the least valuable of a kind that has more than its share.
@@ -162,23 +180,29 @@ fn settle(
     choices: &mut Choices,
 ) {
     let tokenizer = &*request.tokenizer;
-    let fits =
-        |choices: &Choices| tokenizer.tokens(units_of(tokenizer, pieces(layout, choices))) <= limit;
+    let room = room_units(tokenizer, limit);
+    let units = |choices: &Choices| units_of(tokenizer, pieces(layout, choices));
+    let mut spent = units(choices);
     for step in schedule.steps_by_density().rev() {
-        if fits(choices) {
+        if spent <= room {
             break;
         }
         if choices[step.unit] == Some(step.to) {
             choices[step.unit] = step.from;
+            spent = units(choices);
         }
     }
     for step in schedule.steps_by_density() {
         let layer = &request.layers[layout.units[step.unit].layer].0;
         // Caps on size and kinds are not checked again here, so such layers are not topped up.
         let free = layer.cap.is_none() && layer.kind_cap.is_none();
-        if free && choices[step.unit] == step.from {
+        let may_fit = spent + step.cost <= room + schedule.slack();
+        if free && may_fit && choices[step.unit] == step.from {
             choices[step.unit] = Some(step.to);
-            if !fits(choices) {
+            let now = units(choices);
+            if now <= room {
+                spent = now;
+            } else {
                 choices[step.unit] = step.from;
             }
         }
@@ -188,7 +212,7 @@ fn settle(
 fn value_of(schedule: &Schedule, choices: &Choices) -> f64 {
     let mut value = 0.0;
     let mut open: BTreeMap<usize, f64> = BTreeMap::new();
-    for step in &schedule.steps {
+    for step in &schedule.uncapped {
         let so_far = open.entry(step.unit).or_default();
         *so_far += step.gain;
         if choices[step.unit] == Some(step.to) {

@@ -124,7 +124,8 @@ pub(super) fn fit(
             found = Some((truncated, piece, units));
             break;
         }
-        room = room.checked_sub(over)?;
+        // Less than the cut has now, or a cut that ends at a sentence would stay as it is.
+        room = room.min(tokenizer.count(&truncated.text)).checked_sub(over)?;
     }
     let mut best = found?;
     // The step back may have been too long by a joint's token or two.

@@ -61,6 +61,19 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
+    /// Nothing but what is pinned.
+    pub(crate) fn bare(request: &Request, layout: &Layout<'_>, schedule: &Schedule) -> Selection {
+        Selection {
+            choices: layout.pinned(request),
+            cut: None,
+            units: schedule.fixed_units(),
+            value: 0.0,
+            bound: 0.0,
+            limit: Tokens::ZERO,
+            n_steps: Some(0),
+        }
+    }
+
     /// Whether nothing was bought: a smaller limit would change nothing.
     pub(crate) fn is_bare(&self) -> bool {
         self.n_steps == Some(0) && self.cut.is_none()

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::fit::{Fitted, Hole, fit, room_units};
-use super::steps::{Step, layer_steps, value};
-use super::tally::Tally;
+use super::steps::{Step, essential_value, layer_steps, value};
+use super::tally::{Tally, units_of};
 use super::{Selection, Stop};
 use crate::assemble::{Choices, Layout, Page};
 use crate::budget::{Demand, due_order};
@@ -24,14 +24,33 @@ pub(crate) struct Schedule {
     reach: Vec<Tokens>,
     /// How many units are in after each number of steps.
     n_units: Vec<usize>,
-    /// Indices of steps, most value for a token first.
+    /// The steps as they would be without caps: what the exact selector and the bound go by.
+    pub(crate) uncapped: Vec<Step>,
+    /// Indices of uncapped steps, most value for a token first.
     by_density: Vec<usize>,
+    /// What the sum of costs may have too much: separators that a first item does not pay, and
+    /// notes that items replace.
+    slack: u64,
     /// What each layer wants.
     pub(crate) demands: Vec<Demand>,
     /// Units that no budget lets in, and why.
     pub(crate) kept_out: Vec<(usize, Reason)>,
     /// Units that their layer's cap shortens: the piece, and what was kept.
     pub(crate) capped: BTreeMap<usize, (usize, Vec<Range<usize>>)>,
+}
+
+/// How the one unit that does not fit whole is shown.
+enum Short {
+    Essential { piece: usize, units: u64, gain: f64 },
+    Cut(Fitted, f64),
+}
+
+impl Short {
+    fn gain(&self) -> f64 {
+        match self {
+            Short::Essential { gain, .. } | Short::Cut(_, gain) => *gain,
+        }
+    }
 }
 
 impl Schedule {
@@ -41,7 +60,9 @@ impl Schedule {
             units: Vec::new(),
             reach: Vec::new(),
             n_units: Vec::new(),
+            uncapped: Vec::new(),
             by_density: Vec::new(),
+            slack: 0,
             demands: Vec::new(),
             kept_out: Vec::new(),
             capped: BTreeMap::new(),
@@ -78,6 +99,10 @@ impl Schedule {
             let kind = layout.units[unit].ranked.candidate.kind.clone();
             (unit, Reason::KindCap { kind })
         }));
+        self.uncapped.extend(steps.iter().cloned());
+        let size = |piece: usize| layout.pieces[piece].units;
+        self.slack += units.first().map_or(0, |&unit| size(layout.units[unit].separator))
+            + layout.pages[page].note.map_or(0, size);
         match layer.cap {
             Some(cap) => self.within_cap(request, layout, page, layer, cap, steps),
             None => steps,
@@ -96,13 +121,16 @@ impl Schedule {
         let tokenizer = &*request.tokenizer;
         let mut choices = vec![None; layout.units.len()];
         apply(&mut choices, &steps);
+        let note = layout.pages[page].note;
+        let empty = layout.page_sequence(&layout.pages[page], &vec![None; layout.units.len()]);
+        let empty = empty.iter().map(|&piece| &layout.pieces[piece]);
+        if note.is_some() && tokenizer.tokens(units_of(tokenizer, empty)) > cap {
+            // Not even the section's "nothing found" fits: an empty section is left out.
+            layout.pages[page].note = None;
+        }
         let sequence = layout.page_sequence(&layout.pages[page], &choices);
         let units = costs(request, layout, &sequence, &steps);
         let reach = running_max(units.iter().map(|&units| tokenizer.tokens(units)));
-        if reach[0] > cap {
-            // Not even the section's "nothing found" fits: the section is left out.
-            layout.pages[page].note = None;
-        }
         let n = reach.partition_point(|&tokens| tokens <= cap).saturating_sub(1);
         let over = steps.split_off(n.min(steps.len()));
         let mut needs: BTreeMap<usize, Tokens> = BTreeMap::new();
@@ -141,8 +169,8 @@ impl Schedule {
                 n
             }))
             .collect();
-        self.by_density = (0..self.steps.len()).collect();
-        let density = |index: &usize| self.steps[*index].density();
+        self.by_density = (0..self.uncapped.len()).collect();
+        let density = |index: &usize| self.uncapped[*index].density();
         self.by_density.sort_by(|a, b| density(b).total_cmp(&density(a)).then(a.cmp(b)));
     }
 
@@ -157,8 +185,13 @@ impl Schedule {
     }
 
     /// The budget at which everything is in.
-    pub(crate) fn most(&self) -> Tokens {
-        self.reach.last().copied().unwrap_or_default()
+    pub(crate) fn most(&self, stop: Option<Stop>) -> Tokens {
+        self.steps.len().checked_sub(1).map_or(self.least(), |last| self.needs(last, stop))
+    }
+
+    /// What the sum of costs may have too much.
+    pub(crate) fn slack(&self) -> u64 {
+        self.slack
     }
 
     /// Each unit's last step: from there on it is whole.
@@ -216,17 +249,25 @@ impl Schedule {
         let mut value = total_gain(&self.steps[..n]);
         let mut units = self.units[n];
         let next = self.steps.get(n).filter(|_| !full_enough && self.least() <= limit);
-        let cut = next.and_then(|step| self.shorten(request, layout, &choices, step, n, limit));
-        if let Some((fitted, gain)) = &cut {
-            value += gain;
-            units = fitted.units;
+        let shortened =
+            next.and_then(|step| self.shorten(request, layout, &choices, step, n, limit));
+        let mut cut = None;
+        match shortened {
+            Some(Short::Essential { piece, units: now, gain }) => {
+                choices[self.steps[n].unit] = Some(piece);
+                (value, units) = (value + gain, now);
+            }
+            Some(Short::Cut(fitted, gain)) => {
+                (value, units) = (value + gain, fitted.units);
+                cut = Some(fitted);
+            }
+            None => {}
         }
         let bound = self.bound(request, limit).max(value);
-        let cut = cut.map(|(fitted, _)| fitted);
         Selection { choices, cut, units, value, bound, limit, n_steps: Some(n) }
     }
 
-    /// The next step's unit, shortened into what is left, and what that adds.
+    /// The next step's unit in the room that is left: its essential form if it has one, else cut.
     fn shorten(
         &self,
         request: &Request,
@@ -235,31 +276,42 @@ impl Schedule {
         step: &Step,
         n: usize,
         limit: Tokens,
-    ) -> Option<(Fitted, f64)> {
-        let layer = &request.layers[layout.units[step.unit].layer].0;
-        let mut cut = layer.cut?;
-        let full = layout.units[step.unit].full;
-        if !self.steps[n..].iter().any(|later| later.to == full) {
-            // The layer's cap ends this unit's steps before it is whole.
+    ) -> Option<Short> {
+        let unit = &layout.units[step.unit];
+        if step.from.is_some() || !self.steps[n..].iter().any(|later| later.to == unit.full) {
+            // It is in with its essential form, or its layer's cap ends its steps before it is
+            // whole.
             return None;
-        }
-        if self.n_units[n] == 0 {
-            // At least one is always given, however little of it (K5).
-            cut.least = Tokens::new(1);
         }
         let tokenizer = &*request.tokenizer;
         let sequence = |choices: &Choices| layout.sequence(choices);
         let hole = Hole::new(tokenizer, layout, choices, step.unit, self.units[n], sequence);
-        let fitted = fit(request, layout, &hole, step.unit, cut, limit)?;
-        let whole = value(layout, step.unit);
-        let before = if step.from.is_some() { whole - step.gain } else { 0.0 };
-        let gain = whole * fitted.share - before;
-        (gain > 0.0 || step.from.is_none()).then_some((fitted, gain.max(0.0)))
+        let essential = unit.essential.and_then(|piece| {
+            let units = hole.units_with(&layout.pieces[piece]);
+            let gain = essential_value(layout, step.unit);
+            (tokenizer.tokens(units) <= limit).then_some(Short::Essential { piece, units, gain })
+        });
+        let is_first = self.n_units[n] == 0;
+        let cut = request.layers[unit.layer].0.cut.filter(|_| unit.essential.is_none() || is_first);
+        let cut = cut.and_then(|mut cut| {
+            if is_first {
+                // At least one is always given, however little of it (K5).
+                cut.least = Tokens::new(1);
+            }
+            let fitted = fit(request, layout, &hole, step.unit, cut, limit)?;
+            let gain = value(layout, step.unit) * fitted.share;
+            Some(Short::Cut(fitted, gain))
+        });
+        match (essential, cut) {
+            (Some(essential), Some(cut)) if cut.gain() > essential.gain() => Some(cut),
+            (essential, cut) => essential.or(cut),
+        }
     }
 
     /// The linear relaxation: steps by density, the last one in part.
     fn bound(&self, request: &Request, limit: Tokens) -> f64 {
-        let mut left = room_units(&*request.tokenizer, limit).saturating_sub(self.units[0]);
+        let room = room_units(&*request.tokenizer, limit) + self.slack;
+        let mut left = room.saturating_sub(self.units[0]);
         let mut bound = 0.0;
         for step in self.steps_by_density() {
             if step.cost > left {
@@ -275,7 +327,7 @@ impl Schedule {
 
     /// Steps, most value for a token first.
     pub(crate) fn steps_by_density(&self) -> impl DoubleEndedIterator<Item = &Step> {
-        self.by_density.iter().map(|&index| &self.steps[index])
+        self.by_density.iter().map(|&index| &self.uncapped[index])
     }
 
     /// The value of everything.
@@ -311,11 +363,28 @@ fn costs(request: &Request, layout: &Layout<'_>, sequence: &[usize], steps: &[St
         layout.pages.iter().map(|page| (page.layer, page)).collect();
     let mut tally = Tally::new(&*request.tokenizer, &layout.pieces, sequence);
     let mut units = vec![0; steps.len() + 1];
+    let is_fenced = |unit: usize| layout.units[unit].is_fenced;
+    let steps_fenced =
+        steps.iter().filter(|step| step.from.is_none() && is_fenced(step.unit)).count();
+    let pinned = layout.pinned(request);
+    let pinned_fenced =
+        (0..pinned.len()).filter(|&unit| pinned[unit].is_some() && is_fenced(unit)).count();
+    // The preamble goes with the last fenced unit, where the sequence has it at all.
+    let mut n_fenced = steps_fenced + pinned_fenced;
+    let has_preamble = sequence.first() == Some(&layout.preamble);
     for (index, step) in steps.iter().enumerate().rev() {
         units[index + 1] = tally.units();
         match step.from {
             Some(from) => tally.replace(step.to, step.to, &[from]),
-            None => take_out(&mut tally, page_of[&layout.units[step.unit].layer], step.to),
+            None => {
+                take_out(&mut tally, page_of[&layout.units[step.unit].layer], step.to);
+                if is_fenced(step.unit) {
+                    n_fenced -= 1;
+                    if n_fenced == 0 && has_preamble {
+                        tally.replace(layout.preamble, layout.preamble, &[]);
+                    }
+                }
+            }
         }
     }
     units[0] = tally.units();

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use crate::assemble::Layout;
 use crate::item::Kind;
 use crate::layer::{KindCap, Layer, Order};
-use crate::units::Share;
+use crate::units::{Score, Share};
 
 /// One purchase: a unit, or a larger form of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,9 +47,15 @@ pub(crate) fn layer_steps(
     }
 }
 
-/// The value of a whole unit.
+/// The value of a whole unit. Bounded, so that sums stay finite whatever scores were handed in.
 pub(crate) fn value(layout: &Layout<'_>, unit: usize) -> f64 {
-    layout.units[unit].ranked.score.get().max(0.0)
+    layout.units[unit].ranked.score.get().clamp(0.0, 1e9)
+}
+
+/// The value of a unit's essential form.
+pub(crate) fn essential_value(layout: &Layout<'_>, unit: usize) -> f64 {
+    let essential = layout.units[unit].ranked.candidate.essential.as_ref();
+    value(layout, unit) * essential.map_or(0.0, |form| Score::unit(form.worth.get()).get())
 }
 
 /// One step to the full text; two when the essential form alone gives more for a token.
@@ -60,8 +66,7 @@ fn unit_steps(layout: &Layout<'_>, order: Order, index: usize) -> Vec<Step> {
     let value = value(layout, index);
     let whole = Step { unit: index, from: None, to: unit.full, cost: cost(unit.full), gain: value };
     let (Some(essential), Order::Density) = (unit.essential, order) else { return vec![whole] };
-    let worth = unit.ranked.candidate.essential.as_ref().map_or(0.0, |form| form.worth.get());
-    let part = value * worth.clamp(0.0, 1.0);
+    let part = essential_value(layout, index);
     let first = Step { unit: index, from: None, to: essential, cost: cost(essential), gain: part };
     let second = Step {
         unit: index,
@@ -89,28 +94,29 @@ fn within_kind_cap(layout: &Layout<'_>, steps: &[Step], cap: KindCap) -> (Vec<St
             waiting.entry(kind_of(step)).or_default().push_back(place);
         }
     }
-    let mut open: BTreeSet<usize> = BTreeSet::new();
+    // The next place of each kind, and of larger forms whose smaller ones are taken. Few kinds can
+    // have their share at once, so the first allowed place is near the front.
+    let mut heads: BTreeSet<usize> =
+        waiting.values().filter_map(|places| places.front().copied()).collect();
     let mut n_of: BTreeMap<&Kind, usize> = BTreeMap::new();
     let mut taken: Vec<usize> = Vec::with_capacity(steps.len());
     let mut n = 0;
     loop {
-        let allowed = |kind: &Kind| {
-            n < cap.after || at_most(n_of.get(kind).copied().unwrap_or(0) + 1, n + 1, cap.share)
+        let allowed = |&place: &usize| {
+            let step = &steps[place];
+            let of_kind = n_of.get(kind_of(step)).copied().unwrap_or(0);
+            step.from.is_some() || n < cap.after.max(1) || at_most(of_kind + 1, n + 1, cap.share)
         };
-        let next = waiting
-            .iter()
-            .filter(|(kind, _)| allowed(kind))
-            .filter_map(|(_, places)| places.front().copied())
-            .chain(open.first().copied())
-            .min();
-        let Some(place) = next else { break };
+        let Some(place) = heads.iter().copied().find(allowed) else { break };
         let step = &steps[place];
-        if !open.remove(&place) {
-            let kind = kind_of(step);
+        heads.remove(&place);
+        if step.from.is_none() {
             n += 1;
-            *n_of.entry(kind).or_default() += 1;
-            waiting.entry(kind).or_default().pop_front();
-            open.extend(larger.get(&step.unit));
+            *n_of.entry(kind_of(step)).or_default() += 1;
+            let places = waiting.entry(kind_of(step)).or_default();
+            places.pop_front();
+            heads.extend(places.front());
+            heads.extend(larger.get(&step.unit));
         }
         taken.push(place);
     }

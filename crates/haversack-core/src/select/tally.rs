@@ -8,6 +8,10 @@ use std::ops::Range;
 
 use crate::text::tokenizer::Tokenizer;
 
+/// More than any text has; a larger count that is handed in is taken as this, so that sums of
+/// counts cannot overflow.
+const KNOWN_UNITS_MAX: u64 = u32::MAX as u64;
+
 /// A part of a pack's text, with what is known of its size.
 #[derive(Debug, Clone)]
 pub(crate) struct Piece {
@@ -47,7 +51,7 @@ impl Piece {
         let core = seams(tokenizer, &text).unwrap_or(inside.clone());
         let before = tokenizer.units(&text[core.start..inside.start]);
         let after = tokenizer.units(&text[inside.end..core.end]);
-        let inner = before + known_units.saturating_sub(ends) + after;
+        let inner = known_units.saturating_sub(ends).min(KNOWN_UNITS_MAX) + before + after;
         Piece::with_core(tokenizer, text, core, inner)
     }
 
@@ -105,8 +109,6 @@ pub(super) struct Tally<'p> {
     /// Neighbours in the sequence; the index `pieces.len()` stands for both of its ends.
     next: Vec<usize>,
     previous: Vec<usize>,
-    /// For each solid piece, and for the end, the units of the joint that follows it.
-    joint_after: Vec<u64>,
     total: u64,
     buffer: String,
 }
@@ -119,18 +121,16 @@ impl<'p> Tally<'p> {
         sequence: &[usize],
     ) -> Tally<'p> {
         let end = pieces.len();
+        let total = units_of(tokenizer, sequence.iter().map(|&piece| &pieces[piece]));
         let mut tally = Tally {
             tokenizer,
             pieces,
             next: vec![end; end + 1],
             previous: vec![end; end + 1],
-            joint_after: vec![0; end + 1],
-            total: 0,
+            total,
             buffer: String::new(),
         };
         tally.link(end, sequence, end);
-        tally.count_joint_after(end);
-        tally.count_in(sequence);
         tally
     }
 
@@ -151,21 +151,12 @@ impl<'p> Tally<'p> {
 
     /// Takes out neighbouring pieces, `first` to `last`, and puts others in their place.
     pub(super) fn replace(&mut self, first: usize, last: usize, by: &[usize]) {
-        let solid_before = self.solid_before(first);
-        self.total -= self.joint_after[solid_before];
-        let mut piece = first;
-        loop {
-            if self.pieces[piece].is_solid() {
-                self.total -= self.pieces[piece].inner() + self.joint_after[piece];
-            }
-            if piece == last {
-                break;
-            }
-            piece = self.next[piece];
-        }
+        let (from, to) = (self.edge_before(first), self.edge_after(last));
+        let before = self.units_between(from, to);
         self.link(self.previous[first], by, self.next[last]);
-        self.count_joint_after(solid_before);
-        self.count_in(by);
+        let after = self.units_between(from, to);
+        // Saturating: where seams are only presumed, parts may not add up.
+        self.total = (self.total + after).saturating_sub(before);
     }
 
     fn link(&mut self, before: usize, sequence: &[usize], after: usize) {
@@ -177,41 +168,86 @@ impl<'p> Tally<'p> {
         }
     }
 
-    fn solid_before(&self, piece: usize) -> usize {
+    /// The nearest piece before `piece` in which, or before which, there is a seam that a change
+    /// at `piece` cannot touch.
+    fn edge_before(&self, piece: usize) -> usize {
         let mut at = self.previous[piece];
-        while at < self.pieces.len() && !self.pieces[at].is_solid() {
+        while let Some(here) = self.pieces.get(at) {
+            let seam_before = || {
+                let after = here.text.chars().next()?;
+                let before = self.last_character_before(at)?;
+                Some(self.tokenizer.seam(before, after))
+            };
+            if here.is_solid() || seam_before() == Some(true) {
+                break;
+            }
             at = self.previous[at];
         }
         at
     }
 
-    /// Counts pieces that came in, and the joints after them.
-    fn count_in(&mut self, sequence: &[usize]) {
-        for &piece in sequence {
-            if self.pieces[piece].is_solid() {
-                self.total += self.pieces[piece].inner();
-                self.count_joint_after(piece);
+    fn last_character_before(&self, piece: usize) -> Option<char> {
+        let mut at = self.previous[piece];
+        while let Some(here) = self.pieces.get(at) {
+            if let Some(last) = here.text.chars().next_back() {
+                return Some(last);
             }
+            at = self.previous[at];
         }
+        None
     }
 
-    /// Counts the joint from a solid piece (or the start) to the next one (or the end).
-    fn count_joint_after(&mut self, solid: usize) {
-        self.buffer.clear();
-        if let Some(piece) = self.pieces.get(solid) {
-            self.buffer.push_str(piece.tail());
-        }
-        let mut at = self.next[solid];
-        while let Some(piece) = self.pieces.get(at) {
-            self.buffer.push_str(piece.head());
-            if piece.is_solid() {
+    /// The nearest piece after `piece` in which, or behind which, there is such a seam.
+    fn edge_after(&self, piece: usize) -> usize {
+        let mut at = self.next[piece];
+        while let Some(here) = self.pieces.get(at) {
+            let seam_after = || {
+                let before = here.text.chars().next_back()?;
+                let after = self.first_character_after(at)?;
+                Some(self.tokenizer.seam(before, after))
+            };
+            if here.is_solid() || seam_after() == Some(true) {
                 break;
             }
             at = self.next[at];
         }
-        let units = self.tokenizer.units(&self.buffer);
-        self.joint_after[solid] = units;
-        self.total += units;
+        at
+    }
+
+    fn first_character_after(&self, piece: usize) -> Option<char> {
+        let mut at = self.next[piece];
+        while let Some(here) = self.pieces.get(at) {
+            if let Some(first) = here.text.chars().next() {
+                return Some(first);
+            }
+            at = self.next[at];
+        }
+        None
+    }
+
+    /// Units from one edge to another: of a solid edge only the side that looks inwards, of
+    /// another edge the whole piece.
+    fn units_between(&mut self, from: usize, to: usize) -> u64 {
+        self.buffer.clear();
+        let mut total = 0;
+        if let Some(edge) = self.pieces.get(from) {
+            self.buffer.push_str(if edge.is_solid() { edge.tail() } else { &edge.text });
+        }
+        let mut at = self.next[from];
+        while at != to {
+            let piece = &self.pieces[at];
+            self.buffer.push_str(piece.head());
+            if piece.is_solid() {
+                total += self.tokenizer.units(&self.buffer) + piece.inner();
+                self.buffer.clear();
+                self.buffer.push_str(piece.tail());
+            }
+            at = self.next[at];
+        }
+        if let Some(edge) = self.pieces.get(to) {
+            self.buffer.push_str(edge.head());
+        }
+        total + self.tokenizer.units(&self.buffer)
     }
 }
 
@@ -230,6 +266,7 @@ mod tests {
             "[一-十。，]{1,8}",
             "/[a-z/]{1,6}\n",
             "[0-9]{1,5}",
+            "[ก-ฮ]{1,5}",
             "\\PC{0,6}",
         ]
     }

@@ -32,12 +32,13 @@ fn a_zero_budget_packs_nothing_and_says_what_it_takes() {
     let request = request(0, vec![(plain("notes"), vec![ranked("a", 1.0, "Some text.")])]);
     let empty = pack(&request).unwrap();
     assert_eq!(empty.text, "");
-    let Outcome::Out(Reason::OverBudget { needs, least: true }) = empty.ledger[0].outcome else {
+    let Outcome::Out(Reason::OverBudget { whole_from, least: true }) = empty.ledger[0].outcome
+    else {
         panic!("{:?}", empty.ledger[0].outcome)
     };
     let plan = Plan::new(&request).unwrap();
-    assert_eq!(plan.pack_at(needs).unwrap().ledger[0].outcome, Outcome::In);
-    assert_eq!(needs, plan.most());
+    assert_eq!(plan.pack_at(whole_from).unwrap().ledger[0].outcome, Outcome::In);
+    assert_eq!(whole_from, plan.most());
 }
 
 #[test]
@@ -123,8 +124,92 @@ fn a_wrong_count_handed_in_costs_a_round_but_never_the_budget() {
         ranked.candidate.units = Some(1);
         candidates.push(ranked);
     }
-    let packed = pack(&request(60, vec![(plain("notes"), candidates)])).unwrap();
-    assert!(packed.tokens <= Tokens::new(60), "{}", packed.tokens);
+    let misled = request(60, vec![(plain("notes"), candidates)]);
+    let mut right = misled.clone();
+    for ranked in &mut right.layers[0].1 {
+        ranked.candidate.units = None;
+    }
+    let (packed, expected) = (pack(&misled).unwrap(), pack(&right).unwrap());
+    assert_eq!((packed.text, packed.tokens), (expected.text, expected.tokens));
+    let totals = [Tokens::new(40), Tokens::new(90)];
+    let frontier = |request| Plan::new(request).unwrap().frontier(&totals).unwrap();
+    assert_eq!(frontier(&misled), frontier(&right));
+    let mut absurd = misled;
+    absurd.layers[0].1[0].candidate.units = Some(u64::MAX);
+    assert!(pack(&absurd).unwrap().tokens <= Tokens::new(60));
+}
+
+#[test]
+fn texts_without_a_single_seam_are_packed_in_time() {
+    // Thai has no spaces; quadratic work would take minutes here.
+    let texts = (0..3_000).map(|n| ranked(&n.to_string(), 0.5, "สวัสดีครับยินดีต้อนรับ")).collect();
+    let packed = pack(&request(4_000, vec![(plain("notes"), texts)])).unwrap();
+    assert!(packed.tokens > Tokens::new(3_900));
+    let kinds = (0..3_000)
+        .map(|n| {
+            let mut ranked = ranked(&n.to_string(), 0.5, "One of a kind.");
+            ranked.candidate.kind = haversack_core::item::Kind::new(&format!("k{n}")).unwrap();
+            ranked
+        })
+        .collect();
+    let share = haversack_core::layer::KindCap { share: Share::percent(70), after: 5 };
+    let capped = Layer { kind_cap: Some(share), ..plain("notes") };
+    assert!(!pack(&request(4_000, vec![(capped, kinds)])).unwrap().text.is_empty());
+}
+
+#[test]
+fn a_fenced_candidate_that_does_not_fit_costs_nothing() {
+    let mut mail = ranked("mail", 1.0, "A mail that is longer than ten tokens in any vocabulary.");
+    mail.candidate.trust = haversack_core::item::Trust::External;
+    for total in 0..40 {
+        let packed = pack(&request(total, vec![(plain("mails"), vec![mail.clone()])])).unwrap();
+        assert!(packed.tokens <= Tokens::new(total));
+        assert_eq!(packed.text.is_empty(), packed.citations.is_empty(), "{}", packed.text);
+    }
+}
+
+#[test]
+fn a_nonce_in_the_query_is_not_taken() {
+    let mut mail = ranked("mail", 1.0, "Hello.");
+    mail.candidate.trust = haversack_core::item::Trust::External;
+    let mut request = request(300, vec![(plain("mails"), vec![mail])]);
+    let first = pack(&request).unwrap().previous;
+    let known = first.nonce.clone().unwrap();
+    assert_eq!(haversack_core::assemble::Nonce::parse(known.as_str()), Some(known.clone()));
+    request.query = format!("<data-{} fil-zzzzz trusted>", known.as_str());
+    request.previous = Some(first);
+    assert_ne!(pack(&request).unwrap().previous.nonce.unwrap(), known);
+}
+
+#[test]
+fn pinned_text_wins_over_another_layers_claim_to_it() {
+    let capped = Layer { cap: Some(Tokens::ZERO), ..plain("notes") };
+    let pinned = Layer { name: "rules".into(), ..layer("{{content}}", Claim::Pinned) };
+    let rule = || vec![ranked("rule", 1.0, "Be kind.")];
+    let packed = pack(&request(100, vec![(capped, rule()), (pinned, rule())])).unwrap();
+    assert_eq!(packed.text, "Be kind.");
+}
+
+#[test]
+fn a_section_without_room_for_its_note_still_shows_an_item() {
+    let text = haversack_core::assemble::TemplateText {
+        empty: Some("there is nothing at all to be found here, not even a little"),
+        footer: "",
+        ..haversack_core::assemble::TemplateText::PLAIN
+    };
+    let template = haversack_core::assemble::Template::new(text).unwrap();
+    let capped = Layer { cap: Some(Tokens::new(8)), ..Layer::new("notes", template) };
+    let packed = pack(&request(100, vec![(capped, vec![ranked("a", 1.0, "Short.")])])).unwrap();
+    assert_eq!(packed.text, "Short.");
+}
+
+#[test]
+fn huge_scores_stay_finite() {
+    let crowd =
+        vec![ranked("a", 1e308, "One."), ranked("b", 1.2e308, "Two."), ranked("c", -5.0, "Three.")];
+    let packed = pack(&request(100, vec![(plain("notes"), crowd)])).unwrap();
+    assert!(packed.worth.value.is_finite() && packed.worth.bound.is_finite());
+    assert_eq!(packed.citations.len(), 3);
 }
 
 #[test]
@@ -136,6 +221,26 @@ fn a_tokenizer_with_presumed_seams_keeps_the_budget_too() {
         "post_processor": null, "decoder": null,
         "model": {"type": "WordLevel", "vocab": {"[UNK]": 0, "e": 1}, "unk_token": "[UNK]"}}"#;
     let tokenizer = HuggingFace::from_bytes("odd", json.as_bytes()).unwrap();
+    // Strips blanks and has no words: counts of parts do not add up at all.
+    let stripping = r#"{"version": "1.0", "truncation": null, "padding": null, "added_tokens": [],
+        "normalizer": {"type": "Strip", "strip_left": true, "strip_right": true},
+        "pre_tokenizer": null, "post_processor": null, "decoder": null,
+        "model": {"type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": null,
+            "end_of_word_suffix": null, "fuse_unk": false, "byte_fallback": false,
+            "vocab": {"a": 0, "b": 1, " ": 2}, "merges": []}}"#;
+    let stripping = HuggingFace::from_bytes("strip", stripping.as_bytes()).unwrap();
+    for (text, total) in [("字 字", 0), ("a b a b", 3), ("a b c d a b", 9)] {
+        for pinned in [false, true] {
+            let claim = if pinned { Claim::Pinned } else { Claim::Share(Share::ZERO) };
+            let one = vec![(layer("{{content}}", claim), vec![ranked("a", 1.0, text)])];
+            let mut request = request(total, one);
+            request.tokenizer = Arc::new(stripping.clone());
+            match pack(&request) {
+                Ok(packed) => assert!(packed.tokens <= Tokens::new(total)),
+                Err(error) => assert!(pinned, "{error}"),
+            }
+        }
+    }
     let candidates: Vec<_> = (0..30)
         .map(|n| ranked(&n.to_string(), f64::from(n) / 30.0, "Here the letter e parts everything."))
         .collect();

@@ -10,8 +10,8 @@ use haversack_core::item::{Kind, Trust};
 use haversack_core::layer::{Arrangement, Claim, Cut, KindCap, Layer, Order, Stability};
 use haversack_core::ledger::{Notice, Outcome, Reason, Shortened};
 use haversack_core::pack::{Pack, Plan, Request, pack};
-use haversack_core::rank::Ranked;
-use haversack_core::select::Stop;
+use haversack_core::rank::{Ranked, diversified};
+use haversack_core::select::{Selector, Stop};
 use haversack_core::text::tokenizer::{CharacterEstimate, Encoding};
 use haversack_core::text::truncate::Truncation;
 use haversack_core::units::{Score, Share, Timestamp, Tokens};
@@ -171,6 +171,12 @@ fn a_core_survives_its_details() {
         let packed = pack(&request(total, layers())).unwrap();
         assert_eq!(fates(&packed), expected, "at {total}: {:?}", packed.text);
     };
+    // Whatever order and cut: what does not fit whole is reduced to its essentials (S5).
+    for order in [Order::Density, Order::Rank] {
+        let ranked = Layer { order, cut: None, ..plain("products") };
+        let packed = pack(&request(8, vec![(ranked, vec![product("a", 0.9)])])).unwrap();
+        assert_eq!(fates(&packed), "a:essential");
+    }
     check(8, "a:essential b:out");
     check(16, "a:essential b:essential");
     check(200, "a:in b:in");
@@ -281,6 +287,95 @@ fn untrusted_text_is_fenced_and_cited() {
     let answer = format!("It says so [{}].", packed.citations[0].id);
     let used = citation::used(&packed.citations, &answer);
     assert!(citation::sources_block(&used).ends_with("] inbox/7"));
+}
+
+#[test]
+fn a_cut_never_vanishes_as_the_budget_grows() {
+    // Found by review: a cut that ended at a sentence was given up instead of being shortened.
+    let text = "The first sentence says something of moderate length about the project plan. The \
+        second one goes on about budgets, people and dates for quite a while longer. A third \
+        sentence follows with even more words than both of those had together, and then some. \
+        Finally the fourth sentence brings all of this to an end that nobody had expected.";
+    let chat = Layer::new("notes", Templates::default().get("chat").unwrap().clone());
+    let mut note = ranked("a", 0.5, text);
+    note.candidate.trust = Trust::External;
+    let request = request(0, vec![(chat, vec![note])]);
+    let plan = Plan::new(&request).unwrap();
+    let mut before = 0.0;
+    for total in plan.least().get()..200 {
+        let packed = plan.pack_at(Tokens::new(total)).unwrap();
+        assert!(packed.worth.value >= before, "{} after {before} at {total}", packed.worth.value);
+        before = packed.worth.value;
+    }
+}
+
+#[test]
+fn exact_fills_a_capped_layer_and_knows_its_bound() {
+    // Found by review.
+    let words = |n: usize| "word ".repeat(n).trim_end().to_owned();
+    let capped = Layer { cap: Some(Tokens::new(20)), cut: None, ..plain("notes") };
+    let notes = vec![
+        ranked("a", 0.9, &words(5)),
+        ranked("b", 0.9, &words(30)),
+        ranked("c", 0.2, &words(10)),
+    ];
+    let mut exact = request(100, vec![(capped, notes)]);
+    exact.selector = Selector::Exact;
+    let packed = pack(&exact).unwrap();
+    assert_eq!(fates(&packed), "a:in b:out c:in");
+    let apart = Layer {
+        template: Template::new(TemplateText {
+            separator: " one two three four five six seven eight nine ten ",
+            footer: "",
+            ..TemplateText::PLAIN
+        })
+        .unwrap(),
+        cut: None,
+        ..plain("notes")
+    };
+    let notes = vec![ranked("x", 0.5, "a"), ranked("y", 0.6, "a b c d e f g h i j")];
+    let packed = pack(&request(10, vec![(apart, notes)])).unwrap();
+    assert!(packed.worth.bound >= 0.6, "{:?}", packed.worth);
+}
+
+#[test]
+fn receipts_tell_apart_what_is_missing_and_what_is_empty() {
+    let receipt = |change: &dyn Fn(&mut Candidate)| {
+        let mut note = ranked("a", 1.0, "Text");
+        change(&mut note.candidate);
+        pack(&request(100, vec![(plain("notes"), vec![note])])).unwrap().receipt.inputs
+    };
+    let plain = receipt(&|_| {});
+    assert_ne!(plain, receipt(&|c| c.place.title = Some("\0".to_owned())));
+    assert_ne!(plain, receipt(&|c| c.moment = Some(Timestamp::from_millis(i64::MIN))));
+    assert_ne!(plain, receipt(&|c| c.place.lines = Some(0..0)));
+}
+
+#[test]
+fn twins_of_one_id_do_not_depend_on_their_order() {
+    let twin = |title: &str| {
+        let mut twin = ranked("a", 1.0, "Text");
+        twin.candidate.place.title = Some(title.to_owned());
+        twin
+    };
+    let titled = || layer("{{title}}: {{content}}", Claim::Share(Share::ZERO));
+    let pack = |one: &str, two: &str| {
+        pack(&request(100, vec![(titled(), vec![twin(one), twin(two)])])).unwrap().text
+    };
+    assert_eq!(pack("A", "B"), pack("B", "A"));
+}
+
+#[test]
+fn diversity_lowers_what_was_already_said() {
+    let all = vec![ranked("a", 0.9, "x"), ranked("b", 0.89, "x"), ranked("c", 0.6, "y")];
+    let alike = |a: &Ranked, b: &Ranked| {
+        if a.candidate.text == b.candidate.text { Score::ONE } else { Score::ZERO }
+    };
+    let order: Vec<String> = diversified(all, Score::HALF, alike)
+        .iter()
+        .map(|ranked| ranked.candidate.id.to_string())
+        .collect();
+    assert_eq!(order, ["a", "c", "b"]);
 }
 
 #[test]

@@ -29,6 +29,8 @@ pub(crate) fn n_cases(by_default: u32) -> u32 {
 pub(crate) fn any_text() -> BoxedStrategy<String> {
     let piece = prop_oneof![
         4 => "[A-Z][a-z]{1,7}( [a-z]{1,9}){1,9}[.!?] ",
+        1 => "[A-Z][a-z]{1,7}( [a-z]{1,9}){20,40}[.!?] ",
+        1 => "[ก-ฮ]{3,30}",
         1 => "[一-鿋]{2,12}[。！？，]",
         1 => "[क-ह][ा-ौ]?([क-ह ]){2,12}। ",
         1 => "[ا-ي]{2,8}( [ا-ي]{2,8}){0,3}؟ ",
@@ -126,6 +128,7 @@ prop_compose! {
         text in prop_oneof![9 => any_text(), 1 => "[ \n]{0,2}"],
         score in prop_oneof![(0u32..8).prop_map(|n| f64::from(n) / 8.0), 0.0..1.0],
         essential in prop::bool::weighted(0.3),
+        worth in prop_oneof![Just(0.5), 0.0..1.0],
         trust in select(vec![Trust::External, Trust::Internal, Trust::Trusted]),
         moment in prop::option::of(0i64..1_000_000_000_000),
         title in prop::option::of("[\\PC\n\"<>/-]{0,12}"),
@@ -137,7 +140,7 @@ prop_compose! {
         let first = text.split_whitespace().next();
         candidate.essential = first.filter(|_| essential).map(|word| Essential {
             text: word.into(),
-            worth: Score::HALF,
+            worth: Score::unit(worth),
         });
         candidate.trust = trust;
         candidate.moment = moment.map(Timestamp::from_millis);

@@ -102,6 +102,12 @@ proptest! {
             if layer.claim == Claim::Pinned && !aside {
                 prop_assert_eq!(&entry.outcome, &Outcome::In);
             }
+            if let (Claim::Pinned, Outcome::Out(Reason::Elsewhere { layer })) =
+                (layer.claim, &entry.outcome)
+            {
+                let (holder, _) = request.layers.iter().find(|(l, _)| l.name == *layer).unwrap();
+                prop_assert_eq!(holder.claim, Claim::Pinned);
+            }
         }
         for (citation, item) in
             pack.citations.iter().zip(pack.sections.iter().flat_map(|section| &section.items))
@@ -118,9 +124,11 @@ proptest! {
         let plan = Plan::new(&request).unwrap();
         let (total, pack) = feasible(&plan, request.budget.total());
         let claims = pack.ledger.iter().filter_map(|entry| match entry.outcome {
-            Outcome::Out(Reason::OverBudget { needs, least }) => Some((entry, needs, least)),
-            Outcome::Out(Reason::FullEnough { needs }) => Some((entry, needs, true)),
-            Outcome::Cut { whole_from: Some(needs), .. } => Some((entry, needs, true)),
+            Outcome::Out(Reason::OverBudget { whole_from, least }) => {
+                Some((entry, whole_from, least))
+            }
+            Outcome::Out(Reason::FullEnough { whole_from }) => Some((entry, whole_from, true)),
+            Outcome::Cut { whole_from: Some(whole_from), .. } => Some((entry, whole_from, true)),
             _ => None,
         });
         for (entry, needs, least) in claims.take(4) {
@@ -235,9 +243,9 @@ proptest! {
         prop_assert_eq!(exact.tokens, request.tokenizer.count(&exact.text));
         prop_assert_eq!(exact.ledger.len(), n_candidates(&request));
         for entry in exact.ledger.iter().take(3) {
-            if let Outcome::Out(Reason::OverBudget { needs, .. }) = entry.outcome {
-                let (_, with) = feasible(&plan, needs);
-                prop_assert!(is_in(&with, &entry.id), "{} is not in at {needs}", entry.id);
+            if let Outcome::Out(Reason::OverBudget { whole_from, .. }) = entry.outcome {
+                let (_, with) = feasible(&plan, whole_from);
+                prop_assert!(is_in(&with, &entry.id), "{} is not in at {whole_from}", entry.id);
             }
         }
     }
