@@ -25,7 +25,7 @@ const READS_MAX: usize = 64;
 /// recovery on garbage needs more.
 const BYTES_PER_STEPS: usize = 10;
 
-/// Deepest item that is a mark of its own.
+/// Deepest item that is a mark of its own and gives its name to what is in it.
 const DEPTH_MAX: u8 = 6;
 
 /// A language whose grammar is known.
@@ -119,7 +119,8 @@ fn parse(text: &str, language: Language) -> Option<Tree> {
         bytes.get(at..end).unwrap_or_default()
     };
     let mut progress = |_: &ParseState| {
-        steps_left -= 1;
+        // The parser may ask again after it was told to stop.
+        steps_left = steps_left.saturating_sub(1);
         match steps_left == 0 || reads_left.get() == 0 {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
@@ -144,7 +145,8 @@ struct Siblings {
 struct Reader<'t> {
     text: &'t str,
     structure: Structure,
-    /// Ends of the named items that the walk is inside of.
+    /// Ends of the named items that the walk is inside of, inner after outer; no more than one
+    /// past [`DEPTH_MAX`], because every chunk repeats their names.
     items: Vec<usize>,
 }
 
@@ -192,16 +194,20 @@ impl Reader<'_> {
             }
             return None;
         }
+        while self.items.pop_if(|end| *end <= node.start_byte()).is_some() {}
+        let depth = u8::try_from(self.items.len()).ok().filter(|&depth| depth <= DEPTH_MAX);
+        let name = depth.and_then(|_| name(node, self.text));
+        let marked = name.is_some() || top && node.is_named();
+        // Thousands of nodes may begin at one byte, so its line is looked for only when needed.
+        if !marked && !is_wrapper(node.kind()) {
+            return None;
+        }
         let start = lead.unwrap_or_else(|| line_start(self.text, node.start_byte()));
-        let name = name(node, self.text);
         let start = siblings.wrapper.take_if(|_| name.is_some()).unwrap_or(start);
-        self.items.retain(|&end| end > node.start_byte());
-        if name.is_some() || top && node.is_named() {
-            match u8::try_from(self.items.len()) {
-                Ok(0) => self.mark(start, Strength::Block),
-                Ok(depth @ 1..=DEPTH_MAX) => self.mark(start, Strength::Part(depth)),
-                _ => {}
-            }
+        match depth {
+            Some(0) if marked => self.mark(start, Strength::Block),
+            Some(depth) if marked => self.mark(start, Strength::Part(depth)),
+            _ => {}
         }
         if let Some(title) = name {
             let range = start..node.end_byte();

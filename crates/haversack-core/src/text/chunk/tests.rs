@@ -253,6 +253,21 @@ fn hostile_texts_are_chunked_in_time() {
     }
 }
 
+/// Sound code may nest as deep as it is long; what is said of a chunk stays short all the same.
+#[test]
+fn deeply_nested_code_is_chunked_in_time() {
+    let check = |n: usize, before: &str, open: &str, middle: &str, close: &str| {
+        let text = [before, &open.repeat(n), middle, &close.repeat(n)].concat();
+        let chunks =
+            chunk(&text, Format::Code(Language::Rust), &CharacterEstimate, limits(256, 512));
+        assert!(chunks.len() > 100, "{open}");
+        assert!(chunks.iter().all(|chunk| chunk.headings.len() <= 7), "{open}");
+    };
+    check(131_072, "", "fn f(){", "", "}");
+    check(20_000, "", "impl A<{", "", "}>{}");
+    check(100_000, &" ".repeat(300_000), "a+", "a", "");
+}
+
 /// What holds for every text, format, tokenizer and limit.
 fn check_laws(text: &str, format: Format, tokenizer: &dyn Tokenizer, limits: ChunkLimits) {
     let mut end = 0;
