@@ -16,11 +16,13 @@ pub enum FindingKind {
     ByteOrderMark,
     /// Controls of the writing direction, removed: they can show a text in another order.
     Direction,
-    /// Zero-width spaces and invisible operators, removed.
+    /// Zero-width spaces, invisible operators and all else that has no shape, removed.
     ZeroWidth,
+    /// Empty Braille cells and Hangul fillers, turned into spaces: they are not taken for any.
+    Blank,
     /// Zero-width joiners and non-joiners that join nothing, removed.
     Joiner,
-    /// Tag characters outside emoji flags, removed: an invisible copy of ASCII.
+    /// Tag characters outside the flags of England, Scotland and Wales, removed: an invisible copy of ASCII.
     Tag,
     /// Variation selectors after characters without variants, removed.
     VariationSelector,
@@ -47,6 +49,7 @@ impl FindingKind {
         FindingKind::ByteOrderMark,
         FindingKind::Direction,
         FindingKind::ZeroWidth,
+        FindingKind::Blank,
         FindingKind::Joiner,
         FindingKind::Tag,
         FindingKind::VariationSelector,
@@ -79,7 +82,8 @@ pub struct Cleaned<'t> {
 
 /// Removes what is invisible and not needed, and makes every line break `\n`.
 ///
-/// Cleaning twice is cleaning once. Soft hyphens stay.
+/// Cleaning twice is cleaning once. Of the characters that Unicode calls ignorable, soft hyphens
+/// stay, and joiners, selectors and tags where a script or an emoji needs them.
 #[must_use]
 pub fn clean(text: &str) -> Cleaned<'_> {
     let mut cleaner = Cleaner::default();
@@ -105,6 +109,11 @@ pub fn clean(text: &str) -> Cleaned<'_> {
                 if kind == FindingKind::Tag {
                     before = None;
                 }
+            }
+            Verdict::Space => {
+                cleaner.note(FindingKind::Blank, at);
+                cleaner.replace(text, at..end, " ");
+                before = Some(' ');
             }
             Verdict::Break => {
                 end += usize::from(c == '\r' && rest.starts_with('\n'));
@@ -160,6 +169,8 @@ enum Verdict {
     KeepWith(usize),
     Report(FindingKind),
     Remove(FindingKind),
+    /// Make it a space.
+    Space,
     /// Make it a line break.
     Break,
 }
@@ -178,16 +189,15 @@ fn verdict(before: Option<char>, c: char, rest: &str) -> Verdict {
     match c {
         '\n' | '\t' => Verdict::Keep,
         // Form feed, vertical tab and next line part words: removing them would join two.
-        '\r' | '\u{B}' | '\u{C}' | '\u{85}' => Verdict::Break,
+        '\r' | '\u{B}' | '\u{C}' | '\u{85}' | '\u{2028}' | '\u{2029}' => Verdict::Break,
         _ if c.is_control() => Verdict::Remove(FindingKind::Control),
         _ if c.is_ascii() => Verdict::Keep,
         '\u{FEFF}' => Verdict::Remove(FindingKind::ByteOrderMark),
         '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{200E}' | '\u{200F}' | '\u{61C}' => {
             Verdict::Remove(FindingKind::Direction)
         }
-        '\u{200B}' | '\u{2060}'..='\u{2064}' | '\u{180E}' => {
-            Verdict::Remove(FindingKind::ZeroWidth)
-        }
+        '\u{2800}' | '\u{3164}' | '\u{FFA0}' => Verdict::Space,
+        _ if is_shapeless(c) => Verdict::Remove(FindingKind::ZeroWidth),
         '\u{200C}' | '\u{200D}' => {
             kept_if(joins(before, c, rest.chars().next()), FindingKind::Joiner)
         }
@@ -195,7 +205,10 @@ fn verdict(before: Option<char>, c: char, rest: &str) -> Verdict {
             Some(bytes) => Verdict::KeepWith(bytes),
             None => Verdict::Remove(FindingKind::Tag),
         },
-        '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}' => {
+        '\u{FE00}'..='\u{FE0F}'
+        | '\u{E0100}'..='\u{E01EF}'
+        | '\u{180B}'..='\u{180D}'
+        | '\u{180F}' => {
             kept_if(selects(before, c, rest.chars().next()), FindingKind::VariationSelector)
         }
         '\u{FFF9}'..='\u{FFFB}' => Verdict::Remove(FindingKind::Annotation),
@@ -206,7 +219,7 @@ fn verdict(before: Option<char>, c: char, rest: &str) -> Verdict {
 
 /// Whether a zero-width joiner or non-joiner changes how its neighbours look.
 fn joins(before: Option<char>, c: char, after: Option<char>) -> bool {
-    let joined = before.is_some_and(is_of_joining_script);
+    let joined = before.is_some_and(|c| is_of_joining_script(c) || is_mongolian_selector(c));
     match c {
         // Persian puts suffixes on foreign words: a visible letter on one side is enough.
         '\u{200C}' => {
@@ -221,15 +234,17 @@ fn joins(before: Option<char>, c: char, after: Option<char>) -> bool {
     }
 }
 
-/// Bytes after `c` that end a flag such as England's: up to six tags of `[0-9a-z]` and the end.
+/// Bytes after `c` that end one of the three flags that are written with tags.
 fn flag_tail(before: Option<char>, c: char, rest: &str) -> Option<usize> {
-    let is_letter = |c: char| matches!(c, '\u{E0030}'..='\u{E0039}' | '\u{E0061}'..='\u{E007A}');
-    if before != Some(BLACK_FLAG) || !is_letter(c) {
+    if before != Some(BLACK_FLAG) {
         return None;
     }
-    let letters = rest.chars().take_while(|&c| is_letter(c)).take(6).count();
+    let is_flag = |name: &&str| {
+        let tags = name.chars().filter_map(|c| char::from_u32(0xE0000 + u32::from(c)));
+        tags.chain([TAG_END]).eq([c].into_iter().chain(rest.chars()).take(name.len() + 1))
+    };
     // Every tag character has four bytes.
-    (letters <= 5 && rest[letters * 4..].starts_with(TAG_END)).then_some((letters + 1) * 4)
+    ["gbeng", "gbsct", "gbwls"].iter().find(|name| is_flag(name)).map(|name| name.len() * 4)
 }
 
 /// Whether a variation selector has something to select.
@@ -240,19 +255,34 @@ fn selects(before: Option<char>, selector: char, after: Option<char>) -> bool {
             let keycap = matches!(before, '0'..='9' | '#' | '*') && after == Some(KEYCAP);
             keycap || is_pictograph(before)
         }
-        '\u{E0100}'..='\u{E01EF}' => matches!(before,
+        _ if is_mongolian_selector(selector) => matches!(before, '\u{1820}'..='\u{18AA}'),
+        // The registered variants of Han characters use no more than these.
+        '\u{E0100}'..='\u{E011F}' => matches!(before,
             '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}'
             | '\u{20000}'..='\u{3FFFF}'),
         _ => false,
     }
 }
 
+/// Format characters, fillers and places kept for such that are never seen and never needed: what
+/// is left of Unicode's ignorable characters when those with a verdict of their own are taken out.
+const fn is_shapeless(c: char) -> bool {
+    matches!(c, '\u{34F}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180E}'
+        | '\u{200B}' | '\u{2060}'..='\u{2065}' | '\u{206A}'..='\u{206F}' | '\u{FFF0}'..='\u{FFF8}'
+        | '\u{1BCA0}'..='\u{1BCA3}' | '\u{1D173}'..='\u{1D17A}' | '\u{E0080}'..='\u{E00FF}'
+        | '\u{E01F0}'..='\u{E0FFF}')
+}
+
+const fn is_mongolian_selector(c: char) -> bool {
+    matches!(c, '\u{180B}'..='\u{180D}' | '\u{180F}')
+}
+
 /// Scripts whose letters take other shapes when joined or parted: Arabic and its kin, the Indic
 /// scripts, Tibetan, Burmese, Khmer and Mongolian.
 fn is_of_joining_script(c: char) -> bool {
     matches!(c, '\u{600}'..='\u{61B}' | '\u{61D}'..='\u{8FF}' | '\u{900}'..='\u{DFF}'
-        | '\u{F00}'..='\u{109F}' | '\u{1780}'..='\u{180D}' | '\u{180F}'..='\u{18AF}'
-        | '\u{A840}'..='\u{A87F}' | '\u{A8E0}'..='\u{A8FF}' | '\u{FB50}'..='\u{FDFF}'
+        | '\u{F00}'..='\u{109F}' | '\u{1780}'..='\u{17B3}' | '\u{17B6}'..='\u{180A}'
+        | '\u{1810}'..='\u{18AF}' | '\u{A840}'..='\u{A87F}' | '\u{A8E0}'..='\u{A8FF}' | '\u{FB50}'..='\u{FDFF}'
         | '\u{FE70}'..='\u{FEFE}')
 }
 
@@ -294,11 +324,49 @@ mod tests {
         check("\u{fff9}a\u{fffa}b\u{fffb}", "ab", "Annotation 3@0");
         check("caf\u{fffd}", "caf\u{fffd}", "Replacement 1@3");
         check("\u{200b}\0\u{200b}", "", "Control 1@3 ZeroWidth 2@0");
+        check("a\u{2028}b\u{2029}c", "a\nb\nc", "LineBreak 2@1");
+        check("a\u{2800}b\u{3164}c\u{ffa0}", "a b c ", "Blank 3@1");
+        check("ᄀ\u{1160}\u{115f}ᅡ e\u{34f}\u{301}", "가 e\u{301}", "ZeroWidth 3@3");
+        check("葛\u{e0100}\u{e0101}葛\u{e0120}", "葛\u{e0100}葛", "VariationSelector 2@7");
+        check("a\u{180b}ᠠ\u{180b}\u{180c}", "aᠠ\u{180b}", "VariationSelector 2@1");
         // Tags that hide a sentence behind a flag.
         let hidden: String =
             "ignore".chars().filter_map(|c| char::from_u32(0xE0000 + c as u32)).collect();
         check(&format!("🏴{hidden}{hidden}\u{e007f}"), "🏴", "Tag 13@4");
         check(&format!("🏴{hidden}"), "🏴", "Tag 6@4");
+        // A sequence as long as a flag's that is none.
+        check("🏴\u{e0075}\u{e0073}\u{e0063}\u{e0061}\u{e007f}", "🏴", "Tag 5@4");
+    }
+
+    #[test]
+    fn nothing_ignorable_stays_between_letters() {
+        // `Default_Ignorable_Code_Point`, but for the soft hyphen.
+        let ignorable = [
+            0x34F..=0x34F,
+            0x61C..=0x61C,
+            0x115F..=0x1160,
+            0x17B4..=0x17B5,
+            0x180B..=0x180F,
+            0x200B..=0x200F,
+            0x202A..=0x202E,
+            0x2060..=0x206F,
+            0x3164..=0x3164,
+            0xFE00..=0xFE0F,
+            0xFEFF..=0xFEFF,
+            0xFFA0..=0xFFA0,
+            0xFFF0..=0xFFF8,
+            0x1BCA0..=0x1BCA3,
+            0x1D173..=0x1D17A,
+            0xE0000..=0xE0FFF,
+        ];
+        for c in ignorable.into_iter().flatten().filter_map(char::from_u32) {
+            let text = format!("a{c}b");
+            let cleaned = clean(&text);
+            assert!(matches!(&*cleaned.text, "ab" | "a b"), "U+{:04X}", u32::from(c));
+            assert!(
+                cleaned.findings.iter().all(|finding| finding.kind.is_hidden() || c == '\u{FEFF}')
+            );
+        }
     }
 
     #[test]
@@ -315,18 +383,21 @@ mod tests {
         );
         kept("🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f} 🇫🇷");
         kept("1\u{fe0f}\u{20e3} #\u{fe0f}\u{20e3} ☎\u{fe0e} ©\u{fe0f}");
+        kept("🏴\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}\u{200d}☠\u{fe0f}");
         kept("葛\u{e0100}飾区");
+        kept("ᠠ\u{180b}ᠨ ក្\u{200c}ក");
     }
 
     fn any_text() -> impl Strategy<Value = String> {
         let piece = prop_oneof![
             "[a-z0-9#* ]{1,4}",
             "[\r\n\t\0\u{b}\u{85}\u{ad}\u{fffd}\u{feff}]",
-            "[\u{200b}-\u{200f}\u{202a}-\u{202e}\u{2060}-\u{2069}\u{61c}\u{180e}]",
-            "[\u{fe00}-\u{fe0f}\u{e0100}\u{20e3}\u{fff9}-\u{fffb}]",
+            "[\u{200b}-\u{200f}\u{2028}-\u{202e}\u{2060}-\u{206f}\u{61c}\u{180b}-\u{180f}]",
+            "[\u{fe00}-\u{fe0f}\u{e0100}\u{e0120}\u{20e3}\u{fff9}-\u{fffb}\u{2800}\u{34f}\u{17b4}]",
             "[\u{e0030}-\u{e0039}\u{e0061}-\u{e0067}\u{e007f}\u{e0001}]{1,4}",
+            "\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}",
             "[🏴👩❤☎🏽]",
-            "[कष\u{94d}اب葛]",
+            "[कष\u{94d}اب葛ᠠក]",
             any::<char>().prop_map(String::from),
         ];
         proptest::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
