@@ -21,6 +21,10 @@ const WINDOW_BYTES_MAX: usize = 1024;
 /// Longest abbreviation in characters.
 const ABBREVIATION_CHARS_MAX: usize = 12;
 
+/// Most bytes of marks and spaces before the number of a list item or heading. Without a limit,
+/// each number of a long line would read the marks at its beginning again.
+const ENUMERATION_MARK_BYTES_MAX: usize = 64;
+
 /// Abbreviations that are followed by what they belong to. One that also ends sentences ("etc.",
 /// "Inc.", "usw.") is not here: before a capital letter it usually does.
 const ABBREVIATIONS: &[&str] = &[
@@ -328,7 +332,9 @@ fn is_abbreviation(before: &str, after: &str) -> bool {
 
 /// Whether a number is the label of a list item or a heading: nothing but marks stands before it.
 fn is_enumeration(before: &str, number: &str) -> bool {
-    number.len() <= 3 && before.trim_start_matches(['#', '>', '-', '*', '+', ' ', '\t']).is_empty()
+    number.len() <= 3
+        && before.len() <= ENUMERATION_MARK_BYTES_MAX
+        && before.trim_start_matches(['#', '>', '-', '*', '+', ' ', '\t']).is_empty()
 }
 
 #[cfg(test)]
@@ -400,6 +406,7 @@ mod tests {
             "Shown by Li et al. (2020). |In 1999. |Then.",
         );
         check(sentences, "1. First. Second", "1. First. |Second");
+        check(sentences, "  > - 1. First. Second", "  > - 1. First. |Second");
     }
 
     #[test]
@@ -439,6 +446,8 @@ mod tests {
             let text = format!("A.{}b", unit.repeat(300_000));
             assert!(!sentences(&text).is_empty() && !words(&text).is_empty(), "{unit:?}");
         }
+        let numbers = ["- ".repeat(300_000), "1. ".repeat(100_000)].concat();
+        assert!(sentences(&numbers).len() > 90_000);
     }
 
     proptest! {
