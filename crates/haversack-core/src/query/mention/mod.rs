@@ -12,12 +12,21 @@ use crate::units::Span;
 /// A joined or parted spelling of a shorter name would too often be something else.
 const VARIANT_CHARACTERS_MIN: usize = 5;
 
+/// Longest name that is looked for. Every word of a text is tried with as many that follow it as
+/// the longest name has, so one that is a whole page would make the search quadratic.
+const NAME_BYTES_MAX: usize = 200;
+const NAME_WORDS_MAX: usize = 16;
+
+/// Most letters in which a mention may differ from the name.
+const EDITS_MAX: usize = 2;
+
 /// An item with the names it goes by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Name {
     /// The item.
     pub id: ItemId,
-    /// Its name and aliases. Those without a letter or digit are never found.
+    /// Its name and aliases. Those without a letter or digit, of more than 200 bytes or of more
+    /// than 16 words are never found.
     pub names: Vec<String>,
 }
 
@@ -54,6 +63,7 @@ pub struct Mentions {
     /// Places in `entries` by first character and number of characters of the key.
     by_shape: BTreeMap<(char, usize), Vec<usize>>,
     words_max: usize,
+    characters_max: usize,
 }
 
 /// One name of one item.
@@ -104,7 +114,8 @@ impl Mentions {
             }
         }
         let words_max = entries.iter().map(|entry| entry.words.len()).max().unwrap_or(0);
-        Mentions { entries, by_shape, words_max }
+        let characters_max = entries.iter().map(|entry| entry.n_characters).max().unwrap_or(0);
+        Mentions { entries, by_shape, words_max, characters_max }
     }
 
     /// The mentions of a text in order of their place.
@@ -157,6 +168,10 @@ impl Mentions {
                 break;
             }
             key.push_str(&word.lower);
+            // A character has at most four bytes.
+            if key.len() > (self.characters_max + EDITS_MAX) * 4 {
+                break;
+            }
             let window = &words[..=index];
             let (start, end) = (words[0].start, word.end);
             let mut found = false;
@@ -178,8 +193,8 @@ impl Mentions {
         let (Some(first), Some(second)) = (first_two.next(), first_two.next()) else { return };
         let letters = letters_of(key);
         let (start, end) = (window[0].start, window[window.len() - 1].end);
-        for length in n_characters.saturating_sub(2).max(VARIANT_CHARACTERS_MIN)..=n_characters + 2
-        {
+        let shortest = n_characters.saturating_sub(EDITS_MAX).max(VARIANT_CHARACTERS_MIN);
+        for length in shortest..=n_characters + EDITS_MAX {
             let allowed = edits_allowed(length);
             if length.abs_diff(n_characters) > allowed {
                 continue;
@@ -262,11 +277,14 @@ impl Mentions {
 
 impl Entry {
     fn new(id: &ItemId, name: &str) -> Option<Entry> {
+        if name.len() > NAME_BYTES_MAX {
+            return None;
+        }
         let words: Vec<String> =
             words_of(name, Language::Other).into_iter().map(|word| word.lower).collect();
         let key = words.concat();
         let (n_characters, letters) = (key.chars().count(), letters_of(&key));
-        (n_characters > 0).then(|| Entry {
+        (n_characters > 0 && words.len() <= NAME_WORDS_MAX).then(|| Entry {
             key,
             n_characters,
             letters,
@@ -299,7 +317,7 @@ const fn edits_allowed(n_characters: usize) -> usize {
     match n_characters {
         0..=4 => 0,
         5..=8 => 1,
-        _ => 2,
+        _ => EDITS_MAX,
     }
 }
 
@@ -308,13 +326,13 @@ fn letters_of(key: &str) -> u64 {
 }
 
 /// The words of a text: letters and digits, lower-cased. Scripts without spaces give one word per
-/// run.
+/// run, and end the word of another script, so that "和Acme竞争" holds "acme".
 fn words_of(text: &str, language: Language) -> Vec<Word> {
     let mut words: Vec<Word> = Vec::new();
     let mut at = 0;
     while let Some(length) = text[at..].find(is_word) {
         let start = at + length;
-        let end = start + text[start..].find(|c| !is_word(c)).unwrap_or(text.len() - start);
+        let end = start + word_length(&text[start..]);
         let lower: String = text[start..end].chars().flat_map(char::to_lowercase).collect();
         let gap = &text[at..start];
         let joins = !words.is_empty() && is_joint(gap);
@@ -323,6 +341,12 @@ fn words_of(text: &str, language: Language) -> Vec<Word> {
         at = end;
     }
     words
+}
+
+/// How many bytes of `rest`, which begins with a word, the word has.
+fn word_length(rest: &str) -> usize {
+    let unspaced = rest.starts_with(is_unspaced);
+    rest.find(|c| !is_word(c) || is_unspaced(c) != unspaced).unwrap_or(rest.len())
 }
 
 /// What may stand between two words of one name: one sign, or white space of one paragraph.

@@ -44,6 +44,32 @@ fn p9_names_are_whole_words_in_any_case() {
 }
 
 #[test]
+fn p9_latin_names_are_found_in_scripts_without_spaces() {
+    check("a=Acme", "我们和Acme竞争", "a:Acme:0");
+    check("a=Salesforce", "与Salesforce相比", "a:Salesforce:0");
+    check("a=Salesforce", "与Salesfroce相比", "a:Salesfroce:1");
+    check("a=Acme", "Acme는 경쟁사", "a:Acme:0");
+    check("a=Acme Corp", "Acme Corpの製品", "a:Acme Corp:0");
+    check("a=Acme公司", "Acme公司 Acme 公司", "a:Acme公司:0 a:Acme 公司:0");
+    check("a=Acme", "我们和Acmes竞争", "");
+}
+
+#[test]
+fn p9_names_of_a_whole_page_are_not_looked_for() {
+    let check = |n_words: usize, word: &str, found: usize| {
+        let name = vec![word; n_words].join(" ");
+        let mentions = Mentions::new(&names(&format!("a={name}")));
+        assert_eq!(mentions.find(&name).len(), found, "{n_words} × {word}");
+        assert!(mentions.find(&vec![word; 100_000].join(" ")).len() <= 100_000);
+    };
+    check(16, "acme", 1);
+    check(17, "acme", 0);
+    check(2, &"a".repeat(99), 1);
+    check(2, &"a".repeat(100), 0);
+    check(100_000, "b", 0);
+}
+
+#[test]
 fn p9_spaces_and_hyphens_may_vary() {
     check("a=Salesforce", "Sales Force, sales-force", "a:Sales Force:0 a:sales-force:0");
     check("a=Sales Force", "Salesforce", "a:Salesforce:0");
