@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use crate::text::terms::{is_unspaced, is_word};
+
 /// A reference's name is no longer than this: an unclosed quote must not swallow the query.
 const REFERENCE_BYTES_MAX: usize = 256;
 
@@ -88,8 +90,9 @@ fn url_tail(rest: &str) -> usize {
 pub(super) fn references(text: &str, urls: &[Range<usize>]) -> Vec<Range<usize>> {
     let mut references: Vec<Range<usize>> = Vec::new();
     for (at, _) in text.match_indices('@') {
+        // Chinese puts no space before a reference; a local part in other letters is an address.
         let glued = |c: char| {
-            c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '%' | '+' | '-' | '@' | '/')
+            is_word(c) && !is_unspaced(c) || matches!(c, '.' | '_' | '%' | '+' | '-' | '@' | '/')
         };
         let taken = overlapping(urls, &(at..at + 1)).is_some()
             || references.last().is_some_and(|last| last.contains(&at));

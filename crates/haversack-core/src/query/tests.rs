@@ -66,6 +66,7 @@ fn k1_references_begin_with_a_sign() {
     check(r#"@"Project Plan" is done"#, "references: Project Plan");
     check("read @docs/guide.md, please", "references: docs/guide.md");
     check("mail bob@example.com", "");
+    check("mail josé@x.com, jose\u{301}@x.com, почта@пример.рф", "");
     check("请@张三 看", "references: 张三");
     check(r#"@"unclosed and @ alone @@ @-"#, "");
     check("@bob @bob", "references: bob");
