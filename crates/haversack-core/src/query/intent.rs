@@ -1,5 +1,6 @@
 //! What the asker wants, by words that give it away (W6).
 
+use crate::item::Kind;
 use crate::units::Score;
 
 /// What a query is after.
@@ -42,7 +43,7 @@ const RULES: &[(Intent, &[&str])] = &[
         "compare", "compared", "comparison", "difference between", "differences between", "vs",
         "versus", "better than", "pros and cons", "which is better",
         "vergleiche", "vergleich", "unterschied", "unterschiede",
-        "compare", "comparer", "comparaison", "différence", "différences",
+        "comparer", "comparaison", "différence", "différences",
         "comparar", "compara", "comparación", "diferencia", "diferencias",
         "比较", "区别", "对比", "違い", "сравни", "разница",
     ]),
@@ -85,7 +86,7 @@ const RULES: &[(Intent, &[&str])] = &[
     (Intent::Question, &[
         "^who", "^what", "^when", "^where", "^which", "^whose", "^how", "^is", "^are", "^was",
         "^were", "^do", "^does", "^did", "^can", "^could", "^should", "^will", "^would", "^has",
-        "^have", "^wer", "^was", "^wann", "^welche", "^welcher", "^welches", "^wie", "^qui",
+        "^have", "^wer", "^wann", "^welche", "^welcher", "^welches", "^wie", "^qui",
         "^que", "^quoi", "^quand", "^quel", "^quelle", "^est-ce", "^quién", "^qué", "^cuándo",
         "^cuál", "^cuánto",
     ]),
@@ -125,8 +126,8 @@ pub(super) fn of(text: &str) -> Intent {
 /// How well an item's type fits what the asker wants (W6): 0.9 for tasks asked for, 0.8 for pages
 /// when summing up and for code when asking how, 0.5 otherwise.
 #[must_use]
-pub fn intent_type_match(intent: Intent, kind: &str) -> Score {
-    Score::unit(match (intent, kind) {
+pub fn intent_type_match(intent: Intent, kind: &Kind) -> Score {
+    Score::unit(match (intent, kind.as_str()) {
         (Intent::Task, "todo" | "kanban_card") => 0.9,
         (Intent::Summary, "page") | (Intent::HowTo, "code") => 0.8,
         _ => 0.5,
@@ -167,13 +168,23 @@ mod tests {
     #[test]
     fn w6_types_match_intents() {
         let check = |intent, kind, expected: f64| {
-            assert!((intent_type_match(intent, kind).get() - expected).abs() < 1e-12, "{kind}");
+            let found = intent_type_match(intent, &Kind::new(kind).unwrap()).get();
+            assert!((found - expected).abs() < 1e-12, "{kind}");
         };
         check(Intent::Task, "todo", 0.9);
         check(Intent::Task, "kanban_card", 0.9);
         check(Intent::Task, "page", 0.5);
         check(Intent::Summary, "page", 0.8);
         check(Intent::HowTo, "code", 0.8);
-        check(Intent::Other, "", 0.5);
+        check(Intent::Other, "todo", 0.5);
+    }
+
+    #[test]
+    fn w6_no_rule_is_listed_twice() {
+        let mut rules: Vec<&str> = RULES.iter().flat_map(|(_, rules)| *rules).copied().collect();
+        rules.sort_unstable();
+        for pair in rules.windows(2) {
+            assert_ne!(pair[0], pair[1]);
+        }
     }
 }
