@@ -47,9 +47,8 @@ const PRODUCTS: &[&str] = &[
     "three.js", "vue.js",
 ];
 
-/// The distinct paths of a query, in order. `taken` are the sorted ranges of
-/// something else; a quoted path may
-/// hold spaces.
+/// The distinct paths of a query, in order. `taken` are the sorted ranges of something else; a
+/// quoted path may hold spaces.
 pub(super) fn paths(text: &str, taken: &[Range<usize>], phrases: &[Range<usize>]) -> Vec<String> {
     let quoted: Vec<Range<usize>> =
         phrases.iter().filter(|range| is_quoted_path(&text[(*range).clone()])).cloned().collect();

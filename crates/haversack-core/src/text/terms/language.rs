@@ -90,8 +90,8 @@ impl Language {
     /// The language a text is most likely in.
     ///
     /// A text too short to be sure of is judged by its stop words when it is in Latin script
-    /// (English unless another language has more of them, and two at least), and by its script otherwise. Nothing
-    /// but digits and signs is English, too.
+    /// (English unless another language has more of them, and two at least), and by its script
+    /// otherwise. Nothing but digits and signs is English, too.
     #[must_use]
     pub fn detect(text: &str) -> Language {
         let text = &text[..text.floor_char_boundary(DETECT_BYTES_MAX)];

@@ -51,8 +51,8 @@ pub fn each_term(text: &str, language: Language, mut visit: impl FnMut(&str)) {
 /// The distinct words of a text as they are written, lower-cased, in order of appearance.
 ///
 /// The same words as [`terms`], unstemmed and of at least two characters. A run without spaces is
-/// one keyword up to eight characters and pairs of characters beyond; it is parted before at the
-/// little words of Chinese and between the scripts of Japanese.
+/// first parted at the little words of Chinese and between the scripts of Japanese. What is then
+/// no longer than eight characters is one keyword; what is longer gives pairs of characters.
 #[must_use]
 pub fn keywords(text: &str, language: Language) -> Vec<String> {
     let mut seen = BTreeSet::new();
