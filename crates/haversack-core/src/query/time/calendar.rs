@@ -72,6 +72,12 @@ impl Calendar {
     }
 }
 
+/// A moment so many units later.
+pub(super) fn moved(moment: Timestamp, unit: Unit, count: i64) -> Option<Timestamp> {
+    let moment = Moment::from_millisecond(moment.as_millis()).ok()?;
+    timestamp(TimeZone::UTC.to_datetime(moment).checked_add(span(unit, count)?).ok()?)
+}
+
 /// The day, or `None` when there is no such day.
 pub(super) fn day(year: i16, month: i8, day: i8) -> Option<Range> {
     period_of(Unit::Day, Date::new(year, month, day).ok()?)

@@ -3,14 +3,15 @@
 use jiff::civil::{Date, DateTime};
 
 use super::calendar::{self, Range, Unit};
-use super::{Found, Reader, words};
+use super::words::{self, Tongues};
+use super::{Found, Reader};
 
 /// Years a bare number may mean.
 const YEARS: std::ops::RangeInclusive<i16> = 1900..=2199;
 
 impl Reader {
     /// A date, month or quarter that needs no word before it.
-    pub(super) fn date(&self, at: usize) -> Found {
+    pub(super) fn date(&self, at: usize) -> Option<Found> {
         self.iso(at)
             .or_else(|| self.dotted(at))
             .or_else(|| self.day_month(at))
@@ -35,8 +36,19 @@ impl Reader {
         calendar::period_of(Unit::Month, Date::new(year, month, 1).ok()?)
     }
 
+    /// The last month of that name that has ended, this year's, or the next to begin.
+    pub(super) fn shifted_month(&self, month: i8, shift: i64) -> Option<Range> {
+        let today = self.calendar.today();
+        let year = match shift {
+            ..0 => today.year() - i16::from(month >= today.month()),
+            0 => today.year(),
+            1.. => today.year() + i16::from(month <= today.month()),
+        };
+        calendar::period_of(Unit::Month, Date::new(year, month, 1).ok()?)
+    }
+
     /// `2025-03-01`, `2025/03/01`, `2025-03`, and a time of day after a day.
-    fn iso(&self, at: usize) -> Found {
+    fn iso(&self, at: usize) -> Option<Found> {
         let year = self.year_number(at)?;
         let sign = self.word(at + 1);
         if !matches!(sign, "-" | "/") || !(at + 1..=at + 2).all(|at| self.is_glued(at)) {
@@ -49,15 +61,19 @@ impl Reader {
         let month: i8 = self.digits(at + 2)?;
         if self.word(at + 3) != sign || !self.is_glued(at + 3) || !self.is_glued(at + 4) {
             let month = Date::new(year, month, 1).ok().filter(|_| sign == "-")?;
-            return Some((at + 3, calendar::period_of(Unit::Month, month)?));
+            let range = calendar::period_of(Unit::Month, month)?;
+            return Some(Found::new(at + 3, range, Tongues::ALL));
         }
         let date = Date::new(year, month, self.digits(at + 4)?).ok()?;
         let moment = self.time_of_day(at + 5, date);
-        moment.or_else(|| Some((at + 5, calendar::period_of(Unit::Day, date)?)))
+        moment.or_else(|| {
+            let range = calendar::period_of(Unit::Day, date)?;
+            Some(Found::new(at + 5, range, Tongues::ALL))
+        })
     }
 
     /// `T12:30`, `12:30:59.5Z` or `12:30+02:00` after a date: that minute, or that second.
-    fn time_of_day(&self, at: usize, date: Date) -> Found {
+    fn time_of_day(&self, at: usize, date: Date) -> Option<Found> {
         let mut at = at + usize::from(self.word(at) == "t" && self.is_glued(at));
         let time_glued = |at: usize| self.is_glued(at) && self.is_glued(at + 1);
         let hour: i8 = self.digits(at)?;
@@ -87,7 +103,7 @@ impl Reader {
         let from = from.ok()?.checked_sub(jiff::Span::new().minutes(offset_minutes)).ok()?;
         let length = if second.is_some() { 1 } else { 60 };
         let to = from.checked_add(jiff::Span::new().seconds(length)).ok()?;
-        Some((at, calendar::range(from, to)?))
+        Some(Found::new(at, calendar::range(from, to)?, Tongues::ALL))
     }
 
     /// A zone after a time of day, in minutes east of UTC. None means UTC.
@@ -108,49 +124,64 @@ impl Reader {
     }
 
     /// `1.3.2025`, day first.
-    fn dotted(&self, at: usize) -> Found {
+    fn dotted(&self, at: usize) -> Option<Found> {
         let signs = self.word(at + 1) == "." && self.word(at + 3) == ".";
         if !signs || !(at + 1..=at + 4).all(|at| self.is_glued(at)) {
             return None;
         }
         let range =
             calendar::day(self.year_number(at + 4)?, self.digits(at + 2)?, self.digits(at)?)?;
-        Some((at + 5, range))
+        Some(Found::new(at + 5, range, Tongues::ALL))
     }
 
     /// `3 March 2025`, `3rd of March`, `3. März 2025`, `3 de marzo de 2025`.
-    fn day_month(&self, at: usize) -> Found {
+    fn day_month(&self, at: usize) -> Option<Found> {
         let day: i8 = self.digits(at)?;
-        let mut next = at + 1;
-        let ordinal = matches!(self.word(next), "st" | "nd" | "rd" | "th" | "er" | ".");
-        next += usize::from(ordinal && self.is_glued(next));
-        next += usize::from(matches!(self.word(next), "of" | "de"));
-        let month = words::month(self.word(next))?;
-        self.with_year(next + 1, month, day)
+        let (mut next, mut tongues) = self.ordinal(at + 1);
+        match self.word(next) {
+            "of" => (next, tongues) = (next + 1, tongues & Tongues::EN),
+            "de" => (next, tongues) = (next + 1, tongues & Tongues::FR.or(Tongues::ES)),
+            _ => {}
+        }
+        let (month, month_tongues) = words::month(self.word(next))?;
+        self.with_year(next + 1, month, day)?.among(month_tongues & tongues)
+    }
+
+    /// The sign of an ordinal, if one is glued to the number before: the token after it, and the
+    /// languages that write it.
+    fn ordinal(&self, at: usize) -> (usize, Tongues) {
+        match words::ordinal(self.word(at)).filter(|_| self.is_glued(at)) {
+            Some(tongues) => (at + 1, tongues),
+            None => (at, Tongues::ALL),
+        }
     }
 
     /// `March 3, 2025`, `March 3rd`, `March 2025`.
-    fn month_first(&self, at: usize) -> Found {
-        let month = words::month(self.word(at))?;
+    fn month_first(&self, at: usize) -> Option<Found> {
+        let (month, tongues) = words::month(self.word(at))?;
         let year_at = at + 1 + usize::from(matches!(self.word(at + 1), "de" | "," | "of" | "."));
         if let Some(year) = self.year_number(year_at) {
             let first = Date::new(year, month, 1).ok()?;
-            return Some((year_at + 1, calendar::period_of(Unit::Month, first)?));
+            let range = calendar::period_of(Unit::Month, first)?;
+            return Some(Found::new(year_at + 1, range, tongues));
         }
         // Without a year, "may 5" is more often a verb than a date.
         let day: i8 = self.digits(at + 1)?;
-        let mut next = at + 2;
-        let ordinal = matches!(self.word(next), "st" | "nd" | "rd" | "th");
-        next += usize::from(ordinal && self.is_glued(next));
-        let found = self.with_year(next, month, day)?;
-        (self.tokens[at].capital || found.0 > next).then_some(found)
+        let (mut next, mut day_tongues) = self.ordinal(at + 2);
+        if self.word(at + 2) == "." {
+            // The end of a sentence.
+            (next, day_tongues) = (at + 2, Tongues::ALL);
+        }
+        let found = self.with_year(next, month, day)?.among(tongues & day_tongues)?;
+        (self.tokens[at].capital || found.next > next).then_some(found)
     }
 
     /// A day and month with the year that follows, or the last time that day has come.
-    fn with_year(&self, next: usize, month: i8, day: i8) -> Found {
+    fn with_year(&self, next: usize, month: i8, day: i8) -> Option<Found> {
         let year_at = next + usize::from(matches!(self.word(next), "," | "de"));
         if let Some(year) = self.year_number(year_at) {
-            return Some((year_at + 1, calendar::day(year, month, day)?));
+            let range = calendar::day(year, month, day)?;
+            return Some(Found::new(year_at + 1, range, Tongues::ALL));
         }
         let today = self.calendar.today();
         // A leap day may be up to eight years back.
@@ -158,31 +189,32 @@ impl Reader {
         let date = years
             .filter_map(|year| Date::new(year, month, day).ok())
             .find(|date| *date <= today)?;
-        Some((next, calendar::period_of(Unit::Day, date)?))
+        let range = calendar::period_of(Unit::Day, date)?;
+        Some(Found::new(next, range, Tongues::ALL).every(Unit::Year))
     }
 
     /// `Q3 2025`, `2025 Q3`, or `Q3` of the last year in which it has begun.
-    fn quarter(&self, at: usize) -> Found {
+    fn quarter(&self, at: usize) -> Option<Found> {
         let number = |at: usize| -> Option<i8> {
             let quarter = self.word(at) == "q" && self.is_glued(at + 1);
             quarter.then(|| self.digits(at + 1))?.filter(|quarter| (1..=4).contains(quarter))
         };
-        let (next, year, quarter) = if let Some(quarter) = number(at) {
-            let year_at = at + 2 + usize::from(matches!(self.word(at + 2), "/" | "-" | "of"));
-            match self.year_number(year_at) {
-                Some(year) => (year_at + 1, year, quarter),
-                None => {
-                    let today = self.calendar.today();
-                    let begun = (today.month() - 1) / 3 + 1 >= quarter;
-                    (at + 2, today.year() - i16::from(!begun), quarter)
-                }
-            }
-        } else {
+        let range = |year: i16, quarter: i8| {
+            calendar::period_of(Unit::Quarter, Date::new(year, quarter * 3 - 2, 1).ok()?)
+        };
+        let Some(quarter) = number(at) else {
             let year = self.year_number(at)?;
             let quarter_at = at + 1 + usize::from(matches!(self.word(at + 1), "/" | "-"));
-            (quarter_at + 2, year, number(quarter_at)?)
+            let range = range(year, number(quarter_at)?)?;
+            return Some(Found::new(quarter_at + 2, range, Tongues::ALL));
         };
-        let first = Date::new(year, quarter * 3 - 2, 1).ok()?;
-        Some((next, calendar::period_of(Unit::Quarter, first)?))
+        let year_at = at + 2 + usize::from(matches!(self.word(at + 2), "/" | "-" | "of"));
+        if let Some(year) = self.year_number(year_at) {
+            return Some(Found::new(year_at + 1, range(year, quarter)?, Tongues::ALL));
+        }
+        let today = self.calendar.today();
+        let begun = (today.month() - 1) / 3 + 1 >= quarter;
+        let range = range(today.year() - i16::from(!begun), quarter)?;
+        Some(Found::new(at + 2, range, Tongues::ALL).every(Unit::Year))
     }
 }

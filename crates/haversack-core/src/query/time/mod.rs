@@ -8,10 +8,13 @@ mod date;
 mod words;
 
 use calendar::{Calendar, Range, Unit};
-use words::Relation;
+use words::{Relation, Tongues};
 
 use crate::text::terms::Language;
 use crate::units::Timestamp;
+
+/// How many weeks or years a Monday or a March may be moved to stand before or after another time.
+const CYCLES_MAX: usize = 200;
 
 /// A stretch of time a query speaks of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,15 +38,17 @@ impl TimeRange {
 ///
 /// "Last week" is the calendar week before this one, "2 months ago" the calendar month two months
 /// back, "3 days ago" that day; "the last 7 days" are the 168 hours up to now. "Since" reaches to
-/// now, "before" and "after" are open at one end.
+/// now, "before" and "after" are open at one end. The words of one expression are of one language;
+/// what also is English counts as another language's only in a text of that language.
 pub(super) fn find(text: &str, now: Timestamp, language: Language) -> Vec<TimeRange> {
     let Some(calendar) = Calendar::new(now) else { return Vec::new() };
     let reader = Reader { tokens: tokens(text), calendar, now, language };
     let mut found = Vec::new();
     let mut at = 0;
     while at < reader.tokens.len() {
-        match reader.related(at).filter(|(_, (from, to))| from < to) {
-            Some((next, (from, to))) => {
+        let time = reader.related(at).filter(|found| reader.is_meant(at, found));
+        match time.filter(|found| found.range.0 < found.range.1) {
+            Some(Found { next, range: (from, to), .. }) => {
                 let start = reader.tokens[at].start;
                 let end = reader.tokens[next - 1].end;
                 found.push(TimeRange { text: text[start..end].to_owned(), from, to });
@@ -98,8 +103,33 @@ fn run(text: &str, inside: impl Fn(char) -> bool) -> usize {
     text.find(|c| !inside(c)).unwrap_or(text.len())
 }
 
-/// A range and the token after it.
-type Found = Option<(usize, Range)>;
+/// A time that was read.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    /// The token after it.
+    next: usize,
+    range: Range,
+    /// The languages in which its words say so.
+    tongues: Tongues,
+    /// After how long it comes again, for a time that does not say which it means.
+    cycle: Option<Unit>,
+}
+
+impl Found {
+    const fn new(next: usize, range: Range, tongues: Tongues) -> Found {
+        Found { next, range, tongues, cycle: None }
+    }
+
+    const fn every(self, cycle: Unit) -> Found {
+        Found { cycle: Some(cycle), ..self }
+    }
+
+    /// Beside words of some languages: nothing, unless one language has them all.
+    fn among(self, tongues: Tongues) -> Option<Found> {
+        let tongues = self.tongues & tongues;
+        (!tongues.is_empty()).then_some(Found { tongues, ..self })
+    }
+}
 
 struct Reader {
     tokens: Vec<Token>,
@@ -124,18 +154,37 @@ impl Reader {
         word.bytes().all(|byte| byte.is_ascii_digit()).then(|| word.parse().ok())?
     }
 
+    /// Whether the words from `at` on are meant as that time. Those of a language that is not the
+    /// text's are, unless all of them are English, too.
+    fn is_meant(&self, at: usize, found: &Found) -> bool {
+        let own = Tongues::of(self.language).or(Tongues::EN);
+        if !(found.tongues & own).is_empty() {
+            return true;
+        }
+        let words = || self.tokens[at..found.next].iter().map(|token| token.lower.as_str());
+        let foreign = |word: &str| {
+            word.starts_with(char::is_alphabetic) && !words::ENGLISH_TOO.contains(&word)
+        };
+        // "3 mars 2025" is a date, "Mars 2020" and "2 Mars rovers" are not.
+        let n_numbers =
+            words().filter(|word| word.starts_with(|c: char| c.is_ascii_digit())).count();
+        n_numbers >= 2 || words().any(foreign)
+    }
+
     /// A time with what stands before it: since, before, between …
-    fn related(&self, at: usize) -> Found {
-        let Some(relation) = words::relation(self.word(at)) else { return self.plain(at) };
+    fn related(&self, at: usize) -> Option<Found> {
         // "avant-hier" and "il y a" begin with words that are also relations.
-        if let Some(found) = self.plain(at) {
-            return Some(found);
+        let plain = self.plain(at);
+        let Some((relation, tongues)) = words::relation(self.word(at)) else { return plain };
+        if plain.is_some() {
+            return plain;
         }
         let mut inner = at + 1;
         while words::is_filler(self.word(inner)) && inner < at + 3 {
             inner += 1;
         }
-        let (next, (from, to)) = self.loose(inner)?;
+        let found = self.loose(inner)?.among(tongues)?;
+        let (from, to) = found.range;
         let range = match relation {
             Relation::In => (from, to),
             Relation::Since if from < self.now => (from, self.now),
@@ -143,47 +192,53 @@ impl Reader {
             Relation::Before => (TimeRange::EARLIEST, from),
             Relation::After => (to, TimeRange::LATEST),
             Relation::Until => (TimeRange::EARLIEST, to),
-            Relation::Between => {
-                if !words::is_joint(self.word(next)) {
-                    return Some((next, (from, to)));
-                }
-                let filler = usize::from(words::is_filler(self.word(next + 1)));
-                let Some((end, (_, to))) = self.loose(next + 1 + filler) else {
-                    return Some((next, (from, to)));
-                };
-                return Some((end, (from, to)));
-            }
+            Relation::Between => return self.between(found),
         };
-        Some((next, range))
+        Some(Found { range, ..found })
+    }
+
+    /// A range from one time to another, or the first time if there is no second.
+    fn between(&self, first: Found) -> Option<Found> {
+        let Some(second) = self.second_end(&first) else { return Some(first) };
+        Some(Found { range: in_order(&first, &second)?, ..second })
+    }
+
+    fn second_end(&self, first: &Found) -> Option<Found> {
+        let tongues = words::joint(self.word(first.next))? & first.tongues;
+        let at = first.next + 1;
+        let filler = usize::from(words::is_filler(self.word(at)));
+        self.loose(at + filler)?.among(tongues)
     }
 
     /// A time that needs a word before it to be one: a year, a month, a weekday.
-    fn loose(&self, at: usize) -> Found {
+    fn loose(&self, at: usize) -> Option<Found> {
         self.plain(at)
-            .or_else(|| Some((at + 1, self.year(at)?)))
+            .or_else(|| Some(Found::new(at + 1, self.year(at)?, Tongues::ALL)))
             .or_else(|| {
-                let month = words::month(self.word(at))?;
-                Some((at + 1, self.recent_month(month)?))
+                let (month, tongues) = words::month(self.word(at))?;
+                let range = self.recent_month(month)?;
+                Some(Found::new(at + 1, range, tongues).every(Unit::Year))
             })
             .or_else(|| {
-                let weekday = words::weekday(self.word(at))?;
-                Some((at + 1, self.calendar.recent_weekday(weekday)?))
+                let (weekday, tongues) = words::weekday(self.word(at))?;
+                let range = self.calendar.recent_weekday(weekday)?;
+                Some(Found::new(at + 1, range, tongues).every(Unit::Week))
             })
     }
 
     /// A time that stands by itself.
-    fn plain(&self, at: usize) -> Found {
+    fn plain(&self, at: usize) -> Option<Found> {
         self.date(at)
             .or_else(|| self.named_period(at))
             .or_else(|| self.counted(at))
             .or_else(|| self.shifted(at))
     }
 
-    fn named_period(&self, at: usize) -> Found {
+    fn named_period(&self, at: usize) -> Option<Found> {
         if let Some((unit, offset)) = self.tokens.get(at)?.period {
-            return Some((at + 1, self.calendar.period(unit, offset)?));
+            return Some(Found::new(at + 1, self.calendar.period(unit, offset)?, Tongues::ALL));
         }
-        let &(words, unit, offset) = words::PERIODS
+        let &(words, tongues, unit, offset) = words::PERIODS
             .iter()
             .find(|(words, ..)| (at..).zip(*words).all(|(at, word)| self.word(at) == *word))?;
         let before = if at == 0 { "" } else { self.word(at - 1) };
@@ -198,53 +253,110 @@ impl Reader {
         if other {
             return None;
         }
-        Some((at + words.len(), self.calendar.period(unit, offset)?))
+        Some(Found::new(at + words.len(), self.calendar.period(unit, offset)?, tongues))
     }
 
     /// Some number of units: "3 days ago", "vor 3 Tagen", "in 2 weeks", "the last 7 days".
-    fn counted(&self, at: usize) -> Found {
-        let (count_at, prefix) = match (self.word(at), self.word(at + 1), self.word(at + 2)) {
-            ("il", "y", "a") => (at + 3, "ago"),
-            ("vor" | "hace", ..) => (at + 1, "ago"),
-            ("in" | "dans", ..) => (at + 1, "in"),
-            (word, ..) if words::is_last_many(word) => (at + 1, "last"),
-            _ => (at, ""),
-        };
-        let count = words::number(self.word(count_at))?;
+    fn counted(&self, at: usize) -> Option<Found> {
+        let (count_at, prefix, before) = self.count_prefix(at);
+        let (count, count_tongues) = words::number(self.word(count_at))?;
+        let mut tongues = before & count_tongues;
         let mut unit_at = count_at + 1;
-        let french = prefix.is_empty() && words::is_last_many(self.word(unit_at));
-        unit_at += usize::from(french);
-        let unit = words::unit(self.word(unit_at))?;
-        let next = unit_at + 1;
-        match prefix {
-            "ago" => Some((next, self.calendar.period(unit, -count)?)),
-            "in" => Some((next, self.calendar.period(unit, count)?)),
-            "last" => Some((next, self.calendar.last(unit, count)?)),
-            _ if french => Some((next, self.calendar.last(unit, count)?)),
-            _ if self.word(next) == "ago" => Some((next + 1, self.calendar.period(unit, -count)?)),
-            _ => None,
+        let last = words::last_many(self.word(unit_at)).filter(|_| prefix == Prefix::None);
+        if let Some(last) = last {
+            tongues = tongues & last;
+            unit_at += 1;
+        }
+        let (unit, unit_tongues) = words::unit(self.word(unit_at))?;
+        let mut next = unit_at + 1;
+        let range = match prefix {
+            Prefix::Ago => self.calendar.period(unit, -count)?,
+            Prefix::In => self.calendar.period(unit, count)?,
+            Prefix::Last => self.calendar.last(unit, count)?,
+            // French: "les 7 derniers jours".
+            Prefix::None if last.is_some() => self.calendar.last(unit, count)?,
+            Prefix::None if self.word(next) == "ago" => {
+                next += 1;
+                tongues = tongues & Tongues::EN;
+                self.calendar.period(unit, -count)?
+            }
+            Prefix::None => return None,
+        };
+        Found::new(next, range, unit_tongues).among(tongues)
+    }
+
+    /// What stands at `at` before a number of units, and where the number is then.
+    fn count_prefix(&self, at: usize) -> (usize, Prefix, Tongues) {
+        match (self.word(at), self.word(at + 1), self.word(at + 2)) {
+            ("il", "y", "a") => (at + 3, Prefix::Ago, Tongues::FR),
+            ("vor", ..) => (at + 1, Prefix::Ago, Tongues::DE),
+            ("hace", ..) => (at + 1, Prefix::Ago, Tongues::ES),
+            ("in", ..) => (at + 1, Prefix::In, Tongues::EN.or(Tongues::DE)),
+            ("dans", ..) => (at + 1, Prefix::In, Tongues::FR),
+            (word, ..) => match words::last_many(word) {
+                Some(tongues) => (at + 1, Prefix::Last, tongues),
+                None => (at, Prefix::None, Tongues::ALL),
+            },
         }
     }
 
     /// Last, this or next week, Monday, March …
-    fn shifted(&self, at: usize) -> Found {
-        let (name_at, shift, next) = if let Some(shift) = words::shift_before(self.word(at)) {
-            (at + 1, shift, at + 2)
-        } else if self.word(at + 1) == "que" && self.word(at + 2) == "viene" {
-            (at, 1, at + 3)
-        } else {
-            (at, words::shift_after(self.word(at + 1))?, at + 2)
-        };
+    fn shifted(&self, at: usize) -> Option<Found> {
+        let (name_at, (shift, tongues), next) =
+            if let Some(shift) = words::shift_before(self.word(at)) {
+                (at + 1, shift, at + 2)
+            } else if self.word(at + 1) == "que" && self.word(at + 2) == "viene" {
+                (at, (1, Tongues::ES), at + 3)
+            } else {
+                (at, words::shift_after(self.word(at + 1))?, at + 2)
+            };
         let name = self.word(name_at);
-        let range = if let Some(unit) = words::unit(name) {
-            self.calendar.period(unit, shift)
-        } else if let Some(weekday) = words::weekday(name) {
-            self.calendar.weekday(weekday, shift)
+        let (range, name_tongues) = if let Some((unit, tongues)) = words::unit(name) {
+            (self.calendar.period(unit, shift), tongues)
+        } else if let Some((weekday, tongues)) = words::weekday(name) {
+            (self.calendar.weekday(weekday, shift), tongues)
         } else {
-            self.recent_month(words::month(name).filter(|_| shift == -1)?)
+            let (month, tongues) = words::month(name)?;
+            // "This may be", "this march through the files".
+            if shift == 0 && matches!(name, "may" | "march") && !self.tokens[name_at].capital {
+                return None;
+            }
+            (self.shifted_month(month, shift), tongues)
         };
-        Some((next, range?))
+        Found::new(next, range?, name_tongues).among(tongues)
     }
+}
+
+/// What stands before a number of units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Prefix {
+    None,
+    /// So long before now.
+    Ago,
+    /// So long after now.
+    In,
+    /// All of the time up to now.
+    Last,
+}
+
+/// From the beginning of the first time to the end of the second.
+///
+/// Both are read as their last occurrence. Where that puts the second before the first ("between
+/// Monday and Friday" on a Wednesday), the second is its next one; where the second says which it
+/// is ("from October to March 2024"), the first is the one before it.
+fn in_order(first: &Found, second: &Found) -> Option<Range> {
+    let (mut from, mut to) = (first.range.0, second.range.1);
+    for _ in 0..CYCLES_MAX {
+        if from < to {
+            return Some((from, to));
+        }
+        match (first.cycle, second.cycle) {
+            (_, Some(cycle)) => to = calendar::moved(to, cycle, 1)?,
+            (Some(cycle), None) => from = calendar::moved(from, cycle, -1)?,
+            (None, None) => return None,
+        }
+    }
+    None
 }
 
 #[cfg(test)]

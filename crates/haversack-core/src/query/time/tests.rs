@@ -124,6 +124,71 @@ fn k1_time_words_of_other_languages_are_resolved() {
 }
 
 #[test]
+fn k1_a_word_of_another_language_is_no_time_in_english() {
+    check("Is this an error?", "");
+    check("Show the last tag, this tag and the next tag in 1 tag", "");
+    check("Is there life on Mars, or in Mars?", "");
+    check("The Mars 2020 rover and 2 Mars probes", "");
+    check("I am 2024 years old", "");
+    check("the CE an engineer put on, once hours ago", "");
+    check("Die once, or die in a day; was it DOS 3?", "in a day: 2025-03-16..2025-03-17");
+    check("This may be wrong. I am Monday, 1st mars", "");
+    check("until gestern", "gestern: 2025-03-14..2025-03-15");
+    // In its own language, or beside a word that has only one, it is.
+    check("il y a un an", "il y a un an: 2024-01-01..2025-01-01");
+    check("dans 2 ans", "dans 2 ans: 2027-01-01..2028-01-01");
+    check("3 mars 2025", "3 mars 2025: 2025-03-03..2025-03-04");
+    check("1er mars", "1er mars: 2025-03-01..2025-03-02");
+    check("où est le rapport du 3 mars", "3 mars: 2025-03-03..2025-03-04");
+    check("en mars", "en mars: 2025-03-01..2025-04-01");
+    check("Rechnung Mai 2024", "Mai 2024: 2024-05-01..2024-06-01");
+    check("diesen Tag", "diesen Tag: 2025-03-15..2025-03-16");
+    check(
+        "Was ist in 1 Tag und nicht heute",
+        "in 1 Tag: 2025-03-16..2025-03-17; heute: 2025-03-15..2025-03-16",
+    );
+    check("hace once días", "hace once días: 2025-03-04..2025-03-05");
+}
+
+#[test]
+fn k1_the_ends_of_a_range_are_in_order() {
+    let at = |date: &str| format!("{date}T12:00:00Z").parse::<jiff::Timestamp>().unwrap();
+    let check = |now: &str, text: &str, expected: &str| {
+        check_at(at(now).as_millisecond(), text, &format!("{text}: {expected}"));
+    };
+    check("2025-02-10", "between January and March", "2025-01-01..2025-04-01");
+    check("2025-01-10", "between January and March", "2025-01-01..2025-04-01");
+    check("2025-12-10", "between January and March", "2025-01-01..2025-04-01");
+    check("2025-01-10", "between November and February", "2024-11-01..2025-03-01");
+    check("2025-12-10", "between November and February", "2025-11-01..2026-03-01");
+    // A Monday, a Wednesday, a Friday and a Sunday.
+    check("2025-03-10", "between Monday and Friday", "2025-03-10..2025-03-15");
+    check("2025-03-12", "between Monday and Friday", "2025-03-10..2025-03-15");
+    check("2025-03-14", "between Monday and Friday", "2025-03-10..2025-03-15");
+    check("2025-03-16", "between Monday and Friday", "2025-03-10..2025-03-15");
+    check("2025-03-12", "from Friday to Monday", "2025-03-07..2025-03-11");
+    check("2025-03-12", "from tomorrow to Friday", "2025-03-13..2025-03-15");
+    check("2025-02-10", "from Q1 to Q2", "2025-01-01..2025-07-01");
+    check("2025-02-10", "from 3 January to 5 March", "2025-01-03..2025-03-06");
+    check("2025-02-10", "von Januar bis März", "2025-01-01..2025-04-01");
+    check("2025-02-10", "from January to March 2019", "2019-01-01..2019-04-01");
+    check("2025-02-10", "from October to March 2024", "2023-10-01..2024-04-01");
+    check_at(at("2025-02-10").as_millisecond(), "from 2025 to 2020", "");
+}
+
+#[test]
+fn k1_months_are_last_this_or_next() {
+    check("last March", "last March: 2024-03-01..2024-04-01");
+    check("last February", "last February: 2025-02-01..2025-03-01");
+    check("last April", "last April: 2024-04-01..2024-05-01");
+    check("this March", "this March: 2025-03-01..2025-04-01");
+    check("this May", "this May: 2025-05-01..2025-06-01");
+    check("next March", "next March: 2026-03-01..2026-04-01");
+    check("next April", "next April: 2025-04-01..2025-05-01");
+    check("mars dernier", "mars dernier: 2024-03-01..2024-04-01");
+}
+
+#[test]
 fn k1_the_calendar_has_edges() {
     let at = |date: &str| -> i64 { date.parse::<jiff::Timestamp>().unwrap().as_millisecond() };
     check_at(at("2025-03-31T12:00:00Z"), "last month", "last month: 2025-02-01..2025-03-01");

@@ -1,26 +1,93 @@
 //! The words for times in English, German, French and Spanish, and for a few in Chinese and
 //! Japanese.
+//!
+//! Every word says which languages it belongs to: the words of one expression must share one, or
+//! "this an" would be a year and "last tag" a day.
+
+use std::ops::BitAnd;
 
 use super::calendar::Unit;
+use crate::text::terms::Language;
 
-/// Whole expressions that name a period: words, the period's unit, and how many units from now.
+/// A set of the four languages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Tongues(u8);
+
+impl Tongues {
+    pub(super) const EN: Tongues = Tongues(1);
+    pub(super) const DE: Tongues = Tongues(2);
+    pub(super) const FR: Tongues = Tongues(4);
+    pub(super) const ES: Tongues = Tongues(8);
+    pub(super) const ALL: Tongues = Tongues(15);
+    const NONE: Tongues = Tongues(0);
+
+    pub(super) const fn of(language: Language) -> Tongues {
+        match language {
+            Language::English => Tongues::EN,
+            Language::German => Tongues::DE,
+            Language::French => Tongues::FR,
+            Language::Spanish => Tongues::ES,
+            _ => Tongues::NONE,
+        }
+    }
+
+    pub(super) const fn or(self, other: Tongues) -> Tongues {
+        Tongues(self.0 | other.0)
+    }
+
+    pub(super) fn is_empty(self) -> bool {
+        self == Tongues::NONE
+    }
+}
+
+impl BitAnd for Tongues {
+    type Output = Tongues;
+
+    fn bitand(self, other: Tongues) -> Tongues {
+        Tongues(self.0 & other.0)
+    }
+}
+
+const EN: Tongues = Tongues::EN;
+const DE: Tongues = Tongues::DE;
+const FR: Tongues = Tongues::FR;
+const ES: Tongues = Tongues::ES;
+
+/// Words by meaning and language. A word may stand in several rows of one meaning.
+type Table<T> = &'static [(T, Tongues, &'static [&'static str])];
+
+/// What a word means, and in which languages.
+fn look<T: Copy>(table: Table<T>, word: &str) -> Option<(T, Tongues)> {
+    let mut rows = table.iter().filter(|(.., words)| words.contains(&word));
+    let &(meaning, tongues, _) = rows.next()?;
+    Some((meaning, rows.fold(tongues, |tongues, row| tongues.or(row.1))))
+}
+
+/// Words of another language that also are English ones, and so prove nothing.
+pub(super) const ENGLISH_TOO: &[&str] =
+    &["a", "am", "an", "ans", "ce", "dia", "dos", "in", "la", "mar", "mars", "once", "tag"];
+
+/// Whole expressions that name a period: words, their language, the period's unit, and how many
+/// units from now.
 ///
 /// Longer ones come before their own beginnings.
 #[rustfmt::skip]
-pub(super) const PERIODS: &[(&[&str], Unit, i64)] = &[
-    (&["the", "day", "before", "yesterday"], Unit::Day, -2),
-    (&["day", "before", "yesterday"], Unit::Day, -2),
-    (&["the", "day", "after", "tomorrow"], Unit::Day, 2),
-    (&["day", "after", "tomorrow"], Unit::Day, 2),
-    (&["today"], Unit::Day, 0), (&["tonight"], Unit::Day, 0),
-    (&["yesterday"], Unit::Day, -1), (&["tomorrow"], Unit::Day, 1),
-    (&["heute"], Unit::Day, 0), (&["gestern"], Unit::Day, -1), (&["vorgestern"], Unit::Day, -2),
-    (&["morgen"], Unit::Day, 1), (&["übermorgen"], Unit::Day, 2),
-    (&["aujourd'hui"], Unit::Day, 0), (&["avant", "-", "hier"], Unit::Day, -2),
-    (&["hier"], Unit::Day, -1), (&["après", "-", "demain"], Unit::Day, 2),
-    (&["demain"], Unit::Day, 1),
-    (&["hoy"], Unit::Day, 0), (&["ayer"], Unit::Day, -1), (&["anteayer"], Unit::Day, -2),
-    (&["pasado", "mañana"], Unit::Day, 2), (&["mañana"], Unit::Day, 1),
+pub(super) const PERIODS: &[(&[&str], Tongues, Unit, i64)] = &[
+    (&["the", "day", "before", "yesterday"], EN, Unit::Day, -2),
+    (&["day", "before", "yesterday"], EN, Unit::Day, -2),
+    (&["the", "day", "after", "tomorrow"], EN, Unit::Day, 2),
+    (&["day", "after", "tomorrow"], EN, Unit::Day, 2),
+    (&["today"], EN, Unit::Day, 0), (&["tonight"], EN, Unit::Day, 0),
+    (&["yesterday"], EN, Unit::Day, -1), (&["tomorrow"], EN, Unit::Day, 1),
+    (&["heute"], DE, Unit::Day, 0), (&["gestern"], DE, Unit::Day, -1),
+    (&["vorgestern"], DE, Unit::Day, -2),
+    (&["morgen"], DE, Unit::Day, 1), (&["übermorgen"], DE, Unit::Day, 2),
+    (&["aujourd'hui"], FR, Unit::Day, 0), (&["avant", "-", "hier"], FR, Unit::Day, -2),
+    (&["hier"], FR, Unit::Day, -1), (&["après", "-", "demain"], FR, Unit::Day, 2),
+    (&["demain"], FR, Unit::Day, 1),
+    (&["hoy"], ES, Unit::Day, 0), (&["ayer"], ES, Unit::Day, -1),
+    (&["anteayer"], ES, Unit::Day, -2),
+    (&["pasado", "mañana"], ES, Unit::Day, 2), (&["mañana"], ES, Unit::Day, 1),
 ];
 
 /// Expressions of scripts without spaces, longer ones before their own beginnings.
@@ -41,118 +108,161 @@ pub(super) const UNSPACED_PERIODS: &[(&str, Unit, i64)] = &[
     ("明年", Unit::Year, 1), ("来年", Unit::Year, 1),
 ];
 
-pub(super) fn unit(word: &str) -> Option<Unit> {
-    Some(match word {
-        "minute" | "minutes" | "min" | "mins" | "minuten" | "minuto" | "minutos" => Unit::Minute,
-        "hour" | "hours" | "hrs" | "stunde" | "stunden" | "heure" | "heures" | "hora" | "horas" => {
-            Unit::Hour
-        }
-        "day" | "days" | "tag" | "tage" | "tagen" | "jour" | "jours" | "día" | "días" | "dia"
-        | "dias" => Unit::Day,
-        "week" | "weeks" | "woche" | "wochen" | "semaine" | "semaines" | "semana" | "semanas" => {
-            Unit::Week
-        }
-        "month" | "months" | "monat" | "monate" | "monats" | "monaten" | "mois" | "mes"
-        | "meses" => Unit::Month,
-        "quarter" | "quarters" | "quartal" | "quartale" | "quartalen" | "trimestre"
-        | "trimestres" => Unit::Quarter,
-        "year" | "years" | "jahr" | "jahre" | "jahres" | "jahren" | "année" | "années" | "an"
-        | "ans" | "año" | "años" => Unit::Year,
-        _ => return None,
-    })
+#[rustfmt::skip]
+const UNITS: Table<Unit> = &[
+    (Unit::Minute, EN, &["minute", "minutes", "min", "mins"]),
+    (Unit::Minute, DE, &["minute", "minuten", "min"]),
+    (Unit::Minute, FR, &["minute", "minutes", "min"]),
+    (Unit::Minute, ES, &["minuto", "minutos", "min"]),
+    (Unit::Hour, EN, &["hour", "hours", "hrs"]),
+    (Unit::Hour, DE, &["stunde", "stunden"]),
+    (Unit::Hour, FR, &["heure", "heures"]),
+    (Unit::Hour, ES, &["hora", "horas"]),
+    (Unit::Day, EN, &["day", "days"]),
+    (Unit::Day, DE, &["tag", "tage", "tagen"]),
+    (Unit::Day, FR, &["jour", "jours"]),
+    (Unit::Day, ES, &["día", "días", "dia", "dias"]),
+    (Unit::Week, EN, &["week", "weeks"]),
+    (Unit::Week, DE, &["woche", "wochen"]),
+    (Unit::Week, FR, &["semaine", "semaines"]),
+    (Unit::Week, ES, &["semana", "semanas"]),
+    (Unit::Month, EN, &["month", "months"]),
+    (Unit::Month, DE, &["monat", "monate", "monats", "monaten"]),
+    (Unit::Month, FR, &["mois"]),
+    (Unit::Month, ES, &["mes", "meses"]),
+    (Unit::Quarter, EN, &["quarter", "quarters"]),
+    (Unit::Quarter, DE, &["quartal", "quartale", "quartalen"]),
+    (Unit::Quarter, FR, &["trimestre", "trimestres"]),
+    (Unit::Quarter, ES, &["trimestre", "trimestres"]),
+    (Unit::Year, EN, &["year", "years"]),
+    (Unit::Year, DE, &["jahr", "jahre", "jahres", "jahren"]),
+    (Unit::Year, FR, &["année", "années", "an", "ans"]),
+    (Unit::Year, ES, &["año", "años"]),
+];
+
+pub(super) fn unit(word: &str) -> Option<(Unit, Tongues)> {
+    look(UNITS, word)
 }
 
-/// "Last", "this" and "next" as they stand before a unit or a weekday.
-pub(super) fn shift_before(word: &str) -> Option<i64> {
-    Some(match word {
-        "last" | "previous" | "past" | "letzte" | "letzten" | "letzter" | "letztes" | "letztem"
-        | "vorige" | "vorigen" | "voriger" | "voriges" | "vergangene" | "vergangenen"
-        | "vergangener" | "vergangenes" | "último" | "última" => -1,
-        "this" | "current" | "diese" | "diesen" | "dieser" | "dieses" | "diesem" | "aktuelle"
-        | "aktuellen" | "ce" | "cet" | "cette" | "este" | "esta" => 0,
-        "next" | "coming" | "upcoming" | "nächste" | "nächsten" | "nächster" | "nächstes"
-        | "nächstem" | "kommende" | "kommenden" | "kommendes" | "próximo" | "próxima" => 1,
-        _ => return None,
-    })
+#[rustfmt::skip]
+const SHIFTS_BEFORE: Table<i64> = &[
+    (-1, EN, &["last", "previous", "past"]),
+    (-1, DE, &[
+        "letzte", "letzten", "letzter", "letztes", "letztem", "vorige", "vorigen", "voriger",
+        "voriges", "vergangene", "vergangenen", "vergangener", "vergangenes",
+    ]),
+    (-1, ES, &["último", "última"]),
+    (0, EN, &["this", "current"]),
+    (0, DE, &["diese", "diesen", "dieser", "dieses", "diesem", "aktuelle", "aktuellen"]),
+    (0, FR, &["ce", "cet", "cette"]),
+    (0, ES, &["este", "esta"]),
+    (1, EN, &["next", "coming", "upcoming"]),
+    (1, DE, &[
+        "nächste", "nächsten", "nächster", "nächstes", "nächstem", "kommende", "kommenden",
+        "kommendes",
+    ]),
+    (1, ES, &["próximo", "próxima"]),
+];
+
+/// "Last", "this" and "next" as they stand before a unit, a weekday or a month.
+pub(super) fn shift_before(word: &str) -> Option<(i64, Tongues)> {
+    look(SHIFTS_BEFORE, word)
 }
 
-/// "Last" and "next" as they stand after a unit or a weekday in French and Spanish.
-pub(super) fn shift_after(word: &str) -> Option<i64> {
-    Some(match word {
-        "dernier" | "dernière" | "passé" | "passée" | "précédent" | "précédente" | "pasado"
-        | "pasada" => -1,
-        "prochain" | "prochaine" | "próximo" | "próxima" => 1,
-        _ => return None,
-    })
+#[rustfmt::skip]
+const SHIFTS_AFTER: Table<i64> = &[
+    (-1, FR, &["dernier", "dernière", "passé", "passée", "précédent", "précédente"]),
+    (-1, ES, &["pasado", "pasada"]),
+    (1, FR, &["prochain", "prochaine"]),
+    (1, ES, &["próximo", "próxima"]),
+];
+
+/// "Last" and "next" as they stand after a unit, a weekday or a month in French and Spanish.
+pub(super) fn shift_after(word: &str) -> Option<(i64, Tongues)> {
+    look(SHIFTS_AFTER, word)
 }
+
+#[rustfmt::skip]
+const LAST_MANY: Table<()> = &[
+    ((), EN, &["last", "past", "previous"]), ((), DE, &["letzten", "vergangenen"]),
+    ((), FR, &["derniers", "dernières"]), ((), ES, &["últimos", "últimas"]),
+];
 
 /// "Last" or "past" before a number of units: the time up to now.
-pub(super) fn is_last_many(word: &str) -> bool {
-    matches!(
-        word,
-        "last"
-            | "past"
-            | "previous"
-            | "letzten"
-            | "vergangenen"
-            | "derniers"
-            | "dernières"
-            | "últimos"
-            | "últimas"
-    )
+pub(super) fn last_many(word: &str) -> Option<Tongues> {
+    look(LAST_MANY, word).map(|(_, tongues)| tongues)
 }
 
-pub(super) fn number(word: &str) -> Option<i64> {
-    Some(match word {
-        "a" | "an" | "one" | "ein" | "eine" | "einem" | "einer" | "einen" | "un" | "une"
-        | "una" => 1,
-        "two" | "zwei" | "deux" | "dos" => 2,
-        "three" | "drei" | "trois" | "tres" => 3,
-        "four" | "vier" | "quatre" | "cuatro" => 4,
-        "five" | "fünf" | "cinq" | "cinco" => 5,
-        "six" | "sechs" | "seis" => 6,
-        "seven" | "sieben" | "sept" | "siete" => 7,
-        "eight" | "acht" | "huit" | "ocho" => 8,
-        "nine" | "neun" | "neuf" | "nueve" => 9,
-        "ten" | "zehn" | "dix" | "diez" => 10,
-        "eleven" | "elf" | "onze" | "once" => 11,
-        "twelve" | "zwölf" | "douze" | "doce" => 12,
-        _ if word.len() <= 6 => word.parse().ok()?,
-        _ => return None,
-    })
+#[rustfmt::skip]
+const NUMBERS: Table<i64> = &[
+    (1, EN, &["a", "an", "one"]), (1, DE, &["ein", "eine", "einem", "einer", "einen"]),
+    (1, FR, &["un", "une"]), (1, ES, &["un", "una"]),
+    (2, EN, &["two"]), (2, DE, &["zwei"]), (2, FR, &["deux"]), (2, ES, &["dos"]),
+    (3, EN, &["three"]), (3, DE, &["drei"]), (3, FR, &["trois"]), (3, ES, &["tres"]),
+    (4, EN, &["four"]), (4, DE, &["vier"]), (4, FR, &["quatre"]), (4, ES, &["cuatro"]),
+    (5, EN, &["five"]), (5, DE, &["fünf"]), (5, FR, &["cinq"]), (5, ES, &["cinco"]),
+    (6, EN, &["six"]), (6, DE, &["sechs"]), (6, FR, &["six"]), (6, ES, &["seis"]),
+    (7, EN, &["seven"]), (7, DE, &["sieben"]), (7, FR, &["sept"]), (7, ES, &["siete"]),
+    (8, EN, &["eight"]), (8, DE, &["acht"]), (8, FR, &["huit"]), (8, ES, &["ocho"]),
+    (9, EN, &["nine"]), (9, DE, &["neun"]), (9, FR, &["neuf"]), (9, ES, &["nueve"]),
+    (10, EN, &["ten"]), (10, DE, &["zehn"]), (10, FR, &["dix"]), (10, ES, &["diez"]),
+    (11, EN, &["eleven"]), (11, DE, &["elf"]), (11, FR, &["onze"]), (11, ES, &["once"]),
+    (12, EN, &["twelve"]), (12, DE, &["zwölf"]), (12, FR, &["douze"]), (12, ES, &["doce"]),
+];
+
+pub(super) fn number(word: &str) -> Option<(i64, Tongues)> {
+    let digits = || word.parse().ok().filter(|_| word.len() <= 6);
+    look(NUMBERS, word).or_else(|| Some((digits()?, Tongues::ALL)))
 }
+
+#[rustfmt::skip]
+const MONTHS: Table<i8> = &[
+    (1, EN, &["january", "jan"]), (1, DE, &["januar", "jänner", "jan"]),
+    (1, FR, &["janvier"]), (1, ES, &["enero"]),
+    (2, EN, &["february", "feb"]), (2, DE, &["februar", "feb"]),
+    (2, FR, &["février"]), (2, ES, &["febrero", "feb"]),
+    (3, EN, &["march", "mar"]), (3, DE, &["märz"]),
+    (3, FR, &["mars"]), (3, ES, &["marzo", "mar"]),
+    (4, EN, &["april", "apr"]), (4, DE, &["april", "apr"]),
+    (4, FR, &["avril"]), (4, ES, &["abril"]),
+    (5, EN, &["may"]), (5, DE, &["mai"]), (5, FR, &["mai"]), (5, ES, &["mayo"]),
+    (6, EN, &["june", "jun"]), (6, DE, &["juni", "jun"]),
+    (6, FR, &["juin"]), (6, ES, &["junio", "jun"]),
+    (7, EN, &["july", "jul"]), (7, DE, &["juli", "jul"]),
+    (7, FR, &["juillet"]), (7, ES, &["julio", "jul"]),
+    (8, EN, &["august", "aug"]), (8, DE, &["august", "aug"]),
+    (8, FR, &["août"]), (8, ES, &["agosto"]),
+    (9, EN, &["september", "sep", "sept"]), (9, DE, &["september", "sep", "sept"]),
+    (9, FR, &["septembre", "sept"]), (9, ES, &["septiembre", "sep", "sept"]),
+    (10, EN, &["october", "oct"]), (10, DE, &["oktober", "okt"]),
+    (10, FR, &["octobre", "oct"]), (10, ES, &["octubre", "oct"]),
+    (11, EN, &["november", "nov"]), (11, DE, &["november", "nov"]),
+    (11, FR, &["novembre", "nov"]), (11, ES, &["noviembre", "nov"]),
+    (12, EN, &["december", "dec"]), (12, DE, &["dezember", "dez"]),
+    (12, FR, &["décembre"]), (12, ES, &["diciembre"]),
+];
 
 /// The month a word names, 1 to 12.
-pub(super) fn month(word: &str) -> Option<i8> {
-    Some(match word {
-        "january" | "jan" | "januar" | "jänner" | "janvier" | "enero" => 1,
-        "february" | "feb" | "februar" | "février" | "febrero" => 2,
-        "march" | "mar" | "märz" | "mars" | "marzo" => 3,
-        "april" | "apr" | "avril" | "abril" => 4,
-        "may" | "mai" | "mayo" => 5,
-        "june" | "jun" | "juni" | "juin" | "junio" => 6,
-        "july" | "jul" | "juli" | "juillet" | "julio" => 7,
-        "august" | "aug" | "août" | "agosto" => 8,
-        "september" | "sep" | "sept" | "septembre" | "septiembre" => 9,
-        "october" | "oct" | "oktober" | "okt" | "octobre" | "octubre" => 10,
-        "november" | "nov" | "novembre" | "noviembre" => 11,
-        "december" | "dec" | "dezember" | "dez" | "décembre" | "diciembre" => 12,
-        _ => return None,
-    })
+pub(super) fn month(word: &str) -> Option<(i8, Tongues)> {
+    look(MONTHS, word)
 }
 
+#[rustfmt::skip]
+const WEEKDAYS: Table<i64> = &[
+    (0, EN, &["monday"]), (0, DE, &["montag"]), (0, FR, &["lundi"]), (0, ES, &["lunes"]),
+    (1, EN, &["tuesday"]), (1, DE, &["dienstag"]), (1, FR, &["mardi"]), (1, ES, &["martes"]),
+    (2, EN, &["wednesday"]), (2, DE, &["mittwoch"]),
+    (2, FR, &["mercredi"]), (2, ES, &["miércoles"]),
+    (3, EN, &["thursday"]), (3, DE, &["donnerstag"]), (3, FR, &["jeudi"]), (3, ES, &["jueves"]),
+    (4, EN, &["friday"]), (4, DE, &["freitag"]), (4, FR, &["vendredi"]), (4, ES, &["viernes"]),
+    (5, EN, &["saturday"]), (5, DE, &["samstag", "sonnabend"]),
+    (5, FR, &["samedi"]), (5, ES, &["sábado"]),
+    (6, EN, &["sunday"]), (6, DE, &["sonntag"]), (6, FR, &["dimanche"]), (6, ES, &["domingo"]),
+];
+
 /// The weekday a word names, Monday being 0.
-pub(super) fn weekday(word: &str) -> Option<i64> {
-    Some(match word {
-        "monday" | "montag" | "lundi" | "lunes" => 0,
-        "tuesday" | "dienstag" | "mardi" | "martes" => 1,
-        "wednesday" | "mittwoch" | "mercredi" | "miércoles" => 2,
-        "thursday" | "donnerstag" | "jeudi" | "jueves" => 3,
-        "friday" | "freitag" | "vendredi" | "viernes" => 4,
-        "saturday" | "samstag" | "sonnabend" | "samedi" | "sábado" => 5,
-        "sunday" | "sonntag" | "dimanche" | "domingo" => 6,
-        _ => return None,
-    })
+pub(super) fn weekday(word: &str) -> Option<(i64, Tongues)> {
+    look(WEEKDAYS, word)
 }
 
 /// What a word before a time does to it.
@@ -168,16 +278,24 @@ pub(super) enum Relation {
     Between,
 }
 
-pub(super) fn relation(word: &str) -> Option<Relation> {
-    Some(match word {
-        "in" | "during" | "on" | "im" | "am" | "en" | "le" => Relation::In,
-        "since" | "seit" | "depuis" | "desde" => Relation::Since,
-        "before" | "vor" | "avant" | "antes" => Relation::Before,
-        "after" | "nach" | "après" | "después" => Relation::After,
-        "until" | "till" | "bis" | "jusqu'à" | "jusqu'en" | "hasta" => Relation::Until,
-        "between" | "from" | "zwischen" | "von" | "entre" => Relation::Between,
-        _ => return None,
-    })
+#[rustfmt::skip]
+const RELATIONS: Table<Relation> = &[
+    (Relation::In, EN, &["in", "during", "on"]), (Relation::In, DE, &["in", "im", "am"]),
+    (Relation::In, FR, &["en", "le"]), (Relation::In, ES, &["en"]),
+    (Relation::Since, EN, &["since"]), (Relation::Since, DE, &["seit"]),
+    (Relation::Since, FR, &["depuis"]), (Relation::Since, ES, &["desde"]),
+    (Relation::Before, EN, &["before"]), (Relation::Before, DE, &["vor"]),
+    (Relation::Before, FR, &["avant"]), (Relation::Before, ES, &["antes"]),
+    (Relation::After, EN, &["after"]), (Relation::After, DE, &["nach"]),
+    (Relation::After, FR, &["après"]), (Relation::After, ES, &["después"]),
+    (Relation::Until, EN, &["until", "till"]), (Relation::Until, DE, &["bis"]),
+    (Relation::Until, FR, &["jusqu'à", "jusqu'en"]), (Relation::Until, ES, &["hasta"]),
+    (Relation::Between, EN, &["between", "from"]), (Relation::Between, DE, &["zwischen", "von"]),
+    (Relation::Between, FR, &["entre"]), (Relation::Between, ES, &["entre"]),
+];
+
+pub(super) fn relation(word: &str) -> Option<(Relation, Tongues)> {
+    look(RELATIONS, word)
 }
 
 /// Little words between a relation and its time.
@@ -185,7 +303,23 @@ pub(super) fn is_filler(word: &str) -> bool {
     matches!(word, "the" | "dem" | "der" | "den" | "la" | "le" | "el" | "de" | "del" | "du")
 }
 
+#[rustfmt::skip]
+const JOINTS: Table<()> = &[
+    ((), EN, &["and", "to", "until"]), ((), DE, &["und", "bis"]), ((), FR, &["et", "à"]),
+    ((), ES, &["y", "a"]), ((), Tongues::ALL, &["-", "–"]),
+];
+
 /// What joins the two ends of a range.
-pub(super) fn is_joint(word: &str) -> bool {
-    matches!(word, "and" | "to" | "und" | "bis" | "et" | "à" | "y" | "a" | "until" | "-" | "–")
+pub(super) fn joint(word: &str) -> Option<Tongues> {
+    look(JOINTS, word).map(|(_, tongues)| tongues)
+}
+
+#[rustfmt::skip]
+const ORDINALS: Table<()> = &[
+    ((), EN, &["st", "nd", "rd", "th"]), ((), FR, &["er"]), ((), Tongues::ALL, &["."]),
+];
+
+/// What stands behind the number of a day.
+pub(super) fn ordinal(word: &str) -> Option<Tongues> {
+    look(ORDINALS, word).map(|(_, tongues)| tongues)
 }
