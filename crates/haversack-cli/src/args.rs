@@ -6,7 +6,14 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Puts the right text into an exact token budget, and says why.
 #[derive(Debug, Parser)]
-#[command(name = "haversack", version, about, max_term_width = 100)]
+#[command(
+    name = "haversack",
+    version,
+    about,
+    max_term_width = 100,
+    after_help = "Data goes to standard output, remarks to standard error. Exit codes: 0 something was \
+                  found, 1 nothing was, 2 error."
+)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -64,10 +71,10 @@ pub(crate) struct Trim {
     /// How many tokens may be left, marks included
     #[arg(long, value_name = "TOKENS")]
     pub(crate) to: u32,
-    /// What to keep
-    #[arg(long, value_enum, default_value = "start")]
-    pub(crate) keep: Keep,
-    /// What matters, for `--keep important`
+    /// What to keep [default: start, or important with a query]
+    #[arg(long, value_enum)]
+    pub(crate) keep: Option<Keep>,
+    /// What matters; keeps the sentences that speak of it
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub(crate) query: String,
     #[command(flatten)]
@@ -95,12 +102,13 @@ pub(crate) struct Pack {
     /// Files to answer from: text, Markdown, source code, or JSONL with `text` (and `id`, `title`)
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// The most tokens of the whole context
+    /// The most tokens of the whole context; at most what the model has room for
     #[arg(long, value_name = "TOKENS", default_value_t = 4_000)]
     pub(crate) budget: u32,
     #[command(flatten)]
     pub(crate) view: View,
-    /// Choose the best subset instead of the best order
+    /// Choose the most valuable subset instead of the best order; a larger budget may then drop
+    /// what a smaller one had
     #[arg(long)]
     pub(crate) exact: bool,
     /// Do not fence the files' text off as data

@@ -9,7 +9,7 @@ use haversack_core::budget::Budget;
 use haversack_core::candidate::{Candidate, Found as FoundBy, Place};
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::item::Kind;
-use haversack_core::layer::Layer;
+use haversack_core::layer::{Layer, Order};
 use haversack_core::ledger::{Dropped, Reason};
 use haversack_core::pack::{Plan, Request};
 use haversack_core::query::{Analysis, analyse};
@@ -19,6 +19,7 @@ use haversack_core::rank::{
 use haversack_core::select::Selector;
 use haversack_core::text::chunk::{ChunkLimits, Format, chunk};
 use haversack_core::text::clean::clean;
+use haversack_core::text::model;
 use haversack_core::text::terms::terms;
 use haversack_core::text::tokenizer::Tokenizer;
 use haversack_core::units::{Score, Tokens};
@@ -27,7 +28,7 @@ use serde_json::Value;
 use super::show;
 use crate::args;
 use crate::input::{now, read_text, tokenizer};
-use crate::output::{Found, print, say};
+use crate::output::{Found, grouped, print, say};
 
 /// What a chunk should have, and may have at most.
 const CHUNK_TOKENS: (u32, u32) = (200, 400);
@@ -45,9 +46,10 @@ struct Document {
 
 pub(crate) fn run(args: &args::Pack) -> Result<Found> {
     let tokenizer = tokenizer(&args.counting)?;
+    let budget = within_window(args)?;
     let documents = documents(&args.files)?;
     let analysis = analyse(&args.query, now());
-    let request = request(args, &documents, &analysis, tokenizer)?;
+    let request = request(args, budget, &documents, &analysis, tokenizer)?;
     let plan = Plan::new(&request)?;
     if args.view.frontier {
         print(&show::frontier(&plan)?)?;
@@ -61,8 +63,23 @@ pub(crate) fn run(args: &args::Pack) -> Result<Found> {
         _ if nothing => {}
         _ => print(&pack.text)?,
     }
+    if nothing {
+        let found = request.layers.iter().any(|(_, ranked)| !ranked.is_empty());
+        say(if found { "nothing fits this budget" } else { "nothing matches this query" });
+    }
     say(&show::summary(&pack));
     Ok(if nothing { Found::Nothing } else { Found::Something })
+}
+
+/// The budget that was asked for, or what the model has room for (P3).
+fn within_window(args: &args::Pack) -> Result<Tokens> {
+    let wanted = Tokens::new(args.budget);
+    let Some(name) = &args.counting.model else { return Ok(wanted) };
+    let most = model::find(name)?.context_max();
+    if wanted > most {
+        say(&format!("{name} has room for {} tokens of context; packing that many", grouped(most)));
+    }
+    Ok(wanted.min(most))
 }
 
 fn documents(files: &[PathBuf]) -> Result<Vec<Document>> {
@@ -70,9 +87,10 @@ fn documents(files: &[PathBuf]) -> Result<Vec<Document>> {
     for file in files {
         let text = read_text(file)?;
         let name = file.display().to_string();
-        let is_jsonl = file.extension().is_some_and(|ending| ending == "jsonl");
+        let is_jsonl =
+            file.extension().is_some_and(|ending| ending == "jsonl" || ending == "ndjson");
         if is_jsonl {
-            for (line, number) in text.lines().zip(1..) {
+            for (line, number) in text.trim_start_matches('\u{feff}').lines().zip(1..) {
                 if !line.trim().is_empty() {
                     let document = from_json(line, &name, number)
                         .with_context(|| format!("{name}, line {number}"))?;
@@ -103,15 +121,21 @@ fn from_json(line: &str, file: &str, number: u32) -> Result<Document> {
         let hint = if half { " (half of a surrogate pair is not text)" } else { "" };
         anyhow::anyhow!("{error}{hint}")
     })?;
-    let field = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+    let field = |name: &str| match value.get(name) {
+        Some(Value::String(text)) => Some(text.clone()),
+        Some(Value::Number(number)) => Some(number.to_string()),
+        _ => None,
+    };
     let Some(text) = field("text") else { bail!("there is no string \"text\"") };
     let id = field("id").unwrap_or_else(|| format!("{file}:{number}"));
     let place = Place { title: field("title"), path: Some(id.clone()), ..Place::default() };
-    Ok(Document { id: ItemId::new(&id)?, place, text, format: Format::Plain })
+    let format = Format::of_path(&id);
+    Ok(Document { id: ItemId::new(&id)?, place, text, format })
 }
 
 fn request(
     args: &args::Pack,
+    budget: Tokens,
     documents: &[Document],
     analysis: &Analysis,
     tokenizer: Arc<dyn Tokenizer>,
@@ -122,15 +146,16 @@ fn request(
     })?;
     let candidates = candidates(documents, &*tokenizer)?;
     let (ranked, dropped) = order(candidates, analysis)?;
-    let budget = Budget::new(Tokens::new(args.budget));
+    // People read a list from its top: the best first, whole, and the last one cut to fit.
+    let layer = Layer { order: Order::Rank, ..Layer::new(LAYER, template) };
     Ok(Request {
         query: args.query.clone(),
         query_terms: analysis.terms.clone(),
-        layers: vec![(Layer::new(LAYER, template), ranked)],
+        layers: vec![(layer, ranked)],
         dropped,
         fencing: if args.no_fence { Fencing::Off } else { Fencing::Untrusted },
         selector: if args.exact { Selector::Exact } else { Selector::Greedy },
-        ..Request::new(tokenizer, budget)
+        ..Request::new(tokenizer, Budget::new(budget))
     })
 }
 

@@ -18,9 +18,10 @@ pub(crate) fn run(args: &args::Trim) -> Result<Found> {
     let text = read_text(file)?;
     let limit = Tokens::new(args.to);
     let strategy = match args.keep {
-        Keep::Start => Truncation::KeepStart,
-        Keep::End => Truncation::KeepEnd,
-        Keep::Important => Truncation::Extractive,
+        None if args.query.is_empty() => Truncation::KeepStart,
+        None | Some(Keep::Important) => Truncation::Extractive,
+        Some(Keep::Start) => Truncation::KeepStart,
+        Some(Keep::End) => Truncation::KeepEnd,
     };
     let query_terms = terms(&args.query, Language::detect(&args.query));
     let before = tokenizer.count(&text);

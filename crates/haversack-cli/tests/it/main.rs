@@ -97,6 +97,24 @@ fn a_pack_answers_within_its_budget_and_explains_itself() {
     assert_eq!(out(&again), out(&with(&["--json"])), "same input, same bytes");
     let nothing = folder.run(&["pack", "zebra", "notes.md"]);
     assert_eq!((nothing.status.code(), out(&nothing)), (Some(1), String::new()));
+    assert!(err(&nothing).starts_with("nothing matches this query\n"), "{}", err(&nothing));
+    let capped =
+        folder.run(&["pack", "launch", "notes.md", "--model", "gpt-4", "--budget", "90000"]);
+    assert!(err(&capped).contains("gpt-4 has room for 4,192 tokens"), "{}", err(&capped));
+}
+
+#[test]
+fn lines_of_json_are_texts_with_ids_and_titles() {
+    let folder = Folder::new("jsonl");
+    let lines = "\u{feff}{\"id\": 7, \"title\": \"Plan\", \"text\": \"The launch is in May.\"}\n\n\
+                 {\"id\": \"a.md\", \"text\": \"# Launch\\n\\nIt was moved.\"}\n";
+    folder.file("all.ndjson", lines);
+    let packed = folder.run(&["pack", "launch", "all.ndjson", "--no-fence"]);
+    let text = out(&packed);
+    assert!(
+        text.contains("] Plan (7) (line 1)\n") && text.contains("] a.md › Launch (lines 1–3)\n"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -121,10 +121,13 @@ pub fn sources_block(citations: &[&Citation]) -> String {
     block
 }
 
-/// A place as people read it: `notes/plan.md › Goals › Q3 (lines 10–20)`.
+/// A place as people read it: `The plan (notes/plan.md) › Goals › Q3 (lines 10–20)`.
 pub(super) fn source(place: &Place, id: &CandidateId) -> String {
-    let name = place.path.as_deref().or(place.title.as_deref());
-    let mut source = name.unwrap_or(id.item.as_str()).to_owned();
+    let mut source = match (&place.title, &place.path) {
+        (Some(title), Some(path)) if title != path => format!("{title} ({path})"),
+        (Some(name), _) | (None, Some(name)) => name.clone(),
+        (None, None) => id.item.to_string(),
+    };
     for heading in &place.breadcrumb {
         let _ = write!(source, " › {heading}");
     }
