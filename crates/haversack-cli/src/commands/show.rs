@@ -12,16 +12,14 @@ use crate::output::grouped;
 
 /// One line on what was packed.
 pub(crate) fn summary(pack: &Pack) -> String {
-    let n_in = pack.citations.len();
     format!(
-        "{} of {} tokens ({}, {}) · {n_in} of {} candidates · {:.1} % below the best possible · \
-         receipt {}",
+        "{} of {} tokens ({}, {}) · {} of {} candidates · receipt {}",
         grouped(pack.tokens),
         grouped(pack.limit),
         pack.tokenizer,
         pack.accuracy,
+        grouped(pack.citations.len()),
         grouped(pack.ledger.len()),
-        pack.worth.gap().get() * 100.0,
         pack.receipt,
     )
 }

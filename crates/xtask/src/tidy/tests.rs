@@ -62,6 +62,18 @@ fn unfinished_work_is_found() {
 }
 
 #[test]
+fn core_is_synchronous_and_silent() {
+    let check = |path: &str, line: &str, expected: &[&str]| {
+        check_files(&[(path, &format!("//! Room.\n{line}\n"))], expected);
+    };
+    let core = "crates/haversack-core/src/x.rs";
+    check(core, "async fn read() {}", &["crates/haversack-core/src/x.rs:2: core is synchronous"]);
+    check(core, "    println!(\"x\");", &["crates/haversack-core/src/x.rs:2: core is synchronous"]);
+    check(core, "// An async fn would need a runtime.", &[]);
+    check("crates/haversack-cli/src/x.rs", "async fn read() {}", &[]);
+}
+
+#[test]
 fn white_space_is_plain() {
     check_files(&[("README.md", "a\tb\n")], &["README.md:1: tab"]);
     check_files(&[("a.toml", "a = 1\nb = 2 \n")], &["a.toml:2: white space"]);
