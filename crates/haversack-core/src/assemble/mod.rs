@@ -215,6 +215,7 @@ impl Desk<'_> {
     fn ledger(&self) -> Vec<Entry> {
         let Plan { request, layout, schedule, aside, .. } = self.plan;
         let last = schedule.last_steps(layout.units.len());
+        let everything = self.everything();
         let kept_out: BTreeMap<usize, &Reason> =
             schedule.kept_out.iter().map(|(unit, reason)| (*unit, reason)).collect();
         let displaced_by = self
@@ -228,7 +229,7 @@ impl Desk<'_> {
                 let layout_unit = &layout.units[unit];
                 let layer = &request.layers[layout_unit.layer].0.name;
                 let shown = self.shown(unit);
-                let outcome = self.outcome(unit, &kept_out, last[unit]);
+                let outcome = self.outcome(unit, &kept_out, last[unit], everything);
                 let mut entry = Entry::new(
                     layer,
                     layout_unit.ranked,
@@ -258,6 +259,7 @@ impl Desk<'_> {
         unit: usize,
         kept_out: &BTreeMap<usize, &Reason>,
         last: Option<usize>,
+        everything: Tokens,
     ) -> Outcome {
         let Plan { request, layout, schedule, .. } = self.plan;
         let reserved = request.budget.reserved();
@@ -265,11 +267,7 @@ impl Desk<'_> {
         let greedy = request.selector == Selector::Greedy;
         let whole_from = last.map(|index| {
             reserved
-                + if greedy {
-                    schedule.needs(index, request.active_stop())
-                } else {
-                    schedule.most(None)
-                }
+                + if greedy { schedule.needs(index, request.active_stop()) } else { everything }
         });
         let layer = layout.units[unit].layer;
         let cap = request.layers[layer].0.cap.filter(|_| !greedy);
@@ -306,6 +304,18 @@ impl Desk<'_> {
                 (None, None) => Reason::Empty,
             }),
         }
+    }
+
+    /// Tokens of a pack with everything in it, whole: enough for any choice of the exact selector.
+    fn everything(&self) -> Tokens {
+        let Plan { request, layout, .. } = self.plan;
+        if request.selector == Selector::Greedy {
+            return Tokens::MAX;
+        }
+        let all = layout.units.iter().map(|unit| Some(unit.full)).collect();
+        let pieces = layout.sequence(&all);
+        let pieces = pieces.iter().map(|&piece| &layout.pieces[piece]);
+        request.tokenizer.tokens(units_of(&*request.tokenizer, pieces))
     }
 
     /// Tokens of a page with all its units, whole.
