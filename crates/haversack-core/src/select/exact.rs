@@ -94,8 +94,9 @@ fn best(forms: &BTreeMap<usize, Vec<Form>>, room: u64, choices: &mut Choices) ->
         for at in (0..width).rev() {
             let mut best = (worth[at], 0u8);
             for (form, number) in forms.iter().zip(1u8..) {
+                // At equal worth rather in than out: room that is left over buys nothing.
                 if let Some(rest) = at.checked_sub(size(form))
-                    && worth[rest] + form.value > best.0
+                    && worth[rest] + form.value >= best.0
                 {
                     best = (worth[rest] + form.value, number);
                 }

@@ -245,7 +245,7 @@ proptest! {
         for entry in exact.ledger.iter().take(3) {
             if let Outcome::Out(Reason::OverBudget { whole_from, .. }) = entry.outcome {
                 let (_, with) = feasible(&plan, whole_from);
-                prop_assert!(is_in(&with, &entry.id), "{} is not in at {whole_from}", entry.id);
+                prop_assert!(is_in(&with, &entry.id), "{} is not in at {whole_from}: {:?}", entry.id, outcomes(&with));
             }
         }
     }
