@@ -94,7 +94,10 @@ impl Schedule {
     ) -> Vec<Step> {
         let mut units = layout.pages[page].units.clone();
         units.sort_unstable();
-        let (steps, over_kind) = layer_steps(layout, layer, &units);
+        let (mut steps, over_kind) = layer_steps(layout, layer, &units);
+        for (place, step) in (self.uncapped.len()..).zip(&mut steps) {
+            step.place = Some(place);
+        }
         self.kept_out.extend(over_kind.into_iter().map(|unit| {
             let kind = layout.units[unit].ranked.candidate.kind.clone();
             (unit, Reason::KindCap { kind })
@@ -169,6 +172,13 @@ impl Schedule {
                 n
             }))
             .collect();
+        // Joining can save a token a piece costs on its own. A bound must not overlook that.
+        for (step, units) in self.steps.iter().zip(self.units.windows(2)) {
+            if let Some(place) = step.place {
+                let known = &mut self.uncapped[place].cost;
+                *known = (*known).min(units[1].saturating_sub(units[0]));
+            }
+        }
         self.by_density = (0..self.uncapped.len()).collect();
         let density = |index: &usize| self.uncapped[*index].density();
         self.by_density.sort_by(|a, b| density(b).total_cmp(&density(a)).then(a.cmp(b)));
@@ -458,6 +468,7 @@ fn shorten_to_cap(
         to: layout.pieces.len(),
         cost: fitted.piece.units + separator,
         gain: step.gain * fitted.share,
+        place: None,
     };
     layout.pieces.push(fitted.piece);
     Some((shortened, fitted.kept))

@@ -20,6 +20,8 @@ pub(crate) struct Step {
     pub(crate) cost: u64,
     /// Value it adds.
     pub(crate) gain: f64,
+    /// Its index among all steps before caps; `None` for a form that a cap made.
+    pub(crate) place: Option<usize>,
 }
 
 impl Step {
@@ -64,16 +66,31 @@ fn unit_steps(layout: &Layout<'_>, order: Order, index: usize) -> Vec<Step> {
     let separator = layout.pieces[unit.separator].units;
     let cost = |piece: usize| layout.pieces[piece].units + separator;
     let value = value(layout, index);
-    let whole = Step { unit: index, from: None, to: unit.full, cost: cost(unit.full), gain: value };
+    let whole = Step {
+        unit: index,
+        from: None,
+        to: unit.full,
+        cost: cost(unit.full),
+        gain: value,
+        place: None,
+    };
     let (Some(essential), Order::Density) = (unit.essential, order) else { return vec![whole] };
     let part = essential_value(layout, index);
-    let first = Step { unit: index, from: None, to: essential, cost: cost(essential), gain: part };
+    let first = Step {
+        unit: index,
+        from: None,
+        to: essential,
+        cost: cost(essential),
+        gain: part,
+        place: None,
+    };
     let second = Step {
         unit: index,
         from: Some(essential),
         to: unit.full,
         cost: whole.cost.saturating_sub(first.cost),
         gain: value - part,
+        place: None,
     };
     if second.cost > 0 && first.density() > second.density() {
         vec![first, second]
