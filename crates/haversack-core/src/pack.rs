@@ -262,7 +262,13 @@ impl<'r> Plan<'r> {
     /// # Errors
     /// As [`Plan::pack`].
     pub fn pack_at(&self, total: Tokens) -> Result<Pack, PackError> {
-        let spendable = self.spendable(total)?;
+        let spendable = match self.spendable(total) {
+            // A size that was handed in may be too large; what is infeasible must be so for sure.
+            Err(_) if self.trust_units && self.has_units_handed_in() => {
+                return Plan::build(self.request, false).pack_at(total);
+            }
+            spendable => spendable?,
+        };
         let mut limit = spendable;
         loop {
             let selection = select(self.request, &self.layout, &self.schedule, limit);
@@ -293,13 +299,18 @@ impl<'r> Plan<'r> {
         Ok(pack)
     }
 
+    fn has_units_handed_in(&self) -> bool {
+        self.layout.units.iter().any(|unit| unit.ranked.candidate.units.is_some())
+    }
+
     /// Whether a size that was handed in turned out to be wrong.
     fn was_misled(&self, selection: &Selection, pack: &Pack) -> bool {
         let tokenizer = &self.request.tokenizer;
         let agrees = pack.tokens == tokenizer.tokens(selection.units);
-        let handed_in =
-            || self.layout.units.iter().any(|unit| unit.ranked.candidate.units.is_some());
-        let misled = !agrees && self.trust_units && tokenizer.seams_are_proved() && handed_in();
+        let misled = !agrees
+            && self.trust_units
+            && tokenizer.seams_are_proved()
+            && self.has_units_handed_in();
         debug_assert!(
             agrees || misled || !tokenizer.seams_are_proved(),
             "the tally is the count of the string"

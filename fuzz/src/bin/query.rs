@@ -17,10 +17,8 @@ fuzz_target!(|input: (i64, &str)| {
     for range in &analysis.times {
         assert!(range.from <= range.to, "{:?} ends before it begins", range.text);
     }
-    let names = ["Acme", "Blue Ocean", "Zürich Re"].map(|name| Name {
-        id: ItemId::new(name).expect("an id"),
-        names: vec![name.to_owned()],
-    });
+    let names = ["Acme", "Blue Ocean", "Zürich Re"]
+        .map(|name| Name { id: ItemId::new(name).expect("an id"), names: vec![name.to_owned()] });
     for mention in Mentions::new(&names).find(text) {
         assert_eq!(mention.span.slice(text), Some(mention.matched.as_str()));
     }

@@ -137,6 +137,9 @@ fn a_wrong_count_handed_in_costs_a_round_but_never_the_budget() {
     let mut absurd = misled;
     absurd.layers[0].1[0].candidate.units = Some(u64::MAX);
     assert!(pack(&absurd).unwrap().tokens <= Tokens::new(60));
+    absurd.layers[0].0.claim = Claim::Pinned;
+    absurd.layers[0].1.truncate(1);
+    assert!(pack(&absurd).is_ok());
 }
 
 #[test]
