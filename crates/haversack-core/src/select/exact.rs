@@ -208,6 +208,20 @@ fn settle(
             }
         }
     }
+    // A layer with a limit on kinds is topped up as a whole: all that the limit lets in, if it fits.
+    for page in &layout.pages {
+        let layer = &request.layers[page.layer].0;
+        if layer.cap.is_none() && layer.kind_cap.is_some() {
+            let mut whole = choices.clone();
+            let is_here = |step: &&Step| layout.units[step.unit].layer == page.layer;
+            for step in schedule.steps.iter().filter(is_here) {
+                whole[step.unit] = Some(step.to);
+            }
+            if units(&whole) <= room {
+                *choices = whole;
+            }
+        }
+    }
 }
 
 fn value_of(schedule: &Schedule, choices: &Choices) -> f64 {
