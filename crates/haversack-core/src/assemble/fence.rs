@@ -1,9 +1,10 @@
 //! Fences: retrieved text is marked as data, by marks that no text can forge.
 //!
 //! A fenced item stands between `<data-NONCE CITATION TRUST>` and `</data-NONCE>`, each on a line of
-//! its own: some twenty tokens. The nonce occurs in nothing else that a pack could hold, so no text can close its fence; and whatever looks like a fence with another
-//! nonce is escaped, so that a model is not led astray either. Escaping can be undone:
-//! [`parse`] gives back exactly what went in.
+//! its own: some twenty tokens. The nonce occurs in nothing else that a pack could hold, so no text
+//! can close its fence; and whatever looks like a fence with another nonce is escaped, so that a
+//! model is not led astray either. Escaping can be undone: [`parse`] gives back exactly what went
+//! in.
 
 use std::borrow::Cow;
 
