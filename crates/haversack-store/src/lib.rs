@@ -1,0 +1,6 @@
+//! Items and search, on a snapshot, for a viewer.
+#![deny(unsafe_code)]
+
+pub mod embedded;
+pub mod kinds;
+pub mod revision;
