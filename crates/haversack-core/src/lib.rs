@@ -52,6 +52,7 @@
 pub mod assemble;
 pub mod budget;
 pub mod candidate;
+pub mod embed;
 pub mod ids;
 pub mod item;
 pub mod layer;
