@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+use super::spelling;
 use super::tokenizer::{Encoding, Tokenizer, UpperEstimate};
 use crate::units::Tokens;
 
@@ -313,7 +314,7 @@ pub fn find(name: &str) -> Result<&'static Model, UnknownModel> {
     name::forms(name)
         .iter()
         .find_map(|form| named(form))
-        .ok_or_else(|| UnknownModel { name: name::shown(name), nearest: name::nearest(name) })
+        .ok_or_else(|| UnknownModel { name: spelling::shown(name), nearest: name::nearest(name) })
 }
 
 /// Every model, sorted by name.

@@ -1,11 +1,7 @@
 //! Names of models as people type them: the forms to look up, and the nearest when none is known.
 
 use super::all;
-
-/// Longest part of a name in characters that is looked at and shown.
-const NAME_CHARS_MAX: usize = 100;
-/// Most suggestions for an unknown name.
-const NEAREST_MAX: usize = 3;
+use crate::text::spelling::{self, cut};
 
 /// What hosts and catalogues write before a slash.
 #[rustfmt::skip]
@@ -41,36 +37,14 @@ pub(super) fn forms(name: &str) -> Vec<String> {
     forms
 }
 
-/// The name as error messages show it.
-pub(super) fn shown(name: &str) -> String {
-    let blank = |c: char| if c.is_control() { ' ' } else { c };
-    let mut shown: String = cut(name).chars().map(blank).collect();
-    if shown.len() < name.len() {
-        shown.push('…');
-    }
-    shown
-}
-
-/// The models spelt most alike, by edits; equally near ones by name. None that shares less than
-/// half of its letters.
+/// The models spelt most alike.
 pub(super) fn nearest(name: &str) -> Vec<&'static str> {
     let whole = cut(name.trim()).to_ascii_lowercase();
-    let typed = bare(&whole);
-    let edits_max = typed.chars().count() / 2;
-    let mut near: Vec<(usize, &'static str)> = all()
-        .iter()
-        .filter_map(|model| {
-            let spellings = model.aliases().iter().copied().chain([model.name()]);
-            let edits = spellings.map(|known| strsim::osa_distance(typed, known)).min()?;
-            (edits <= edits_max).then_some((edits, model.name()))
-        })
-        .collect();
-    near.sort_unstable();
-    near.into_iter().take(NEAREST_MAX).map(|(_, name)| name).collect()
-}
-
-fn cut(name: &str) -> &str {
-    name.char_indices().nth(NAME_CHARS_MAX).map_or(name, |(at, _)| &name[..at])
+    let spellings = all().iter().flat_map(|model| {
+        let aliases = model.aliases().iter().map(|alias| (*alias, model.name()));
+        aliases.chain([(model.name(), model.name())])
+    });
+    spelling::nearest(bare(&whole), spellings)
 }
 
 /// The name without the prefixes of hosts.
