@@ -1,0 +1,234 @@
+//! Checks an item's fields against its kind: everything that is wrong, at once.
+
+use haversack_core::ids::ItemId;
+use haversack_core::item::Kind;
+use haversack_core::text::spelling::{edits, nearest, shown};
+use haversack_core::text::tokenizer::{Encoding, Tokenizer};
+use haversack_core::units::{Timestamp, Tokens};
+use serde_json::Value;
+
+use super::problem::{FieldErrors, Limit, Path, StandIn, Warning, Wrong};
+use super::spec::{FieldSpec, KindSpec, Type};
+use super::{Fields, all, bounds, find, searchable};
+
+/// Checks an item before it is stored.
+///
+/// For every kind the fields are bounded: see [`super::DEPTH_MAX`], [`super::VALUES_MAX`],
+/// [`super::JSON_BYTES_MAX`] and [`super::KEY_BYTES_MAX`]. For a built-in kind they also follow its
+/// table. `null` counts as missing, and so does a blank text where one is required. Fields that the
+/// table does not name are allowed.
+///
+/// # Errors
+/// When something is wrong: all of it.
+pub fn check(
+    kind: &Kind,
+    title: &str,
+    body: &str,
+    fields: &Fields,
+) -> Result<Vec<Warning>, FieldErrors> {
+    let mut errors = FieldErrors::default();
+    bounds::check(fields, &mut errors);
+    let Some(spec) = find(kind) else {
+        return if errors.problems.is_empty() { Ok(near_kind(kind)) } else { Err(errors) };
+    };
+    let mut check = Check { kind: spec.name, title, body, errors, warnings: Vec::new() };
+    check.fields(&Path::Fields, spec.fields, fields);
+    let Check { errors, mut warnings, .. } = check;
+    if !errors.problems.is_empty() {
+        return Err(errors);
+    }
+    warnings.extend(large(spec, &searchable(kind, title, body, fields)));
+    Ok(warnings)
+}
+
+/// The moment that a field holds: RFC 3339 text, a day (its midnight in UTC) or Unix milliseconds.
+#[must_use]
+pub fn moment(value: &Value) -> Option<Timestamp> {
+    match value {
+        Value::String(text) => instant(text).or_else(|| midnight(text)),
+        Value::Number(number) => {
+            let millis = number.as_i64()?;
+            jiff::Timestamp::from_millisecond(millis).ok().map(|_| Timestamp::from_millis(millis))
+        }
+        _ => None,
+    }
+}
+
+fn instant(text: &str) -> Option<Timestamp> {
+    let moment: jiff::Timestamp = text.parse().ok()?;
+    Some(Timestamp::from_millis(moment.as_millisecond()))
+}
+
+fn midnight(text: &str) -> Option<Timestamp> {
+    // The parser would also take a date out of a longer text.
+    (text.len() == "YYYY-MM-DD".len()).then(|| instant(&format!("{text}T00:00:00Z")))?
+}
+
+/// Tokens are counted only when the bytes leave it open: a token has at least one.
+fn large(spec: &KindSpec, text: &str) -> Option<Warning> {
+    let tokens_max = spec.tokens_max?;
+    if Tokens::saturating_from(text.len() as u64) <= tokens_max {
+        return None;
+    }
+    let tokens = Encoding::O200k.count(text);
+    (tokens > tokens_max).then_some(Warning::Large { kind: spec.name, tokens, tokens_max })
+}
+
+/// Short kinds are near too much: `text` and `test`.
+fn near_kind(kind: &Kind) -> Vec<Warning> {
+    let kind = kind.as_str();
+    let near = |spec: &&KindSpec| {
+        kind.eq_ignore_ascii_case(spec.name) || spec.name.len() > 4 && is_near(kind, spec.name)
+    };
+    let warning = |spec: &KindSpec| Warning::UnknownKind { kind: kind.into(), meant: spec.name };
+    all().iter().find(near).map(warning).into_iter().collect()
+}
+
+/// Whether one name can be a misspelling of the other. Case and joints (`_`, `-`) do not count.
+fn is_near(typed: &str, known: &str) -> bool {
+    let joined = |name: &str| name.replace(['_', '-', ' '], "");
+    let edits_max = match known.len() {
+        0..4 => 0,
+        4..8 => 1,
+        _ => 2,
+    };
+    edits(&joined(typed), &joined(known)) <= edits_max
+}
+
+/// Whether there is anything in a value.
+pub(super) fn is_given(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::String(text) => !text.trim().is_empty(),
+        _ => true,
+    }
+}
+
+struct Check<'i> {
+    kind: &'static str,
+    title: &'i str,
+    body: &'i str,
+    errors: FieldErrors,
+    warnings: Vec<Warning>,
+}
+
+impl Check<'_> {
+    fn fields(&mut self, path: &Path<'_>, specs: &'static [FieldSpec], fields: &Fields) {
+        let is_missing = |spec: &FieldSpec| !fields.get(spec.name).is_some_and(is_given);
+        let is_extra = |key: &str| !specs.iter().any(|spec| spec.name == key);
+        for spec in specs {
+            if is_missing(spec) && spec.required && !self.stands_in(spec.stand_in) {
+                let mut extras = fields.keys().filter(|key| is_extra(key));
+                let misspelt = extras.find(|key| is_near(key, spec.name)).cloned();
+                let wrong = Wrong::Missing { stand_in: spec.stand_in, misspelt };
+                self.errors.push(&Path::Key(path, spec.name), wrong);
+            }
+            if let Some(value) = fields.get(spec.name).filter(|value| !value.is_null()) {
+                self.value(&Path::Key(path, spec.name), spec.value, value);
+            }
+        }
+        for key in fields.keys().filter(|key| is_extra(key)) {
+            let mut missing = specs.iter().filter(|spec| is_missing(spec));
+            if let Some(meant) = missing.find(|spec| is_near(key, spec.name)) {
+                let (path, kind) = (Path::Key(path, key).to_string(), self.kind);
+                self.warnings.push(Warning::Misspelt { path, kind, meant: meant.name });
+            }
+        }
+    }
+
+    fn stands_in(&self, part: Option<StandIn>) -> bool {
+        match part {
+            Some(StandIn::Title) => !self.title.trim().is_empty(),
+            Some(StandIn::Body) => !self.body.trim().is_empty(),
+            None => false,
+        }
+    }
+
+    fn value(&mut self, path: &Path<'_>, allowed: Type, value: &Value) {
+        match (allowed, value) {
+            (
+                Type::Text { chars_max } | Type::TextOrTexts { chars_max, .. },
+                Value::String(text),
+            ) => {
+                self.limit(path, Limit::Characters, text.chars().count(), chars_max);
+            }
+            (
+                Type::Texts { count_max, chars_max } | Type::TextOrTexts { count_max, chars_max },
+                Value::Array(entries),
+            ) => self.entries(path, entries, count_max, Type::Text { chars_max }),
+            (Type::OneOf(allowed), Value::String(text)) => self.one_of(path, allowed, text),
+            (Type::Object(specs), Value::Object(fields)) => self.fields(path, specs, fields),
+            (Type::Objects { count_max, fields }, Value::Array(entries)) => {
+                self.entries(path, entries, count_max, Type::Object(fields));
+            }
+            (Type::Reference, Value::String(id)) => {
+                if let Err(cause) = ItemId::new(id) {
+                    self.errors.push(path, Wrong::NotAnId(cause));
+                }
+            }
+            (Type::References { count_max }, Value::Array(entries)) => {
+                self.entries(path, entries, count_max, Type::Reference);
+            }
+            _ if is_allowed(allowed, value) => {}
+            _ => self.errors.push(path, Wrong::Refused { allowed, found: found(value) }),
+        }
+    }
+
+    fn entries(&mut self, path: &Path<'_>, entries: &[Value], count_max: usize, each: Type) {
+        self.limit(path, Limit::Entries, entries.len(), count_max);
+        for (index, entry) in entries.iter().enumerate() {
+            self.value(&Path::Entry(path, index), each, entry);
+        }
+    }
+
+    fn one_of(&mut self, path: &Path<'_>, allowed: &'static [&'static str], text: &str) {
+        if allowed.contains(&text) {
+            return;
+        }
+        let nearest = nearest(text, allowed.iter().map(|value| (*value, *value)));
+        let found = format!("\"{}\"", shown(text));
+        self.errors.push(path, Wrong::Unknown { found, allowed, nearest });
+    }
+
+    fn limit(&mut self, path: &Path<'_>, limit: Limit, found: usize, max: usize) {
+        if found > max {
+            self.errors.push(path, Wrong::OverLimit { limit, found, max });
+        }
+    }
+}
+
+/// Whether a value without parts is what a field may hold.
+fn is_allowed(allowed: Type, value: &Value) -> bool {
+    match allowed {
+        Type::Number { min, max } => value.as_f64().is_some_and(|n| (min..=max).contains(&n)),
+        Type::Integer { min, max } => value.as_i64().is_some_and(|n| (min..=max).contains(&n)),
+        Type::Boolean => value.is_boolean(),
+        Type::Timestamp => match value {
+            Value::String(text) => instant(text).is_some(),
+            other => moment(other).is_some(),
+        },
+        Type::Date => moment(value).is_some(),
+        Type::Record => value.is_object(),
+        Type::Open => true,
+        Type::Text { .. }
+        | Type::Texts { .. }
+        | Type::TextOrTexts { .. }
+        | Type::OneOf(_)
+        | Type::Object(_)
+        | Type::Objects { .. }
+        | Type::Reference
+        | Type::References { .. } => false,
+    }
+}
+
+/// A value as messages show it.
+fn found(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(value) => value.to_string(),
+        Value::Number(number) => shown(&number.to_string()),
+        Value::String(text) => format!("\"{}\"", shown(text)),
+        Value::Array(_) => "a list".to_owned(),
+        Value::Object(_) => "an object".to_owned(),
+    }
+}
