@@ -11,6 +11,8 @@ mod time;
 pub use intent::{Intent, intent_type_match};
 pub use time::TimeRange;
 
+use std::ops::Range;
+
 use crate::text::terms::{self, Language};
 use crate::units::Timestamp;
 
@@ -65,6 +67,13 @@ pub fn analyse(text: &str, now: Timestamp) -> Analysis {
         intent: intent::of(text),
         truncated,
     }
+}
+
+/// Where the insides of quotes stand in a text, trimmed, in order: see [`Analysis::phrases`].
+#[must_use]
+pub fn quoted(text: &str) -> Vec<Range<usize>> {
+    let urls = literal::urls(text);
+    literal::phrases(text, &literal::references(text, &urls))
 }
 
 #[cfg(test)]

@@ -9,4 +9,5 @@ pub mod model;
 pub mod spelling;
 pub mod terms;
 pub mod tokenizer;
+pub mod trigram;
 pub mod truncate;

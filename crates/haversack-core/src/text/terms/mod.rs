@@ -39,11 +39,59 @@ pub fn terms(text: &str, language: Language) -> Vec<String> {
 
 /// Calls `visit` with each of the [`terms`], without keeping them.
 pub fn each_term(text: &str, language: Language, mut visit: impl FnMut(&str)) {
-    let mut reader = Reader::new(language, Some(Stems::new(language, text.len())), &mut visit);
+    each_token(text, language, |token| {
+        if let Some(term) = token.term {
+            visit(term);
+        }
+    });
+}
+
+/// A word of a text where it stands, or a part or pair of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Token<'t> {
+    /// The term as [`terms`] has it; `None` for a stop word, which keeps its place in the text.
+    pub term: Option<&'t str>,
+    /// The number of words before it. An identifier stands where its first part stands.
+    pub position: u32,
+    /// Where it begins, in bytes.
+    pub start: usize,
+    /// Where it ends, in bytes.
+    pub end: usize,
+    /// Whether it is an identifier whose parts follow.
+    pub whole: bool,
+}
+
+/// Calls `visit` with each of the [`terms`] and each stop word, in order, positions never falling.
+pub fn each_token(text: &str, language: Language, mut visit: impl FnMut(Token<'_>)) {
+    let stems = Some(Stems::new(language, text.len()));
+    let mut reader = Reader::new(text, language, stems, &mut visit);
     for run in Scanner::new(text) {
         match run {
             Run::Spaced(word) => reader.spaced(&word),
             Run::Unspaced(run) => reader.pairs(run),
+        }
+    }
+}
+
+/// A text in the letters that terms are written in, before any stemming.
+#[must_use]
+pub fn fold(text: &str) -> String {
+    let mut folded = String::with_capacity(text.len());
+    fold_into(text, &mut folded);
+    folded
+}
+
+fn fold_into(text: &str, folded: &mut String) {
+    for c in text.chars() {
+        match c {
+            // Its full lower case is an i with a second dot, which nobody types.
+            'İ' => folded.push('i'),
+            // Russian writes both for the same letter.
+            'Ё' | 'ё' => folded.push('е'),
+            // So that capitals and small letters agree at the end of a Greek word.
+            'ς' => folded.push('σ'),
+            _ if c.is_ascii() => folded.push(c.to_ascii_lowercase()),
+            _ => folded.extend(c.to_lowercase()),
         }
     }
 }
@@ -57,13 +105,14 @@ pub fn each_term(text: &str, language: Language, mut visit: impl FnMut(&str)) {
 pub fn keywords(text: &str, language: Language) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let mut keywords = Vec::new();
-    let mut visit = |word: &str| {
+    let mut visit = |token: Token<'_>| {
+        let Some(word) = token.term else { return };
         if word.chars().nth(1).is_some() && !seen.contains(word) {
             seen.insert(word.to_owned());
             keywords.push(word.to_owned());
         }
     };
-    let mut reader = Reader::new(language, None, &mut visit);
+    let mut reader = Reader::new(text, language, None, &mut visit);
     for run in Scanner::new(text) {
         match run {
             Run::Spaced(word) => reader.spaced(&word),
@@ -81,29 +130,36 @@ pub fn keywords(text: &str, language: Language) -> Vec<String> {
     keywords
 }
 
-/// Turns runs of characters into terms, with buffers that live as long as the text.
-struct Reader<'v> {
+/// Turns runs of characters into tokens, with buffers that live as long as the text.
+struct Reader<'t, 'v> {
+    text: &'t str,
     language: Language,
     stems: Option<Stems>,
     lower: String,
-    visit: &'v mut dyn FnMut(&str),
+    position: u32,
+    visit: &'v mut dyn FnMut(Token<'_>),
 }
 
-impl<'v> Reader<'v> {
-    fn new(language: Language, stems: Option<Stems>, visit: &'v mut dyn FnMut(&str)) -> Reader<'v> {
-        Reader { language, stems, lower: String::new(), visit }
+impl<'t, 'v> Reader<'t, 'v> {
+    fn new(
+        text: &'t str,
+        language: Language,
+        stems: Option<Stems>,
+        visit: &'v mut dyn FnMut(Token<'_>),
+    ) -> Reader<'t, 'v> {
+        Reader { text, language, stems, lower: String::new(), position: 0, visit }
     }
 
-    fn spaced(&mut self, word: &scan::Word<'_>) {
+    fn spaced(&mut self, word: &scan::Word<'t>) {
         if word.plain {
-            return self.word(word.text);
+            return self.word(word.text, false);
         }
         if !word.apostrophe {
             return self.compound(word.text);
         }
         self.lower(word.text);
         if self.language.is_stop_word(&self.lower.replace('’', "'")) {
-            return;
+            return self.gap(word.text);
         }
         let mut parts = word.text.split(['\'', '’']).peekable();
         let mut first = true;
@@ -117,7 +173,7 @@ impl<'v> Reader<'v> {
     }
 
     /// An identifier of parts joined by dots, then by hyphens and underscores, or a single word.
-    fn compound(&mut self, text: &str) {
+    fn compound(&mut self, text: &'t str) {
         let dotted = text.contains('.');
         if dotted {
             self.whole(text);
@@ -132,25 +188,30 @@ impl<'v> Reader<'v> {
         }
     }
 
-    fn whole(&mut self, text: &str) {
+    fn whole(&mut self, text: &'t str) {
         if text.len() <= TERM_BYTES_MAX {
             self.lower(text);
-            (self.visit)(&self.lower);
+            let token = token_of(self.text, text, self.position, true);
+            (self.visit)(Token { term: Some(&self.lower), ..token });
         }
     }
 
     /// A word that may be `camelCase`.
-    fn cased(&mut self, word: &str) {
-        self.word(word);
+    fn cased(&mut self, word: &'t str) {
         let mut humps = scan::Humps::new(word);
-        if let Some(first) = humps.next().filter(|first| first.len() < word.len()) {
-            self.word(first);
-            humps.for_each(|hump| self.word(hump));
+        match humps.next().filter(|first| first.len() < word.len()) {
+            Some(first) => {
+                self.word(word, true);
+                self.word(first, false);
+                humps.for_each(|hump| self.word(hump, false));
+            }
+            None => self.word(word, false),
         }
     }
 
-    fn word(&mut self, word: &str) {
-        let word = &word[..word.floor_char_boundary(TERM_BYTES_MAX)];
+    /// A word; a whole does not move the position on, because its parts follow.
+    fn word(&mut self, full: &'t str, whole: bool) {
+        let word = &full[..full.floor_char_boundary(TERM_BYTES_MAX)];
         let ascii = word.is_ascii();
         if ascii {
             self.lower.clear();
@@ -159,26 +220,35 @@ impl<'v> Reader<'v> {
         } else {
             self.lower(word);
         }
-        match &mut self.stems {
-            Some(stems) => {
-                if let Some(stem) = stems.of(&self.lower, ascii) {
-                    (self.visit)(stem);
-                }
-            }
-            None if self.language.for_word(ascii).stop_words().contains(&self.lower) => {}
-            None => (self.visit)(&self.lower),
+        let token = token_of(self.text, full, self.position, whole);
+        self.position += u32::from(!whole);
+        let term = match &mut self.stems {
+            Some(stems) => stems.of(&self.lower, ascii),
+            None if self.language.for_word(ascii).stop_words().contains(&self.lower) => None,
+            None => Some(self.lower.as_str()),
+        };
+        if !word.is_empty() {
+            (self.visit)(Token { term, ..token });
         }
     }
 
     /// A word that is neither cased nor stemmed.
-    fn word_as_is(&mut self, word: &str) {
-        if !self.language.stop_words().contains(word) {
-            (self.visit)(word);
-        }
+    fn word_as_is(&mut self, word: &'t str) {
+        let token = token_of(self.text, word, self.position, false);
+        self.position += 1;
+        let stop_word = self.language.stop_words().contains(word);
+        (self.visit)(Token { term: (!stop_word).then_some(word), ..token });
+    }
+
+    /// The place of a stop word.
+    fn gap(&mut self, word: &'t str) {
+        let token = token_of(self.text, word, self.position, false);
+        self.position += 1;
+        (self.visit)(token);
     }
 
     /// Every two neighbours of a run, or its only character.
-    fn pairs(&mut self, run: &str) {
+    fn pairs(&mut self, run: &'t str) {
         let mut ends = run.char_indices().map(|(at, c)| at + c.len_utf8());
         let mut starts = run.char_indices().map(|(at, _)| at);
         let Some(first_end) = ends.next() else { return };
@@ -193,19 +263,14 @@ impl<'v> Reader<'v> {
 
     fn lower(&mut self, text: &str) {
         self.lower.clear();
-        for c in text.chars() {
-            match c {
-                // Its full lower case is an i with a second dot, which nobody types.
-                'İ' => self.lower.push('i'),
-                // Russian writes both for the same letter.
-                'Ё' | 'ё' => self.lower.push('е'),
-                // So that capitals and small letters agree at the end of a Greek word.
-                'ς' => self.lower.push('σ'),
-                _ if c.is_ascii() => self.lower.push(c.to_ascii_lowercase()),
-                _ => self.lower.extend(c.to_lowercase()),
-            }
-        }
+        fold_into(text, &mut self.lower);
     }
+}
+
+/// The token without a term of a piece of `text`.
+fn token_of(text: &str, piece: &str, position: u32, whole: bool) -> Token<'static> {
+    let start = piece.as_ptr().addr() - text.as_ptr().addr();
+    Token { term: None, position, start, end: start + piece.len(), whole }
 }
 
 #[cfg(test)]

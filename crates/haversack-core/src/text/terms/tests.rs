@@ -73,6 +73,23 @@ fn a_term_has_a_limit() {
     assert_eq!(terms(&"ab_".repeat(100_000), Language::Other).len(), 100_000);
 }
 
+#[test]
+fn tokens_say_where_they_stand() {
+    let text = "The HTTPServer of König's snake_case, don't 東京都";
+    let mut found = Vec::new();
+    each_token(text, Language::English, |token| {
+        let whole = if token.whole { "*" } else { "" };
+        let surface = &text[token.start..token.end];
+        found.push(format!("{}{whole} {surface}={}", token.position, token.term.unwrap_or("-")));
+    });
+    assert_eq!(
+        found.join(", "),
+        "0 The=-, 1* HTTPServer=httpserver, 1 HTTP=http, 2 Server=server, 3 of=-, \
+         4 König=könig, 5* snake_case=snake_case, 5 snake=snake, 6 case=-, 7 don't=-, \
+         8 東京=東京, 9 京都=京都"
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
@@ -87,5 +104,10 @@ proptest! {
         prop_assert_eq!(distinct.len(), keywords.len());
         prop_assert!(keywords.iter().all(|word| word.chars().count() >= 2));
         let _ = Language::detect(&text);
+        let mut before = 0;
+        each_token(&text, language, |token| {
+            assert!(token.position >= before && !text[token.start..token.end].is_empty());
+            before = token.position;
+        });
     }
 }
