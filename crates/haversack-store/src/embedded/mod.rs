@@ -7,3 +7,4 @@
 //! is not in the bitmap cannot change a result, a score or a count.
 
 pub mod row;
+pub mod text;

@@ -1,0 +1,118 @@
+//! The folder of the index: mapped files that are not forced to the disk.
+//!
+//! The index is derived. What a crash of the machine tears is found by checksums at the next
+//! opening and made anew, so waiting for the disk at each commit would buy nothing. Tantivy puts a
+//! checksum under each file of a segment; here the two small lists of files get one, too.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
+use tantivy::directory::{
+    AntiCallToken, Directory, DirectoryLock, FileHandle, Lock, MmapDirectory, TerminatingWrite,
+    WatchCallback, WatchHandle, WritePtr,
+};
+
+/// The end of a small file: a line of its own with the checksum of what is before it.
+const TRAILER_BYTES: usize = "\n#crc32 00000000\n".len();
+
+/// Files of one folder, read by mapping them.
+#[derive(Debug, Clone)]
+pub(super) struct Folder {
+    mapped: MmapDirectory,
+    root: PathBuf,
+    /// For the names of files that are not in their place yet.
+    n_written: Arc<AtomicU64>,
+}
+
+impl Folder {
+    pub(super) fn open(root: &Path) -> Result<Folder, tantivy::TantivyError> {
+        let mapped = MmapDirectory::open(root)?;
+        Ok(Folder { mapped, root: root.to_owned(), n_written: Arc::default() })
+    }
+}
+
+/// The content of a small file, if its checksum is right.
+pub(super) fn checked(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
+    let end = bytes.len().checked_sub(TRAILER_BYTES)?;
+    if bytes[end..] != *trailer(&bytes[..end]).as_bytes() {
+        return None;
+    }
+    bytes.truncate(end);
+    Some(bytes)
+}
+
+fn trailer(content: &[u8]) -> String {
+    format!("\n#crc32 {:08x}\n", crc32fast::hash(content))
+}
+
+impl Directory for Folder {
+    fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
+        self.mapped.get_file_handle(path)
+    }
+
+    fn delete(&self, path: &Path) -> Result<(), DeleteError> {
+        self.mapped.delete(path)
+    }
+
+    fn exists(&self, path: &Path) -> Result<bool, OpenReadError> {
+        self.mapped.exists(path)
+    }
+
+    fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
+        let file = OpenOptions::new().write(true).create_new(true).open(self.root.join(path));
+        let file = file.map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => OpenWriteError::FileAlreadyExists(path.to_owned()),
+            _ => OpenWriteError::wrap_io_error(error, path.to_owned()),
+        })?;
+        Ok(BufWriter::new(Box::new(Unforced(file))))
+    }
+
+    fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
+        checked(self.mapped.atomic_read(path)?).ok_or_else(|| {
+            let error = io::Error::new(io::ErrorKind::InvalidData, "the checksum does not match");
+            OpenReadError::wrap_io_error(error, path.to_owned())
+        })
+    }
+
+    fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
+        let number = self.n_written.fetch_add(1, Ordering::Relaxed);
+        let aside = self.root.join(format!(".{}.{number}", std::process::id()));
+        fs::write(&aside, [data, trailer(data).as_bytes()].concat())?;
+        fs::rename(&aside, self.root.join(path))
+    }
+
+    fn sync_directory(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn acquire_lock(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
+        self.mapped.acquire_lock(lock)
+    }
+
+    fn watch(&self, callback: WatchCallback) -> tantivy::Result<WatchHandle> {
+        self.mapped.watch(callback)
+    }
+}
+
+/// A file that leaves the time of writing to the operating system.
+struct Unforced(File);
+
+impl Write for Unforced {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl TerminatingWrite for Unforced {
+    fn terminate_ref(&mut self, _: AntiCallToken) -> io::Result<()> {
+        self.0.flush()
+    }
+}

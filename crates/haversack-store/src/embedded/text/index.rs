@@ -1,0 +1,202 @@
+//! Writing: documents in, removals, commits that carry the revision they reflect.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
+use tantivy::{Index, IndexWriter, TantivyError, Term};
+
+use super::open::{open, payload};
+use super::reader::TextReader;
+use super::schema::Fields;
+use super::{Document, State, TextError};
+use crate::embedded::row::Row;
+use crate::revision::Revision;
+
+/// What documents take in memory before they are written as a segment.
+const WRITER_BYTES: usize = 64 << 20;
+
+/// So many segments of about the same size become one.
+const MERGE_SEGMENTS: usize = 4;
+
+/// Smaller segments count as being of this size.
+const MERGE_DOCUMENTS_MIN: u32 = 256;
+
+/// A segment with more removed documents than this share is written anew.
+const REMOVED_SHARE_MAX: f32 = 0.25;
+
+static N_OPENED: AtomicU64 = AtomicU64::new(1);
+
+/// The text index of a workspace, with its only writer.
+pub struct TextIndex {
+    path: PathBuf,
+    index: Index,
+    fields: Fields,
+    /// Gone after an error.
+    writer: Option<IndexWriter>,
+    reader: TextReader,
+    number: u64,
+}
+
+impl fmt::Debug for TextIndex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TextIndex").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+/// An index and how it was found.
+#[derive(Debug)]
+pub struct Opened {
+    /// The index.
+    pub index: TextIndex,
+    /// What has to be added to it.
+    pub state: State,
+}
+
+impl TextIndex {
+    /// Opens the index of a folder, or makes one. All files are read and their checksums verified;
+    /// an index that is damaged or of an older format is emptied.
+    ///
+    /// # Errors
+    /// If the format is newer, another process writes to the index, or the folder cannot be used.
+    pub fn open(path: &Path) -> Result<Opened, TextError> {
+        let fields = Fields::new();
+        let (index, state) = open(path, &fields)?;
+        let number = N_OPENED.fetch_add(1, Ordering::Relaxed);
+        let reader = TextReader::open(&index, &fields, None, number)?;
+        let writer = Some(writer(&index, path)?);
+        let path = path.to_owned();
+        Ok(Opened { index: TextIndex { path, index, fields, writer, reader, number }, state })
+    }
+
+    /// Adds a document. It is found after the next commit.
+    ///
+    /// # Errors
+    /// If the writer is dead or dies of this.
+    pub fn add(&mut self, document: &Document<'_>) -> Result<(), TextError> {
+        let document = self.fields.document(document);
+        self.write(|writer| writer.add_document(document).map(drop))
+    }
+
+    /// Removes all documents of these rows that were added before.
+    ///
+    /// # Errors
+    /// If the writer is dead.
+    pub fn remove(&mut self, rows: &[Row]) -> Result<(), TextError> {
+        let field = self.fields.row;
+        self.write(|writer| {
+            for row in rows {
+                writer.delete_term(Term::from_field_u64(field, u64::from(row.get())));
+            }
+            Ok(())
+        })
+    }
+
+    /// Makes what was added and removed visible to the next [`TextIndex::reader`], as of `revision`.
+    ///
+    /// The operating system writes it to the disk in its own time: after a power failure an index
+    /// may be found damaged, and is then made anew.
+    ///
+    /// # Errors
+    /// If the writer is dead or dies of this.
+    pub fn commit(&mut self, revision: Revision) -> Result<(), TextError> {
+        self.write(|writer| {
+            let mut commit = writer.prepare_commit()?;
+            commit.set_payload(&payload(revision));
+            commit.commit().map(drop)
+        })?;
+        self.refresh()
+    }
+
+    /// Lets readers profit from merges that ended since the last commit. The content is the same.
+    ///
+    /// # Errors
+    /// If a file cannot be read.
+    pub fn refresh(&mut self) -> Result<(), TextError> {
+        self.reader = TextReader::open(&self.index, &self.fields, Some(&self.reader), self.number)?;
+        Ok(())
+    }
+
+    /// A view of the last commit.
+    #[must_use]
+    pub fn reader(&self) -> TextReader {
+        self.reader.clone()
+    }
+
+    /// Makes a new writer after an error. What was not committed is lost and has to be added again.
+    ///
+    /// # Errors
+    /// If no writer can be made.
+    pub fn reopen(&mut self) -> Result<(), TextError> {
+        self.writer = None;
+        self.writer = Some(writer(&self.index, &self.path)?);
+        self.refresh()
+    }
+
+    /// Merges all segments into one and waits for it: removed documents are then gone from the
+    /// disk. What was not committed is lost.
+    ///
+    /// # Errors
+    /// If the writer is dead or the merge fails.
+    pub fn compact(&mut self) -> Result<(), TextError> {
+        let index = self.index.clone();
+        // A merge that is under way has segments that cannot be merged a second time.
+        let former = self.writer.take().ok_or(TextError::WriterDead)?;
+        former.wait_merging_threads().map_err(TextError::Write)?;
+        self.writer = Some(writer(&self.index, &self.path)?);
+        self.write(|writer| {
+            let segments = index.searchable_segment_ids()?;
+            if !segments.is_empty() {
+                writer.merge(&segments).wait()?;
+            }
+            writer.garbage_collect_files().wait().map(drop)
+        })?;
+        self.refresh()
+    }
+
+    /// Closes the index and waits for merges, but no longer than this; says whether they ended.
+    /// What was not committed is lost. Dropping an index waits for nothing: unfinished merges are
+    /// given up.
+    #[must_use]
+    pub fn close(mut self, wait_max: Duration) -> bool {
+        let Some(writer) = self.writer.take() else { return true };
+        let (done, ended) = mpsc::channel();
+        let waiting = std::thread::Builder::new().name("text-close".to_owned()).spawn(move || {
+            let merged = writer.wait_merging_threads().is_ok();
+            let _ = done.send(merged);
+        });
+        waiting.is_ok() && ended.recv_timeout(wait_max).unwrap_or(false)
+    }
+
+    fn write<T>(
+        &mut self,
+        work: impl FnOnce(&mut IndexWriter) -> Result<T, TantivyError>,
+    ) -> Result<T, TextError> {
+        let writer = self.writer.as_mut().ok_or(TextError::WriterDead)?;
+        work(writer).map_err(|error| {
+            self.writer = None;
+            TextError::Write(error)
+        })
+    }
+}
+
+fn writer(index: &Index, path: &Path) -> Result<IndexWriter, TextError> {
+    let options = IndexWriterOptions::builder()
+        .memory_budget_per_thread(WRITER_BYTES)
+        .num_worker_threads(1)
+        .num_merge_threads(1)
+        .build();
+    let writer: IndexWriter = index.writer_with_options(options).map_err(|error| match error {
+        TantivyError::LockFailure(..) => TextError::Locked { path: path.to_owned(), source: error },
+        error => TextError::Write(error),
+    })?;
+    let mut policy = LogMergePolicy::default();
+    policy.set_min_num_segments(MERGE_SEGMENTS);
+    policy.set_min_layer_size(MERGE_DOCUMENTS_MIN);
+    policy.set_del_docs_ratio_before_merge(REMOVED_SHARE_MAX);
+    writer.set_merge_policy(Box::new(policy));
+    Ok(writer)
+}

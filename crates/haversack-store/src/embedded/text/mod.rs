@@ -1,0 +1,130 @@
+//! The full-text and fuzzy index, on Tantivy.
+//!
+//! It is derived: it can be thrown away and fed again. It may hold rows that a viewer cannot read;
+//! a [`Visible`] decides in every search what exists, and hits, scores, order and counts are those
+//! of an index that holds nothing else.
+
+mod count;
+mod cursor;
+mod directory;
+mod excerpt;
+mod fuzzy;
+mod index;
+mod open;
+mod phrase;
+mod query;
+mod reader;
+mod schema;
+mod search;
+mod visible;
+
+use std::path::PathBuf;
+
+use haversack_core::text::terms::Language;
+
+pub use count::EXPANSION_MAX;
+pub use excerpt::{EXCERPT_TEXT_BYTES_MAX, Excerpt, excerpt};
+pub use fuzzy::{FuzzyField, FuzzyHit, FuzzyHits, QUERY_TRIGRAMS_MAX, SIMILARITY_MIN};
+pub use index::{Opened, TextIndex};
+pub use open::FORMAT;
+pub use query::{Ignored, Must, PHRASE_WORDS_MAX, PHRASES_MAX, QueryOptions, TERMS_MAX, TextQuery};
+pub use reader::TextReader;
+pub use schema::BODY_TRIGRAMS_MAX;
+pub use search::Weights;
+pub use visible::{Statistics, Visible};
+
+use super::row::Row;
+use crate::revision::Revision;
+
+/// A chunk of an item, as it is indexed.
+#[derive(Debug, Clone, Copy)]
+pub struct Document<'a> {
+    /// The version of the item.
+    pub row: Row,
+    /// The number of the chunk in it. The first is 0.
+    pub chunk: u32,
+    /// Of documents with the same score the lower comes first.
+    pub tie: u64,
+    /// The item's title.
+    pub title: &'a str,
+    /// The item's path.
+    pub path: &'a str,
+    /// The headings above the chunk; they count as title.
+    pub headings: &'a str,
+    /// The text of the chunk.
+    pub body: &'a str,
+    /// The language that all of it is in.
+    pub language: Language,
+}
+
+/// A document that was found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hit {
+    /// The version of the item.
+    pub row: Row,
+    /// The chunk of it.
+    pub chunk: u32,
+    /// Above 0; comparable within one answer.
+    pub score: f32,
+}
+
+/// What an index holds when it is opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum State {
+    /// Nothing: it is new.
+    Fresh,
+    /// Everything up to a revision.
+    At(Revision),
+    /// Nothing: what there was could not be used.
+    Emptied {
+        /// Why not.
+        reason: String,
+    },
+}
+
+/// Why the text index could not do something.
+#[derive(Debug, thiserror::Error)]
+pub enum TextError {
+    /// Made by a newer version; nothing was changed.
+    #[error("the text index has format {found}, newer than {known}, the newest known here")]
+    Newer {
+        /// The format of the files.
+        found: u32,
+        /// The newest format that can be read.
+        known: u32,
+    },
+    /// Another process, or another index of this one, has the folder open.
+    #[error("the text index in {} is in use", path.display())]
+    Locked {
+        /// The folder.
+        path: PathBuf,
+        /// What Tantivy said.
+        source: tantivy::TantivyError,
+    },
+    /// The folder cannot be used.
+    #[error("the folder {} of the text index cannot be used", path.display())]
+    File {
+        /// The folder.
+        path: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// Writing failed. The writer is dead: reopen it and add again what was not committed.
+    #[error("writing to the text index failed")]
+    Write(#[source] tantivy::TantivyError),
+    /// An earlier error ended the writer; reopen it.
+    #[error("the writer of the text index ended with an earlier error")]
+    WriterDead,
+    /// Reading failed.
+    #[error("reading the text index failed")]
+    Read(#[source] tantivy::TantivyError),
+}
+
+impl TextError {
+    fn read(error: std::io::Error) -> TextError {
+        TextError::Read(error.into())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,188 @@
+//! Opening: what is on the disk is believed only if its checksums say so.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tantivy::directory::{Directory, INDEX_WRITER_LOCK};
+use tantivy::index::SegmentComponent;
+use tantivy::{Index, IndexSettings};
+
+use super::directory::{Folder, checked};
+use super::schema::{Fields, tokenizers};
+use super::{State, TextError};
+use crate::revision::Revision;
+
+/// The version of what we put into Tantivy: fields, terms, trigrams. Any change of them is a new one.
+pub const FORMAT: u32 = 1;
+
+const META: &str = "meta.json";
+const MANAGED: &str = ".managed.json";
+const PAYLOAD_NAME: &str = "haversack-text";
+
+/// What a commit says of itself.
+pub(super) fn payload(revision: Revision) -> String {
+    format!("{PAYLOAD_NAME} {FORMAT} {revision}")
+}
+
+fn read_payload(payload: &str) -> Option<(u32, Revision)> {
+    let mut parts = payload.split(' ');
+    let named = parts.next() == Some(PAYLOAD_NAME);
+    let format = parts.next()?.parse().ok()?;
+    // What follows belongs to the format, which may be a newer one.
+    let revision = parts.next().and_then(|part| part.parse().ok()).map(Revision::new)?;
+    named.then_some((format, revision))
+}
+
+/// Opens or makes the index of a folder.
+pub(super) fn open(root: &Path, fields: &Fields) -> Result<(Index, State), TextError> {
+    let file_error = |source| TextError::File { path: root.to_owned(), source };
+    fs::create_dir_all(root).map_err(file_error)?;
+    let folder = Folder::open(root).map_err(TextError::Read)?;
+    // Held while files are judged and thrown away; the writer takes it anew.
+    let lock = folder.acquire_lock(&INDEX_WRITER_LOCK).map_err(|error| TextError::Locked {
+        path: root.to_owned(),
+        source: tantivy::TantivyError::from(error),
+    })?;
+    let state = match examine(root, &folder, fields) {
+        Examined::Sound(mut index, revision) => {
+            index.set_tokenizers(tokenizers());
+            return Ok((*index, State::At(revision)));
+        }
+        Examined::Empty => State::Fresh,
+        Examined::Damaged(reason) => State::Emptied { reason },
+        Examined::Newer(found) => return Err(TextError::Newer { found, known: FORMAT }),
+    };
+    empty(root).map_err(file_error)?;
+    let mut index = Index::create(folder, fields.schema.clone(), IndexSettings::default())
+        .map_err(TextError::Read)?;
+    index.set_tokenizers(tokenizers());
+    drop(lock);
+    Ok((index, state))
+}
+
+enum Examined {
+    Empty,
+    Sound(Box<Index>, Revision),
+    Damaged(String),
+    Newer(u32),
+}
+
+fn examine(root: &Path, folder: &Folder, fields: &Fields) -> Examined {
+    let damaged = |what: &str| Examined::Damaged(what.to_owned());
+    let bytes = match fs::read(root.join(META)) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return if names(root).is_ok_and(|names| names.is_empty()) {
+                Examined::Empty
+            } else {
+                damaged("meta.json is missing")
+            };
+        }
+        Err(error) => return Examined::Damaged(format!("meta.json: {error}")),
+    };
+    let Some(bytes) = checked(bytes) else { return damaged("the checksum of meta.json is wrong") };
+    let meta: Option<serde_json::Value> = serde_json::from_slice(&bytes).ok();
+    let payload = meta.as_ref().and_then(|meta| meta.get("payload"));
+    let Some(payload) = payload.and_then(serde_json::Value::as_str) else {
+        return damaged("nothing was ever committed");
+    };
+    let revision = match read_payload(payload) {
+        Some((format, _)) if format > FORMAT => return Examined::Newer(format),
+        Some((format, _)) if format < FORMAT => {
+            return Examined::Damaged(format!("format {format} is older than {FORMAT}"));
+        }
+        Some((_, revision)) => revision,
+        None => return damaged("meta.json was not written by Haversack"),
+    };
+    let index = match Index::open(folder.clone()) {
+        Ok(index) => index,
+        Err(error) => return Examined::Damaged(error.to_string()),
+    };
+    if index.schema() != fields.schema {
+        return damaged("its fields are not those of this version");
+    }
+    match live_files(&index).map(|files| (first_damaged(&index, &files), files)) {
+        Ok((None, files)) => {
+            sweep(root, &files);
+            Examined::Sound(Box::new(index), revision)
+        }
+        Ok((Some(reason), _)) => Examined::Damaged(reason),
+        Err(error) => Examined::Damaged(error.to_string()),
+    }
+}
+
+/// The files that the last commit needs.
+fn live_files(index: &Index) -> tantivy::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for segment in index.searchable_segment_metas()? {
+        let mut components = vec![
+            SegmentComponent::Postings,
+            SegmentComponent::Positions,
+            SegmentComponent::Terms,
+            SegmentComponent::Store,
+            SegmentComponent::FastFields,
+            SegmentComponent::FieldNorms,
+        ];
+        if segment.has_deletes() {
+            components.push(SegmentComponent::Delete);
+        }
+        files.extend(components.into_iter().map(|component| segment.relative_path(component)));
+    }
+    Ok(files)
+}
+
+/// Reads every file on all cores; says what is wrong with one that is damaged.
+fn first_damaged(index: &Index, files: &[PathBuf]) -> Option<String> {
+    let next = AtomicUsize::new(0);
+    let check = || {
+        while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+            match index.directory().validate_checksum(file) {
+                Ok(true) => {}
+                Ok(false) => return Some(format!("the checksum of {} is wrong", file.display())),
+                Err(error) => return Some(error.to_string()),
+            }
+        }
+        None
+    };
+    let n_threads = std::thread::available_parallelism().map_or(1, |n| n.get().min(4));
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (1..n_threads).map(|_| scope.spawn(check)).collect();
+        let mine = check();
+        others.into_iter().fold(mine, |found, other| {
+            let other = other.join().unwrap_or_else(|_| Some("a check panicked".to_owned()));
+            found.or(other)
+        })
+    })
+}
+
+/// Names of files that belong to the index; locks belong to nobody.
+fn names(root: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(root)? {
+        let entry = entry?;
+        let name = PathBuf::from(entry.file_name());
+        if entry.file_type()?.is_file() && name.extension().is_none_or(|ending| ending != "lock") {
+            names.push(name);
+        }
+    }
+    Ok(names)
+}
+
+/// Removes what unfinished commits and merges left. A file that cannot be removed does no harm.
+fn sweep(root: &Path, live: &[PathBuf]) {
+    let live: BTreeSet<&Path> = live.iter().map(PathBuf::as_path).collect();
+    for name in names(root).unwrap_or_default() {
+        if !live.contains(name.as_path()) && name != Path::new(META) && name != Path::new(MANAGED) {
+            let _ = fs::remove_file(root.join(name));
+        }
+    }
+}
+
+fn empty(root: &Path) -> std::io::Result<()> {
+    for name in names(root)? {
+        fs::remove_file(root.join(name))?;
+    }
+    Ok(())
+}

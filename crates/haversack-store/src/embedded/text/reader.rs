@@ -1,0 +1,198 @@
+//! An unchanging view of the index, as of one commit.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use tantivy::columnar::Column;
+use tantivy::directory::{Directory, META_LOCK};
+use tantivy::fieldnorm::FieldNormReader;
+use tantivy::index::{InvertedIndexReader, SegmentId, SegmentReader};
+use tantivy::{Index, TantivyError};
+
+use super::TextError;
+use super::schema::{CHUNK, Fields, N_FIELDS, ROW, SIZES, TIE};
+use super::visible::Documents;
+use crate::embedded::row::Row;
+
+/// Which documents of which segment: a removal makes a new one.
+pub(super) type SegmentKey = (SegmentId, Option<u64>);
+
+/// A view of the index that later commits do not change. A clone is the same view.
+#[derive(Debug, Clone)]
+pub struct TextReader {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    segments: Vec<Arc<Segment>>,
+    index: u64,
+}
+
+/// One part of the index, with what searches need of it at hand.
+pub(super) struct Segment {
+    pub(super) reader: SegmentReader,
+    pub(super) key: SegmentKey,
+    pub(super) words: [Arc<InvertedIndexReader>; N_FIELDS],
+    pub(super) trigrams: [Arc<InvertedIndexReader>; N_FIELDS],
+    pub(super) sizes: [Column<u64>; N_FIELDS],
+    rows: Column<u64>,
+    chunks: Column<u64>,
+    ties: Column<u64>,
+    columns: OnceLock<Columns>,
+}
+
+impl fmt::Debug for Segment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Segment").field(&self.key).finish()
+    }
+}
+
+/// Columns that are read for millions of documents, unpacked.
+#[derive(Debug)]
+pub(super) struct Columns {
+    pub(super) rows: Vec<u32>,
+    /// Codes of the lengths of title, path and body.
+    pub(super) norms: [Vec<u8>; N_FIELDS],
+    lengths: [u64; N_FIELDS],
+}
+
+impl Columns {
+    /// The sums of the lengths of these documents.
+    pub(super) fn lengths_of(&self, documents: &Documents) -> [u64; N_FIELDS] {
+        if documents.all {
+            return self.lengths;
+        }
+        std::array::from_fn(|field| {
+            let mut sum = 0;
+            for (word, norms) in documents.words.iter().zip(self.norms[field].chunks(64)) {
+                let mut word = *word;
+                while word != 0 {
+                    sum += length_of(norms[word.trailing_zeros() as usize]);
+                    word &= word - 1;
+                }
+            }
+            sum
+        })
+    }
+}
+
+fn length_of(norm: u8) -> u64 {
+    u64::from(FieldNormReader::id_to_fieldnorm(norm))
+}
+
+impl Segment {
+    fn open(reader: SegmentReader, fields: &Fields) -> tantivy::Result<Segment> {
+        let open = |fields: [_; N_FIELDS]| -> tantivy::Result<[_; N_FIELDS]> {
+            let [title, path, body] = fields.map(|field| reader.inverted_index(field));
+            Ok([title?, path?, body?])
+        };
+        let columns = reader.fast_fields();
+        let [title, path, body] = SIZES.map(|name| columns.u64(name));
+        Ok(Segment {
+            key: (reader.segment_id(), reader.delete_opstamp()),
+            words: open(fields.words)?,
+            trigrams: open(fields.trigrams)?,
+            sizes: [title?, path?, body?],
+            rows: columns.u64(ROW)?,
+            chunks: columns.u64(CHUNK)?,
+            ties: columns.u64(TIE)?,
+            columns: OnceLock::new(),
+            reader,
+        })
+    }
+
+    pub(super) fn columns(&self) -> &Columns {
+        self.columns.get_or_init(|| {
+            let max = self.reader.max_doc();
+            let rows = (0..max).map(|document| number(&self.rows, document)).collect();
+            let fields = self.words_fields();
+            let norms = fields.map(|field| match self.reader.get_fieldnorms_reader(field) {
+                Ok(norms) => (0..max).map(|document| norms.fieldnorm_id(document)).collect(),
+                Err(_) => vec![0; max as usize],
+            });
+            let lengths = std::array::from_fn(|field| {
+                let norms: &Vec<u8> = &norms[field];
+                norms.iter().map(|norm| length_of(*norm)).sum()
+            });
+            Columns { rows, norms, lengths }
+        })
+    }
+
+    fn words_fields(&self) -> [tantivy::schema::Field; N_FIELDS] {
+        let schema = self.reader.schema();
+        ["title", "path", "body"]
+            .map(|name| schema.get_field(name).expect("an index with other fields is not opened"))
+    }
+
+    pub(super) fn row(&self, document: u32) -> Row {
+        Row::new(number(&self.rows, document))
+    }
+
+    pub(super) fn chunk(&self, document: u32) -> u32 {
+        number(&self.chunks, document)
+    }
+
+    pub(super) fn tie(&self, document: u32) -> u64 {
+        self.ties.first(document).unwrap_or(0)
+    }
+}
+
+fn number(column: &Column<u64>, document: u32) -> u32 {
+    column.first(document).and_then(|value| u32::try_from(value).ok()).unwrap_or(0)
+}
+
+impl TextReader {
+    /// Opens the last commit, keeping the segments that `before` has opened already.
+    pub(super) fn open(
+        index: &Index,
+        fields: &Fields,
+        before: Option<&TextReader>,
+        number: u64,
+    ) -> Result<TextReader, TextError> {
+        let read = |error: TantivyError| TextError::Read(error);
+        // So that no file is thrown away between reading the list and opening the file.
+        let _lock = index.directory().acquire_lock(&META_LOCK).map_err(|e| read(e.into()))?;
+        let mut segments = Vec::new();
+        for segment in index.searchable_segments().map_err(read)? {
+            let key = (segment.id(), segment.meta().delete_opstamp());
+            let known = before.and_then(|before| {
+                before.segments().iter().find(|known| known.key == key).cloned()
+            });
+            segments.push(match known {
+                Some(known) => known,
+                None => {
+                    let opened = SegmentReader::open(&segment);
+                    let opened = opened.and_then(|reader| Segment::open(reader, fields));
+                    Arc::new(opened.map_err(read)?)
+                }
+            });
+        }
+        Ok(TextReader { inner: Arc::new(Inner { segments, index: number }) })
+    }
+
+    pub(super) fn segments(&self) -> &[Arc<Segment>] {
+        &self.inner.segments
+    }
+
+    /// The number of the index among all that this process opened.
+    pub(super) fn index(&self) -> u64 {
+        self.inner.index
+    }
+
+    /// How many parts the index is in; fewer are faster.
+    #[must_use]
+    pub fn n_segments(&self) -> usize {
+        self.inner.segments.len()
+    }
+
+    /// Every document that was added and not removed, in no particular order.
+    pub fn documents(&self) -> impl Iterator<Item = (Row, u32)> + '_ {
+        self.segments().iter().flat_map(|segment| {
+            segment
+                .reader
+                .doc_ids_alive()
+                .map(move |document| (segment.row(document), segment.chunk(document)))
+        })
+    }
+}
