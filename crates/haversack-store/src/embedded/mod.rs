@@ -8,3 +8,4 @@
 
 pub mod row;
 pub mod text;
+pub mod vectors;

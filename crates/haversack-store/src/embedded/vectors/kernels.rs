@@ -1,0 +1,69 @@
+//! The inner loops, compiled for several processors and chosen at run time.
+//!
+//! All of it is integer arithmetic: every version gives the same numbers on every processor.
+
+use multiversion::multiversion;
+
+use super::codes::GROUP;
+
+/// Distances of one group.
+pub(super) type Lanes = [u16; GROUP];
+
+/// For each group with a readable slot, counts the bits in which its codes differ from the
+/// query's, and marks in `near` the readable slots that differ in at most `cut` bits.
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512vl+avx512vpopcntdq",
+    "x86_64+avx2+bmi1+bmi2+popcnt",
+    "x86_64+sse4.2+popcnt"
+))]
+pub(super) fn near(
+    query: &[u64],
+    groups: &[u8],
+    readable: &[u8],
+    cut: u16,
+    lanes: &mut [Lanes],
+    near: &mut [u8],
+) {
+    let groups = groups.chunks_exact(query.len() * 8 * GROUP);
+    for (((group, readable), lanes), near) in groups.zip(readable).zip(lanes).zip(near) {
+        *near = 0;
+        if *readable == 0 {
+            continue;
+        }
+        let mut sums = [0_u64; GROUP];
+        for (word, column) in query.iter().zip(group.as_chunks::<{ 8 * GROUP }>().0) {
+            for (sum, bytes) in sums.iter_mut().zip(column.as_chunks::<8>().0) {
+                *sum += u64::from((word ^ u64::from_le_bytes(*bytes)).count_ones());
+            }
+        }
+        let mut mask = 0;
+        for (at, sum) in sums.iter().enumerate() {
+            mask |= u8::from(*sum <= u64::from(cut)) << at;
+        }
+        *near = mask & readable;
+        if *near != 0 {
+            #[expect(clippy::cast_possible_truncation, reason = "at most 8,192 bits differ")]
+            let distances = sums.map(|sum| sum as u16);
+            *lanes = distances;
+        }
+    }
+}
+
+/// The products of the query with the int8 codes of the picked slots.
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512vl+avx512vnni",
+    "x86_64+avx2+bmi1+bmi2",
+    "x86_64+sse4.2"
+))]
+pub(super) fn products(query: &[i16], codes: &[u8], picked: &[u32], products: &mut Vec<i32>) {
+    products.clear();
+    for pick in picked {
+        let code = &codes[*pick as usize * query.len()..][..query.len()];
+        let product = query
+            .iter()
+            .zip(code)
+            .map(|(query, byte)| i32::from(*query) * i32::from(byte.cast_signed()))
+            .sum();
+        products.push(product);
+    }
+}

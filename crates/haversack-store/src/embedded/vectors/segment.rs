@@ -1,0 +1,204 @@
+//! Segments: immutable files of codes that cover a range of revisions.
+//!
+//! A file starts with sixteen bytes that no format version changes: magic, version, and a checksum
+//! of both. So a newer file is told from a damaged one.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use memmap2::Mmap;
+
+use super::codes::{Block, Codes, Layout, SECTIONS};
+use super::{ModelTag, RevisionRange, mapping};
+use crate::revision::Revision;
+
+pub(super) const FORMAT_VERSION: u32 = 1;
+pub(super) const SUFFIX: &str = ".vectors";
+pub(super) const UNFINISHED_SUFFIX: &str = ".unfinished";
+
+const MAGIC: [u8; 8] = *b"hvsk-vec";
+const HEADER_BYTES: usize = 256;
+const PREAMBLE_BYTES: usize = 16;
+const LABEL_BYTES: usize = 128;
+const LABEL_AT: usize = HEADER_BYTES - 4 - LABEL_BYTES;
+
+/// A model, as files name it.
+#[derive(Debug, Clone)]
+pub(super) struct Model {
+    pub(super) layout: Layout,
+    pub(super) label: String,
+    fingerprint: [u8; 32],
+}
+
+impl Model {
+    pub(super) fn new(tag: &ModelTag) -> Model {
+        let mut hasher = blake3::Hasher::new();
+        for text in [&tag.name, &tag.version] {
+            hasher.update(&(text.len() as u64).to_le_bytes());
+            hasher.update(text.as_bytes());
+        }
+        hasher.update(&tag.dimensions.to_le_bytes());
+        Model {
+            layout: Layout { dimensions: tag.dimensions as usize },
+            label: tag.to_string(),
+            fingerprint: *hasher.finalize().as_bytes(),
+        }
+    }
+}
+
+/// What a file turned out to be.
+#[derive(Debug)]
+pub(super) enum Inspected {
+    Good(Segment),
+    Damaged,
+    Newer { version: u32 },
+    OtherModel { label: String },
+}
+
+/// An open segment.
+#[derive(Debug)]
+pub(super) struct Segment {
+    pub(super) path: PathBuf,
+    pub(super) range: RevisionRange,
+    /// Of two segments that overlap, the one written later holds.
+    pub(super) generation: u64,
+    count: usize,
+    layout: Layout,
+    bytes: Mmap,
+}
+
+/// The name of a segment's file.
+fn name(range: RevisionRange, generation: u64) -> String {
+    format!("{:016x}-{:016x}-{generation:016x}{SUFFIX}", range.first.get(), range.last.get())
+}
+
+impl Segment {
+    /// Writes a segment so that it is there as a whole or not at all.
+    pub(super) fn write(
+        folder: &Path,
+        model: &Model,
+        range: RevisionRange,
+        generation: u64,
+        block: &Block,
+    ) -> io::Result<Segment> {
+        let sections = block.sections();
+        let path = folder.join(name(range, generation));
+        let mut unfinished = path.clone().into_os_string();
+        unfinished.push(UNFINISHED_SUFFIX);
+        let mut file = File::create(&unfinished)?;
+        file.write_all(&header(model, range, generation, block.len(), &sections))?;
+        sections.iter().try_for_each(|section| file.write_all(section))?;
+        file.sync_all()?;
+        drop(file);
+        std::fs::rename(&unfinished, &path)?;
+        sync_folder(folder)?;
+        let bytes = mapping::map(&File::open(&path)?)?;
+        Ok(Segment { path, range, generation, count: block.len(), layout: model.layout, bytes })
+    }
+
+    /// Opens a file and checks every byte of it.
+    pub(super) fn inspect(path: &Path, model: &Model) -> io::Result<Inspected> {
+        let file = File::open(path)?;
+        if file.metadata()?.len() < HEADER_BYTES as u64 {
+            return Ok(Inspected::Damaged);
+        }
+        let bytes = mapping::map(&file)?;
+        Ok(Segment::parse(path, model, bytes))
+    }
+
+    fn parse(path: &Path, model: &Model, bytes: Mmap) -> Inspected {
+        let header = &bytes[..HEADER_BYTES];
+        let version = number_u32(header, 8);
+        if header[..8] != MAGIC || number_u32(header, 12) != crc32fast::hash(&header[..12]) {
+            return Inspected::Damaged;
+        }
+        if version > FORMAT_VERSION {
+            return Inspected::Newer { version };
+        }
+        let checksum_at = HEADER_BYTES - 4;
+        let checksum = crc32fast::hash(&header[PREAMBLE_BYTES..checksum_at]);
+        if version < FORMAT_VERSION || number_u32(header, checksum_at) != checksum {
+            return Inspected::Damaged;
+        }
+        if header[16..48] != model.fingerprint {
+            let label = String::from_utf8_lossy(&header[LABEL_AT..checksum_at]);
+            return Inspected::OtherModel { label: label.trim_end_matches('\0').to_owned() };
+        }
+        let range = RevisionRange {
+            first: Revision::new(number_u64(header, 48)),
+            last: Revision::new(number_u64(header, 56)),
+        };
+        let generation = number_u64(header, 64);
+        let named = path.file_name().is_some_and(|found| *found == *name(range, generation));
+        let whole = usize::try_from(number_u64(header, 72))
+            .ok()
+            .filter(|count| *count <= bytes.len())
+            .filter(|count| HEADER_BYTES + model.layout.body_bytes(*count) == bytes.len());
+        let (true, Some(count)) = (named && range.first <= range.last, whole) else {
+            return Inspected::Damaged;
+        };
+        let path = path.to_owned();
+        let segment = Segment { path, range, generation, count, layout: model.layout, bytes };
+        if segment.is_intact() { Inspected::Good(segment) } else { Inspected::Damaged }
+    }
+
+    /// Whether every section still has its checksum.
+    pub(super) fn is_intact(&self) -> bool {
+        let (header, body) = self.bytes.split_at(HEADER_BYTES);
+        let sections = self.layout.sections(self.count).into_iter().enumerate();
+        number_u32(header, HEADER_BYTES - 4)
+            == crc32fast::hash(&header[PREAMBLE_BYTES..HEADER_BYTES - 4])
+            && sections
+                .map(|(at, section)| (number_u32(header, 80 + at * 4), &body[section]))
+                .all(|(checksum, bytes)| checksum == crc32fast::hash(bytes))
+    }
+
+    pub(super) fn codes(&self) -> Codes<'_> {
+        Codes::of_body(self.layout, self.count, &self.bytes[HEADER_BYTES..])
+    }
+}
+
+fn header(
+    model: &Model,
+    range: RevisionRange,
+    generation: u64,
+    count: usize,
+    sections: &[Vec<u8>; SECTIONS],
+) -> Vec<u8> {
+    let mut header = MAGIC.to_vec();
+    header.extend(FORMAT_VERSION.to_le_bytes());
+    header.extend(crc32fast::hash(&header).to_le_bytes());
+    header.extend(model.fingerprint);
+    for number in [range.first.get(), range.last.get(), generation, count as u64] {
+        header.extend(number.to_le_bytes());
+    }
+    for section in sections {
+        header.extend(crc32fast::hash(section).to_le_bytes());
+    }
+    header.resize(LABEL_AT, 0);
+    header.extend(model.label.bytes().take(LABEL_BYTES));
+    header.resize(HEADER_BYTES - 4, 0);
+    header.extend(crc32fast::hash(&header[PREAMBLE_BYTES..]).to_le_bytes());
+    header
+}
+
+fn number_u32(bytes: &[u8], at: usize) -> u32 {
+    bytes[at..].first_chunk().map_or(0, |number| u32::from_le_bytes(*number))
+}
+
+fn number_u64(bytes: &[u8], at: usize) -> u64 {
+    bytes[at..].first_chunk().map_or(0, |number| u64::from_le_bytes(*number))
+}
+
+/// Makes new and removed names in a folder durable.
+#[cfg(unix)]
+pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// Elsewhere folders cannot be synchronised; the system does it with the file.
+#[cfg(not(unix))]
+pub(super) fn sync_folder(_folder: &Path) -> io::Result<()> {
+    Ok(())
+}
