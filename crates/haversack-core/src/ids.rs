@@ -33,7 +33,10 @@ pub enum IdError {
 }
 
 /// What every name must be: there, not too long, and of visible characters.
-pub(crate) fn check_name(name: &str, limit: usize) -> Result<(), IdError> {
+///
+/// # Errors
+/// When it is empty, longer than `limit` bytes or holds a control character.
+pub fn check_name(name: &str, limit: usize) -> Result<(), IdError> {
     if name.is_empty() {
         return Err(IdError::Empty);
     }

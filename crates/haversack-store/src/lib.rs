@@ -3,4 +3,6 @@
 
 pub mod embedded;
 pub mod kinds;
+mod prepare;
 pub mod revision;
+pub mod store;

@@ -6,6 +6,29 @@
 //! inside every search what exists. So there is one place where visibility is decided, and what
 //! is not in the bitmap cannot change a result, a score or a count.
 
+mod backup;
+mod catalogue;
+mod check;
+mod engine;
+mod home;
+mod indexes;
+mod records;
+mod reembed;
 pub mod row;
+mod search;
+mod state;
 pub mod text;
+mod undo;
 pub mod vectors;
+mod view;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+pub use backup::Stats;
+pub use check::Report;
+pub use engine::Embedded;
+pub use home::Home;
+pub use reembed::Progress;
+pub use view::View;

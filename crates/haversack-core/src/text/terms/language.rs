@@ -135,6 +135,13 @@ impl Language {
         }
     }
 
+    /// The language of an ISO 639-1 code, as [`Language::code`] gives it.
+    #[must_use]
+    pub fn of_code(code: &str) -> Language {
+        let known = Language::ALL.into_iter().find(|language| language.code() == code);
+        known.unwrap_or(Language::Other)
+    }
+
     /// Whether a lower-case word is too common in this language to tell texts apart.
     ///
     /// ASCII words in languages of another script are judged as English.

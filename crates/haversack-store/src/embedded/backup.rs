@@ -1,0 +1,126 @@
+//! Copying a live workspace, and what it measures.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use haversack_core::embed::Model;
+use rusqlite::Connection;
+use rusqlite::backup::Backup;
+
+use super::engine::Embedded;
+use super::records::{file, storage};
+use crate::revision::Revision;
+use crate::store::error::{Cause, OpenError, ReadError};
+
+/// Pages that are copied at a time; between two helpings writers go on.
+const PAGES_AT_ONCE: i32 = 1_024;
+
+/// What a workspace holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stats {
+    /// The last commit.
+    pub revision: Revision,
+    /// Items that are present.
+    pub items: u64,
+    /// Versions that are kept, the present ones included.
+    pub versions: u64,
+    /// Chunks of all versions.
+    pub chunks: u64,
+    /// Links that are present.
+    pub links: u64,
+    /// Items by kind, most first.
+    pub kinds: Vec<(String, u64)>,
+    /// The model whose vectors are searched.
+    pub model: Model,
+    /// Whether the model in use is another one.
+    pub stale: bool,
+    /// Bytes of the truth, the text index and the vector index on disk.
+    pub bytes: [u64; 3],
+}
+
+impl Embedded {
+    /// Copies the truth of the live workspace into a new folder, as of one commit. Its indexes
+    /// are made when the copy is opened.
+    ///
+    /// # Errors
+    /// When the folder is not empty, or something cannot be read or written.
+    pub fn backup(&self, folder: &Path) -> Result<(), OpenError> {
+        let io = |cause: Cause| OpenError::Io { path: folder.to_owned(), cause };
+        std::fs::create_dir_all(folder).map_err(|error| io(error.into()))?;
+        let mut entries = std::fs::read_dir(folder).map_err(|error| io(error.into()))?;
+        if entries.next().is_some() {
+            return Err(io("the folder is not empty".into()));
+        }
+        // Under another name until it is whole, so that half a copy is never taken for one.
+        let unfinished = folder.join("store.db.unfinished");
+        let copy = |source: &Connection| -> rusqlite::Result<()> {
+            let mut target = Connection::open(&unfinished)?;
+            let backup = Backup::new(source, &mut target)?;
+            backup.run_to_completion(PAGES_AT_ONCE, Duration::ZERO, None)?;
+            drop(backup);
+            target.execute_batch("PRAGMA journal_mode = DELETE")
+        };
+        self.shared
+            .pool
+            .read(|connection| {
+                // One state for the whole copy: else every write would start it over.
+                connection.execute_batch("BEGIN").map_err(storage)?;
+                let copied = connection
+                    .query_row("SELECT max(revision) FROM commits", [], |_| Ok(()))
+                    .and_then(|()| copy(connection));
+                connection.execute_batch("COMMIT").map_err(storage)?;
+                copied.map_err(storage)
+            })
+            .map_err(|error| io(error.into()))?;
+        let finish = || -> std::io::Result<()> {
+            std::fs::File::open(&unfinished)?.sync_all()?;
+            std::fs::rename(&unfinished, file(folder))?;
+            std::fs::File::open(folder)?.sync_all()
+        };
+        finish().map_err(|error| io(error.into()))
+    }
+
+    /// What the workspace holds.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn stats(&self) -> Result<Stats, ReadError> {
+        let folder = &self.shared.folder;
+        let bytes = [folder.clone(), folder.join("text"), folder.join("vectors")]
+            .map(|folder| bytes_in(&folder));
+        self.shared.pool.read(|connection| {
+            let count = |sql: &str| -> Result<u64, ReadError> {
+                connection.query_row(sql, [], |line| line.get(0)).map_err(storage)
+            };
+            let kinds = || -> rusqlite::Result<Vec<(String, u64)>> {
+                connection
+                    .prepare(
+                        "SELECT kind, count(*) FROM items WHERE died IS NULL GROUP BY kind \
+                         ORDER BY 2 DESC, 1",
+                    )?
+                    .query_map([], |line| Ok((line.get(0)?, line.get(1)?)))?
+                    .collect()
+            };
+            let model = super::records::usage::model(connection).map_err(storage)?;
+            let model = model.unwrap_or_else(|| self.model().clone());
+            Ok(Stats {
+                revision: Revision::new(count("SELECT coalesce(max(revision), 0) FROM commits")?),
+                items: count("SELECT count(*) FROM items WHERE died IS NULL")?,
+                versions: count("SELECT count(*) FROM items")?,
+                chunks: count("SELECT count(*) FROM chunks")?,
+                links: count("SELECT count(*) FROM links WHERE died IS NULL")?,
+                kinds: kinds().map_err(storage)?,
+                stale: model != *self.model(),
+                model,
+                bytes,
+            })
+        })
+    }
+}
+
+/// The bytes of the files in a folder, not counting folders in it.
+fn bytes_in(folder: &PathBuf) -> u64 {
+    let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
+    let size = |entry: std::io::Result<std::fs::DirEntry>| entry.ok()?.metadata().ok();
+    entries.filter_map(size).filter(|file| file.is_file()).map(|file| file.len()).sum()
+}

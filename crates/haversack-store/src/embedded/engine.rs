@@ -1,0 +1,204 @@
+//! A workspace of the embedded engine: opened, written, looked at, closed.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use haversack_core::embed::Model;
+use haversack_core::units::Timestamp;
+
+use super::catalogue::Catalogue;
+use super::home::Lock;
+use super::indexes::{IndexError, Indexes};
+use super::records::{self, lookup, storage, usage};
+use super::state::{Shared, State};
+use super::text::{TextError, Visible};
+use super::vectors::VectorsError;
+use super::view::View;
+use super::writer::{Job, Writer};
+use crate::prepare::{SharedEmbedder, prepare};
+use crate::revision::Revision;
+use crate::store::change::{Batch, Committed};
+use crate::store::error::{CommitError, OpenError, ReadError};
+use crate::store::viewer::Viewer;
+
+/// Batches that wait for the writer; who brings more waits too.
+const WAITING_MAX: usize = 64;
+
+/// One workspace in a folder of its own. Shared by reference; closing waits for the writer.
+pub struct Embedded {
+    pub(super) shared: Arc<Shared>,
+    jobs: SyncSender<Job>,
+    writer: Mutex<Option<JoinHandle<()>>>,
+    repaired: Vec<String>,
+    _lock: Option<Arc<Lock>>,
+}
+
+impl fmt::Debug for Embedded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Embedded").field("folder", &self.shared.folder).finish_non_exhaustive()
+    }
+}
+
+impl Embedded {
+    /// Opens the workspace in a folder that nobody else has open, and brings its indexes up to
+    /// date.
+    pub(super) fn open(
+        folder: &Path,
+        embedder: SharedEmbedder,
+        lock: Option<Arc<Lock>>,
+    ) -> Result<Embedded, OpenError> {
+        let io = |path: &Path, cause: std::io::Error| OpenError::Io {
+            path: path.to_owned(),
+            cause: cause.into(),
+        };
+        std::fs::create_dir_all(folder).map_err(|error| io(folder, error))?;
+        let connection = records::open(folder)?;
+        let truth = |error: rusqlite::Error| OpenError::Damaged {
+            path: records::file(folder),
+            cause: error.into(),
+        };
+        let model = usage::model_number(&connection, embedder.model()).map_err(truth)?;
+        let stored = match usage::model(&connection).map_err(truth)? {
+            Some(stored) => stored,
+            None => {
+                usage::set_model(&connection, model).map_err(truth)?;
+                embedder.model().clone()
+            }
+        };
+        let revision = Revision::new(usage::revision(&connection).map_err(truth)?);
+        let damaged = |error: ReadError| OpenError::Damaged {
+            path: records::file(folder),
+            cause: error.into(),
+        };
+        let catalogue = Catalogue::read(&connection).map_err(damaged)?;
+        let refuse = |error| index_open_error(folder, error);
+        let mut indexes =
+            Indexes::open(folder, &stored, embedder.model(), revision).map_err(refuse)?;
+        indexes.recover(&connection, revision).map_err(refuse)?;
+        let repaired = indexes.repaired().to_vec();
+        let (text, vectors) = indexes.readers();
+        let state = State::new(revision, catalogue.clone(), text, vectors);
+        let shared = Arc::new(Shared::new(folder.to_owned(), embedder, model, state));
+        let writer = Writer::new(connection, Arc::clone(&shared), indexes, (revision, catalogue));
+        let (jobs, inbox) = sync_channel(WAITING_MAX);
+        let thread = std::thread::Builder::new()
+            .name("haversack-writer".to_owned())
+            .spawn(move || writer.run(&inbox))
+            .map_err(|error| io(folder, error))?;
+        Ok(Embedded { shared, jobs, writer: Mutex::new(Some(thread)), repaired, _lock: lock })
+    }
+
+    /// What was found damaged at opening and made anew.
+    #[must_use]
+    pub fn repaired(&self) -> &[String] {
+        &self.repaired
+    }
+
+    /// The model that embeds new texts and queries.
+    #[must_use]
+    pub fn model(&self) -> &Model {
+        self.shared.embedder.model()
+    }
+
+    /// Who embeds here.
+    #[must_use]
+    pub fn embedder(&self) -> &SharedEmbedder {
+        &self.shared.embedder
+    }
+
+    /// Writes a batch, all or nothing. When it returns, the batch is durable and searchable.
+    ///
+    /// # Errors
+    /// When the batch is wrong or too large, or the store cannot be written; see [`CommitError`].
+    pub fn write(&self, batch: Batch) -> Result<Committed, CommitError> {
+        let shared = &self.shared;
+        let known = |hashes: &[_]| {
+            let known = shared
+                .pool
+                .read(|connection| lookup::have_vectors(connection, hashes, shared.model));
+            // Not to know only means to embed again.
+            known.unwrap_or_else(|_| vec![false; hashes.len()])
+        };
+        let prepared = prepare(batch, &*shared.embedder, &known)?;
+        let (reply, answer) = sync_channel(1);
+        self.jobs.send(Job::Write(prepared, reply)).map_err(|_| gone())?;
+        answer.recv().map_err(|_| gone())?
+    }
+
+    /// Has the writer do something between two groups of batches, and waits for it.
+    pub(super) fn call<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Writer) -> T + Send + 'static,
+    ) -> Result<T, CommitError> {
+        let (reply, answer) = sync_channel(1);
+        let job = Job::Call(Box::new(move |writer| {
+            let _ = reply.send(work(writer));
+        }));
+        self.jobs.send(job).map_err(|_| gone())?;
+        answer.recv().map_err(|_| gone())
+    }
+
+    /// The present state, for a viewer.
+    #[must_use]
+    pub fn view(&self, viewer: &Viewer) -> View {
+        let watched = self.shared.watch();
+        let visible = watched.state.visible(viewer);
+        View { revision: watched.state.revision, watched, visible, history_is_whole: true }
+    }
+
+    /// The state at a moment, for a viewer who may read these items today.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn as_of(&self, viewer: &Viewer, moment: Timestamp) -> Result<View, ReadError> {
+        let watched = self.shared.watch();
+        let now = watched.state.revision;
+        let (revision, trimmed, catalogue) = self.shared.pool.read(|connection| {
+            let revision = usage::revision_at(connection, moment).map_err(storage)?;
+            let revision = Revision::new(revision).min(now);
+            let trimmed = usage::trimmed(connection).map_err(storage)?;
+            Ok((revision, trimmed, Catalogue::read_at(connection, revision)?))
+        })?;
+        let visible = Arc::new(Visible::new(catalogue.readable(viewer)));
+        let history_is_whole = revision.get() >= trimmed;
+        Ok(View { watched, revision, visible, history_is_whole })
+    }
+
+    /// Ends the writer after what waits, and leaves the indexes ready for a quick start.
+    pub fn close(&self) {
+        let _ = self.jobs.send(Job::Stop);
+        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(writer) = writer {
+            // A panic of the writer has been answered to everyone who waited for it.
+            let _ = writer.join();
+        }
+    }
+}
+
+impl Drop for Embedded {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+fn gone() -> CommitError {
+    CommitError::Stopped { cause: "the writer has ended".into() }
+}
+
+fn index_open_error(folder: &Path, error: IndexError) -> OpenError {
+    match error {
+        IndexError::Text(TextError::Newer { found, known }) => {
+            OpenError::Newer { path: folder.join("text"), found, known }
+        }
+        IndexError::Vectors(VectorsError::NewerFormat { path, found, known }) => {
+            OpenError::Newer { path, found, known }
+        }
+        IndexError::Truth(error) => {
+            OpenError::Damaged { path: records::file(folder), cause: error.into() }
+        }
+        other => OpenError::Io { path: folder.to_owned(), cause: other.into() },
+    }
+}

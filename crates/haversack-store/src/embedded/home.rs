@@ -1,0 +1,146 @@
+//! The data folder: its lock, and a folder for each workspace in it.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::engine::Embedded;
+use crate::prepare::SharedEmbedder;
+use crate::store::error::OpenError;
+
+/// A data folder, which only one process can have at a time.
+#[derive(Debug)]
+pub struct Home {
+    folder: PathBuf,
+    lock: Arc<Lock>,
+}
+
+/// The lock on a data folder; it goes with the process, however that ends.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    _file: File,
+}
+
+impl Home {
+    /// Opens a data folder, which is made if need be.
+    ///
+    /// # Errors
+    /// When another process has it, or it cannot be written.
+    pub fn open(folder: &Path) -> Result<Home, OpenError> {
+        let io =
+            |cause: std::io::Error| OpenError::Io { path: folder.to_owned(), cause: cause.into() };
+        std::fs::create_dir_all(folder.join("workspaces")).map_err(io)?;
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(folder.join("lock"))
+            .map_err(io)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut owner = String::new();
+                // Who it is only makes the message better.
+                let _ = file.take(64).read_to_string(&mut owner);
+                let owner = owner.trim();
+                let owner = if owner.is_empty() { "(unknown)" } else { owner }.to_owned();
+                return Err(OpenError::InUse { folder: folder.to_owned(), owner });
+            }
+            Err(TryLockError::Error(error)) => return Err(io(error)),
+        }
+        let note = |file: &mut File| -> std::io::Result<()> {
+            file.set_len(0)?;
+            file.seek(SeekFrom::Start(0))?;
+            write!(file, "{}", std::process::id())
+        };
+        note(&mut file).map_err(io)?;
+        Ok(Home { folder: folder.to_owned(), lock: Arc::new(Lock { _file: file }) })
+    }
+
+    /// The names of the workspaces, in order.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn workspaces(&self) -> Result<Vec<String>, OpenError> {
+        let folder = self.folder.join("workspaces");
+        let io =
+            |cause: std::io::Error| OpenError::Io { path: folder.clone(), cause: cause.into() };
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(&folder).map_err(io)? {
+            let name = entry.map_err(io)?.file_name();
+            names.extend(name.to_str().filter(|name| is_name(name)).map(str::to_owned));
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    fn path(&self, name: &str) -> Result<PathBuf, OpenError> {
+        if !is_name(name) {
+            return Err(OpenError::Name { name: name.to_owned() });
+        }
+        Ok(self.folder.join("workspaces").join(name))
+    }
+
+    /// Opens a workspace, which is made if need be.
+    ///
+    /// # Errors
+    /// When the name cannot be one, or the workspace cannot be opened; see [`OpenError`].
+    pub fn workspace(&self, name: &str, embedder: SharedEmbedder) -> Result<Embedded, OpenError> {
+        Embedded::open(&self.path(name)?, embedder, Some(Arc::clone(&self.lock)))
+    }
+
+    /// Opens a workspace that is there already.
+    ///
+    /// # Errors
+    /// When there is none of this name, or it cannot be opened; see [`OpenError`].
+    pub fn existing(&self, name: &str, embedder: SharedEmbedder) -> Result<Embedded, OpenError> {
+        let path = self.path(name)?;
+        if !super::records::file(&path).exists() {
+            return Err(OpenError::Missing { name: name.to_owned(), folder: self.folder.clone() });
+        }
+        Embedded::open(&path, embedder, Some(Arc::clone(&self.lock)))
+    }
+
+    /// Removes a workspace with all that is in it.
+    ///
+    /// # Errors
+    /// When there is none of this name, or its folder cannot be removed.
+    pub fn remove(&self, name: &str) -> Result<(), OpenError> {
+        let path = self.path(name)?;
+        match std::fs::remove_dir_all(&path) {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                Err(OpenError::Missing { name: name.to_owned(), folder: self.folder.clone() })
+            }
+            Err(error) => Err(OpenError::Io { path, cause: error.into() }),
+        }
+    }
+}
+
+/// Whether a text can name a workspace, and so a folder on every system.
+fn is_name(name: &str) -> bool {
+    let plain = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let bytes = name.as_bytes();
+    (1..=64).contains(&bytes.len())
+        && plain(bytes[0])
+        && bytes.iter().all(|c| plain(*c) || matches!(c, b'-' | b'_' | b'.'))
+        && !name.ends_with('.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_name;
+
+    #[test]
+    fn a_name_is_a_folder_and_nothing_else() {
+        for name in ["a", "acme", "team-7", "x.y_z", &"a".repeat(64)] {
+            assert!(is_name(name), "{name}");
+        }
+        for name in ["", ".", "..", "-a", "A", "a/b", "a\\b", "a\0", "é", "a ", "a."] {
+            assert!(!is_name(name), "{name}");
+        }
+        assert!(!is_name(&"a".repeat(65)));
+    }
+}

@@ -1,0 +1,110 @@
+//! The truth: what is kept in SQLite, and nothing about indexes or viewers' rights beyond rows.
+
+pub(crate) mod lines;
+pub(crate) mod lookup;
+pub(crate) mod remove;
+pub(crate) mod schema;
+pub(crate) mod structure;
+pub(crate) mod usage;
+pub(crate) mod write;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use rusqlite::{Connection, OpenFlags};
+
+use self::schema::SchemaError;
+use crate::store::error::{Cause, OpenError, ReadError};
+
+/// Connections that wait for the next reader; more are closed.
+const IDLE_MAX: usize = 8;
+
+/// The file of a workspace's truth.
+pub(crate) fn file(folder: &Path) -> PathBuf {
+    folder.join("store.db")
+}
+
+/// Opens the truth for its one writer, makes it if it is not there, and migrates it.
+pub(crate) fn open(folder: &Path) -> Result<Connection, OpenError> {
+    let path = file(folder);
+    let failed = |error: rusqlite::Error| open_error(&path, error);
+    let mut connection = Connection::open(&path).map_err(failed)?;
+    // Before anything is written to a file that may not be ours.
+    let refuse = |error| match error {
+        SchemaError::Newer(found) => {
+            OpenError::Newer { path: path.clone(), found, known: schema::FORMAT }
+        }
+        SchemaError::Foreign => OpenError::Damaged {
+            path: path.clone(),
+            cause: "it is an SQLite file of another program".into(),
+        },
+        SchemaError::Sqlite(error) => open_error(&path, error),
+    };
+    schema::format_of(&connection).map_err(refuse)?;
+    schema::configure(&connection).map_err(failed)?;
+    schema::migrate(&mut connection).map_err(refuse)?;
+    Ok(connection)
+}
+
+fn open_error(path: &Path, error: rusqlite::Error) -> OpenError {
+    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+    let path = path.to_owned();
+    match error.sqlite_error_code() {
+        Some(DatabaseCorrupt | NotADatabase) => OpenError::Damaged { path, cause: error.into() },
+        _ => OpenError::Io { path, cause: error.into() },
+    }
+}
+
+/// Connections for readers.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    path: PathBuf,
+    idle: Mutex<Vec<Connection>>,
+}
+
+impl Pool {
+    pub(crate) fn new(folder: &Path) -> Pool {
+        Pool { path: file(folder), idle: Mutex::new(Vec::new()) }
+    }
+
+    /// Lends a connection for one question.
+    pub(crate) fn read<T>(
+        &self,
+        question: impl FnOnce(&Connection) -> Result<T, ReadError>,
+    ) -> Result<T, ReadError> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let connection = match idle {
+            Some(connection) => connection,
+            None => self.connect().map_err(storage)?,
+        };
+        let answer = question(&connection)?;
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < IDLE_MAX {
+            idle.push(connection);
+        }
+        Ok(answer)
+    }
+
+    fn connect(&self) -> rusqlite::Result<Connection> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(&self.path, flags)?;
+        connection.busy_timeout(std::time::Duration::from_secs(5))?;
+        connection.set_prepared_statement_cache_capacity(64);
+        connection.execute_batch(
+            "PRAGMA query_only = ON;
+             PRAGMA cache_size = -16384;
+             PRAGMA mmap_size = 1073741824;
+             PRAGMA trusted_schema = OFF;",
+        )?;
+        Ok(connection)
+    }
+}
+
+/// What SQLite's failure means to a reader.
+pub(crate) fn storage(error: rusqlite::Error) -> ReadError {
+    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+    match error.sqlite_error_code() {
+        Some(DatabaseCorrupt | NotADatabase) => ReadError::Damaged { what: "the store".to_owned() },
+        _ => ReadError::Storage { cause: Cause::from(error) },
+    }
+}

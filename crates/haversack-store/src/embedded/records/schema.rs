@@ -1,0 +1,75 @@
+//! The tables of a workspace, their version, and how an older version becomes this one.
+
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+
+/// The newest format this code writes. Formats are numbered from 1; 0 is an empty file.
+pub(crate) const FORMAT: u32 = 1;
+
+/// Marks the file as one of ours ("Hvsk").
+const APPLICATION_ID: u32 = 0x4876_736b;
+
+/// Each step makes the format of its number from the one before.
+const STEPS: [&str; FORMAT as usize] = [include_str!("format_1.sql")];
+
+/// Why the tables are not there.
+#[derive(Debug)]
+pub(crate) enum SchemaError {
+    /// A later version of Haversack wrote them.
+    Newer(u32),
+    /// The file is no store of ours.
+    Foreign,
+    /// SQLite failed.
+    Sqlite(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for SchemaError {
+    fn from(error: rusqlite::Error) -> SchemaError {
+        SchemaError::Sqlite(error)
+    }
+}
+
+/// How every connection of ours behaves.
+pub(crate) fn configure(connection: &Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    connection.set_prepared_statement_cache_capacity(128);
+    connection.execute_batch(
+        "PRAGMA journal_mode = WAL;
+         PRAGMA synchronous = FULL;
+         PRAGMA secure_delete = FAST;
+         PRAGMA temp_store = MEMORY;
+         PRAGMA cache_size = -32768;
+         PRAGMA mmap_size = 0;
+         PRAGMA wal_autocheckpoint = 8192;
+         PRAGMA journal_size_limit = 67108864;
+         PRAGMA trusted_schema = OFF;",
+    )
+}
+
+/// The format of the file, after making sure that it is ours or empty.
+pub(crate) fn format_of(connection: &Connection) -> Result<u32, SchemaError> {
+    let format: u32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let id: u32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    let tables: Option<i64> = connection
+        .query_row("SELECT 1 FROM sqlite_schema LIMIT 1", [], |row| row.get(0))
+        .optional()?;
+    match (format, id) {
+        (0, 0) if tables.is_none() => Ok(0),
+        (_, APPLICATION_ID) if format > FORMAT => Err(SchemaError::Newer(format)),
+        (1.., APPLICATION_ID) => Ok(format),
+        _ => Err(SchemaError::Foreign),
+    }
+}
+
+/// Brings the file to the present format, one step and one transaction at a time, so that a
+/// stop between two steps leaves a whole older format.
+pub(crate) fn migrate(connection: &mut Connection) -> Result<(), SchemaError> {
+    let format = format_of(connection)?;
+    for (step, sql) in (1u32..).zip(STEPS).skip(format as usize) {
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        transaction.execute_batch(sql)?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", step)?;
+        transaction.commit()?;
+    }
+    Ok(())
+}

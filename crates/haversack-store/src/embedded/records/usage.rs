@@ -1,0 +1,172 @@
+//! What does not have versions: events and what they add up to, named documents, settings.
+
+use haversack_core::embed::Model;
+use haversack_core::units::Timestamp;
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::store::item::{Event, Record, Shelf};
+
+/// Events that are kept; what they add up to is kept for good.
+const EVENTS_MAX: i64 = 1_000_000;
+
+/// Receipts that are kept.
+const RECEIPTS_MAX: i64 = 10_000;
+
+/// Writes an event down and adds it up.
+pub(super) fn note(connection: &Connection, node: i64, event: &Event) -> rusqlite::Result<()> {
+    let happening = event.happening.as_str();
+    let at = event.at.as_millis();
+    connection
+        .prepare_cached("INSERT INTO events (node, user, happening, at) VALUES (?, ?, ?, ?)")?
+        .execute(params![node, event.user, happening, at])?;
+    let oldest = connection.last_insert_rowid() - EVENTS_MAX;
+    connection.prepare_cached("DELETE FROM events WHERE event <= ?")?.execute([oldest])?;
+    connection
+        .prepare_cached(
+            "INSERT INTO usage (node, user, happening, count, last) VALUES (?1, ?2, ?3, 1, ?4) \
+             ON CONFLICT DO UPDATE SET count = count + 1, last = max(last, ?4)",
+        )?
+        .execute(params![node, event.user, happening, at])?;
+    Ok(())
+}
+
+/// Writes a named document.
+pub(super) fn write(connection: &Connection, record: &Record) -> rusqlite::Result<()> {
+    let shelf = record.shelf.as_str();
+    connection
+        .prepare_cached(
+            "INSERT INTO records (shelf, name, text, at) VALUES (?1, ?2, ?3, ?4) \
+             ON CONFLICT DO UPDATE SET text = ?3, at = ?4",
+        )?
+        .execute(params![shelf, record.name, record.text, record.at.as_millis()])?;
+    if record.shelf == Shelf::Receipt {
+        connection
+            .prepare_cached(
+                "DELETE FROM records WHERE shelf = ?1 AND name IN (SELECT name FROM records \
+                 WHERE shelf = ?1 ORDER BY at DESC, name DESC LIMIT -1 OFFSET ?2)",
+            )?
+            .execute(params![shelf, RECEIPTS_MAX])?;
+    }
+    Ok(())
+}
+
+/// Removes a named document.
+pub(super) fn remove(connection: &Connection, shelf: Shelf, name: &str) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("DELETE FROM records WHERE shelf = ? AND name = ?")?
+        .execute(params![shelf.as_str(), name])?;
+    Ok(())
+}
+
+/// A named document.
+pub(crate) fn record(
+    connection: &Connection,
+    shelf: Shelf,
+    name: &str,
+) -> rusqlite::Result<Option<Record>> {
+    connection
+        .prepare_cached("SELECT text, at FROM records WHERE shelf = ? AND name = ?")?
+        .query_row(params![shelf.as_str(), name], |line| {
+            Ok(Record {
+                shelf,
+                name: name.to_owned(),
+                text: line.get(0)?,
+                at: Timestamp::from_millis(line.get(1)?),
+            })
+        })
+        .optional()
+}
+
+/// The names on a shelf after a name.
+pub(crate) fn records(
+    connection: &Connection,
+    shelf: Shelf,
+    after: Option<&str>,
+    limit: usize,
+) -> rusqlite::Result<Vec<String>> {
+    connection
+        .prepare_cached(
+            "SELECT name FROM records WHERE shelf = ?1 AND (?2 IS NULL OR name > ?2) \
+             ORDER BY name LIMIT ?3",
+        )?
+        .query_map(params![shelf.as_str(), after, limit as u64], |line| line.get(0))?
+        .collect()
+}
+
+/// The state after the last commit.
+pub(crate) fn revision(connection: &Connection) -> rusqlite::Result<u64> {
+    connection.query_row("SELECT coalesce(max(revision), 0) FROM commits", [], |line| line.get(0))
+}
+
+/// The last state at a moment.
+pub(crate) fn revision_at(connection: &Connection, at: Timestamp) -> rusqlite::Result<u64> {
+    connection.query_row(
+        "SELECT coalesce(max(revision), 0) FROM commits WHERE at <= ?",
+        [at.as_millis()],
+        |line| line.get(0),
+    )
+}
+
+/// The newest state of which a version was removed to bound history.
+pub(crate) fn trimmed(connection: &Connection) -> rusqlite::Result<u64> {
+    let trimmed = connection
+        .prepare_cached("SELECT value FROM settings WHERE name = 'trimmed'")?
+        .query_row([], |line| line.get(0))
+        .optional()?;
+    Ok(trimmed.unwrap_or(0))
+}
+
+/// Notes that a version which died in `revision` was removed.
+pub(super) fn raise_trimmed(connection: &Connection, revision: u64) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO settings (name, value) VALUES ('trimmed', ?1) \
+             ON CONFLICT DO UPDATE SET value = max(value, ?1)",
+        )?
+        .execute([revision])?;
+    Ok(())
+}
+
+/// The number of a model, given when it is new.
+pub(crate) fn model_number(connection: &Connection, model: &Model) -> rusqlite::Result<i64> {
+    let dimensions = model.dimensions as u64;
+    connection
+        .prepare_cached(
+            "INSERT INTO models (name, version, dimensions) VALUES (?, ?, ?) \
+             ON CONFLICT DO NOTHING",
+        )?
+        .execute(params![model.name, model.version, dimensions])?;
+    connection
+        .prepare_cached(
+            "SELECT model FROM models WHERE name = ? AND version = ? AND dimensions = ?",
+        )?
+        .query_row(params![model.name, model.version, dimensions], |line| line.get(0))
+}
+
+/// The model whose vectors are searched.
+pub(crate) fn model(connection: &Connection) -> rusqlite::Result<Option<Model>> {
+    connection
+        .query_row(
+            "SELECT m.name, m.version, m.dimensions FROM settings s \
+             JOIN models m ON m.model = s.value WHERE s.name = 'model'",
+            [],
+            |line| {
+                Ok(Model {
+                    name: line.get(0)?,
+                    version: line.get(1)?,
+                    dimensions: usize::try_from(line.get::<_, u32>(2)?).unwrap_or(0),
+                })
+            },
+        )
+        .optional()
+}
+
+/// Makes a model the one whose vectors are searched.
+pub(crate) fn set_model(connection: &Connection, model: i64) -> rusqlite::Result<()> {
+    connection.execute(
+        "INSERT INTO settings (name, value) VALUES ('model', ?1) \
+         ON CONFLICT DO UPDATE SET value = ?1",
+        [model],
+    )?;
+    Ok(())
+}

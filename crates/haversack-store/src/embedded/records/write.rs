@@ -1,0 +1,545 @@
+//! Writing: one batch inside the writer's transaction, and what it means for the indexes.
+
+use std::collections::BTreeMap;
+
+use haversack_core::ids::ItemId;
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::lines::{principals_text, trust_number};
+use super::usage;
+use crate::embedded::row::Row;
+use crate::prepare::{Hash, Prepared, PreparedItem, SharedEmbedder, embed_one, embedded_text};
+use crate::revision::Revision;
+use crate::store::change::{Change, Committed, DEPTH_MAX};
+use crate::store::error::{CommitError, Problem};
+use crate::store::item::{Item, Link};
+use crate::store::viewer::{Principal, Readers};
+
+/// What a batch means for the catalogue and the indexes.
+#[derive(Debug, Default)]
+pub(crate) struct Delta {
+    /// New rows with the list of readers that counts for them.
+    pub(crate) born: Vec<Birth>,
+    /// Rows that are no longer the present version.
+    pub(crate) died: Vec<Row>,
+    /// Present rows for which another list counts now.
+    pub(crate) relisted: Vec<(Row, u32)>,
+    /// Rows that are gone for good.
+    pub(crate) purged: Vec<Row>,
+    /// Lists of readers that were not there before.
+    pub(crate) lists: Vec<(u32, std::collections::BTreeSet<Principal>)>,
+}
+
+/// A new row.
+#[derive(Debug)]
+pub(crate) struct Birth {
+    pub(crate) row: Row,
+    pub(crate) list: u32,
+    /// Which of the batch's items it is.
+    pub(crate) item: usize,
+    /// For each chunk the number of its stored vector and, if it was stored just now, the vector.
+    pub(crate) embeddings: Vec<u32>,
+}
+
+/// What SQLite or the batch itself says against a batch.
+#[derive(Debug)]
+pub(crate) enum WriteError {
+    Sqlite(rusqlite::Error),
+    Refused(CommitError),
+}
+
+impl From<rusqlite::Error> for WriteError {
+    fn from(error: rusqlite::Error) -> WriteError {
+        WriteError::Sqlite(error)
+    }
+}
+
+pub(super) type Written<T> = Result<T, WriteError>;
+
+/// One batch on its way into the tables.
+pub(crate) struct Writing<'a> {
+    pub(super) connection: &'a Connection,
+    embedder: &'a SharedEmbedder,
+    model: i64,
+    pub(super) revision: Revision,
+    /// No snapshot looks at states before this one.
+    pub(super) horizon: Revision,
+    prepared: &'a Prepared,
+    pub(super) delta: Delta,
+    pub(super) committed: Committed,
+    problems: Vec<Problem>,
+    /// List and depth of nodes that were looked up as parents.
+    pub(super) lineage: BTreeMap<i64, (u32, usize)>,
+}
+
+/// Writes a batch as `revision`. The caller holds the transaction and undoes it on an error.
+pub(crate) fn write(
+    connection: &Connection,
+    embedder: &SharedEmbedder,
+    model: i64,
+    (revision, horizon): (Revision, Revision),
+    prepared: &Prepared,
+) -> Written<(Committed, Delta)> {
+    let mut writing = Writing {
+        connection,
+        embedder,
+        model,
+        revision,
+        horizon,
+        prepared,
+        delta: Delta::default(),
+        committed: Committed { revision, ..Committed::default() },
+        problems: Vec::new(),
+        lineage: BTreeMap::new(),
+    };
+    writing.begin()?;
+    for change in put_order(prepared)? {
+        writing.change(change)?;
+    }
+    if !writing.problems.is_empty() {
+        return Err(WriteError::Refused(CommitError::Invalid(writing.problems)));
+    }
+    writing.committed.warnings.clone_from(&prepared.warnings);
+    Ok((writing.committed, writing.delta))
+}
+
+/// The order in which changes are made: as given, but a run of puts goes parents first.
+///
+/// Each entry is the change's index and, for a put, the index of its prepared item.
+fn put_order(prepared: &Prepared) -> Written<Vec<(usize, usize)>> {
+    let changes = &prepared.batch.changes;
+    let mut order = Vec::with_capacity(changes.len());
+    let mut next_item = 0;
+    let mut at = 0;
+    while at < changes.len() {
+        let run = changes[at..].iter().take_while(|c| matches!(c, Change::Put(_))).count();
+        if run == 0 {
+            order.push((at, usize::MAX));
+            at += 1;
+            continue;
+        }
+        let puts: Vec<&Item> = changes[at..at + run]
+            .iter()
+            .filter_map(|change| match change {
+                Change::Put(item) => Some(&**item),
+                _ => None,
+            })
+            .collect();
+        let sorted = parents_first(&puts).map_err(|(index, chain)| {
+            let message = format!("parent: {chain} is a circle");
+            let item = Some(puts[index].id.clone());
+            let problem = Problem { change: at + index, item, message };
+            WriteError::Refused(CommitError::Invalid(vec![problem]))
+        })?;
+        order.extend(sorted.into_iter().map(|index| (at + index, next_item + index)));
+        next_item += run;
+        at += run;
+    }
+    Ok(order)
+}
+
+/// Indexes of the items such that each comes after its parent; or one in a circle, and the circle.
+fn parents_first(puts: &[&Item]) -> Result<Vec<usize>, (usize, String)> {
+    // The last of several with one id is what stands in the end.
+    let by_id: BTreeMap<&ItemId, usize> =
+        puts.iter().enumerate().map(|(index, item)| (&item.id, index)).collect();
+    let parent = |index: usize| {
+        let parent = puts[index].parent.as_ref()?;
+        by_id.get(parent).copied().filter(|parent| *parent != index)
+    };
+    let mut order = Vec::with_capacity(puts.len());
+    let mut placed = vec![false; puts.len()];
+    for start in 0..puts.len() {
+        let mut chain = Vec::new();
+        let mut next = Some(start);
+        while let Some(index) = next.filter(|index| !placed[*index]) {
+            if chain.contains(&index) {
+                let names: Vec<&str> =
+                    chain.iter().map(|at: &usize| puts[*at].id.as_str()).collect();
+                return Err((index, format!("{} > {}", names.join(" > "), puts[index].id)));
+            }
+            chain.push(index);
+            if chain.len() > DEPTH_MAX {
+                return Err((start, format!("a chain of more than {DEPTH_MAX} parents")));
+            }
+            next = parent(index);
+        }
+        for index in chain.into_iter().rev() {
+            placed[index] = true;
+            order.push(index);
+        }
+    }
+    Ok(order)
+}
+
+impl Writing<'_> {
+    fn begin(&self) -> Written<()> {
+        let batch = &self.prepared.batch;
+        self.connection
+            .prepare_cached(
+                "INSERT INTO commits (revision, at, author, origin) VALUES (?, ?, ?, ?)",
+            )?
+            .execute(params![
+                self.revision.get(),
+                batch.at.as_millis(),
+                batch.author,
+                batch.origin
+            ])?;
+        Ok(())
+    }
+
+    fn change(&mut self, (index, item): (usize, usize)) -> Written<()> {
+        let prepared = self.prepared;
+        match &prepared.batch.changes[index] {
+            Change::Put(put) => self.put(index, put, item),
+            Change::Delete(id) => self.delete(id),
+            Change::Purge(id) => self.purge(id),
+            Change::Link(link) => self.link(link),
+            Change::Unlink(link) => self.unlink(link),
+            Change::Note(event) => {
+                let node = self.node(&event.item)?;
+                Ok(usage::note(self.connection, node, event)?)
+            }
+            Change::Write(record) => Ok(usage::write(self.connection, record)?),
+            Change::Remove(shelf, name) => Ok(usage::remove(self.connection, *shelf, name)?),
+        }
+    }
+
+    fn refuse(&mut self, change: usize, item: &Item, message: String) {
+        self.problems.push(Problem { change, item: Some(item.id.clone()), message });
+    }
+
+    /// The number of a name, given when it is new.
+    fn node(&self, id: &ItemId) -> Written<i64> {
+        match self.node_if_known(id)? {
+            Some(node) => Ok(node),
+            None => self.new_node(id),
+        }
+    }
+
+    fn new_node(&self, id: &ItemId) -> Written<i64> {
+        self.connection
+            .prepare_cached("INSERT INTO nodes (id) VALUES (?)")?
+            .execute([id.as_str()])?;
+        Ok(self.connection.last_insert_rowid())
+    }
+
+    pub(super) fn node_if_known(&self, id: &ItemId) -> Written<Option<i64>> {
+        let mut statement =
+            self.connection.prepare_cached("SELECT node FROM nodes WHERE id = ?")?;
+        Ok(statement.query_row([id.as_str()], |line| line.get(0)).optional()?)
+    }
+
+    /// The present version of a node.
+    fn present(&self, node: i64) -> Written<Option<Present>> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT row, hash, list, parent FROM items WHERE node = ? AND died IS NULL",
+        )?;
+        let present = statement.query_row([node], |line| {
+            Ok(Present {
+                row: Row::new(line.get(0)?),
+                hash: line.get(1)?,
+                list: line.get(2)?,
+                parent: line.get(3)?,
+            })
+        });
+        Ok(present.optional()?)
+    }
+
+    fn put(&mut self, change: usize, item: &Item, index: usize) -> Written<()> {
+        let prepared = &self.prepared.items[index];
+        let (node, present) = match self.node_if_known(&item.id)? {
+            Some(node) => (node, self.present(node)?),
+            None => (self.new_node(&item.id)?, None),
+        };
+        if present.as_ref().is_some_and(|present| present.hash == prepared.hash) {
+            self.committed.unchanged += 1;
+            return Ok(());
+        }
+        let Some((parent, inherited)) = self.parent(change, item, node)? else { return Ok(()) };
+        let own = match &item.readers {
+            Readers::Inherit => None,
+            Readers::Only(principals) => Some(self.list(principals)?),
+        };
+        let list = own.unwrap_or(inherited);
+        if let Some(present) = &present {
+            self.end(present.row)?;
+            self.lineage.clear();
+        }
+        let row = self.insert(item, prepared, node, (parent, own, list))?;
+        let mut embeddings = Vec::with_capacity(prepared.chunks.len());
+        for chunk in 0..prepared.chunks.len() {
+            embeddings.push(self.insert_chunk(item, prepared, row, chunk)?);
+        }
+        self.delta.born.push(Birth { row, list, item: index, embeddings });
+        self.committed.stored += 1;
+        if let Some(present) = present {
+            if present.list != list {
+                self.relist(node, list)?;
+            }
+            self.trim(node)?;
+        }
+        Ok(())
+    }
+
+    /// The parent's node and the list it passes on; `None` when it cannot be the parent.
+    fn parent(
+        &mut self,
+        change: usize,
+        item: &Item,
+        node: i64,
+    ) -> Written<Option<(Option<i64>, u32)>> {
+        let Some(id) = &item.parent else { return Ok(Some((None, EVERYONE))) };
+        let Some(parent) = self.node_if_known(id)? else {
+            self.refuse(change, item, format!("parent: there is no item {id}"));
+            return Ok(None);
+        };
+        match self.lineage_of(parent, node)? {
+            Lineage::Known { list, .. } => Ok(Some((Some(parent), list))),
+            Lineage::Missing => {
+                self.refuse(change, item, format!("parent: there is no item {id}"));
+                Ok(None)
+            }
+            Lineage::Circle => {
+                let message = format!("parent: {id} hangs under {}, which makes a circle", item.id);
+                self.refuse(change, item, message);
+                Ok(None)
+            }
+            Lineage::TooDeep => {
+                let message =
+                    format!("parent: {id} is {DEPTH_MAX} deep already, which is the limit");
+                self.refuse(change, item, message);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Which list counts for a node and how deep it is, unless `child` is above it.
+    fn lineage_of(&mut self, node: i64, child: i64) -> Written<Lineage> {
+        let mut chain = Vec::new();
+        let mut at = Some(node);
+        let (mut list, mut depth) = (EVERYONE, 0);
+        while let Some(here) = at {
+            if here == child {
+                return Ok(Lineage::Circle);
+            }
+            if let Some((known_list, known_depth)) = self.lineage.get(&here) {
+                (list, depth) = (*known_list, *known_depth);
+                break;
+            }
+            let Some(present) = self.present(here)? else { return Ok(Lineage::Missing) };
+            chain.push((here, present.list));
+            at = present.parent;
+            if chain.len() >= DEPTH_MAX {
+                return Ok(Lineage::TooDeep);
+            }
+        }
+        for (here, present_list) in chain.into_iter().rev() {
+            list = present_list;
+            depth += 1;
+            self.lineage.insert(here, (list, depth));
+        }
+        Ok(if depth >= DEPTH_MAX { Lineage::TooDeep } else { Lineage::Known { list } })
+    }
+
+    /// The number of a list of readers, given when it is new.
+    fn list(&mut self, principals: &std::collections::BTreeSet<Principal>) -> Written<u32> {
+        let text = principals_text(principals);
+        if principals.len() == 1 && principals.contains(&Principal::everyone()) {
+            return Ok(EVERYONE);
+        }
+        let mut statement =
+            self.connection.prepare_cached("SELECT list FROM lists WHERE principals = ?")?;
+        if let Some(list) = statement.query_row([&text], |line| line.get(0)).optional()? {
+            return Ok(list);
+        }
+        let mut statement = self
+            .connection
+            .prepare_cached("INSERT INTO lists (principals) VALUES (?) RETURNING list")?;
+        let list: u32 = statement.query_row([&text], |line| line.get(0))?;
+        self.delta.lists.push((list, principals.clone()));
+        Ok(list)
+    }
+
+    fn insert(
+        &self,
+        item: &Item,
+        prepared: &PreparedItem,
+        node: i64,
+        (parent, own, list): (Option<i64>, Option<u32>, u32),
+    ) -> Written<Row> {
+        let batch = &self.prepared.batch;
+        let fields = (!item.fields.is_empty())
+            .then(|| serde_json::Value::Object(item.fields.clone()).to_string());
+        let mut statement = self.connection.prepare_cached(
+            "INSERT INTO items (node, born, kind, parent, position, created, updated, confidence, \
+             readers, list, trust, active, language, hash, author, path, title, fields, body, text) \
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        )?;
+        statement.execute(params![
+            node,
+            self.revision.get(),
+            item.kind.as_str(),
+            parent,
+            item.position,
+            item.created.map(|at| at.as_millis()),
+            item.updated.unwrap_or(batch.at).as_millis(),
+            item.confidence.map(|confidence| confidence.get()),
+            own,
+            list,
+            trust_number(item.trust),
+            item.active,
+            prepared.language.code(),
+            prepared.hash,
+            batch.author,
+            item.path,
+            item.title,
+            fields,
+            item.body,
+            prepared.text,
+        ])?;
+        let row = self.connection.last_insert_rowid();
+        let full = |_| {
+            WriteError::Refused(CommitError::TooLarge {
+                unit: "versions in a workspace",
+                found: usize::MAX,
+                limit: u32::MAX as usize,
+            })
+        };
+        u32::try_from(row).map(Row::new).map_err(full)
+    }
+
+    /// Writes a chunk and returns the number of its vector.
+    fn insert_chunk(
+        &self,
+        item: &Item,
+        prepared: &PreparedItem,
+        row: Row,
+        index: usize,
+    ) -> Written<u32> {
+        let chunk = &prepared.chunks[index];
+        let headings = (!chunk.headings.is_empty())
+            .then(|| serde_json::Value::from(chunk.headings.clone()).to_string());
+        let mut statement = self.connection.prepare_cached(
+            "INSERT INTO chunks (row, chunk, start, stop, line_first, line_last, headings, hash) \
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        )?;
+        statement.execute(params![
+            row.get(),
+            index as u64,
+            chunk.span.start() as u64,
+            chunk.span.end() as u64,
+            chunk.lines.0,
+            chunk.lines.1,
+            headings,
+            chunk.hash,
+        ])?;
+        if let Some(vector) = &chunk.vector {
+            return self.embedding(&chunk.hash, vector);
+        }
+        if let Some(embedding) = self.known_embedding(&chunk.hash)? {
+            return Ok(embedding);
+        }
+        // It was there when the batch was prepared and has been purged since.
+        let text = prepared.text.as_deref().unwrap_or(&item.body);
+        let body = chunk.span.slice(text).unwrap_or("");
+        let text = embedded_text(&item.title, &chunk.headings, body);
+        let vector = embed_one(&text, &**self.embedder)
+            .map_err(|error| WriteError::Refused(CommitError::Embed(error)))?;
+        self.embedding(&chunk.hash, &vector)
+    }
+
+    fn known_embedding(&self, hash: &Hash) -> Written<Option<u32>> {
+        let mut statement = self
+            .connection
+            .prepare_cached("SELECT embedding FROM embeddings WHERE hash = ? AND model = ?")?;
+        Ok(statement.query_row(params![hash, self.model], |line| line.get(0)).optional()?)
+    }
+
+    fn embedding(&self, hash: &Hash, vector: &[u8]) -> Written<u32> {
+        let mut statement = self.connection.prepare_cached(
+            "INSERT INTO embeddings (model, hash, vector) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+        )?;
+        if statement.execute(params![self.model, hash, vector])? == 0 {
+            let known = self.known_embedding(hash)?;
+            return known.ok_or(WriteError::Sqlite(rusqlite::Error::QueryReturnedNoRows));
+        }
+        let embedding = self.connection.last_insert_rowid();
+        u32::try_from(embedding)
+            .map_err(|_| WriteError::Sqlite(rusqlite::Error::IntegralValueOutOfRange(0, embedding)))
+    }
+
+    /// Ends the life of a present version.
+    pub(super) fn end(&mut self, row: Row) -> Written<()> {
+        self.connection
+            .prepare_cached("UPDATE items SET died = ? WHERE row = ?")?
+            .execute(params![self.revision.get(), row.get()])?;
+        self.delta.died.push(row);
+        Ok(())
+    }
+
+    /// Makes another list count for all versions of a node and for what inherits from it.
+    ///
+    /// Versions of the past too: who may not read an item now may not read what it was.
+    fn relist(&mut self, node: i64, list: u32) -> Written<()> {
+        let mut pending = vec![node];
+        while let Some(node) = pending.pop() {
+            self.connection
+                .prepare_cached("UPDATE items SET list = ? WHERE node = ?")?
+                .execute(params![list, node])?;
+            if let Some(present) = self.present(node)? {
+                self.delta.relisted.push((present.row, list));
+            }
+            let mut statement = self.connection.prepare_cached(
+                "SELECT DISTINCT node FROM items \
+                 WHERE parent = ? AND readers IS NULL AND died IS NULL AND list <> ?",
+            )?;
+            let children = statement.query_map(params![node, list], |line| line.get(0))?;
+            for child in children {
+                pending.push(child?);
+            }
+        }
+        self.lineage.clear();
+        Ok(())
+    }
+
+    fn link(&self, link: &Link) -> Written<()> {
+        let (source, target) = (self.node(&link.from)?, self.node(&link.to)?);
+        self.connection
+            .prepare_cached(
+                "INSERT INTO links (source, target, sort, born) SELECT ?1, ?2, ?3, ?4 \
+                 WHERE NOT EXISTS (SELECT 1 FROM links WHERE source = ?1 AND target = ?2 \
+                 AND sort = ?3 AND died IS NULL)",
+            )?
+            .execute(params![source, target, link.sort, self.revision.get()])?;
+        Ok(())
+    }
+
+    fn unlink(&self, link: &Link) -> Written<()> {
+        let (source, target) = (self.node(&link.from)?, self.node(&link.to)?);
+        self.connection
+            .prepare_cached(
+                "UPDATE links SET died = ? WHERE source = ? AND target = ? AND sort = ? \
+                 AND died IS NULL",
+            )?
+            .execute(params![self.revision.get(), source, target, link.sort])?;
+        Ok(())
+    }
+}
+
+/// The list that stands for everyone in the workspace.
+pub(crate) const EVERYONE: u32 = 0;
+
+struct Present {
+    row: Row,
+    hash: Hash,
+    list: u32,
+    parent: Option<i64>,
+}
+
+enum Lineage {
+    Known { list: u32 },
+    Missing,
+    Circle,
+    TooDeep,
+}

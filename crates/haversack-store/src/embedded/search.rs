@@ -1,0 +1,94 @@
+//! Searches of a view: by words, by meaning, by spelling.
+
+use haversack_core::text::terms::Language;
+
+use super::indexes::effort;
+use super::records::lookup;
+use super::state::Vectored;
+use super::text::{Must, QueryOptions, TextError, TextQuery, excerpt};
+use super::vectors::SearchError;
+use super::view::{View, check_limit};
+use crate::store::error::ReadError;
+use crate::store::item::Passage;
+use crate::store::query::{Excerpt, FuzzySearch, Hit, TextSearch, VectorSearch};
+
+impl View {
+    /// Chunks that hold the words, best first.
+    ///
+    /// # Errors
+    /// When the limit is too large or the store cannot be read.
+    pub fn text(&self, search: &TextSearch) -> Result<Vec<Hit>, ReadError> {
+        check_limit(search.limit)?;
+        let among = self.among(&search.filter)?;
+        let query = text_query(search);
+        let text = &self.watched.state.text;
+        let found =
+            text.search(&query, &self.visible, &among, search.limit).map_err(index_error)?;
+        self.hits(found.into_iter().map(|hit| (hit.row, hit.chunk, hit.score)))
+    }
+
+    /// Chunks that mean the same, nearest first.
+    ///
+    /// # Errors
+    /// When the vector is not of the workspace's model, the limit is too large, or the store
+    /// cannot be read.
+    pub fn vector(&self, search: &VectorSearch) -> Result<Vec<Hit>, ReadError> {
+        check_limit(search.limit)?;
+        let vectors = match &self.watched.state.vectors {
+            Vectored::Ready(vectors) => vectors,
+            Vectored::Stale(stored) => {
+                let asked = self.watched.shared.embedder.model().clone();
+                return Err(ReadError::Stale { stored: stored.clone(), asked });
+            }
+        };
+        let among = self.among(&search.filter)?;
+        let exact =
+            |embeddings: &[u32]| self.read(|connection| lookup::vectors(connection, embeddings));
+        let query = search.vector.as_slice();
+        let found = vectors
+            .search(query, &among, effort(search.effort), search.limit, &exact)
+            .map_err(|error| match error {
+                SearchError::Exact { source, .. } => source,
+                other => ReadError::Invalid { what: format!("vector: {other}") },
+            })?;
+        self.hits(found.into_iter().map(|hit| (hit.slot.row, hit.slot.chunk, hit.score)))
+    }
+
+    /// Chunks whose title, path or short text is spelt alike, most similar first.
+    ///
+    /// # Errors
+    /// When the limit is too large or the store cannot be read.
+    pub fn fuzzy(&self, search: &FuzzySearch) -> Result<Vec<Hit>, ReadError> {
+        check_limit(search.limit)?;
+        let among = self.among(&search.filter)?;
+        #[expect(clippy::cast_possible_truncation, reason = "a similarity needs no more digits")]
+        let least = search.similarity_least.get() as f32;
+        let text = &self.watched.state.text;
+        let found = text
+            .fuzzy(&search.query, &self.visible, &among, search.limit, least)
+            .map_err(index_error)?;
+        self.hits(found.hits.into_iter().map(|hit| (hit.row, hit.chunk, hit.similarity)))
+    }
+
+    /// The most telling stretch of a passage for a query, with the hits marked.
+    #[must_use]
+    #[expect(clippy::unused_self, reason = "which words hit may come to depend on the store")]
+    pub fn excerpt(&self, passage: &Passage, query: &str, characters_max: usize) -> Excerpt {
+        let language = Language::of_code(&passage.language);
+        let options = QueryOptions { languages: &[language], ..QueryOptions::default() };
+        let query = TextQuery::new(query, &options);
+        let found = excerpt(&passage.text, &query, language, characters_max);
+        Excerpt { text: found.text, hits: found.hits }
+    }
+}
+
+fn text_query(search: &TextSearch) -> TextQuery {
+    let must = if search.all_words { Must::Everything } else { Must::Phrases };
+    let options =
+        QueryOptions { must, last_as_prefix: search.unfinished, ..QueryOptions::default() };
+    TextQuery::new(&search.query, &options)
+}
+
+fn index_error(error: TextError) -> ReadError {
+    ReadError::Storage { cause: error.into() }
+}

@@ -1,0 +1,532 @@
+//! One state as one viewer may see it: every answer passes through its bitmap.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use haversack_core::ids::{CandidateId, ItemId};
+use haversack_core::units::{Score, Timestamp};
+use rusqlite::Connection;
+
+use super::records::lines::Line;
+use super::records::structure::{self, Trace};
+use super::records::{lookup, storage, usage};
+use super::row::{Bitmap, Row};
+use super::state::Watched;
+use super::text::Visible;
+use crate::revision::Revision;
+use crate::store::error::ReadError;
+use crate::store::item::{Happening, Link, Passage, Record, Shelf, Stored, Version};
+use crate::store::query::{
+    Direction, Filter, Hit, LIMIT_MAX, Linked, Order, Page, TreeDistance, Usage,
+};
+
+/// A state as a viewer may see it.
+#[derive(Debug)]
+pub struct View {
+    pub(super) watched: Watched,
+    /// Which state: the watched one, or one before it.
+    pub(super) revision: Revision,
+    pub(super) visible: Arc<Visible>,
+    pub(super) history_is_whole: bool,
+}
+
+impl View {
+    /// Which state this is.
+    #[must_use]
+    pub const fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// Whether every version of this state is still kept; a state of long ago may miss some.
+    #[must_use]
+    pub const fn history_is_whole(&self) -> bool {
+        self.history_is_whole
+    }
+
+    /// How many items there are to see.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.visible.rows().len()
+    }
+
+    /// Whether there is nothing to see.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.visible.rows().is_empty()
+    }
+
+    pub(super) fn read<T>(
+        &self,
+        question: impl FnOnce(&Connection) -> Result<T, ReadError>,
+    ) -> Result<T, ReadError> {
+        self.watched.shared.pool.read(question)
+    }
+
+    /// Whether the viewer may see a row. There is no other way to an answer.
+    pub(super) fn sees(&self, row: Row) -> bool {
+        self.visible.rows().contains(row)
+    }
+
+    /// The version of a node that belongs to this state, if the viewer may see it.
+    pub(super) fn row_of(
+        &self,
+        connection: &Connection,
+        node: i64,
+    ) -> Result<Option<Row>, ReadError> {
+        Ok(lookup::rows_of(connection, node)?.into_iter().find(|row| self.sees(*row)))
+    }
+
+    fn row_of_id(&self, connection: &Connection, id: &ItemId) -> Result<Option<Row>, ReadError> {
+        match lookup::node(connection, id)? {
+            Some(node) => self.row_of(connection, node),
+            None => Ok(None),
+        }
+    }
+
+    /// A version without what the viewer may not know: a parent they cannot read.
+    fn shown(&self, connection: &Connection, line: Line) -> Result<Stored, ReadError> {
+        let mut stored = line.stored;
+        if let Some(parent) = line.parent
+            && self.row_of(connection, parent)?.is_none()
+        {
+            stored.item.parent = None;
+        }
+        Ok(stored)
+    }
+
+    fn stored(&self, connection: &Connection, row: Row) -> Result<Option<Stored>, ReadError> {
+        match lookup::line(connection, row, true)? {
+            Some(line) if self.sees(row) => self.shown(connection, line).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// The items of these names, in their order.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn get(&self, ids: &[ItemId]) -> Result<Vec<Option<Stored>>, ReadError> {
+        self.read(|connection| {
+            ids.iter()
+                .map(|id| match self.row_of_id(connection, id)? {
+                    Some(row) => self.stored(connection, row),
+                    None => Ok(None),
+                })
+                .collect()
+        })
+    }
+
+    /// The rows that the viewer sees and that pass a filter.
+    pub(super) fn among(&self, filter: &Filter) -> Result<Cow<'_, Bitmap>, ReadError> {
+        let whole = Filter { active_only: false, under: None, ..filter.clone() };
+        let passing = self.watched.state.passing(&self.watched.shared.pool, &whole)?;
+        let mut rows = Cow::Borrowed(self.visible.rows());
+        if let Some(passing) = passing {
+            rows.to_mut().intersect(&passing);
+        }
+        if filter.active_only {
+            let not_active = self.read(lookup::not_active)?;
+            for row in not_active.iter().filter(|row| self.sees(*row)) {
+                rows.to_mut().remove(row);
+            }
+        }
+        if let Some(root) = &filter.under {
+            let below = self.read(|connection| self.below(connection, root))?;
+            rows.to_mut().intersect(&below);
+        }
+        Ok(rows)
+    }
+
+    /// The rows at and below an item, as far as the viewer can walk.
+    fn below(&self, connection: &Connection, root: &ItemId) -> Result<Bitmap, ReadError> {
+        let mut below = Bitmap::new();
+        let Some(node) = lookup::node(connection, root)? else { return Ok(below) };
+        let Some(row) = self.row_of(connection, node)? else { return Ok(below) };
+        below.insert(row);
+        let mut pending = vec![node];
+        while let Some(node) = pending.pop() {
+            structure::each_child(connection, node, |child, row| {
+                if self.sees(row) && !below.contains(row) {
+                    below.insert(row);
+                    pending.push(child);
+                }
+                true
+            })?;
+        }
+        Ok(below)
+    }
+
+    /// How many items pass a filter.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn count(&self, filter: &Filter) -> Result<u64, ReadError> {
+        Ok(self.among(filter)?.len() as u64)
+    }
+
+    /// A page of the items that pass a filter.
+    ///
+    /// # Errors
+    /// When the page is too large, its start is not there, or the store cannot be read.
+    pub fn list(&self, filter: &Filter, page: &Page) -> Result<Vec<Stored>, ReadError> {
+        check_limit(page.limit)?;
+        let among = self.among(filter)?;
+        let sql = match page.order {
+            Order::Id => {
+                "SELECT i.row FROM nodes n JOIN items i ON i.node = n.node \
+                 WHERE ?1 IS NULL OR n.id > ?1 ORDER BY n.id, i.row"
+            }
+            Order::Newest => {
+                "SELECT i.row FROM items i JOIN nodes n ON n.node = i.node \
+                 WHERE ?1 IS NULL OR i.updated < ?2 OR (i.updated = ?2 AND n.id > ?1) \
+                 ORDER BY i.updated DESC, n.id, i.row"
+            }
+        };
+        let updated = match (&page.after, page.order) {
+            (Some(after), Order::Newest) => self.updated_of(after)?,
+            _ => None,
+        };
+        let after = page.after.as_ref().map(ItemId::as_str);
+        self.read(|connection| {
+            let mut found = Vec::new();
+            let mut statement = connection.prepare_cached(sql).map_err(storage)?;
+            let mut lines = match page.order {
+                Order::Id => statement.query([after]),
+                Order::Newest => statement.query((after, updated)),
+            }
+            .map_err(storage)?;
+            while let Some(line) = lines.next().map_err(storage)?
+                && found.len() < page.limit
+            {
+                let row = Row::new(line.get(0).map_err(storage)?);
+                if among.contains(row) {
+                    found.extend(self.stored(connection, row)?);
+                }
+            }
+            Ok(found)
+        })
+    }
+
+    fn updated_of(&self, id: &ItemId) -> Result<Option<i64>, ReadError> {
+        let found = self.get(std::slice::from_ref(id))?.pop().flatten();
+        let missing = || ReadError::Invalid { what: format!("after: there is no item {id}") };
+        let updated = found.ok_or_else(missing)?.item.updated;
+        Ok(updated.map(|updated| updated.as_millis()))
+    }
+
+    /// Rows and chunks of an index as hits; what is no longer in the store is left out.
+    pub(super) fn hits(
+        &self,
+        found: impl Iterator<Item = (Row, u32, f32)>,
+    ) -> Result<Vec<Hit>, ReadError> {
+        self.read(|connection| {
+            let mut ids: BTreeMap<Row, Option<ItemId>> = BTreeMap::new();
+            let mut hits = Vec::new();
+            for (row, chunk, score) in found {
+                let id = match ids.get(&row) {
+                    Some(id) => id.clone(),
+                    None => {
+                        let id = lookup::id_of(connection, row)?;
+                        ids.insert(row, id.clone());
+                        id
+                    }
+                };
+                if let (Some(id), Some(score)) = (id, Score::new(f64::from(score))) {
+                    hits.push(Hit { id: CandidateId::chunk(id, chunk), score });
+                }
+            }
+            Ok(hits)
+        })
+    }
+
+    /// The texts and places of chunks, in their order; a whole item stands for its first chunk.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn passages(&self, ids: &[CandidateId]) -> Result<Vec<Option<Passage>>, ReadError> {
+        self.read(|connection| {
+            ids.iter()
+                .map(|id| {
+                    let Some(row) = self.row_of_id(connection, &id.item)? else { return Ok(None) };
+                    let chunk = id.chunk.unwrap_or(0);
+                    let Some(mut passage) = lookup::passage(connection, row, chunk)? else {
+                        return Ok(None);
+                    };
+                    if let Some(parent) = structure::parent_of(connection, row)?
+                        && self.row_of(connection, parent)?.is_none()
+                    {
+                        passage.stored.item.parent = None;
+                    }
+                    Ok(Some(passage))
+                })
+                .collect()
+        })
+    }
+
+    /// What an item hangs under, nearest first, up to where the viewer may not read on.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn ancestors(&self, id: &ItemId, limit: usize) -> Result<Vec<Stored>, ReadError> {
+        check_limit(limit)?;
+        self.read(|connection| {
+            let chain = self.chain(connection, id)?;
+            let above = chain.into_iter().skip(1).take(limit);
+            above.filter_map(|(_, row)| self.stored(connection, row).transpose()).collect()
+        })
+    }
+
+    /// An item and what it hangs under, as nodes and rows, up to where the viewer may not read on.
+    fn chain(&self, connection: &Connection, id: &ItemId) -> Result<Vec<(i64, Row)>, ReadError> {
+        let mut chain = Vec::new();
+        let mut seen = BTreeSet::new();
+        let mut next = lookup::node(connection, id)?;
+        while let Some(node) = next {
+            let Some(row) = self.row_of(connection, node)? else { break };
+            if !seen.insert(node) {
+                break;
+            }
+            chain.push((node, row));
+            next = structure::parent_of(connection, row)?;
+        }
+        Ok(chain)
+    }
+
+    /// The rows under a node that the viewer sees, in order.
+    fn children_rows(
+        &self,
+        connection: &Connection,
+        node: i64,
+        limit: usize,
+    ) -> Result<Vec<(i64, Row)>, ReadError> {
+        let mut rows = Vec::new();
+        structure::each_child(connection, node, |child, row| {
+            if self.sees(row) {
+                rows.push((child, row));
+            }
+            rows.len() < limit
+        })?;
+        rows.truncate(limit);
+        Ok(rows)
+    }
+
+    /// What hangs under an item, in order.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn children(&self, id: &ItemId, limit: usize) -> Result<Vec<Stored>, ReadError> {
+        check_limit(limit)?;
+        self.read(|connection| {
+            let Some(node) = lookup::node(connection, id)? else { return Ok(Vec::new()) };
+            // Who may not see the item is not told what is under it, either.
+            if self.row_of(connection, node)?.is_none() {
+                return Ok(Vec::new());
+            }
+            let rows = self.children_rows(connection, node, limit)?;
+            rows.into_iter()
+                .filter_map(|(_, row)| self.stored(connection, row).transpose())
+                .collect()
+        })
+    }
+
+    /// The readable neighbours before and after an item under the same parent, in order.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn siblings(
+        &self,
+        id: &ItemId,
+        either_side: usize,
+    ) -> Result<(Vec<Stored>, Vec<Stored>), ReadError> {
+        check_limit(either_side)?;
+        self.read(|connection| {
+            let chain = self.chain(connection, id)?;
+            let [(_, row), (parent, _), ..] = chain[..] else { return Ok((vec![], vec![])) };
+            let rows = self.children_rows(connection, parent, usize::MAX)?;
+            let at = rows.iter().position(|(_, sibling)| *sibling == row).unwrap_or(0);
+            let fetch = |rows: &[(i64, Row)]| -> Result<Vec<Stored>, ReadError> {
+                rows.iter()
+                    .filter_map(|(_, row)| self.stored(connection, *row).transpose())
+                    .collect()
+            };
+            let before = fetch(&rows[at.saturating_sub(either_side)..at])?;
+            let after = rows.get(at + 1..).unwrap_or(&[]);
+            Ok((before, fetch(&after[..either_side.min(after.len())])?))
+        })
+    }
+
+    /// What is linked with an item, by sort of link (all when empty), ordered by sort and id.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn linked(
+        &self,
+        id: &ItemId,
+        direction: Direction,
+        sorts: &[String],
+        limit: usize,
+    ) -> Result<Vec<Linked>, ReadError> {
+        check_limit(limit)?;
+        self.read(|connection| {
+            let Some(node) = lookup::node(connection, id)? else { return Ok(Vec::new()) };
+            if self.row_of(connection, node)?.is_none() {
+                return Ok(Vec::new());
+            }
+            let mut ends = Vec::new();
+            structure::each_link(
+                connection,
+                (node, direction),
+                self.revision.get(),
+                |sort, end| {
+                    if sorts.is_empty() || sorts.iter().any(|wanted| wanted == sort) {
+                        ends.push((sort.to_owned(), end));
+                    }
+                    true
+                },
+            )?;
+            let mut found = Vec::new();
+            for (sort, end) in ends {
+                let Some(row) = self.row_of(connection, end)? else { continue };
+                let Some(stored) = self.stored(connection, row)? else { continue };
+                let other = stored.item.id.clone();
+                let link = match direction {
+                    Direction::Outward => Link { from: id.clone(), to: other, sort },
+                    Direction::Inward => Link { from: other, to: id.clone(), sort },
+                };
+                found.push(Linked { link, stored });
+                if found.len() == limit {
+                    break;
+                }
+            }
+            Ok(found)
+        })
+    }
+
+    /// How far items are from one in the tree; `None` where no readable way leads.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn distances(&self, from: &ItemId, to: &[ItemId]) -> Result<Vec<TreeDistance>, ReadError> {
+        self.read(|connection| {
+            let start = self.chain(connection, from)?;
+            let steps_up: BTreeMap<i64, u32> =
+                start.iter().zip(0u32..).map(|((node, _), steps)| (*node, steps)).collect();
+            to.iter()
+                .map(|id| {
+                    let chain = self.chain(connection, id)?;
+                    let meet = chain
+                        .iter()
+                        .zip(0u32..)
+                        .find_map(|((node, _), down)| steps_up.get(node).map(|up| up + down));
+                    Ok(meet)
+                })
+                .collect()
+        })
+    }
+
+    fn usage_of(&self, connection: &Connection, trace: &Trace) -> Result<Option<Usage>, ReadError> {
+        let Some(row) = self.row_of(connection, trace.node)? else { return Ok(None) };
+        let item = lookup::id_of(connection, row)?;
+        let (happening, count, last) = (trace.happening, trace.count, trace.last);
+        Ok(item.map(|item| Usage { item, happening, count, last }))
+    }
+
+    /// What a user viewed, edited or used since a moment, the latest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn recent(
+        &self,
+        user: &str,
+        happening: Happening,
+        since: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Usage>, ReadError> {
+        check_limit(limit)?;
+        self.read(|connection| {
+            let mut found = Vec::new();
+            let mut failed = None;
+            structure::each_recent(connection, user, happening, since, |trace| {
+                match self.usage_of(connection, &trace) {
+                    Ok(usage) => found.extend(usage),
+                    Err(error) => failed = Some(error),
+                }
+                found.len() < limit && failed.is_none()
+            })?;
+            found.truncate(limit);
+            failed.map_or(Ok(found), Err)
+        })
+    }
+
+    /// What happened to items at the hand of one user, or of all when `None`.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn usage(&self, ids: &[ItemId], user: Option<&str>) -> Result<Vec<Usage>, ReadError> {
+        self.read(|connection| {
+            let mut found = Vec::new();
+            for id in ids {
+                let Some(node) = lookup::node(connection, id)? else { continue };
+                for trace in structure::traces(connection, node, user)? {
+                    found.extend(self.usage_of(connection, &trace)?);
+                }
+            }
+            Ok(found)
+        })
+    }
+
+    /// The versions of an item that are kept, the latest first, if the viewer may read it now.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn history(&self, id: &ItemId) -> Result<Vec<Version>, ReadError> {
+        self.read(|connection| {
+            let Some(node) = lookup::node(connection, id)? else { return Ok(Vec::new()) };
+            if self.row_of(connection, node)?.is_none() {
+                return Ok(Vec::new());
+            }
+            let mut versions = Vec::new();
+            for row in lookup::rows_of(connection, node)? {
+                let Some(line) = lookup::line(connection, row, true)? else { continue };
+                if line.stored.revision > self.revision {
+                    continue;
+                }
+                let until = line.died.filter(|died| *died <= self.revision);
+                versions.push(Version { stored: self.shown(connection, line)?, until });
+            }
+            Ok(versions)
+        })
+    }
+
+    /// A named document.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn record(&self, shelf: Shelf, name: &str) -> Result<Option<Record>, ReadError> {
+        self.read(|connection| usage::record(connection, shelf, name).map_err(storage))
+    }
+
+    /// The names on a shelf, in order, after a name.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn records(
+        &self,
+        shelf: Shelf,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<String>, ReadError> {
+        check_limit(limit)?;
+        self.read(|connection| usage::records(connection, shelf, after, limit).map_err(storage))
+    }
+}
+
+/// A question may not ask for more than anybody can read.
+pub(super) fn check_limit(limit: usize) -> Result<(), ReadError> {
+    if limit <= LIMIT_MAX {
+        return Ok(());
+    }
+    let what = format!("limit: {limit} is over the most, {LIMIT_MAX}");
+    Err(ReadError::Invalid { what })
+}

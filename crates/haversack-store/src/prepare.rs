@@ -1,0 +1,367 @@
+//! From a batch to what an engine can write: checked, split into chunks, embedded.
+//!
+//! All of this is work for the caller's thread; the one writer of a store only inserts.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use haversack_core::embed::{EmbedError, Embedder, Vector};
+use haversack_core::text::chunk::{self, ChunkLimits, Format};
+use haversack_core::text::terms::Language;
+use haversack_core::text::tokenizer::Encoding;
+use haversack_core::units::{Score, Span, Tokens};
+
+use crate::kinds;
+use crate::store::change::{
+    BATCH_BYTES_MAX, BATCH_CHANGES_MAX, BODY_BYTES_MAX, Batch, Change, LINE_BYTES_MAX,
+    RECORD_BYTES_MAX, Warning,
+};
+use crate::store::error::{CommitError, Problem};
+use crate::store::item::Item;
+use crate::store::viewer::{PRINCIPALS_MAX, Readers};
+
+/// Most problems that are reported at once.
+const PROBLEMS_MAX: usize = 100;
+
+/// How much of a text is looked at to tell its language.
+const LANGUAGE_BYTES: usize = 1_024;
+
+/// What identifies a text or an item's content.
+pub(crate) type Hash = [u8; 16];
+
+/// A batch that can be written.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) batch: Batch,
+    /// One for each change that puts an item, in the order of the batch.
+    pub(crate) items: Vec<PreparedItem>,
+    pub(crate) warnings: Vec<Warning>,
+}
+
+/// What the store keeps of an item beside the item itself.
+#[derive(Debug)]
+pub(crate) struct PreparedItem {
+    pub(crate) hash: Hash,
+    pub(crate) language: Language,
+    /// What is searched and shown, when it is more than the body.
+    pub(crate) text: Option<String>,
+    pub(crate) chunks: Vec<PreparedChunk>,
+}
+
+/// A piece of an item's text.
+#[derive(Debug)]
+pub(crate) struct PreparedChunk {
+    pub(crate) span: Span,
+    pub(crate) lines: (u32, u32),
+    pub(crate) headings: Vec<String>,
+    pub(crate) hash: Hash,
+    /// The text's vector as it is kept, unless the store has it already.
+    pub(crate) vector: Option<Vec<u8>>,
+}
+
+/// How large chunks are: a paragraph or two, so that a hit says where to look.
+fn chunk_limits() -> ChunkLimits {
+    ChunkLimits::new(Tokens::new(200), Tokens::new(320)).expect("constant limits are valid")
+}
+
+/// Checks a batch, splits and embeds its texts.
+///
+/// `known` says for hashes of texts whether the store has their vectors.
+pub(crate) fn prepare(
+    mut batch: Batch,
+    embedder: &dyn Embedder,
+    known: &dyn Fn(&[Hash]) -> Vec<bool>,
+) -> Result<Prepared, CommitError> {
+    check_size(&batch)?;
+    let mut problems = Vec::new();
+    let mut warnings = Vec::new();
+    let mut items = Vec::new();
+    for (change, what) in batch.changes.iter_mut().enumerate() {
+        let mut found = Findings { change, problems: &mut problems, warnings: &mut warnings };
+        match what {
+            Change::Put(item) => {
+                take_over_fields(item);
+                found.check_item(item);
+                if found.problems.is_empty() {
+                    items.push(prepare_item(item));
+                }
+            }
+            Change::Link(link) | Change::Unlink(link) => found.check_line("sort", &link.sort, true),
+            Change::Note(event) => found.check_line("user", &event.user, true),
+            Change::Write(record) => found.check_record(&record.name, &record.text),
+            Change::Remove(_, name) => found.check_line("name", name, true),
+            Change::Delete(_) | Change::Purge(_) => {}
+        }
+        if problems.len() >= PROBLEMS_MAX {
+            break;
+        }
+    }
+    for (name, line) in [("author", &batch.author), ("origin", &batch.origin)] {
+        let mut found = Findings { change: 0, problems: &mut problems, warnings: &mut warnings };
+        if let Some(line) = line {
+            found.check_line(name, line, true);
+        }
+    }
+    if !problems.is_empty() {
+        return Err(CommitError::Invalid(problems));
+    }
+    let puts = batch.changes.iter().filter_map(|change| match change {
+        Change::Put(item) => Some(&**item),
+        _ => None,
+    });
+    embed(&mut items, puts, embedder, known)?;
+    Ok(Prepared { batch, items, warnings })
+}
+
+fn check_size(batch: &Batch) -> Result<(), CommitError> {
+    let (found, limit) = (batch.changes.len(), BATCH_CHANGES_MAX);
+    if found > limit {
+        return Err(CommitError::TooLarge { unit: "changes", found, limit });
+    }
+    let bytes = |change: &Change| match change {
+        Change::Put(item) => item.body.len() + item.title.len(),
+        Change::Write(record) => record.text.len(),
+        _ => 0,
+    };
+    let (found, limit) = (batch.changes.iter().map(bytes).sum(), BATCH_BYTES_MAX);
+    if found > limit {
+        return Err(CommitError::TooLarge { unit: "bytes", found, limit });
+    }
+    Ok(())
+}
+
+/// Collects what is wrong with, or notable about, one change.
+struct Findings<'a> {
+    change: usize,
+    problems: &'a mut Vec<Problem>,
+    warnings: &'a mut Vec<Warning>,
+}
+
+impl Findings<'_> {
+    fn problem(&mut self, item: Option<&Item>, message: String) {
+        let item = item.map(|item| item.id.clone());
+        self.problems.push(Problem { change: self.change, item, message });
+    }
+
+    fn check_item(&mut self, item: &Item) {
+        let bytes = item.body.len();
+        if bytes > BODY_BYTES_MAX {
+            let message = format!("body of {bytes} bytes is over the limit of {BODY_BYTES_MAX}");
+            self.problem(Some(item), message);
+        }
+        let path = item.path.as_deref().unwrap_or("");
+        for (name, line) in [("title", item.title.as_str()), ("path", path)] {
+            if let Some(message) = line_problem(name, line, false) {
+                self.problem(Some(item), message);
+            }
+        }
+        if let Readers::Only(principals) = &item.readers
+            && principals.len() > PRINCIPALS_MAX
+        {
+            let count = principals.len();
+            let message = format!("readers: {count} names are over the limit of {PRINCIPALS_MAX}");
+            self.problem(Some(item), message);
+        }
+        if item.parent.as_ref() == Some(&item.id) {
+            self.problem(Some(item), "parent: an item cannot hang under itself".to_owned());
+        }
+        match kinds::check(&item.kind, &item.title, &item.body, &item.fields) {
+            Ok(warnings) => self.warnings.extend(
+                warnings
+                    .iter()
+                    .map(|warning| Warning { item: item.id.clone(), message: warning.to_string() }),
+            ),
+            Err(errors) => {
+                for problem in &errors.problems {
+                    self.problem(Some(item), problem.to_string());
+                }
+            }
+        }
+    }
+
+    fn check_line(&mut self, name: &str, line: &str, needed: bool) {
+        if let Some(message) = line_problem(name, line, needed) {
+            self.problem(None, message);
+        }
+    }
+
+    fn check_record(&mut self, name: &str, text: &str) {
+        self.check_line("name", name, true);
+        if text.len() > RECORD_BYTES_MAX {
+            let bytes = text.len();
+            self.problem(
+                None,
+                format!("{name}: text of {bytes} bytes is over the limit of {RECORD_BYTES_MAX}"),
+            );
+        }
+    }
+}
+
+fn line_problem(name: &str, line: &str, needed: bool) -> Option<String> {
+    let bytes = line.len();
+    if needed && line.is_empty() {
+        Some(format!("{name}: must not be empty"))
+    } else if bytes > LINE_BYTES_MAX {
+        Some(format!("{name}: {bytes} bytes are over the limit of {LINE_BYTES_MAX}"))
+    } else {
+        line.contains('\0').then(|| format!("{name}: holds a NUL character"))
+    }
+}
+
+/// What an item's fields say of the item itself counts where the item does not say it.
+fn take_over_fields(item: &mut Item) {
+    let implied = kinds::implied(&item.kind, &item.fields);
+    item.active &= implied.active.unwrap_or(true);
+    item.created = item.created.or(implied.created);
+    item.updated = item.updated.or(implied.updated);
+    item.confidence = item.confidence.or(implied.confidence.map(Score::unit));
+}
+
+fn prepare_item(item: &Item) -> PreparedItem {
+    let text = kinds::searchable(&item.kind, &item.title, &item.body, &item.fields);
+    let text = (text != item.body).then_some(text);
+    let shown = text.as_deref().unwrap_or(&item.body);
+    let sample = &shown[..shown.floor_char_boundary(LANGUAGE_BYTES)];
+    let language = Language::detect(if sample.trim().is_empty() { &item.title } else { sample });
+    let chunks = split(item, shown);
+    PreparedItem { hash: item_hash(item), language, text, chunks }
+}
+
+/// The chunks of a text; an item without one has a single empty chunk, found by its title.
+fn split(item: &Item, text: &str) -> Vec<PreparedChunk> {
+    let limits = chunk_limits();
+    let piece = |span: Span, lines: (u32, u32), headings: Vec<String>| {
+        let body = span.slice(text).unwrap_or("");
+        let hash = text_hash(&embedded_text(&item.title, &headings, body));
+        PreparedChunk { span, lines, headings, hash, vector: None }
+    };
+    // A token has at least one byte, so a text this short is one chunk whatever its tokens.
+    if text.len() <= limits.target().get() as usize {
+        let lines = u32::try_from(1 + text.trim_end().matches('\n').count()).unwrap_or(u32::MAX);
+        return vec![piece(Span::whole(text), (1, lines), Vec::new())];
+    }
+    let format = item.path.as_deref().map_or(Format::Plain, Format::of_path);
+    let mut chunks: Vec<_> = chunk::chunk(text, format, &Encoding::O200k, limits)
+        .into_iter()
+        .map(|chunk| {
+            let lines = (chunk.lines.start, chunk.lines.end.saturating_sub(1));
+            piece(chunk.span, lines, chunk.headings)
+        })
+        .collect();
+    if chunks.is_empty() {
+        chunks.push(piece(Span::whole(text), (1, 1), Vec::new()));
+    }
+    chunks
+}
+
+/// What is embedded of a chunk: its text under its title and headings, so that it says what it is
+/// about even when torn from its place.
+pub(crate) fn embedded_text(title: &str, headings: &[String], body: &str) -> String {
+    let mut text = String::with_capacity(title.len() + body.len() + 64);
+    text.push_str(title);
+    for heading in headings.iter().filter(|heading| heading.as_str() != title) {
+        if !text.is_empty() {
+            text.push_str(" > ");
+        }
+        text.push_str(heading);
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(body);
+    text
+}
+
+/// Fills in the vectors that the store does not have.
+fn embed<'a>(
+    prepared: &mut [PreparedItem],
+    items: impl Iterator<Item = &'a Item>,
+    embedder: &dyn Embedder,
+    known: &dyn Fn(&[Hash]) -> Vec<bool>,
+) -> Result<(), EmbedError> {
+    let hashes: Vec<Hash> =
+        prepared.iter().flat_map(|item| &item.chunks).map(|chunk| chunk.hash).collect();
+    let mut known = known(&hashes).into_iter();
+    let mut missing = Vec::new();
+    for (prepared, item) in prepared.iter_mut().zip(items) {
+        let text = prepared.text.as_deref().unwrap_or(&item.body);
+        for chunk in &mut prepared.chunks {
+            if !known.next().unwrap_or(false) {
+                let body = chunk.span.slice(text).unwrap_or("");
+                missing.push((embedded_text(&item.title, &chunk.headings, body), chunk));
+            }
+        }
+    }
+    let texts: Vec<&str> = missing.iter().map(|(text, _)| text.as_str()).collect();
+    let vectors = embedder.embed(&texts)?;
+    for ((_, chunk), vector) in missing.into_iter().zip(vectors) {
+        chunk.vector = Some(vector.to_half());
+    }
+    Ok(())
+}
+
+/// One text's vector, as it is kept.
+pub(crate) fn embed_one(text: &str, embedder: &dyn Embedder) -> Result<Vec<u8>, EmbedError> {
+    let mut vectors = embedder.embed(&[text])?;
+    Ok(vectors.pop().as_ref().map(Vector::to_half).unwrap_or_default())
+}
+
+/// What identifies a text.
+pub(crate) fn text_hash(text: &str) -> Hash {
+    short(&blake3::hash(text.as_bytes()))
+}
+
+/// What identifies all that was said of an item: the same hash means that nothing changed, and
+/// a row whose hash does not fit is damaged.
+pub(crate) fn item_hash(item: &Item) -> Hash {
+    let mut hasher = blake3::Hasher::new();
+    let mut part = |text: &str| {
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text.as_bytes());
+    };
+    part(item.id.as_str());
+    part(item.kind.as_str());
+    part(&item.title);
+    part(&item.body);
+    part(&serde_json::Value::Object(item.fields.clone()).to_string());
+    part(item.path.as_deref().unwrap_or("\0"));
+    part(item.parent.as_ref().map_or("\0", |parent| parent.as_str()));
+    let mut rest = String::new();
+    let millis = |time: Option<haversack_core::units::Timestamp>| time.map(|at| at.as_millis());
+    let confidence = item.confidence.map(|confidence| confidence.get().to_bits());
+    // Writing to a string cannot fail.
+    let _ = write!(
+        rest,
+        "{} {:?} {:?} {confidence:?} {} {}",
+        item.position,
+        millis(item.created),
+        millis(item.updated),
+        item.trust,
+        item.active
+    );
+    part(&rest);
+    match &item.readers {
+        Readers::Inherit => part("inherit"),
+        Readers::Only(principals) => {
+            part("only");
+            principals.iter().for_each(|principal| part(principal.as_str()));
+        }
+    }
+    short(&hasher.finalize())
+}
+
+fn short(hash: &blake3::Hash) -> Hash {
+    let mut short = Hash::default();
+    short.copy_from_slice(&hash.as_bytes()[..16]);
+    short
+}
+
+/// An order among items of equal score that depends on nothing but their ids.
+pub(crate) fn tie(id: &str) -> u64 {
+    let mut tie = [0; 8];
+    tie.copy_from_slice(&blake3::hash(id.as_bytes()).as_bytes()[..8]);
+    u64::from_le_bytes(tie)
+}
+
+/// Who embeds: shared by everyone who writes.
+pub(crate) type SharedEmbedder = Arc<dyn Embedder>;

@@ -1,0 +1,200 @@
+//! What can go wrong: opening, reading, writing. Each says what to do next.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::path::PathBuf;
+
+use haversack_core::embed::{EmbedError, Model};
+use haversack_core::ids::ItemId;
+use thiserror::Error;
+
+use crate::revision::Revision;
+
+/// What is underneath an error, for the log.
+pub type Cause = Box<dyn StdError + Send + Sync>;
+
+/// Why a data folder or workspace cannot be opened.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// Another process has it.
+    #[error("{} is in use by process {owner}: stop it, or choose another folder", folder.display())]
+    InUse {
+        /// The data folder.
+        folder: PathBuf,
+        /// The other process, as it wrote itself down.
+        owner: String,
+    },
+    /// The name cannot be that of a workspace.
+    #[error(
+        "{name:?} cannot name a workspace: use 1 to 64 of a-z, 0-9, '-', '_' and '.', beginning \
+         with a letter or digit"
+    )]
+    Name {
+        /// The refused name.
+        name: String,
+    },
+    /// There is no such workspace.
+    #[error("there is no workspace {name:?} in {}", folder.display())]
+    Missing {
+        /// The name.
+        name: String,
+        /// Where it was looked for.
+        folder: PathBuf,
+    },
+    /// A later version of Haversack wrote it.
+    #[error(
+        "{} has format {found}, and this version of haversack reads up to {known}: use a newer one",
+        path.display()
+    )]
+    Newer {
+        /// What was opened.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+        /// The newest format known here.
+        known: u32,
+    },
+    /// It is not a store, or the store itself is damaged.
+    #[error("{} is damaged: restore a backup, or export what can be read", path.display())]
+    Damaged {
+        /// What was opened.
+        path: PathBuf,
+        /// What is wrong.
+        #[source]
+        cause: Cause,
+    },
+    /// A folder or file cannot be read or written.
+    #[error("cannot open {}", path.display())]
+    Io {
+        /// What was opened.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        cause: Cause,
+    },
+}
+
+/// Why a question has no answer.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// The question itself cannot be asked.
+    #[error("{what}")]
+    Invalid {
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The vectors were made by another model.
+    #[error("vectors are stale: stored by {stored}, asked for {asked}; re-embed the workspace")]
+    Stale {
+        /// Which model made the stored ones.
+        stored: Model,
+        /// Which model is in use.
+        asked: Model,
+    },
+    /// Something that was stored does not read back as it was written.
+    #[error("{what} is damaged: run `haversack check`")]
+    Damaged {
+        /// What it is.
+        what: String,
+    },
+    /// The store cannot be read.
+    #[error("the store cannot be read")]
+    Storage {
+        /// Why not.
+        #[source]
+        cause: Cause,
+    },
+}
+
+/// Something wrong with one change of a batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Which change of the batch, from 0.
+    pub change: usize,
+    /// The item it is about, if it has a name.
+    pub item: Option<ItemId>,
+    /// What is wrong; names the field.
+    pub message: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.item {
+            Some(item) => write!(f, "{item}: {}", self.message),
+            None => write!(f, "change {}: {}", self.change, self.message),
+        }
+    }
+}
+
+/// Why nothing of a batch was written.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CommitError {
+    /// Changes that cannot be made; all of them are named, up to a hundred.
+    #[error("{}", problems_line(.0))]
+    Invalid(Vec<Problem>),
+    /// The batch is too large.
+    #[error("a batch of {found} {unit} is larger than the limit of {limit}: send smaller ones")]
+    TooLarge {
+        /// What was counted.
+        unit: &'static str,
+        /// How many there are.
+        found: usize,
+        /// How many there may be.
+        limit: usize,
+    },
+    /// A text has no vector.
+    #[error("cannot embed the batch")]
+    Embed(#[from] EmbedError),
+    /// The vectors of the workspace were made by another model.
+    #[error("vectors are stale: stored by {stored}, now {now}; re-embed the workspace first")]
+    Stale {
+        /// Which model made the stored ones.
+        stored: Model,
+        /// Which model is in use.
+        now: Model,
+    },
+    /// There is no room on the disk; what was there is as it was, and reads go on.
+    #[error("no room to write: free some disk space and send the batch again")]
+    Full {
+        /// What the disk said.
+        #[source]
+        cause: Cause,
+    },
+    /// Written, but searches will not see it before the index works again.
+    #[error(
+        "stored as revision {revision}, but the index cannot be written; searches show it after \
+         the next write or start that succeeds"
+    )]
+    NotSearchable {
+        /// The state that was stored.
+        revision: Revision,
+        /// Why the index failed.
+        #[source]
+        cause: Cause,
+    },
+    /// The disk failed and what it holds is not known: open the store again.
+    #[error("the disk failed and writing has stopped: open the store again to recover")]
+    Stopped {
+        /// What failed first.
+        #[source]
+        cause: Cause,
+    },
+    /// The store cannot be written.
+    #[error("the store cannot be written")]
+    Storage {
+        /// Why not.
+        #[source]
+        cause: Cause,
+    },
+}
+
+fn problems_line(problems: &[Problem]) -> String {
+    let mut line = problems.iter().take(3).map(Problem::to_string).collect::<Vec<_>>().join("; ");
+    if problems.len() > 3 {
+        line.push_str(&format!("; and {} more", problems.len() - 3));
+    }
+    line
+}

@@ -1,0 +1,225 @@
+//! What is kept: items and what hangs on them.
+
+use haversack_core::ids::ItemId;
+use haversack_core::item::{Kind, Trust};
+use haversack_core::units::{Score, Span, Timestamp};
+use serde_json::{Map, Value};
+
+use super::viewer::Readers;
+use crate::revision::Revision;
+
+/// The fields of an item, typed by its kind (see [`crate::kinds`]).
+pub type Fields = Map<String, Value>;
+
+/// One thing that can be found: a file, a message, a product, a memory, a block.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Item {
+    /// Its name, unique in the workspace.
+    pub id: ItemId,
+    /// What sort of thing it is.
+    pub kind: Kind,
+    /// What people call it; may be empty.
+    pub title: String,
+    /// Its text; may be empty when its fields say it all.
+    pub body: String,
+    /// What its kind adds.
+    pub fields: Fields,
+    /// Where it is in a file tree or site, for people and for search.
+    pub path: Option<String>,
+    /// What it hangs under; must exist.
+    pub parent: Option<ItemId>,
+    /// Its place among its siblings; equal places are ordered by id.
+    pub position: i64,
+    /// When it came to be, if known.
+    pub created: Option<Timestamp>,
+    /// When it last changed at its source, if known; else the time of the commit.
+    pub updated: Option<Timestamp>,
+    /// How sure its source is of it.
+    pub confidence: Option<Score>,
+    /// Who may read it.
+    pub readers: Readers,
+    /// Who could have written it.
+    pub trust: Trust,
+    /// Whether it is in use; what is not is kept and left out by filters.
+    pub active: bool,
+}
+
+impl Item {
+    /// An item with a text and nothing else: internal, active, readable like its parent.
+    #[must_use]
+    pub fn new(id: ItemId, kind: Kind, body: &str) -> Item {
+        Item {
+            id,
+            kind,
+            title: String::new(),
+            body: body.to_owned(),
+            fields: Fields::new(),
+            path: None,
+            parent: None,
+            position: 0,
+            created: None,
+            updated: None,
+            confidence: None,
+            readers: Readers::Inherit,
+            trust: Trust::Internal,
+            active: true,
+        }
+    }
+}
+
+/// An item as a viewer finds it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stored {
+    /// The item. Its parent is left out when the viewer may not read it.
+    pub item: Item,
+    /// The commit that wrote this version.
+    pub revision: Revision,
+    /// When that was.
+    pub committed: Timestamp,
+    /// Who wrote it, if they said so.
+    pub author: Option<String>,
+}
+
+/// One version in an item's history.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Version {
+    /// The item as it was.
+    pub stored: Stored,
+    /// The commit that replaced or deleted it.
+    pub until: Option<Revision>,
+}
+
+/// A typed edge between two items. Its ends need not exist yet; it shows when both can be read.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Link {
+    /// Where it starts.
+    pub from: ItemId,
+    /// Where it leads.
+    pub to: ItemId,
+    /// What it means: `link`, `relation`, `supports`, …
+    pub sort: String,
+}
+
+/// What happened to an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Happening {
+    /// Somebody looked at it.
+    Viewed,
+    /// Somebody changed it.
+    Edited,
+    /// It went into a pack.
+    Used,
+    /// Somebody said that it helped.
+    Useful,
+    /// Somebody said that it did not.
+    NotUseful,
+}
+
+impl Happening {
+    /// All of them.
+    pub const ALL: [Happening; 5] = [
+        Happening::Viewed,
+        Happening::Edited,
+        Happening::Used,
+        Happening::Useful,
+        Happening::NotUseful,
+    ];
+
+    /// The name on the wire and on disk.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Happening::Viewed => "viewed",
+            Happening::Edited => "edited",
+            Happening::Used => "used",
+            Happening::Useful => "useful",
+            Happening::NotUseful => "not_useful",
+        }
+    }
+
+    /// The happening of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Happening> {
+        Happening::ALL.into_iter().find(|happening| happening.as_str() == name)
+    }
+}
+
+/// Something that happened to an item.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// To which item.
+    pub item: ItemId,
+    /// Who did it.
+    pub user: String,
+    /// What.
+    pub happening: Happening,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// What sort of named document a record is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Shelf {
+    /// Proof of a pack; the oldest go when there are too many.
+    Receipt,
+    /// A template of the workspace.
+    Template,
+    /// A ranker of the workspace.
+    Ranker,
+    /// A recipe of the workspace.
+    Recipe,
+}
+
+impl Shelf {
+    /// All of them.
+    pub const ALL: [Shelf; 4] = [Shelf::Receipt, Shelf::Template, Shelf::Ranker, Shelf::Recipe];
+
+    /// The name on disk and in exports.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Shelf::Receipt => "receipt",
+            Shelf::Template => "template",
+            Shelf::Ranker => "ranker",
+            Shelf::Recipe => "recipe",
+        }
+    }
+
+    /// The shelf of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Shelf> {
+        Shelf::ALL.into_iter().find(|shelf| shelf.as_str() == name)
+    }
+}
+
+/// A named document that is not searched: a receipt, template, ranker or recipe.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// Which sort.
+    pub shelf: Shelf,
+    /// Its name, unique on its shelf.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+    /// When it was written.
+    pub at: Timestamp,
+}
+
+/// A piece of an item's text with its place, as a search found it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Passage {
+    /// The item, without its body.
+    pub stored: Stored,
+    /// Which chunk of it.
+    pub chunk: u32,
+    /// The chunk's bytes in the item's text.
+    pub span: Span,
+    /// The chunk's text.
+    pub text: String,
+    /// First and last line in the item's text, from 1.
+    pub lines: (u32, u32),
+    /// The headings it stands under, outermost first.
+    pub headings: Vec<String>,
+    /// Code of the language that its words were read in.
+    pub language: String,
+}

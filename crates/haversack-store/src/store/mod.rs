@@ -1,0 +1,136 @@
+//! The store: what every engine promises, in its own words and types.
+//!
+//! A store is one workspace. Nothing crosses it. A write is acknowledged when it is durable and
+//! searchable. A [`Snapshot`] is one state of the store as one viewer may see it: what the viewer
+//! may not read changes no answer, score, count or order. Engines find and list; they do not fuse,
+//! rank or know recipes.
+
+pub mod change;
+pub mod error;
+pub mod item;
+pub mod query;
+pub mod viewer;
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use haversack_core::embed::Model;
+use haversack_core::ids::{CandidateId, ItemId};
+use haversack_core::units::Timestamp;
+
+use self::change::{Batch, Committed, Undone};
+use self::error::{CommitError, ReadError};
+use self::item::{Happening, Passage, Record, Shelf, Stored, Version};
+use self::query::{
+    Direction, Excerpt, Filter, FuzzySearch, Hit, Linked, Page, TextSearch, TreeDistance, Usage,
+    VectorSearch,
+};
+use self::viewer::Viewer;
+use crate::revision::Revision;
+
+/// What a read comes to.
+pub type Answer<'a, T> = BoxFuture<'a, Result<T, ReadError>>;
+
+/// One workspace: writes, and snapshots to read from.
+pub trait Store: Send + Sync {
+    /// Writes a batch, all or nothing. When it returns, the batch is durable and searchable.
+    fn write(&self, batch: Batch) -> BoxFuture<'_, Result<Committed, CommitError>>;
+
+    /// Takes back what an import wrote, where nobody has changed it since.
+    fn undo<'a>(
+        &'a self,
+        origin: &'a str,
+        at: Timestamp,
+    ) -> BoxFuture<'a, Result<Undone, CommitError>>;
+
+    /// The present state, for a viewer.
+    fn snapshot<'a>(&'a self, viewer: &'a Viewer) -> Answer<'a, Arc<dyn Snapshot>>;
+
+    /// The state at a moment, for a viewer who may read these items today.
+    fn as_of<'a>(&'a self, viewer: &'a Viewer, moment: Timestamp) -> Answer<'a, Arc<dyn Snapshot>>;
+
+    /// Which model makes the vectors of new texts.
+    fn model(&self) -> &Model;
+}
+
+/// One state of a workspace as one viewer may see it.
+pub trait Snapshot: Send + Sync {
+    /// Which state.
+    fn revision(&self) -> Revision;
+
+    /// The items of these names, in their order; `None` for what is not there or not readable.
+    fn get<'a>(&'a self, ids: &'a [ItemId]) -> Answer<'a, Vec<Option<Stored>>>;
+
+    /// A page of the items that pass a filter.
+    fn list<'a>(&'a self, filter: &'a Filter, page: &'a Page) -> Answer<'a, Vec<Stored>>;
+
+    /// How many items pass a filter.
+    fn count<'a>(&'a self, filter: &'a Filter) -> Answer<'a, u64>;
+
+    /// Chunks that hold the words, best first.
+    fn text<'a>(&'a self, search: &'a TextSearch) -> Answer<'a, Vec<Hit>>;
+
+    /// Chunks that mean the same, nearest first.
+    fn vector<'a>(&'a self, search: &'a VectorSearch) -> Answer<'a, Vec<Hit>>;
+
+    /// Chunks whose title, path or short text is spelt alike, most similar first.
+    fn fuzzy<'a>(&'a self, search: &'a FuzzySearch) -> Answer<'a, Vec<Hit>>;
+
+    /// The texts and places of chunks, in their order.
+    fn passages<'a>(&'a self, ids: &'a [CandidateId]) -> Answer<'a, Vec<Option<Passage>>>;
+
+    /// The most telling stretch of a passage for a query, with the hits marked.
+    fn excerpt(&self, passage: &Passage, query: &str, characters_max: usize) -> Excerpt;
+
+    /// What an item hangs under, nearest first, up to where the viewer may not read on.
+    fn ancestors<'a>(&'a self, id: &'a ItemId, limit: usize) -> Answer<'a, Vec<Stored>>;
+
+    /// What hangs under an item, in order.
+    fn children<'a>(&'a self, id: &'a ItemId, limit: usize) -> Answer<'a, Vec<Stored>>;
+
+    /// The readable neighbours before and after an item under the same parent, in order.
+    fn siblings<'a>(
+        &'a self,
+        id: &'a ItemId,
+        either_side: usize,
+    ) -> Answer<'a, (Vec<Stored>, Vec<Stored>)>;
+
+    /// What is linked with an item, by sort of link (all when empty), ordered by sort and id.
+    fn linked<'a>(
+        &'a self,
+        id: &'a ItemId,
+        direction: Direction,
+        sorts: &'a [String],
+        limit: usize,
+    ) -> Answer<'a, Vec<Linked>>;
+
+    /// How far items are from one in the tree; `None` where no readable way leads.
+    fn distances<'a>(&'a self, from: &'a ItemId, to: &'a [ItemId])
+    -> Answer<'a, Vec<TreeDistance>>;
+
+    /// What a user viewed, edited or used since a moment, the latest first.
+    fn recent<'a>(
+        &'a self,
+        user: &'a str,
+        happening: Happening,
+        since: Timestamp,
+        limit: usize,
+    ) -> Answer<'a, Vec<Usage>>;
+
+    /// What happened to items at the hand of one user, or of all when `None`.
+    fn usage<'a>(&'a self, ids: &'a [ItemId], user: Option<&'a str>) -> Answer<'a, Vec<Usage>>;
+
+    /// The versions of an item that are kept, the latest first.
+    fn history<'a>(&'a self, id: &'a ItemId) -> Answer<'a, Vec<Version>>;
+
+    /// A named document.
+    fn record<'a>(&'a self, shelf: Shelf, name: &'a str) -> Answer<'a, Option<Record>>;
+
+    /// The names on a shelf, in order, after a name.
+    fn records<'a>(
+        &'a self,
+        shelf: Shelf,
+        after: Option<&'a str>,
+        limit: usize,
+    ) -> Answer<'a, Vec<String>>;
+}
