@@ -7,6 +7,7 @@
 //! is not in the bitmap cannot change a result, a score or a count.
 
 mod backup;
+mod bridge;
 mod catalogue;
 mod check;
 mod engine;
@@ -27,6 +28,7 @@ mod writer;
 mod tests;
 
 pub use backup::Stats;
+pub use bridge::Offloaded;
 pub use check::Report;
 pub use engine::Embedded;
 pub use home::Home;

@@ -28,7 +28,7 @@ impl Embedded {
     /// When a text cannot be embedded or the store cannot be written; what is done stays.
     pub fn reembed(&self, mut progress: impl FnMut(Progress)) -> Result<Progress, CommitError> {
         loop {
-            let (step, finished) = self.call(|writer| step(writer))??;
+            let (step, finished) = self.call(step)??;
             progress(step);
             if finished {
                 return Ok(step);

@@ -72,7 +72,6 @@ impl View {
 
     /// The most telling stretch of a passage for a query, with the hits marked.
     #[must_use]
-    #[expect(clippy::unused_self, reason = "which words hit may come to depend on the store")]
     pub fn excerpt(&self, passage: &Passage, query: &str, characters_max: usize) -> Excerpt {
         let language = Language::of_code(&passage.language);
         let options = QueryOptions { languages: &[language], ..QueryOptions::default() };

@@ -1,0 +1,256 @@
+//! The embedded engine as an asynchronous store: its blocking work goes to threads made for that,
+//! a bounded number at a time.
+
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use haversack_core::embed::Model;
+use haversack_core::ids::{CandidateId, ItemId};
+use haversack_core::units::Timestamp;
+use tokio::sync::Semaphore;
+
+use super::engine::Embedded;
+use super::view::View;
+use crate::revision::Revision;
+use crate::store::change::{Batch, Committed, Undone};
+use crate::store::error::{CommitError, ReadError};
+use crate::store::item::{Happening, Passage, Record, Shelf, Stored, Version};
+use crate::store::query::{
+    Direction, Excerpt, Filter, FuzzySearch, Hit, Linked, Page, TextSearch, TreeDistance, Usage,
+    VectorSearch,
+};
+use crate::store::viewer::Viewer;
+use crate::store::{Answer, Snapshot, Store};
+
+/// Questions that are answered at one time; more wait.
+const READS_MAX: usize = 32;
+
+/// Batches that are prepared or wait for their commit at one time; more wait.
+const WRITES_MAX: usize = 32;
+
+/// An embedded workspace that can be awaited. Needs a Tokio runtime.
+#[derive(Debug, Clone)]
+pub struct Offloaded {
+    engine: Arc<Embedded>,
+    reads: Arc<Semaphore>,
+    writes: Arc<Semaphore>,
+}
+
+impl Offloaded {
+    /// Makes an embedded workspace awaitable.
+    #[must_use]
+    pub fn new(engine: Arc<Embedded>) -> Offloaded {
+        let permits = |most| Arc::new(Semaphore::new(most));
+        Offloaded { engine, reads: permits(READS_MAX), writes: permits(WRITES_MAX) }
+    }
+}
+
+/// Runs blocking work elsewhere; `Err` when it could not run to its end.
+async fn offload<T: Send + 'static>(
+    permits: Arc<Semaphore>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, &'static str> {
+    let permit = permits.acquire_owned().await.map_err(|_| "the store is closed")?;
+    let done = tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        work()
+    });
+    done.await.map_err(|_| "the work was cancelled or panicked")
+}
+
+fn answer<'a, T: Send + 'static>(
+    permits: &Arc<Semaphore>,
+    work: impl FnOnce() -> Result<T, ReadError> + Send + 'static,
+) -> Answer<'a, T> {
+    let offloaded = offload(Arc::clone(permits), work);
+    async move {
+        offloaded.await.unwrap_or_else(|why| Err(ReadError::Storage { cause: why.into() }))
+    }
+    .boxed()
+}
+
+fn commit<'a, T: Send + 'static>(
+    permits: &Arc<Semaphore>,
+    work: impl FnOnce() -> Result<T, CommitError> + Send + 'static,
+) -> BoxFuture<'a, Result<T, CommitError>> {
+    let offloaded = offload(Arc::clone(permits), work);
+    async move {
+        offloaded.await.unwrap_or_else(|why| Err(CommitError::Storage { cause: why.into() }))
+    }
+    .boxed()
+}
+
+impl Store for Offloaded {
+    fn write(&self, batch: Batch) -> BoxFuture<'_, Result<Committed, CommitError>> {
+        let engine = Arc::clone(&self.engine);
+        commit(&self.writes, move || engine.write(batch))
+    }
+
+    fn undo<'a>(
+        &'a self,
+        origin: &'a str,
+        at: Timestamp,
+    ) -> BoxFuture<'a, Result<Undone, CommitError>> {
+        let (engine, origin) = (Arc::clone(&self.engine), origin.to_owned());
+        commit(&self.writes, move || engine.undo(&origin, at))
+    }
+
+    fn snapshot<'a>(&'a self, viewer: &'a Viewer) -> Answer<'a, Arc<dyn Snapshot>> {
+        let (engine, viewer, reads) =
+            (Arc::clone(&self.engine), viewer.clone(), Arc::clone(&self.reads));
+        answer(&self.reads, move || {
+            let view = Arc::new(engine.view(&viewer));
+            Ok(Arc::new(OffloadedView { view, reads }) as Arc<dyn Snapshot>)
+        })
+    }
+
+    fn as_of<'a>(&'a self, viewer: &'a Viewer, moment: Timestamp) -> Answer<'a, Arc<dyn Snapshot>> {
+        let (engine, viewer, reads) =
+            (Arc::clone(&self.engine), viewer.clone(), Arc::clone(&self.reads));
+        answer(&self.reads, move || {
+            let view = Arc::new(engine.as_of(&viewer, moment)?);
+            Ok(Arc::new(OffloadedView { view, reads }) as Arc<dyn Snapshot>)
+        })
+    }
+
+    fn model(&self) -> &Model {
+        self.engine.model()
+    }
+}
+
+/// A view that can be awaited.
+struct OffloadedView {
+    view: Arc<View>,
+    reads: Arc<Semaphore>,
+}
+
+impl OffloadedView {
+    fn ask<'a, T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&View) -> Result<T, ReadError> + Send + 'static,
+    ) -> Answer<'a, T> {
+        let view = Arc::clone(&self.view);
+        answer(&self.reads, move || question(&view))
+    }
+}
+
+impl Snapshot for OffloadedView {
+    fn revision(&self) -> Revision {
+        self.view.revision()
+    }
+
+    fn get<'a>(&'a self, ids: &'a [ItemId]) -> Answer<'a, Vec<Option<Stored>>> {
+        let ids = ids.to_vec();
+        self.ask(move |view| view.get(&ids))
+    }
+
+    fn list<'a>(&'a self, filter: &'a Filter, page: &'a Page) -> Answer<'a, Vec<Stored>> {
+        let (filter, page) = (filter.clone(), page.clone());
+        self.ask(move |view| view.list(&filter, &page))
+    }
+
+    fn count<'a>(&'a self, filter: &'a Filter) -> Answer<'a, u64> {
+        let filter = filter.clone();
+        self.ask(move |view| view.count(&filter))
+    }
+
+    fn text<'a>(&'a self, search: &'a TextSearch) -> Answer<'a, Vec<Hit>> {
+        let search = search.clone();
+        self.ask(move |view| view.text(&search))
+    }
+
+    fn vector<'a>(&'a self, search: &'a VectorSearch) -> Answer<'a, Vec<Hit>> {
+        let search = search.clone();
+        self.ask(move |view| view.vector(&search))
+    }
+
+    fn fuzzy<'a>(&'a self, search: &'a FuzzySearch) -> Answer<'a, Vec<Hit>> {
+        let search = search.clone();
+        self.ask(move |view| view.fuzzy(&search))
+    }
+
+    fn passages<'a>(&'a self, ids: &'a [CandidateId]) -> Answer<'a, Vec<Option<Passage>>> {
+        let ids = ids.to_vec();
+        self.ask(move |view| view.passages(&ids))
+    }
+
+    fn excerpt(&self, passage: &Passage, query: &str, characters_max: usize) -> Excerpt {
+        self.view.excerpt(passage, query, characters_max)
+    }
+
+    fn ancestors<'a>(&'a self, id: &'a ItemId, limit: usize) -> Answer<'a, Vec<Stored>> {
+        let id = id.clone();
+        self.ask(move |view| view.ancestors(&id, limit))
+    }
+
+    fn children<'a>(&'a self, id: &'a ItemId, limit: usize) -> Answer<'a, Vec<Stored>> {
+        let id = id.clone();
+        self.ask(move |view| view.children(&id, limit))
+    }
+
+    fn siblings<'a>(
+        &'a self,
+        id: &'a ItemId,
+        either_side: usize,
+    ) -> Answer<'a, (Vec<Stored>, Vec<Stored>)> {
+        let id = id.clone();
+        self.ask(move |view| view.siblings(&id, either_side))
+    }
+
+    fn linked<'a>(
+        &'a self,
+        id: &'a ItemId,
+        direction: Direction,
+        sorts: &'a [String],
+        limit: usize,
+    ) -> Answer<'a, Vec<Linked>> {
+        let (id, sorts) = (id.clone(), sorts.to_vec());
+        self.ask(move |view| view.linked(&id, direction, &sorts, limit))
+    }
+
+    fn distances<'a>(
+        &'a self,
+        from: &'a ItemId,
+        to: &'a [ItemId],
+    ) -> Answer<'a, Vec<TreeDistance>> {
+        let (from, to) = (from.clone(), to.to_vec());
+        self.ask(move |view| view.distances(&from, &to))
+    }
+
+    fn recent<'a>(
+        &'a self,
+        user: &'a str,
+        happening: Happening,
+        since: Timestamp,
+        limit: usize,
+    ) -> Answer<'a, Vec<Usage>> {
+        let user = user.to_owned();
+        self.ask(move |view| view.recent(&user, happening, since, limit))
+    }
+
+    fn usage<'a>(&'a self, ids: &'a [ItemId], user: Option<&'a str>) -> Answer<'a, Vec<Usage>> {
+        let (ids, user) = (ids.to_vec(), user.map(str::to_owned));
+        self.ask(move |view| view.usage(&ids, user.as_deref()))
+    }
+
+    fn history<'a>(&'a self, id: &'a ItemId) -> Answer<'a, Vec<Version>> {
+        let id = id.clone();
+        self.ask(move |view| view.history(&id))
+    }
+
+    fn record<'a>(&'a self, shelf: Shelf, name: &'a str) -> Answer<'a, Option<Record>> {
+        let name = name.to_owned();
+        self.ask(move |view| view.record(shelf, &name))
+    }
+
+    fn records<'a>(
+        &'a self,
+        shelf: Shelf,
+        after: Option<&'a str>,
+        limit: usize,
+    ) -> Answer<'a, Vec<String>> {
+        let after = after.map(str::to_owned);
+        self.ask(move |view| view.records(shelf, after.as_deref(), limit))
+    }
+}
