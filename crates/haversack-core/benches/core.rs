@@ -4,11 +4,12 @@
 
 use std::sync::{Arc, LazyLock};
 
-use divan::counter::BytesCount;
+use divan::counter::{BytesCount, ItemsCount};
 use divan::{Bencher, black_box};
 use haversack_core::assemble::Templates;
 use haversack_core::budget::Budget;
 use haversack_core::candidate::Candidate;
+use haversack_core::embed::{BuiltIn, Embedder};
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::item::Kind;
 use haversack_core::layer::Layer;
@@ -114,6 +115,29 @@ mod tokens {
     fn prefix_of_a_megabyte(bencher: Bencher<'_, '_>, limit: u32) {
         let tokenizer: &dyn Tokenizer = &Encoding::O200k;
         bencher.bench(|| tokenizer.prefix(black_box(&MEGABYTE), Tokens::new(limit)).len());
+    }
+}
+
+/// Vectors of a thousand texts of about 300 bytes, by the built-in model.
+mod embedding {
+    use super::*;
+
+    #[divan::bench]
+    fn built_in(bencher: Bencher<'_, '_>) {
+        let mut dice = Dice(5);
+        let texts: Vec<String> = (0..1_000).map(|_| text(&mut dice, 300)).collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let bytes: usize = texts.iter().map(|text| text.len()).sum();
+        bencher
+            .counter(ItemsCount::new(texts.len()))
+            .counter(BytesCount::new(bytes))
+            .bench(|| BuiltIn::new().embed(black_box(&texts)).expect("never fails").len());
+    }
+
+    #[divan::bench]
+    fn likeness(bencher: Bencher<'_, '_>) {
+        let [left, right] = ["a dog barks", "the cat sleeps"].map(|t| BuiltIn::new().vector(t));
+        bencher.bench(|| black_box(&left).dot(black_box(&right)));
     }
 }
 

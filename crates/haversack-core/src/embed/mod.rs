@@ -3,7 +3,10 @@
 //! Only vectors of the same [`Model`] can be compared. Embedders across a network or with weights
 //! on disk live further along the line of crates and implement [`Embedder`] there.
 
+mod built_in;
 mod half;
+mod pieces;
+mod table;
 mod vector;
 
 use std::error::Error as StdError;
@@ -11,6 +14,7 @@ use std::fmt;
 
 use thiserror::Error;
 
+pub use built_in::BuiltIn;
 pub use vector::{Vector, VectorError};
 
 /// What made a vector: two vectors are comparable only when these are equal.

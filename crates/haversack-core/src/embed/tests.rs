@@ -1,6 +1,8 @@
 use proptest::prelude::*;
 
-use super::{EmbedError, Model, Vector, VectorError};
+use super::built_in::pieces;
+use super::table::Table;
+use super::{BuiltIn, EmbedError, Embedder, Model, Vector, VectorError};
 
 fn vector(numbers: &[f32]) -> Vector {
     Vector::new(numbers.to_vec()).unwrap()
@@ -48,6 +50,83 @@ fn likeness_is_the_cosine() {
     check(&[1.0; 64], &[3.0; 64], 1.0);
 }
 
+/// The expected pieces with a space between them.
+fn check(text: &str, expected: &str) {
+    assert_eq!(pieces(text).join(" "), expected, "{text:?}");
+}
+
+#[test]
+fn words_are_read_as_the_longest_pieces() {
+    check("", "");
+    check(" \n\t ", "");
+    check("The Embedding of unaffable words", "the em ##bed ##ding of una ##ffa ##ble words");
+    check("supercalifragilistic", "super ##cal ##if ##rag ##ilis ##tic");
+    check("2024-05-01", "202 ##4 - 05 - 01");
+    check("read_file(path: &str)", "read _ file ( path : & st ##r )");
+    check("don't (really)!?", "don ' t ( really ) ! ?");
+    check("##ing [CLS]", "# # ing [ cl ##s ]");
+}
+
+#[test]
+fn other_scripts_follow_the_same_rules() {
+    check("Ångström naïve CAFÉ", "ang ##strom naive cafe");
+    check("“so”—he said… it’s", "“ so ” — he said … it ’ s");
+    check("東京 x日y", "東 京 x 日 y");
+    check("\u{f1}o \u{6e}\u{303}o", "no no");
+    check("a\u{a0}b\u{3000}c", "a b c");
+    check("ab\u{200b}c\u{0}d \u{fffd}e", "abc ##d e");
+    check("ΑΒΓ Привет", "α ##β ##γ п ##р ##и ##в ##е ##т");
+}
+
+#[test]
+fn unknown_words_have_no_piece() {
+    check("🦀 crab", "crab");
+    check(&"a".repeat(101), "");
+    check(&"é".repeat(101), "");
+    assert_eq!(pieces(&"a".repeat(100)).len(), 50);
+}
+
+#[test]
+fn long_texts_are_read_up_to_a_limit() {
+    assert_eq!(pieces(&"word ".repeat(600)).len(), 512);
+    assert_eq!(pieces(&"embedding ".repeat(600)).len(), 512);
+    assert_eq!(pieces(&format!("{}word", "🦀 ".repeat(511))), ["word"]);
+    check(&format!("{}word", "🦀 ".repeat(512)), "");
+    check(&format!("{}word", " ".repeat(16 * 1024)), "");
+}
+
+#[test]
+fn the_built_in_model_is_known_and_the_same_everywhere() {
+    let embedder = BuiltIn::new();
+    assert_eq!(embedder.model().to_string(), "haversack-static-en@1/256");
+    assert!(embedder.vector("").is_zero());
+    assert!(embedder.vector("🦀").is_zero());
+    let texts = ["How do I reset my password?", "def parse(line): return line.split(',')", "東京"];
+    let bytes: Vec<u8> =
+        embedder.embed(&texts).unwrap().iter().flat_map(|vector| vector.to_half()).collect();
+    // Another table needs another version, and then this changes with it.
+    assert_eq!(blake3::hash(&bytes).to_hex()[..16], *"0aae13b3e8e8929e");
+}
+
+#[test]
+fn near_meanings_have_near_vectors() {
+    let nearer = |text: &str, near: &str, far: &str| {
+        let [text, near, far] = [text, near, far].map(|text| BuiltIn::new().vector(text));
+        assert!(text.dot(&near) > text.dot(&far));
+    };
+    nearer("how to sign in", "login with a password", "boil the potatoes for ten minutes");
+    nearer("the physician cured her", "a doctor treats patients", "the ship left the harbour");
+    nearer("remove duplicates from a list", "unique elements of an array", "send an e-mail");
+}
+
+#[test]
+fn other_bytes_are_no_table() {
+    assert!(Table::read(b"").is_none());
+    assert!(Table::read(b"HVSKVEC1").is_none());
+    assert!(Table::read(b"HVSKVEC1\0\x01\0\0\xff\xff\xff\xff\x01a\x011").is_none());
+    assert!(Table::read(b"HVSKVEC1\xff\xff\xff\xff\0\0\0\0\x01a\x011").is_none());
+}
+
 proptest! {
     #[test]
     fn half_precision_keeps_the_direction(numbers in prop::collection::vec(-9.0f32..9.0, 1..600)) {
@@ -59,5 +138,11 @@ proptest! {
             prop_assert!((vector.dot(&vector) - 1.0).abs() < 1e-5);
             prop_assert!((vector.dot(&stored) - 1.0).abs() < 1e-3);
         }
+    }
+
+    #[test]
+    fn any_text_has_a_vector(text in "\\PC{0,300}") {
+        let vector = BuiltIn::new().vector(&text);
+        prop_assert_eq!(vector.is_zero(), pieces(&text).is_empty());
     }
 }
