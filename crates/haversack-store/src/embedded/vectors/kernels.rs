@@ -2,12 +2,34 @@
 //!
 //! All of it is integer arithmetic: every version gives the same numbers on every processor.
 
+use std::array;
+
 use multiversion::multiversion;
 
 use super::codes::GROUP;
+use crate::embedded::row::{Bitmap, Row};
 
 /// Distances of one group.
 pub(super) type Lanes = [u16; GROUP];
+
+/// Marks in `readable` the slots whose rows are in the bitmap, one byte for a group.
+#[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
+pub(super) fn readable(among: &Bitmap, rows: &[[u8; 4]], readable: &mut [u8]) {
+    let (groups, rest) = rows.as_chunks::<GROUP>();
+    let mut masks = readable.iter_mut();
+    for (rows, mask) in groups.iter().zip(masks.by_ref()) {
+        *mask = 0;
+        for (at, row) in rows.iter().enumerate() {
+            *mask |= u8::from(among.contains(Row::new(u32::from_le_bytes(*row)))) << at;
+        }
+    }
+    if let Some(mask) = masks.next() {
+        *mask = 0;
+        for (at, row) in rest.iter().enumerate() {
+            *mask |= u8::from(among.contains(Row::new(u32::from_le_bytes(*row)))) << at;
+        }
+    }
+}
 
 /// For each group with a readable slot, counts the bits in which its codes differ from the
 /// query's, and marks in `near` the readable slots that differ in at most `cut` bits.
@@ -32,20 +54,23 @@ pub(super) fn near(
         }
         let mut sums = [0_u64; GROUP];
         for (word, column) in query.iter().zip(group.as_chunks::<{ 8 * GROUP }>().0) {
-            for (sum, bytes) in sums.iter_mut().zip(column.as_chunks::<8>().0) {
-                *sum += u64::from((word ^ u64::from_le_bytes(*bytes)).count_ones());
-            }
+            let column = column.as_chunks::<8>().0;
+            let differing: [u64; GROUP] =
+                array::from_fn(|lane| word ^ u64::from_le_bytes(column[lane]));
+            sums = array::from_fn(|lane| sums[lane] + u64::from(differing[lane].count_ones()));
         }
-        let mut mask = 0;
-        for (at, sum) in sums.iter().enumerate() {
-            mask |= u8::from(*sum <= u64::from(cut)) << at;
+        // Nearly always there is nothing near, and this is all that is asked.
+        let nearest = sums.iter().fold(u64::MAX, |nearest, sum| nearest.min(*sum));
+        if nearest > u64::from(cut) {
+            continue;
         }
-        *near = mask & readable;
-        if *near != 0 {
-            #[expect(clippy::cast_possible_truncation, reason = "at most 8,192 bits differ")]
-            let distances = sums.map(|sum| sum as u16);
-            *lanes = distances;
+        for (lane, sum) in sums.iter().enumerate() {
+            *near |= u8::from(*sum <= u64::from(cut)) << lane;
         }
+        *near &= readable;
+        #[expect(clippy::cast_possible_truncation, reason = "at most 8,192 bits differ")]
+        let distances = sums.map(|sum| sum as u16);
+        *lanes = distances;
     }
 }
 

@@ -168,10 +168,7 @@ impl Nearest {
         let mut readable = [0_u8; STRIDE / GROUP];
         let mut near = [0_u8; STRIDE / GROUP];
         let rows = &codes.rows[from..codes.len().min(from + STRIDE)];
-        for (mask, rows) in readable.iter_mut().zip(rows.chunks(GROUP)) {
-            let bits = rows.iter().enumerate();
-            *mask = bits.fold(0, |mask, (at, row)| mask | u8::from(contains(among, row)) << at);
-        }
+        kernels::readable(among, rows, &mut readable);
         let n_groups = rows.len().div_ceil(GROUP);
         let bytes = codes.layout.group_bytes();
         let groups = &codes.binary[from / GROUP * bytes..][..n_groups * bytes];
