@@ -71,10 +71,13 @@ fn manifest(file: &File, name: &str, files: &[File]) -> Vec<Problem> {
     }
     for root in ["lib.rs", "main.rs"] {
         let path = format!("crates/{name}/src/{root}");
+        // The store maps files into memory, which no safe function can; it names each exception.
+        let level = if name == "haversack-store" { "deny" } else { "forbid" };
+        let wanted = format!("#![{level}(unsafe_code)]");
         if let Some(root) = find(files, &path)
-            && !root.text.lines().any(|line| line == "#![forbid(unsafe_code)]")
+            && !root.text.lines().any(|line| line == wanted)
         {
-            problems.push(Problem::in_file(&path, "`#![forbid(unsafe_code)]` is missing"));
+            problems.push(Problem::in_file(&path, format!("`{wanted}` is missing")));
         }
     }
     problems
