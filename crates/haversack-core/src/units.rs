@@ -226,6 +226,13 @@ impl Span {
         text.get(range.clone()).map(|_| Span { start: range.start, end: range.end })
     }
 
+    /// A range that was a span of its text when it was written down. Who reads it vouches for
+    /// that; [`Span::slice`] still refuses what does not slice. `None` when it ends before it starts.
+    #[must_use]
+    pub const fn recorded(start: usize, end: usize) -> Option<Span> {
+        if start <= end { Some(Span { start, end }) } else { None }
+    }
+
     /// The span of the whole text.
     #[must_use]
     pub fn whole(text: &str) -> Span {

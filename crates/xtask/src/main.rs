@@ -14,6 +14,7 @@ mod suite;
 mod tidy;
 mod tools;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -43,8 +44,11 @@ enum Task {
         #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..))]
         cases: u32,
     },
-    /// Run the benchmarks of haversack-core
-    Bench,
+    /// Run benchmarks
+    Bench {
+        #[command(subcommand)]
+        what: Option<Bench>,
+    },
     /// Fuzz on the stable toolchain
     Fuzz {
         /// A file name in fuzz/src/bin without its ending [default: all of them]
@@ -52,6 +56,21 @@ enum Task {
         /// How long each target runs
         #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..))]
         seconds: u32,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+enum Bench {
+    /// The thinking part: tokens, selection, ranking [default]
+    Core,
+    /// The store at several sizes, beside the floor: raw libraries in the same run
+    Store {
+        /// How many items, several with commas
+        #[arg(long, default_value = "10000,100000,1000000")]
+        sizes: String,
+        /// Gzipped JSON lines of {id, text}; made-up text without it
+        #[arg(long)]
+        blocks: Option<PathBuf>,
     },
 }
 
@@ -73,14 +92,22 @@ fn run(task: Task) -> Result<()> {
         Task::Tidy => tidy::run(shell.root()),
         Task::Deps => deps::run(&shell),
         Task::Properties { cases } => suite::properties(shell, cases),
-        Task::Bench => shell.run(&mut shell.cargo([
-            "bench",
-            "--locked",
-            "-p",
-            "haversack-core",
-            "--bench",
-            "core",
-        ])),
+        Task::Bench { what } => bench(&shell, &what.unwrap_or(Bench::Core)),
         Task::Fuzz { target, seconds } => fuzz::run(&shell, target.as_deref(), seconds),
     }
+}
+
+fn bench(shell: &Shell, what: &Bench) -> Result<()> {
+    let (package, name) = match what {
+        Bench::Core => ("haversack-core", "core"),
+        Bench::Store { .. } => ("haversack-store", "scale"),
+    };
+    let mut cargo = shell.cargo(["bench", "--locked", "-p", package, "--bench", name]);
+    if let Bench::Store { sizes, blocks } = what {
+        cargo.env("HAVERSACK_BENCH_SIZES", sizes);
+        if let Some(blocks) = blocks {
+            cargo.env("HAVERSACK_BENCH_BLOCKS", std::path::absolute(blocks)?);
+        }
+    }
+    shell.run(&mut cargo)
 }

@@ -8,6 +8,7 @@ use haversack_core::text::terms::Language;
 use rusqlite::{Connection, params};
 use thiserror::Error;
 
+use super::records::lookup::chunks_of;
 use super::records::storage;
 use super::records::write::Delta;
 use super::row::Row;
@@ -290,32 +291,28 @@ fn feed_text(
     after: Revision,
 ) -> Result<(), IndexError> {
     let mut statement = connection.prepare_cached(
-        "SELECT i.row, n.id, i.title, i.path, i.language, coalesce(i.text, i.body), \
-         c.chunk, c.start, c.stop, c.headings FROM items i JOIN nodes n ON n.node = i.node \
-         JOIN chunks c ON c.row = i.row WHERE i.born > ? ORDER BY i.row, c.chunk",
+        "SELECT i.row, n.id, i.title, i.path, i.language, coalesce(i.text, i.body) \
+         FROM items i JOIN nodes n ON n.node = i.node WHERE i.born > ? ORDER BY i.row",
     )?;
     let mut lines = statement.query([after.get()])?;
     while let Some(line) = lines.next()? {
         let row: u32 = line.get(0)?;
         let damaged = || IndexError::Truth(ReadError::Damaged { what: format!("row {row}") });
-        let text = line.get_ref(5)?.as_str().map_err(|_| damaged())?;
-        let (start, stop): (u32, u32) = (line.get(7)?, line.get(8)?);
-        let headings: Option<String> = line.get(9)?;
-        let headings: Vec<String> = match headings {
-            Some(headings) => serde_json::from_str(&headings).map_err(|_| damaged())?,
-            None => Vec::new(),
-        };
-        let path: Option<String> = line.get(3)?;
-        index.add(&Document {
-            row: Row::new(row),
-            chunk: line.get(6)?,
-            tie: tie(line.get_ref(1)?.as_str().map_err(|_| damaged())?),
-            title: line.get_ref(2)?.as_str().map_err(|_| damaged())?,
-            path: path.as_deref().unwrap_or(""),
-            headings: &headings.join(" "),
-            body: text.get(start as usize..stop as usize).ok_or_else(damaged)?,
-            language: Language::of_code(line.get_ref(4)?.as_str().map_err(|_| damaged())?),
-        })?;
+        let text = |column: usize| line.get_ref(column)?.as_str().map_err(|_| damaged());
+        let (body, path): (&str, Option<String>) = (text(5)?, line.get(3)?);
+        let pieces = chunks_of(connection, Row::new(row))?;
+        for piece in pieces {
+            index.add(&Document {
+                row: Row::new(row),
+                chunk: piece.chunk,
+                tie: tie(text(1)?),
+                title: text(2)?,
+                path: path.as_deref().unwrap_or(""),
+                headings: &piece.headings.ok_or_else(damaged)?.join(" "),
+                body: body.get(piece.bytes).ok_or_else(damaged)?,
+                language: Language::of_code(text(4)?),
+            })?;
+        }
     }
     Ok(())
 }

@@ -3,20 +3,25 @@
 use rusqlite::params;
 
 use super::engine::Embedded;
+use super::records::lookup::chunks_of;
 use super::records::{storage, usage};
+use super::row::Row;
 use super::writer::{Writer, chain};
 use crate::prepare::{Hash, embedded_text};
 use crate::store::error::{Cause, CommitError, ReadError};
 
-/// Texts that are embedded and stored at a time.
+/// Texts that are embedded and stored at a time, but for the last item's.
 const TEXTS_AT_ONCE: usize = 1_000;
+
+/// Rows that are looked at before others may write.
+const ROWS_AT_ONCE: u64 = 10_000;
 
 /// How far re-embedding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Progress {
-    /// Texts that have their vector, those from an earlier run included.
+    /// Versions of items whose texts have their vectors.
     pub done: u64,
-    /// All texts.
+    /// All versions.
     pub total: u64,
 }
 
@@ -27,30 +32,41 @@ impl Embedded {
     /// # Errors
     /// When a text cannot be embedded or the store cannot be written; what is done stays.
     pub fn reembed(&self, mut progress: impl FnMut(Progress)) -> Result<Progress, CommitError> {
+        let total = self.stats().map_err(cause)?.versions;
+        let mut reached = Reached { row: Row::new(0), done: 0 };
         loop {
-            let (step, finished) = self.call(step)??;
-            progress(step);
+            let (next, finished) = self.call(move |writer| step(writer, reached))??;
+            reached = next;
+            let now = Progress { done: reached.done, total: total.max(reached.done) };
+            progress(now);
             if finished {
-                return Ok(step);
+                return Ok(now);
             }
         }
     }
+}
+
+/// Up to which row the texts have their vectors.
+#[derive(Clone, Copy)]
+struct Reached {
+    row: Row,
+    done: u64,
 }
 
 fn cause(error: impl Into<Cause>) -> CommitError {
     CommitError::Storage { cause: error.into() }
 }
 
-/// Embeds the next texts, or switches over when there are none.
-fn step(writer: &mut Writer) -> Result<(Progress, bool), CommitError> {
-    let model = writer.shared.model;
-    let texts = missing(writer, model).map_err(cause)?;
-    if texts.is_empty() {
+/// Embeds the texts of the next rows, or switches over when there are none.
+fn step(writer: &mut Writer, reached: Reached) -> Result<(Reached, bool), CommitError> {
+    let (texts, next) = missing(writer, reached).map_err(storage).map_err(cause)?;
+    if next.row == reached.row {
         switch(writer).map_err(cause)?;
-        return Ok((count(writer, model).map_err(cause)?, true));
+        return Ok((reached, true));
     }
     let borrowed: Vec<&str> = texts.iter().map(|(_, text)| text.as_str()).collect();
     let vectors = writer.shared.embedder.embed(&borrowed)?;
+    let model = writer.shared.model;
     writer
         .chore(|transaction| {
             let mut statement = transaction.prepare_cached(
@@ -63,42 +79,35 @@ fn step(writer: &mut Writer) -> Result<(Progress, bool), CommitError> {
             Ok(())
         })
         .map_err(cause)?;
-    Ok((count(writer, model).map_err(cause)?, false))
+    Ok((next, false))
 }
 
-/// Texts without a vector of the model, each once.
-fn missing(writer: &Writer, model: i64) -> Result<Vec<(Hash, String)>, ReadError> {
-    let run = || -> rusqlite::Result<Vec<(Hash, String)>> {
-        let mut statement = writer.connection.prepare_cached(
-            "SELECT c.hash, i.title, c.headings, coalesce(i.text, i.body), c.start, c.stop \
-             FROM chunks c JOIN items i ON i.row = c.row \
-             WHERE NOT EXISTS (SELECT 1 FROM embeddings e WHERE e.hash = c.hash AND e.model = ?) \
-             GROUP BY c.hash LIMIT ?",
-        )?;
-        statement
-            .query_map(params![model, TEXTS_AT_ONCE], |line| {
-                let (title, headings): (String, Option<String>) = (line.get(1)?, line.get(2)?);
-                let headings: Vec<String> =
-                    headings.and_then(|list| serde_json::from_str(&list).ok()).unwrap_or_default();
-                let (start, stop): (usize, usize) = (line.get(4)?, line.get(5)?);
-                let body = line.get_ref(3)?.as_str()?.get(start..stop).unwrap_or("");
-                Ok((line.get(0)?, embedded_text(&title, &headings, body)))
-            })?
-            .collect()
-    };
-    run().map_err(storage)
-}
-
-fn count(writer: &Writer, model: i64) -> Result<Progress, ReadError> {
-    let run = || -> rusqlite::Result<Progress> {
-        let connection = &writer.connection;
-        let sql = "SELECT count(*) FROM embeddings WHERE model = ?";
-        let done = connection.query_row(sql, [model], |line| line.get(0))?;
-        let sql = "SELECT count(DISTINCT hash) FROM chunks";
-        let total = connection.query_row(sql, [], |line| line.get(0))?;
-        Ok(Progress { done, total })
-    };
-    run().map_err(storage)
+/// Texts of the next rows that have no vector by the model in use.
+fn missing(writer: &Writer, reached: Reached) -> rusqlite::Result<(Vec<(Hash, String)>, Reached)> {
+    let connection = &writer.connection;
+    let mut statement = connection.prepare_cached(
+        "SELECT row, title, coalesce(text, body) FROM items WHERE row > ? ORDER BY row",
+    )?;
+    let mut known =
+        connection.prepare_cached("SELECT 1 FROM embeddings WHERE hash = ? AND model = ?")?;
+    let mut texts = Vec::new();
+    let mut next = reached;
+    let mut lines = statement.query([reached.row.get()])?;
+    while let Some(line) = lines.next()?
+        && texts.len() < TEXTS_AT_ONCE
+        && next.done < reached.done + ROWS_AT_ONCE
+    {
+        next = Reached { row: Row::new(line.get(0)?), done: next.done + 1 };
+        let (title, text): (String, &str) = (line.get(1)?, line.get_ref(2)?.as_str()?);
+        for piece in chunks_of(connection, next.row)? {
+            if !known.exists(params![piece.hash, writer.shared.model])? {
+                let body = text.get(piece.bytes).unwrap_or("");
+                let headings = piece.headings.unwrap_or_default();
+                texts.push((piece.hash, embedded_text(&title, &headings, body)));
+            }
+        }
+    }
+    Ok((texts, next))
 }
 
 /// Makes the model's vectors the ones that are searched, and forgets all others.

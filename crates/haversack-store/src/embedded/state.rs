@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use haversack_core::embed::Model;
 
@@ -46,6 +46,7 @@ pub(crate) struct State {
     pub(crate) vectors: Vectored,
     visible: Mutex<Vec<(Viewer, Arc<Visible>)>>,
     filters: Mutex<Vec<(Filter, Option<Arc<Bitmap>>)>>,
+    not_active: OnceLock<Bitmap>,
 }
 
 /// Vectors, or why there are none to search.
@@ -99,7 +100,17 @@ impl State {
         vectors: Vectored,
     ) -> State {
         let (visible, filters) = (Mutex::default(), Mutex::default());
-        State { revision, catalogue, text, vectors, visible, filters }
+        let not_active = OnceLock::new();
+        State { revision, catalogue, text, vectors, visible, filters, not_active }
+    }
+
+    /// Rows of any time that are not in use.
+    pub(crate) fn not_active(&self, pool: &Pool) -> Result<&Bitmap, ReadError> {
+        if let Some(known) = self.not_active.get() {
+            return Ok(known);
+        }
+        let rows = pool.read(lookup::not_active)?;
+        Ok(self.not_active.get_or_init(|| rows))
     }
 
     /// What a viewer may read in this state.

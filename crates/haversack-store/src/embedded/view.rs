@@ -1,6 +1,7 @@
 //! One state as one viewer may see it: every answer passes through its bitmap.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -126,7 +127,7 @@ impl View {
             rows.to_mut().intersect(&passing);
         }
         if filter.active_only {
-            let not_active = self.read(lookup::not_active)?;
+            let not_active = self.watched.state.not_active(&self.watched.shared.pool)?;
             for row in not_active.iter().filter(|row| self.sees(*row)) {
                 rows.to_mut().remove(row);
             }
@@ -172,47 +173,24 @@ impl View {
     pub fn list(&self, filter: &Filter, page: &Page) -> Result<Vec<Stored>, ReadError> {
         check_limit(page.limit)?;
         let among = self.among(filter)?;
-        let sql = match page.order {
-            Order::Id => {
-                "SELECT i.row FROM nodes n JOIN items i ON i.node = n.node \
-                 WHERE ?1 IS NULL OR n.id > ?1 ORDER BY n.id, i.row"
-            }
-            Order::Newest => {
-                "SELECT i.row FROM items i JOIN nodes n ON n.node = i.node \
-                 WHERE ?1 IS NULL OR i.updated < ?2 OR (i.updated = ?2 AND n.id > ?1) \
-                 ORDER BY i.updated DESC, n.id, i.row"
-            }
-        };
-        let updated = match (&page.after, page.order) {
-            (Some(after), Order::Newest) => self.updated_of(after)?,
-            _ => None,
-        };
-        let after = page.after.as_ref().map(ItemId::as_str);
         self.read(|connection| {
-            let mut found = Vec::new();
-            let mut statement = connection.prepare_cached(sql).map_err(storage)?;
-            let mut lines = match page.order {
-                Order::Id => statement.query([after]),
-                Order::Newest => statement.query((after, updated)),
-            }
-            .map_err(storage)?;
-            while let Some(line) = lines.next().map_err(storage)?
-                && found.len() < page.limit
-            {
-                let row = Row::new(line.get(0).map_err(storage)?);
-                if among.contains(row) {
-                    found.extend(self.stored(connection, row)?);
+            let rows = match page.order {
+                Order::Id => rows_by_id(connection, page, &among),
+                Order::Newest => {
+                    let after = page.after.as_ref().map(|id| self.updated_of(id)).transpose()?;
+                    rows_by_time(connection, page, after, &among)
                 }
-            }
-            Ok(found)
+            };
+            let rows = rows.map_err(storage)?;
+            rows.into_iter().filter_map(|row| self.stored(connection, row).transpose()).collect()
         })
     }
 
-    fn updated_of(&self, id: &ItemId) -> Result<Option<i64>, ReadError> {
+    fn updated_of(&self, id: &ItemId) -> Result<i64, ReadError> {
         let found = self.get(std::slice::from_ref(id))?.pop().flatten();
         let missing = || ReadError::Invalid { what: format!("after: there is no item {id}") };
-        let updated = found.ok_or_else(missing)?.item.updated;
-        Ok(updated.map(|updated| updated.as_millis()))
+        let updated = found.and_then(|stored| stored.item.updated).ok_or_else(missing)?;
+        Ok(updated.as_millis())
     }
 
     /// Rows and chunks of an index as hits; what is no longer in the store is left out.
@@ -520,6 +498,60 @@ impl View {
         check_limit(limit)?;
         self.read(|connection| usage::records(connection, shelf, after, limit).map_err(storage))
     }
+}
+
+/// A page of the rows of a set, by id.
+fn rows_by_id(connection: &Connection, page: &Page, among: &Bitmap) -> rusqlite::Result<Vec<Row>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT i.row FROM nodes n JOIN items i ON i.node = n.node WHERE n.id > ? ORDER BY n.id",
+    )?;
+    let mut lines = statement.query([page.after.as_ref().map_or("", ItemId::as_str)])?;
+    let mut rows = Vec::new();
+    while let Some(line) = lines.next()?
+        && rows.len() < page.limit
+    {
+        let row = Row::new(line.get(0)?);
+        if among.contains(row) {
+            rows.push(row);
+        }
+    }
+    Ok(rows)
+}
+
+/// A page of the rows of a set, the newest first, those of one time by id.
+fn rows_by_time(
+    connection: &Connection,
+    page: &Page,
+    after: Option<i64>,
+    among: &Bitmap,
+) -> rusqlite::Result<Vec<Row>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT row, updated FROM items WHERE updated <= ? ORDER BY updated DESC",
+    )?;
+    let mut id_of = connection.prepare_cached(
+        "SELECT n.id FROM items i JOIN nodes n ON n.node = i.node WHERE i.row = ?",
+    )?;
+    let mut found: Vec<(Reverse<i64>, String, Row)> = Vec::new();
+    let mut lines = statement.query([after.unwrap_or(i64::MAX)])?;
+    while let Some(line) = lines.next()? {
+        let (row, updated) = (Row::new(line.get(0)?), line.get(1)?);
+        // All of one time have to be seen before they can be ordered.
+        let full = found.len() >= page.limit;
+        if full && found.last().is_some_and(|(last, _, _)| last.0 != updated) {
+            break;
+        }
+        if among.contains(row) {
+            let id: String = id_of.query_row([row.get()], |line| line.get(0))?;
+            let shown = after == Some(updated)
+                && page.after.as_ref().is_some_and(|after| id.as_str() <= after.as_str());
+            if !shown {
+                found.push((Reverse(updated), id, row));
+            }
+        }
+    }
+    found.sort();
+    found.truncate(page.limit);
+    Ok(found.into_iter().map(|(_, _, row)| row).collect())
 }
 
 /// A question may not ask for more than anybody can read.

@@ -1,5 +1,7 @@
 //! Looking up: items, passages, vectors, and which rows pass a filter.
 
+use std::ops::Range;
+
 use haversack_core::embed::Vector;
 use haversack_core::ids::ItemId;
 use haversack_core::units::Span;
@@ -65,18 +67,19 @@ pub(crate) fn passage(
     chunk: u32,
 ) -> Result<Option<Passage>, ReadError> {
     let Some(line) = line(connection, row, false)? else { return Ok(None) };
+    // Only the bytes of the chunk are copied: the whole text may be long.
     let raw = connection
         .prepare_cached(
             "SELECT c.start, c.stop, c.line_first, c.line_last, c.headings, i.language, \
-             coalesce(i.text, i.body) FROM chunks c JOIN items i ON i.row = c.row \
-             WHERE c.row = ? AND c.chunk = ?",
+             substr(CAST(coalesce(i.text, i.body) AS BLOB), c.start + 1, c.stop - c.start) \
+             FROM chunks c JOIN items i ON i.row = c.row WHERE c.row = ? AND c.chunk = ?",
         )
         .and_then(|mut statement| {
             statement
                 .query_row([row.get(), chunk], |line| {
-                    let span: (u32, u32) = (line.get(0)?, line.get(1)?);
+                    let span: (usize, usize) = (line.get(0)?, line.get(1)?);
                     let lines = (line.get(2)?, line.get(3)?);
-                    let text: String = line.get(6)?;
+                    let text: Vec<u8> = line.get(6)?;
                     Ok((span, lines, line.get::<_, Option<String>>(4)?, line.get(5)?, text))
                 })
                 .optional()
@@ -84,13 +87,43 @@ pub(crate) fn passage(
         .map_err(storage)?;
     let Some((span, lines, headings, language, text)) = raw else { return Ok(None) };
     let what = || ReadError::Damaged { what: format!("item {}", line.stored.item.id) };
-    let span = Span::within(&text, span.0 as usize..span.1 as usize).ok_or_else(what)?;
+    let span = Span::recorded(span.0, span.1).ok_or_else(what)?;
+    let text = String::from_utf8(text).map_err(|_| what())?;
+    if text.len() != span.len() {
+        return Err(what());
+    }
     let headings = match headings {
         Some(headings) => serde_json::from_str(&headings).map_err(|_| what())?,
         None => Vec::new(),
     };
-    let text = span.slice(&text).ok_or_else(what)?.to_owned();
     Ok(Some(Passage { stored: line.stored, chunk, span, text, lines, headings, language }))
+}
+
+/// A chunk of a row, as the table has it.
+pub(crate) struct Piece {
+    pub(crate) chunk: u32,
+    pub(crate) bytes: Range<usize>,
+    /// `None` when they cannot be read.
+    pub(crate) headings: Option<Vec<String>>,
+    pub(crate) hash: Hash,
+}
+
+/// The chunks of a row, in order.
+pub(crate) fn chunks_of(connection: &Connection, row: Row) -> rusqlite::Result<Vec<Piece>> {
+    connection
+        .prepare_cached(
+            "SELECT chunk, start, stop, headings, hash FROM chunks WHERE row = ? ORDER BY chunk",
+        )?
+        .query_map([row.get()], |line| {
+            let headings: Option<String> = line.get(3)?;
+            let headings = match headings {
+                Some(headings) => serde_json::from_str(&headings).ok(),
+                None => Some(Vec::new()),
+            };
+            let bytes = line.get(1)?..line.get(2)?;
+            Ok(Piece { chunk: line.get(0)?, bytes, headings, hash: line.get(4)? })
+        })?
+        .collect()
 }
 
 /// Stored vectors by their numbers.

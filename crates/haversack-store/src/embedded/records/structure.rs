@@ -93,13 +93,14 @@ pub(crate) fn each_recent(
     // Who writes an item edits it, whether or not anybody says so.
     let sql = match happening {
         Happening::Edited => {
-            "SELECT node, sum(count), max(last) AS last FROM (
+            "SELECT e.node, sum(e.count), max(e.last) AS last FROM (
                SELECT node, count, last FROM usage
                WHERE user = ?1 AND happening = ?2 AND last >= ?3
                UNION ALL
-               SELECT i.node, 1, c.at FROM items i JOIN commits c ON c.revision = i.born
-               WHERE i.author = ?1 AND c.at >= ?3)
-             GROUP BY node ORDER BY last DESC, node"
+               SELECT i.node, 1, c.at FROM
+                 (SELECT node, born FROM items WHERE author = ?1 ORDER BY born DESC LIMIT 2000) i
+               JOIN commits c ON c.revision = i.born WHERE c.at >= ?3) e
+             JOIN nodes n ON n.node = e.node GROUP BY e.node ORDER BY last DESC, n.id"
         }
         _ => {
             "SELECT u.node, u.count, u.last FROM usage u JOIN nodes n ON n.node = u.node \
