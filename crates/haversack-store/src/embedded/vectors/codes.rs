@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use super::Slot;
+use super::rotation::rotate;
 use crate::embedded::row::Row;
 
 /// Slots whose binary codes are interleaved.
@@ -26,6 +27,11 @@ pub(super) struct Layout {
 impl Layout {
     pub(super) const fn words(self) -> usize {
         self.dimensions.div_ceil(64)
+    }
+
+    /// The largest distance there can be in the first stage.
+    pub(super) const fn distance_max(self) -> usize {
+        self.words() * 64 * ((1 << PLANES) - 1)
     }
 
     pub(super) const fn group_bytes(self) -> usize {
@@ -134,23 +140,29 @@ pub(super) struct Quantised {
 impl Quantised {
     /// The codes of a finite vector.
     pub(super) fn of(vector: &[f32]) -> Quantised {
-        let largest = vector.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
+        let largest = largest(vector);
         let scale = largest / 127.0;
         let factor = if scale > 0.0 { 127.0 / largest } else { 0.0 };
         #[expect(clippy::cast_possible_truncation, reason = "at most 127 in size")]
         let byte = |value: &f32| ((value * factor).round() as i8).cast_unsigned();
         Quantised {
-            words: signs(vector),
+            words: signs(&rotate(vector)),
             bytes: vector.iter().map(byte).collect(),
             scale: if factor.is_finite() { scale } else { 0.0 },
         }
     }
 }
 
-/// A query's codes: finer than a slot's, because there is one and it is multiplied as integers.
+/// The bits of a query's dimension in the first stage.
+pub(super) const PLANES: usize = 4;
+
+/// A query's codes: finer than a slot's, because there is one of them.
 #[derive(Debug)]
 pub(super) struct QueryCodes {
-    pub(super) words: Vec<u64>,
+    /// Odd numbers from -15 to 15, rotated: bit `b` of a dimension stands for `2^b`, added if set
+    /// and else subtracted. So a product with signs is a sum of differing bits, each with the
+    /// weight of its plane. The heaviest plane comes first.
+    pub(super) planes: Vec<u64>,
     pub(super) values: Vec<i16>,
 }
 
@@ -159,13 +171,31 @@ impl QueryCodes {
     pub(super) fn of(vector: &[f32]) -> QueryCodes {
         // Even the sum of the largest products stays within 32 bits.
         let bound = (i32::MAX as usize / (128 * vector.len().max(1))).min(i16::MAX as usize);
-        let largest = vector.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
+        let largest = largest(vector);
         #[expect(clippy::cast_precision_loss, reason = "at most 15 bits")]
         let bound = bound as f32;
         #[expect(clippy::cast_possible_truncation, reason = "at most the bound in size")]
         let value = |value: &f32| (value / largest * bound).round() as i16;
-        QueryCodes { words: signs(vector), values: vector.iter().map(value).collect() }
+        let values = vector.iter().map(value).collect();
+        QueryCodes { planes: planes(&rotate(vector)), values }
     }
+}
+
+fn planes(rotated: &[f32]) -> Vec<u64> {
+    let largest = largest(rotated);
+    let half = f32::from(1_u8 << (PLANES - 1));
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 15")]
+    let step = |value: &f32| ((value / largest * (half - 0.5) - 0.5).round() + half) as u64;
+    let steps: Vec<u64> = rotated.iter().map(step).collect();
+    let word = |bit: usize, steps: &[u64]| {
+        steps.iter().enumerate().fold(0, |word, (at, step)| word | (step >> bit & 1) << at)
+    };
+    let planes = (0..PLANES).rev();
+    planes.flat_map(|bit| steps.chunks(64).map(move |steps| word(bit, steps))).collect()
+}
+
+fn largest(vector: &[f32]) -> f32 {
+    vector.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()))
 }
 
 fn signs(vector: &[f32]) -> Vec<u64> {

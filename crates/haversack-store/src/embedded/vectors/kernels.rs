@@ -6,11 +6,11 @@ use std::array;
 
 use multiversion::multiversion;
 
-use super::codes::GROUP;
+use super::codes::{GROUP, PLANES};
 use crate::embedded::row::{Bitmap, Row};
 
 /// Distances of one group.
-pub(super) type Lanes = [u16; GROUP];
+pub(super) type Lanes = [u32; GROUP];
 
 /// Marks in `readable` the slots whose rows are in the bitmap, one byte for a group.
 #[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
@@ -31,8 +31,8 @@ pub(super) fn readable(among: &Bitmap, rows: &[[u8; 4]], readable: &mut [u8]) {
     }
 }
 
-/// For each group with a readable slot, counts the bits in which its codes differ from the
-/// query's, and marks in `near` the readable slots that differ in at most `cut` bits.
+/// For each group with a readable slot, adds up the bits in which its codes differ from the
+/// query's, each with the weight of its plane, and marks in `near` the readable slots within `cut`.
 #[multiversion(targets(
     "x86_64+avx512f+avx512bw+avx512vl+avx512vpopcntdq",
     "x86_64+avx2+bmi1+bmi2+popcnt",
@@ -42,22 +42,27 @@ pub(super) fn near(
     query: &[u64],
     groups: &[u8],
     readable: &[u8],
-    cut: u16,
+    cut: u32,
     lanes: &mut [Lanes],
     near: &mut [u8],
 ) {
-    let groups = groups.chunks_exact(query.len() * 8 * GROUP);
+    let n_words = query.len() / PLANES;
+    let groups = groups.chunks_exact(n_words * 8 * GROUP);
     for (((group, readable), lanes), near) in groups.zip(readable).zip(lanes).zip(near) {
         *near = 0;
         if *readable == 0 {
             continue;
         }
         let mut sums = [0_u64; GROUP];
-        for (word, column) in query.iter().zip(group.as_chunks::<{ 8 * GROUP }>().0) {
-            let column = column.as_chunks::<8>().0;
-            let differing: [u64; GROUP] =
-                array::from_fn(|lane| word ^ u64::from_le_bytes(column[lane]));
-            sums = array::from_fn(|lane| sums[lane] + u64::from(differing[lane].count_ones()));
+        // Plane by plane from the heaviest: each counts twice as much as the one after it.
+        for plane in query.chunks_exact(n_words) {
+            sums = sums.map(|sum| sum * 2);
+            for (word, column) in plane.iter().zip(group.as_chunks::<{ 8 * GROUP }>().0) {
+                let column = column.as_chunks::<8>().0;
+                let differing: [u64; GROUP] =
+                    array::from_fn(|lane| word ^ u64::from_le_bytes(column[lane]));
+                sums = array::from_fn(|lane| sums[lane] + u64::from(differing[lane].count_ones()));
+            }
         }
         // Nearly always there is nothing near, and this is all that is asked.
         let nearest = sums.iter().fold(u64::MAX, |nearest, sum| nearest.min(*sum));
@@ -68,8 +73,8 @@ pub(super) fn near(
             *near |= u8::from(*sum <= u64::from(cut)) << lane;
         }
         *near &= readable;
-        #[expect(clippy::cast_possible_truncation, reason = "at most 8,192 bits differ")]
-        let distances = sums.map(|sum| sum as u16);
+        #[expect(clippy::cast_possible_truncation, reason = "at most 15 times 8,192")]
+        let distances = sums.map(|sum| sum as u32);
         *lanes = distances;
     }
 }

@@ -12,6 +12,7 @@ mod folder;
 mod kernels;
 mod mapping;
 mod reader;
+mod rotation;
 mod search;
 mod segment;
 #[cfg(test)]

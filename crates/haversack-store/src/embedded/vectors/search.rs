@@ -25,7 +25,8 @@ const EXACT_BATCH: usize = 1_024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effort {
     /// Bits first: at least this many slots, and those as near as the last of them, go on to the
-    /// bytes. Raised for large limits.
+    /// bytes. Raised to twenty times the limit, and for more than 100,000 readable rows. With the
+    /// default of 1,000 about 99 % of the best 50 are found.
     Fast {
         /// The least number of slots, if there are as many.
         binary: usize,
@@ -76,7 +77,7 @@ impl VectorReader {
         let rescored = limit.saturating_mul(2).saturating_add(32);
         let candidates = match effort {
             Effort::Fast { binary } => {
-                let near = self.near(&codes, among, binary.max(limit.saturating_mul(20)));
+                let near = self.near(&codes, among, breadth(binary, limit, among));
                 self.rescore(&codes, &near, rescored)
             }
             Effort::Full => self.rescore(&codes, &self.readable(among), rescored),
@@ -87,7 +88,7 @@ impl VectorReader {
 
     /// For each part, the slots within the least distance that holds `least` of them.
     fn near(&self, query: &QueryCodes, among: &Bitmap, least: usize) -> Vec<Vec<u32>> {
-        let mut nearest = Nearest::new(self.state.layout.dimensions, least);
+        let mut nearest = Nearest::new(self.state.layout.distance_max(), least);
         let mut found = Vec::new();
         for codes in self.state.parts() {
             let mut part = Vec::new();
@@ -96,7 +97,7 @@ impl VectorReader {
             }
             found.push(part);
         }
-        let within = |(distance, at): &(u16, u32)| (*distance <= nearest.cut).then_some(*at);
+        let within = |(distance, at): &(u32, u32)| (*distance <= nearest.cut).then_some(*at);
         found.iter().map(|part| part.iter().filter_map(within).collect()).collect()
     }
 
@@ -136,23 +137,30 @@ impl VectorReader {
     }
 }
 
+/// How many slots the first stage keeps. Among more rows more come between, so it grows with the
+/// square root of what is readable. What is not readable is not counted.
+fn breadth(binary: usize, limit: usize, among: &Bitmap) -> usize {
+    let tenths = (among.len() / 1_000).isqrt().max(10);
+    binary.max(limit.saturating_mul(20)).saturating_mul(tenths) / 10
+}
+
 /// The distance up to which slots can still be among the nearest.
 struct Nearest {
     least: usize,
     /// How many slots were seen at each distance up to the cut.
     counts: Vec<usize>,
     within: usize,
-    cut: u16,
+    cut: u32,
     lanes: Vec<Lanes>,
 }
 
 impl Nearest {
-    fn new(dimensions: usize, least: usize) -> Nearest {
+    fn new(distance_max: usize, least: usize) -> Nearest {
         Nearest {
             least: least.max(1),
-            counts: vec![0; dimensions + 1],
+            counts: vec![0; distance_max + 1],
             within: 0,
-            cut: u16::try_from(dimensions).unwrap_or(u16::MAX),
+            cut: u32::try_from(distance_max).unwrap_or(u32::MAX),
             lanes: vec![[0; GROUP]; STRIDE / GROUP],
         }
     }
@@ -163,7 +171,7 @@ impl Nearest {
         codes: &Codes<'_>,
         among: &Bitmap,
         from: usize,
-        found: &mut Vec<(u16, u32)>,
+        found: &mut Vec<(u32, u32)>,
     ) {
         let mut readable = [0_u8; STRIDE / GROUP];
         let mut near = [0_u8; STRIDE / GROUP];
@@ -172,7 +180,7 @@ impl Nearest {
         let n_groups = rows.len().div_ceil(GROUP);
         let bytes = codes.layout.group_bytes();
         let groups = &codes.binary[from / GROUP * bytes..][..n_groups * bytes];
-        kernels::near(&query.words, groups, &readable, self.cut, &mut self.lanes, &mut near);
+        kernels::near(&query.planes, groups, &readable, self.cut, &mut self.lanes, &mut near);
         for (group, mut mask) in near[..n_groups].iter().copied().enumerate() {
             while mask != 0 {
                 let lane = mask.trailing_zeros() as usize;
@@ -187,11 +195,11 @@ impl Nearest {
     }
 
     /// Counts a slot, and lowers the cut while enough slots are nearer.
-    fn count(&mut self, distance: u16) {
-        self.counts[usize::from(distance)] += 1;
+    fn count(&mut self, distance: u32) {
+        self.counts[distance as usize] += 1;
         self.within += 1;
-        while self.cut > 0 && self.within - self.counts[usize::from(self.cut)] >= self.least {
-            self.within -= self.counts[usize::from(self.cut)];
+        while self.cut > 0 && self.within - self.counts[self.cut as usize] >= self.least {
+            self.within -= self.counts[self.cut as usize];
             self.cut -= 1;
         }
     }
