@@ -9,7 +9,7 @@ use super::records::lookup;
 use super::records::storage;
 use super::row::Row;
 use crate::store::change::{BATCH_CHANGES_MAX, Batch, Change, Undone};
-use crate::store::error::{CommitError, ReadError};
+use crate::store::error::{CommitError, Problem, ReadError};
 use crate::store::item::Item;
 
 /// What undoing does with one item.
@@ -25,13 +25,18 @@ impl Embedded {
     /// # Errors
     /// When there was no such import, or the store cannot be read or written.
     pub fn undo(&self, origin: &str, at: Timestamp) -> Result<Undone, CommitError> {
-        let steps =
-            self.shared.pool.read(|connection| steps(connection, origin)).map_err(|error| {
-                match error {
-                    ReadError::Invalid { what } => CommitError::Storage { cause: what.into() },
-                    other => CommitError::Storage { cause: other.into() },
-                }
-            })?;
+        let read = |connection: &Connection| {
+            let known = connection
+                .prepare_cached("SELECT 1 FROM commits WHERE origin = ?")
+                .and_then(|mut statement| statement.exists([origin]))
+                .map_err(storage)?;
+            Ok(if known { Some(steps(connection, origin)?) } else { None })
+        };
+        let steps = self.shared.pool.read(read);
+        let steps = steps.map_err(|error| CommitError::Storage { cause: error.into() })?;
+        let missing =
+            || Problem { change: 0, item: None, message: format!("there is no import {origin:?}") };
+        let steps = steps.ok_or_else(|| CommitError::Invalid(vec![missing()]))?;
         let mut undone = Undone::default();
         // What is restored comes first, so that parents are there; what is removed goes last.
         let (mut restored, mut removed) = (Vec::new(), Vec::new());
@@ -46,7 +51,8 @@ impl Embedded {
         for changes in [restored, removed] {
             for changes in changes.chunks(BATCH_CHANGES_MAX) {
                 let mut batch = Batch::new(at, changes.to_vec());
-                batch.author = Some(format!("undo of {origin}"));
+                // So that it can be undone in its turn.
+                batch.origin = Some(format!("undo of {origin}"));
                 let committed = self.write(batch)?;
                 undone.revision = committed.revision;
                 undone.removed += committed.deleted;
