@@ -7,6 +7,7 @@ use haversack_core::units::Timestamp;
 
 use super::Home;
 use crate::store::change::{Batch, Change};
+use crate::store::error::{CommitError, ReadError};
 use crate::store::item::Item;
 use crate::store::query::{Effort, Filter, TextSearch, VectorSearch};
 use crate::store::viewer::{Principal, Readers, Viewer};
@@ -17,7 +18,11 @@ struct Letters(Model);
 
 impl Letters {
     fn shared() -> Arc<dyn Embedder> {
-        let (name, version) = ("letters".to_owned(), "1".to_owned());
+        Letters::version("1")
+    }
+
+    fn version(version: &str) -> Arc<dyn Embedder> {
+        let (name, version) = ("letters".to_owned(), version.to_owned());
         Arc::new(Letters(Model { name, version, dimensions: 64 }))
     }
 }
@@ -104,4 +109,83 @@ fn deleting_takes_what_hangs_below_and_as_of_brings_it_back() {
     assert_eq!(then.len(), 2);
     assert_eq!(then.text(&text("autumn")).unwrap().len(), 1);
     assert!(store.view(&viewer).text(&text("autumn")).unwrap().is_empty());
+}
+
+/// M4: another model is a state with a name, and re-embedding ends it.
+#[test]
+fn vectors_of_another_model_are_stale_until_they_are_made_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home::open(folder.path()).unwrap();
+    let now = Timestamp::from_millis(1);
+    let items = || (0..30).map(|n| item(&format!("n{n}"), &format!("note {n} on tea"))).collect();
+    home.workspace("acme", Letters::version("1")).unwrap().write(Batch::put(now, items())).unwrap();
+
+    let store = home.workspace("acme", Letters::version("2")).unwrap();
+    assert!(store.stats().unwrap().stale);
+    let vector = store.embedder().embed(&["\nnote 7 on tea"]).unwrap().remove(0);
+    let search = VectorSearch { vector, effort: Effort::Fast, filter: Filter::default(), limit: 1 };
+    let view = store.view(&Viewer::anyone());
+    assert!(matches!(view.vector(&search), Err(ReadError::Stale { .. })));
+    assert_eq!(view.text(&text("tea")).unwrap().len(), 10, "words are found all the same");
+    let refused = store.write(Batch::put(now, vec![item("new", "tea")]));
+    assert!(matches!(refused, Err(CommitError::Stale { .. })));
+
+    let mut seen = Vec::new();
+    store.reembed(|progress| seen.push(progress)).unwrap();
+    assert_eq!(seen.last().map(|progress| (progress.done, progress.total)), Some((30, 30)));
+    let found = store.view(&Viewer::anyone()).vector(&search).unwrap();
+    assert_eq!(found[0].id.to_string(), "n7#0");
+    assert_eq!(store.write(Batch::put(now, items())).unwrap().unchanged, 30);
+    assert!(store.check(false).unwrap().is_sound());
+    drop(store);
+    let store = home.workspace("acme", Letters::version("2")).unwrap();
+    assert!(!store.stats().unwrap().stale);
+    assert_eq!(store.repaired(), [] as [String; 0]);
+}
+
+/// An import is taken back where nobody changed what it wrote.
+#[test]
+fn an_import_can_be_undone() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home::open(folder.path()).unwrap();
+    let store = home.workspace("acme", Letters::shared()).unwrap();
+    let put = |at: i64, origin: Option<&str>, items: Vec<Item>| {
+        let mut batch = Batch::put(Timestamp::from_millis(at), items);
+        batch.origin = origin.map(str::to_owned);
+        store.write(batch).unwrap();
+    };
+    put(1, None, vec![item("old", "before"), item("touched", "before")]);
+    let imported = ["old", "touched", "new"].map(|id| item(id, "imported"));
+    put(2, Some("import-1"), imported.to_vec());
+    put(3, None, vec![item("touched", "after")]);
+    let undone = store.undo("import-1", Timestamp::from_millis(4)).unwrap();
+    assert_eq!((undone.removed, undone.restored), (1, 1));
+    assert_eq!(undone.kept, [ItemId::new("touched").unwrap()]);
+    let ids = ["old", "touched", "new"].map(|id| ItemId::new(id).unwrap());
+    let bodies: Vec<Option<String>> = store
+        .view(&Viewer::anyone())
+        .get(&ids)
+        .unwrap()
+        .into_iter()
+        .map(|stored| stored.map(|stored| stored.item.body))
+        .collect();
+    let body = |text: &str| Some(text.to_owned());
+    assert_eq!(bodies, [body("before"), body("after"), None]);
+    assert!(store.undo("import-9", Timestamp::from_millis(5)).is_err());
+}
+
+/// A backup of a live store opens elsewhere with the same content (R25).
+#[test]
+fn a_backup_is_a_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home::open(&folder.path().join("a")).unwrap();
+    let store = home.workspace("acme", Letters::shared()).unwrap();
+    store.write(Batch::put(Timestamp::from_millis(1), vec![item("tea", "green tea")])).unwrap();
+    let copy = folder.path().join("b/workspaces/acme");
+    store.backup(&copy).unwrap();
+    assert!(store.backup(&copy).is_err(), "a backup never overwrites");
+    let home = Home::open(&folder.path().join("b")).unwrap();
+    let copy = home.existing("acme", Letters::shared()).unwrap();
+    assert_eq!(copy.view(&Viewer::anyone()).text(&text("tea")).unwrap().len(), 1);
+    assert!(copy.check(false).unwrap().is_sound());
 }
