@@ -181,7 +181,10 @@ fn read() -> Vec<TextQuery> {
 
 fn readable(one_in: u32) -> Bitmap {
     let mut random = Random(3);
-    (0..N_DOCUMENTS).filter(|_| random.next() % u64::from(one_in) == 0).map(Row::new).collect()
+    (0..N_DOCUMENTS)
+        .filter(|_| random.next().is_multiple_of(u64::from(one_in)))
+        .map(Row::new)
+        .collect()
 }
 
 /// Frequencies are counted once and remembered.
@@ -233,7 +236,10 @@ fn tantivy_top_50(bencher: Bencher<'_, '_>, fields: &str) {
     let all = THEIRS.fields;
     let queries = their_queries(if fields == "body" { &all[2..] } else { &all });
     let (searcher, turn) = (THEIRS.reader.searcher(), Turn::new());
-    bencher.bench(|| searcher.search(turn.of(&queries), &TopDocs::with_limit(50).order_by_score()));
+    bencher.bench(|| {
+        searcher
+            .search(turn.of::<BooleanQuery>(&queries), &TopDocs::with_limit(50).order_by_score())
+    });
 }
 
 #[divan::bench(args = [1, 10], sample_count = 100, sample_size = 2)]
@@ -244,7 +250,9 @@ fn ours_fuzzy_one_in(bencher: Bencher<'_, '_>, one_in: u32) {
     // Titles of documents with a letter missing.
     let queries: Vec<String> =
         (0..50).map(|_| made(&mut random).title.replacen('a', "", 1)).collect();
-    bencher.bench(|| reader.fuzzy(turn.of(&queries), &visible, visible.rows(), 5, SIMILARITY_MIN));
+    bencher.bench(|| {
+        reader.fuzzy(turn.of::<String>(&queries), &visible, visible.rows(), 5, SIMILARITY_MIN)
+    });
 }
 
 /// One small document added and committed, found by the next reader.

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
-use tantivy::{Index, IndexWriter, TantivyError, Term};
+use tantivy::indexer::{AddOperation, IndexWriterOptions, LogMergePolicy, SegmentWriter};
+use tantivy::{Index, IndexWriter, TantivyDocument, TantivyError, Term};
 
 use super::open::{open, payload};
 use super::reader::TextReader;
@@ -18,6 +18,13 @@ use crate::revision::Revision;
 
 /// What documents take in memory before they are written as a segment.
 const WRITER_BYTES: usize = 64 << 20;
+
+/// A commit of no more documents than this becomes a segment without the indexing thread.
+const SMALL_DOCUMENTS_MAX: usize = 64;
+
+/// What such a segment is said to take in memory. Tantivy makes its tables by this number, and
+/// clearing those for millions of terms takes longer than indexing a few documents.
+const SMALL_BYTES: usize = 256 << 10;
 
 /// So many segments of about the same size become one.
 const MERGE_SEGMENTS: usize = 4;
@@ -37,6 +44,9 @@ pub struct TextIndex {
     fields: Fields,
     /// Gone after an error.
     writer: Option<IndexWriter>,
+    /// Documents that may become a small commit; none once the writer was given anything.
+    few: Vec<TantivyDocument>,
+    streaming: bool,
     reader: TextReader,
     number: u64,
 }
@@ -68,8 +78,10 @@ impl TextIndex {
         let number = N_OPENED.fetch_add(1, Ordering::Relaxed);
         let reader = TextReader::open(&index, &fields, None, number)?;
         let writer = Some(writer(&index, path)?);
-        let path = path.to_owned();
-        Ok(Opened { index: TextIndex { path, index, fields, writer, reader, number }, state })
+        let (path, few) = (path.to_owned(), Vec::new());
+        let index =
+            TextIndex { path, index, fields, writer, few, streaming: false, reader, number };
+        Ok(Opened { index, state })
     }
 
     /// Adds a document. It is found after the next commit.
@@ -77,8 +89,25 @@ impl TextIndex {
     /// # Errors
     /// If the writer is dead or dies of this.
     pub fn add(&mut self, document: &Document<'_>) -> Result<(), TextError> {
+        if self.writer.is_none() {
+            return Err(TextError::WriterDead);
+        }
         let document = self.fields.document(document);
+        if !self.streaming && self.few.len() < SMALL_DOCUMENTS_MAX {
+            self.few.push(document);
+            return Ok(());
+        }
+        self.stream()?;
         self.write(|writer| writer.add_document(document).map(drop))
+    }
+
+    /// Hands what was kept back to the writer.
+    fn stream(&mut self) -> Result<(), TextError> {
+        self.streaming = true;
+        let few = std::mem::take(&mut self.few);
+        self.write(|writer| {
+            few.into_iter().try_for_each(|document| writer.add_document(document).map(drop))
+        })
     }
 
     /// Removes all documents of these rows that were added before.
@@ -87,6 +116,8 @@ impl TextIndex {
     /// If the writer is dead.
     pub fn remove(&mut self, rows: &[Row]) -> Result<(), TextError> {
         let field = self.fields.row;
+        // A segment that is written aside would also lose documents that are added later.
+        self.stream()?;
         self.write(|writer| {
             for row in rows {
                 writer.delete_term(Term::from_field_u64(field, u64::from(row.get())));
@@ -103,11 +134,16 @@ impl TextIndex {
     /// # Errors
     /// If the writer is dead or dies of this.
     pub fn commit(&mut self, revision: Revision) -> Result<(), TextError> {
+        let few = std::mem::take(&mut self.few);
         self.write(|writer| {
+            if !few.is_empty() {
+                add_segment(writer, few)?;
+            }
             let mut commit = writer.prepare_commit()?;
             commit.set_payload(&payload(revision));
             commit.commit().map(drop)
         })?;
+        self.streaming = false;
         self.refresh()
     }
 
@@ -132,6 +168,7 @@ impl TextIndex {
     /// If no writer can be made.
     pub fn reopen(&mut self) -> Result<(), TextError> {
         self.writer = None;
+        self.forget();
         self.writer = Some(writer(&self.index, &self.path)?);
         self.refresh()
     }
@@ -145,6 +182,7 @@ impl TextIndex {
         let index = self.index.clone();
         // A merge that is under way has segments that cannot be merged a second time.
         let former = self.writer.take().ok_or(TextError::WriterDead)?;
+        self.forget();
         former.wait_merging_threads().map_err(TextError::Write)?;
         self.writer = Some(writer(&self.index, &self.path)?);
         self.write(|writer| {
@@ -171,6 +209,12 @@ impl TextIndex {
         waiting.is_ok() && ended.recv_timeout(wait_max).unwrap_or(false)
     }
 
+    /// Drops what was added since the last commit.
+    fn forget(&mut self) {
+        self.few.clear();
+        self.streaming = false;
+    }
+
     fn write<T>(
         &mut self,
         work: impl FnOnce(&mut IndexWriter) -> Result<T, TantivyError>,
@@ -181,6 +225,21 @@ impl TextIndex {
             TextError::Write(error)
         })
     }
+}
+
+/// Writes documents as a segment of their own, here and now.
+fn add_segment(writer: &IndexWriter, documents: Vec<TantivyDocument>) -> tantivy::Result<()> {
+    let segment = writer.new_segment();
+    let mut written = SegmentWriter::for_segment(SMALL_BYTES, segment.clone())?;
+    for document in documents {
+        // Stamps tell additions from removals; in such a commit there are none.
+        written.add_document(AddOperation { opstamp: 0, document })?;
+    }
+    let n_documents = written.max_doc();
+    written.finalize()?;
+    let segment = segment.with_max_doc(n_documents);
+    segment.meta().untrack_temp_docstore();
+    writer.add_segment(segment.meta().clone())
 }
 
 fn writer(index: &Index, path: &Path) -> Result<IndexWriter, TextError> {

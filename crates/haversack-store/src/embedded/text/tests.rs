@@ -528,6 +528,27 @@ fn an_index_is_opened_where_it_was_left() {
 }
 
 #[test]
+fn order_matters_within_a_commit() {
+    let Built { mut index, folder: _folder } = build(&[Owned::body(1, "river")], 1);
+    for n in [1, 200] {
+        let documents: Vec<Owned> = (0..n).map(|row| Owned::body(row + 1, "mountain")).collect();
+        index.remove(&[Row::new(1)]).unwrap();
+        for document in &documents {
+            index.add(&document.document()).unwrap();
+        }
+        index.commit(Revision::new(2)).unwrap();
+        let visible = all(&documents);
+        let count = |query: &str| search(&index.reader(), &read(query), &visible, 900).len();
+        assert_eq!((count("river"), count("mountain")), (0, documents.len()));
+        index.add(&Owned::body(900, "forest").document()).unwrap();
+        index.remove(&documents.iter().map(|one| Row::new(one.row)).collect::<Vec<_>>()).unwrap();
+        index.remove(&[Row::new(900)]).unwrap();
+        index.commit(Revision::new(3)).unwrap();
+        assert_eq!(index.reader().documents().count(), 0);
+    }
+}
+
+#[test]
 fn many_small_commits_make_few_segments() {
     let documents: Vec<Owned> = (0..60).map(|row| Owned::body(row, "some words")).collect();
     let Built { mut index, folder } = build(&documents, 1);
