@@ -1,5 +1,7 @@
 //! Taking an import back: what it wrote and nobody changed since is as it was before.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use haversack_core::ids::ItemId;
 use haversack_core::units::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -14,7 +16,7 @@ use crate::store::item::Item;
 
 /// What undoing does with one item.
 enum Step {
-    Remove(ItemId),
+    Remove(i64, ItemId),
     Restore(Box<Item>),
     Keep(ItemId),
 }
@@ -39,27 +41,74 @@ impl Embedded {
         let steps = steps.ok_or_else(|| CommitError::Invalid(vec![missing()]))?;
         let mut undone = Undone::default();
         // What is restored comes first, so that parents are there; what is removed goes last.
-        let (mut restored, mut removed) = (Vec::new(), Vec::new());
+        let (mut restored, mut removed) = (Vec::new(), BTreeMap::new());
         for step in steps {
             match step {
                 Step::Restore(item) => restored.push(Change::Put(item)),
-                Step::Remove(id) => removed.push(Change::Delete(id)),
+                Step::Remove(node, id) => _ = removed.insert(node, id),
                 Step::Keep(id) => undone.kept.push(id),
             }
         }
         undone.restored = restored.len();
-        for changes in [restored, removed] {
-            for changes in changes.chunks(BATCH_CHANGES_MAX) {
-                let mut batch = Batch::new(at, changes.to_vec());
-                // So that it can be undone in its turn.
-                batch.origin = Some(format!("undo of {origin}"));
-                let committed = self.write(batch)?;
-                undone.revision = committed.revision;
-                undone.removed += committed.deleted;
-            }
+        self.take_back(origin, at, restored, &mut undone)?;
+        let holding = self.shared.pool.read(|connection| holding(connection, &removed));
+        for node in holding.map_err(|error| CommitError::Storage { cause: error.into() })? {
+            undone.kept.extend(removed.remove(&node));
         }
+        undone.kept.sort();
+        let removed = removed.into_values().map(Change::Delete).collect();
+        self.take_back(origin, at, removed, &mut undone)?;
         Ok(undone)
     }
+
+    fn take_back(
+        &self,
+        origin: &str,
+        at: Timestamp,
+        changes: Vec<Change>,
+        undone: &mut Undone,
+    ) -> Result<(), CommitError> {
+        for changes in changes.chunks(BATCH_CHANGES_MAX) {
+            let mut batch = Batch::new(at, changes.to_vec());
+            // So that it can be undone in its turn.
+            batch.origin = Some(format!("undo of {origin}"));
+            let committed = self.write(batch)?;
+            undone.revision = committed.revision;
+            undone.removed += committed.deleted;
+        }
+        Ok(())
+    }
+}
+
+/// Those of the nodes to remove under which something hangs that is to stay.
+fn holding(
+    connection: &Connection,
+    removed: &BTreeMap<i64, ItemId>,
+) -> Result<BTreeSet<i64>, ReadError> {
+    let walk = || -> rusqlite::Result<BTreeSet<i64>> {
+        let mut children = connection
+            .prepare_cached("SELECT node FROM items WHERE parent = ? AND died IS NULL")?;
+        let mut parent = connection
+            .prepare_cached("SELECT parent FROM items WHERE node = ? AND died IS NULL")?;
+        let mut holding = BTreeSet::new();
+        for node in removed.keys() {
+            let below = children
+                .query_map([node], |line| line.get(0))?
+                .collect::<rusqlite::Result<Vec<i64>>>()?;
+            if below.iter().all(|child| removed.contains_key(child)) {
+                continue;
+            }
+            let mut at = Some(*node);
+            while let Some(node) = at.filter(|node| removed.contains_key(node)) {
+                if !holding.insert(node) {
+                    break;
+                }
+                at = parent.query_row([node], |line| line.get(0)).optional()?.flatten();
+            }
+        }
+        Ok(holding)
+    };
+    walk().map_err(storage)
 }
 
 /// What to do with each item that an import touched, by id.
@@ -76,7 +125,7 @@ fn steps(connection: &Connection, origin: &str) -> Result<Vec<Step>, ReadError> 
             continue;
         }
         steps.push(match before(connection, node, first).map_err(storage)? {
-            Before::Nothing => Step::Remove(id),
+            Before::Nothing => Step::Remove(node, id),
             Before::Version(row) => match lookup::line(connection, row, true)? {
                 Some(line) => Step::Restore(Box::new(line.stored.item)),
                 None => Step::Keep(id),

@@ -113,6 +113,7 @@ pub struct Undone {
     pub removed: usize,
     /// Items that are again as they were before.
     pub restored: usize,
-    /// Items that were changed since, or whose earlier text is no longer kept: left as they are.
+    /// Items that were changed since, whose earlier text is no longer kept, or under which
+    /// something hangs that the import did not bring: left as they are.
     pub kept: Vec<ItemId>,
 }

@@ -68,6 +68,8 @@ pub(crate) struct Writing<'a> {
     pub(super) delta: Delta,
     pub(super) committed: Committed,
     problems: Vec<Problem>,
+    /// Puts that would make a circle unless one that comes later takes it apart.
+    waiting: Vec<(usize, usize)>,
     /// List and depth of nodes that were looked up as parents.
     pub(super) lineage: BTreeMap<i64, (u32, usize)>,
 }
@@ -90,12 +92,14 @@ pub(crate) fn write(
         delta: Delta::default(),
         committed: Committed { revision, ..Committed::default() },
         problems: Vec::new(),
+        waiting: Vec::new(),
         lineage: BTreeMap::new(),
     };
     writing.begin()?;
     for change in put_order(prepared)? {
         writing.change(change)?;
     }
+    writing.settle()?;
     if !writing.problems.is_empty() {
         return Err(WriteError::Refused(CommitError::Invalid(writing.problems)));
     }
@@ -103,70 +107,70 @@ pub(crate) fn write(
     Ok((writing.committed, writing.delta))
 }
 
-/// The order in which changes are made: as given, but a run of puts goes parents first.
+/// The order in which changes are made. Between two removals items go first, parents before what
+/// hangs under them, and only the last of several with one id; the rest follows as given.
 ///
 /// Each entry is the change's index and, for a put, the index of its prepared item.
 fn put_order(prepared: &Prepared) -> Written<Vec<(usize, usize)>> {
     let changes = &prepared.batch.changes;
     let mut order = Vec::with_capacity(changes.len());
-    let mut next_item = 0;
-    let mut at = 0;
-    while at < changes.len() {
-        let run = changes[at..].iter().take_while(|c| matches!(c, Change::Put(_))).count();
-        if run == 0 {
-            order.push((at, usize::MAX));
-            at += 1;
-            continue;
+    let (mut puts, mut rest) = (Vec::new(), Vec::new());
+    let mut items = 0;
+    for (at, change) in changes.iter().enumerate() {
+        match change {
+            Change::Put(item) => {
+                puts.push((at, items, &**item));
+                items += 1;
+            }
+            Change::Delete(_) | Change::Purge(_) => {
+                order.extend(parents_first(&std::mem::take(&mut puts))?);
+                order.append(&mut rest);
+                order.push((at, usize::MAX));
+            }
+            _ => rest.push((at, usize::MAX)),
         }
-        let puts: Vec<&Item> = changes[at..at + run]
-            .iter()
-            .filter_map(|change| match change {
-                Change::Put(item) => Some(&**item),
-                _ => None,
-            })
-            .collect();
-        let sorted = parents_first(&puts).map_err(|(index, chain)| {
-            let message = format!("parent: {chain} is a circle");
-            let item = Some(puts[index].id.clone());
-            let problem = Problem { change: at + index, item, message };
-            WriteError::Refused(CommitError::Invalid(vec![problem]))
-        })?;
-        order.extend(sorted.into_iter().map(|index| (at + index, next_item + index)));
-        next_item += run;
-        at += run;
     }
+    order.extend(parents_first(&puts)?);
+    order.append(&mut rest);
     Ok(order)
 }
 
-/// Indexes of the items such that each comes after its parent; or one in a circle, and the circle.
-fn parents_first(puts: &[&Item]) -> Result<Vec<usize>, (usize, String)> {
+/// The items such that each comes after its parent.
+fn parents_first(puts: &[(usize, usize, &Item)]) -> Written<Vec<(usize, usize)>> {
     // The last of several with one id is what stands in the end.
     let by_id: BTreeMap<&ItemId, usize> =
-        puts.iter().enumerate().map(|(index, item)| (&item.id, index)).collect();
-    let parent = |index: usize| {
-        let parent = puts[index].parent.as_ref()?;
-        by_id.get(parent).copied().filter(|parent| *parent != index)
+        puts.iter().enumerate().map(|(index, (.., item))| (&item.id, index)).collect();
+    let refused = |index: usize, message: String| {
+        let (change, _, item) = puts[index];
+        let problem = Problem { change, item: Some(item.id.clone()), message };
+        Err(WriteError::Refused(CommitError::Invalid(vec![problem])))
     };
     let mut order = Vec::with_capacity(puts.len());
     let mut placed = vec![false; puts.len()];
     for start in 0..puts.len() {
-        let mut chain = Vec::new();
+        if by_id[&puts[start].2.id] != start {
+            continue;
+        }
+        let mut chain: Vec<usize> = Vec::new();
         let mut next = Some(start);
         while let Some(index) = next.filter(|index| !placed[*index]) {
-            if chain.contains(&index) {
-                let names: Vec<&str> =
-                    chain.iter().map(|at: &usize| puts[*at].id.as_str()).collect();
-                return Err((index, format!("{} > {}", names.join(" > "), puts[index].id)));
+            let item = puts[index].2;
+            if let Some(from) = chain.iter().position(|at| *at == index) {
+                let circle: Vec<&str> =
+                    chain[from..].iter().map(|at| puts[*at].2.id.as_str()).collect();
+                let circle = circle.join(" > ");
+                return refused(index, format!("parent: {circle} > {} is a circle", item.id));
             }
             chain.push(index);
             if chain.len() > DEPTH_MAX {
-                return Err((start, format!("a chain of more than {DEPTH_MAX} parents")));
+                let message = format!("parent: more than {DEPTH_MAX} items above one another");
+                return refused(start, message);
             }
-            next = parent(index);
+            next = item.parent.as_ref().and_then(|parent| by_id.get(parent).copied());
         }
         for index in chain.into_iter().rev() {
             placed[index] = true;
-            order.push(index);
+            order.push((puts[index].0, puts[index].1));
         }
     }
     Ok(order)
@@ -188,8 +192,30 @@ impl Writing<'_> {
         Ok(())
     }
 
+    /// Makes the puts that waited, and refuses those that go in a circle still.
+    fn settle(&mut self) -> Written<()> {
+        let mut count = usize::MAX;
+        while !self.waiting.is_empty() && self.waiting.len() < count {
+            count = self.waiting.len();
+            for change in std::mem::take(&mut self.waiting) {
+                self.change(change)?;
+            }
+        }
+        let prepared = self.prepared;
+        for (index, _) in std::mem::take(&mut self.waiting) {
+            let Change::Put(item) = &prepared.batch.changes[index] else { continue };
+            let Some(parent) = &item.parent else { continue };
+            let message = format!("parent: {parent} hangs under {}, which makes a circle", item.id);
+            self.refuse(index, item, message);
+        }
+        Ok(())
+    }
+
     fn change(&mut self, (index, item): (usize, usize)) -> Written<()> {
         let prepared = self.prepared;
+        if matches!(&prepared.batch.changes[index], Change::Delete(_) | Change::Purge(_)) {
+            self.settle()?;
+        }
         match &prepared.batch.changes[index] {
             Change::Put(put) => self.put(index, put, item),
             Change::Delete(id) => self.delete(id),
@@ -248,7 +274,8 @@ impl Writing<'_> {
 
     fn put(&mut self, change: usize, item: &Item, index: usize) -> Written<()> {
         let prepared = &self.prepared.items[index];
-        let (node, present) = match self.node_if_known(&item.id)? {
+        let known = self.node_if_known(&item.id)?;
+        let (node, present) = match known {
             Some(node) => (node, self.present(node)?),
             None => (self.new_node(&item.id)?, None),
         };
@@ -256,7 +283,9 @@ impl Writing<'_> {
             self.committed.unchanged += 1;
             return Ok(());
         }
-        let Some((parent, inherited)) = self.parent(change, item, node)? else { return Ok(()) };
+        let Some((parent, inherited)) = self.parent((change, index), item, node)? else {
+            return Ok(());
+        };
         let own = match &item.readers {
             Readers::Inherit => None,
             Readers::Only(principals) => Some(self.list(principals)?),
@@ -273,8 +302,9 @@ impl Writing<'_> {
         }
         self.delta.born.push(Birth { row, list, item: index, embeddings });
         self.committed.stored += 1;
-        if let Some(present) = present {
-            if present.list != list {
+        if known.is_some() {
+            // One that comes back after a deletion has a past as well.
+            if present.is_none_or(|present| present.list != list) {
                 self.relist(node, list)?;
             }
             self.trim(node)?;
@@ -282,10 +312,10 @@ impl Writing<'_> {
         Ok(())
     }
 
-    /// The parent's node and the list it passes on; `None` when it cannot be the parent.
+    /// The parent's node and the list it passes on; `None` when it cannot be the parent, or not yet.
     fn parent(
         &mut self,
-        change: usize,
+        (change, index): (usize, usize),
         item: &Item,
         node: i64,
     ) -> Written<Option<(Option<i64>, u32)>> {
@@ -301,8 +331,7 @@ impl Writing<'_> {
                 Ok(None)
             }
             Lineage::Circle => {
-                let message = format!("parent: {id} hangs under {}, which makes a circle", item.id);
-                self.refuse(change, item, message);
+                self.waiting.push((change, index));
                 Ok(None)
             }
             Lineage::TooDeep => {
