@@ -24,7 +24,7 @@ use crate::store::viewer::{PRINCIPALS_MAX, Readers};
 const PROBLEMS_MAX: usize = 100;
 
 /// How much of a text is looked at to tell its language.
-const LANGUAGE_BYTES: usize = 1_024;
+const LANGUAGE_BYTES: usize = 512;
 
 /// What identifies a text or an item's content.
 pub(crate) type Hash = [u8; 16];

@@ -127,6 +127,9 @@ impl Writer {
                 Some(Job::Write(..)) | None => {}
             }
         }
+        // So that the next start finds pages in the file and not in the log. A failure only costs
+        // it time.
+        let _ = self.connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
         self.indexes.close();
     }
 

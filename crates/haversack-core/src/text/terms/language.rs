@@ -61,6 +61,28 @@ pub enum Language {
     Other,
 }
 
+/// Frequent words of English that are no words of other languages in Latin script.
+const ENGLISH_ONLY: [&str; 15] = [
+    "and", "from", "how", "should", "that", "the", "their", "these", "this", "what", "when",
+    "which", "with", "you", "your",
+];
+
+/// Whether every eighth word or more is one that only English has, and two at least.
+///
+/// It spares most texts the comparison with the trigrams of seventy languages, which costs more
+/// than all else that is done with a paragraph.
+fn is_plainly_english(text: &str) -> bool {
+    let (mut words, mut english) = (0, 0);
+    for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+        words += 1;
+        // The longest of them has six letters.
+        if word.len() <= 6 && ENGLISH_ONLY.iter().any(|known| known.eq_ignore_ascii_case(word)) {
+            english += 1;
+        }
+    }
+    english >= 2 && english * 8 >= words
+}
+
 impl Language {
     /// Every language, in the order of the enum.
     pub const ALL: [Language; 21] = [
@@ -95,6 +117,9 @@ impl Language {
     #[must_use]
     pub fn detect(text: &str) -> Language {
         let text = &text[..text.floor_char_boundary(DETECT_BYTES_MAX)];
+        if is_plainly_english(text) {
+            return Language::English;
+        }
         let Some(info) = whatlang::detect(text) else { return Language::English };
         let guess = Language::from_whatlang(info.lang());
         if info.script() != Script::Latin {
