@@ -8,6 +8,7 @@ mod args;
 mod commands;
 mod input;
 mod output;
+mod place;
 
 use std::process::ExitCode;
 
@@ -17,7 +18,18 @@ use crate::args::{Cli, Command};
 use crate::output::{Found, is_closed_pipe, say};
 
 fn main() -> ExitCode {
-    let done = match Cli::parse().command {
+    let Cli { place, command } = Cli::parse();
+    let done = match command {
+        Command::Add(args) => commands::add::run(&place, &args),
+        Command::Search(args) => commands::search::run(&place, &args),
+        Command::Stats(args) => commands::stats::run(&place, &args),
+        Command::Workspaces => commands::workspaces::run(&place),
+        Command::Undo(args) => commands::undo::run(&place, &args),
+        Command::Check(args) => commands::check::run(&place, &args),
+        Command::Export(args) => commands::export::run(&place, &args),
+        Command::Import(args) => commands::import::run(&place, &args),
+        Command::Backup(args) => commands::backup::run(&place, &args),
+        Command::Reembed => commands::reembed::run(&place),
         Command::Tokens(args) => commands::tokens::run(&args),
         Command::Trim(args) => commands::trim::run(&args),
         Command::Chunk(args) => commands::chunk::run(&args),

@@ -1,8 +1,13 @@
 //! The only room that writes to the terminal.
 
-use std::io::{ErrorKind, Write};
+use std::io::{BufWriter, ErrorKind, IsTerminal, Write};
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// How long a run without a terminal is silent.
+const SILENCE: Duration = Duration::from_secs(5);
 
 /// Whether a command had something to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,15 +27,64 @@ pub(crate) fn print(data: &str) -> Result<()> {
     Ok(())
 }
 
+/// Has data written to standard output as it comes.
+pub(crate) fn to_stdout<T>(write: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<T> {
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    let done = write(&mut out)?;
+    out.flush()?;
+    Ok(done)
+}
+
+/// Whether what is printed may be styled: on a terminal, unless the user wants none of it.
+pub(crate) fn is_styled() -> bool {
+    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    std::io::stdout().is_terminal() && !refused
+}
+
+/// How far a long run is: a moving line on a terminal, now and then a line elsewhere.
+pub(crate) struct Bar {
+    bar: Option<ProgressBar>,
+    last: Instant,
+}
+
+impl Bar {
+    pub(crate) fn new() -> Bar {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::new_spinner();
+            if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {msg}") {
+                bar.set_style(style);
+            }
+            bar.enable_steady_tick(Duration::from_millis(120));
+            bar
+        });
+        Bar { bar, last: Instant::now() }
+    }
+
+    pub(crate) fn show(&mut self, line: &str) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(line.to_owned());
+        } else if self.last.elapsed() >= SILENCE {
+            self.last = Instant::now();
+            say(line);
+        }
+    }
+
+    /// Takes the line away.
+    pub(crate) fn clear(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
 /// Says something about the data. Standard error may be closed; then nobody wants to know.
 pub(crate) fn say(remark: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{remark}");
 }
 
 pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    error
-        .downcast_ref::<std::io::Error>()
-        .is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
+    let is_closed = |error: &std::io::Error| error.kind() == ErrorKind::BrokenPipe;
+    error.chain().filter_map(|error| error.downcast_ref()).any(is_closed)
 }
 
 /// 1234567 as 1,234,567.

@@ -6,3 +6,4 @@ pub mod kinds;
 mod prepare;
 pub mod revision;
 pub mod store;
+pub mod transfer;

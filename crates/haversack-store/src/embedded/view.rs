@@ -96,7 +96,11 @@ impl View {
         Ok(stored)
     }
 
-    fn stored(&self, connection: &Connection, row: Row) -> Result<Option<Stored>, ReadError> {
+    pub(super) fn stored(
+        &self,
+        connection: &Connection,
+        row: Row,
+    ) -> Result<Option<Stored>, ReadError> {
         match lookup::line(connection, row, true)? {
             Some(line) if self.sees(row) => self.shown(connection, line).map(Some),
             _ => Ok(None),

@@ -168,11 +168,14 @@ pub enum Shelf {
     Ranker,
     /// A recipe of the workspace.
     Recipe,
+    /// A folder or file that was added, as it was then, so that adding it again is quick.
+    Source,
 }
 
 impl Shelf {
     /// All of them.
-    pub const ALL: [Shelf; 4] = [Shelf::Receipt, Shelf::Template, Shelf::Ranker, Shelf::Recipe];
+    pub const ALL: [Shelf; 5] =
+        [Shelf::Receipt, Shelf::Template, Shelf::Ranker, Shelf::Recipe, Shelf::Source];
 
     /// The name on disk and in exports.
     #[must_use]
@@ -182,6 +185,7 @@ impl Shelf {
             Shelf::Template => "template",
             Shelf::Ranker => "ranker",
             Shelf::Recipe => "recipe",
+            Shelf::Source => "source",
         }
     }
 
@@ -192,7 +196,7 @@ impl Shelf {
     }
 }
 
-/// A named document that is not searched: a receipt, template, ranker or recipe.
+/// A named document that is not searched: a receipt, template, ranker, recipe or source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     /// Which sort.

@@ -1,8 +1,12 @@
 //! What the user typed, checked for form and nothing else.
 
+mod store;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub(crate) use store::*;
 
 /// Puts the right text into an exact token budget, and says why.
 #[derive(Debug, Parser)]
@@ -15,12 +19,34 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
                   found, 1 nothing was, 2 error."
 )]
 pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) place: Place,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Add files and folders to a workspace, where they can be searched
+    Add(Add),
+    /// Search a workspace, by words, meaning and spelling at once
+    Search(Search),
+    /// Show what a workspace holds
+    Stats(Stats),
+    /// List the workspaces
+    Workspaces,
+    /// Take back what one `add` or `import` stored
+    Undo(Undo),
+    /// Verify that all is as it was written
+    Check(Check),
+    /// Write a workspace out as lines of JSON
+    Export(Export),
+    /// Read lines of JSON that `export` wrote
+    Import(Import),
+    /// Copy a workspace into a folder
+    Backup(Backup),
+    /// Make the vectors anew, after the embedding model has changed
+    Reembed,
     /// Count the tokens of files, or of standard input
     Tokens(Tokens),
     /// Cut a text to a number of tokens, at a sentence where one ends in time

@@ -1,0 +1,46 @@
+//! `haversack import`: lines of JSON into a workspace.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use haversack_store::transfer::import;
+
+use crate::args::{self, Place};
+use crate::input::now;
+use crate::output::{Bar, Found, grouped, print, say};
+
+pub(crate) fn run(place: &Place, args: &args::Import) -> Result<Found> {
+    let name = args.file.display();
+    let mut input: Box<dyn BufRead> = if args.file == Path::new("-") {
+        Box::new(std::io::stdin().lock())
+    } else {
+        let file = File::open(&args.file).with_context(|| format!("cannot open {name}"))?;
+        Box::new(BufReader::new(file))
+    };
+    let store = place.made()?;
+    let at = now();
+    let origin = format!("import-{}", at.as_millis());
+    let mut bar = Bar::new();
+    let done = import(&store, &mut *input, (&origin, at), &mut |done| {
+        bar.show(&format!("{} lines imported", grouped(done.lines)));
+    });
+    bar.clear();
+    let undo = place.command(&format!("undo {origin}"));
+    let done = done.with_context(|| format!("cannot import {name}"))?;
+    for warning in &done.warnings {
+        say(&format!("note: {warning}"));
+    }
+    print(&format!(
+        "imported {} lines: {} items stored, {} unchanged; {} links, events and records",
+        grouped(done.lines),
+        grouped(done.stored),
+        grouped(done.unchanged),
+        grouped(done.others)
+    ))?;
+    if done.stored > 0 {
+        print(&format!("to take its items back: {undo}"))?;
+    }
+    Ok(Found::Something)
+}

@@ -1,0 +1,16 @@
+//! `haversack workspaces`: their names.
+
+use anyhow::Result;
+
+use crate::args::Place;
+use crate::output::{Found, print, say};
+
+pub(crate) fn run(place: &Place) -> Result<Found> {
+    let names = place.home()?.workspaces()?;
+    if names.is_empty() {
+        say("there are no workspaces yet: begin with `haversack add PATH`");
+        return Ok(Found::Nothing);
+    }
+    print(&names.join("\n"))?;
+    Ok(Found::Something)
+}

@@ -1,0 +1,96 @@
+//! Where the store is, and opening it.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use haversack_core::text::spelling::{nearest, shown};
+use haversack_store::embedded::{Embedded, Home};
+use haversack_store::store::error::OpenError;
+
+use crate::args::Place;
+use crate::output::say;
+
+impl Place {
+    /// The data folder.
+    pub(crate) fn folder(&self) -> Result<PathBuf> {
+        if let Some(folder) = &self.data {
+            return Ok(folder.clone());
+        }
+        match std::env::var_os("HAVERSACK_DATA").filter(|folder| !folder.is_empty()) {
+            Some(folder) => Ok(folder.into()),
+            None => usual().context("there is no home folder: name a data folder with --data"),
+        }
+    }
+
+    /// The data folder, which must be there.
+    pub(crate) fn home(&self) -> Result<Home> {
+        let folder = self.folder()?;
+        if !folder.is_dir() {
+            bail!("there is no data folder {}: begin with `haversack add PATH`", folder.display());
+        }
+        Ok(Home::open(&folder)?)
+    }
+
+    /// The workspace, which must be there.
+    pub(crate) fn existing(&self) -> Result<Embedded> {
+        let home = self.home()?;
+        let store = match home.existing(&self.workspace, haversack::embedder()) {
+            Ok(store) => store,
+            Err(error @ OpenError::Missing { .. }) => {
+                let names = home.workspaces()?;
+                let near = nearest(&self.workspace, names.iter().map(|name| (&**name, &**name)));
+                let hint = match (&near[..], &names[..]) {
+                    ([], []) => "it has none yet; begin with `haversack add PATH`".to_owned(),
+                    ([], names) => format!("it has {}", shown(&names.join(", "))),
+                    (near, _) => format!("nearest are {}", near.join(", ")),
+                };
+                bail!("{error}: {hint}");
+            }
+            Err(error) => return Err(error.into()),
+        };
+        tell_repairs(&store);
+        Ok(store)
+    }
+
+    /// The workspace, which is made if need be.
+    pub(crate) fn made(&self) -> Result<Embedded> {
+        let home = Home::open(&self.folder()?)?;
+        let store = home.workspace(&self.workspace, haversack::embedder())?;
+        tell_repairs(&store);
+        Ok(store)
+    }
+
+    /// How the user would type a command for this place.
+    pub(crate) fn command(&self, command: &str) -> String {
+        let mut line = format!("haversack {command}");
+        if self.workspace != "default" {
+            line.push_str(&format!(" --workspace {}", self.workspace));
+        }
+        if let Some(folder) = &self.data {
+            line.push_str(&format!(" --data {}", folder.display()));
+        }
+        line
+    }
+}
+
+fn tell_repairs(store: &Embedded) {
+    for repaired in store.repaired() {
+        say(&format!("repaired: {repaired}"));
+    }
+}
+
+/// Where this system keeps the data of programs.
+fn usual() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
+    let folder = if cfg!(windows) {
+        set("LOCALAPPDATA").or_else(|| set("APPDATA"))?
+    } else if cfg!(target_os = "macos") {
+        std::env::home_dir()?.join("Library/Application Support")
+    } else {
+        match set("XDG_DATA_HOME").filter(|folder| folder.is_absolute()) {
+            Some(folder) => folder,
+            None => std::env::home_dir()?.join(".local/share"),
+        }
+    };
+    Some(folder.join("haversack"))
+}

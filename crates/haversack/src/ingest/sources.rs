@@ -1,0 +1,77 @@
+//! What was added before: which folder a name stands for, and how long and old its tables were.
+
+use std::fs::Metadata;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use haversack_core::units::Timestamp;
+use haversack_store::embedded::View;
+use haversack_store::store::change::Change;
+use haversack_store::store::error::ReadError;
+use haversack_store::store::item::{Record, Shelf};
+use serde_json::{Value, json};
+
+/// The length and time of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamp {
+    pub(super) bytes: u64,
+    pub(super) modified: Timestamp,
+}
+
+impl Stamp {
+    pub(super) fn of(file: &Metadata) -> Stamp {
+        let modified = file.modified().ok();
+        let millis = modified.map_or(0, |modified| match modified.duration_since(UNIX_EPOCH) {
+            Ok(after) => i64::try_from(after.as_millis()).unwrap_or(i64::MAX),
+            Err(before) => -i64::try_from(before.duration().as_millis()).unwrap_or(i64::MAX),
+        });
+        Stamp { bytes: file.len(), modified: Timestamp::from_millis(millis) }
+    }
+}
+
+/// A file of many items as it was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TableStamp {
+    pub(super) stamp: Stamp,
+    pub(super) items: u64,
+}
+
+fn read(view: &View, name: &str) -> Result<Option<Value>, ReadError> {
+    let record = view.record(Shelf::Source, name)?;
+    // What does not read back is as good as not there: the file is read again.
+    Ok(record.and_then(|record| serde_json::from_str(&record.text).ok()))
+}
+
+fn write(name: String, at: Timestamp, text: &Value) -> Change {
+    Change::Write(Record { shelf: Shelf::Source, name, text: text.to_string(), at })
+}
+
+/// Which path a root's name stood for.
+pub(super) fn root(view: &View, name: &str) -> Result<Option<PathBuf>, ReadError> {
+    let root = read(view, &format!("root:{name}"))?;
+    Ok(root.and_then(|root| root.get("path")?.as_str().map(PathBuf::from)))
+}
+
+/// Notes which path a root's name stands for.
+pub(super) fn note_root(name: &str, path: &Path, at: Timestamp) -> Change {
+    write(format!("root:{name}"), at, &json!({ "path": path.to_string_lossy() }))
+}
+
+/// How a table was when it was last read.
+pub(super) fn table(view: &View, path: &str) -> Result<Option<TableStamp>, ReadError> {
+    let table = read(view, &format!("table:{path}"))?;
+    Ok(table.and_then(|table| {
+        let bytes = table.get("bytes")?.as_u64()?;
+        let modified = Timestamp::from_millis(table.get("modified")?.as_i64()?);
+        let items = table.get("items")?.as_u64()?;
+        Some(TableStamp { stamp: Stamp { bytes, modified }, items })
+    }))
+}
+
+/// Notes how a table is.
+pub(super) fn note_table(path: &str, table: TableStamp, at: Timestamp) -> Change {
+    let (stamp, items) = (table.stamp, table.items);
+    let modified = stamp.modified.as_millis();
+    let text = json!({ "bytes": stamp.bytes, "modified": modified, "items": items });
+    write(format!("table:{path}"), at, &text)
+}

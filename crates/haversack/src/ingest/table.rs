@@ -1,0 +1,406 @@
+//! Files of many items: JSON lines and tables of comma-separated values, read as they come.
+
+use std::fs::File;
+use std::io::{BufReader, Error, Read};
+
+use haversack_core::ids::ItemId;
+use haversack_core::item::Kind;
+use haversack_store::kinds::moment;
+use haversack_store::store::change::{BODY_BYTES_MAX, Change, LINE_BYTES_MAX};
+use haversack_store::store::item::{Fields, Item};
+use haversack_store::transfer::{self, Line, Lines, header_format, json_error};
+use serde_json::{Map, Value};
+
+use super::IngestError;
+use super::notice::Reason;
+use super::text::refuse_binary;
+
+/// Where a table's rows go: the line a row begins at, and what is in it.
+pub(super) type Sink<'a> = dyn FnMut(u64, Result<Change, Reason>) -> Result<(), IngestError> + 'a;
+
+/// The names under which people keep the text of a row.
+const TEXTS: [&str; 3] = ["text", "body", "content"];
+
+/// A file of many items.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Table {
+    JsonLines,
+    Separated(u8),
+}
+
+impl Table {
+    pub(super) fn of_path(path: &str) -> Option<Table> {
+        let ending = path.rsplit('/').next()?.rsplit_once('.')?.1.to_ascii_lowercase();
+        match ending.as_str() {
+            "jsonl" | "ndjson" => Some(Table::JsonLines),
+            "csv" => Some(Table::Separated(b',')),
+            "tsv" => Some(Table::Separated(b'\t')),
+            _ => None,
+        }
+    }
+
+    /// What a row is when it does not say so itself.
+    pub(super) const fn kind(self) -> &'static str {
+        match self {
+            Table::JsonLines => "document",
+            Table::Separated(_) => "row",
+        }
+    }
+
+    /// Reads a file row by row. What is wrong with the file as a whole comes back; what is wrong
+    /// with a row goes where the rows go.
+    pub(super) fn read(
+        self,
+        file: File,
+        (path, kind): (&str, &Kind),
+        sink: &mut Sink<'_>,
+    ) -> Result<Option<Reason>, IngestError> {
+        let mut input = BufReader::with_capacity(64 << 10, file);
+        match std::io::BufRead::fill_buf(&mut input).map(refuse_binary) {
+            Ok(Ok(())) => {}
+            Ok(Err(reason)) => return Ok(Some(reason)),
+            Err(error) => return Ok(Some(unreadable(&error))),
+        }
+        match self {
+            Table::JsonLines => json_lines(input, (path, kind), sink),
+            Table::Separated(separator) => separated(input, separator, (path, kind), sink),
+        }
+    }
+}
+
+fn unreadable(error: &Error) -> Reason {
+    Reason::Unreadable { cause: error.to_string() }
+}
+
+fn json_lines(
+    input: BufReader<File>,
+    (path, kind): (&str, &Kind),
+    sink: &mut Sink<'_>,
+) -> Result<Option<Reason>, IngestError> {
+    let mut lines = Lines::new(input, transfer::LINE_BYTES_MAX);
+    loop {
+        let number = lines.number() + 1;
+        let bytes = match lines.next_line() {
+            Ok(None) => return Ok(None),
+            Err(error) => return Ok(Some(unreadable(&error))),
+            Ok(Some(Line::TooLong { .. })) => {
+                let limit = transfer::LINE_BYTES_MAX as u64;
+                sink(number, Err(Reason::LineTooLong { limit }))?;
+                continue;
+            }
+            Ok(Some(Line::Whole(bytes))) => bytes,
+        };
+        let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
+        if bytes.trim_ascii().is_empty() {
+            continue;
+        }
+        match object(bytes) {
+            Ok(line) if number == 1 && header_format(&line).is_some() => {}
+            Ok(line) => sink(number, json_item(line, (path, number), kind))?,
+            Err(reason) => sink(number, Err(reason))?,
+        }
+    }
+}
+
+/// Whether a file begins like an export, so that its rows stand in an order that matters.
+pub(super) fn is_export(file: &File) -> bool {
+    let mut lines = Lines::new(BufReader::new(file), 1 << 10);
+    let Ok(Some(Line::Whole(bytes))) = lines.next_line() else { return false };
+    object(bytes).is_ok_and(|line| header_format(&line).is_some())
+}
+
+fn object(bytes: &[u8]) -> Result<Map<String, Value>, Reason> {
+    let text = std::str::from_utf8(bytes)
+        .map_err(|error| Reason::NotUtf8 { at: error.valid_up_to() as u64 })?;
+    serde_json::from_str(text).map_err(|error| Reason::Json { what: json_error(&error) })
+}
+
+/// An object as an item: what it says of itself under the usual names, the rest as fields.
+fn json_item(
+    mut line: Map<String, Value>,
+    (path, number): (&str, u64),
+    kind: &Kind,
+) -> Result<Change, Reason> {
+    // Objects of other programs have types, too; only what reads as an export's line is one.
+    if line.contains_key("type")
+        && let Ok(change) = transfer::change(line.clone())
+    {
+        return Ok(change);
+    }
+    let mut take = |name: &str| match line.get(name) {
+        Some(Value::String(_)) => match line.shift_remove(name) {
+            Some(Value::String(text)) => Some(text),
+            _ => None,
+        },
+        _ => None,
+    };
+    let text = TEXTS.into_iter().find_map(&mut take);
+    let title = take("title");
+    let named = take("kind");
+    let own = take("id").or_else(|| take("_id"));
+    let own = own.or_else(|| match line.get("id") {
+        Some(Value::Number(_)) => line.shift_remove("id").map(|id| id.to_string()),
+        _ => None,
+    });
+    let kind = match named {
+        Some(named) => Kind::new(&named).map_err(|error| refused("kind", &error))?,
+        None => kind.clone(),
+    };
+    let mut item = row((path, number), own, kind, text.as_deref())?;
+    for (name, at) in [("created", &mut item.created), ("updated", &mut item.updated)] {
+        *at = line.get(name).and_then(moment);
+    }
+    item.title = title.map(short).unwrap_or_default();
+    item.fields = line;
+    whole(item)
+}
+
+fn refused(field: &str, error: &dyn std::fmt::Display) -> Reason {
+    Reason::Refused { what: format!("{field}: {error}") }
+}
+
+/// An item of a table. Without a name of its own it is called after its line.
+fn row(
+    (path, number): (&str, u64),
+    own: Option<String>,
+    kind: Kind,
+    text: Option<&str>,
+) -> Result<Item, Reason> {
+    let id = own.filter(|id| !id.is_empty()).unwrap_or_else(|| format!("{path}#{number}"));
+    let id = ItemId::new(&id).map_err(|error| refused("id", &error))?;
+    let mut item = Item::new(id, kind, text.unwrap_or_default());
+    item.path = Some(path.to_owned());
+    Ok(item)
+}
+
+fn whole(item: Item) -> Result<Change, Reason> {
+    let nothing = |value: &Value| match value {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        _ => false,
+    };
+    let is_empty = item.body.trim().is_empty()
+        && item.title.trim().is_empty()
+        && item.fields.values().all(nothing);
+    if is_empty { Err(Reason::Empty) } else { Ok(Change::Put(Box::new(item))) }
+}
+
+/// A title that the store takes.
+fn short(mut title: String) -> String {
+    title.truncate(title.floor_char_boundary(LINE_BYTES_MAX));
+    title
+}
+
+/// A stream that gives up when one record does not end.
+struct Bounded<R> {
+    input: R,
+    since_record: usize,
+}
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.since_record > BODY_BYTES_MAX {
+            let limit = BODY_BYTES_MAX >> 20;
+            return Err(Error::other(format!("longer than {limit} MiB; is a quote not closed?")));
+        }
+        let bytes = self.input.read(buffer)?;
+        self.since_record += bytes;
+        Ok(bytes)
+    }
+}
+
+fn separated(
+    input: BufReader<File>,
+    separator: u8,
+    (path, kind): (&str, &Kind),
+    sink: &mut Sink<'_>,
+) -> Result<Option<Reason>, IngestError> {
+    let mut reader = csv::ReaderBuilder::new()
+        .delimiter(separator)
+        .flexible(true)
+        .from_reader(Bounded { input, since_record: 0 });
+    let headers = match reader.byte_headers() {
+        Ok(headers) => headers.clone(),
+        Err(error) => return Ok(Some(Reason::Table { what: error.to_string() })),
+    };
+    let headers = match texts(&headers) {
+        Ok(headers) => names(headers),
+        Err(reason) => return Ok(Some(reason)),
+    };
+    let mut record = csv::ByteRecord::new();
+    loop {
+        reader.get_mut().since_record = 0;
+        let number = reader.position().line();
+        match reader.read_byte_record(&mut record) {
+            Ok(true) => {}
+            Ok(false) => return Ok(None),
+            Err(error) => {
+                let what = format!("the record at line {number} cannot be read: {error}");
+                return Ok(Some(Reason::Table { what }));
+            }
+        }
+        let number = record.position().map_or(number, csv::Position::line);
+        let item =
+            texts(&record).and_then(|values| table_item(&headers, values, (path, number), kind));
+        sink(number, item)?;
+    }
+}
+
+fn texts(record: &csv::ByteRecord) -> Result<Vec<&str>, Reason> {
+    record
+        .iter()
+        .map(|value| {
+            std::str::from_utf8(value)
+                .map_err(|error| Reason::NotUtf8 { at: error.valid_up_to() as u64 })
+        })
+        .collect()
+}
+
+/// The names of the columns: each one its own, none empty.
+fn names(headers: Vec<&str>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::with_capacity(headers.len());
+    for (index, header) in headers.into_iter().enumerate() {
+        let header = header.trim_start_matches('\u{feff}').trim();
+        let name = match header {
+            "" => format!("column {}", index + 1),
+            _ if names.iter().any(|name| name == header) => format!("{header} {}", index + 1),
+            _ => header.to_owned(),
+        };
+        names.push(name);
+    }
+    names
+}
+
+/// A record as an item: `Header: value` lines, unless a column is the text.
+fn table_item(
+    headers: &[String],
+    values: Vec<&str>,
+    place: (&str, u64),
+    kind: &Kind,
+) -> Result<Change, Reason> {
+    let (mut own, mut title, mut text) = (None, None, None);
+    let mut fields = Fields::new();
+    for (index, value) in values.into_iter().enumerate() {
+        let extra = || format!("column {}", index + 1);
+        let header = headers.get(index).cloned().unwrap_or_else(extra);
+        match header.to_ascii_lowercase().as_str() {
+            "id" if own.is_none() => own = Some(value.trim().to_owned()),
+            "title" if title.is_none() => title = Some(value.to_owned()),
+            name if text.is_none() && TEXTS.contains(&name) => text = Some(value.to_owned()),
+            _ if value.trim().is_empty() => {}
+            _ => {
+                fields.insert(header, value.into());
+            }
+        }
+    }
+    let lines = || {
+        let line = |(name, value): (&String, &Value)| {
+            value.as_str().map(|value| format!("{name}: {value}\n"))
+        };
+        fields.iter().filter_map(line).collect::<String>()
+    };
+    let text = text.unwrap_or_else(lines);
+    let mut item = row(place, own, kind.clone(), Some(&text))?;
+    item.title = title.map(short).unwrap_or_default();
+    item.fields = fields;
+    whole(item)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads a file and shows each row as `line id kind title body fields` or its reason.
+    fn check(name: &str, content: impl AsRef<[u8]>, expected: &[&str]) {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path().join("x");
+        std::fs::write(&at, content).unwrap();
+        let table = Table::of_path(name).unwrap();
+        let kind = Kind::new(table.kind()).unwrap();
+        let mut shown = Vec::new();
+        let mut sink = |line: u64, row: Result<Change, Reason>| {
+            shown.push(match row {
+                Ok(Change::Put(item)) => format!(
+                    "{line} {} {} {:?} {:?} {}",
+                    item.id,
+                    item.kind,
+                    item.title,
+                    item.body,
+                    Value::Object(item.fields)
+                ),
+                Ok(other) => format!("{line} {other:?}"),
+                Err(reason) => format!("{line} {}", reason.name()),
+            });
+            Ok(())
+        };
+        let file = File::open(&at).unwrap();
+        if let Some(reason) = table.read(file, (name, &kind), &mut sink).unwrap() {
+            shown.push(format!("all {}", reason.name()));
+        }
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn lines_of_json_are_items() {
+        check(
+            "d/a.jsonl",
+            "\u{feff}{\"id\":7,\"text\":\"t\",\"title\":\"T\",\"meta\":{\"a\":1}}\n\n\
+             {\"_id\":\"x\",\"body\":\"b\",\"kind\":\"memory\"}\n{\"content\":\"c\"}\nno\n{}\n",
+            &[
+                "1 7 document \"T\" \"t\" {\"meta\":{\"a\":1}}",
+                "3 x memory \"\" \"b\" {}",
+                "4 d/a.jsonl#4 document \"\" \"c\" {}",
+                "5 malformed",
+                "6 empty",
+            ],
+        );
+        check("a.jsonl", format!("{}1", "[".repeat(10_000)), &["1 malformed"]);
+        check("a.jsonl", format!("{{\"a\":{}1", "[".repeat(10_000)), &["1 malformed"]);
+        check(
+            "a.jsonl",
+            b"{\"text\":\"\xff\"}\n{\"text\":\"ok\"}",
+            &["1 not UTF-8", "2 a.jsonl#2 document \"\" \"ok\" {}"],
+        );
+        check("a.jsonl", b"\0", &["all binary"]);
+    }
+
+    #[test]
+    fn a_line_of_an_export_is_what_it_says() {
+        let header = "{\"haversack\":\"export\",\"format\":1}\n";
+        let item = "{\"type\":\"item\",\"id\":\"a\",\"kind\":\"note\",\"body\":\"x\"}\n";
+        check("a.jsonl", format!("{header}{item}"), &["2 a note \"\" \"x\" {}"]);
+        let other = "{\"type\":\"article\",\"id\":\"b\",\"text\":\"y\"}\n";
+        check("a.jsonl", other, &["1 b document \"\" \"y\" {\"type\":\"article\"}"]);
+    }
+
+    #[test]
+    fn records_of_a_table_are_items() {
+        check(
+            "a.csv",
+            "id,Name,Colour\n1,Tea,green\n,\"Cof\nfee\",\n",
+            &[
+                "2 1 row \"\" \"Name: Tea\\nColour: green\\n\" \
+                 {\"Name\":\"Tea\",\"Colour\":\"green\"}",
+                "3 a.csv#3 row \"\" \"Name: Cof\\nfee\\n\" {\"Name\":\"Cof\\nfee\"}",
+            ],
+        );
+        check(
+            "a.tsv",
+            "Title\tText\tx\nT\tlong\t1\t2\n",
+            &["2 a.tsv#2 row \"T\" \"long\" {\"x\":\"1\",\"column 4\":\"2\"}"],
+        );
+        check(
+            "a.csv",
+            "a,a\n1,2\n",
+            &["2 a.csv#2 row \"\" \"a: 1\\na 2: 2\\n\" {\"a\":\"1\",\"a 2\":\"2\"}"],
+        );
+        check(
+            "a.csv",
+            b"a\n\xff\nok\n",
+            &["2 not UTF-8", "3 a.csv#3 row \"\" \"a: ok\\n\" {\"a\":\"ok\"}"],
+        );
+        let endless = format!("a\n1\n\"{}", "x".repeat(BODY_BYTES_MAX + (1 << 20)));
+        check("a.csv", endless, &["2 a.csv#2 row \"\" \"a: 1\\n\" {\"a\":\"1\"}", "all malformed"]);
+        check("a.csv", "", &[]);
+    }
+}

@@ -1,0 +1,122 @@
+//! Files that are one item each: Markdown, plain text, source code.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use haversack_core::text::chunk::Format;
+use haversack_store::store::change::BODY_BYTES_MAX;
+
+use super::notice::Reason;
+
+/// How much of a file is looked at to tell text from anything else.
+pub(super) const HEAD_BYTES: usize = 8 << 10;
+
+/// Longest title in characters.
+const TITLE_CHARS_MAX: usize = 200;
+
+/// The text of a file.
+pub(super) fn read(at: &Path) -> Result<String, Reason> {
+    let unreadable = |error: std::io::Error| Reason::Unreadable { cause: error.to_string() };
+    let file = File::open(at).map_err(unreadable)?;
+    let limit = BODY_BYTES_MAX as u64;
+    let mut bytes = Vec::new();
+    // The head first, so that little is read of what is no text.
+    (&file).take(HEAD_BYTES as u64).read_to_end(&mut bytes).map_err(unreadable)?;
+    refuse_binary(&bytes)?;
+    // One more than allowed: a file can grow while it is read.
+    let rest = (limit + 1).saturating_sub(bytes.len() as u64);
+    (&file).take(rest).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > limit {
+        let bytes = file.metadata().map_or(bytes.len() as u64, |file| file.len());
+        return Err(Reason::TooLarge { bytes, limit });
+    }
+    String::from_utf8(bytes)
+        .map_err(|error| Reason::NotUtf8 { at: error.utf8_error().valid_up_to() as u64 })
+}
+
+/// Refuses what begins like no text.
+pub(super) fn refuse_binary(head: &[u8]) -> Result<(), Reason> {
+    match head.iter().take(HEAD_BYTES).position(|byte| *byte == 0) {
+        Some(at) => Err(Reason::Binary { at }),
+        None => Ok(()),
+    }
+}
+
+/// What people call a file: its first heading if it is Markdown, else its name.
+pub(super) fn title(path: &str, text: &str) -> String {
+    let heading = (Format::of_path(path) == Format::Markdown).then(|| heading(text)).flatten();
+    let name = path.rsplit('/').next().unwrap_or(path);
+    heading.unwrap_or(name).chars().take(TITLE_CHARS_MAX).collect()
+}
+
+/// The title in a Markdown file's front matter, or its first heading.
+fn heading(text: &str) -> Option<&str> {
+    let text = text.trim_start_matches('\u{feff}');
+    let mut lines = text.lines();
+    let mut front = text.starts_with("---\n") || text.starts_with("---\r\n");
+    if front {
+        lines.next();
+    }
+    let mut fence: Option<&str> = None;
+    for line in lines {
+        let plain = line.trim();
+        if front {
+            front = plain != "---";
+            let title = plain.strip_prefix("title:").map(|title| title.trim().trim_matches('"'));
+            if let Some(title) = title.map(|title| title.trim_matches('\'')) {
+                if !title.is_empty() {
+                    return Some(title);
+                }
+            }
+            continue;
+        }
+        if let Some(mark) = ["```", "~~~"].into_iter().find(|mark| plain.starts_with(mark)) {
+            fence = match fence {
+                None => Some(mark),
+                Some(open) if open == mark => None,
+                open => open,
+            };
+        }
+        if fence.is_none() && line.starts_with('#') {
+            let title = line.trim_start_matches('#');
+            if title.starts_with([' ', '\t']) {
+                let title = title.trim().trim_end_matches('#').trim_end();
+                return (!title.is_empty()).then_some(title);
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_is_the_first_heading_or_the_name() {
+        let check = |path, text, expected| assert_eq!(title(path, text), expected);
+        check("a/b.md", "Intro\n\n## The **plan** ##\n", "The **plan**");
+        check("a/b.md", "```sh\n# no\n```\n# Yes\n", "Yes");
+        check("a/b.md", "---\ntitle: \"From the front\"\n---\n# Later\n", "From the front");
+        check("a/b.md", "---\ntags: x\n---\n# Later\n", "Later");
+        check("a/b.md", "no heading, only a #tag\n#tag\n", "b.md");
+        check("a/b.rs", "# not Markdown\n", "b.rs");
+    }
+
+    #[test]
+    fn what_is_no_text_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let check = |bytes: &[u8], expected: Result<&str, Reason>| {
+            let at = folder.path().join("x");
+            std::fs::write(&at, bytes).unwrap();
+            assert_eq!(read(&at), expected.map(str::to_owned));
+        };
+        check(b"", Ok(""));
+        check("\u{feff}ok".as_bytes(), Ok("\u{feff}ok"));
+        check(b"ab\0", Err(Reason::Binary { at: 2 }));
+        check(b"caf\xe9", Err(Reason::NotUtf8 { at: 3 }));
+        let missing = read(&folder.path().join("gone"));
+        assert!(matches!(missing, Err(Reason::Unreadable { .. })));
+    }
+}

@@ -1,0 +1,258 @@
+//! Finding: by words, by meaning and by spelling at once, fused into one order.
+
+use std::collections::BTreeMap;
+
+use haversack_core::embed::{EmbedError, Embedder};
+use haversack_core::ids::{CandidateId, ItemId};
+use haversack_core::rank::{List, fuse_ranks};
+use haversack_core::units::Score;
+use haversack_store::embedded::View;
+use haversack_store::store::error::ReadError;
+use haversack_store::store::item::Passage;
+use haversack_store::store::query::{
+    Effort, Excerpt, Filter, FuzzySearch, Hit, LIMIT_MAX, TextSearch, VectorSearch,
+};
+use thiserror::Error;
+
+/// How many of each list are fused for each one that is asked for.
+const DEPTH: usize = 10;
+
+/// The least and most of each list that is fused.
+const DEPTHS: (usize, usize) = (100, LIMIT_MAX);
+
+/// With fewer hits than this by words, spelling is tried as well.
+const FEW: usize = 3;
+
+/// How alike a spelling must be: PostgreSQL's default.
+const SIMILARITY: f64 = 0.3;
+
+/// Reciprocal rank fusion's constant.
+const RANK_CONSTANT: u32 = 60;
+
+/// A way to find.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Way {
+    /// By the words of the query.
+    Text,
+    /// By what the query means.
+    Vector,
+    /// By how the query is spelt.
+    Fuzzy,
+}
+
+impl Way {
+    /// The name on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Way::Text => "text",
+            Way::Vector => "vector",
+            Way::Fuzzy => "fuzzy",
+        }
+    }
+
+    const fn weight(self) -> Score {
+        match self {
+            Way::Text | Way::Vector => Score::ONE,
+            Way::Fuzzy => Score::HALF,
+        }
+    }
+}
+
+/// What is looked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Search {
+    /// The question, in words.
+    pub query: String,
+    /// Among which items.
+    pub filter: Filter,
+    /// One way alone; all together when `None`.
+    pub only: Option<Way>,
+    /// How many answers at most.
+    pub limit: usize,
+    /// How many of them from one item at most.
+    pub per_item_max: usize,
+    /// Longest excerpt in characters.
+    pub excerpt_chars_max: usize,
+}
+
+impl Search {
+    /// A search in all ways among all active items.
+    #[must_use]
+    pub fn new(query: &str, limit: usize) -> Search {
+        let filter = Filter::default();
+        let query = query.to_owned();
+        Search { query, filter, only: None, limit, per_item_max: limit, excerpt_chars_max: 280 }
+    }
+}
+
+/// One answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// Which chunk of which item.
+    pub id: CandidateId,
+    /// How well it answers: between 0 and 1 when ways were fused, else in the way's own measure.
+    pub score: Score,
+    /// Its place in the list of each way that found it, from 1.
+    pub ranks: Vec<(Way, usize)>,
+    /// Its text and place.
+    pub passage: Passage,
+    /// The most telling stretch of it.
+    pub excerpt: Excerpt,
+}
+
+/// The answers, and what the asker should know about them.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Answers {
+    /// Best first.
+    pub found: Vec<Found>,
+    /// Ways that failed while others went on.
+    pub notices: Vec<String>,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SearchError {
+    /// The workspace cannot be read, or not be asked this.
+    #[error("cannot search")]
+    Read(#[from] ReadError),
+    /// The query has no vector.
+    #[error("cannot embed the query")]
+    Embed(#[from] EmbedError),
+}
+
+/// Searches in all ways and fuses what they find. What only one of them found can still win.
+///
+/// Without usable vectors the words answer alone, with a notice; unless meaning was asked for
+/// alone.
+///
+/// # Errors
+/// When the limit is too large or the store cannot be read.
+pub fn hybrid(
+    view: &View,
+    embedder: &dyn Embedder,
+    search: &Search,
+) -> Result<Answers, SearchError> {
+    let mut answers = Answers::default();
+    let lists = lists(view, embedder, search, &mut answers.notices)?;
+    for (id, score, ranks) in order(&lists, search) {
+        let Some(passage) = view.passages(std::slice::from_ref(&id))?.pop().flatten() else {
+            continue;
+        };
+        let excerpt = view.excerpt(&passage, &search.query, search.excerpt_chars_max);
+        answers.found.push(Found { id, score, ranks, passage, excerpt });
+    }
+    Ok(answers)
+}
+
+fn lists(
+    view: &View,
+    embedder: &dyn Embedder,
+    search: &Search,
+    notices: &mut Vec<String>,
+) -> Result<Vec<(Way, Vec<Hit>)>, SearchError> {
+    let limit = search.limit.saturating_mul(DEPTH).clamp(DEPTHS.0, DEPTHS.1);
+    if search.limit > LIMIT_MAX {
+        let what = format!("limit: {} is over the most, {LIMIT_MAX}", search.limit);
+        return Err(ReadError::Invalid { what }.into());
+    }
+    let wants = |way: Way| search.only.is_none_or(|only| only == way);
+    let mut lists = Vec::new();
+    if wants(Way::Text) {
+        lists.push((Way::Text, by_words(view, search, limit)?));
+    }
+    if wants(Way::Vector) {
+        match by_meaning(view, embedder, search, limit) {
+            Ok(hits) => lists.push((Way::Vector, hits)),
+            Err(error) if search.only.is_some() => return Err(error),
+            Err(error) => notices.push(format!("by words alone: {}", chain(&error))),
+        }
+    }
+    let few = || lists.iter().all(|(way, hits)| *way != Way::Text || hits.len() < FEW);
+    if search.only == Some(Way::Fuzzy) || search.only.is_none() && few() {
+        lists.push((Way::Fuzzy, by_spelling(view, search, limit)?));
+    }
+    Ok(lists)
+}
+
+fn by_words(view: &View, search: &Search, limit: usize) -> Result<Vec<Hit>, ReadError> {
+    view.text(&TextSearch {
+        query: search.query.clone(),
+        unfinished: false,
+        all_words: false,
+        filter: search.filter.clone(),
+        limit,
+    })
+}
+
+fn by_meaning(
+    view: &View,
+    embedder: &dyn Embedder,
+    search: &Search,
+    limit: usize,
+) -> Result<Vec<Hit>, SearchError> {
+    let mut vectors = embedder.embed(&[&search.query])?;
+    let Some(vector) = vectors.pop() else { return Ok(Vec::new()) };
+    let (effort, filter) = (Effort::Fast, search.filter.clone());
+    Ok(view.vector(&VectorSearch { vector, effort, filter, limit })?)
+}
+
+fn by_spelling(view: &View, search: &Search, limit: usize) -> Result<Vec<Hit>, ReadError> {
+    view.fuzzy(&FuzzySearch {
+        query: search.query.clone(),
+        similarity_least: Score::unit(SIMILARITY),
+        filter: search.filter.clone(),
+        limit,
+    })
+}
+
+type Ordered = (CandidateId, Score, Vec<(Way, usize)>);
+
+/// One order out of the lists, with a bound on how often an item comes.
+fn order(lists: &[(Way, Vec<Hit>)], search: &Search) -> Vec<Ordered> {
+    let mut ranks: BTreeMap<&CandidateId, Vec<(Way, usize)>> = BTreeMap::new();
+    for (way, hits) in lists {
+        for (hit, rank) in hits.iter().zip(1..) {
+            ranks.entry(&hit.id).or_default().push((*way, rank));
+        }
+    }
+    let fused: Vec<(CandidateId, Score)> = match lists {
+        [(_, hits)] => hits.iter().map(|hit| (hit.id.clone(), hit.score)).collect(),
+        lists => {
+            let list = |(way, hits): &(Way, Vec<Hit>)| List {
+                weight: way.weight(),
+                hits: hits.iter().map(|hit| (hit.id.clone(), hit.score)).collect(),
+            };
+            let lists: Vec<List<CandidateId>> = lists.iter().map(list).collect();
+            let fused = fuse_ranks(&lists, RANK_CONSTANT);
+            fused.into_iter().map(|fused| (fused.id, fused.score)).collect()
+        }
+    };
+    let mut of_item: BTreeMap<ItemId, usize> = BTreeMap::new();
+    fused
+        .into_iter()
+        .filter(|(id, _)| {
+            let count = of_item.entry(id.item.clone()).or_default();
+            *count += 1;
+            *count <= search.per_item_max
+        })
+        .take(search.limit)
+        .map(|(id, score)| {
+            let ranks = ranks.get(&id).cloned().unwrap_or_default();
+            (id, score, ranks)
+        })
+        .collect()
+}
+
+/// An error with all that led to it, in one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        line.push_str(": ");
+        line.push_str(&error.to_string());
+        cause = error.source();
+    }
+    line
+}
