@@ -1,1 +1,205 @@
+use std::fs;
+use std::path::Path;
 
+use haversack_store::embedded::Home;
+use haversack_store::store::viewer::Viewer;
+
+use super::*;
+use crate::search::{Search, hybrid};
+
+struct Place {
+    folder: tempfile::TempDir,
+    store: Embedded,
+}
+
+impl Place {
+    fn new() -> Place {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::open(&folder.path().join("data")).unwrap();
+        let store = home.workspace("w", crate::embedder()).unwrap();
+        Place { folder, store }
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
+    }
+
+    fn file(&self, path: &str, content: impl AsRef<[u8]>) {
+        let at = self.at(path);
+        fs::create_dir_all(at.parent().unwrap()).unwrap();
+        fs::write(at, content).unwrap();
+    }
+
+    fn add_with(&self, path: &str, prune: bool) -> Result<Summary, IngestError> {
+        let paths = vec![self.at(path)];
+        let (at, origin) = (Timestamp::from_millis(5), "add-5".to_owned());
+        add(&self.store, &Add { paths, kind: None, prune, at, origin }, &mut |_| {})
+    }
+
+    /// Adds a path and shows what came of it: stored, unchanged, skips by reason.
+    #[track_caller]
+    fn check(&self, path: &str, stored: u64, unchanged: u64, skips: &[&str]) -> Summary {
+        let summary = self.add_with(path, false).unwrap();
+        let mut shown: Vec<String> =
+            summary.skips.iter().map(|s| format!("{} {}", s.path, s.reason.name())).collect();
+        shown.sort();
+        let found = (summary.progress.stored, summary.progress.unchanged, shown);
+        assert_eq!(found, (stored, unchanged, skips.iter().map(|s| (*s).to_owned()).collect()));
+        summary
+    }
+
+    fn ids(&self) -> Vec<String> {
+        let view = self.store.view(&Viewer::owner());
+        let glances = view.under_path("", None, 1_000).unwrap();
+        glances.into_iter().map(|glance| glance.id.as_str().to_owned()).collect()
+    }
+}
+
+#[test]
+fn a_folder_is_added_once_and_its_trouble_is_named() {
+    let place = Place::new();
+    place.file("docs/.gitignore", "ignored/\n");
+    place.file("docs/ignored/a.md", "not this");
+    place.file("docs/.hidden.md", "nor this");
+    place.file("docs/guide/start.md", "# Start here\n\nInstall the thing.\n");
+    place.file("docs/code/main.rs", "fn main() {}\n");
+    place.file("docs/image.png", b"\x89PNG\0\0");
+    place.file("docs/latin1.txt", b"caf\xe9");
+    place.file("docs/rows.jsonl", "{\"id\":\"one\",\"text\":\"first\"}\n{\n{\"text\":\"third\"}\n");
+    place.file("docs/table.csv", "id,name\nr1,Anna\nr1,Bert\n");
+    let skips = [
+        "docs/image.png binary",
+        "docs/latin1.txt not UTF-8",
+        "docs/rows.jsonl malformed",
+        "docs/table.csv repeated ids",
+    ];
+    place.check("docs", 5, 0, &skips);
+    let ids = ["docs/code/main.rs", "docs/guide/start.md", "docs/rows.jsonl#3", "one", "r1"];
+    assert_eq!(place.ids(), ids);
+    // The tables are not read again, so what was wrong with their rows is not said again.
+    place.check("docs", 0, 5, &skips[..2]);
+    place.check("docs/../docs/guide", 1, 0, &[]);
+}
+
+#[test]
+fn what_changed_is_stored_and_what_is_gone_is_told() {
+    let place = Place::new();
+    place.file("docs/a.md", "one");
+    place.file("docs/b.md", "two");
+    place.file("docs/rows.jsonl", "{\"id\":\"x\",\"text\":\"1\"}\n{\"id\":\"y\",\"text\":\"2\"}\n");
+    place.check("docs", 4, 0, &[]);
+    place.file("docs/a.md", "other");
+    place.file("docs/rows.jsonl", "{\"id\":\"y\",\"text\":\"2\"}\n");
+    fs::remove_file(place.at("docs/b.md")).unwrap();
+    let summary = place.check("docs", 1, 1, &[]);
+    assert_eq!(summary.missing, ["docs/b.md", "x"]);
+    assert_eq!(place.ids().len(), 4, "nothing is deleted unless asked for");
+    let pruned = place.add_with("docs", true).unwrap();
+    assert_eq!((pruned.missing_count, pruned.deleted), (2, 2));
+    assert_eq!(place.ids(), ["docs/a.md", "y"]);
+    place.check("docs", 0, 2, &[]);
+}
+
+#[test]
+fn what_was_undone_is_added_again_and_what_was_touched_is_not() {
+    let place = Place::new();
+    place.file("docs/a.md", "one");
+    place.file("docs/rows.jsonl", "{\"text\":\"1\"}\n");
+    place.check("docs", 2, 0, &[]);
+    place.store.undo("add-5", Timestamp::from_millis(6)).unwrap();
+    assert_eq!(place.ids(), [] as [&str; 0]);
+    place.check("docs", 2, 0, &[]);
+    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
+    fs::File::options()
+        .write(true)
+        .open(place.at("docs/a.md"))
+        .unwrap()
+        .set_modified(later)
+        .unwrap();
+    place.check("docs", 0, 2, &[]);
+}
+
+#[test]
+fn a_name_stands_for_one_folder() {
+    let place = Place::new();
+    place.file("here/docs/a.md", "one");
+    place.file("there/docs/a.md", "two");
+    place.check("here/docs", 1, 0, &[]);
+    let error = place.add_with("there/docs", false).unwrap_err();
+    assert!(matches!(error, IngestError::Taken { .. }), "{error}");
+    fs::remove_dir_all(place.at("here")).unwrap();
+    let moved = place.check("there/docs", 1, 0, &[]);
+    assert!(moved.remarks[0].contains("taken as moved"), "{:?}", moved.remarks);
+    let error = place.add_with("nowhere", false).unwrap_err();
+    assert!(matches!(error, IngestError::Path { .. }), "{error}");
+}
+
+#[test]
+fn an_item_that_the_store_refuses_takes_none_with_it() {
+    let place = Place::new();
+    let deep = format!("{}1{}", "[".repeat(40), "]".repeat(40));
+    let lines = format!(
+        "{{\"id\":\"a\",\"text\":\"x\"}}\n{{\"id\":\"b\",\"text\":\"y\",\"f\":{deep}}}\n\
+         {{\"id\":\"c\",\"text\":\"z\"}}\n"
+    );
+    place.file("rows.jsonl", lines);
+    let summary = place.check("rows.jsonl", 2, 0, &["rows.jsonl refused"]);
+    assert_eq!(summary.skips[0].line, Some(2));
+    assert_eq!(place.ids(), ["a", "c"]);
+    place.check("rows.jsonl", 0, 2, &[]);
+}
+
+#[test]
+fn an_export_is_added_as_what_it_was() {
+    let place = Place::new();
+    place.file("docs/a.md", "one");
+    place.check("docs", 1, 0, &[]);
+    let mut out = Vec::new();
+    haversack_store::transfer::export(&place.store.view(&Viewer::owner()), &mut out).unwrap();
+    let other = Place::new();
+    other.file("moved.jsonl", out);
+    other.check("moved.jsonl", 1, 0, &[]);
+    assert_eq!(other.ids(), ["docs/a.md"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_and_pipes_are_named_and_not_followed() {
+    use std::os::unix::fs::symlink;
+    let place = Place::new();
+    place.file("docs/a.md", "one");
+    place.file("secret.md", "not to be read");
+    symlink(place.at("docs"), place.at("docs/loop")).unwrap();
+    symlink("self", place.at("docs/self")).unwrap();
+    symlink(place.at("secret.md"), place.at("docs/out.md")).unwrap();
+    symlink("gone", place.at("docs/broken")).unwrap();
+    symlink("a.md", place.at("docs/same.md")).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(place.at("docs/pipe")).status();
+    let mut skips =
+        vec!["docs/broken links", "docs/loop links", "docs/out.md links", "docs/self links"];
+    if made.is_ok_and(|status| status.success()) {
+        skips.insert(3, "docs/pipe not files");
+    }
+    place.check("docs", 1, 0, &skips);
+    // A link that is given itself is what it leads to.
+    symlink(place.at("docs"), place.at("link")).unwrap();
+    assert_eq!(walk::Root::find(&place.at("link")).unwrap().name, "link");
+    assert_eq!(walk::Root::find(Path::new(".")).unwrap().name, "haversack");
+}
+
+#[test]
+fn a_search_finds_by_words_meaning_and_spelling() {
+    let place = Place::new();
+    place.file("docs/tea.md", "# Tea\n\nAnna drinks green tea in the morning.\n");
+    place.file("docs/car.md", "# Garage\n\nThe vehicle is being repaired until Friday.\n");
+    place.check("docs", 2, 0, &[]);
+    let view = place.store.view(&Viewer::owner());
+    let first = |query: &str| {
+        let answers = hybrid(&view, &*crate::embedder(), &Search::new(query, 5)).unwrap();
+        assert_eq!(answers.notices, [] as [String; 0]);
+        answers.found.first().map(|found| found.id.item.as_str().to_owned())
+    };
+    assert_eq!(first("green tea").as_deref(), Some("docs/tea.md"));
+    assert_eq!(first("automobile").as_deref(), Some("docs/car.md"));
+    assert_eq!(first("Garagge").as_deref(), Some("docs/car.md"));
+}
