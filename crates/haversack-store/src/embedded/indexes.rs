@@ -1,5 +1,6 @@
 //! The two derived indexes together: fed from batches or from the truth, never trusted further.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use thiserror::Error;
 use super::records::lookup::chunks_of;
 use super::records::storage;
 use super::records::write::Delta;
-use super::row::Row;
+use super::row::{Bitmap, Row};
 use super::state::Vectored;
 use super::text::{self, Document, TextError, TextIndex, TextReader};
 use super::vectors::{self, ModelTag, RevisionRange, Slot, Vectors, VectorsError};
@@ -163,6 +164,8 @@ impl Indexes {
             let after = self.text_at;
             let index = self.text()?;
             feed_text(connection, index, after)?;
+            let purged = purged(connection, &index.reader())?;
+            index.remove(&purged)?;
             self.commit(revision)?;
         }
         let Held::Ready(vectors) = &mut self.vectors else { return Ok(()) };
@@ -315,6 +318,18 @@ fn feed_text(
         }
     }
     Ok(())
+}
+
+/// The rows in the text index that the truth no longer has: what was purged has to go here too,
+/// even when the process ended between the two.
+fn purged(connection: &Connection, reader: &TextReader) -> Result<Vec<Row>, IndexError> {
+    let mut statement = connection.prepare_cached("SELECT row FROM items")?;
+    let kept: Bitmap = statement
+        .query_map([], |line| line.get(0).map(Row::new))?
+        .collect::<rusqlite::Result<_>>()?;
+    let gone: BTreeSet<Row> =
+        reader.documents().map(|(row, _)| row).filter(|row| !kept.contains(*row)).collect();
+    Ok(gone.into_iter().collect())
 }
 
 /// Appends what was born after the last vector, revision by revision.

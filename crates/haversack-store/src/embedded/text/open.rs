@@ -83,10 +83,12 @@ fn examine(root: &Path, folder: &Folder, fields: &Fields) -> Examined {
         Err(error) => return Examined::Damaged(format!("meta.json: {error}")),
     };
     let Some(bytes) = checked(bytes) else { return damaged("the checksum of meta.json is wrong") };
-    let meta: Option<serde_json::Value> = serde_json::from_slice(&bytes).ok();
-    let payload = meta.as_ref().and_then(|meta| meta.get("payload"));
-    let Some(payload) = payload.and_then(serde_json::Value::as_str) else {
-        return damaged("nothing was ever committed");
+    let Ok(meta) = serde_json::from_slice::<serde_json::Value>(&bytes) else {
+        return damaged("meta.json is no JSON");
+    };
+    // Made and closed again before anything was written.
+    let Some(payload) = meta.get("payload").and_then(serde_json::Value::as_str) else {
+        return Examined::Empty;
     };
     let revision = match read_payload(payload) {
         Some((format, _)) if format > FORMAT => return Examined::Newer(format),
