@@ -10,8 +10,8 @@ use super::records::lines::{COLUMNS, Line, TABLES};
 use super::records::{lookup, storage};
 use super::row::Row;
 use super::state::Vectored;
-use super::writer::{Writer, chain};
-use crate::store::error::{CommitError, ReadError};
+use super::writer::Writer;
+use crate::store::error::{CommitError, ReadError, chain};
 
 /// Most findings that are listed.
 const FINDINGS_MAX: usize = 100;

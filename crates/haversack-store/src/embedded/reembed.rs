@@ -6,9 +6,9 @@ use super::engine::Embedded;
 use super::records::lookup::chunks_of;
 use super::records::{storage, usage};
 use super::row::Row;
-use super::writer::{Writer, chain};
+use super::writer::Writer;
 use crate::prepare::{Hash, embedded_text};
-use crate::store::error::{Cause, CommitError, ReadError};
+use crate::store::error::{Cause, CommitError, ReadError, chain};
 
 /// Texts that are embedded and stored at a time, but for the last item's.
 const TEXTS_AT_ONCE: usize = 1_000;

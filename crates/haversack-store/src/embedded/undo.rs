@@ -50,14 +50,14 @@ impl Embedded {
             }
         }
         undone.restored = restored.len();
-        self.take_back(origin, at, restored, &mut undone)?;
+        self.take_back(origin, at, &restored, &mut undone)?;
         let holding = self.shared.pool.read(|connection| holding(connection, &removed));
         for node in holding.map_err(|error| CommitError::Storage { cause: error.into() })? {
             undone.kept.extend(removed.remove(&node));
         }
         undone.kept.sort();
-        let removed = removed.into_values().map(Change::Delete).collect();
-        self.take_back(origin, at, removed, &mut undone)?;
+        let removed: Vec<_> = removed.into_values().map(Change::Delete).collect();
+        self.take_back(origin, at, &removed, &mut undone)?;
         Ok(undone)
     }
 
@@ -65,7 +65,7 @@ impl Embedded {
         &self,
         origin: &str,
         at: Timestamp,
-        changes: Vec<Change>,
+        changes: &[Change],
         undone: &mut Undone,
     ) -> Result<(), CommitError> {
         for changes in changes.chunks(BATCH_CHANGES_MAX) {

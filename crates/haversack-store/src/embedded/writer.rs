@@ -17,7 +17,7 @@ use super::state::{Shared, State};
 use crate::prepare::Prepared;
 use crate::revision::Revision;
 use crate::store::change::{Change, Committed};
-use crate::store::error::{Cause, CommitError, ReadError};
+use crate::store::error::{Cause, CommitError, ReadError, chain};
 
 /// Most changes in one transaction.
 const GROUP_CHANGES_MAX: usize = 20_000;
@@ -306,16 +306,4 @@ impl Writer {
 /// Answers whoever wrote a batch; nobody need wait for it any more.
 fn answer(reply: &Reply, outcome: Result<Committed, CommitError>) {
     let _ = reply.send(outcome);
-}
-
-/// An error with all that led to it, in one line.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut line = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        line.push_str(": ");
-        line.push_str(&error.to_string());
-        cause = error.source();
-    }
-    line
 }

@@ -198,3 +198,16 @@ fn problems_line(problems: &[Problem]) -> String {
     }
     line
 }
+
+/// An error with all that led to it, in one line.
+#[must_use]
+pub fn chain(error: &dyn StdError) -> String {
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        line.push_str(": ");
+        line.push_str(&error.to_string());
+        cause = error.source();
+    }
+    line
+}
