@@ -1,6 +1,7 @@
 //! `haversack undo`: what one import stored, taken back.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
+use haversack_store::store::error::CommitError;
 
 use crate::args::{self, Place};
 use crate::input::now;
@@ -11,7 +12,14 @@ const SHOWN_MAX: usize = 20;
 
 pub(crate) fn run(place: &Place, args: &args::Undo) -> Result<Found> {
     let store = place.existing()?;
-    let undone = store.undo(&args.import, now())?;
+    let undone = match store.undo(&args.import, now()) {
+        Ok(undone) => undone,
+        // It is about the name that was given, not about a change in a batch.
+        Err(CommitError::Invalid(problems)) if !problems.is_empty() => {
+            bail!("{}", problems[0].message)
+        }
+        Err(error) => return Err(error.into()),
+    };
     for id in undone.kept.iter().take(SHOWN_MAX) {
         say(&format!("kept: {id} was changed since"));
     }

@@ -99,7 +99,8 @@ fn an_import_is_taken_back_by_its_name() {
     let undone = folder.run(&command);
     assert_eq!(out(&undone), "removed 3 items, restored 0, kept 0\n", "{}", err(&undone));
     check(&folder, &["search", "launch", "--workspace", "team"], 1);
-    check(&folder, &["undo", "add-7", "--workspace", "team"], 1);
+    let told = check(&folder, &["undo", "add-7", "--workspace", "team"], 2);
+    assert_eq!(told, "error: there is no import \"add-7\"\n");
 }
 
 #[test]
