@@ -8,7 +8,7 @@ use super::state::Vectored;
 use super::text::{Must, QueryOptions, TextError, TextQuery, excerpt};
 use super::vectors::SearchError;
 use super::view::{View, check_limit};
-use crate::store::error::ReadError;
+use crate::store::error::{ReadError, Stale};
 use crate::store::item::Passage;
 use crate::store::query::{Excerpt, FuzzySearch, Hit, TextSearch, VectorSearch};
 
@@ -37,8 +37,8 @@ impl View {
         let vectors = match &self.watched.state.vectors {
             Vectored::Ready(vectors) => vectors,
             Vectored::Stale(stored) => {
-                let asked = self.watched.shared.embedder.model().clone();
-                return Err(ReadError::Stale { stored: stored.clone(), asked });
+                let now = self.watched.shared.embedder.model().clone();
+                return Err(ReadError::Stale(Box::new(Stale { stored: stored.clone(), now })));
             }
         };
         let among = self.among(&search.filter)?;

@@ -7,7 +7,6 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender};
 
-use haversack_core::embed::Model;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
 use super::catalogue::Catalogue;
@@ -17,7 +16,7 @@ use super::state::{Shared, State};
 use crate::prepare::Prepared;
 use crate::revision::Revision;
 use crate::store::change::{Change, Committed};
-use crate::store::error::{Cause, CommitError, ReadError, chain};
+use crate::store::error::{Cause, CommitError, ReadError, Stale, chain};
 
 /// Most changes in one transaction.
 const GROUP_CHANGES_MAX: usize = 20_000;
@@ -71,7 +70,7 @@ enum Outcome {
 /// Why nothing can be written at all.
 enum Refusal {
     Stopped(String),
-    Stale(Model, Model),
+    Stale(Stale),
     Behind(Revision, String),
 }
 
@@ -79,9 +78,7 @@ impl Refusal {
     fn error(&self) -> CommitError {
         match self {
             Refusal::Stopped(why) => CommitError::Stopped { cause: why.as_str().into() },
-            Refusal::Stale(stored, now) => {
-                CommitError::Stale { stored: stored.clone(), now: now.clone() }
-            }
+            Refusal::Stale(stale) => CommitError::Stale(Box::new(stale.clone())),
             Refusal::Behind(revision, why) => {
                 CommitError::NotSearchable { revision: *revision, cause: why.as_str().into() }
             }
@@ -139,7 +136,8 @@ impl Writer {
             return Err(Refusal::Stopped(why.clone()));
         }
         if let Some(stored) = self.indexes.stale() {
-            return Err(Refusal::Stale(stored.clone(), self.shared.embedder.model().clone()));
+            let now = self.shared.embedder.model().clone();
+            return Err(Refusal::Stale(Stale { stored: stored.clone(), now }));
         }
         if self.behind {
             let revision = self.revision;

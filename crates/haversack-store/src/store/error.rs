@@ -75,6 +75,21 @@ pub enum OpenError {
     },
 }
 
+/// Vectors that were made by another model than the one in use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stale {
+    /// Which model made the stored ones.
+    pub stored: Model,
+    /// Which model is in use.
+    pub now: Model,
+}
+
+impl fmt::Display for Stale {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "vectors are stale: stored by {}, in use is {}", self.stored, self.now)
+    }
+}
+
 /// Why a question has no answer.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -86,13 +101,8 @@ pub enum ReadError {
         what: String,
     },
     /// The vectors were made by another model.
-    #[error("vectors are stale: stored by {stored}, asked for {asked}; re-embed the workspace")]
-    Stale {
-        /// Which model made the stored ones.
-        stored: Model,
-        /// Which model is in use.
-        asked: Model,
-    },
+    #[error("{0}; re-embed the workspace")]
+    Stale(Box<Stale>),
     /// Something that was stored does not read back as it was written.
     #[error("{what} is damaged: run `haversack check`")]
     Damaged {
@@ -149,13 +159,8 @@ pub enum CommitError {
     #[error("cannot embed the batch")]
     Embed(#[from] EmbedError),
     /// The vectors of the workspace were made by another model.
-    #[error("vectors are stale: stored by {stored}, now {now}; re-embed the workspace first")]
-    Stale {
-        /// Which model made the stored ones.
-        stored: Model,
-        /// Which model is in use.
-        now: Model,
-    },
+    #[error("{0}; re-embed the workspace first")]
+    Stale(Box<Stale>),
     /// There is no room on the disk; what was there is as it was, and reads go on.
     #[error("no room to write: free some disk space and send the batch again")]
     Full {

@@ -11,7 +11,7 @@ mod lines;
 use std::io::{BufRead, Error as IoError, Write};
 
 use haversack_core::units::Timestamp;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use thiserror::Error;
 
 pub use self::form::{FormError, change};
@@ -20,7 +20,7 @@ pub use self::lines::{Line, Lines};
 use crate::embedded::{Embedded, View};
 use crate::store::change::{Batch, Change, Warning};
 use crate::store::error::{CommitError, ReadError};
-use crate::store::item::Shelf;
+use crate::store::item::{Fields, Shelf};
 use crate::store::query::LIMIT_MAX;
 
 /// The form of exports that is written, and the newest that is read.
@@ -246,7 +246,7 @@ impl Import<'_> {
     fn next(
         &self,
         lines: &mut Lines<&mut dyn BufRead>,
-    ) -> Result<Option<(Map<String, Value>, usize)>, ImportError> {
+    ) -> Result<Option<(Fields, usize)>, ImportError> {
         loop {
             let before = lines.number();
             let line = lines.next_line().map_err(|cause| ImportError::Read {
@@ -321,7 +321,7 @@ impl Import<'_> {
 
 /// The format that a header names; `None` when the line is none.
 #[must_use]
-pub fn header_format(line: &Map<String, Value>) -> Option<u64> {
+pub fn header_format(line: &Fields) -> Option<u64> {
     let is_header = line.get("haversack").and_then(Value::as_str) == Some("export");
     line.get("format").and_then(Value::as_u64).filter(|_| is_header)
 }

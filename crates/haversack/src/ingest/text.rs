@@ -64,10 +64,10 @@ fn heading(text: &str) -> Option<&str> {
         if front {
             front = plain != "---";
             let title = plain.strip_prefix("title:").map(|title| title.trim().trim_matches('"'));
-            if let Some(title) = title.map(|title| title.trim_matches('\'')) {
-                if !title.is_empty() {
-                    return Some(title);
-                }
+            if let Some(title) = title.map(|title| title.trim_matches('\''))
+                && !title.is_empty()
+            {
+                return Some(title);
             }
             continue;
         }
