@@ -2,7 +2,8 @@
 //!
 //! The index is derived. What a crash of the machine tears is found by checksums at the next
 //! opening and made anew, so waiting for the disk at each commit would buy nothing. Tantivy puts a
-//! checksum under each file of a segment; here the two small lists of files get one, too.
+//! checksum under each file of a segment; here `meta.json` gets one, too. Tantivy's other list, of
+//! all files it ever made, is read off the folder instead of being written ten times a commit.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -19,6 +20,9 @@ use tantivy::directory::{
 /// The end of a small file: a line of its own with the checksum of what is before it.
 const TRAILER_BYTES: usize = "\n#crc32 00000000\n".len();
 
+/// Tantivy's list of the files that it made and may throw away.
+const MANAGED: &str = ".managed.json";
+
 /// Files of one folder, read by mapping them.
 #[derive(Debug, Clone)]
 pub(super) struct Folder {
@@ -33,6 +37,19 @@ impl Folder {
         let mapped = MmapDirectory::open(root)?;
         Ok(Folder { mapped, root: root.to_owned(), n_written: Arc::default() })
     }
+}
+
+/// Names of the files of the index. Locks are none, nor is anything else with a dot before it.
+pub(super) fn names(root: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(root)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if entry.file_type()?.is_file() && !name.as_encoded_bytes().starts_with(b".") {
+            names.push(PathBuf::from(name));
+        }
+    }
+    Ok(names)
 }
 
 /// The content of a small file, if its checksum is right.
@@ -72,6 +89,11 @@ impl Directory for Folder {
     }
 
     fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
+        if path == Path::new(MANAGED) {
+            let wrapped = |error| OpenReadError::wrap_io_error(error, path.to_owned());
+            let names = names(&self.root).map_err(wrapped)?;
+            return serde_json::to_vec(&names).map_err(|error| wrapped(error.into()));
+        }
         checked(self.mapped.atomic_read(path)?).ok_or_else(|| {
             let error = io::Error::new(io::ErrorKind::InvalidData, "the checksum does not match");
             OpenReadError::wrap_io_error(error, path.to_owned())
@@ -79,8 +101,11 @@ impl Directory for Folder {
     }
 
     fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
+        if path == Path::new(MANAGED) {
+            return Ok(());
+        }
         let number = self.n_written.fetch_add(1, Ordering::Relaxed);
-        let aside = self.root.join(format!(".{}.{number}", std::process::id()));
+        let aside = self.root.join(format!("aside.{}.{number}", std::process::id()));
         fs::write(&aside, [data, trailer(data).as_bytes()].concat())?;
         fs::rename(&aside, self.root.join(path))
     }

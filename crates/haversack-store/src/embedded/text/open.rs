@@ -9,7 +9,7 @@ use tantivy::directory::{Directory, INDEX_WRITER_LOCK};
 use tantivy::index::SegmentComponent;
 use tantivy::{Index, IndexSettings};
 
-use super::directory::{Folder, checked};
+use super::directory::{Folder, checked, names};
 use super::schema::{Fields, tokenizers};
 use super::{State, TextError};
 use crate::revision::Revision;
@@ -18,7 +18,6 @@ use crate::revision::Revision;
 pub const FORMAT: u32 = 1;
 
 const META: &str = "meta.json";
-const MANAGED: &str = ".managed.json";
 const PAYLOAD_NAME: &str = "haversack-text";
 
 /// What a commit says of itself.
@@ -55,8 +54,11 @@ pub(super) fn open(root: &Path, fields: &Fields) -> Result<(Index, State), TextE
         Examined::Newer(found) => return Err(TextError::Newer { found, known: FORMAT }),
     };
     empty(root).map_err(file_error)?;
-    let mut index = Index::create(folder, fields.schema.clone(), IndexSettings::default())
-        .map_err(TextError::Read)?;
+    // There is next to nothing to compress, so no thread is started for it.
+    let settings =
+        IndexSettings { docstore_compress_dedicated_thread: false, ..IndexSettings::default() };
+    let mut index =
+        Index::create(folder, fields.schema.clone(), settings).map_err(TextError::Read)?;
     index.set_tokenizers(tokenizers());
     drop(lock);
     Ok((index, state))
@@ -159,24 +161,11 @@ fn first_damaged(index: &Index, files: &[PathBuf]) -> Option<String> {
     })
 }
 
-/// Names of files that belong to the index; locks belong to nobody.
-fn names(root: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(root)? {
-        let entry = entry?;
-        let name = PathBuf::from(entry.file_name());
-        if entry.file_type()?.is_file() && name.extension().is_none_or(|ending| ending != "lock") {
-            names.push(name);
-        }
-    }
-    Ok(names)
-}
-
 /// Removes what unfinished commits and merges left. A file that cannot be removed does no harm.
 fn sweep(root: &Path, live: &[PathBuf]) {
     let live: BTreeSet<&Path> = live.iter().map(PathBuf::as_path).collect();
     for name in names(root).unwrap_or_default() {
-        if !live.contains(name.as_path()) && name != Path::new(META) && name != Path::new(MANAGED) {
+        if !live.contains(name.as_path()) && name != Path::new(META) {
             let _ = fs::remove_file(root.join(name));
         }
     }

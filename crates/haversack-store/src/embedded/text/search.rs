@@ -33,7 +33,7 @@ pub struct Weights {
 
 impl Weights {
     /// Tuned on public question sets.
-    pub const DEFAULT: Weights = Weights { k1: 0.9, fields: [1.5, 0.8, 1.0], b: [0.4, 0.4, 0.4] };
+    pub const DEFAULT: Weights = Weights { k1: 1.2, fields: [2.0, 0.8, 1.0], b: [0.4, 0.4, 0.4] };
 }
 
 impl Default for Weights {

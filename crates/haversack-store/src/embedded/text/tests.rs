@@ -426,6 +426,58 @@ fn only_what_is_asked_for_is_found() {
     assert_eq!(everyone[..3].iter().map(|hit| hit.0).collect::<Vec<_>>(), [0, 3, 6]);
 }
 
+/// More documents than three windows hold, with lists of many blocks.
+#[test]
+fn w12_windows_have_no_seams() {
+    let mut number = 1_u64;
+    let mut next = move |n: u64| {
+        number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (number >> 33) % n
+    };
+    let documents: Vec<Owned> = (0..27_000)
+        .map(|row| {
+            let mut body = String::new();
+            for _ in 0..next(9) {
+                let word = ["river", "house", "connect", "Haus", "index", "rare"];
+                let at = if next(2_000) == 0 { 5 } else { next(5) };
+                body = body + word[usize::try_from(at).unwrap()] + " ";
+            }
+            let title = if next(7) == 0 { "river index" } else { "" };
+            Owned::new(row, title, "", &body, Language::English)
+        })
+        .collect();
+    let some: Vec<Owned> = documents.iter().filter(|one| one.row % 3 != 1).cloned().collect();
+    let more = build(&documents, 30_000);
+    let less = build(&some.iter().rev().cloned().collect::<Vec<_>>(), 9_500);
+    for (built, kept) in [(&more, &documents), (&more, &some), (&less, &some)] {
+        let (reader, visible) = (built.index.reader(), all(kept));
+        for text in ["rare", "river", "river house rare", "Haus index connections river"] {
+            let query = read(text);
+            for limit in [10, 20_000] {
+                let found = search(&reader, &query, &visible, limit);
+                assert!(found == reference(kept, &query, limit), "{text} {limit}");
+            }
+        }
+        let everything = QueryOptions { must: Must::Everything, ..QueryOptions::default() };
+        let query = TextQuery::new("river rare", &everything);
+        let has = |one: &&Owned| {
+            let all = one.texts.concat();
+            all.contains("river") && all.contains("rare")
+        };
+        assert_eq!(
+            search(&reader, &query, &visible, 30_000).len(),
+            kept.iter().filter(has).count()
+        );
+        let phrase = search(&reader, &read("\"river house\""), &visible, 30_000).len();
+        assert_eq!(phrase, kept.iter().filter(|one| one.texts[3].contains("river house")).count());
+        let fuzzy = reader.fuzzy("riven houses", &visible, visible.rows(), 30_000, 0.3).unwrap();
+        let similar = |one: &&Owned| {
+            [0, 3].iter().any(|at| similarity("riven houses", &one.texts[*at]) >= 0.3)
+        };
+        assert_eq!(fuzzy.hits.len(), kept.iter().filter(similar).count());
+    }
+}
+
 #[test]
 fn hostile_queries_are_queries() {
     let documents = [Owned::body(1, "plain words and an index")];
@@ -626,8 +678,8 @@ fn r7_a_damaged_index_is_found_out_and_made_anew() {
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_none_or(|ending| ending != "lock"))
         .collect();
-    // One segment of six files and one for removals, and two lists of files.
-    assert_eq!(files.len(), 9, "{files:?}");
+    // One segment of six files and one for removals, and the list of segments.
+    assert_eq!(files.len(), 8, "{files:?}");
     let (mut n_damages, mut n_detected) = (0, 0);
     for file in &files {
         let name = file.file_name().unwrap();
@@ -656,8 +708,8 @@ fn r7_a_damaged_index_is_found_out_and_made_anew() {
             n_detected += usize::from(check_damaged(copied.path(), &documents, &expected, &what));
         }
     }
-    // Undetected may remain what is harmless: the list of files to collect, a version in a footer.
-    assert!(n_detected * 10 >= n_damages * 8, "{n_detected} of {n_damages}");
+    // Undetected may remain what is harmless: a version in a footer.
+    assert!(n_detected * 10 >= n_damages * 9, "{n_detected} of {n_damages}");
 }
 
 #[test]
@@ -666,8 +718,10 @@ fn leftovers_of_a_killed_process_are_swept() {
     drop(index);
     let stray = folder.path().join("0123456789abcdef0123456789abcdef.idx");
     fs::write(&stray, "half a segment").unwrap();
+    let aside = folder.path().join("aside.1.2");
+    fs::write(&aside, "half a list").unwrap();
     fs::write(folder.path().join(".tantivy-writer.lock"), "").unwrap();
     let opened = TextIndex::open(folder.path()).unwrap();
     assert_eq!(opened.state, State::At(Revision::new(1)));
-    assert!(!stray.exists());
+    assert!(!stray.exists() && !aside.exists());
 }
