@@ -23,6 +23,9 @@ const TRAILER_BYTES: usize = "\n#crc32 00000000\n".len();
 /// Tantivy's list of the files that it made and may throw away.
 const MANAGED: &str = ".managed.json";
 
+/// Two numbers stand at the very end of each file of a segment.
+const FOOTER_BYTES_LEAST: usize = 8;
+
 /// Files of one folder, read by mapping them.
 #[derive(Debug, Clone)]
 pub(super) struct Folder {
@@ -68,7 +71,13 @@ fn trailer(content: &[u8]) -> String {
 
 impl Directory for Folder {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
-        self.mapped.get_file_handle(path)
+        let file = self.mapped.get_file_handle(path)?;
+        // Tantivy would take the footer from before the beginning of the file.
+        if file.len() < FOOTER_BYTES_LEAST {
+            let error = io::Error::new(io::ErrorKind::UnexpectedEof, "the file is cut off");
+            return Err(OpenReadError::wrap_io_error(error, path.to_owned()));
+        }
+        Ok(file)
     }
 
     fn delete(&self, path: &Path) -> Result<(), DeleteError> {
