@@ -1,6 +1,8 @@
 //! Items and search, on a snapshot, for a viewer.
 #![deny(unsafe_code)]
 
+#[doc(hidden)]
+pub mod conformance;
 pub mod embedded;
 pub mod kinds;
 mod prepare;

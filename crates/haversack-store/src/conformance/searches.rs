@@ -1,0 +1,213 @@
+//! Searches by words, meaning and spelling, with every filter.
+
+use std::sync::Arc;
+
+use haversack_core::embed::Vector;
+use haversack_core::ids::CandidateId;
+use haversack_core::item::Kind;
+use haversack_core::units::Score;
+use serde_json::json;
+
+use super::{at, cases, found, id, item, only, under, user, view, words, write_items};
+use crate::store::Store;
+use crate::store::error::ReadError;
+use crate::store::item::Item;
+use crate::store::query::{Effort, Filter, FuzzySearch, Hit, TextSearch, VectorSearch};
+use crate::store::viewer::Viewer;
+
+cases![
+    words_phrases_and_beginnings_are_found,
+    filters_apply_to_every_search,
+    the_nearest_come_first,
+    misspelt_names_are_found,
+    long_texts_are_found_by_their_parts,
+];
+
+async fn words_phrases_and_beginnings_are_found(store: Arc<dyn Store>) {
+    let mut titled = item("titled", "");
+    titled.title = "Configuration of the harbour".to_owned();
+    let mut pathed = item("pathed", "nothing here");
+    pathed.path = Some("docs/lighthouse.md".to_owned());
+    let items = vec![
+        item("green", "the green rocket flies"),
+        item("rocket", "rocket rocket rocket"),
+        item("apart", "green is the flying rocket"),
+        titled,
+        pathed,
+    ];
+    write_items(&store, 1, items).await;
+    let view = view(&store, &Viewer::anyone()).await;
+    let sorted = async |search: &TextSearch| {
+        let mut names = found(&view, search).await;
+        names.sort();
+        names
+    };
+    assert_eq!(sorted(&words("rocket")).await, ["apart", "green", "rocket"]);
+    assert_eq!(sorted(&words("ROCKETS")).await, ["apart", "green", "rocket"], "other forms");
+    assert_eq!(sorted(&words("\"green rocket\"")).await, ["green"]);
+    assert_eq!(sorted(&words("config*")).await, ["titled"]);
+    assert_eq!(sorted(&words("lighthouse")).await, ["pathed"]);
+    assert_eq!(sorted(&words("absent")).await, [] as [&str; 0]);
+    let all = TextSearch { all_words: true, ..words("green rocket") };
+    assert_eq!(sorted(&all).await, ["apart", "green"]);
+    let unfinished = TextSearch { unfinished: true, ..words("harb") };
+    assert_eq!(sorted(&unfinished).await, ["titled"]);
+    let one = TextSearch { limit: 1, ..words("rocket") };
+    assert_eq!(found(&view, &one).await, found(&view, &words("rocket")).await[..1]);
+    let scores: Vec<Score> =
+        view.text(&words("green rocket")).await.unwrap().iter().map(|hit| hit.score).collect();
+    assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
+}
+
+/// Items that differ in one property each; the plain one passes no filter but the default.
+fn varied() -> Vec<Item> {
+    let plain = |name: &str| {
+        let mut item = item(name, "common word");
+        item.updated = Some(at(100));
+        item
+    };
+    let mut items = vec![plain("plain"), under("plain", plain("below")), plain("kind")];
+    items[2].kind = Kind::new("file").unwrap();
+    items.push(Item { active: false, ..plain("asleep") });
+    items.push(Item { updated: Some(at(500)), ..plain("later") });
+    items.push(Item { confidence: Some(Score::unit(0.9)), ..plain("sure") });
+    items.push(Item { confidence: Some(Score::unit(0.1)), ..plain("unsure") });
+    items.push(Item { path: Some("src/it's.rs".to_owned()), ..plain("path") });
+    let mut fields = plain("fields");
+    fields.fields.insert("team \"x\"".to_owned(), json!("it's"));
+    fields.fields.insert("size".to_owned(), json!(3));
+    fields.fields.insert("ready".to_owned(), json!(true));
+    items.push(fields);
+    items.push(only(&["anna"], Item { path: Some("src/secret.rs".to_owned()), ..plain("secret") }));
+    items
+}
+
+async fn filters_apply_to_every_search(store: Arc<dyn Store>) {
+    write_items(&store, 1, varied()).await;
+    let every = |change: fn(&mut Filter)| {
+        let mut filter = Filter::everything();
+        change(&mut filter);
+        filter
+    };
+    let active = "below fields kind later path plain sure unsure";
+    let field = |name: &str, value| Filter {
+        fields: vec![(name.to_owned(), value)],
+        ..Filter::everything()
+    };
+    let not_unsure = "asleep below fields kind later path plain sure";
+    let not_later = "asleep below fields kind path plain sure unsure";
+    let cases = [
+        (Filter::default(), active),
+        (Filter::kind(Kind::new("file").unwrap()), "kind"),
+        (every(|f| f.updated.0 = Some(at(500))), "later"),
+        (every(|f| f.updated.1 = Some(at(500))), not_later),
+        (every(|f| f.updated = (Some(at(101)), Some(at(500)))), ""),
+        (every(|f| f.confidence_least = Some(Score::unit(0.5))), not_unsure),
+        (every(|f| f.under = Some(id("plain"))), "below plain"),
+        (every(|f| f.under = Some(id("none"))), ""),
+        (every(|f| f.path_prefix = Some("src/".to_owned())), "path"),
+        (every(|f| f.path_prefix = Some("src/it'".to_owned())), "path"),
+        (every(|f| f.path_prefix = Some("rc".to_owned())), ""),
+        (field("team \"x\"", json!("it's")), "fields"),
+        (field("size", json!(3)), "fields"),
+        (field("size", json!("3")), ""),
+        (field("ready", json!(true)), "fields"),
+        (field("ready", json!(false)), ""),
+    ];
+    let view = view(&store, &user("bob")).await;
+    let vector = any_vector(&store);
+    for (filter, expected) in cases {
+        let text = TextSearch { filter: filter.clone(), ..words("common") };
+        let by_words = view.text(&text).await.unwrap();
+        let (vector, effort, limit) = (vector.clone(), Effort::Exact, 100);
+        let vector = VectorSearch { vector, effort, filter: filter.clone(), limit };
+        let by_meaning = view.vector(&vector).await.unwrap();
+        let (query, similarity_least) = ("common wort".to_owned(), Score::unit(0.1));
+        let fuzzy = FuzzySearch { query, similarity_least, filter: filter.clone(), limit };
+        let by_spelling = view.fuzzy(&fuzzy).await.unwrap();
+        for hits in [by_words, by_meaning, by_spelling] {
+            assert_eq!(sorted_names(&hits), expected, "{filter:?}");
+        }
+        let count = expected.split_whitespace().count() as u64;
+        assert_eq!(view.count(&filter).await.unwrap(), count, "{filter:?}");
+    }
+    let nested = field("size", json!([3]));
+    assert!(matches!(view.count(&nested).await, Err(ReadError::Invalid { .. })));
+}
+
+fn sorted_names(hits: &[Hit]) -> String {
+    let mut names: Vec<&str> = hits.iter().map(|hit| hit.id.item.as_str()).collect();
+    names.sort_unstable();
+    names.join(" ")
+}
+
+/// A vector of the right length: the suite does not know the model, so any direction must do.
+fn any_vector(store: &Arc<dyn Store>) -> Vector {
+    let numbers = (0..store.model().dimensions).map(|n| if n % 2 == 0 { 1.0 } else { 0.5 });
+    Vector::new(numbers.collect()).unwrap()
+}
+
+async fn the_nearest_come_first(store: Arc<dyn Store>) {
+    let bodies = ["green tea", "black tea", "a rocket to the moon", "tax forms of 1987", ""];
+    let items = bodies.iter().enumerate().map(|(n, body)| item(&format!("n{n}"), body));
+    write_items(&store, 1, items.chain([only(&["anna"], item("secret", "tea"))]).collect()).await;
+    let view = view(&store, &user("bob")).await;
+    let vector = any_vector(&store);
+    let search = |effort, limit| {
+        let (vector, filter) = (vector.clone(), Filter::everything());
+        VectorSearch { vector, effort, filter, limit }
+    };
+    let exact = view.vector(&search(Effort::Exact, 100)).await.unwrap();
+    assert!(exact.iter().all(|hit| hit.id.item.as_str() != "secret"));
+    assert!(exact.len() >= 4 && exact.is_sorted_by(|a, b| a.score >= b.score), "{exact:?}");
+    for effort in [Effort::Fast, Effort::Full] {
+        let hits = view.vector(&search(effort, 100)).await.unwrap();
+        assert_eq!(sorted_names(&hits), sorted_names(&exact), "{effort:?}");
+        assert_eq!(view.vector(&search(effort, 2)).await.unwrap().len(), 2);
+    }
+    let short = Vector::new(vec![1.0; store.model().dimensions + 1]).unwrap();
+    let wrong = VectorSearch { vector: short, ..search(Effort::Fast, 1) };
+    assert!(matches!(view.vector(&wrong).await, Err(ReadError::Invalid { .. })));
+}
+
+async fn misspelt_names_are_found(store: Arc<dyn Store>) {
+    let titled = |name: &str, title: &str| Item { title: title.to_owned(), ..item(name, "") };
+    let items = vec![
+        titled("acme", "Acme Corporation"),
+        titled("zenith", "Zenith Optics"),
+        only(&["anna"], titled("secret", "Acme Corporation")),
+    ];
+    write_items(&store, 1, items).await;
+    let view = view(&store, &user("bob")).await;
+    let fuzzy = |query: &str, least| FuzzySearch {
+        query: query.to_owned(),
+        similarity_least: Score::unit(least),
+        filter: Filter::everything(),
+        limit: 10,
+    };
+    assert_eq!(sorted_names(&view.fuzzy(&fuzzy("acme corporaton", 0.3)).await.unwrap()), "acme");
+    assert_eq!(sorted_names(&view.fuzzy(&fuzzy("zenit optic", 0.3)).await.unwrap()), "zenith");
+    assert!(view.fuzzy(&fuzzy("acme corporaton", 1.0)).await.unwrap().is_empty());
+    assert!(view.fuzzy(&fuzzy("", 0.3)).await.unwrap().is_empty());
+}
+
+async fn long_texts_are_found_by_their_parts(store: Arc<dyn Store>) {
+    let filler = "Plain sentences fill the page until it is long enough to be split. ".repeat(40);
+    let body = format!("{filler}\n\nThe word zirconium stands here.\n\n{filler}");
+    write_items(&store, 1, vec![item("long", &body)]).await;
+    let view = view(&store, &Viewer::anyone()).await;
+    let hits = view.text(&words("zirconium")).await.unwrap();
+    let passages = view.passages(&[hits[0].id.clone()]).await.unwrap();
+    let passage = passages[0].as_ref().unwrap();
+    assert_eq!(passage.span.slice(&body), Some(passage.text.as_str()));
+    assert!(passage.text.contains("zirconium") && passage.text.len() < body.len());
+    assert!(passage.stored.item.body.is_empty(), "the text is in the passage");
+    let excerpt = view.excerpt(passage, "zirconium", 60);
+    assert!(excerpt.text.contains("zirconium") && excerpt.text.chars().count() <= 62);
+    assert!(excerpt.hits.iter().any(|hit| &excerpt.text[hit.clone()] == "zirconium"));
+    let none = CandidateId::chunk(id("long"), 9_999);
+    let whole = CandidateId::whole(id("long"));
+    let passages = view.passages(&[none, whole]).await.unwrap();
+    assert!(passages[0].is_none());
+    assert_eq!(passages[1].as_ref().map(|passage| passage.chunk), Some(0));
+}

@@ -1,0 +1,189 @@
+//! Trees, links and pages, with parts that the viewer may not read.
+
+use std::sync::Arc;
+
+use super::{cases, id, item, names, only, under, user, view, write, write_items};
+use crate::store::Store;
+use crate::store::change::Change;
+use crate::store::error::ReadError;
+use crate::store::item::{Item, Link};
+use crate::store::query::{Direction, Filter, LIMIT_MAX, Order, Page};
+use crate::store::viewer::Viewer;
+
+cases![
+    children_and_siblings_have_an_order,
+    walking_stops_at_what_is_hidden,
+    distances_need_a_readable_way,
+    links_show_when_both_ends_can_be_read,
+    pages_join_to_the_whole,
+    limits_are_kept,
+];
+
+fn placed(position: i64, mut item: Item) -> Item {
+    item.position = position;
+    item
+}
+
+async fn children_and_siblings_have_an_order(store: Arc<dyn Store>) {
+    let items = vec![
+        item("p", ""),
+        under("p", placed(2, item("a", ""))),
+        under("p", placed(1, item("c", ""))),
+        under("p", placed(1, item("b", ""))),
+        under("p", placed(-1, only(&["anna"], item("hidden", "")))),
+        under("p", placed(9, item("z", ""))),
+    ];
+    write_items(&store, 1, items).await;
+    let bob = view(&store, &user("bob")).await;
+    let children = bob.children(&id("p"), 10).await.unwrap();
+    assert_eq!(names(&children), ["b", "c", "a", "z"]);
+    assert_eq!(names(&bob.children(&id("p"), 2).await.unwrap()), ["b", "c"]);
+    let (before, after) = bob.siblings(&id("a"), 1).await.unwrap();
+    assert_eq!((names(&before), names(&after)), (vec!["c".to_owned()], vec!["z".to_owned()]));
+    let (before, _) = bob.siblings(&id("b"), 5).await.unwrap();
+    assert!(before.is_empty(), "what is hidden stands beside nobody");
+    let anna = view(&store, &user("anna")).await;
+    let (before, _) = anna.siblings(&id("b"), 5).await.unwrap();
+    assert_eq!(names(&before), ["hidden"]);
+    let (before, after) = bob.siblings(&id("p"), 5).await.unwrap();
+    assert!(before.is_empty() && after.is_empty());
+}
+
+/// a > b (hidden) > c > d; e stands under a.
+async fn broken_tree(store: &Arc<dyn Store>) {
+    let items = vec![
+        item("a", ""),
+        under("a", only(&["anna"], item("b", ""))),
+        under("b", only(&["everyone"], item("c", ""))),
+        under("c", item("d", "")),
+        under("a", item("e", "")),
+    ];
+    write_items(store, 1, items).await;
+}
+
+async fn walking_stops_at_what_is_hidden(store: Arc<dyn Store>) {
+    broken_tree(&store).await;
+    let bob = view(&store, &user("bob")).await;
+    assert_eq!(names(&bob.ancestors(&id("d"), 10).await.unwrap()), ["c"]);
+    assert_eq!(names(&bob.children(&id("a"), 10).await.unwrap()), ["e"]);
+    assert!(bob.children(&id("b"), 10).await.unwrap().is_empty());
+    assert!(bob.ancestors(&id("b"), 10).await.unwrap().is_empty());
+    let filter = Filter { under: Some(id("a")), ..Filter::everything() };
+    let page = Page { order: Order::Id, after: None, limit: 10 };
+    assert_eq!(names(&bob.list(&filter, &page).await.unwrap()), ["a", "e"]);
+    let anna = view(&store, &user("anna")).await;
+    assert_eq!(names(&anna.ancestors(&id("d"), 10).await.unwrap()), ["c", "b", "a"]);
+    assert_eq!(names(&anna.ancestors(&id("d"), 2).await.unwrap()), ["c", "b"]);
+    assert_eq!(anna.count(&filter).await.unwrap(), 5);
+}
+
+async fn distances_need_a_readable_way(store: Arc<dyn Store>) {
+    broken_tree(&store).await;
+    let to = ["a", "b", "c", "d", "e", "none"].map(id);
+    let anna = view(&store, &user("anna")).await.distances(&id("d"), &to).await.unwrap();
+    assert_eq!(anna, [Some(3), Some(2), Some(1), Some(0), Some(4), None]);
+    let bob = view(&store, &user("bob")).await.distances(&id("d"), &to).await.unwrap();
+    assert_eq!(bob, [None, None, Some(1), Some(0), None, None]);
+}
+
+async fn links_show_when_both_ends_can_be_read(store: Arc<dyn Store>) {
+    let items = vec![item("a", ""), item("b", ""), only(&["anna"], item("secret", ""))];
+    write_items(&store, 1, items).await;
+    let link = |from: &str, to: &str, sort: &str| Link {
+        from: id(from),
+        to: id(to),
+        sort: sort.to_owned(),
+    };
+    let links = [
+        link("a", "secret", "link"),
+        link("a", "b", "supports"),
+        link("a", "b", "link"),
+        link("a", "later", "link"),
+        link("secret", "a", "link"),
+    ];
+    write(&store, 2, links.iter().cloned().map(Change::Link).collect()).await;
+    let shown = async |viewer: &Viewer, direction, sorts: &[&str]| -> Vec<(String, String)> {
+        let sorts: Vec<String> = sorts.iter().map(|sort| (*sort).to_owned()).collect();
+        let view = view(&store, viewer).await;
+        let linked = view.linked(&id("a"), direction, &sorts, 10).await.unwrap();
+        let shown = |linked: crate::store::query::Linked| {
+            (linked.link.sort, linked.stored.item.id.to_string())
+        };
+        linked.into_iter().map(shown).collect()
+    };
+    let pairs = |list: &[(&str, &str)]| -> Vec<(String, String)> {
+        list.iter().map(|(sort, end)| ((*sort).to_owned(), (*end).to_owned())).collect()
+    };
+    let (bob, anna) = (user("bob"), user("anna"));
+    let out = Direction::Outward;
+    assert_eq!(shown(&bob, out, &[]).await, pairs(&[("link", "b"), ("supports", "b")]));
+    assert_eq!(shown(&bob, Direction::Inward, &[]).await, []);
+    assert_eq!(
+        shown(&anna, out, &[]).await,
+        pairs(&[("link", "b"), ("link", "secret"), ("supports", "b")])
+    );
+    assert_eq!(shown(&anna, Direction::Inward, &[]).await, pairs(&[("link", "secret")]));
+    assert_eq!(shown(&anna, out, &["supports"]).await, pairs(&[("supports", "b")]));
+    write_items(&store, 3, vec![item("later", "")]).await;
+    assert_eq!(shown(&bob, out, &["link"]).await, pairs(&[("link", "b"), ("link", "later")]));
+    write(&store, 4, vec![Change::Unlink(link("a", "b", "link"))]).await;
+    assert_eq!(shown(&bob, out, &["link"]).await, pairs(&[("link", "later")]));
+}
+
+async fn pages_join_to_the_whole(store: Arc<dyn Store>) {
+    let items = (0..25)
+        .map(|n| {
+            let mut item = item(&format!("n{n:02}"), "");
+            item.updated = Some(super::at(i64::from(n % 4)));
+            if n % 5 == 0 { only(&["anna"], item) } else { item }
+        })
+        .collect();
+    write_items(&store, 1, items).await;
+    let bob = view(&store, &user("bob")).await;
+    for order in [Order::Id, Order::Newest] {
+        let whole = Page { order, after: None, limit: 100 };
+        let whole = names(&bob.list(&Filter::everything(), &whole).await.unwrap());
+        assert_eq!(whole.len(), 20);
+        let (mut joined, mut after) = (Vec::new(), None);
+        loop {
+            let page = Page { order, after: after.take(), limit: 3 };
+            let found = bob.list(&Filter::everything(), &page).await.unwrap();
+            joined.extend(names(&found));
+            match found.last() {
+                Some(last) if found.len() == 3 => after = Some(last.item.id.clone()),
+                _ => break,
+            }
+        }
+        assert_eq!(joined, whole, "{order:?}");
+    }
+    let newest = Page { order: Order::Newest, after: None, limit: 2 };
+    assert_eq!(names(&bob.list(&Filter::everything(), &newest).await.unwrap()), ["n03", "n07"]);
+    // To go on after something that cannot be read must not tell where it stands.
+    let after = Page { order: Order::Newest, after: Some(id("n00")), limit: 3 };
+    let hidden = bob.list(&Filter::everything(), &after).await;
+    let after = Page { after: Some(id("none")), ..after };
+    let missing = bob.list(&Filter::everything(), &after).await;
+    assert!(matches!(hidden, Err(ReadError::Invalid { .. })), "{hidden:?}");
+    assert!(matches!(missing, Err(ReadError::Invalid { .. })), "{missing:?}");
+}
+
+async fn limits_are_kept(store: Arc<dyn Store>) {
+    write_items(&store, 1, vec![item("a", "word")]).await;
+    let view = view(&store, &Viewer::anyone()).await;
+    let page = |limit| Page { order: Order::Id, after: None, limit };
+    let words = |limit| crate::store::query::TextSearch { limit, ..super::words("word") };
+    assert_eq!(view.list(&Filter::everything(), &page(LIMIT_MAX)).await.unwrap().len(), 1);
+    assert_eq!(view.text(&words(LIMIT_MAX)).await.unwrap().len(), 1);
+    assert_eq!(view.text(&words(0)).await.unwrap().len(), 0);
+    assert_eq!(view.list(&Filter::everything(), &page(0)).await.unwrap().len(), 0);
+    let over = [
+        view.list(&Filter::everything(), &page(LIMIT_MAX + 1)).await.err(),
+        view.text(&words(LIMIT_MAX + 1)).await.err(),
+        view.children(&id("a"), LIMIT_MAX + 1).await.err(),
+        view.linked(&id("a"), Direction::Inward, &[], LIMIT_MAX + 1).await.err(),
+    ];
+    for error in over {
+        let message = error.expect("over the limit").to_string();
+        assert!(message.contains("limit") && message.contains("1000"), "{message}");
+    }
+}

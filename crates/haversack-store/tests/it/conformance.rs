@@ -1,0 +1,53 @@
+//! The embedded engine keeps the promises of the trait.
+
+use std::sync::Arc;
+
+use haversack_store::conformance;
+use haversack_store::embedded::{Home, Offloaded};
+use haversack_store::store::Store;
+
+use crate::support::{Letters, scratch};
+
+fn check(part: &str) {
+    let folder = scratch();
+    let home = Home::open(folder.path()).unwrap();
+    let empty = async |case: &'static str| {
+        let name = case.replace('_', "-");
+        let engine = home.workspace(&name, Letters::shared()).unwrap();
+        let store: Arc<dyn Store> = Arc::new(Offloaded::new(Arc::new(engine)));
+        store
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(conformance::run(part, empty));
+}
+
+#[test]
+fn writes() {
+    check("writes");
+}
+
+#[test]
+fn readers_x3_w12() {
+    check("readers");
+}
+
+#[test]
+fn searches() {
+    check("searches");
+}
+
+#[test]
+fn structure() {
+    check("structure");
+}
+
+#[test]
+fn traces() {
+    check("traces");
+}
+
+#[test]
+fn every_part_is_run() {
+    let parts: Vec<&str> = conformance::ALL.iter().map(|(part, _)| *part).collect();
+    assert_eq!(parts, ["writes", "readers", "searches", "structure", "traces"]);
+}

@@ -1,0 +1,248 @@
+//! Killed at any moment, a store has every batch it acknowledged and none by halves (R1).
+//!
+//! A child process writes from several threads until it is killed. Each thread works through a
+//! sequence that depends on its number alone, so that what must be there is known from how far it
+//! came: at least the last acknowledged step, at most the one after it.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use haversack_core::ids::ItemId;
+use haversack_store::embedded::Embedded;
+use haversack_store::store::change::Change;
+use haversack_store::store::item::{Item, Record, Shelf};
+use haversack_store::store::query::{Filter, Order, Page};
+use haversack_store::store::viewer::Viewer;
+
+use crate::support::{
+    Random, amount, at, batch, id, item, only, open, put, scratch, under, user, words,
+};
+
+/// Where the child finds its folder; without it the child's test has nothing to do.
+const FOLDER: &str = "HAVERSACK_CRASH_FOLDER";
+
+/// How far each thread had come, separated by commas.
+const STEPS: &str = "HAVERSACK_CRASH_STEPS";
+
+const THREADS: usize = 3;
+const SLOTS: u64 = 4;
+const ITEMS: u64 = 3;
+
+/// What one step of a thread does to one of its slots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Write,
+    Delete,
+    Purge,
+    Hide,
+}
+
+fn step(thread: usize, number: u64) -> (u64, Step) {
+    let mut random = Random::new(number * 31 + thread as u64);
+    let slot = random.below(usize::try_from(SLOTS).unwrap()) as u64;
+    let step = match random.below(10) {
+        0 => Step::Delete,
+        1 => Step::Purge,
+        2 | 3 => Step::Hide,
+        _ => Step::Write,
+    };
+    (slot, step)
+}
+
+/// A slot as it must be after a step: the step that wrote it, and whether it is hidden.
+type Slots = BTreeMap<u64, (u64, bool)>;
+
+fn advance(slots: &mut Slots, thread: usize, number: u64) {
+    let (slot, step) = step(thread, number);
+    match step {
+        Step::Write => _ = slots.insert(slot, (number, false)),
+        Step::Delete | Step::Purge => _ = slots.remove(&slot),
+        Step::Hide => {
+            if let Some((_, hidden)) = slots.get_mut(&slot) {
+                *hidden = true;
+            }
+        }
+    }
+}
+
+fn root(thread: usize, slot: u64) -> String {
+    format!("root-{thread}-{slot}")
+}
+
+/// The items of a slot: a root with the readers, and two under it.
+fn items(thread: usize, slot: u64, (written, hidden): (u64, bool)) -> Vec<Item> {
+    let root = root(thread, slot);
+    let body = |part: u64| format!("word{thread}x{written} part{part} of slot {slot}");
+    let first = item(&root, &body(0));
+    let mut items = vec![if hidden { only(&["anna"], first) } else { first }];
+    items.extend((1..ITEMS).map(|part| under(&root, item(&format!("{root}-{part}"), &body(part)))));
+    items
+}
+
+/// The changes of a step, and a record of how far the thread is, in one batch.
+fn changes(slots: &Slots, thread: usize, number: u64) -> Vec<Change> {
+    let (slot, step) = step(thread, number);
+    let mut changes = match (step, slots.get(&slot)) {
+        (Step::Write, _) => {
+            let mut puts: Vec<Change> =
+                items(thread, slot, (number, false)).into_iter().map(put).collect();
+            puts.reverse();
+            puts
+        }
+        (Step::Delete, _) => vec![Change::Delete(id(root(thread, slot)))],
+        (Step::Purge, _) => vec![Change::Purge(id(root(thread, slot)))],
+        (Step::Hide, Some((written, _))) => {
+            vec![put(items(thread, slot, (*written, true)).remove(0))]
+        }
+        (Step::Hide, None) => Vec::new(),
+    };
+    changes.push(Change::Write(Record {
+        shelf: Shelf::Template,
+        name: format!("thread-{thread}"),
+        text: number.to_string(),
+        at: at(0),
+    }));
+    changes
+}
+
+fn replay(thread: usize, steps: u64) -> Slots {
+    let mut slots = Slots::new();
+    (1..=steps).for_each(|number| advance(&mut slots, thread, number));
+    slots
+}
+
+/// The child: writes until it is killed, and says which steps were acknowledged.
+#[test]
+fn child_that_is_killed() {
+    let Ok(folder) = std::env::var(FOLDER) else { return };
+    let begin: Vec<u64> =
+        std::env::var(STEPS).unwrap().split(',').map(|n| n.parse().unwrap()).collect();
+    let store = open(Path::new(&folder));
+    let out = Mutex::new(std::io::stderr());
+    writeln!(out.lock().unwrap(), "ready").unwrap();
+    std::thread::scope(|scope| {
+        for (thread, done) in begin.into_iter().enumerate() {
+            let (store, out) = (&store, &out);
+            scope.spawn(move || {
+                let mut slots = replay(thread, done);
+                for number in done + 1.. {
+                    let changes = changes(&slots, thread, number);
+                    store.write(batch(i64::try_from(number).unwrap(), changes)).unwrap();
+                    advance(&mut slots, thread, number);
+                    writeln!(out.lock().unwrap(), "ack {thread} {number}").unwrap();
+                }
+            });
+        }
+    });
+}
+
+fn start(folder: &Path, done: &[u64; THREADS]) -> Child {
+    let done = done.map(|number| number.to_string()).join(",");
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "crash::child_that_is_killed", "--nocapture", "--test-threads", "1"])
+        .env(FOLDER, folder)
+        .env(STEPS, done)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// Runs a child for a moment, kills it, and returns what it had acknowledged.
+fn run_and_kill(folder: &Path, done: &[u64; THREADS], moment: Duration) -> [u64; THREADS] {
+    let mut child = start(folder, done);
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let first = lines.next().unwrap().unwrap();
+    assert_eq!(first, "ready", "the child could not open the store");
+    let killer = std::thread::spawn(move || {
+        std::thread::sleep(moment);
+        child.kill().unwrap();
+        child.wait().unwrap()
+    });
+    let mut acknowledged = *done;
+    for line in lines {
+        let line = line.unwrap();
+        let parts: Vec<&str> = line.split(' ').collect();
+        let ["ack", thread, number] = parts[..] else {
+            // Killed in the middle of a line.
+            assert!("ack ".starts_with(&line[..line.len().min(4)]), "the child failed: {line}");
+            continue;
+        };
+        acknowledged[thread.parse::<usize>().unwrap()] = number.parse().unwrap();
+    }
+    assert!(!killer.join().unwrap().success(), "the child ended by itself");
+    acknowledged
+}
+
+/// What a viewer sees of a thread, item by item.
+fn seen(store: &Embedded, viewer: &Viewer) -> BTreeMap<ItemId, String> {
+    let page = Page { order: Order::Id, after: None, limit: 1_000 };
+    let listed = store.view(viewer).list(&Filter::everything(), &page).unwrap();
+    listed.into_iter().map(|stored| (stored.item.id, stored.item.body)).collect()
+}
+
+/// Compares the store with what must be there, and returns how far each thread came.
+fn verify(store: &Embedded, acknowledged: &[u64; THREADS], context: &str) -> [u64; THREADS] {
+    let mut done = *acknowledged;
+    let (mut all, mut open_to_bob) = (BTreeMap::new(), BTreeMap::new());
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (thread, done) in done.iter_mut().enumerate() {
+        let name = format!("thread-{thread}");
+        let record = store.view(&Viewer::owner()).record(Shelf::Template, &name).unwrap();
+        let reached = record.map_or(0, |record| record.text.parse().unwrap());
+        assert!(
+            (*done..=*done + 1).contains(&reached),
+            "{context}: thread {thread} had {done} acknowledged and is at {reached}"
+        );
+        *done = reached;
+        for (slot, state) in replay(thread, reached) {
+            let word = format!("word{thread}x{}", state.0);
+            for item in items(thread, slot, state) {
+                found.entry(word.clone()).or_default().push(item.id.to_string());
+                if !state.1 {
+                    open_to_bob.insert(item.id.clone(), item.body.clone());
+                }
+                all.insert(item.id, item.body);
+            }
+        }
+    }
+    assert_eq!(seen(store, &user("anna")), all, "{context}: items");
+    assert_eq!(seen(store, &user("bob")), open_to_bob, "{context}: items for bob");
+    for (word, expected) in found {
+        let hits = store.view(&Viewer::owner()).text(&words(&word)).unwrap();
+        let mut hits: Vec<String> = hits.into_iter().map(|hit| hit.id.item.to_string()).collect();
+        hits.sort();
+        assert_eq!(hits, expected, "{context}: {word}");
+    }
+    let report = store.check(false).unwrap();
+    assert!(report.is_sound(), "{context}: {report:?}");
+    done
+}
+
+#[test]
+fn what_is_acknowledged_survives_kill_9() {
+    let cycles = amount("HAVERSACK_CRASH_CYCLES", 200);
+    let seed = amount("HAVERSACK_SEED", 1);
+    let mut random = Random::new(seed);
+    let mut folder = scratch();
+    let mut done = [0; THREADS];
+    let mut written = 0;
+    for cycle in 0..cycles {
+        if cycle % 50 == 0 {
+            // Starting over now and then also kills while the first tables are made.
+            (folder, done) = (scratch(), [0; THREADS]);
+        }
+        let moment = Duration::from_micros(5_000 + random.below(195_000) as u64);
+        let moment = if random.chance(50) { moment / 8 } else { moment };
+        let acknowledged = run_and_kill(folder.path(), &done, moment);
+        let context = format!("seed {seed}, cycle {cycle}, killed after {moment:?}");
+        let store = open(folder.path());
+        done = verify(&store, &acknowledged, &context);
+        written += done.iter().sum::<u64>();
+    }
+    assert!(written > cycles, "too little was written to say anything");
+}

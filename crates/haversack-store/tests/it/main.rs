@@ -1,0 +1,11 @@
+//! The promises of the store, shown from outside the crate.
+
+#![expect(clippy::unwrap_used, reason = "a test may fail by panicking, helpers included")]
+
+mod conformance;
+mod crash;
+mod faults;
+mod formats;
+mod model;
+mod non_interference;
+mod support;

@@ -1,0 +1,186 @@
+//! What all tests here share: an embedder, items in a word or two, randomness from a seed.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use haversack_core::embed::{EmbedError, Embedder, Model, Vector};
+use haversack_core::ids::ItemId;
+use haversack_core::item::Kind;
+use haversack_core::units::Timestamp;
+use haversack_store::embedded::{Embedded, Home};
+use haversack_store::store::change::{Batch, Change};
+use haversack_store::store::item::Item;
+use haversack_store::store::query::{Filter, TextSearch};
+use haversack_store::store::viewer::{Principal, Readers, Viewer};
+use tempfile::TempDir;
+
+/// Pairs of letters as dimensions: enough to tell texts apart, and independent of any table.
+#[derive(Debug)]
+pub(crate) struct Letters(Model);
+
+impl Letters {
+    pub(crate) fn shared() -> Arc<dyn Embedder> {
+        let (name, version) = ("letters".to_owned(), "1".to_owned());
+        Arc::new(Letters(Model { name, version, dimensions: 64 }))
+    }
+
+    pub(crate) fn vector(text: &str) -> Vector {
+        Letters::shared().embed(&[text]).unwrap().remove(0)
+    }
+}
+
+impl Embedder for Letters {
+    fn model(&self) -> &Model {
+        &self.0
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
+        let embed = |text: &&str| {
+            let mut numbers = vec![0.0; 64];
+            for pair in text.as_bytes().windows(2) {
+                numbers[usize::from(pair[0] ^ pair[1].wrapping_mul(7)) % 64] += 1.0;
+            }
+            Vector::new(numbers).expect("finite numbers")
+        };
+        Ok(texts.iter().map(embed).collect())
+    }
+}
+
+/// A folder that goes with the value; in memory where the system has such a place.
+pub(crate) fn scratch() -> TempDir {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() {
+        tempfile::tempdir_in(memory).unwrap()
+    } else {
+        tempfile::tempdir().unwrap()
+    }
+}
+
+/// The workspace `acme` in a folder.
+pub(crate) fn open(folder: &Path) -> Embedded {
+    Home::open(folder).unwrap().workspace("acme", Letters::shared()).unwrap()
+}
+
+pub(crate) fn id(name: impl AsRef<str>) -> ItemId {
+    ItemId::new(name.as_ref()).unwrap()
+}
+
+pub(crate) fn at(millis: i64) -> Timestamp {
+    Timestamp::from_millis(millis)
+}
+
+pub(crate) fn item(name: &str, body: &str) -> Item {
+    Item::new(id(name), Kind::new("note").unwrap(), body)
+}
+
+pub(crate) fn under(parent: &str, mut item: Item) -> Item {
+    item.parent = Some(id(parent));
+    item
+}
+
+/// An item for these readers and nobody else.
+pub(crate) fn only(names: &[&str], mut item: Item) -> Item {
+    item.readers = readers(names);
+    item
+}
+
+pub(crate) fn readers(names: &[&str]) -> Readers {
+    Readers::Only(names.iter().map(|name| Principal::parse(name).unwrap()).collect())
+}
+
+pub(crate) fn put(item: Item) -> Change {
+    Change::Put(Box::new(item))
+}
+
+pub(crate) fn batch(millis: i64, changes: Vec<Change>) -> Batch {
+    Batch::new(at(millis), changes)
+}
+
+pub(crate) fn user(name: &str) -> Viewer {
+    Viewer::user(name).unwrap()
+}
+
+pub(crate) fn words(query: &str) -> TextSearch {
+    TextSearch {
+        query: query.to_owned(),
+        unfinished: false,
+        all_words: false,
+        filter: Filter::everything(),
+        limit: 1_000,
+    }
+}
+
+/// Numbers that look random and depend on nothing but the seed (SplitMix64).
+#[derive(Debug, Clone)]
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) const fn new(seed: u64) -> Random {
+        Random(seed)
+    }
+
+    pub(crate) const fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number from 0 to below the bound.
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        usize::try_from(self.next() >> 16).unwrap() % bound
+    }
+
+    pub(crate) fn chance(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+
+    pub(crate) fn pick<'a, T>(&mut self, among: &'a [T]) -> &'a T {
+        &among[self.below(among.len())]
+    }
+
+    pub(crate) fn shuffle<T>(&mut self, list: &mut [T]) {
+        for end in (1..list.len()).rev() {
+            list.swap(end, self.below(end + 1));
+        }
+    }
+}
+
+/// How much of a test to run: the usual amount, or what the environment asks for.
+pub(crate) fn amount(variable: &str, usual: u64) -> u64 {
+    match std::env::var(variable) {
+        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{variable} is no number: {text}")),
+        Err(_) => usual,
+    }
+}
+
+/// A file system of its own, gone with the value.
+#[derive(Debug)]
+pub(crate) struct Mount(PathBuf);
+
+impl Mount {
+    /// A place with this much room; `None` where mounting is not allowed.
+    pub(crate) fn of_size(place: &Path, size: &str) -> Option<Mount> {
+        Mount::with(place, &format!("size={size}"))
+    }
+
+    /// A place that cannot be written; `None` where mounting is not allowed.
+    pub(crate) fn read_only(place: &Path) -> Option<Mount> {
+        Mount::with(place, "ro")
+    }
+
+    fn with(place: &Path, options: &str) -> Option<Mount> {
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(place);
+        let done = mount.stderr(Stdio::null()).status().is_ok_and(|status| status.success());
+        done.then(|| Mount(place.to_owned()))
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
