@@ -44,6 +44,24 @@ enum Task {
         #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..))]
         cases: u32,
     },
+    /// Kill, damage and cross-check the store for long
+    Soak {
+        /// How often the store is killed in the middle of writes
+        #[arg(long, default_value_t = 2_000, value_parser = clap::value_parser!(u32).range(1..))]
+        cycles: u32,
+        /// How many permission graphs are compared with what each viewer may see of them
+        #[arg(long, default_value_t = 3_000, value_parser = clap::value_parser!(u32).range(1..))]
+        graphs: u32,
+        /// How many random histories are compared with the model
+        #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
+        histories: u32,
+        /// How many bits are flipped: in the truth, and in each file of the indexes
+        #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
+        flips: u32,
+        /// Where random numbers begin
+        #[arg(long, default_value_t = 1)]
+        seed: u32,
+    },
     /// Run benchmarks
     Bench {
         #[command(subcommand)]
@@ -92,6 +110,16 @@ fn run(task: Task) -> Result<()> {
         Task::Tidy => tidy::run(shell.root()),
         Task::Deps => deps::run(&shell),
         Task::Properties { cases } => suite::properties(shell, cases),
+        Task::Soak { cycles, graphs, histories, flips, seed } => suite::soak(
+            shell,
+            &[
+                ("HAVERSACK_CRASH_CYCLES", cycles),
+                ("HAVERSACK_GRAPHS", graphs),
+                ("HAVERSACK_MODEL_SEEDS", histories),
+                ("HAVERSACK_FLIPS", flips),
+                ("HAVERSACK_SEED", seed),
+            ],
+        ),
         Task::Bench { what } => bench(&shell, &what.unwrap_or(Bench::Core)),
         Task::Fuzz { target, seconds } => fuzz::run(&shell, target.as_deref(), seconds),
     }

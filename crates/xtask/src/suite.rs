@@ -62,6 +62,25 @@ pub(crate) fn properties(mut shell: Shell, cases: u32) -> Result<()> {
     shell.run(&mut command)
 }
 
+/// Runs the store's tests with large amounts, given as variables, and full optimisation.
+pub(crate) fn soak(mut shell: Shell, amounts: &[(&str, u32)]) -> Result<()> {
+    let mut command = match tools::find_runner(&mut shell)? {
+        Runner::Nextest => {
+            let mut command = shell.cargo(["nextest", "run", "--locked", "--release"]);
+            command.args(["-p", "haversack-store", "--test", "it"]);
+            command.args(["--profile", "properties", "--no-fail-fast"]);
+            command
+        }
+        Runner::CargoTest => {
+            let mut command = shell.cargo(["test", "--locked", "--release"]);
+            command.args(["-p", "haversack-store", "--test", "it"]);
+            command
+        }
+    };
+    command.envs(amounts.iter().map(|(name, amount)| (name, amount.to_string())));
+    shell.run(&mut command)
+}
+
 fn fmt(shell: &Shell) -> Result<()> {
     shell.run(&mut shell.cargo(["fmt", "--all", "--check"]))?;
     shell.run(&mut shell.cargo(["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"]))
