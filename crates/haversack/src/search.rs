@@ -105,7 +105,7 @@ pub struct Found {
 pub struct Answers {
     /// Best first.
     pub found: Vec<Found>,
-    /// Ways that failed while others went on.
+    /// Ways that failed while others went on, and how far the answers can be trusted.
     pub notices: Vec<String>,
 }
 
@@ -167,6 +167,12 @@ fn lists(
             Err(error) if search.only.is_some() => return Err(error),
             Err(error) => notices.push(format!("by words alone: {}", chain(&error))),
         }
+    }
+    let is_empty = |way: Way| lists.iter().any(|(of, hits)| *of == way && hits.is_empty());
+    if is_empty(Way::Text) && !is_empty(Way::Vector) && search.only.is_none() {
+        // Something is always nearest, so whoever asks must know how little that may mean.
+        notices
+            .push("no word of the query occurs; these are nearest in meaning or spelling".into());
     }
     let few = || lists.iter().all(|(way, hits)| *way != Way::Text || hits.len() < FEW);
     if search.only == Some(Way::Fuzzy) || search.only.is_none() && few() {

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use anyhow::{Context, Result, ensure};
 use haversack::search::{self, Answers, Found as Answer, Way, hybrid};
 use haversack_core::item::Kind;
+use haversack_core::text::chunk::Format;
 use haversack_core::text::spelling::shown;
 use haversack_store::store::query::LIMIT_MAX;
 use haversack_store::store::viewer::Viewer;
@@ -23,7 +24,7 @@ const EXCERPT_CHARS_MAX: usize = 280;
 const COLUMNS: usize = 96;
 
 /// What marks the beginning and end of a hit until it is known how hits are shown. No text has
-/// them, because control characters are blanked.
+/// them, because other control characters are blanked.
 const MARKS: [char; 2] = ['\u{1}', '\u{2}'];
 
 pub(crate) fn run(place: &Place, args: &args::Search) -> Result<Found> {
@@ -92,12 +93,28 @@ fn page(answers: &Answers, styled: bool) -> String {
         if !about.is_empty() {
             let _ = writeln!(out, "     {about}");
         }
-        for line in wrapped(&marked(answer)) {
+        for line in lines(answer) {
             let line = line.replace(MARKS[0], bold).replace(MARKS[1], plain);
             let _ = writeln!(out, "     {line}");
         }
     }
     out
+}
+
+/// The excerpt in lines: those of a program as they are, those of a text filled anew.
+fn lines(answer: &Answer) -> Vec<String> {
+    let path = answer.passage.stored.item.path.as_deref().unwrap_or_default();
+    let text = marked(answer);
+    if !matches!(Format::of_path(path), Format::Code(_)) {
+        return wrapped(&text);
+    }
+    let is_blank = |line: &str| line.trim_matches([' ', MARKS[0], MARKS[1], '…']).is_empty();
+    let kept: Vec<&str> = text.split('\n').filter(|line| !is_blank(line)).collect();
+    let indent = |line: &&str| line.len() - line.trim_start_matches(' ').len();
+    let common = kept.iter().skip(1).map(indent).min().unwrap_or(0);
+    kept.iter()
+        .map(|line| line.get(common.min(indent(line))..).unwrap_or(line).trim_end().to_owned())
+        .collect()
 }
 
 /// Where the answer is: `path:lines`, or the item and the file it came from.
@@ -135,7 +152,7 @@ fn shown_line(text: &str) -> String {
     text.chars().map(blank).collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The excerpt in one line, with marks around the hits.
+/// The excerpt with marks around the hits, and nothing else that is no text but line breaks.
 fn marked(answer: &Answer) -> String {
     let excerpt = &answer.excerpt;
     let mut out = String::with_capacity(excerpt.text.len() + 16);
@@ -157,7 +174,7 @@ fn marked(answer: &Answer) -> String {
 }
 
 fn push_blanked(out: &mut String, text: &str) {
-    out.extend(text.chars().map(|c| if c.is_control() { ' ' } else { c }));
+    out.extend(text.chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c }));
 }
 
 /// A text in lines of at most [`COLUMNS`] characters, marks not counted.
