@@ -17,6 +17,10 @@ const SHOWN_MAX: usize = 20;
 
 pub(crate) fn run(place: &Place, args: &args::Add) -> Result<Found> {
     let kind = args.kind.as_deref().map(Kind::new).transpose().context("--kind")?;
+    // Before anything is made: a path that was mistyped leaves no workspace behind.
+    for path in &args.paths {
+        std::fs::metadata(path).with_context(|| format!("cannot add {}", path.display()))?;
+    }
     let store = place.made()?;
     let at = now();
     let origin = format!("add-{}", at.as_millis());
@@ -40,7 +44,7 @@ pub(crate) fn run(place: &Place, args: &args::Add) -> Result<Found> {
 
 fn line(progress: Progress) -> String {
     format!(
-        "{} files, {} items stored, {} unchanged, {} skipped",
+        "files {}, items stored {}, unchanged {}, skipped {}",
         grouped(progress.files),
         grouped(progress.stored),
         grouped(progress.unchanged),

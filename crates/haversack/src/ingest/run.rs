@@ -8,7 +8,7 @@ use std::path::Path;
 
 use haversack_core::ids::ItemId;
 use haversack_core::item::Kind;
-use haversack_store::embedded::{Embedded, View};
+use haversack_store::embedded::{Embedded, Glance, View};
 use haversack_store::store::change::{BODY_BYTES_MAX, Batch, Change};
 use haversack_store::store::error::ReadError;
 use haversack_store::store::item::Item;
@@ -203,9 +203,11 @@ impl Run<'_> {
         }
         let (found, _) = self.view.at_path(&path, 1)?;
         let known = found.first().filter(|known| known.id == id);
-        if known.is_some_and(|k| k.bytes == stamp.bytes && k.updated == stamp.modified)
-            && self.keeps_kind(&id)?
-        {
+        let is_same = |known: &Glance| {
+            let stored = Stamp { bytes: known.bytes, modified: known.updated };
+            stored == stamp && stamp.was_settled(known.committed)
+        };
+        if known.is_some_and(is_same) && self.keeps_kind(&id)? {
             self.seen.unchanged += 1;
             return Ok(());
         }

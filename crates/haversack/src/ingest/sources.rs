@@ -29,6 +29,17 @@ impl Stamp {
     }
 }
 
+/// How much older than its reading a file must be for its time to tell whether it changed since:
+/// the coarsest clock of a file system.
+const SETTLED_MILLIS: i64 = 2_000;
+
+impl Stamp {
+    /// Whether the file, read at a moment, cannot have changed since without another stamp.
+    pub(super) const fn was_settled(self, read: Timestamp) -> bool {
+        read.as_millis().saturating_sub(self.modified.as_millis()) >= SETTLED_MILLIS
+    }
+}
+
 /// A file of many items as it was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TableStamp {
@@ -36,10 +47,10 @@ pub(super) struct TableStamp {
     pub(super) items: u64,
 }
 
-fn read(view: &View, name: &str) -> Result<Option<Value>, ReadError> {
+fn read(view: &View, name: &str) -> Result<Option<(Value, Timestamp)>, ReadError> {
     let record = view.record(Shelf::Source, name)?;
     // What does not read back is as good as not there: the file is read again.
-    Ok(record.and_then(|record| serde_json::from_str(&record.text).ok()))
+    Ok(record.and_then(|record| Some((serde_json::from_str(&record.text).ok()?, record.at))))
 }
 
 fn write(name: String, at: Timestamp, text: &Value) -> Change {
@@ -49,7 +60,7 @@ fn write(name: String, at: Timestamp, text: &Value) -> Change {
 /// Which path a root's name stood for.
 pub(super) fn root(view: &View, name: &str) -> Result<Option<PathBuf>, ReadError> {
     let root = read(view, &format!("root:{name}"))?;
-    Ok(root.and_then(|root| root.get("path")?.as_str().map(PathBuf::from)))
+    Ok(root.and_then(|(root, _)| root.get("path")?.as_str().map(PathBuf::from)))
 }
 
 /// Notes which path a root's name stands for.
@@ -57,14 +68,15 @@ pub(super) fn note_root(name: &str, path: &Path, at: Timestamp) -> Change {
     write(format!("root:{name}"), at, &json!({ "path": path.to_string_lossy() }))
 }
 
-/// How a table was when it was last read.
+/// How a table was when it was last read, if its stamp tells whether it changed since.
 pub(super) fn table(view: &View, path: &str) -> Result<Option<TableStamp>, ReadError> {
     let table = read(view, &format!("table:{path}"))?;
-    Ok(table.and_then(|table| {
+    Ok(table.and_then(|(table, read)| {
         let bytes = table.get("bytes")?.as_u64()?;
         let modified = Timestamp::from_millis(table.get("modified")?.as_i64()?);
         let items = table.get("items")?.as_u64()?;
-        Some(TableStamp { stamp: Stamp { bytes, modified }, items })
+        let stamp = Stamp { bytes, modified };
+        stamp.was_settled(read).then_some(TableStamp { stamp, items })
     }))
 }
 

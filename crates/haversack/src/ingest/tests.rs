@@ -32,7 +32,8 @@ impl Place {
 
     fn add_with(&self, path: &str, prune: bool) -> Result<Summary, IngestError> {
         let paths = vec![self.at(path)];
-        let (at, origin) = (Timestamp::from_millis(5), "add-5".to_owned());
+        // Long after the files were written, so that their times can be trusted.
+        let (at, origin) = (Timestamp::from_millis(i64::MAX / 2), "add-5".to_owned());
         add(&self.store, &Add { paths, kind: None, prune, at, origin }, &mut |_| {})
     }
 
@@ -106,7 +107,7 @@ fn what_was_undone_is_added_again_and_what_was_touched_is_not() {
     place.file("docs/a.md", "one");
     place.file("docs/rows.jsonl", "{\"text\":\"1\"}\n");
     place.check("docs", 2, 0, &[]);
-    place.store.undo("add-5", Timestamp::from_millis(6)).unwrap();
+    place.store.undo("add-5", Timestamp::from_millis(i64::MAX / 2)).unwrap();
     assert_eq!(place.ids(), [] as [&str; 0]);
     place.check("docs", 2, 0, &[]);
     let later = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
@@ -120,10 +121,29 @@ fn what_was_undone_is_added_again_and_what_was_touched_is_not() {
 }
 
 #[test]
+fn a_change_in_the_same_moment_is_seen() {
+    let place = Place::new();
+    let stamp = std::time::SystemTime::now();
+    for text in ["one", "two"] {
+        place.file("docs/a.md", text);
+        place.file("docs/a.jsonl", format!("{{\"text\":\"{text}\"}}"));
+        for name in ["docs/a.md", "docs/a.jsonl"] {
+            let file = fs::File::options().write(true).open(place.at(name)).unwrap();
+            file.set_modified(stamp).unwrap();
+        }
+        let paths = vec![place.at("docs")];
+        let millis = stamp.duration_since(std::time::UNIX_EPOCH).unwrap().as_millis();
+        let at = Timestamp::from_millis(i64::try_from(millis).unwrap());
+        let options = Add { paths, kind: None, prune: false, at, origin: "add".to_owned() };
+        assert_eq!(add(&place.store, &options, &mut |_| {}).unwrap().progress.stored, 2);
+    }
+}
+
+#[test]
 fn a_name_stands_for_one_folder() {
     let place = Place::new();
     place.file("here/docs/a.md", "one");
-    place.file("there/docs/a.md", "two");
+    place.file("there/docs/a.md", "another");
     place.check("here/docs", 1, 0, &[]);
     let error = place.add_with("there/docs", false).unwrap_err();
     assert!(matches!(error, IngestError::Taken { .. }), "{error}");
