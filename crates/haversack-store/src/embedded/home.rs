@@ -4,10 +4,15 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::engine::Embedded;
 use crate::prepare::SharedEmbedder;
 use crate::store::error::OpenError;
+
+/// How often, and after which time, a lock that is taken is tried again.
+const LOCK_TRIES: usize = 20;
+const LOCK_WAIT: Duration = Duration::from_millis(10);
 
 /// A data folder, which only one process can have at a time.
 #[derive(Debug)]
@@ -38,7 +43,7 @@ impl Home {
             .truncate(false)
             .open(folder.join("lock"))
             .map_err(io)?;
-        match file.try_lock() {
+        match try_lock(&file) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let mut owner = String::new();
@@ -117,6 +122,18 @@ impl Home {
             Err(error) => Err(OpenError::Io { path, cause: error.into() }),
         }
     }
+}
+
+/// Takes the lock, or says after a moment that it is taken: a process that is just being started
+/// holds a copy of every lock until it runs.
+fn try_lock(file: &File) -> Result<(), TryLockError> {
+    for _ in 0..LOCK_TRIES {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_WAIT),
+            other => return other,
+        }
+    }
+    file.try_lock()
 }
 
 /// Whether a text can name a workspace, and so a folder on every system.

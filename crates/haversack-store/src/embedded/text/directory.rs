@@ -10,6 +10,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
 use tantivy::directory::{
@@ -22,6 +23,10 @@ const TRAILER_BYTES: usize = "\n#crc32 00000000\n".len();
 
 /// Tantivy's list of the files that it made and may throw away.
 const MANAGED: &str = ".managed.json";
+
+/// How often, and after which time, a lock that is taken is tried again.
+const LOCK_TRIES: usize = 20;
+const LOCK_WAIT: Duration = Duration::from_millis(10);
 
 /// Two numbers stand at the very end of each file of a segment.
 const FOOTER_BYTES_LEAST: usize = 8;
@@ -124,6 +129,13 @@ impl Directory for Folder {
     }
 
     fn acquire_lock(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
+        // A process that is just being started holds a copy of every lock until it runs.
+        for _ in 0..LOCK_TRIES {
+            match self.mapped.acquire_lock(lock) {
+                Err(LockError::LockBusy) => std::thread::sleep(LOCK_WAIT),
+                other => return other,
+            }
+        }
         self.mapped.acquire_lock(lock)
     }
 
