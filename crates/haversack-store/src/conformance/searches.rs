@@ -157,6 +157,8 @@ async fn the_nearest_come_first(store: Arc<dyn Store>) {
         let (vector, filter) = (vector.clone(), Filter::everything());
         VectorSearch { vector, effort, filter, limit }
     };
+    let empty = view.passages(&[CandidateId::chunk(id("n4"), 0)]).await.unwrap();
+    assert_eq!(empty[0].as_ref().map(|passage| passage.text.as_str()), Some(""));
     let exact = view.vector(&search(Effort::Exact, 100)).await.unwrap();
     assert!(exact.iter().all(|hit| hit.id.item.as_str() != "secret"));
     assert!(exact.len() >= 4 && exact.is_sorted_by(|a, b| a.score >= b.score), "{exact:?}");

@@ -119,7 +119,11 @@ async fn purging_leaves_no_trace(store: Arc<dyn Store>) {
         assert!(then.get(&[id("a"), id("b")]).await.unwrap().iter().all(Option::is_none));
         assert_eq!(found(&then, &words("old new below")).await, [] as [&str; 0]);
     }
-    write_items(&store, 4, vec![item("a", "again")]).await;
+    // Put and purged in one go, with a text that was there before.
+    let changes = vec![put(item("d", "beside")), Change::Purge(id("c")), Change::Purge(id("d"))];
+    write(&store, 4, changes).await;
+    assert_eq!(listed(&store, &owner).await, [] as [&str; 0]);
+    write_items(&store, 5, vec![item("a", "again")]).await;
     let now = view(&store, &owner).await;
     assert_eq!(now.history(&id("a")).await.unwrap().len(), 1, "a new life has no past");
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use haversack_core::embed::{Model, Vector};
 use haversack_core::text::terms::Language;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use thiserror::Error;
 
 use super::records::lookup::chunks_of;
@@ -132,7 +132,8 @@ impl Indexes {
                     language: prepared.language,
                 })?;
                 let slot = Slot { row: birth.row, chunk: number, embedding: *embedding, tie };
-                slots.push((slot, kept_vector(connection, chunk.vector.as_deref(), *embedding)?));
+                let vector = kept_vector(connection, chunk.vector.as_deref(), *embedding)?;
+                slots.extend(vector.map(|vector| (slot, vector)));
             }
         }
         if !delta.purged.is_empty() {
@@ -387,20 +388,21 @@ fn borrowed(slots: &[(Slot, Vector)]) -> Vec<(Slot, &[f32])> {
 }
 
 /// A vector as it is kept: just made, or stored before. What is indexed is what is stored, so that
-/// an index made anew is the same.
+/// an index made anew is the same. There is none when a later change purged it again.
 fn kept_vector(
     connection: &Connection,
     half: Option<&[u8]>,
     embedding: u32,
-) -> Result<Vector, IndexError> {
+) -> Result<Option<Vector>, IndexError> {
     let damaged = || IndexError::Truth(ReadError::Damaged { what: format!("vector {embedding}") });
     if let Some(half) = half {
-        return Vector::from_half(half).map_err(|_| damaged());
+        return Vector::from_half(half).map(Some).map_err(|_| damaged());
     }
-    let half: Vec<u8> = connection
+    let half: Option<Vec<u8>> = connection
         .prepare_cached("SELECT vector FROM embeddings WHERE embedding = ?")?
-        .query_row([embedding], |line| line.get(0))?;
-    Vector::from_half(&half).map_err(|_| damaged())
+        .query_row([embedding], |line| line.get(0))
+        .optional()?;
+    half.map(|half| Vector::from_half(&half).map_err(|_| damaged())).transpose()
 }
 
 /// The efforts of a search, as the vector index has them.

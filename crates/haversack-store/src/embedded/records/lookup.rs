@@ -79,7 +79,8 @@ pub(crate) fn passage(
                 .query_row([row.get(), chunk], |line| {
                     let span: (usize, usize) = (line.get(0)?, line.get(1)?);
                     let lines = (line.get(2)?, line.get(3)?);
-                    let text: Vec<u8> = line.get(6)?;
+                    // SQLite takes nothing out of an empty text.
+                    let text = line.get::<_, Option<Vec<u8>>>(6)?.unwrap_or_default();
                     Ok((span, lines, line.get::<_, Option<String>>(4)?, line.get(5)?, text))
                 })
                 .optional()
