@@ -79,7 +79,7 @@ enum Task {
 
 #[derive(Debug, Subcommand)]
 enum Bench {
-    /// The thinking part: tokens, selection, ranking [default]
+    /// The thinking part: tokens, selection, ranking; what is run without a name
     Core,
     /// The store at several sizes, beside the floor: raw libraries in the same run
     Store {

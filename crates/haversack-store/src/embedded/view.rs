@@ -10,7 +10,7 @@ use haversack_core::units::{Score, Timestamp};
 use rusqlite::Connection;
 
 use super::records::lines::Line;
-use super::records::structure::{self, Trace};
+use super::records::structure::{self, Trace, Trail};
 use super::records::{lookup, storage, usage};
 use super::row::{Bitmap, Row};
 use super::state::Watched;
@@ -427,17 +427,40 @@ impl View {
     ) -> Result<Vec<Usage>, ReadError> {
         check_limit(limit)?;
         self.read(|connection| {
-            let mut found = Vec::new();
-            let mut failed = None;
-            structure::each_recent(connection, user, happening, since, |trace| {
-                match self.usage_of(connection, &trace) {
-                    Ok(usage) => found.extend(usage),
-                    Err(error) => failed = Some(error),
+            // The latest of both trails together are among the latest of each.
+            let mut nodes = BTreeSet::new();
+            for trail in [Trail::Noted, Trail::Written] {
+                let (mut visible, mut last, mut failed) = (BTreeSet::new(), i64::MAX, None);
+                structure::each_recent(
+                    connection,
+                    (user, trail),
+                    (happening, since),
+                    |node, at| {
+                        // All of one time have to be seen before they can be ordered.
+                        if visible.len() >= limit && at != last {
+                            return false;
+                        }
+                        match self.row_of(connection, node) {
+                            Ok(Some(_)) => (last, _) = (at, visible.insert(node)),
+                            Ok(None) => {}
+                            Err(error) => failed = Some(error),
+                        }
+                        failed.is_none()
+                    },
+                )?;
+                if let Some(error) = failed {
+                    return Err(error);
                 }
-                found.len() < limit && failed.is_none()
-            })?;
+                nodes.extend(visible);
+            }
+            let mut found = Vec::new();
+            for node in nodes {
+                let trace = structure::trace(connection, node, user, (happening, since))?;
+                found.extend(self.usage_of(connection, &trace)?);
+            }
+            found.sort_by(|a, b| b.last.cmp(&a.last).then_with(|| a.item.cmp(&b.item)));
             found.truncate(limit);
-            failed.map_or(Ok(found), Err)
+            Ok(found)
         })
     }
 

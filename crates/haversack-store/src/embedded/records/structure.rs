@@ -82,48 +82,70 @@ pub(crate) fn each_link(
     walk().map_err(storage)
 }
 
-/// Calls `visit` with what a user did since a moment, the latest first, until it says stop.
+/// What a user's doings are known from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Trail {
+    /// What was noted as it happened.
+    Noted,
+    /// What they wrote: who writes an item edits it, whether or not anybody says so.
+    Written,
+}
+
+/// Calls `visit` with the nodes a user did something to since a moment, and when, the latest first,
+/// until it says stop. A node may come more than once.
 pub(crate) fn each_recent(
     connection: &Connection,
-    user: &str,
-    happening: Happening,
-    since: Timestamp,
-    mut visit: impl FnMut(Trace) -> bool,
+    (user, trail): (&str, Trail),
+    (happening, since): (Happening, Timestamp),
+    mut visit: impl FnMut(i64, i64) -> bool,
 ) -> Result<(), ReadError> {
-    // Who writes an item edits it, whether or not anybody says so.
-    let sql = match happening {
-        Happening::Edited => {
-            "SELECT e.node, sum(e.count), max(e.last) AS last FROM (
-               SELECT node, count, last FROM usage
-               WHERE user = ?1 AND happening = ?2 AND last >= ?3
-               UNION ALL
-               SELECT i.node, 1, c.at FROM
-                 (SELECT node, born FROM items WHERE author = ?1 ORDER BY born DESC LIMIT 2000) i
-               JOIN commits c ON c.revision = i.born WHERE c.at >= ?3) e
-             JOIN nodes n ON n.node = e.node GROUP BY e.node ORDER BY last DESC, n.id"
-        }
-        _ => {
-            "SELECT u.node, u.count, u.last FROM usage u JOIN nodes n ON n.node = u.node \
+    let sql = match trail {
+        Trail::Noted => {
+            "SELECT u.node, u.last FROM usage u JOIN nodes n ON n.node = u.node \
              WHERE u.user = ?1 AND u.happening = ?2 AND u.last >= ?3 ORDER BY u.last DESC, n.id"
+        }
+        Trail::Written => {
+            "SELECT i.node, c.at FROM items i JOIN commits c ON c.revision = i.born \
+             WHERE i.author = ?1 AND ?2 = 'edited' AND c.at >= ?3 ORDER BY i.born DESC"
         }
     };
     let mut walk = || -> rusqlite::Result<()> {
         let mut statement = connection.prepare_cached(sql)?;
         let mut lines = statement.query(params![user, happening.as_str(), since.as_millis()])?;
         while let Some(line) = lines.next()? {
-            let trace = Trace {
-                node: line.get(0)?,
-                happening,
-                count: line.get(1)?,
-                last: Timestamp::from_millis(line.get(2)?),
-            };
-            if !visit(trace) {
+            if !visit(line.get(0)?, line.get(1)?) {
                 break;
             }
         }
         Ok(())
     };
     walk().map_err(storage)
+}
+
+/// How often a user did something to a node since a moment, and when last.
+pub(crate) fn trace(
+    connection: &Connection,
+    node: i64,
+    user: &str,
+    (happening, since): (Happening, Timestamp),
+) -> Result<Trace, ReadError> {
+    connection
+        .prepare_cached(
+            "SELECT sum(count), max(last) FROM (
+               SELECT count, last FROM usage
+               WHERE node = ?1 AND user = ?2 AND happening = ?3 AND last >= ?4
+               UNION ALL
+               SELECT 1, c.at FROM items i JOIN commits c ON c.revision = i.born
+               WHERE i.node = ?1 AND i.author = ?2 AND ?3 = 'edited' AND c.at >= ?4)",
+        )
+        .and_then(|mut statement| {
+            let since = since.as_millis();
+            statement.query_row(params![node, user, happening.as_str(), since], |line| {
+                let last = Timestamp::from_millis(line.get(1)?);
+                Ok(Trace { node, happening, count: line.get(0)?, last })
+            })
+        })
+        .map_err(storage)
 }
 
 /// What happened to a node at the hand of one user, or of all.
