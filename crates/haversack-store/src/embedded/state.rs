@@ -1,15 +1,16 @@
 //! What is shared by the writer and all readers: the published state and who looks at which.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use haversack_core::embed::Model;
+use haversack_core::ids::ItemId;
 
 use super::catalogue::Catalogue;
 use super::records::Pool;
 use super::records::lookup;
-use super::row::Bitmap;
+use super::row::{Bitmap, Row};
 use super::text::{TextReader, Visible};
 use super::vectors::VectorReader;
 use crate::prepare::SharedEmbedder;
@@ -24,6 +25,9 @@ const VIEWERS_MAX: usize = 64;
 /// Filters whose rows are remembered for one state.
 const FILTERS_MAX: usize = 64;
 
+/// Names of rows that are remembered; then all are forgotten and it starts over.
+const NAMES_MAX: usize = 100_000;
+
 /// What readers and writer share.
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -35,6 +39,8 @@ pub(crate) struct Shared {
     state: RwLock<Arc<State>>,
     /// How many snapshots look at each state.
     watched: Mutex<BTreeMap<Revision, usize>>,
+    /// Names of rows that were found. A row never changes its name, so this is never wrong.
+    names: Mutex<HashMap<Row, ItemId>>,
 }
 
 /// One published state.
@@ -66,7 +72,42 @@ impl Shared {
     ) -> Shared {
         let pool = Pool::new(&folder);
         let (state, watched) = (RwLock::new(Arc::new(state)), Mutex::default());
-        Shared { folder, pool, embedder, model, state, watched }
+        let names = Mutex::default();
+        Shared { folder, pool, embedder, model, state, watched, names }
+    }
+
+    /// The names of rows, in their order; `None` for what is no longer in the store.
+    pub(crate) fn names(&self, rows: &[Row]) -> Result<Vec<Option<ItemId>>, ReadError> {
+        let known = lock(&self.names);
+        let mut names: Vec<Option<ItemId>> =
+            rows.iter().map(|row| known.get(row).cloned()).collect();
+        drop(known);
+        if names.iter().all(Option::is_some) {
+            return Ok(names);
+        }
+        self.pool.read(|connection| {
+            for (name, row) in names.iter_mut().zip(rows).filter(|(name, _)| name.is_none()) {
+                *name = lookup::id_of(connection, *row)?;
+            }
+            Ok(())
+        })?;
+        let mut known = lock(&self.names);
+        if known.len() + rows.len() > NAMES_MAX {
+            known.clear();
+        }
+        for (name, row) in names.iter().zip(rows) {
+            known.extend(name.clone().map(|name| (*row, name)));
+        }
+        drop(known);
+        Ok(names)
+    }
+
+    /// Forgets the names of rows that were purged.
+    pub(crate) fn forget(&self, rows: &[Row]) {
+        let mut known = lock(&self.names);
+        for row in rows {
+            known.remove(row);
+        }
     }
 
     /// The latest state, watched until the guard goes.

@@ -202,24 +202,14 @@ impl View {
         &self,
         found: impl Iterator<Item = (Row, u32, f32)>,
     ) -> Result<Vec<Hit>, ReadError> {
-        self.read(|connection| {
-            let mut ids: BTreeMap<Row, Option<ItemId>> = BTreeMap::new();
-            let mut hits = Vec::new();
-            for (row, chunk, score) in found {
-                let id = match ids.get(&row) {
-                    Some(id) => id.clone(),
-                    None => {
-                        let id = lookup::id_of(connection, row)?;
-                        ids.insert(row, id.clone());
-                        id
-                    }
-                };
-                if let (Some(id), Some(score)) = (id, Score::new(f64::from(score))) {
-                    hits.push(Hit { id: CandidateId::chunk(id, chunk), score });
-                }
-            }
-            Ok(hits)
-        })
+        let found: Vec<(Row, u32, f32)> = found.collect();
+        let rows: Vec<Row> = found.iter().map(|(row, _, _)| *row).collect();
+        let names = self.watched.shared.names(&rows)?;
+        let hit = |((_, chunk, score), name): ((Row, u32, f32), Option<ItemId>)| {
+            let id = CandidateId::chunk(name?, chunk);
+            Some(Hit { id, score: Score::new(f64::from(score))? })
+        };
+        Ok(found.into_iter().zip(names).filter_map(hit).collect())
     }
 
     /// The texts and places of chunks, in their order; a whole item stands for its first chunk.

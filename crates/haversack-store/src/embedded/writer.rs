@@ -259,6 +259,7 @@ impl Writer {
         for Pending { prepared, outcome, .. } in pending {
             let Outcome::Done(committed, delta) = outcome else { continue };
             self.catalogue.apply(delta);
+            self.shared.forget(&delta.purged);
             self.indexes.add(&self.connection, committed.revision, prepared, delta)?;
             changed = true;
         }

@@ -74,7 +74,7 @@ impl VectorReader {
             return Ok(Vec::new());
         }
         let codes = QueryCodes::of(query);
-        let rescored = limit.saturating_add(limit / 4).saturating_add(16);
+        let rescored = limit.saturating_add(limit / 8).saturating_add(8);
         let candidates = match effort {
             Effort::Fast { binary } => {
                 let near = self.near(&codes, among, breadth(binary, limit, among));
