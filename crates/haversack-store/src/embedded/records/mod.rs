@@ -93,7 +93,6 @@ impl Pool {
         connection.execute_batch(
             "PRAGMA query_only = ON;
              PRAGMA cache_size = -16384;
-             PRAGMA mmap_size = 1073741824;
              PRAGMA trusted_schema = OFF;",
         )?;
         Ok(connection)

@@ -38,7 +38,6 @@ pub(crate) fn configure(connection: &Connection) -> rusqlite::Result<()> {
          PRAGMA secure_delete = FAST;
          PRAGMA temp_store = MEMORY;
          PRAGMA cache_size = -32768;
-         PRAGMA mmap_size = 0;
          PRAGMA wal_autocheckpoint = 8192;
          PRAGMA journal_size_limit = 67108864;
          PRAGMA trusted_schema = OFF;",
