@@ -175,7 +175,8 @@ fn check_vectors(
             continue;
         }
         let stored = lookup::vectors(&writer.connection, &[slot.embedding]);
-        let fits = stored.is_ok_and(|stored| vectors.matches(index, &stored[0]));
+        let fits =
+            matches!(stored.as_deref(), Ok([Some(stored)]) if vectors.matches(index, stored));
         if !fits || !seen.insert((row, chunk)) {
             let row = row.get();
             note(&mut report.derived, format!("vector index: row {row}#{chunk} is not as stored"));

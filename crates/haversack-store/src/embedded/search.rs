@@ -42,9 +42,13 @@ impl View {
             }
         };
         let among = self.among(&search.filter)?;
-        let exact =
-            |embeddings: &[u32]| self.read(|connection| lookup::vectors(connection, embeddings));
         let query = search.vector.as_slice();
+        // What was purged after this snapshot was taken has no direction, and so is no hit.
+        let nothing = || vec![0.0; query.len()];
+        let exact = |embeddings: &[u32]| {
+            let vectors = self.read(|connection| lookup::vectors(connection, embeddings))?;
+            Ok(vectors.into_iter().map(|vector| vector.unwrap_or_else(nothing)).collect())
+        };
         let found = vectors
             .search(query, &among, effort(search.effort), search.limit, &exact)
             .map_err(|error| match error {

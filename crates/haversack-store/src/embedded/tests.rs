@@ -189,3 +189,23 @@ fn a_backup_is_a_store() {
     assert_eq!(copy.view(&Viewer::anyone()).text(&text("tea")).unwrap().len(), 1);
     assert!(copy.check(false).unwrap().is_sound());
 }
+
+/// A snapshot that is older than a purge answers on, without what is gone.
+#[test]
+fn a_snapshot_outlives_a_purge() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home::open(folder.path()).unwrap();
+    let store = home.workspace("acme", Letters::shared()).unwrap();
+    let now = Timestamp::from_millis(1);
+    store.write(Batch::put(now, vec![item("tea", "green tea"), item("oak", "old oak")])).unwrap();
+    let view = store.view(&Viewer::anyone());
+    let purge = Change::Purge(ItemId::new("tea").unwrap());
+    store.write(Batch::new(now, vec![purge])).unwrap();
+    let vector = store.embedder().embed(&["\ngreen tea"]).unwrap().remove(0);
+    let search = VectorSearch { vector, effort: Effort::Fast, filter: Filter::default(), limit: 5 };
+    let ids = |hits: Vec<crate::store::query::Hit>| -> Vec<String> {
+        hits.into_iter().map(|hit| hit.id.to_string()).collect()
+    };
+    assert_eq!(ids(view.vector(&search).unwrap()), ["oak#0"]);
+    assert_eq!(ids(view.text(&text("tea")).unwrap()), [] as [String; 0]);
+}

@@ -71,7 +71,8 @@ enum Outcome {
 enum Refusal {
     Stopped(String),
     Stale(Stale),
-    Behind(Revision, String),
+    /// The indexes miss an earlier batch and cannot be fed; this one was not written.
+    Behind(String),
 }
 
 impl Refusal {
@@ -79,9 +80,7 @@ impl Refusal {
         match self {
             Refusal::Stopped(why) => CommitError::Stopped { cause: why.as_str().into() },
             Refusal::Stale(stale) => CommitError::Stale(Box::new(stale.clone())),
-            Refusal::Behind(revision, why) => {
-                CommitError::NotSearchable { revision: *revision, cause: why.as_str().into() }
-            }
+            Refusal::Behind(why) => CommitError::Storage { cause: why.as_str().into() },
         }
     }
 }
@@ -140,9 +139,7 @@ impl Writer {
             return Err(Refusal::Stale(Stale { stored: stored.clone(), now }));
         }
         if self.behind {
-            let revision = self.revision;
-            let behind = |error: IndexError| Refusal::Behind(revision, chain(&error));
-            return self.catch_up().map_err(behind);
+            return self.catch_up().map_err(|error| Refusal::Behind(chain(&error)));
         }
         Ok(())
     }

@@ -127,11 +127,11 @@ pub(crate) fn chunks_of(connection: &Connection, row: Row) -> rusqlite::Result<V
         .collect()
 }
 
-/// Stored vectors by their numbers.
+/// Stored vectors by their numbers, `None` for what was purged since.
 pub(crate) fn vectors(
     connection: &Connection,
     embeddings: &[u32],
-) -> Result<Vec<Vec<f32>>, ReadError> {
+) -> Result<Vec<Option<Vec<f32>>>, ReadError> {
     let mut statement = connection
         .prepare_cached("SELECT vector FROM embeddings WHERE embedding = ?")
         .map_err(storage)?;
@@ -139,10 +139,11 @@ pub(crate) fn vectors(
         .iter()
         .map(|embedding| {
             let damaged = || ReadError::Damaged { what: format!("vector {embedding}") };
-            let half: Vec<u8> =
-                statement.query_row([embedding], |line| line.get(0)).map_err(storage)?;
+            let half: Option<Vec<u8>> =
+                statement.query_row([embedding], |line| line.get(0)).optional().map_err(storage)?;
+            let Some(half) = half else { return Ok(None) };
             let vector = Vector::from_half(&half).map_err(|_| damaged())?;
-            Ok(vector.as_slice().to_vec())
+            Ok(Some(vector.as_slice().to_vec()))
         })
         .collect()
 }
