@@ -1,0 +1,87 @@
+//! Collectors: each finds candidates for a layer, on one snapshot, for one viewer.
+//!
+//! They measure nothing that ranking can measure for all alike; they note who was found how, and
+//! what their own way says of it.
+
+pub(crate) mod table;
+
+use std::fmt;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use haversack_core::candidate::Candidate;
+use haversack_core::embed::Vector;
+use haversack_core::query::Analysis;
+use haversack_core::units::Timestamp;
+use haversack_store::store::Snapshot;
+use haversack_store::store::error::ReadError;
+use haversack_store::store::item::Stored;
+
+use crate::notice::Notice;
+use crate::recipe::CollectorSpec;
+use crate::request::Request;
+use crate::situation::Judge;
+
+pub use table::{BUILT_IN, CollectorDoc};
+
+/// A request as it stands when collecting begins: resolved, analysed, embedded.
+pub struct Question {
+    /// What was asked.
+    pub request: Request,
+    /// One state of the workspace, as the asker may see it.
+    pub snapshot: Arc<dyn Snapshot>,
+    /// What time it is.
+    pub now: Timestamp,
+    /// What the query says on its face.
+    pub analysis: Analysis,
+    /// The query's vector; `None` when there is none to be had and the answer may do without.
+    pub vector: Option<Vector>,
+    /// The deal, for proposals.
+    pub deal: Option<Deal>,
+    /// Who judges conditions in plain language.
+    pub judge: Arc<dyn Judge>,
+}
+
+impl fmt::Debug for Question {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Question").field("request", &self.request).finish_non_exhaustive()
+    }
+}
+
+/// The opportunity that a proposal is for, and what was written about it.
+#[derive(Debug, Clone)]
+pub struct Deal {
+    /// The opportunity.
+    pub opportunity: Stored,
+    /// Its items, newest first.
+    pub items: Vec<Stored>,
+}
+
+/// What a collector found.
+#[derive(Debug, Default)]
+pub struct Collected {
+    /// Candidates, best first in the collector's own eyes.
+    pub candidates: Vec<Candidate>,
+    /// What the caller should know.
+    pub notices: Vec<Notice>,
+}
+
+/// Finds candidates. Implement it to bring your own source; see `Builder::collector`.
+pub trait Collector: Send + Sync {
+    /// Finds candidates for a layer. `found` is what the layer's other collectors found, for those
+    /// that come [after](Collector::comes_after) them; else it is empty.
+    ///
+    /// What is returned must depend on nothing that the asker may not read: use the question's
+    /// snapshot, or sources that know the asker.
+    fn collect<'a>(
+        &'a self,
+        question: &'a Question,
+        spec: &'a CollectorSpec,
+        found: &'a [Candidate],
+    ) -> BoxFuture<'a, Result<Collected, ReadError>>;
+
+    /// Whether it builds on what the layer's other collectors found.
+    fn comes_after(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,174 @@
+//! The built-in collectors and what each can be told.
+
+use crate::recipe::{SettingSpec, SettingType};
+
+/// A collector, for recipes to name and people to read about.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CollectorDoc {
+    /// Its name in a recipe.
+    pub name: &'static str,
+    /// What it finds, in a line.
+    pub about: &'static str,
+    /// What it can be told, beside `kinds` and `deadline_ms`.
+    pub settings: &'static [SettingSpec],
+}
+
+const fn count(
+    name: &'static str,
+    about: &'static str,
+    (min, max): (u64, u64),
+    default: u64,
+) -> SettingSpec {
+    SettingSpec { name, about, value: SettingType::Count { min, max, default } }
+}
+
+const fn part(name: &'static str, about: &'static str, default: f64) -> SettingSpec {
+    SettingSpec { name, about, value: SettingType::Number { min: 0.0, max: 1.0, default } }
+}
+
+const fn texts(name: &'static str, about: &'static str) -> SettingSpec {
+    SettingSpec { name, about, value: SettingType::Texts }
+}
+
+const LIMIT: (u64, u64) = (1, 1_000);
+
+const MATCHING: SettingSpec =
+    texts("matching", "fields in which an item must agree with the opportunity, where both have them");
+const WITH: SettingSpec = texts("with", "fields an item must have, as \"name=value\"");
+
+/// Every built-in collector.
+pub const BUILT_IN: &[CollectorDoc] = &[
+    CollectorDoc {
+        name: "focus",
+        about: "what the asker looks at and what stands around it in the tree (W2)",
+        settings: &[
+            count("ancestors", "how many levels up", (0, 64), 3),
+            count("siblings", "how many neighbours on either side", (0, 100), 2),
+            count("children", "how many children", (0, 1_000), 5),
+            count("rows", "how many rows of a database", (0, 1_000), 10),
+        ],
+    },
+    CollectorDoc {
+        name: "semantic",
+        about: "what is nearest in meaning (W3, P8, P10)",
+        settings: &[
+            count("limit", "how many at most", LIMIT, 20),
+            part("minimum", "the least similarity", 0.0),
+            MATCHING,
+            WITH,
+        ],
+    },
+    CollectorDoc {
+        name: "text",
+        about: "what holds the query's words, by BM25 (K3)",
+        settings: &[count("limit", "how many at most", LIMIT, 10), WITH],
+    },
+    CollectorDoc {
+        name: "keyword",
+        about: "what holds all of the query's keywords and phrases (K3)",
+        settings: &[count("limit", "how many at most", LIMIT, 10), WITH],
+    },
+    CollectorDoc {
+        name: "fuzzy",
+        about: "what is spelt alike: titles, paths and short texts by trigrams (K3)",
+        settings: &[
+            count("limit", "how many at most", LIMIT, 5),
+            part("similarity", "the least similarity of trigrams", 0.3),
+        ],
+    },
+    CollectorDoc {
+        name: "hybrid",
+        about: "words and meaning fused by score; what only one of them found can still win",
+        settings: &[
+            count("limit", "how many at most", LIMIT, 50),
+            count("per_item", "how many chunks of one item at most", LIMIT, 1_000),
+            part("text", "what words count for", 0.7),
+            part("vector", "what meaning counts for", 0.3),
+            MATCHING,
+            WITH,
+        ],
+    },
+    CollectorDoc {
+        name: "relations",
+        about: "related rows, links and backlinks of the focus (W4)",
+        settings: &[
+            count("depth", "how many steps", (1, 8), 2),
+            count("limit", "how many at most", LIMIT, 10),
+            texts("sorts", "only links of these sorts; all when empty"),
+        ],
+    },
+    CollectorDoc {
+        name: "expand",
+        about: "what is related to what the layer's other collectors found (M7)",
+        settings: &[
+            count("depth", "how many steps", (0, 8), 1),
+            count("limit", "how many at most", LIMIT, 20),
+            texts("sorts", "only links of these sorts; all when empty"),
+        ],
+    },
+    CollectorDoc {
+        name: "activity",
+        about: "what the asker edited and viewed of late (W5)",
+        settings: &[
+            count("edits", "how many edited", (0, 1_000), 10),
+            count("views", "how many viewed", (0, 1_000), 5),
+            count("hours", "how long ago at most", (1, 87_600), 72),
+        ],
+    },
+    CollectorDoc {
+        name: "recent",
+        about: "files the asker opened or was given of late (K2)",
+        settings: &[
+            count("limit", "how many at most", LIMIT, 5),
+            count("hours", "how long ago at most", (1, 87_600), 720),
+        ],
+    },
+    CollectorDoc {
+        name: "references",
+        about: "what the thread or the query refers to by name, and what the request includes (K2)",
+        settings: &[count("limit", "how many at most", LIMIT, 20)],
+    },
+    CollectorDoc {
+        name: "history",
+        about: "the last turns of the thread or of the conversation in the request (K2, W9)",
+        settings: &[count("limit", "how many at most", LIMIT, 20)],
+    },
+    CollectorDoc {
+        name: "singleton",
+        about: "the one item of a kind, such as the company's profile (P5, P6)",
+        settings: &[],
+    },
+    CollectorDoc {
+        name: "newest",
+        about: "items that belong to something, newest first (P7)",
+        settings: &[
+            SettingSpec {
+                name: "of",
+                about: "what they belong to",
+                value: SettingType::OneOf(&["opportunity", "thread", "focus", "workspace"]),
+            },
+            count("limit", "how many at most", LIMIT, 200),
+        ],
+    },
+    CollectorDoc {
+        name: "mentions",
+        about: "what is mentioned by name in the query and the deal, misspellings included (P9)",
+        settings: &[count("limit", "how many at most", LIMIT, 20)],
+    },
+    CollectorDoc {
+        name: "situation",
+        about: "the situation itself, as the request describes it (S6)",
+        settings: &[],
+    },
+    CollectorDoc {
+        name: "contexts",
+        about: "the current context, its ancestors, and what their rules inject (S1 to S5)",
+        settings: &[count("depth", "how long a chain of parents may be", (1, 256), 64)],
+    },
+];
+
+/// What is known of a built-in collector.
+#[must_use]
+pub(crate) fn find(name: &str) -> Option<&'static CollectorDoc> {
+    BUILT_IN.iter().find(|doc| doc.name == name)
+}

@@ -1,0 +1,138 @@
+//! What can go wrong with a request. Branch on [`Error::code`], read the message.
+
+use haversack_core::assemble::TemplateError;
+use haversack_core::embed::EmbedError;
+use haversack_core::pack::PackError;
+use haversack_core::rank::RankError;
+use haversack_store::store::error::{CommitError, OpenError, ReadError};
+use thiserror::Error as ThisError;
+
+/// The stable name of what went wrong, for programs (M11).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum ErrorCode {
+    /// The request contradicts itself or names what is not there.
+    Validation,
+    /// The query has no vector.
+    Embedding,
+    /// A search failed.
+    Search,
+    /// The store cannot be read or written.
+    Storage,
+    /// There is no such template.
+    TemplateNotFound,
+    /// There is no such recipe.
+    RecipeNotFound,
+    /// There is no such receipt.
+    ReceiptNotFound,
+    /// What is never cut does not fit into the budget.
+    BudgetTooSmall,
+}
+
+impl ErrorCode {
+    /// The name on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            ErrorCode::Validation => "validation_error",
+            ErrorCode::Embedding => "embedding_error",
+            ErrorCode::Search => "search_error",
+            ErrorCode::Storage => "storage_error",
+            ErrorCode::TemplateNotFound => "template_not_found",
+            ErrorCode::RecipeNotFound => "recipe_not_found",
+            ErrorCode::ReceiptNotFound => "receipt_not_found",
+            ErrorCode::BudgetTooSmall => "budget_too_small",
+        }
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug, ThisError)]
+#[non_exhaustive]
+pub enum Error {
+    /// A field of the request is wrong.
+    #[error("{field}: {message}")]
+    Invalid {
+        /// The field, as it is called on the wire: `focus.blockId`, `tokenBudget.total`.
+        field: String,
+        /// What is wrong with it, and what would do.
+        message: String,
+    },
+    /// There is no such recipe.
+    #[error("there is no recipe {name:?}; there are {}", .available.join(", "))]
+    NoRecipe {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        available: Vec<String>,
+    },
+    /// There is no such receipt.
+    #[error("there is no receipt {id:?}: it was never kept, or is older than those that are")]
+    NoReceipt {
+        /// What was asked for.
+        id: String,
+    },
+    /// A recipe cannot be used.
+    #[error(transparent)]
+    Recipe(#[from] crate::recipe::RecipeError),
+    /// A template is missing or cannot be used.
+    #[error(transparent)]
+    Template(#[from] TemplateError),
+    /// The query has no vector.
+    #[error("the query cannot be embedded")]
+    Embed(#[from] EmbedError),
+    /// A search failed.
+    #[error("{collector}: the search failed")]
+    Search {
+        /// Which collector.
+        collector: String,
+        /// Why.
+        #[source]
+        source: ReadError,
+    },
+    /// The store cannot be read.
+    #[error("the workspace cannot be read")]
+    Read(#[from] ReadError),
+    /// The store cannot be written.
+    #[error(transparent)]
+    Commit(#[from] CommitError),
+    /// The data folder or workspace cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// A ranking failed.
+    #[error(transparent)]
+    Rank(#[from] RankError),
+    /// The pack cannot be made.
+    #[error(transparent)]
+    Pack(#[from] PackError),
+}
+
+impl Error {
+    /// A field that is wrong.
+    #[must_use]
+    pub fn invalid(field: impl Into<String>, message: impl Into<String>) -> Error {
+        Error::Invalid { field: field.into(), message: message.into() }
+    }
+
+    /// What went wrong, for programs.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Error::NoRecipe { .. } => ErrorCode::RecipeNotFound,
+            Error::NoReceipt { .. } => ErrorCode::ReceiptNotFound,
+            Error::Template(TemplateError::NotFound { .. }) => ErrorCode::TemplateNotFound,
+            Error::Pack(PackError::Infeasible { .. }) => ErrorCode::BudgetTooSmall,
+            Error::Embed(_) => ErrorCode::Embedding,
+            Error::Search { .. } => ErrorCode::Search,
+            Error::Read(ReadError::Invalid { .. })
+            | Error::Commit(CommitError::Invalid(_) | CommitError::TooLarge { .. })
+            | Error::Open(OpenError::Name { .. } | OpenError::Missing { .. })
+            | Error::Invalid { .. }
+            | Error::Recipe(_)
+            | Error::Template(_)
+            | Error::Rank(_)
+            | Error::Pack(_) => ErrorCode::Validation,
+            Error::Read(_) | Error::Commit(_) | Error::Open(_) => ErrorCode::Storage,
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Recipes: which layers a pack has, what finds, ranks, bounds and shows them. Data, not code (X6).
+//!
+//! A recipe is a TOML file. The built-in ones stand beside this file and are read like any other.
+
+mod problem;
+mod settings;
+
+use std::time::Duration;
+
+use haversack_core::assemble::Fencing;
+use haversack_core::item::Kind;
+use haversack_core::layer::{Arrangement, KindCap, Order, Stability};
+use haversack_core::pack::Overflow;
+use haversack_core::rank::{Component, Recency};
+use haversack_core::select::{Selector, Stop};
+use haversack_core::text::truncate::Truncation;
+use haversack_core::units::{Score, Share, Tokens};
+
+pub use problem::{Problem, RecipeError};
+pub use settings::{Setting, SettingSpec, SettingType, Settings};
+
+/// The version of the format that is read and written here.
+pub const FORMAT: u32 = 1;
+
+/// The form of a recipe's result on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Shape {
+    /// Sections and citations: what every recipe can be shown as.
+    #[default]
+    Sections,
+    /// P11.
+    Proposal,
+    /// K6.
+    Prime,
+    /// W10.
+    Workspace,
+    /// S6.
+    Situation,
+    /// M9.
+    Memory,
+}
+
+/// A recipe, checked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recipe {
+    /// Its name.
+    pub name: String,
+    /// What it is for, in a line.
+    pub description: String,
+    /// The form of its result.
+    pub shape: Shape,
+    /// The recipe it was made from, if any.
+    pub extends: Option<String>,
+    /// What may be spent.
+    pub budget: BudgetSpec,
+    /// Who counts.
+    pub counting: CountingSpec,
+    /// What the query's vector is made from.
+    pub embed: Vec<QueryPart>,
+    /// How long an answer is given again; `None` never.
+    pub cache: Option<CacheSpec>,
+    /// What stands around all sections; may name `{{query}}`.
+    pub frame: FrameSpec,
+    /// Which texts are fenced.
+    pub fencing: Fencing,
+    /// How candidates are chosen.
+    pub selector: Selector,
+    /// When enough is enough.
+    pub stop: Option<Stop>,
+    /// Whether a pack without a failed provider is better than none (M11).
+    pub degrade: bool,
+    /// Its layers, in the order in which they stand.
+    pub layers: Vec<LayerSpec>,
+    /// What changes with the request.
+    pub adapt: Vec<Adaptation>,
+}
+
+/// What a recipe may spend.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BudgetSpec {
+    /// All of it.
+    pub total: Tokens,
+    /// What is kept free for others, by name.
+    pub reserves: Vec<(String, Tokens)>,
+    /// What happens when pinned text does not fit.
+    pub overflow: Overflow,
+}
+
+/// Who counts when the request does not say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CountingSpec {
+    /// As this model does.
+    Model(String),
+    /// By this encoding.
+    Tokenizer(String),
+}
+
+/// What a query's vector is made from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum QueryPart {
+    /// The query itself.
+    Query,
+    /// What the deal is about: the opportunity's summary and its latest items (P8).
+    Deal,
+    /// The situation's facts.
+    Situation,
+    /// The last turns of the conversation.
+    History,
+}
+
+/// How long answers are given again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CacheSpec {
+    /// How many are kept.
+    pub entries: u64,
+    /// How long after it was last asked for.
+    pub idle: Duration,
+}
+
+/// What stands around all sections.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FrameSpec {
+    /// Before the first.
+    pub before: String,
+    /// After the last.
+    pub after: String,
+}
+
+/// One layer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LayerSpec {
+    /// Its name, unique in the recipe; on the wire where the shape has categories.
+    pub name: String,
+    /// What its header calls it.
+    pub title: String,
+    /// Whether all of it is always in, whole.
+    pub pinned: bool,
+    /// What it is guaranteed of what pinned layers leave.
+    pub share: Share,
+    /// The most it may take.
+    pub cap: Option<Tokens>,
+    /// Its place when leftovers are given away, lowest first; the highest is cut first.
+    pub spill: u32,
+    /// In which order its candidates are paid for.
+    pub order: Order,
+    /// How the one that does not fit is shortened; `None` leaves it out.
+    pub cut: Option<Truncation>,
+    /// The least of a text that is worth showing.
+    pub least: Tokens,
+    /// Whether reduced forms may stand for whole texts.
+    pub essential: bool,
+    /// In which order the chosen stand.
+    pub arrange: Arrangement,
+    /// How steady it is from one request to the next.
+    pub stability: Stability,
+    /// A limit on one kind.
+    pub kind_cap: Option<KindCap>,
+    /// How it looks.
+    pub template: TemplateSpec,
+    /// Who finds its candidates.
+    pub collect: Vec<CollectorSpec>,
+    /// How they are scored.
+    pub score: ScoreSpec,
+    /// How age counts.
+    pub recency: Recency,
+    /// The least score that is considered.
+    pub minimum: Option<Score>,
+    /// How alike two texts may be before one is left out as a repeat; `None` lets both in.
+    pub repeats: Option<Score>,
+    /// How much a text that says something new is preferred: 1 is by score alone.
+    pub diversity: Option<Score>,
+    /// How many candidates go on to selection at most, best first.
+    pub limit: Option<usize>,
+}
+
+/// How a layer looks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TemplateSpec {
+    /// A template by name: built in, or registered in the workspace.
+    Named(String),
+    /// Written out.
+    Inline {
+        /// Before the first item.
+        header: String,
+        /// One item.
+        item: String,
+        /// Between two items.
+        separator: String,
+        /// After the last item.
+        footer: String,
+        /// What it says when there is none.
+        empty: Option<String>,
+    },
+}
+
+/// How candidates of a layer are scored.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ScoreSpec {
+    /// A weighted sum.
+    Weights {
+        /// What every score starts at.
+        base: f64,
+        /// What each component counts for.
+        weights: Vec<(Component, f64)>,
+    },
+    /// An expression over the components.
+    Expression(String),
+    /// A ranker that was registered, by name.
+    Named(String),
+}
+
+/// Who finds, among what.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CollectorSpec {
+    /// The collector's name.
+    pub by: String,
+    /// Only these kinds; empty for all.
+    pub kinds: Vec<Kind>,
+    /// What else it is told.
+    pub settings: Settings,
+    /// How long it may take.
+    pub deadline: Duration,
+}
+
+/// What changes when a request is of a certain sort (W9, P17).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Adaptation {
+    /// A CEL condition over the request's facts, such as `type == "search"` or
+    /// `complexity == "high"`.
+    pub when: String,
+    /// The budget then.
+    pub total: Option<Tokens>,
+    /// Shares of layers then, by name.
+    pub shares: Vec<(String, Share)>,
+    /// Caps of layers then, by name.
+    pub caps: Vec<(String, Tokens)>,
+}

@@ -1,0 +1,133 @@
+//! What a collector can be told: named settings with types, bounds and defaults, as a table, so
+//! that recipes are checked, errors are helpful, and the documentation cannot be wrong.
+
+use std::collections::BTreeMap;
+
+/// What a setting may hold.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum SettingType {
+    /// A whole number, bounds included.
+    Count {
+        /// The least.
+        min: u64,
+        /// The most.
+        max: u64,
+        /// When it is not said.
+        default: u64,
+    },
+    /// A number, bounds included.
+    Number {
+        /// The least.
+        min: f64,
+        /// The most.
+        max: f64,
+        /// When it is not said.
+        default: f64,
+    },
+    /// One of these words; the first when it is not said.
+    OneOf(&'static [&'static str]),
+    /// A list of words; empty when it is not said.
+    Texts,
+    /// Yes or no; no when it is not said.
+    Flag,
+}
+
+/// One setting of a collector.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SettingSpec {
+    /// Its name in a recipe.
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub about: &'static str,
+    /// What it may hold.
+    pub value: SettingType,
+}
+
+/// A setting's value.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Setting {
+    /// A whole number.
+    Count(u64),
+    /// A number.
+    Number(f64),
+    /// A word.
+    Text(String),
+    /// Words.
+    Texts(Vec<String>),
+    /// Yes or no.
+    Flag(bool),
+}
+
+/// What a collector was told, defaults filled in.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Settings(BTreeMap<String, Setting>);
+
+impl Settings {
+    /// The defaults of a collector's settings.
+    #[must_use]
+    pub fn defaults(specs: &[SettingSpec]) -> Settings {
+        let of = |spec: &SettingSpec| match spec.value {
+            SettingType::Count { default, .. } => Setting::Count(default),
+            SettingType::Number { default, .. } => Setting::Number(default),
+            SettingType::OneOf(words) => {
+                Setting::Text(words.first().copied().unwrap_or_default().to_owned())
+            }
+            SettingType::Texts => Setting::Texts(Vec::new()),
+            SettingType::Flag => Setting::Flag(false),
+        };
+        Settings(specs.iter().map(|spec| (spec.name.to_owned(), of(spec))).collect())
+    }
+
+    /// Sets one.
+    pub fn set(&mut self, name: &str, value: Setting) {
+        self.0.insert(name.to_owned(), value);
+    }
+
+    /// Every setting, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Setting)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// A whole number; zero when there is no such setting.
+    #[must_use]
+    pub fn count(&self, name: &str) -> usize {
+        match self.0.get(name) {
+            Some(Setting::Count(count)) => usize::try_from(*count).unwrap_or(usize::MAX),
+            _ => 0,
+        }
+    }
+
+    /// A number; zero when there is no such setting.
+    #[must_use]
+    pub fn number(&self, name: &str) -> f64 {
+        match self.0.get(name) {
+            Some(Setting::Number(number)) => *number,
+            Some(Setting::Count(count)) => u32::try_from(*count).map_or(f64::MAX, f64::from),
+            _ => 0.0,
+        }
+    }
+
+    /// A word; empty when there is no such setting.
+    #[must_use]
+    pub fn text(&self, name: &str) -> &str {
+        match self.0.get(name) {
+            Some(Setting::Text(text)) => text,
+            _ => "",
+        }
+    }
+
+    /// Words; none when there is no such setting.
+    #[must_use]
+    pub fn texts(&self, name: &str) -> &[String] {
+        match self.0.get(name) {
+            Some(Setting::Texts(texts)) => texts,
+            _ => &[],
+        }
+    }
+
+    /// Yes or no; no when there is no such setting.
+    #[must_use]
+    pub fn flag(&self, name: &str) -> bool {
+        matches!(self.0.get(name), Some(Setting::Flag(true)))
+    }
+}
