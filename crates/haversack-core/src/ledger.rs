@@ -64,6 +64,11 @@ pub enum Reason {
         /// The budget, reserves included, at which it is in whole.
         whole_from: Tokens,
     },
+    /// Enough better ones were found for its layer.
+    OverLimit {
+        /// How many candidates the layer considers.
+        limit: usize,
+    },
     /// It says what another candidate says.
     Repeats {
         /// The candidate it repeats.
@@ -103,6 +108,7 @@ impl fmt::Display for Reason {
             Reason::FullEnough { whole_from } => {
                 write!(f, "full enough: whole from {whole_from} tokens")
             }
+            Reason::OverLimit { limit } => write!(f, "not among the layer's best {limit}"),
             Reason::Repeats { of } => write!(f, "repeats {of}"),
             Reason::Elsewhere { layer } => write!(f, "left to {layer}"),
             Reason::Empty => f.write_str("has no text"),

@@ -1,7 +1,7 @@
 //! Fences: retrieved text is marked as data, by marks that no text can forge.
 //!
 //! A fenced item stands between `<data-NONCE CITATION TRUST>` and `</data-NONCE>`, each on a line of
-//! its own: some twenty tokens. The nonce occurs in nothing else that a pack could hold, so no text
+//! its own: some twenty tokens. A fenced section has its layer's name for a citation. The nonce occurs in nothing else that a pack could hold, so no text
 //! can close its fence; and whatever looks like a fence with another nonce is escaped, so that a
 //! model is not led astray either. Escaping can be undone: [`parse`] gives back exactly what went
 //! in.
@@ -19,13 +19,16 @@ pub enum Fencing {
     Untrusted,
     /// All.
     All,
+    /// Sections that hold something that is not [`Trust::Trusted`], each as a whole: one pair of
+    /// marks for many short items. What is in one section cannot be told apart by fences.
+    Sections,
 }
 
 impl Fencing {
     pub(super) fn covers(self, trust: Trust) -> bool {
         match self {
             Fencing::Off => false,
-            Fencing::Untrusted => trust < Trust::Trusted,
+            Fencing::Untrusted | Fencing::Sections => trust < Trust::Trusted,
             Fencing::All => true,
         }
     }

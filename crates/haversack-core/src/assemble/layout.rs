@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use super::citation::{assign, one_line, source};
-use super::fence::{Nonce, escape};
+use super::fence::{Fencing, Nonce, escape};
 use super::template::Variable;
 use crate::ids::CandidateId;
 use crate::layer::{Arrangement, Claim, Layer};
@@ -34,8 +34,9 @@ pub(crate) struct Unit<'r> {
 pub(crate) struct Page {
     pub(crate) layer: usize,
     pub(crate) header: usize,
-    pub(crate) note: Option<usize>,
     pub(crate) footer: usize,
+    /// Header, text and footer of the section when it has no items, if it shows then.
+    pub(crate) note: Option<[usize; 3]>,
     /// Units in the order in which they stand.
     pub(crate) units: Vec<usize>,
 }
@@ -110,8 +111,13 @@ impl<'r> Layout<'r> {
         let tokenizer = &*request.tokenizer;
         let template = &layer.template;
         let header = frame(&template.header, request, &layer.title);
-        let header = self.add(Piece::new(tokenizer, header));
-        let note = template.empty.clone().map(|text| self.add(Piece::new(tokenizer, text)));
+        let footer = frame(&template.footer, request, &layer.title);
+        let note = template.empty.clone().map(|text| {
+            [header.clone(), text, footer.clone()].map(|text| self.add(Piece::new(tokenizer, text)))
+        });
+        let (header, footer) = self.fence_section(request, layer, ranked, (header, footer));
+        let [header, footer] =
+            [header, footer].map(|text| self.add(Piece::new(tokenizer, text)));
         let separator = Piece::new(tokenizer, template.separator.clone());
         let units = arrange(layer, ranked, request);
         let first = self.units.len();
@@ -119,7 +125,13 @@ impl<'r> Layout<'r> {
             let citation = citation.clone();
             let nonce =
                 self.nonce.clone().filter(|_| request.fencing.covers(ranked.candidate.trust));
-            let wrap = Wrap { layer, ranked, citation: &citation, nonce: nonce.as_ref() };
+            let wrap = Wrap {
+                layer,
+                ranked,
+                citation: &citation,
+                nonce: nonce.as_ref(),
+                fencing: request.fencing,
+            };
             let candidate = &ranked.candidate;
             let separator = self.add(separator.clone());
             let units = candidate.units.filter(|_| trust_units);
@@ -140,17 +152,38 @@ impl<'r> Layout<'r> {
                 is_fenced,
             });
         }
-        let footer =
-            self.add(Piece::new(tokenizer, frame(&template.footer, request, &layer.title)));
         let units = units.into_iter().map(|unit| first + unit).collect();
-        self.pages.push(Page { layer: index, header, note, footer, units });
+        self.pages.push(Page { layer: index, header, footer, note, units });
+    }
+
+    /// A section's header and footer, with the marks that fence all of it if it is fenced so.
+    fn fence_section(
+        &self,
+        request: &Request,
+        layer: &Layer,
+        ranked: &[&Ranked],
+        (mut header, footer): (String, String),
+    ) -> (String, String) {
+        let least = ranked.iter().map(|ranked| ranked.candidate.trust).min();
+        match (&self.nonce, least) {
+            (Some(nonce), Some(trust))
+                if request.fencing == Fencing::Sections && request.fencing.covers(trust) =>
+            {
+                nonce.open(&one_line(&layer.name).replace(' ', "-"), trust, &mut header);
+                let mut close = String::new();
+                nonce.close(&mut close);
+                (header, close + &footer)
+            }
+            _ => (header, footer),
+        }
     }
 
     /// Renders a unit with another content, such as a shortened one.
     pub(crate) fn render(&self, request: &Request, unit: usize, content: &str) -> Piece {
         let Unit { layer, ranked, citation, .. } = &self.units[unit];
         let nonce = self.nonce.as_ref().filter(|_| request.fencing.covers(ranked.candidate.trust));
-        let wrap = Wrap { layer: &request.layers[*layer].0, ranked, citation, nonce };
+        let layer = &request.layers[*layer].0;
+        let wrap = Wrap { layer, ranked, citation, nonce, fencing: request.fencing };
         wrap.piece(&*request.tokenizer, content, None)
     }
 
@@ -164,7 +197,7 @@ impl<'r> Layout<'r> {
         let mut sequence = Vec::with_capacity(2 * chosen.len() + 2);
         match (chosen.is_empty(), page.note) {
             (true, None) => {}
-            (true, Some(note)) => sequence.extend([page.header, note, page.footer]),
+            (true, Some(note)) => sequence.extend(note),
             (false, _) => {
                 sequence.push(page.header);
                 for (index, (unit, piece)) in chosen.into_iter().enumerate() {
@@ -280,6 +313,7 @@ struct Wrap<'w> {
     ranked: &'w Ranked,
     citation: &'w str,
     nonce: Option<&'w Nonce>,
+    fencing: Fencing,
 }
 
 impl Wrap<'_> {
@@ -291,13 +325,18 @@ impl Wrap<'_> {
         let (text, at) = match self.nonce {
             None => (inner, Some(at)),
             Some(nonce) => {
+                let alone = self.fencing != Fencing::Sections;
                 let mut text = String::with_capacity(inner.len() + 80);
-                nonce.open(self.citation, self.ranked.candidate.trust, &mut text);
+                if alone {
+                    nonce.open(self.citation, self.ranked.candidate.trust, &mut text);
+                }
                 let shift = text.len();
                 let escaped = escape(&inner);
                 let unchanged = escaped.len() == inner.len();
                 text.push_str(&escaped);
-                nonce.close(&mut text);
+                if alone {
+                    nonce.close(&mut text);
+                }
                 (text, unchanged.then(|| at.start + shift..at.end + shift))
             }
         };

@@ -154,9 +154,16 @@ impl Desk<'_> {
         if shown.is_empty() && page.note.is_none() {
             return;
         }
-        write(&layout.pieces[page.header], text);
-        if let (true, Some(note)) = (shown.is_empty(), page.note) {
-            write(&layout.pieces[note], text);
+        let (header, footer) = match page.note {
+            Some([header, note, footer]) if shown.is_empty() => {
+                write(&layout.pieces[header], text);
+                write(&layout.pieces[note], text);
+                (None, footer)
+            }
+            _ => (Some(page.header), page.footer),
+        };
+        if let Some(header) = header {
+            write(&layout.pieces[header], text);
         }
         for (index, (unit, (piece, shortened))) in shown.into_iter().enumerate() {
             let layout_unit = &layout.units[unit];
@@ -173,7 +180,7 @@ impl Desk<'_> {
             });
             citations.push(self.citation(unit, shortened));
         }
-        write(&layout.pieces[page.footer], text);
+        write(&layout.pieces[footer], text);
         let layer = &request.layers[page.layer].0;
         sections.push(Section {
             layer: layer.name.clone(),

@@ -109,6 +109,14 @@ impl Expression {
         &self.source
     }
 
+    /// Whether the expression names a component.
+    pub(super) fn names(&self, component: Component) -> bool {
+        let names = self.program.references();
+        names.variables().into_iter().any(|name| {
+            name == component.name() || name == SIMILARITY && component == Component::Semantic
+        })
+    }
+
     /// Something that scores many candidates with one set-up.
     #[must_use]
     pub fn scorer(&self) -> Scorer<'_> {

@@ -52,6 +52,20 @@ pub enum Ranker {
     Function(ScoreFunction),
 }
 
+impl Ranker {
+    /// Whether a component may count: what does not need not be measured.
+    #[must_use]
+    pub fn uses(&self, component: Component) -> bool {
+        match self {
+            Ranker::Sum(scoring) => {
+                scoring.weights().iter().any(|&(known, weight)| known == component && weight != 0.0)
+            }
+            Ranker::Expression(expression) => expression.names(component),
+            Ranker::Function(_) => true,
+        }
+    }
+}
+
 impl fmt::Debug for Ranker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -287,6 +287,12 @@ impl Scoring {
         Scoring { base, weights: weights.to_vec() }
     }
 
+    /// The weights, in their order.
+    #[must_use]
+    pub fn weights(&self) -> &[(Component, f64)] {
+        &self.weights
+    }
+
     /// The score of what was measured, and its parts.
     #[must_use]
     pub fn score(&self, signals: &Signals) -> (Score, Vec<Part>) {

@@ -105,7 +105,7 @@ impl Schedule {
         self.uncapped.extend(steps.iter().cloned());
         let size = |piece: usize| layout.pieces[piece].units;
         self.slack += units.first().map_or(0, |&unit| size(layout.units[unit].separator))
-            + layout.pages[page].note.map_or(0, size);
+            + layout.pages[page].note.map_or(0, |note| note.into_iter().map(size).sum());
         match layer.cap {
             Some(cap) => self.within_cap(request, layout, page, layer, cap, steps),
             None => steps,
@@ -405,10 +405,8 @@ fn costs(request: &Request, layout: &Layout<'_>, sequence: &[usize], steps: &[St
 fn take_out(tally: &mut Tally<'_>, page: &Page, piece: usize) {
     match (tally.previous(piece), tally.next(piece)) {
         (Some(before), Some(after)) if before == page.header && after == page.footer => {
-            match page.note {
-                Some(note) => tally.replace(piece, piece, &[note]),
-                None => tally.replace(page.header, page.footer, &[]),
-            }
+            let note = page.note.as_ref().map_or(&[][..], |note| note);
+            tally.replace(page.header, page.footer, note);
         }
         // The first of several: the separator behind it goes too.
         (Some(before), Some(after)) if before == page.header => tally.replace(piece, after, &[]),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use haversack_core::assemble::Fencing;
 use haversack_core::assemble::fence;
 use haversack_core::ids::CandidateId;
 use haversack_core::layer::Claim;
@@ -207,6 +208,18 @@ proptest! {
             .collect();
         let items: Vec<_> = pack.sections.iter().flat_map(|section| &section.items).collect();
         let parsed = fence::parse(&pack.text, nonce);
+        if request.fencing == Fencing::Sections {
+            let sections: Vec<_> = pack.sections.iter()
+                .filter(|section| !section.items.is_empty())
+                .map(|section| section.layer.replace(' ', "-"))
+                .collect();
+            let mut names = sections.iter();
+            for fenced in &parsed {
+                let known = names.any(|name| name == fenced.citation);
+                prop_assert!(known, "a text forged the fence {:?}", fenced.citation);
+            }
+            return Ok(());
+        }
         let mut parsed = parsed.iter().peekable();
         for item in items {
             let candidate = candidates[&item.id];

@@ -124,6 +124,23 @@ impl Viewer {
         Ok(self)
     }
 
+    /// Whoever reads through these principals; everyone is always among them.
+    #[must_use]
+    pub fn through(principals: BTreeSet<Principal>) -> Viewer {
+        let mut principals = principals;
+        principals.insert(Principal::everyone());
+        Viewer(Sight::Through(principals))
+    }
+
+    /// Through which principals the viewer reads; `None` for the owner, who needs none.
+    #[must_use]
+    pub const fn principals(&self) -> Option<&BTreeSet<Principal>> {
+        match &self.0 {
+            Sight::All => None,
+            Sight::Through(principals) => Some(principals),
+        }
+    }
+
     /// Whether the viewer may read what these principals may read.
     #[must_use]
     pub fn is_among(&self, readers: &BTreeSet<Principal>) -> bool {
