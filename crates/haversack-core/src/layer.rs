@@ -22,6 +22,8 @@ pub enum Order {
     Density,
     /// Best score first, each whole.
     Rank,
+    /// Best score first, the essential form of each before the rest of any (P8, P9).
+    Essentials,
 }
 
 /// How the one candidate that does not fit whole is shortened.

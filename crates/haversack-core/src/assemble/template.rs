@@ -396,6 +396,11 @@ impl Templates {
         Ok(())
     }
 
+    /// The names there are, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
     /// The template of that name.
     ///
     /// # Errors

@@ -39,9 +39,11 @@ pub(crate) fn layer_steps(
 ) -> (Vec<Step>, Vec<usize>) {
     let mut steps: Vec<Step> =
         units.iter().flat_map(|&unit| unit_steps(layout, layer.order, unit)).collect();
-    if layer.order == Order::Density {
-        // Stable: equal densities stay in the order of rank.
-        steps.sort_by(|a, b| b.density().total_cmp(&a.density()));
+    // Stable: what is equal stays in the order of rank.
+    match layer.order {
+        Order::Density => steps.sort_by(|a, b| b.density().total_cmp(&a.density())),
+        Order::Essentials => steps.sort_by_key(|step| step.from.is_some()),
+        Order::Rank => {}
     }
     match layer.kind_cap {
         Some(cap) => within_kind_cap(layout, &steps, cap),
@@ -60,7 +62,8 @@ pub(crate) fn essential_value(layout: &Layout<'_>, unit: usize) -> f64 {
     value(layout, unit) * essential.map_or(0.0, |form| Score::unit(form.worth.get()).get())
 }
 
-/// One step to the full text; two when the essential form alone gives more for a token.
+/// One step to the full text; two when the essential form alone gives more for a token, or comes
+/// first whatever it gives.
 fn unit_steps(layout: &Layout<'_>, order: Order, index: usize) -> Vec<Step> {
     let unit = &layout.units[index];
     let separator = layout.pieces[unit.separator].units;
@@ -74,7 +77,9 @@ fn unit_steps(layout: &Layout<'_>, order: Order, index: usize) -> Vec<Step> {
         gain: value,
         place: None,
     };
-    let (Some(essential), Order::Density) = (unit.essential, order) else { return vec![whole] };
+    let (Some(essential), Order::Density | Order::Essentials) = (unit.essential, order) else {
+        return vec![whole];
+    };
     let part = essential_value(layout, index);
     let first = Step {
         unit: index,
@@ -92,7 +97,8 @@ fn unit_steps(layout: &Layout<'_>, order: Order, index: usize) -> Vec<Step> {
         gain: value - part,
         place: None,
     };
-    if second.cost > 0 && first.density() > second.density() {
+    let first_pays = order == Order::Essentials || first.density() > second.density();
+    if second.cost > 0 && first_pays {
         vec![first, second]
     } else {
         vec![whole]

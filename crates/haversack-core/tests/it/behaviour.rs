@@ -172,7 +172,7 @@ fn a_core_survives_its_details() {
         assert_eq!(fates(&packed), expected, "at {total}: {:?}", packed.text);
     };
     // Whatever order and cut: what does not fit whole is reduced to its essentials (S5).
-    for order in [Order::Density, Order::Rank] {
+    for order in [Order::Density, Order::Rank, Order::Essentials] {
         let ranked = Layer { order, cut: None, ..plain("products") };
         let packed = pack(&request(8, vec![(ranked, vec![product("a", 0.9)])])).unwrap();
         assert_eq!(fates(&packed), "a:essential");

@@ -90,7 +90,7 @@ prop_compose! {
         share in 0u32..34,
         cap in prop::option::weighted(0.25, 0u32..400),
         spill in 0u32..3,
-        order in select(vec![Order::Density, Order::Rank]),
+        order in select(vec![Order::Density, Order::Rank, Order::Essentials]),
         cut in prop::option::weighted(0.8, select(vec![
             Truncation::KeepStart, Truncation::KeepEnd, Truncation::Extractive,
         ])),
