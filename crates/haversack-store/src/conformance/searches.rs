@@ -6,18 +6,23 @@ use haversack_core::embed::Vector;
 use haversack_core::ids::CandidateId;
 use haversack_core::item::Kind;
 use haversack_core::units::Score;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{at, cases, found, id, item, only, under, user, view, words, write_items};
+use super::{at, cases, found, id, item, names, only, under, user, view, words, write_items};
 use crate::store::Store;
 use crate::store::error::ReadError;
 use crate::store::item::Item;
-use crate::store::query::{Effort, Filter, FuzzySearch, Hit, TextSearch, VectorSearch};
+use crate::store::query::{
+    Effort, FIELDS_MAX, Filter, FuzzySearch, Hit, KINDS_MAX, Order, Page, TextSearch, VALUES_MAX,
+    VectorSearch,
+};
 use crate::store::viewer::Viewer;
 
 cases![
     words_phrases_and_beginnings_are_found,
     filters_apply_to_every_search,
+    values_of_a_field_are_alternatives,
+    filters_have_limits,
     the_nearest_come_first,
     misspelt_names_are_found,
     long_texts_are_found_by_their_parts,
@@ -77,6 +82,8 @@ fn varied() -> Vec<Item> {
     fields.fields.insert("team \"x\"".to_owned(), json!("it's"));
     fields.fields.insert("size".to_owned(), json!(3));
     fields.fields.insert("ready".to_owned(), json!(true));
+    fields.fields.insert("vertical".to_owned(), json!(["retail", "bank", 7, null, ["deep"]]));
+    fields.fields.insert("nested".to_owned(), json!({"vertical": "retail"}));
     items.push(fields);
     items.push(only(&["anna"], Item { path: Some("src/secret.rs".to_owned()), ..plain("secret") }));
     items
@@ -91,7 +98,7 @@ async fn filters_apply_to_every_search(store: Arc<dyn Store>) {
     };
     let active = "below fields kind later path plain sure unsure";
     let field = |name: &str, value| Filter {
-        fields: vec![(name.to_owned(), value)],
+        fields: vec![(name.to_owned(), vec![value])],
         ..Filter::everything()
     };
     let not_unsure = "asleep below fields kind later path plain sure";
@@ -133,6 +140,63 @@ async fn filters_apply_to_every_search(store: Arc<dyn Store>) {
     }
     let nested = field("size", json!([3]));
     assert!(matches!(view.count(&nested).await, Err(ReadError::Invalid { .. })));
+}
+
+async fn values_of_a_field_are_alternatives(store: Arc<dyn Store>) {
+    let mut items = varied();
+    for (n, vertical) in
+        [json!("bank"), json!("[\"bank\"]"), json!([]), json!(null)].iter().enumerate()
+    {
+        let mut item = item(&format!("v{n}"), "");
+        item.fields.insert("vertical".to_owned(), vertical.clone());
+        items.push(item);
+    }
+    write_items(&store, 1, items).await;
+    let view = view(&store, &user("bob")).await;
+    let page = Page { order: Order::Id, after: None, limit: 100 };
+    let listed = async |fields: &[(&str, Value)]| {
+        let fields = fields.iter().map(|(name, values)| {
+            let Value::Array(values) = values else { panic!("a list of values") };
+            ((*name).to_owned(), values.clone())
+        });
+        let filter = Filter { fields: fields.collect(), ..Filter::everything() };
+        names(&view.list(&filter, &page).await.unwrap()).join(" ")
+    };
+    assert_eq!(listed(&[("vertical", json!(["retail"]))]).await, "fields");
+    assert_eq!(listed(&[("vertical", json!(["none", "bank"]))]).await, "fields v0");
+    assert_eq!(listed(&[("vertical", json!(["bank", "[\"bank\"]"]))]).await, "fields v0 v1");
+    assert_eq!(listed(&[("vertical", json!([7, "x"]))]).await, "fields");
+    assert_eq!(listed(&[("vertical", json!(["7", "deep", "[\"deep\"]"]))]).await, "");
+    assert_eq!(listed(&[("vertical", json!([]))]).await, "");
+    assert_eq!(listed(&[("nested", json!(["retail", "{\"vertical\":\"retail\"}"]))]).await, "");
+    let both = [("vertical", json!(["bank"])), ("size", json!([1, 3]))];
+    assert_eq!(listed(&both).await, "fields");
+    // Nothing at all is a value, too: the field is missing, null, or an array with a null in it.
+    let with_null = listed(&[("vertical", json!([null, "bank"]))]).await;
+    assert!(with_null.starts_with("asleep below fields kind"), "{with_null}");
+    assert!(with_null.ends_with("unsure v0 v3"), "{with_null}");
+}
+
+async fn filters_have_limits(store: Arc<dyn Store>) {
+    let view = view(&store, &Viewer::anyone()).await;
+    let filter = |kinds: usize, fields: usize, values: usize| Filter {
+        kinds: (0..kinds).map(|n| Kind::new(&format!("k{n}")).unwrap()).collect(),
+        fields: (0..fields).map(|n| (format!("f{n}"), vec![json!(n); values])).collect(),
+        ..Filter::everything()
+    };
+    let most = filter(KINDS_MAX, FIELDS_MAX, VALUES_MAX);
+    assert_eq!(view.count(&most).await.unwrap(), 0);
+    let over = [
+        (filter(KINDS_MAX + 1, 1, 1), "filter.kinds: 65 are over the most, 64"),
+        (filter(1, FIELDS_MAX + 1, 1), "filter.fields: 33 are over the most, 32"),
+        (filter(1, 1, VALUES_MAX + 1), "filter.fields.f0: 65 are over the most, 64"),
+    ];
+    for (filter, expected) in over {
+        match view.count(&filter).await {
+            Err(ReadError::Invalid { what }) => assert_eq!(what, expected),
+            other => panic!("not refused: {other:?}"),
+        }
+    }
 }
 
 fn sorted_names(hits: &[Hit]) -> String {

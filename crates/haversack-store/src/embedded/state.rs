@@ -8,8 +8,7 @@ use haversack_core::embed::Model;
 use haversack_core::ids::ItemId;
 
 use super::catalogue::Catalogue;
-use super::records::Pool;
-use super::records::lookup;
+use super::records::{Pool, filter, lookup};
 use super::row::{Bitmap, Row};
 use super::text::{TextReader, Visible};
 use super::vectors::VectorReader;
@@ -172,18 +171,18 @@ impl State {
     pub(crate) fn passing(
         &self,
         pool: &Pool,
-        filter: &Filter,
+        wanted: &Filter,
     ) -> Result<Option<Arc<Bitmap>>, ReadError> {
-        let known = lock(&self.filters).iter().find(|(known, _)| known == filter).cloned();
+        let known = lock(&self.filters).iter().find(|(known, _)| known == wanted).cloned();
         if let Some((_, rows)) = known {
             return Ok(rows);
         }
-        let rows = pool.read(|connection| lookup::passing(connection, filter))?.map(Arc::new);
+        let rows = pool.read(|connection| filter::passing(connection, wanted))?.map(Arc::new);
         let mut known = lock(&self.filters);
         if known.len() >= FILTERS_MAX {
             known.remove(0);
         }
-        known.push((filter.clone(), rows.clone()));
+        known.push((wanted.clone(), rows.clone()));
         Ok(rows)
     }
 }

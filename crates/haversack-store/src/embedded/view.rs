@@ -11,7 +11,7 @@ use rusqlite::Connection;
 
 use super::records::lines::Line;
 use super::records::structure::{self, Trace, Trail};
-use super::records::{lookup, storage, usage};
+use super::records::{self, lookup, storage, usage};
 use super::row::{Bitmap, Row};
 use super::state::Watched;
 use super::text::Visible;
@@ -124,6 +124,7 @@ impl View {
 
     /// The rows that the viewer sees and that pass a filter.
     pub(super) fn among(&self, filter: &Filter) -> Result<Cow<'_, Bitmap>, ReadError> {
+        records::filter::check(filter)?;
         let whole = Filter { active_only: false, under: None, ..filter.clone() };
         let passing = self.watched.state.passing(&self.watched.shared.pool, &whole)?;
         let mut rows = Cow::Borrowed(self.visible.rows());

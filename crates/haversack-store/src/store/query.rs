@@ -13,6 +13,15 @@ use super::item::{Happening, Link, Stored};
 /// Most answers to one question.
 pub const LIMIT_MAX: usize = 1_000;
 
+/// Most kinds in one filter.
+pub const KINDS_MAX: usize = 64;
+
+/// Most fields in one filter.
+pub const FIELDS_MAX: usize = 32;
+
+/// Most values of one field in a filter.
+pub const VALUES_MAX: usize = 64;
+
 /// Which of the readable items are asked for. The default is all that are active.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Filter {
@@ -28,8 +37,10 @@ pub struct Filter {
     pub under: Option<ItemId>,
     /// Only paths that start so.
     pub path_prefix: Option<String>,
-    /// Only items with these top-level fields.
-    pub fields: Vec<(String, Value)>,
+    /// Only items that have one of the values in each of these top-level fields: texts, numbers,
+    /// yes, no, or nothing at all (null). An array has the values that are its entries. Without a
+    /// value nothing passes.
+    pub fields: Vec<(String, Vec<Value>)>,
 }
 
 impl Default for Filter {

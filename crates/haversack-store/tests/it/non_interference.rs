@@ -288,7 +288,7 @@ fn random_filter(random: &mut Random, ids: &[ItemId]) -> Filter {
         filter.path_prefix = Some((*random.pick(&WORDS)).to_owned());
     }
     if random.chance(15) {
-        filter.fields = vec![("team".to_owned(), json!("red"))];
+        filter.fields = vec![("team".to_owned(), vec![json!("red")])];
     }
     filter
 }

@@ -32,8 +32,10 @@ const fn texts(name: &'static str, about: &'static str) -> SettingSpec {
 
 const LIMIT: (u64, u64) = (1, 1_000);
 
-const MATCHING: SettingSpec =
-    texts("matching", "fields in which an item must agree with the opportunity, where both have them");
+const MATCHING: SettingSpec = texts(
+    "matching",
+    "fields in which an item must agree with the opportunity, where both have them",
+);
 const WITH: SettingSpec = texts("with", "fields an item must have, as \"name=value\"");
 
 /// Every built-in collector.

@@ -1,13 +1,11 @@
-//! Looking up: items, passages, vectors, and which rows pass a filter.
+//! Looking up: items, passages, vectors.
 
 use std::ops::Range;
 
 use haversack_core::embed::Vector;
 use haversack_core::ids::ItemId;
 use haversack_core::units::Span;
-use rusqlite::types::Value as SqlValue;
-use rusqlite::{Connection, OptionalExtension, params_from_iter};
-use serde_json::Value;
+use rusqlite::{Connection, OptionalExtension};
 
 use super::lines::{COLUMNS, Line, TABLES};
 use super::storage;
@@ -15,7 +13,6 @@ use crate::embedded::row::{Bitmap, Row};
 use crate::prepare::Hash;
 use crate::store::error::ReadError;
 use crate::store::item::Passage;
-use crate::store::query::Filter;
 
 /// The number of a name.
 pub(crate) fn node(connection: &Connection, id: &ItemId) -> Result<Option<i64>, ReadError> {
@@ -158,68 +155,6 @@ pub(crate) fn have_vectors(
         .prepare_cached("SELECT 1 FROM embeddings WHERE hash = ? AND model = ?")
         .map_err(storage)?;
     hashes.iter().map(|hash| statement.exists((hash, model)).map_err(storage)).collect()
-}
-
-/// The rows, of any time, that pass a filter, but for its tree (`under`); `None` when all do.
-pub(crate) fn passing(
-    connection: &Connection,
-    filter: &Filter,
-) -> Result<Option<Bitmap>, ReadError> {
-    let mut conditions = Vec::new();
-    let mut values: Vec<SqlValue> = Vec::new();
-    if !filter.kinds.is_empty() {
-        conditions.push(format!("kind IN ({})", vec!["?"; filter.kinds.len()].join(", ")));
-        values.extend(filter.kinds.iter().map(|kind| kind.as_str().to_owned().into()));
-    }
-    if let Some(from) = filter.updated.0 {
-        conditions.push("updated >= ?".to_owned());
-        values.push(from.as_millis().into());
-    }
-    if let Some(until) = filter.updated.1 {
-        conditions.push("updated < ?".to_owned());
-        values.push(until.as_millis().into());
-    }
-    if let Some(least) = filter.confidence_least {
-        conditions.push("(confidence IS NULL OR confidence >= ?)".to_owned());
-        values.push(least.get().into());
-    }
-    if let Some(prefix) = &filter.path_prefix {
-        // No character is above this one, so it ends the range of paths that start so.
-        conditions.push("path >= ? AND path < ?".to_owned());
-        values.push(prefix.clone().into());
-        values.push(format!("{prefix}\u{10ffff}").into());
-    }
-    for (name, value) in &filter.fields {
-        conditions.push("json_extract(fields, ?) IS ?".to_owned());
-        values.push(format!("$.\"{}\"", name.replace('"', "\\\"")).into());
-        values.push(sql_value(name, value)?);
-    }
-    if conditions.is_empty() {
-        return Ok(None);
-    }
-    let sql = format!("SELECT row FROM items WHERE {}", conditions.join(" AND "));
-    let rows: rusqlite::Result<Bitmap> =
-        connection.prepare_cached(&sql).and_then(|mut statement| {
-            statement
-                .query_map(params_from_iter(values), |line| line.get(0).map(Row::new))?
-                .collect()
-        });
-    rows.map(Some).map_err(storage)
-}
-
-fn sql_value(name: &str, value: &Value) -> Result<SqlValue, ReadError> {
-    match value {
-        Value::Null => Ok(SqlValue::Null),
-        Value::Bool(yes) => Ok(i64::from(*yes).into()),
-        Value::Number(number) => Ok(match number.as_i64() {
-            Some(integer) => integer.into(),
-            None => number.as_f64().unwrap_or(f64::MAX).into(),
-        }),
-        Value::String(text) => Ok(text.clone().into()),
-        Value::Array(_) | Value::Object(_) => Err(ReadError::Invalid {
-            what: format!("fields.{name}: a filter compares with a text, number, yes or no"),
-        }),
-    }
 }
 
 /// The rows, of any time, that are not in use.

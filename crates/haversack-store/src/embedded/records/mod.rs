@@ -1,5 +1,6 @@
 //! The truth: what is kept in SQLite, and nothing about indexes or viewers' rights beyond rows.
 
+pub(crate) mod filter;
 pub(crate) mod lines;
 pub(crate) mod lookup;
 pub(crate) mod remove;

@@ -1,0 +1,134 @@
+//! Which rows pass a filter, whoever may read them.
+
+use haversack_core::item::Kind;
+use rusqlite::types::Value as SqlValue;
+use rusqlite::{Connection, params_from_iter};
+use serde_json::Value;
+
+use super::storage;
+use crate::embedded::row::{Bitmap, Row};
+use crate::store::error::ReadError;
+use crate::store::query::{FIELDS_MAX, Filter, KINDS_MAX, VALUES_MAX};
+
+/// A filter may not ask for more than a statement can hold.
+pub(crate) fn check(filter: &Filter) -> Result<(), ReadError> {
+    let bound = |what: &str, found: usize, most: usize| {
+        let over = || format!("{what}: {found} are over the most, {most}");
+        if found <= most { Ok(()) } else { Err(ReadError::Invalid { what: over() }) }
+    };
+    bound("filter.kinds", filter.kinds.len(), KINDS_MAX)?;
+    bound("filter.fields", filter.fields.len(), FIELDS_MAX)?;
+    for (name, values) in &filter.fields {
+        bound(&format!("filter.fields.{name}"), values.len(), VALUES_MAX)?;
+    }
+    Ok(())
+}
+
+/// A statement that is being put together.
+#[derive(Debug, Default)]
+struct Sought {
+    conditions: Vec<String>,
+    values: Vec<SqlValue>,
+}
+
+impl Sought {
+    /// Takes a value and returns its place in the statement.
+    fn bind(&mut self, value: impl Into<SqlValue>) -> String {
+        self.values.push(value.into());
+        format!("?{}", self.values.len())
+    }
+
+    fn bind_all<V: Into<SqlValue>>(&mut self, values: impl IntoIterator<Item = V>) -> String {
+        let places: Vec<String> = values.into_iter().map(|value| self.bind(value)).collect();
+        places.join(", ")
+    }
+
+    /// Only rows with one of these values in a field, or in the array that the field is.
+    fn field(&mut self, name: &str, values: &[Value]) -> Result<(), ReadError> {
+        let path = self.bind(format!("$.\"{}\"", name.replace('"', "\\\"")));
+        let with_null = values.contains(&Value::Null);
+        let values: Vec<SqlValue> = values
+            .iter()
+            .filter(|value| !value.is_null())
+            .map(|value| sql_value(name, value))
+            .collect::<Result<_, _>>()?;
+        let values = self.bind_all(values);
+        let entry_is_null = if with_null { "OR value IS NULL" } else { "" };
+        // What cannot be read as JSON is found by a check, and stands in nobody's way here.
+        self.conditions.push(format!(
+            "CASE coalesce(json_type(CASE WHEN json_valid(fields) THEN fields END, {path}), 'null')
+             WHEN 'null' THEN {with_null}
+             WHEN 'object' THEN FALSE
+             WHEN 'array' THEN EXISTS (
+               SELECT 1 FROM json_each(fields, {path})
+               WHERE type NOT IN ('array', 'object') AND (value IN ({values}) {entry_is_null}))
+             ELSE json_extract(fields, {path}) IN ({values}) END"
+        ));
+        Ok(())
+    }
+}
+
+/// The rows, of any time, that pass a filter, but for its tree (`under`); `None` when all do.
+pub(crate) fn passing(
+    connection: &Connection,
+    filter: &Filter,
+) -> Result<Option<Bitmap>, ReadError> {
+    let Some((sql, values)) = statement(filter)? else { return Ok(None) };
+    let rows: rusqlite::Result<Bitmap> =
+        connection.prepare_cached(&sql).and_then(|mut statement| {
+            statement
+                .query_map(params_from_iter(values), |line| line.get(0).map(Row::new))?
+                .collect()
+        });
+    rows.map(Some).map_err(storage)
+}
+
+/// The question to the tables with its values; `None` when every row passes.
+fn statement(filter: &Filter) -> Result<Option<(String, Vec<SqlValue>)>, ReadError> {
+    let mut sought = Sought::default();
+    if !filter.kinds.is_empty() {
+        let kinds = sought.bind_all(filter.kinds.iter().map(Kind::as_str).map(str::to_owned));
+        sought.conditions.push(format!("kind IN ({kinds})"));
+    }
+    if let Some(from) = filter.updated.0 {
+        let from = sought.bind(from.as_millis());
+        sought.conditions.push(format!("updated >= {from}"));
+    }
+    if let Some(until) = filter.updated.1 {
+        let until = sought.bind(until.as_millis());
+        sought.conditions.push(format!("updated < {until}"));
+    }
+    if let Some(least) = filter.confidence_least {
+        let least = sought.bind(least.get());
+        sought.conditions.push(format!("(confidence IS NULL OR confidence >= {least})"));
+    }
+    if let Some(prefix) = &filter.path_prefix {
+        // No character is above this one, so it ends the range of paths that start so.
+        let (start, end) =
+            (sought.bind(prefix.clone()), sought.bind(format!("{prefix}\u{10ffff}")));
+        sought.conditions.push(format!("path >= {start} AND path < {end}"));
+    }
+    for (name, values) in &filter.fields {
+        sought.field(name, values)?;
+    }
+    if sought.conditions.is_empty() {
+        return Ok(None);
+    }
+    let sql = format!("SELECT row FROM items WHERE {}", sought.conditions.join(" AND "));
+    Ok(Some((sql, sought.values)))
+}
+
+fn sql_value(name: &str, value: &Value) -> Result<SqlValue, ReadError> {
+    match value {
+        Value::Null => Ok(SqlValue::Null),
+        Value::Bool(yes) => Ok(i64::from(*yes).into()),
+        Value::Number(number) => Ok(match number.as_i64() {
+            Some(integer) => integer.into(),
+            None => number.as_f64().unwrap_or(f64::MAX).into(),
+        }),
+        Value::String(text) => Ok(text.clone().into()),
+        Value::Array(_) | Value::Object(_) => Err(ReadError::Invalid {
+            what: format!("fields.{name}: a filter compares with a text, number, yes or no"),
+        }),
+    }
+}
