@@ -5,6 +5,7 @@ use rusqlite::types::Value as SqlValue;
 use rusqlite::{Connection, params_from_iter};
 use serde_json::Value;
 
+use super::schema::{REFERENCES, reference};
 use super::storage;
 use crate::embedded::row::{Bitmap, Row};
 use crate::store::error::ReadError;
@@ -27,6 +28,8 @@ pub(crate) fn check(filter: &Filter) -> Result<(), ReadError> {
 /// A statement that is being put together.
 #[derive(Debug, Default)]
 struct Sought {
+    /// Where the rows come from, when an index names them.
+    source: Option<String>,
     conditions: Vec<String>,
     values: Vec<SqlValue>,
 }
@@ -47,12 +50,16 @@ impl Sought {
     fn field(&mut self, name: &str, values: &[Value]) -> Result<(), ReadError> {
         let path = self.bind(format!("$.\"{}\"", name.replace('"', "\\\"")));
         let with_null = values.contains(&Value::Null);
+        let all_text = !values.is_empty() && values.iter().all(Value::is_string);
         let values: Vec<SqlValue> = values
             .iter()
             .filter(|value| !value.is_null())
             .map(|value| sql_value(name, value))
             .collect::<Result<_, _>>()?;
         let values = self.bind_all(values);
+        if all_text && self.source.is_none() {
+            self.source = indexed(name, &values);
+        }
         let entry_is_null = if with_null { "OR value IS NULL" } else { "" };
         // What cannot be read as JSON is found by a check, and stands in nobody's way here.
         self.conditions.push(format!(
@@ -66,6 +73,21 @@ impl Sought {
         ));
         Ok(())
     }
+}
+
+/// The rows that can have one of these texts in a field, by an index on it, if there is one.
+///
+/// An array is in the index as its JSON, so all that begin like one are looked at, too. The outer
+/// loop is fixed: SQLite would sometimes rather walk all rows of a kind.
+fn indexed(name: &str, values: &str) -> Option<String> {
+    let (field, _) = REFERENCES.into_iter().find(|(field, _)| *field == name)?;
+    let reference = reference(field);
+    Some(format!(
+        "(SELECT row AS found FROM items WHERE {reference} IN ({values})
+          UNION ALL
+          SELECT row FROM items WHERE {reference} >= '[' AND {reference} < '\\')
+         CROSS JOIN items ON row = found"
+    ))
 }
 
 /// The rows, of any time, that pass a filter, but for its tree (`under`); `None` when all do.
@@ -114,7 +136,8 @@ fn statement(filter: &Filter) -> Result<Option<(String, Vec<SqlValue>)>, ReadErr
     if sought.conditions.is_empty() {
         return Ok(None);
     }
-    let sql = format!("SELECT row FROM items WHERE {}", sought.conditions.join(" AND "));
+    let source = sought.source.as_deref().unwrap_or("items");
+    let sql = format!("SELECT row FROM {source} WHERE {}", sought.conditions.join(" AND "));
     Ok(Some((sql, sought.values)))
 }
 
@@ -130,5 +153,91 @@ fn sql_value(name: &str, value: &Value) -> Result<SqlValue, ReadError> {
         Value::Array(_) | Value::Object(_) => Err(ReadError::Invalid {
             what: format!("fields.{name}: a filter compares with a text, number, yes or no"),
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::schema;
+    use super::*;
+
+    fn tables() -> Connection {
+        let mut connection = Connection::open_in_memory().unwrap();
+        schema::migrate(&mut connection).unwrap();
+        schema::derive(&connection).unwrap();
+        connection
+    }
+
+    fn filter(name: &str, values: Value) -> Filter {
+        let Value::Array(values) = values else { panic!("a list of values") };
+        let kinds = vec![Kind::new("memory").unwrap()];
+        Filter { kinds, fields: vec![(name.to_owned(), values)], ..Filter::everything() }
+    }
+
+    /// How SQLite goes about a filter.
+    fn plan(connection: &Connection, filter: &Filter) -> String {
+        let (sql, values) = statement(filter).unwrap().unwrap();
+        let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let lines = statement.query_map(params_from_iter(values), |line| line.get(3)).unwrap();
+        lines.collect::<rusqlite::Result<Vec<String>>>().unwrap().join("\n")
+    }
+
+    #[test]
+    fn references_are_looked_up_and_not_searched_for() {
+        let connection = tables();
+        for (name, index) in REFERENCES {
+            for values in [json!(["a"]), json!(["a", "b", "c"])] {
+                let plan = plan(&connection, &filter(name, values));
+                assert_eq!(plan.matches(index).count(), 2, "{plan}");
+                assert!(!plan.contains("SCAN items"), "{plan}");
+            }
+        }
+        let plan = plan(&connection, &filter("other", json!(["a"])));
+        assert!(plan.contains("items_by_kind"), "{plan}");
+    }
+
+    #[test]
+    fn an_index_finds_what_a_walk_finds() {
+        let connection = tables();
+        let stored = [
+            json!({"threadId": "t1"}),
+            json!({"threadId": ["t0", "t1"]}),
+            json!({"threadId": "[\"t1\"]"}),
+            json!({"threadId": "t2", "conversation": "c"}),
+            json!({"threadId": {"t1": "t1"}}),
+            json!({"threadId": 7}),
+            json!({}),
+        ];
+        for (n, fields) in stored.iter().enumerate() {
+            add(&connection, n, &fields.to_string());
+        }
+        add(&connection, 9, "{not JSON");
+        let check = |name: &str, values: Value, expected: &[u32]| {
+            let rows = passing(&connection, &filter(name, values)).unwrap().unwrap();
+            assert_eq!(rows.iter().map(Row::get).collect::<Vec<_>>(), expected);
+        };
+        check("threadId", json!(["t1"]), &[1, 2]);
+        check("threadId", json!(["t1", "t2"]), &[1, 2, 4]);
+        check("threadId", json!(["[\"t1\"]"]), &[3]);
+        check("threadId", json!(["t1", 7]), &[1, 2, 6]);
+        check("threadId", json!([null]), &[7, 8]);
+        check("conversation", json!(["c"]), &[4]);
+        // What is damaged can still be ended and removed.
+        connection.execute_batch("UPDATE items SET died = 2; DELETE FROM items").unwrap();
+    }
+
+    fn add(connection: &Connection, number: usize, fields: &str) {
+        let node = i64::try_from(number).unwrap() + 1;
+        connection.execute("INSERT INTO nodes (node, id) VALUES (?1, ?1)", [node]).unwrap();
+        connection
+            .execute(
+                "INSERT INTO items (node, born, kind, position, updated, list, trust, active, \
+                 language, hash, title, fields, body) \
+                 VALUES (?, 1, 'memory', 0, 0, 0, 1, 1, 'en', x'00', '', ?, '')",
+                (node, fields),
+            )
+            .unwrap();
     }
 }

@@ -44,6 +44,7 @@ pub(crate) fn open(folder: &Path) -> Result<Connection, OpenError> {
     schema::format_of(&connection).map_err(refuse)?;
     schema::configure(&connection).map_err(failed)?;
     schema::migrate(&mut connection).map_err(refuse)?;
+    schema::derive(&connection).map_err(failed)?;
     Ok(connection)
 }
 

@@ -11,6 +11,20 @@ const APPLICATION_ID: u32 = 0x4876_736b;
 /// Each step makes the format of its number from the one before.
 const STEPS: [&str; FORMAT as usize] = [include_str!("format_1.sql")];
 
+/// Fields that refer to another item by its id. Filters on them are answered by an index.
+pub(crate) const REFERENCES: [(&str, &str); 3] = [
+    ("opportunityId", "items_by_opportunity"),
+    ("threadId", "items_by_thread"),
+    ("conversation", "items_by_conversation"),
+];
+
+/// A reference of an item as it is indexed. The index is found by this text alone.
+///
+/// What cannot be read as JSON has none: else a damaged item could neither be ended nor purged.
+pub(crate) fn reference(field: &str) -> String {
+    format!("CASE WHEN json_valid(fields) THEN json_extract(fields, '$.{field}') END")
+}
+
 /// Why the tables are not there.
 #[derive(Debug)]
 pub(crate) enum SchemaError {
@@ -69,6 +83,19 @@ pub(crate) fn migrate(connection: &mut Connection) -> Result<(), SchemaError> {
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
         transaction.pragma_update(None, "user_version", step)?;
         transaction.commit()?;
+    }
+    Ok(())
+}
+
+/// Makes the indexes that are not there yet. They follow from the tables, and an older version of
+/// this code keeps them up to date without knowing them, so they are no part of the format.
+pub(crate) fn derive(connection: &Connection) -> rusqlite::Result<()> {
+    for (field, index) in REFERENCES {
+        let reference = reference(field);
+        connection.execute_batch(&format!(
+            "CREATE INDEX IF NOT EXISTS {index} ON items ({reference}) \
+             WHERE {reference} IS NOT NULL"
+        ))?;
     }
     Ok(())
 }
