@@ -15,7 +15,7 @@ use crate::store::Store;
 use crate::store::change::{
     BATCH_CHANGES_MAX, BODY_BYTES_MAX, Batch, Change, DEPTH_MAX, LINE_BYTES_MAX, RECORD_BYTES_MAX,
 };
-use crate::store::error::CommitError;
+use crate::store::error::{CommitError, ReadError};
 use crate::store::item::{Link, Record, Shelf};
 use crate::store::viewer::Viewer;
 
@@ -35,6 +35,7 @@ cases![
     depth_has_a_limit,
     odd_names_and_texts_are_kept,
     history_and_states_of_the_past,
+    a_state_has_a_number,
     an_import_is_undone,
     an_undo_leaves_what_others_did,
 ];
@@ -298,6 +299,36 @@ async fn history_and_states_of_the_past(store: Arc<dyn Store>) {
     let then = store.as_of(&anyone, at(20)).await.unwrap();
     assert!(then.get(&[id("a")]).await.unwrap()[0].is_none());
     assert!(view(&store, &anyone).await.history(&id("a")).await.unwrap().is_empty());
+}
+
+async fn a_state_has_a_number(store: Arc<dyn Store>) {
+    let mut revisions = vec![view(&store, &Viewer::anyone()).await.revision()];
+    for body in ["amber", "basil", "coral"] {
+        revisions.push(write_items(&store, 1, vec![item("a", body)]).await.revision);
+    }
+    let anyone = Viewer::anyone();
+    for (revision, body) in
+        revisions.iter().zip([None, Some("amber"), Some("basil"), Some("coral")])
+    {
+        let then = store.at(&anyone, *revision).await.unwrap();
+        assert_eq!((then.revision(), then.history_is_whole()), (*revision, true));
+        let stored = then.get(&[id("a")]).await.unwrap().remove(0);
+        assert_eq!(stored.as_ref().map(|stored| stored.item.body.as_str()), body);
+        let hits = found(&then, &words("amber basil coral")).await;
+        assert_eq!(hits.len(), usize::from(body.is_some()), "at {revision}");
+    }
+    let now = revisions[3];
+    match store.at(&anyone, now.next()).await.map(|view| view.revision()) {
+        Err(ReadError::Invalid { what }) => {
+            let expected = format!("revision: {} is above the present one, {now}", now.next());
+            assert_eq!(what, expected);
+        }
+        other => panic!("not refused: {other:?}"),
+    }
+    // Who may not read it now may not read what it was (X3).
+    write_items(&store, 2, vec![only(&["anna"], item("a", "denim"))]).await;
+    let then = store.at(&anyone, now).await.unwrap();
+    assert!(then.get(&[id("a")]).await.unwrap()[0].is_none());
 }
 
 async fn import(store: &Arc<dyn Store>, millis: i64, items: Vec<crate::store::item::Item>) {

@@ -44,6 +44,17 @@ impl Offloaded {
         let permits = |most| Arc::new(Semaphore::new(most));
         Offloaded { engine, reads: permits(READS_MAX), writes: permits(WRITES_MAX) }
     }
+
+    fn look<'a>(
+        &self,
+        take: impl FnOnce(&Embedded) -> Result<View, ReadError> + Send + 'static,
+    ) -> Answer<'a, Arc<dyn Snapshot>> {
+        let (engine, reads) = (Arc::clone(&self.engine), Arc::clone(&self.reads));
+        answer(&self.reads, move || {
+            let view = Arc::new(take(&engine)?);
+            Ok(Arc::new(OffloadedView { view, reads }) as Arc<dyn Snapshot>)
+        })
+    }
 }
 
 /// Runs blocking work elsewhere; `Err` when it could not run to its end.
@@ -97,21 +108,18 @@ impl Store for Offloaded {
     }
 
     fn snapshot<'a>(&'a self, viewer: &'a Viewer) -> Answer<'a, Arc<dyn Snapshot>> {
-        let (engine, viewer, reads) =
-            (Arc::clone(&self.engine), viewer.clone(), Arc::clone(&self.reads));
-        answer(&self.reads, move || {
-            let view = Arc::new(engine.view(&viewer));
-            Ok(Arc::new(OffloadedView { view, reads }) as Arc<dyn Snapshot>)
-        })
+        let viewer = viewer.clone();
+        self.look(move |engine| Ok(engine.view(&viewer)))
     }
 
     fn as_of<'a>(&'a self, viewer: &'a Viewer, moment: Timestamp) -> Answer<'a, Arc<dyn Snapshot>> {
-        let (engine, viewer, reads) =
-            (Arc::clone(&self.engine), viewer.clone(), Arc::clone(&self.reads));
-        answer(&self.reads, move || {
-            let view = Arc::new(engine.as_of(&viewer, moment)?);
-            Ok(Arc::new(OffloadedView { view, reads }) as Arc<dyn Snapshot>)
-        })
+        let viewer = viewer.clone();
+        self.look(move |engine| engine.as_of(&viewer, moment))
+    }
+
+    fn at<'a>(&'a self, viewer: &'a Viewer, revision: Revision) -> Answer<'a, Arc<dyn Snapshot>> {
+        let viewer = viewer.clone();
+        self.look(move |engine| engine.at(&viewer, revision))
     }
 
     fn model(&self) -> &Model {
@@ -138,6 +146,10 @@ impl OffloadedView {
 impl Snapshot for OffloadedView {
     fn revision(&self) -> Revision {
         self.view.revision()
+    }
+
+    fn history_is_whole(&self) -> bool {
+        self.view.history_is_whole()
     }
 
     fn get<'a>(&'a self, ids: &'a [ItemId]) -> Answer<'a, Vec<Option<Stored>>> {

@@ -13,7 +13,7 @@ use super::catalogue::Catalogue;
 use super::home::Lock;
 use super::indexes::{IndexError, Indexes};
 use super::records::{self, lookup, storage, usage};
-use super::state::{Shared, State};
+use super::state::{Shared, State, Watched};
 use super::text::{TextError, Visible};
 use super::vectors::VectorsError;
 use super::view::View;
@@ -144,9 +144,7 @@ impl Embedded {
     /// The present state, for a viewer.
     #[must_use]
     pub fn view(&self, viewer: &Viewer) -> View {
-        let watched = self.shared.watch();
-        let visible = watched.state.visible(viewer);
-        View { revision: watched.state.revision, watched, visible, history_is_whole: true }
+        present(self.shared.watch(), viewer)
     }
 
     /// The state at a moment, for a viewer who may read these items today.
@@ -154,17 +152,25 @@ impl Embedded {
     /// # Errors
     /// When the store cannot be read.
     pub fn as_of(&self, viewer: &Viewer, moment: Timestamp) -> Result<View, ReadError> {
+        // Watched first, so that no version of the state is trimmed in between.
+        let watched = self.shared.watch();
+        let at_moment = |connection: &_| usage::revision_at(connection, moment).map_err(storage);
+        let revision = Revision::new(self.shared.pool.read(at_moment)?);
+        state_at(watched, viewer, revision)
+    }
+
+    /// The state of a number, for a viewer who may read these items today.
+    ///
+    /// # Errors
+    /// When there is no such state yet or the store cannot be read.
+    pub fn at(&self, viewer: &Viewer, revision: Revision) -> Result<View, ReadError> {
         let watched = self.shared.watch();
         let now = watched.state.revision;
-        let (revision, trimmed, catalogue) = self.shared.pool.read(|connection| {
-            let revision = usage::revision_at(connection, moment).map_err(storage)?;
-            let revision = Revision::new(revision).min(now);
-            let trimmed = usage::trimmed(connection).map_err(storage)?;
-            Ok((revision, trimmed, Catalogue::read_at(connection, revision)?))
-        })?;
-        let visible = Arc::new(Visible::new(catalogue.readable(viewer)));
-        let history_is_whole = revision.get() >= trimmed;
-        Ok(View { watched, revision, visible, history_is_whole })
+        if revision > now {
+            let what = format!("revision: {revision} is above the present one, {now}");
+            return Err(ReadError::Invalid { what });
+        }
+        state_at(watched, viewer, revision)
     }
 
     /// Ends the writer after what waits, and leaves the indexes ready for a quick start.
@@ -182,6 +188,26 @@ impl Drop for Embedded {
     fn drop(&mut self) {
         self.close();
     }
+}
+
+/// The watched state.
+fn present(watched: Watched, viewer: &Viewer) -> View {
+    let visible = watched.state.visible(viewer);
+    View { revision: watched.state.revision, watched, visible, history_is_whole: true }
+}
+
+/// The watched state or one before it.
+fn state_at(watched: Watched, viewer: &Viewer, revision: Revision) -> Result<View, ReadError> {
+    if revision >= watched.state.revision {
+        return Ok(present(watched, viewer));
+    }
+    let (trimmed, catalogue) = watched.shared.pool.read(|connection| {
+        let trimmed = usage::trimmed(connection).map_err(storage)?;
+        Ok((trimmed, Catalogue::read_at(connection, revision)?))
+    })?;
+    let visible = Arc::new(Visible::new(catalogue.readable(viewer)));
+    let history_is_whole = revision.get() >= trimmed;
+    Ok(View { watched, revision, visible, history_is_whole })
 }
 
 fn gone() -> CommitError {

@@ -49,6 +49,10 @@ pub trait Store: Send + Sync {
     /// The state at a moment, for a viewer who may read these items today.
     fn as_of<'a>(&'a self, viewer: &'a Viewer, moment: Timestamp) -> Answer<'a, Arc<dyn Snapshot>>;
 
+    /// The state of a number, for a viewer who may read these items today. The present number is
+    /// the present state; one above it is refused.
+    fn at<'a>(&'a self, viewer: &'a Viewer, revision: Revision) -> Answer<'a, Arc<dyn Snapshot>>;
+
     /// Which model makes the vectors of new texts.
     fn model(&self) -> &Model;
 }
@@ -57,6 +61,9 @@ pub trait Store: Send + Sync {
 pub trait Snapshot: Send + Sync {
     /// Which state.
     fn revision(&self) -> Revision;
+
+    /// Whether every version of this state is still kept; a state of long ago may miss some.
+    fn history_is_whole(&self) -> bool;
 
     /// The items of these names, in their order; `None` for what is not there or not readable.
     fn get<'a>(&'a self, ids: &'a [ItemId]) -> Answer<'a, Vec<Option<Stored>>>;
