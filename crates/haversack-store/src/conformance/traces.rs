@@ -9,7 +9,13 @@ use crate::store::item::{Event, Happening, Record, Shelf};
 use crate::store::query::Usage;
 use crate::store::viewer::Viewer;
 
-cases![events_add_up, what_is_recent_comes_first, records_have_shelves, old_receipts_go];
+cases![
+    events_add_up,
+    what_is_recent_comes_first,
+    what_happened_later_does_not_count,
+    records_have_shelves,
+    old_receipts_go,
+];
 
 fn event(name: &str, user: &str, happening: Happening, millis: i64) -> Change {
     Change::Note(Event { item: id(name), user: user.to_owned(), happening, at: at(millis) })
@@ -30,12 +36,12 @@ async fn events_add_up(store: Arc<dyn Store>) {
     let bob = view(&store, &user("bob")).await;
     let usage = |happening, count, last| Usage { item: id("a"), happening, count, last: at(last) };
     let all = [usage(Happening::Useful, 1, 20), usage(Happening::Viewed, 3, 30)];
-    assert_eq!(bob.usage(&ids, None).await.unwrap(), all);
+    assert_eq!(bob.usage(&ids, None, None).await.unwrap(), all);
     let bobs = [usage(Happening::Viewed, 1, 30)];
-    assert_eq!(bob.usage(&ids, Some("bob")).await.unwrap(), bobs);
+    assert_eq!(bob.usage(&ids, Some("bob"), None).await.unwrap(), bobs);
     let anna = view(&store, &user("anna")).await;
-    assert_eq!(anna.usage(&ids, Some("anna")).await.unwrap().len(), 3);
-    assert_eq!(anna.usage(&ids, Some("carl")).await.unwrap(), []);
+    assert_eq!(anna.usage(&ids, Some("anna"), None).await.unwrap().len(), 3);
+    assert_eq!(anna.usage(&ids, Some("carl"), None).await.unwrap(), []);
 }
 
 async fn what_is_recent_comes_first(store: Arc<dyn Store>) {
@@ -46,7 +52,7 @@ async fn what_is_recent_comes_first(store: Arc<dyn Store>) {
     write(&store, 2, events.to_vec()).await;
     let anna = view(&store, &user("anna")).await;
     let recent = async |happening, since, limit| -> Vec<String> {
-        let found = anna.recent("anna", happening, at(since), limit).await.unwrap();
+        let found = anna.recent("anna", happening, at(since), None, limit).await.unwrap();
         found.into_iter().map(|usage| usage.item.to_string()).collect()
     };
     assert_eq!(recent(Happening::Viewed, 0, 10).await, ["c", "a", "b"]);
@@ -58,9 +64,51 @@ async fn what_is_recent_comes_first(store: Arc<dyn Store>) {
     batch.author = Some("anna".to_owned());
     store.write(batch).await.unwrap();
     let anna = view(&store, &user("anna")).await;
-    let edited = anna.recent("anna", Happening::Edited, at(0), 10).await.unwrap();
+    let edited = anna.recent("anna", Happening::Edited, at(0), None, 10).await.unwrap();
     let edited: Vec<&str> = edited.iter().map(|usage| usage.item.as_str()).collect();
     assert_eq!(edited, ["a", "c"]);
+}
+
+async fn what_happened_later_does_not_count(store: Arc<dyn Store>) {
+    let items = ["a", "b", "c"].map(|name| item(name, ""));
+    let secret = only(&["bob"], item("secret", ""));
+    write_items(&store, 1, items.into_iter().chain([secret]).collect()).await;
+    let viewed = [("a", "anna", 10), ("a", "bob", 20), ("a", "anna", 30), ("b", "anna", 20)];
+    let later = [("a", "anna", 50), ("c", "anna", 40), ("secret", "anna", 15)];
+    let events = viewed.into_iter().chain(later);
+    let events = events.map(|(name, user, at)| event(name, user, Happening::Viewed, at));
+    write(&store, 2, events.collect()).await;
+    let mut batch = Batch::put(at(60), vec![item("b", "new")]);
+    batch.author = Some("anna".to_owned());
+    store.write(batch).await.unwrap();
+    let anna = view(&store, &user("anna")).await;
+    let shown = |usages: Vec<Usage>| {
+        let line = |usage: Usage| {
+            let last = usage.last.as_millis();
+            format!("{} {} times, last at {last}", usage.item, usage.count)
+        };
+        usages.into_iter().map(line).collect::<Vec<_>>()
+    };
+    let recent = async |happening, since, until, limit| {
+        shown(anna.recent("anna", happening, at(since), Some(at(until)), limit).await.unwrap())
+    };
+    let a_at_30 = "a 2 times, last at 30";
+    let b_at_20 = "b 1 times, last at 20";
+    assert_eq!(recent(Happening::Viewed, 0, 30, 10).await, [a_at_30, b_at_20]);
+    assert_eq!(recent(Happening::Viewed, 0, 30, 1).await, [a_at_30]);
+    assert_eq!(recent(Happening::Viewed, 25, 49, 10).await, ["c 1 times, last at 40", a_at_30]);
+    assert_eq!(recent(Happening::Viewed, 0, 29, 10).await, [b_at_20, "a 1 times, last at 10"]);
+    assert_eq!(recent(Happening::Viewed, 11, 19, 10).await, [] as [&str; 0]);
+    assert_eq!(recent(Happening::Viewed, 0, 9, 10).await, [] as [&str; 0]);
+    assert_eq!(recent(Happening::Edited, 0, 59, 10).await, [] as [&str; 0]);
+    assert_eq!(recent(Happening::Edited, 0, 60, 10).await, ["b 1 times, last at 60"]);
+    let ids = ["a", "b", "c", "secret"].map(id);
+    let usage = async |user, until| shown(anna.usage(&ids, user, Some(at(until))).await.unwrap());
+    assert_eq!(usage(None, 9).await, [] as [&str; 0]);
+    assert_eq!(usage(None, 29).await, ["a 2 times, last at 20", b_at_20]);
+    assert_eq!(usage(Some("anna"), 29).await, ["a 1 times, last at 10", b_at_20]);
+    assert_eq!(usage(None, 49).await, ["a 3 times, last at 30", b_at_20, "c 1 times, last at 40"]);
+    assert_eq!(usage(None, 99).await, shown(anna.usage(&ids, None, None).await.unwrap()));
 }
 
 fn record(shelf: Shelf, name: &str, text: &str, millis: i64) -> Record {

@@ -235,15 +235,21 @@ impl Snapshot for OffloadedView {
         user: &'a str,
         happening: Happening,
         since: Timestamp,
+        until: Option<Timestamp>,
         limit: usize,
     ) -> Answer<'a, Vec<Usage>> {
         let user = user.to_owned();
-        self.ask(move |view| view.recent(&user, happening, since, limit))
+        self.ask(move |view| view.recent(&user, happening, since, until, limit))
     }
 
-    fn usage<'a>(&'a self, ids: &'a [ItemId], user: Option<&'a str>) -> Answer<'a, Vec<Usage>> {
+    fn usage<'a>(
+        &'a self,
+        ids: &'a [ItemId],
+        user: Option<&'a str>,
+        until: Option<Timestamp>,
+    ) -> Answer<'a, Vec<Usage>> {
         let (ids, user) = (ids.to_vec(), user.map(str::to_owned));
-        self.ask(move |view| view.usage(&ids, user.as_deref()))
+        self.ask(move |view| view.usage(&ids, user.as_deref(), until))
     }
 
     fn history<'a>(&'a self, id: &'a ItemId) -> Answer<'a, Vec<Version>> {

@@ -6,6 +6,7 @@
 //! inside every search what exists. So there is one place where visibility is decided, and what
 //! is not in the bitmap cannot change a result, a score or a count.
 
+mod activity;
 mod backup;
 mod bridge;
 mod catalogue;

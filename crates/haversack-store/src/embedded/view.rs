@@ -6,21 +6,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use haversack_core::ids::{CandidateId, ItemId};
-use haversack_core::units::{Score, Timestamp};
+use haversack_core::units::Score;
 use rusqlite::Connection;
 
 use super::records::lines::Line;
-use super::records::structure::{self, Trace, Trail};
-use super::records::{self, lookup, storage, usage};
+use super::records::{self, lookup, storage, structure, usage};
 use super::row::{Bitmap, Row};
 use super::state::Watched;
 use super::text::Visible;
 use crate::revision::Revision;
 use crate::store::error::ReadError;
-use crate::store::item::{Happening, Link, Passage, Record, Shelf, Stored, Version};
-use crate::store::query::{
-    Direction, Filter, Hit, LIMIT_MAX, Linked, Order, Page, TreeDistance, Usage,
-};
+use crate::store::item::{Link, Passage, Record, Shelf, Stored, Version};
+use crate::store::query::{Direction, Filter, Hit, LIMIT_MAX, Linked, Order, Page, TreeDistance};
 
 /// A state as a viewer may see it.
 #[derive(Debug)]
@@ -395,80 +392,6 @@ impl View {
                     Ok(meet)
                 })
                 .collect()
-        })
-    }
-
-    fn usage_of(&self, connection: &Connection, trace: &Trace) -> Result<Option<Usage>, ReadError> {
-        let Some(row) = self.row_of(connection, trace.node)? else { return Ok(None) };
-        let item = lookup::id_of(connection, row)?;
-        let (happening, count, last) = (trace.happening, trace.count, trace.last);
-        Ok(item.map(|item| Usage { item, happening, count, last }))
-    }
-
-    /// What a user viewed, edited or used since a moment, the latest first.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn recent(
-        &self,
-        user: &str,
-        happening: Happening,
-        since: Timestamp,
-        limit: usize,
-    ) -> Result<Vec<Usage>, ReadError> {
-        check_limit(limit)?;
-        self.read(|connection| {
-            // The latest of both trails together are among the latest of each.
-            let mut nodes = BTreeSet::new();
-            for trail in [Trail::Noted, Trail::Written] {
-                let (mut visible, mut last, mut failed) = (BTreeSet::new(), i64::MAX, None);
-                structure::each_recent(
-                    connection,
-                    (user, trail),
-                    (happening, since),
-                    |node, at| {
-                        // All of one time have to be seen before they can be ordered.
-                        if visible.len() >= limit && at != last {
-                            return false;
-                        }
-                        match self.row_of(connection, node) {
-                            Ok(Some(_)) => (last, _) = (at, visible.insert(node)),
-                            Ok(None) => {}
-                            Err(error) => failed = Some(error),
-                        }
-                        failed.is_none()
-                    },
-                )?;
-                if let Some(error) = failed {
-                    return Err(error);
-                }
-                nodes.extend(visible);
-            }
-            let mut found = Vec::new();
-            for node in nodes {
-                let trace = structure::trace(connection, node, user, (happening, since))?;
-                found.extend(self.usage_of(connection, &trace)?);
-            }
-            found.sort_by(|a, b| b.last.cmp(&a.last).then_with(|| a.item.cmp(&b.item)));
-            found.truncate(limit);
-            Ok(found)
-        })
-    }
-
-    /// What happened to items at the hand of one user, or of all when `None`.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn usage(&self, ids: &[ItemId], user: Option<&str>) -> Result<Vec<Usage>, ReadError> {
-        self.read(|connection| {
-            let mut found = Vec::new();
-            for id in ids {
-                let Some(node) = lookup::node(connection, id)? else { continue };
-                for trace in structure::traces(connection, node, user)? {
-                    found.extend(self.usage_of(connection, &trace)?);
-                }
-            }
-            Ok(found)
         })
     }
 

@@ -115,17 +115,25 @@ pub trait Snapshot: Send + Sync {
     fn distances<'a>(&'a self, from: &'a ItemId, to: &'a [ItemId])
     -> Answer<'a, Vec<TreeDistance>>;
 
-    /// What a user viewed, edited or used since a moment, the latest first.
+    /// What a user viewed, edited or used since a moment, the latest first. With `until`, what was
+    /// noted or written after that moment does not count.
     fn recent<'a>(
         &'a self,
         user: &'a str,
         happening: Happening,
         since: Timestamp,
+        until: Option<Timestamp>,
         limit: usize,
     ) -> Answer<'a, Vec<Usage>>;
 
-    /// What happened to items at the hand of one user, or of all when `None`.
-    fn usage<'a>(&'a self, ids: &'a [ItemId], user: Option<&'a str>) -> Answer<'a, Vec<Usage>>;
+    /// What happened to items at the hand of one user, or of all when `None`. With `until`, what
+    /// was noted after that moment does not count.
+    fn usage<'a>(
+        &'a self,
+        ids: &'a [ItemId],
+        user: Option<&'a str>,
+        until: Option<Timestamp>,
+    ) -> Answer<'a, Vec<Usage>>;
 
     /// The versions of an item that are kept, the latest first.
     fn history<'a>(&'a self, id: &'a ItemId) -> Answer<'a, Vec<Version>>;

@@ -189,7 +189,7 @@ pub struct Usage {
     pub happening: Happening,
     /// How often.
     pub count: u64,
-    /// When last.
+    /// When last. Where that event is no longer kept, no later than the oldest that is.
     pub last: Timestamp,
 }
 

@@ -449,7 +449,7 @@ impl Pair {
             .filter(|_| reads)
             .map(|((_, happening), (count, last))| (*happening, *count, at(*last)))
             .collect();
-        let found = view.usage(std::slice::from_ref(&one), None).unwrap();
+        let found = view.usage(std::slice::from_ref(&one), None, None).unwrap();
         let found: Vec<_> = found.into_iter().map(|u| (u.happening, u.count, u.last)).collect();
         assert_eq!(found, expected, "usage of {one}");
         let versions = self.model.births.get(&one).map_or(0, Vec::len).min(VERSIONS_MAX);

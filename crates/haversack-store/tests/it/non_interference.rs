@@ -382,8 +382,8 @@ fn ask_structure(random: &mut Random, view: &View, ids: &[ItemId], answers: &mut
             let id = std::slice::from_ref(id);
             format!(
                 "{:?} {:?}",
-                view.usage(id, None).unwrap(),
-                view.usage(id, Some("bob")).unwrap()
+                view.usage(id, None, None).unwrap(),
+                view.usage(id, Some("bob"), Some(at(NOW - 1))).unwrap()
             )
         });
     }
@@ -394,8 +394,11 @@ fn ask_structure(random: &mut Random, view: &View, ids: &[ItemId], answers: &mut
     );
     for user in ["anna", "bob"] {
         for happening in [Happening::Viewed, Happening::Useful, Happening::Used] {
-            let recent = view.recent(user, happening, at(0), 3).unwrap();
-            answers.say(&format!("recent {user} {happening:?}"), format!("{recent:?}"));
+            for until in [None, Some(at(NOW - 1))] {
+                let recent = view.recent(user, happening, at(0), until, 3).unwrap();
+                let question = format!("recent {user} {happening:?} {until:?}");
+                answers.say(&question, format!("{recent:?}"));
+            }
         }
     }
 }

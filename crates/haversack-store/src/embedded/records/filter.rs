@@ -163,13 +163,6 @@ mod tests {
     use super::super::schema;
     use super::*;
 
-    fn tables() -> Connection {
-        let mut connection = Connection::open_in_memory().unwrap();
-        schema::migrate(&mut connection).unwrap();
-        schema::derive(&connection).unwrap();
-        connection
-    }
-
     fn filter(name: &str, values: Value) -> Filter {
         let Value::Array(values) = values else { panic!("a list of values") };
         let kinds = vec![Kind::new("memory").unwrap()];
@@ -186,7 +179,7 @@ mod tests {
 
     #[test]
     fn references_are_looked_up_and_not_searched_for() {
-        let connection = tables();
+        let connection = schema::empty();
         for (name, index) in REFERENCES {
             for values in [json!(["a"]), json!(["a", "b", "c"])] {
                 let plan = plan(&connection, &filter(name, values));
@@ -200,7 +193,7 @@ mod tests {
 
     #[test]
     fn an_index_finds_what_a_walk_finds() {
-        let connection = tables();
+        let connection = schema::empty();
         let stored = [
             json!({"threadId": "t1"}),
             json!({"threadId": ["t0", "t1"]}),

@@ -6,6 +6,7 @@ pub(crate) mod lookup;
 pub(crate) mod remove;
 pub(crate) mod schema;
 pub(crate) mod structure;
+pub(crate) mod traces;
 pub(crate) mod usage;
 pub(crate) mod write;
 

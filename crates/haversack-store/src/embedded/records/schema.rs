@@ -97,5 +97,18 @@ pub(crate) fn derive(connection: &Connection) -> rusqlite::Result<()> {
              WHERE {reference} IS NOT NULL"
         ))?;
     }
-    Ok(())
+    // What had happened at a moment, to an item and by a user.
+    connection.execute_batch(
+        "CREATE INDEX IF NOT EXISTS events_by_node ON events (node, happening, at, user);
+         CREATE INDEX IF NOT EXISTS events_by_user ON events (user, happening, at, node);",
+    )
+}
+
+/// Empty tables in memory, for tests.
+#[cfg(test)]
+pub(crate) fn empty() -> Connection {
+    let mut connection = Connection::open_in_memory().expect("memory is there");
+    migrate(&mut connection).expect("the tables of the present format");
+    derive(&connection).expect("the indexes of the present format");
+    connection
 }
