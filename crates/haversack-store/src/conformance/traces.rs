@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{at, cases, id, item, only, user, view, write, write_items};
+use super::{at, cases, id, item, only, put, user, view, write, write_items};
 use crate::store::Store;
-use crate::store::change::{Batch, Change};
+use crate::store::change::{Batch, Change, Committed};
 use crate::store::item::{Event, Happening, Record, Shelf};
 use crate::store::query::Usage;
 use crate::store::viewer::Viewer;
@@ -13,6 +13,7 @@ cases![
     events_add_up,
     what_is_recent_comes_first,
     what_happened_later_does_not_count,
+    events_and_records_make_no_state,
     records_have_shelves,
     old_receipts_go,
 ];
@@ -109,6 +110,38 @@ async fn what_happened_later_does_not_count(store: Arc<dyn Store>) {
     assert_eq!(usage(Some("anna"), 29).await, ["a 1 times, last at 10", b_at_20]);
     assert_eq!(usage(None, 49).await, ["a 3 times, last at 30", b_at_20, "c 1 times, last at 40"]);
     assert_eq!(usage(None, 99).await, shown(anna.usage(&ids, None, None).await.unwrap()));
+}
+
+async fn events_and_records_make_no_state(store: Arc<dyn Store>) {
+    let first = write_items(&store, 1, vec![item("a", "amber")]).await.revision;
+    let template = || record(Shelf::Template, "t", "text", 2);
+    let viewed = || event("a", "anna", Happening::Viewed, 2);
+    let quiet = [
+        vec![viewed()],
+        vec![event("not there yet", "anna", Happening::Used, 2)],
+        vec![Change::Write(template()), viewed()],
+        vec![Change::Remove(Shelf::Template, "t".to_owned())],
+        vec![Change::Remove(Shelf::Template, "none".to_owned())],
+    ];
+    let before = view(&store, &Viewer::anyone()).await;
+    for changes in quiet {
+        let done = write(&store, 2, changes).await;
+        assert_eq!(done, Committed { revision: first, ..Committed::default() });
+    }
+    for view in [before, view(&store, &Viewer::anyone()).await] {
+        assert_eq!(view.revision(), first);
+        assert_eq!(view.usage(&[id("a")], None, None).await.unwrap()[0].count, 2);
+    }
+    let mixed = write(&store, 3, vec![viewed(), put(item("b", "basil"))]).await.revision;
+    assert_eq!(mixed, first.next());
+    assert_eq!(write(&store, 4, vec![viewed()]).await.revision, mixed);
+    // What was noted before an item came is there when it comes.
+    write_items(&store, 5, vec![item("not there yet", "")]).await;
+    let now = view(&store, &Viewer::anyone()).await;
+    assert_eq!(now.usage(&[id("not there yet")], None, None).await.unwrap()[0].count, 1);
+    assert_eq!(now.usage(&[id("a")], None, None).await.unwrap()[0].count, 4);
+    let then = store.as_of(&Viewer::anyone(), at(2)).await.unwrap();
+    assert_eq!(then.revision(), first);
 }
 
 fn record(shelf: Shelf, name: &str, text: &str, millis: i64) -> Record {

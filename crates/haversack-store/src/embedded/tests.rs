@@ -8,7 +8,7 @@ use haversack_core::units::Timestamp;
 use super::Home;
 use crate::store::change::{Batch, Change};
 use crate::store::error::{CommitError, ReadError};
-use crate::store::item::Item;
+use crate::store::item::{Event, Happening, Item, Record, Shelf};
 use crate::store::query::{Effort, Filter, TextSearch, VectorSearch};
 use crate::store::viewer::{Principal, Readers, Viewer};
 
@@ -208,4 +208,37 @@ fn a_snapshot_outlives_a_purge() {
     };
     assert_eq!(ids(view.vector(&search).unwrap()), ["oak#0"]);
     assert_eq!(ids(view.text(&text("tea")).unwrap()), [] as [String; 0]);
+}
+
+/// Events and named documents leave all that is remembered of a state, and come back after a stop.
+#[test]
+fn quiet_batches_publish_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home::open(folder.path()).unwrap();
+    let now = Timestamp::from_millis(1);
+    let (user, anyone) = ("anna".to_owned(), Viewer::anyone());
+    let tea = ItemId::new("tea").unwrap();
+    let event = Event { item: tea.clone(), user, happening: Happening::Viewed, at: now };
+    let (shelf, name) = (Shelf::Receipt, "r".to_owned());
+    let record = Record { shelf, name, text: "text".to_owned(), at: now };
+    let store = home.workspace("acme", Letters::shared()).unwrap();
+    let put = store.write(Batch::put(now, vec![item("tea", "green tea")])).unwrap();
+    let before = store.view(&anyone);
+    for change in [Change::Note(event), Change::Write(record)] {
+        let done = store.write(Batch::new(now, vec![change])).unwrap();
+        assert_eq!(done.revision, put.revision);
+    }
+    let after = store.view(&anyone);
+    assert!(Arc::ptr_eq(&before.watched.state, &after.watched.state));
+    assert!(Arc::ptr_eq(&before.visible, &after.visible));
+    let present = store.at(&anyone, put.revision).unwrap();
+    assert!(Arc::ptr_eq(&present.visible, &after.visible), "the present state is the present one");
+    drop((before, after, present, store));
+    let store = home.workspace("acme", Letters::shared()).unwrap();
+    assert_eq!(store.repaired(), [] as [String; 0]);
+    let view = store.view(&anyone);
+    assert_eq!(view.revision(), put.revision);
+    assert_eq!(view.usage(&[tea], None, None).unwrap().len(), 1);
+    assert!(view.record(Shelf::Receipt, "r").unwrap().is_some());
+    assert!(store.check(false).unwrap().is_sound());
 }

@@ -59,6 +59,8 @@ struct Pending {
 enum Outcome {
     /// It changes something.
     Done(Committed, Delta),
+    /// It wrote something, but nothing that has versions or is searched.
+    Quiet(Committed),
     /// Everything was there already.
     Unchanged(Committed),
     /// It cannot be written; the others can.
@@ -160,7 +162,12 @@ impl Writer {
                     let (revision, cause) = (committed.revision, why.as_str().into());
                     Err(CommitError::NotSearchable { revision, cause })
                 }
-                (Outcome::Done(committed, _) | Outcome::Unchanged(committed), _) => Ok(committed),
+                (
+                    Outcome::Done(committed, _)
+                    | Outcome::Quiet(committed)
+                    | Outcome::Unchanged(committed),
+                    _,
+                ) => Ok(committed),
                 (Outcome::Refused(refused), _) => Err(refused),
                 (Outcome::Lost, _) => Err(CommitError::Storage { cause: "lost".into() }),
             };
@@ -202,7 +209,8 @@ impl Writer {
         None
     }
 
-    /// Writes one batch after `revision`; one without effect leaves no trace.
+    /// Writes one batch after `revision`; one without effect leaves no trace, and a quiet one makes
+    /// no state of its own.
     fn savepoint(
         &self,
         prepared: &Prepared,
@@ -217,12 +225,15 @@ impl Writer {
             Ok((committed, _)) if only_puts && committed.stored == 0 => {
                 Outcome::Unchanged(Committed { revision, ..committed })
             }
+            Ok((committed, _)) if prepared.batch.is_quiet() => {
+                Outcome::Quiet(Committed { revision, ..committed })
+            }
             Ok((committed, delta)) => Outcome::Done(committed, delta),
             Err(WriteError::Refused(refused)) => Outcome::Refused(refused),
             Err(WriteError::Sqlite(error)) => return Err(error),
         };
         self.connection.execute_batch(match outcome {
-            Outcome::Done(..) => "RELEASE batch",
+            Outcome::Done(..) | Outcome::Quiet(_) => "RELEASE batch",
             _ => "ROLLBACK TO batch; RELEASE batch",
         })?;
         Ok(outcome)

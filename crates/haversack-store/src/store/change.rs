@@ -47,7 +47,16 @@ pub enum Change {
     Remove(Shelf, String),
 }
 
-/// Changes that are made together or not at all.
+impl Change {
+    /// Whether the items stay as they are: events and named documents have no versions.
+    #[must_use]
+    pub const fn is_quiet(&self) -> bool {
+        matches!(self, Change::Note(_) | Change::Write(_) | Change::Remove(..))
+    }
+}
+
+/// Changes that are made together or not at all. A batch of nothing but events and named documents
+/// makes no new state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Batch {
     /// The time of the commit.
@@ -67,6 +76,12 @@ impl Batch {
         Batch { at, author: None, origin: None, changes }
     }
 
+    /// Whether it makes no new state.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        self.changes.iter().all(Change::is_quiet)
+    }
+
     /// A batch that puts items.
     #[must_use]
     pub fn put(at: Timestamp, items: Vec<Item>) -> Batch {
@@ -77,7 +92,7 @@ impl Batch {
 /// What a batch did. It is durable, and searches from now on see it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Committed {
-    /// The state it made; the last one when nothing changed.
+    /// The state it made; the last one when no item or link changed.
     pub revision: Revision,
     /// Items added or replaced.
     pub stored: usize,

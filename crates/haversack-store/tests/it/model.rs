@@ -339,9 +339,8 @@ impl Pair {
         let entry = self.model.usage.entry((item.clone(), happening)).or_default();
         *entry = (entry.0 + 1, self.millis);
         let event = Event { item, user: "anna".to_owned(), happening, at: at(self.millis) };
-        let world = self.model.now().clone();
-        self.model.push(world);
-        self.write(batch(self.millis, vec![Change::Note(event)])).unwrap();
+        let revision = self.write(batch(self.millis, vec![Change::Note(event)])).unwrap();
+        assert_eq!(revision, self.model.revision(), "an event makes no state");
     }
 
     fn undo(&mut self) {

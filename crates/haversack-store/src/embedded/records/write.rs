@@ -74,7 +74,8 @@ pub(crate) struct Writing<'a> {
     pub(super) lineage: BTreeMap<i64, (u32, usize)>,
 }
 
-/// Writes a batch as `revision`. The caller holds the transaction and undoes it on an error.
+/// Writes a batch as `revision`, or without one when it is quiet. The caller holds the transaction
+/// and undoes it on an error.
 pub(crate) fn write(
     connection: &Connection,
     embedder: &SharedEmbedder,
@@ -95,7 +96,9 @@ pub(crate) fn write(
         waiting: Vec::new(),
         lineage: BTreeMap::new(),
     };
-    writing.begin()?;
+    if !prepared.batch.is_quiet() {
+        writing.begin()?;
+    }
     for change in put_order(prepared)? {
         writing.change(change)?;
     }
