@@ -14,6 +14,7 @@ cases![
     what_is_recent_comes_first,
     what_happened_later_does_not_count,
     events_and_records_make_no_state,
+    activity_is_told_by_a_number,
     records_have_shelves,
     old_receipts_go,
 ];
@@ -142,6 +143,31 @@ async fn events_and_records_make_no_state(store: Arc<dyn Store>) {
     assert_eq!(now.usage(&[id("a")], None, None).await.unwrap()[0].count, 4);
     let then = store.as_of(&Viewer::anyone(), at(2)).await.unwrap();
     assert_eq!(then.revision(), first);
+}
+
+async fn activity_is_told_by_a_number(store: Arc<dyn Store>) {
+    write_items(&store, 1, vec![item("a", "")]).await;
+    let activity = async || view(&store, &Viewer::anyone()).await.activity();
+    let mut last = activity().await;
+    for happening in Happening::ALL {
+        let before = view(&store, &Viewer::anyone()).await;
+        write(&store, 2, vec![event("a", "anna", happening, 2)]).await;
+        let now = activity().await;
+        assert_eq!(now != last, happening != Happening::Used, "{happening:?}");
+        assert_eq!(before.activity(), last, "a snapshot stays what it is");
+        last = now;
+    }
+    write(&store, 3, vec![Change::Write(record(Shelf::Receipt, "r", "", 3))]).await;
+    write_items(&store, 3, vec![item("a", "new")]).await;
+    assert_eq!(activity().await, last);
+    let noted = event("a", "anna", Happening::Viewed, 4);
+    write(&store, 4, vec![put(item("b", "")), noted.clone()]).await;
+    assert_ne!(activity().await, last, "beside an item, too");
+    // A purge takes events away; what comes after it is new all the same.
+    last = activity().await;
+    write(&store, 5, vec![Change::Purge(id("a"))]).await;
+    write(&store, 6, vec![noted]).await;
+    assert_ne!(activity().await, last);
 }
 
 fn record(shelf: Shelf, name: &str, text: &str, millis: i64) -> Record {

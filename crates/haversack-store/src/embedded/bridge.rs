@@ -230,6 +230,10 @@ impl Snapshot for OffloadedView {
         self.ask(move |view| view.distances(&from, &to))
     }
 
+    fn activity(&self) -> u64 {
+        self.view.activity()
+    }
+
     fn recent<'a>(
         &'a self,
         user: &'a str,

@@ -81,7 +81,8 @@ impl Embedded {
         let repaired = indexes.repaired().to_vec();
         let (text, vectors) = indexes.readers();
         let state = State::new(revision, catalogue.clone(), text, vectors);
-        let shared = Arc::new(Shared::new(folder.to_owned(), embedder, model, state));
+        let numbers = (model, usage::last_event(&connection).map_err(truth)?);
+        let shared = Arc::new(Shared::new(folder.to_owned(), embedder, numbers, state));
         let writer = Writer::new(connection, Arc::clone(&shared), indexes, (revision, catalogue));
         let (jobs, inbox) = sync_channel(WAITING_MAX);
         let thread = std::thread::Builder::new()

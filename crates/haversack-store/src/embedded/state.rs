@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use haversack_core::embed::Model;
@@ -36,6 +37,8 @@ pub(crate) struct Shared {
     /// The number of the embedder's model in the tables.
     pub(crate) model: i64,
     state: RwLock<Arc<State>>,
+    /// A number that rises with events; see [`Shared::stir`].
+    activity: AtomicU64,
     /// How many snapshots look at each state.
     watched: Mutex<BTreeMap<Revision, usize>>,
     /// Names of rows that were found. A row never changes its name, so this is never wrong.
@@ -66,13 +69,19 @@ impl Shared {
     pub(crate) fn new(
         folder: PathBuf,
         embedder: SharedEmbedder,
-        model: i64,
+        (model, activity): (i64, u64),
         state: State,
     ) -> Shared {
         let pool = Pool::new(&folder);
         let (state, watched) = (RwLock::new(Arc::new(state)), Mutex::default());
-        let names = Mutex::default();
-        Shared { folder, pool, embedder, model, state, watched, names }
+        let (activity, names) = (AtomicU64::new(activity), Mutex::default());
+        Shared { folder, pool, embedder, model, state, activity, watched, names }
+    }
+
+    /// Says that this many events were noted that tell what people do. To be called after they were
+    /// committed: who sees the new number must find the events.
+    pub(crate) fn stir(&self, events: u64) {
+        self.activity.fetch_add(events, Ordering::Release);
     }
 
     /// The names of rows, in their order; `None` for what is no longer in the store.
@@ -116,7 +125,8 @@ impl Shared {
         let state = Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner));
         *watched.entry(state.revision).or_insert(0) += 1;
         drop(watched);
-        Watched { shared: Arc::clone(self), revision: state.revision, state }
+        let (revision, activity) = (state.revision, self.activity.load(Ordering::Acquire));
+        Watched { shared: Arc::clone(self), revision, state, activity }
     }
 
     /// Makes a state the one that new readers see.
@@ -192,6 +202,8 @@ impl State {
 pub(crate) struct Watched {
     pub(crate) shared: Arc<Shared>,
     pub(crate) state: Arc<State>,
+    /// The number of activity when it was looked at.
+    pub(crate) activity: u64,
     revision: Revision,
 }
 

@@ -17,6 +17,7 @@ use crate::prepare::Prepared;
 use crate::revision::Revision;
 use crate::store::change::{Change, Committed};
 use crate::store::error::{Cause, CommitError, ReadError, Stale, chain};
+use crate::store::item::Happening;
 
 /// Most changes in one transaction.
 const GROUP_CHANGES_MAX: usize = 20_000;
@@ -53,6 +54,18 @@ struct Pending {
     prepared: Prepared,
     reply: Reply,
     outcome: Outcome,
+}
+
+impl Pending {
+    /// How many events it noted that tell what people do; that something was used in a pack tells
+    /// what the store itself was asked for.
+    fn doings(&self) -> u64 {
+        if !matches!(self.outcome, Outcome::Done(..) | Outcome::Quiet(_)) {
+            return 0;
+        }
+        let told = |change: &&Change| matches!(change, Change::Note(event) if event.happening != Happening::Used);
+        self.prepared.batch.changes.iter().filter(told).count() as u64
+    }
 }
 
 /// What became of a batch inside the transaction.
@@ -154,6 +167,7 @@ impl Writer {
             return;
         }
         let Some(pending) = self.transact(group) else { return };
+        self.shared.stir(pending.iter().map(Pending::doings).sum());
         let failed = self.index(&pending).err().map(|error| chain(&error));
         self.behind = failed.is_some();
         for Pending { reply, outcome, .. } in pending {

@@ -115,6 +115,11 @@ pub trait Snapshot: Send + Sync {
     fn distances<'a>(&'a self, from: &'a ItemId, to: &'a [ItemId])
     -> Answer<'a, Vec<TreeDistance>>;
 
+    /// A number that is another one in snapshots taken after an event was noted, but for
+    /// [`Happening::Used`]: what was answered from events before may be answered so again until it
+    /// changes. It means nothing after the store was opened again.
+    fn activity(&self) -> u64;
+
     /// What a user viewed, edited or used since a moment, the latest first. With `until`, what was
     /// noted or written after that moment does not count.
     fn recent<'a>(

@@ -30,6 +30,11 @@ pub(super) fn note(connection: &Connection, node: i64, event: &Event) -> rusqlit
     Ok(())
 }
 
+/// The number of the latest event.
+pub(crate) fn last_event(connection: &Connection) -> rusqlite::Result<u64> {
+    connection.query_row("SELECT coalesce(max(event), 0) FROM events", [], |line| line.get(0))
+}
+
 /// Writes a named document.
 pub(super) fn write(connection: &Connection, record: &Record) -> rusqlite::Result<()> {
     let shelf = record.shelf.as_str();
