@@ -2,17 +2,20 @@
 
 use std::sync::Arc;
 
+use haversack_core::item::Kind;
+
 use super::{cases, id, item, names, only, under, user, view, write, write_items};
 use crate::store::Store;
 use crate::store::change::Change;
 use crate::store::error::ReadError;
-use crate::store::item::{Item, Link};
+use crate::store::item::{Crumb, Item, Link};
 use crate::store::query::{Direction, Filter, LIMIT_MAX, Order, Page};
 use crate::store::viewer::Viewer;
 
 cases![
     children_and_siblings_have_an_order,
     walking_stops_at_what_is_hidden,
+    trails_begin_where_reading_begins,
     distances_need_a_readable_way,
     links_show_when_both_ends_can_be_read,
     pages_join_to_the_whole,
@@ -75,6 +78,27 @@ async fn walking_stops_at_what_is_hidden(store: Arc<dyn Store>) {
     assert_eq!(names(&anna.ancestors(&id("d"), 10).await.unwrap()), ["c", "b", "a"]);
     assert_eq!(names(&anna.ancestors(&id("d"), 2).await.unwrap()), ["c", "b"]);
     assert_eq!(anna.count(&filter).await.unwrap(), 5);
+}
+
+async fn trails_begin_where_reading_begins(store: Arc<dyn Store>) {
+    broken_tree(&store).await;
+    let titled = Item { title: "The top".to_owned(), ..item("a", "") };
+    write_items(&store, 2, vec![titled]).await;
+    let ids = ["d", "c", "b", "a", "e", "none", "d"].map(id);
+    let shown = async |name: &str| -> Vec<String> {
+        let trails = view(&store, &user(name)).await.trails(&ids).await.unwrap();
+        let line = |trail: &Vec<Crumb>| {
+            trail.iter().map(|crumb| crumb.id.as_str()).collect::<Vec<_>>().join(" > ")
+        };
+        trails.iter().map(line).collect()
+    };
+    assert_eq!(shown("anna").await, ["a > b > c", "a > b", "a", "", "a", "", "a > b > c"]);
+    assert_eq!(shown("bob").await, ["c", "", "", "", "a", "", "c"]);
+    let bob = view(&store, &user("bob")).await;
+    let (kind, title) = (Kind::new("note").unwrap(), "The top".to_owned());
+    let top = Crumb { id: id("a"), kind, title };
+    assert_eq!(bob.trails(&[id("e")]).await.unwrap(), [[top]]);
+    assert!(bob.trails(&[]).await.unwrap().is_empty());
 }
 
 async fn distances_need_a_readable_way(store: Arc<dyn Store>) {

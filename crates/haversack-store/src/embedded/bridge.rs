@@ -15,7 +15,7 @@ use super::view::View;
 use crate::revision::Revision;
 use crate::store::change::{Batch, Committed, Undone};
 use crate::store::error::{CommitError, ReadError};
-use crate::store::item::{Happening, Passage, Record, Shelf, Stored, Version};
+use crate::store::item::{Crumb, Happening, Passage, Record, Shelf, Stored, Version};
 use crate::store::query::{
     Direction, Excerpt, Filter, FuzzySearch, Hit, Linked, Page, TextSearch, TreeDistance, Usage,
     VectorSearch,
@@ -194,6 +194,11 @@ impl Snapshot for OffloadedView {
     fn ancestors<'a>(&'a self, id: &'a ItemId, limit: usize) -> Answer<'a, Vec<Stored>> {
         let id = id.clone();
         self.ask(move |view| view.ancestors(&id, limit))
+    }
+
+    fn trails<'a>(&'a self, ids: &'a [ItemId]) -> Answer<'a, Vec<Vec<Crumb>>> {
+        let ids = ids.to_vec();
+        self.ask(move |view| view.trails(&ids))
     }
 
     fn children<'a>(&'a self, id: &'a ItemId, limit: usize) -> Answer<'a, Vec<Stored>> {

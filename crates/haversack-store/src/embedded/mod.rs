@@ -21,6 +21,7 @@ pub mod row;
 mod search;
 mod state;
 pub mod text;
+mod trails;
 mod undo;
 pub mod vectors;
 mod view;

@@ -80,6 +80,17 @@ pub struct Stored {
     pub author: Option<String>,
 }
 
+/// An item on the way to another one, for people to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Crumb {
+    /// Its name.
+    pub id: ItemId,
+    /// What sort of thing it is.
+    pub kind: Kind,
+    /// What people call it; may be empty.
+    pub title: String,
+}
+
 /// One version in an item's history.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Version {

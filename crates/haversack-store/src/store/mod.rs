@@ -20,7 +20,7 @@ use haversack_core::units::Timestamp;
 
 use self::change::{Batch, Committed, Undone};
 use self::error::{CommitError, ReadError};
-use self::item::{Happening, Passage, Record, Shelf, Stored, Version};
+use self::item::{Crumb, Happening, Passage, Record, Shelf, Stored, Version};
 use self::query::{
     Direction, Excerpt, Filter, FuzzySearch, Hit, Linked, Page, TextSearch, TreeDistance, Usage,
     VectorSearch,
@@ -91,6 +91,10 @@ pub trait Snapshot: Send + Sync {
 
     /// What an item hangs under, nearest first, up to where the viewer may not read on.
     fn ancestors<'a>(&'a self, id: &'a ItemId, limit: usize) -> Answer<'a, Vec<Stored>>;
+
+    /// What each of these items hangs under, outermost first, beginning where the viewer may read
+    /// on; nothing for an item that is not there or not readable.
+    fn trails<'a>(&'a self, ids: &'a [ItemId]) -> Answer<'a, Vec<Vec<Crumb>>>;
 
     /// What hangs under an item, in order.
     fn children<'a>(&'a self, id: &'a ItemId, limit: usize) -> Answer<'a, Vec<Stored>>;

@@ -6,7 +6,7 @@ use haversack_core::ids::ItemId;
 use haversack_store::embedded::{Embedded, View};
 use haversack_store::store::change::{Batch, Change};
 use haversack_store::store::error::CommitError;
-use haversack_store::store::item::{Event, Happening, Item, Link};
+use haversack_store::store::item::{Crumb, Event, Happening, Item, Link};
 use haversack_store::store::query::{Direction, Filter, Order, Page};
 use haversack_store::store::viewer::{Principal, Readers, Viewer};
 
@@ -435,6 +435,12 @@ impl Pair {
         }
         let found = view.ancestors(&one, 100).unwrap();
         assert!(found.iter().map(|stored| &stored.item.id).eq(above), "ancestors of {one}");
+        let trail = view.trails(std::slice::from_ref(&one)).unwrap().remove(0);
+        let found = found.iter().rev().map(|stored| &stored.item);
+        let same = |(crumb, item): (&Crumb, &Item)| {
+            (&crumb.id, &crumb.kind, &crumb.title) == (&item.id, &item.kind, &item.title)
+        };
+        assert!(trail.len() == found.len() && trail.iter().zip(found).all(same), "trail of {one}");
         let both = |link: &&Link| seen.contains_key(&link.from) && seen.contains_key(&link.to);
         let links = self.model.now().links.iter().filter(|link| link.from == one).filter(both);
         let found = view.linked(&one, Direction::Outward, &[], 100).unwrap();

@@ -387,6 +387,7 @@ fn ask_structure(random: &mut Random, view: &View, ids: &[ItemId], answers: &mut
             )
         });
     }
+    answers.say("trails", format!("{:?}", view.trails(ids).unwrap()));
     let from = random.pick(ids);
     answers.say(
         &format!("distances from {from}"),

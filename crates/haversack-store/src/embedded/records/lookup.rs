@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use haversack_core::embed::Vector;
 use haversack_core::ids::ItemId;
+use haversack_core::item::Kind;
 use haversack_core::units::Span;
 use rusqlite::{Connection, OptionalExtension};
 
@@ -12,7 +13,7 @@ use super::storage;
 use crate::embedded::row::{Bitmap, Row};
 use crate::prepare::Hash;
 use crate::store::error::ReadError;
-use crate::store::item::Passage;
+use crate::store::item::{Crumb, Passage};
 
 /// The number of a name.
 pub(crate) fn node(connection: &Connection, id: &ItemId) -> Result<Option<i64>, ReadError> {
@@ -55,6 +56,34 @@ pub(crate) fn id_of(connection: &Connection, row: Row) -> Result<Option<ItemId>,
         .map_err(storage)?;
     let damaged = |_| ReadError::Damaged { what: format!("the name of row {}", row.get()) };
     id.map(|id| ItemId::new(&id).map_err(damaged)).transpose()
+}
+
+/// What a row is called, without its texts, and the node that it hangs under.
+pub(crate) fn crumb(
+    connection: &Connection,
+    row: Row,
+) -> Result<Option<(Crumb, Option<i64>)>, ReadError> {
+    let raw: Option<(String, String, String, Option<i64>)> = connection
+        .prepare_cached(
+            "SELECT n.id, i.kind, i.title, i.parent FROM items i JOIN nodes n ON n.node = i.node \
+             WHERE i.row = ?",
+        )
+        .and_then(|mut statement| {
+            statement
+                .query_row([row.get()], |line| {
+                    Ok((line.get(0)?, line.get(1)?, line.get(2)?, line.get(3)?))
+                })
+                .optional()
+        })
+        .map_err(storage)?;
+    let Some((id, kind, title, parent)) = raw else { return Ok(None) };
+    let damaged = || ReadError::Damaged { what: format!("item {id}") };
+    let crumb = Crumb {
+        id: ItemId::new(&id).map_err(|_| damaged())?,
+        kind: Kind::new(&kind).map_err(|_| damaged())?,
+        title,
+    };
+    Ok(Some((crumb, parent)))
 }
 
 /// A chunk of a row with its place.
