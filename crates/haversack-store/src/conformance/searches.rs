@@ -222,7 +222,8 @@ async fn the_nearest_come_first(store: Arc<dyn Store>) {
         VectorSearch { vector, effort, filter, limit }
     };
     let empty = view.passages(&[CandidateId::chunk(id("n4"), 0)]).await.unwrap();
-    assert_eq!(empty[0].as_ref().map(|passage| passage.text.as_str()), Some(""));
+    let empty = empty[0].as_ref().map(|passage| (passage.text.as_str(), passage.is_whole));
+    assert_eq!(empty, Some(("", true)));
     let exact = view.vector(&search(Effort::Exact, 100)).await.unwrap();
     assert!(exact.iter().all(|hit| hit.id.item.as_str() != "secret"));
     assert!(exact.len() >= 4 && exact.is_sorted_by(|a, b| a.score >= b.score), "{exact:?}");
@@ -268,6 +269,7 @@ async fn long_texts_are_found_by_their_parts(store: Arc<dyn Store>) {
     assert_eq!(passage.span.slice(&body), Some(passage.text.as_str()));
     assert!(passage.text.contains("zirconium") && passage.text.len() < body.len());
     assert!(passage.stored.item.body.is_empty(), "the text is in the passage");
+    assert!(!passage.is_whole);
     let excerpt = view.excerpt(passage, "zirconium", 60);
     assert!(excerpt.text.contains("zirconium") && excerpt.text.chars().count() <= 62);
     assert!(excerpt.hits.iter().any(|hit| &excerpt.text[hit.clone()] == "zirconium"));
@@ -275,5 +277,6 @@ async fn long_texts_are_found_by_their_parts(store: Arc<dyn Store>) {
     let whole = CandidateId::whole(id("long"));
     let passages = view.passages(&[none, whole]).await.unwrap();
     assert!(passages[0].is_none());
-    assert_eq!(passages[1].as_ref().map(|passage| passage.chunk), Some(0));
+    let first = passages[1].as_ref().map(|passage| (passage.chunk, passage.is_whole));
+    assert_eq!(first, Some((0, false)));
 }

@@ -227,6 +227,8 @@ pub struct Passage {
     pub stored: Stored,
     /// Which chunk of it.
     pub chunk: u32,
+    /// Whether it is the only chunk, and so all of the item's text.
+    pub is_whole: bool,
     /// The chunk's bytes in the item's text.
     pub span: Span,
     /// The chunk's text.

@@ -343,7 +343,8 @@ fn ask_searches(
     answers.hits(&format!("{search:?}"), &hits);
     let chunks: Vec<CandidateId> = hits.iter().map(|hit| hit.id.clone()).collect();
     for passage in view.passages(&chunks).unwrap().into_iter().flatten() {
-        let shown = (&passage.stored.item, passage.chunk, passage.span, passage.lines);
+        let place = (passage.chunk, passage.is_whole, passage.span, passage.lines);
+        let shown = (&passage.stored.item, place);
         answers.say(&format!("passage for {search:?}"), format!("{shown:?}"));
         let excerpt = view.excerpt(&passage, &query, 80);
         answers.say(&format!("excerpt for {search:?}"), format!("{excerpt:?}"));

@@ -97,7 +97,8 @@ pub(crate) fn passage(
     let raw = connection
         .prepare_cached(
             "SELECT c.start, c.stop, c.line_first, c.line_last, c.headings, i.language, \
-             substr(CAST(coalesce(i.text, i.body) AS BLOB), c.start + 1, c.stop - c.start) \
+             substr(CAST(coalesce(i.text, i.body) AS BLOB), c.start + 1, c.stop - c.start), \
+             NOT EXISTS (SELECT 1 FROM chunks o WHERE o.row = c.row AND o.chunk <> c.chunk) \
              FROM chunks c JOIN items i ON i.row = c.row WHERE c.row = ? AND c.chunk = ?",
         )
         .and_then(|mut statement| {
@@ -107,12 +108,13 @@ pub(crate) fn passage(
                     let lines = (line.get(2)?, line.get(3)?);
                     // SQLite takes nothing out of an empty text.
                     let text = line.get::<_, Option<Vec<u8>>>(6)?.unwrap_or_default();
-                    Ok((span, lines, line.get::<_, Option<String>>(4)?, line.get(5)?, text))
+                    let headings: Option<String> = line.get(4)?;
+                    Ok((span, lines, headings, line.get(5)?, text, line.get(7)?))
                 })
                 .optional()
         })
         .map_err(storage)?;
-    let Some((span, lines, headings, language, text)) = raw else { return Ok(None) };
+    let Some((span, lines, headings, language, text, is_whole)) = raw else { return Ok(None) };
     let what = || ReadError::Damaged { what: format!("item {}", line.stored.item.id) };
     let span = Span::recorded(span.0, span.1).ok_or_else(what)?;
     let text = String::from_utf8(text).map_err(|_| what())?;
@@ -123,7 +125,8 @@ pub(crate) fn passage(
         Some(headings) => serde_json::from_str(&headings).map_err(|_| what())?,
         None => Vec::new(),
     };
-    Ok(Some(Passage { stored: line.stored, chunk, span, text, lines, headings, language }))
+    let stored = line.stored;
+    Ok(Some(Passage { stored, chunk, is_whole, span, text, lines, headings, language }))
 }
 
 /// A chunk of a row, as the table has it.
