@@ -1,10 +1,13 @@
 //! Searches by words, meaning and spelling, with every filter.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use haversack_core::embed::Vector;
 use haversack_core::ids::CandidateId;
 use haversack_core::item::Kind;
+use haversack_core::rank::Corpus;
+use haversack_core::text::terms::{Language, terms};
 use haversack_core::units::Score;
 use serde_json::{Value, json};
 
@@ -13,8 +16,8 @@ use crate::store::Store;
 use crate::store::error::ReadError;
 use crate::store::item::Item;
 use crate::store::query::{
-    Effort, FIELDS_MAX, Filter, FuzzySearch, Hit, KINDS_MAX, Order, Page, TextSearch, VALUES_MAX,
-    VectorSearch,
+    Effort, FIELDS_MAX, FREQUENCIES_MAX, Filter, Frequencies, FuzzySearch, Hit, KINDS_MAX, Order,
+    Page, TextSearch, VALUES_MAX, VectorSearch,
 };
 use crate::store::viewer::Viewer;
 
@@ -26,6 +29,7 @@ cases![
     the_nearest_come_first,
     misspelt_names_are_found,
     long_texts_are_found_by_their_parts,
+    frequencies_are_those_of_the_readable,
 ];
 
 async fn words_phrases_and_beginnings_are_found(store: Arc<dyn Store>) {
@@ -279,4 +283,33 @@ async fn long_texts_are_found_by_their_parts(store: Arc<dyn Store>) {
     assert!(passages[0].is_none());
     let first = passages[1].as_ref().map(|passage| (passage.chunk, passage.is_whole));
     assert_eq!(first, Some((0, false)));
+}
+
+async fn frequencies_are_those_of_the_readable(store: Arc<dyn Store>) {
+    let mut titled = item("titled", "green tea");
+    titled.title = "Rockets".to_owned();
+    let items = vec![
+        titled,
+        item("twice", "rocket after rocket"),
+        item("none", "black tea"),
+        only(&["anna"], item("secret", "the secret rocket")),
+    ];
+    write_items(&store, 1, items).await;
+    let text = "The rocket, secretive rockets and snake_case";
+    let count = async |name: &str| view(&store, &user(name)).await.frequencies(text).await.unwrap();
+    let (bob, anna) = (count("bob").await, count("anna").await);
+    let keys: BTreeSet<String> = terms(text, Language::English).into_iter().collect();
+    assert!(bob.with.keys().eq(&keys) && anna.with.keys().eq(&keys), "{bob:?}");
+    assert_eq!((bob.texts, bob.with["rocket"], bob.with["secret"]), (3, 2, 0));
+    assert_eq!((anna.texts, anna.with["rocket"], anna.with["secret"]), (4, 3, 1));
+    let corpus = Corpus::from_counts(bob.texts, bob.with);
+    assert!(corpus.idf("rocket") < corpus.idf("secret"), "what is common weighs less");
+    let long: Vec<String> = (0..2 * FREQUENCIES_MAX).map(|n| format!("term{n:03}")).collect();
+    let view = view(&store, &Viewer::anyone()).await;
+    let found = view.frequencies(&long.join(" ")).await.unwrap();
+    assert!(found.with.keys().eq(&long[..FREQUENCIES_MAX]), "the first that appear");
+    assert_eq!(
+        view.frequencies("").await.unwrap(),
+        Frequencies { texts: 3, with: BTreeMap::new() }
+    );
 }

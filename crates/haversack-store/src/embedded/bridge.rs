@@ -17,8 +17,8 @@ use crate::store::change::{Batch, Committed, Undone};
 use crate::store::error::{CommitError, ReadError};
 use crate::store::item::{Crumb, Happening, Passage, Record, Shelf, Stored, Version};
 use crate::store::query::{
-    Direction, Excerpt, Filter, FuzzySearch, Hit, Linked, Page, TextSearch, TreeDistance, Usage,
-    VectorSearch,
+    Direction, Excerpt, Filter, Frequencies, FuzzySearch, Hit, Linked, Page, TextSearch,
+    TreeDistance, Usage, VectorSearch,
 };
 use crate::store::viewer::Viewer;
 use crate::store::{Answer, Snapshot, Store};
@@ -180,6 +180,11 @@ impl Snapshot for OffloadedView {
     fn fuzzy<'a>(&'a self, search: &'a FuzzySearch) -> Answer<'a, Vec<Hit>> {
         let search = search.clone();
         self.ask(move |view| view.fuzzy(&search))
+    }
+
+    fn frequencies<'a>(&'a self, text: &'a str) -> Answer<'a, Frequencies> {
+        let text = text.to_owned();
+        self.ask(move |view| view.frequencies(&text))
     }
 
     fn passages<'a>(&'a self, ids: &'a [CandidateId]) -> Answer<'a, Vec<Option<Passage>>> {

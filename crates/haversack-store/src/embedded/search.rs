@@ -1,6 +1,8 @@
 //! Searches of a view: by words, by meaning, by spelling.
 
-use haversack_core::text::terms::Language;
+use std::collections::{BTreeMap, BTreeSet};
+
+use haversack_core::text::terms::{Language, each_term};
 
 use super::indexes::effort;
 use super::records::lookup;
@@ -10,7 +12,9 @@ use super::vectors::SearchError;
 use super::view::{View, check_limit};
 use crate::store::error::{ReadError, Stale};
 use crate::store::item::Passage;
-use crate::store::query::{Excerpt, FuzzySearch, Hit, TextSearch, VectorSearch};
+use crate::store::query::{
+    Excerpt, FREQUENCIES_MAX, Frequencies, FuzzySearch, Hit, TextSearch, VectorSearch,
+};
 
 impl View {
     /// Chunks that hold the words, best first.
@@ -72,6 +76,26 @@ impl View {
             .fuzzy(&search.query, &self.visible, &among, search.limit, least)
             .map_err(index_error)?;
         self.hits(found.hits.into_iter().map(|hit| (hit.row, hit.chunk, hit.similarity)))
+    }
+
+    /// In how many readable chunks the terms of a text occur, in the language that it seems to be in.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn frequencies(&self, text: &str) -> Result<Frequencies, ReadError> {
+        let mut terms = BTreeSet::new();
+        each_term(text, Language::detect(text), |term| {
+            if terms.len() < FREQUENCIES_MAX && !terms.contains(term) {
+                terms.insert(term.to_owned());
+            }
+        });
+        let (index, visible) = (&self.watched.state.text, &self.visible);
+        let mut with = BTreeMap::new();
+        for term in terms {
+            let count = index.frequency(visible, &term).map_err(index_error)?;
+            with.insert(term, count);
+        }
+        Ok(Frequencies { texts: visible.statistics(index).n_documents, with })
     }
 
     /// The most telling stretch of a passage for a query, with the hits marked.

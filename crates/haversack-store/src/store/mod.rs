@@ -22,8 +22,8 @@ use self::change::{Batch, Committed, Undone};
 use self::error::{CommitError, ReadError};
 use self::item::{Crumb, Happening, Passage, Record, Shelf, Stored, Version};
 use self::query::{
-    Direction, Excerpt, Filter, FuzzySearch, Hit, Linked, Page, TextSearch, TreeDistance, Usage,
-    VectorSearch,
+    Direction, Excerpt, Filter, Frequencies, FuzzySearch, Hit, Linked, Page, TextSearch,
+    TreeDistance, Usage, VectorSearch,
 };
 use self::viewer::Viewer;
 use crate::revision::Revision;
@@ -82,6 +82,9 @@ pub trait Snapshot: Send + Sync {
 
     /// Chunks whose title, path or short text is spelt alike, most similar first.
     fn fuzzy<'a>(&'a self, search: &'a FuzzySearch) -> Answer<'a, Vec<Hit>>;
+
+    /// In how many readable chunks the terms of a text occur, in the language that it seems to be in.
+    fn frequencies<'a>(&'a self, text: &'a str) -> Answer<'a, Frequencies>;
 
     /// The texts and places of chunks, in their order.
     fn passages<'a>(&'a self, ids: &'a [CandidateId]) -> Answer<'a, Vec<Option<Passage>>>;

@@ -1,5 +1,6 @@
 //! What can be asked of a snapshot, and the answers.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use haversack_core::embed::Vector;
@@ -21,6 +22,9 @@ pub const FIELDS_MAX: usize = 32;
 
 /// Most values of one field in a filter.
 pub const VALUES_MAX: usize = 64;
+
+/// Most distinct terms whose frequencies are counted at once; later ones are left out.
+pub const FREQUENCIES_MAX: usize = 256;
 
 /// Which of the readable items are asked for. The default is all that are active.
 #[derive(Debug, Clone, PartialEq)]
@@ -160,6 +164,18 @@ pub struct Excerpt {
     pub text: String,
     /// Where the hits are in it, in bytes.
     pub hits: Vec<Range<usize>>,
+}
+
+/// In how many texts that a viewer can read the terms of another text occur.
+///
+/// The keys are those of [`haversack_core::text::terms::terms`], so that
+/// [`haversack_core::rank::Corpus::from_counts`] can weigh with them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Frequencies {
+    /// How many texts there are; a text is a chunk with its title and path.
+    pub texts: u64,
+    /// How many of them have each term.
+    pub with: BTreeMap<String, u64>,
 }
 
 /// Which way a link is followed.

@@ -362,6 +362,8 @@ fn ask_searches(
         limit,
     };
     answers.hits(&format!("{search:?}"), &view.fuzzy(&search).unwrap());
+    let frequencies = view.frequencies(&format!("{query} {one} {two}")).unwrap();
+    answers.say(&format!("frequencies {query} {one} {two}"), format!("{frequencies:?}"));
 }
 
 fn ask_structure(random: &mut Random, view: &View, ids: &[ItemId], answers: &mut Answers) {

@@ -43,6 +43,16 @@ pub(super) fn frequency(
     visible.frequency(reader, terms.join("\0").into_bytes(), count)
 }
 
+impl TextReader {
+    /// The number of readable documents that have a term in any field.
+    ///
+    /// # Errors
+    /// If a file of the index cannot be read.
+    pub fn frequency(&self, visible: &Visible, term: &str) -> Result<u64, TextError> {
+        frequency(self, visible, &[term.to_owned()]).map(u64::from)
+    }
+}
+
 /// How many of the documents are in any list.
 fn union(mut cursors: Vec<Cursor>, documents: &Documents) -> u32 {
     if let [only] = cursors.as_mut_slice() {
