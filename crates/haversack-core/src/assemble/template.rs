@@ -396,7 +396,7 @@ impl Templates {
         Ok(())
     }
 
-    /// The names there are, in order.
+    /// Names of all templates, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }

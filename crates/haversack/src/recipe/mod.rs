@@ -2,8 +2,17 @@
 //!
 //! A recipe is a TOML file. The built-in ones stand beside this file and are read like any other.
 
+mod built_in;
+mod condition;
+mod keys;
+mod known;
+mod parse;
 mod problem;
+mod read;
 mod settings;
+#[cfg(test)]
+mod tests;
+mod words;
 
 use std::time::Duration;
 
@@ -16,11 +25,24 @@ use haversack_core::select::{Selector, Stop};
 use haversack_core::text::truncate::Truncation;
 use haversack_core::units::{Score, Share, Tokens};
 
-pub use problem::{Problem, RecipeError};
+pub use built_in::{BUILT_IN, builtin};
+pub use condition::{
+    CONDITION_BYTES_MAX, Condition, ConditionError, FACTS, FactSpec, Facts, Unsaid,
+};
+pub use known::Known;
+pub use problem::{Places, Problem, RecipeError};
 pub use settings::{Setting, SettingSpec, SettingType, Settings};
 
 /// The version of the format that is read and written here.
 pub const FORMAT: u32 = 1;
+/// Longest recipe in bytes.
+pub const RECIPE_BYTES_MAX: usize = 256 << 10;
+/// Most collectors of a layer.
+pub const COLLECTORS_MAX: usize = 16;
+/// Most adaptations of a recipe.
+pub const ADAPTATIONS_MAX: usize = 64;
+/// Most recipes that extend each other in a row.
+pub const CHAIN_MAX: usize = 16;
 
 /// The form of a recipe's result on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -145,6 +167,9 @@ pub struct LayerSpec {
     pub order: Order,
     /// How the one that does not fit is shortened; `None` leaves it out.
     pub cut: Option<Truncation>,
+    /// Whether a model is to summarise what does not fit, where one is configured; `cut` says what
+    /// is done without one (W8).
+    pub summarise: bool,
     /// The least of a text that is worth showing.
     pub least: Tokens,
     /// Whether reduced forms may stand for whole texts.
@@ -222,16 +247,58 @@ pub struct CollectorSpec {
     pub deadline: Duration,
 }
 
-/// What changes when a request is of a certain sort (W9, P17).
+/// What changes when a request is of a certain sort (W9, P17). The first of a recipe whose
+/// condition holds is used, no other.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Adaptation {
-    /// A CEL condition over the request's facts, such as `type == "search"` or
+    /// A condition over the request's facts, such as `type == "search"` or
     /// `complexity == "high"`.
-    pub when: String,
+    pub when: Condition,
     /// The budget then.
     pub total: Option<Tokens>,
     /// Shares of layers then, by name.
     pub shares: Vec<(String, Share)>,
     /// Caps of layers then, by name.
     pub caps: Vec<(String, Tokens)>,
+}
+
+impl Recipe {
+    /// Reads a recipe. `name` is what it is called when it does not say so itself.
+    ///
+    /// # Errors
+    /// All that is wrong with it, each with its line and column.
+    pub fn parse(name: &str, source: &str, known: &Known) -> Result<Recipe, RecipeError> {
+        parse::parse(name, source, known).map(|(recipe, _)| recipe)
+    }
+
+    /// Reads a recipe, and where everything in it stands, for those who have more to say of it.
+    ///
+    /// # Errors
+    /// As [`Recipe::parse`].
+    pub fn parse_with_places(
+        name: &str,
+        source: &str,
+        known: &Known,
+    ) -> Result<(Recipe, Places), RecipeError> {
+        parse::parse(name, source, known)
+    }
+
+    /// The layer of that name.
+    #[must_use]
+    pub fn layer(&self, name: &str) -> Option<&LayerSpec> {
+        self.layers.iter().find(|layer| layer.name == name)
+    }
+
+    /// What changes in a request with these facts: the first adaptation whose condition holds.
+    ///
+    /// # Errors
+    /// When a condition before it fails.
+    pub fn adaptation(&self, facts: &Facts) -> Result<Option<&Adaptation>, ConditionError> {
+        for adaptation in &self.adapt {
+            if adaptation.when.holds(facts)? {
+                return Ok(Some(adaptation));
+            }
+        }
+        Ok(None)
+    }
 }

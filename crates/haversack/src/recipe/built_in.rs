@@ -1,0 +1,10 @@
+//! The recipes that come with Haversack: files beside this one, read like any other.
+
+/// Names and texts of the built-in recipes, sorted by name.
+pub const BUILT_IN: &[(&str, &str)] = &[("everything", include_str!("builtin/everything.toml"))];
+
+/// The text of a built-in recipe.
+#[must_use]
+pub fn builtin(name: &str) -> Option<&'static str> {
+    BUILT_IN.iter().find(|&&(known, _)| known == name).map(|&(_, source)| source)
+}

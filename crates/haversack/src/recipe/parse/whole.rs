@@ -1,0 +1,109 @@
+//! What must hold between the parts of a recipe.
+
+use haversack_core::pack::LAYERS_MAX;
+use haversack_core::units::{Share, Tokens};
+
+use crate::recipe::read::{Reader, Table, grouped, hint};
+use crate::recipe::{Adaptation, LayerSpec, Recipe};
+
+pub(super) fn check(reader: &mut Reader<'_>, document: &Table<'_>, recipe: &Recipe) {
+    check_budget(reader, document, recipe);
+    check_layers(reader, document, recipe);
+    for (index, adaptation) in recipe.adapt.iter().enumerate() {
+        check_adaptation(reader, document, recipe, index, adaptation);
+    }
+}
+
+fn check_budget(reader: &mut Reader<'_>, document: &Table<'_>, recipe: &Recipe) {
+    let reserved = reserved(recipe);
+    if reserved > recipe.budget.total {
+        let at = document.place("budget");
+        reader.wrong(at, over_reserved("budget", reserved, recipe.budget.total));
+    }
+}
+
+fn reserved(recipe: &Recipe) -> Tokens {
+    recipe.budget.reserves.iter().map(|&(_, tokens)| tokens).sum()
+}
+
+fn over_reserved(what: &str, reserved: Tokens, total: Tokens) -> String {
+    let (reserved, total) = (grouped(reserved.get().into()), grouped(total.get().into()));
+    format!("{what}: reserves of {reserved} tokens do not fit a total of {total}")
+}
+
+fn check_layers(reader: &mut Reader<'_>, document: &Table<'_>, recipe: &Recipe) {
+    if recipe.layers.is_empty() && !document.has("layer") {
+        reader.wrong(document.at, "there is no layer; a recipe has at least one [[layer]]");
+    }
+    if recipe.layers.len() > LAYERS_MAX {
+        let count = recipe.layers.len();
+        let message =
+            format!("{count} layers with the base's are more than the limit of {LAYERS_MAX}");
+        reader.wrong(document.place("layer"), message);
+    }
+    let sum = sum(&recipe.layers, |layer| layer.share);
+    if sum > u64::from(Share::ALL.millionths()) {
+        reader.wrong(document.place("layer"), over_all("the layers'", sum));
+    }
+}
+
+fn sum(layers: &[LayerSpec], share: impl Fn(&LayerSpec) -> Share) -> u64 {
+    layers.iter().map(|layer| u64::from(share(layer).millionths())).sum()
+}
+
+/// Shares in millionths as people write them: 1.05.
+fn shown_share(millionths: u64) -> String {
+    let shown = format!("{}.{:06}", millionths / 1_000_000, millionths % 1_000_000);
+    shown.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+fn over_all(whose: &str, sum: u64) -> String {
+    let over = shown_share(sum - u64::from(Share::ALL.millionths()));
+    format!("{whose} shares add up to {}, which is {over} more than 1", shown_share(sum))
+}
+
+fn check_adaptation(
+    reader: &mut Reader<'_>,
+    document: &Table<'_>,
+    recipe: &Recipe,
+    index: usize,
+    adaptation: &Adaptation,
+) {
+    let number = index + 1;
+    // Without adaptations of its own, a document answers for how its layers go with the base's.
+    let own = reader.tables(document, "adapt", usize::MAX).into_iter().nth(index);
+    let place = |key: &str| own.as_ref().map_or(document.at, |table| table.place(key));
+    let names: Vec<&str> = recipe.layers.iter().map(|layer| &*layer.name).collect();
+    let shares = adaptation.shares.iter().map(|(name, _)| ("shares", name));
+    let caps = adaptation.caps.iter().map(|(name, _)| ("caps", name));
+    for (key, name) in shares.chain(caps) {
+        match recipe.layer(name) {
+            Some(layer) if layer.pinned => reader.wrong(
+                place(key),
+                format!("adapt {number} {key}: layer {name} is pinned and has none of its own"),
+            ),
+            Some(_) => {}
+            None => {
+                let hint = hint(name, &names, "there are");
+                reader.wrong(
+                    place(key),
+                    format!("adapt {number} {key}: there is no layer {name}{hint}"),
+                );
+            }
+        }
+    }
+    let share_then = |layer: &LayerSpec| {
+        let said = adaptation.shares.iter().find(|(name, _)| *name == layer.name);
+        said.map_or(layer.share, |&(_, share)| share)
+    };
+    let sum = sum(&recipe.layers, share_then);
+    if sum > u64::from(Share::ALL.millionths()) && !adaptation.shares.is_empty() {
+        reader.wrong(place("shares"), over_all(&format!("with adapt {number} the layers'"), sum));
+    }
+    if let Some(total) = adaptation.total
+        && reserved(recipe) > total
+    {
+        let message = over_reserved(&format!("adapt {number}"), reserved(recipe), total);
+        reader.wrong(place("total"), message);
+    }
+}

@@ -1,0 +1,147 @@
+//! The words of the format: what a closed choice may be called, and what each word means.
+//!
+//! Parsing, writing, messages and the documentation read the same tables.
+
+use haversack_core::assemble::Fencing;
+use haversack_core::layer::{Arrangement, Order, Stability};
+use haversack_core::pack::Overflow;
+use haversack_core::rank::Recency;
+use haversack_core::select::Selector;
+use haversack_core::text::truncate::Truncation;
+
+use super::{QueryPart, Shape};
+
+/// The word that takes a limit away.
+pub(super) const NONE: &str = "none";
+
+/// One word of a closed choice.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Word<T> {
+    /// As it is written.
+    pub(super) name: &'static str,
+    /// What it stands for.
+    pub(super) value: T,
+    /// What it means, in a line.
+    pub(super) about: &'static str,
+}
+
+const fn word<T: Copy>(name: &'static str, value: T, about: &'static str) -> Word<T> {
+    Word { name, value, about }
+}
+
+/// The word for a value. Every value of a closed choice has one; a test holds it.
+pub(super) fn name_of<T: PartialEq>(words: &[Word<T>], value: &T) -> &'static str {
+    words.iter().find(|word| word.value == *value).map_or("", |word| word.name)
+}
+
+/// How a text that does not fit is shortened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct CutWord {
+    pub(super) cut: Option<Truncation>,
+    pub(super) summarise: bool,
+}
+
+const fn cut(cut: Option<Truncation>) -> CutWord {
+    CutWord { cut, summarise: false }
+}
+
+pub(super) const SHAPES: &[Word<Shape>] = &[
+    word("sections", Shape::Sections, "sections and citations; the default"),
+    word(
+        "proposal",
+        Shape::Proposal,
+        "categories with their truncation, for a sales proposal (P11)",
+    ),
+    word("prime", Shape::Prime, "items with excerpts and citations, for files and threads (K6)"),
+    word("workspace", Shape::Workspace, "sections of blocks, for a block-based workspace (W10)"),
+    word("situation", Shape::Situation, "active contexts and their rules, for a situation (S6)"),
+    word("memory", Shape::Memory, "a context and its memories, for a chat assistant (M9)"),
+];
+
+pub(super) const OVERFLOWS: &[Word<Overflow>] = &[
+    word(
+        "refuse",
+        Overflow::Refuse,
+        "an error that names the least budget that would do; the default",
+    ),
+    word("exceed", Overflow::Exceed, "pack what is pinned, alone, and say so"),
+];
+
+pub(super) const FENCES: &[Word<Fencing>] = &[
+    word("untrusted", Fencing::Untrusted, "texts that are not trusted; the default"),
+    word("all", Fencing::All, "every text"),
+    word("off", Fencing::Off, "none: the application marks data in its own way"),
+];
+
+pub(super) const SELECTORS: &[Word<Selector>] = &[
+    word(
+        "greedy",
+        Selector::Greedy,
+        "most value for a token first, in one fixed order; the default",
+    ),
+    word(
+        "exact",
+        Selector::Exact,
+        "the most valuable subset; a larger budget may then drop what a smaller one had",
+    ),
+];
+
+pub(super) const ORDERS: &[Word<Order>] = &[
+    word("density", Order::Density, "most value for a token first; the default"),
+    word("rank", Order::Rank, "best score first, each whole; the default when pinned"),
+];
+
+pub(super) const CUTS: &[Word<CutWord>] = &[
+    word(
+        "extractive",
+        cut(Some(Truncation::Extractive)),
+        "keep the sentences that matter most to the query, in their order; the default",
+    ),
+    word("keep_start", cut(Some(Truncation::KeepStart)), "keep the beginning"),
+    word("keep_end", cut(Some(Truncation::KeepEnd)), "keep the end"),
+    word(
+        "summarize",
+        CutWord { cut: Some(Truncation::Extractive), summarise: true },
+        "keep a summary by the configured model; without one, extractive, and the result says so",
+    ),
+    word(NONE, cut(None), "leave it out; the only way when pinned"),
+];
+
+pub(super) const ARRANGEMENTS: &[Word<Arrangement>] = &[
+    word("ranked", Arrangement::Ranked, "best first; the default"),
+    word("edges", Arrangement::Edges, "best first and last, weakest in the middle"),
+    word("newest", Arrangement::Newest, "newest first"),
+    word("oldest", Arrangement::Oldest, "oldest first"),
+];
+
+pub(super) const STABILITIES: &[Word<Stability>] = &[
+    word(
+        "foundational",
+        Stability::Foundational,
+        "the same for every request; the default when pinned",
+    ),
+    word("stable", Stability::Stable, "the same for many requests"),
+    word("volatile", Stability::Volatile, "another for each request; the default"),
+];
+
+pub(super) const QUERY_PARTS: &[Word<QueryPart>] = &[
+    word("query", QueryPart::Query, "the query itself; the default"),
+    word("deal", QueryPart::Deal, "the opportunity's summary and its latest items"),
+    word("situation", QueryPart::Situation, "the facts of the situation"),
+    word("history", QueryPart::History, "the last turns of the conversation"),
+];
+
+pub(super) const RECENCIES: &[Word<Recency>] = &[
+    word("over_month", Recency::WORKSPACE, "falls evenly from 1 to 0 over 30 days; the default"),
+    word("over_day", Recency::SITUATION, "falls evenly from 1 to 0 over 24 hours"),
+    word("hourly", Recency::PRIME, "loses one per cent of what is left each hour"),
+    word("harmonic", Recency::MEMORY, "1 / (1 + days): a half after one day, a third after two"),
+];
+
+/// Names of rankers that need no registration (M6).
+pub(super) const RANKERS: &[(&str, &str)] = &[
+    ("default", "0.6 semantic + 0.2 recency + 0.2 confidence"),
+    ("bySimilarity", "semantic alone"),
+    ("byRecency", "recency alone"),
+    ("byConfidence", "confidence alone"),
+];
