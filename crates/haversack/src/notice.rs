@@ -20,6 +20,8 @@ pub enum NoticeCode {
     Degraded,
     /// A context that a rule names could not be loaded (S4).
     ContextNotLoaded,
+    /// A rule's condition could not be judged, so the rule was left out (S3).
+    RuleFailed,
     /// A condition in plain language was decided by the local model (S3).
     JudgedLocally,
     /// No model summarises here: the most important sentences were kept instead (W8).
@@ -46,6 +48,7 @@ impl NoticeCode {
             NoticeCode::CollectorFailed => "COLLECTOR_FAILED",
             NoticeCode::Degraded => "DEGRADED",
             NoticeCode::ContextNotLoaded => "CONTEXT_NOT_LOADED",
+            NoticeCode::RuleFailed => "RULE_FAILED",
             NoticeCode::JudgedLocally => "JUDGED_LOCALLY",
             NoticeCode::NotSummarised => "NOT_SUMMARISED",
             NoticeCode::HistoryIncomplete => "HISTORY_INCOMPLETE",

@@ -3,6 +3,7 @@
 //! They measure nothing that ranking can measure for all alike; they note who was found how, and
 //! what their own way says of it.
 
+mod contexts;
 pub(crate) mod table;
 
 use std::fmt;
@@ -16,12 +17,14 @@ use haversack_core::units::Timestamp;
 use haversack_store::store::Snapshot;
 use haversack_store::store::error::ReadError;
 use haversack_store::store::item::Stored;
+use serde_json::Value;
 
 use crate::notice::Notice;
 use crate::recipe::CollectorSpec;
 use crate::request::Request;
 use crate::situation::Judge;
 
+pub use contexts::Contexts;
 pub use table::{BUILT_IN, CollectorDoc};
 
 /// A request as it stands when collecting begins: resolved, analysed, embedded.
@@ -64,6 +67,8 @@ pub struct Collected {
     pub candidates: Vec<Candidate>,
     /// What the caller should know.
     pub notices: Vec<Notice>,
+    /// What was found out on the way, for the result to show; `null` for nothing.
+    pub facts: Value,
 }
 
 /// Finds candidates. Implement it to bring your own source; see `Builder::collector`.

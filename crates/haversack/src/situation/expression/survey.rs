@@ -1,0 +1,150 @@
+//! What an expression is made of, found without running it: names, loops, size, and whether it is
+//! one at all rather than a few words that happen to parse.
+
+use std::collections::BTreeSet;
+
+use cel::IdedExpr;
+use cel::common::ast::{
+    ComprehensionExpr, EntryExpr, Expr, IdedEntryExpr, LiteralValue, operators,
+};
+
+/// Functions that can be called beside the operators.
+pub(super) const FUNCTIONS: [&str; 9] =
+    ["size", "contains", "startsWith", "endsWith", "int", "uint", "double", "string", "bool"];
+
+/// What an expression is made of.
+#[derive(Debug, Default)]
+pub(super) struct Survey {
+    /// Names that are not bound inside the expression.
+    pub(super) names: BTreeSet<String>,
+    /// A function that does not exist.
+    pub(super) unknown_function: Option<String>,
+    /// How many parts it has.
+    pub(super) nodes: usize,
+    /// Whether it goes over lists.
+    pub(super) loops: bool,
+    /// What is refused in it, in words.
+    pub(super) refused: Option<&'static str>,
+    /// Whether it holds what no sentence holds: a comparison, `&&`, `||`, `!`, a literal, a call.
+    pub(super) has_signs: bool,
+    /// Whether its outcome can be true or false.
+    pub(super) can_decide: bool,
+}
+
+impl Survey {
+    pub(super) fn of(expression: &IdedExpr) -> Survey {
+        let mut survey = Survey { can_decide: can_decide(expression), ..Survey::default() };
+        survey.visit(expression, &mut Vec::new());
+        survey
+    }
+
+    fn visit(&mut self, part: &IdedExpr, bound: &mut Vec<String>) {
+        self.nodes += 1;
+        match &part.expr {
+            Expr::Unspecified | Expr::Literal(_) => self.has_signs = true,
+            Expr::Ident(name) => {
+                if !bound.contains(name) && !name.starts_with('@') {
+                    self.names.insert(name.trim_start_matches('.').to_owned());
+                }
+            }
+            Expr::Select(select) => {
+                self.has_signs |= select.test;
+                self.visit(&select.operand, bound);
+            }
+            Expr::Call(call) => {
+                let name = call.func_name.as_str();
+                let is_operator = name.contains(['_', '@']);
+                self.has_signs |= !matches!(name, operators::IN | operators::SUBSTRACT);
+                if !is_operator && !FUNCTIONS.contains(&name) {
+                    self.unknown_function.get_or_insert_with(|| name.to_owned());
+                }
+                if !bound.is_empty() && name == operators::ADD {
+                    self.refused = Some("a sum inside a loop");
+                }
+                call.target.iter().for_each(|target| self.visit(target, bound));
+                call.args.iter().for_each(|argument| self.visit(argument, bound));
+            }
+            Expr::List(list) => {
+                self.has_signs = true;
+                self.collection(bound);
+                list.elements.iter().for_each(|element| self.visit(element, bound));
+            }
+            Expr::Map(map) => {
+                self.collection(bound);
+                self.entries(&map.entries, bound);
+            }
+            Expr::Struct(object) => {
+                self.refused = Some("an object with a type");
+                self.entries(&object.entries, bound);
+            }
+            Expr::Comprehension(comprehension) => self.go_over(comprehension, bound),
+        }
+    }
+
+    /// `exists` and `all`, which cannot grow anything.
+    fn go_over(&mut self, comprehension: &ComprehensionExpr, bound: &mut Vec<String>) {
+        self.has_signs = true;
+        self.loops = true;
+        if !bound.is_empty() {
+            self.refused = Some("a loop inside a loop");
+        }
+        self.visit(&comprehension.iter_range, bound);
+        let Expr::Call(step) = &comprehension.loop_step.expr else {
+            self.refused = Some("a loop other than exists and all");
+            return;
+        };
+        let is_plain =
+            matches!(step.func_name.as_str(), operators::LOGICAL_OR | operators::LOGICAL_AND);
+        match step.args.as_slice() {
+            [_, body] if is_plain => {
+                bound.push(comprehension.iter_var.clone());
+                self.visit(body, bound);
+                bound.pop();
+            }
+            _ => self.refused = Some("a loop other than exists and all"),
+        }
+    }
+
+    fn collection(&mut self, bound: &[String]) {
+        if !bound.is_empty() {
+            self.refused = Some("a list or map inside a loop");
+        }
+    }
+
+    fn entries(&mut self, entries: &[IdedEntryExpr], bound: &mut Vec<String>) {
+        self.has_signs = true;
+        for entry in entries {
+            match &entry.expr {
+                EntryExpr::StructField(field) => self.visit(&field.value, bound),
+                EntryExpr::MapEntry(entry) => {
+                    self.visit(&entry.key, bound);
+                    self.visit(&entry.value, bound);
+                }
+            }
+        }
+    }
+}
+
+/// Whether the outcome can be true or false: not a sum, a text or a list.
+fn can_decide(expression: &IdedExpr) -> bool {
+    match &expression.expr {
+        Expr::Ident(_) | Expr::Select(_) | Expr::Comprehension(_) => true,
+        Expr::Literal(literal) => matches!(literal, LiteralValue::Boolean(_)),
+        Expr::Call(call) => match call.func_name.as_str() {
+            operators::ADD
+            | operators::SUBSTRACT
+            | operators::MULTIPLY
+            | operators::DIVIDE
+            | operators::MODULO
+            | operators::NEGATE
+            | "size"
+            | "int"
+            | "uint"
+            | "double"
+            | "string" => false,
+            operators::CONDITIONAL => call.args[1..].iter().all(can_decide),
+            _ => true,
+        },
+        Expr::Unspecified | Expr::List(_) | Expr::Map(_) | Expr::Struct(_) => false,
+    }
+}

@@ -1,0 +1,244 @@
+//! Which injection rules apply: expressions here and now, plain language by a judge, all of a
+//! request's conditions in one call (S3).
+
+use haversack_core::ids::ItemId;
+use haversack_core::units::Score;
+use serde_json::{Map, Value, json};
+
+use super::expression::{ConditionError, Expression, Expressions, Facts, Outcome};
+use super::inherit::{Chain, Replaced};
+use super::judge::{Judge, JudgeError, Verdict};
+use super::local::LocalJudge;
+use crate::notice::{Notice, NoticeCode};
+
+/// What a condition begins with to be read as an expression whatever it looks like.
+pub const EXPRESSION_PREFIX: &str = "cel:";
+
+/// Signs that no sentence has. A text that has one and cannot be read is a mistake, not a sentence.
+const SIGNS: [&str; 4] = ["==", "!=", "&&", "||"];
+
+/// How the result calls those who decided, beside a judge's own name.
+const ALWAYS: &str = "always";
+const CEL: &str = "cel";
+
+/// A rule of the chain, and what was decided about it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ruling {
+    /// The context that has the rule.
+    pub context: ItemId,
+    /// How far that is from the current context.
+    pub distance: usize,
+    /// The rule's name, or its place such as `#2`.
+    pub rule: String,
+    /// Its condition; empty for none.
+    pub condition: String,
+    /// Who decided: `always` where there is no condition, `cel` for an expression, else a judge's
+    /// name.
+    pub judge: String,
+    /// Whether the rule applies.
+    pub applies: bool,
+    /// How sure that is: 1 is certain.
+    pub sureness: Score,
+    /// Why it does not apply, where that is not the condition's own doing.
+    pub reason: Option<String>,
+    /// What the rule brings in.
+    pub inject: Vec<ItemId>,
+}
+
+/// What became of all rules of a chain.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Rulings {
+    /// Every rule that counts, nearest context first.
+    pub rulings: Vec<Ruling>,
+    /// Rules that gave way to a nearer one of the same name.
+    pub replaced: Vec<Replaced>,
+    /// What the caller should know.
+    pub notices: Vec<Notice>,
+}
+
+/// How a condition is meant.
+#[derive(Debug)]
+pub enum Condition {
+    /// There is none: it always applies.
+    Always,
+    /// An expression.
+    Expression(std::sync::Arc<Expression>),
+    /// An expression that cannot be used.
+    Broken(ConditionError),
+    /// Plain language.
+    Plain,
+}
+
+/// Tells how a condition is meant.
+///
+/// What begins with `cel:` is an expression. Else it is one when it reads as one and holds what no
+/// sentence holds (a comparison, `&&`, a call, a quoted text) or speaks of nothing but facts; what
+/// has `==`, `!=`, `&&` or `||` in it and cannot be read is a mistake. Everything else is plain
+/// language.
+#[must_use]
+pub fn condition(text: &str, facts: &Facts, expressions: &Expressions) -> Condition {
+    let text = text.trim();
+    if text.is_empty() {
+        return Condition::Always;
+    }
+    let prefix = text.get(..EXPRESSION_PREFIX.len());
+    if prefix.is_some_and(|prefix| prefix.eq_ignore_ascii_case(EXPRESSION_PREFIX)) {
+        let source = text[EXPRESSION_PREFIX.len()..].trim();
+        return match expressions.read(source) {
+            Ok(expression) => Condition::Expression(expression),
+            Err(error) => Condition::Broken(error),
+        };
+    }
+    match expressions.read(text) {
+        Ok(expression) if expression.is_meant(facts) => Condition::Expression(expression),
+        Err(error) if SIGNS.iter().any(|sign| text.contains(sign)) => Condition::Broken(error),
+        Ok(_) | Err(_) => Condition::Plain,
+    }
+}
+
+/// Judges the injection rules of a context and its ancestors. It never fails: a rule that cannot
+/// be judged does not apply, and a notice says so; when the judge fails, the local one decides.
+pub async fn judge_rules(
+    chain: &Chain,
+    facts: &Facts,
+    expressions: &Expressions,
+    judge: &dyn Judge,
+) -> Rulings {
+    let (rules, replaced) = chain.injection();
+    let mut notices = Vec::new();
+    let mut plain: Vec<usize> = Vec::new();
+    let mut rulings: Vec<Ruling> = Vec::with_capacity(rules.len());
+    for (member, index, rule) in rules {
+        let member = &chain.members()[member];
+        let mut ruling = Ruling {
+            context: member.context.id.clone(),
+            distance: member.distance,
+            rule: member.context.rule_name(index),
+            condition: rule.condition.clone(),
+            judge: CEL.to_owned(),
+            applies: false,
+            sureness: Score::ONE,
+            reason: None,
+            inject: rule.inject.clone(),
+        };
+        match condition(&rule.condition, facts, expressions) {
+            Condition::Always => {
+                ruling.judge = ALWAYS.to_owned();
+                ruling.applies = true;
+            }
+            Condition::Expression(expression) => match expression.judge(facts) {
+                Outcome::Decided(applies) => ruling.applies = applies,
+                Outcome::NoFact { name } => {
+                    ruling.reason = Some(format!("the situation does not say {name:?}"));
+                }
+                Outcome::Failed { reason } => fail(&mut ruling, reason, &mut notices),
+            },
+            Condition::Broken(error) => fail(&mut ruling, error.to_string(), &mut notices),
+            Condition::Plain => plain.push(rulings.len()),
+        }
+        rulings.push(ruling);
+    }
+    if !plain.is_empty() {
+        decide(&mut rulings, &plain, facts, judge, &mut notices).await;
+    }
+    Rulings { rulings, replaced, notices }
+}
+
+fn fail(ruling: &mut Ruling, reason: String, notices: &mut Vec<Notice>) {
+    let Ruling { context, rule, condition, .. } = &*ruling;
+    notices.push(Notice {
+        details: json!({ "context": context.as_str(), "rule": rule, "condition": condition }),
+        suggestions: vec![format!("correct the condition of {rule} in {context}")],
+        ..Notice::new(
+            NoticeCode::RuleFailed,
+            format!("the rule {rule} of {context} was left out: {reason}"),
+        )
+    });
+    ruling.reason = Some(reason);
+}
+
+/// Has the plain conditions judged, each once.
+async fn decide(
+    rulings: &mut [Ruling],
+    plain: &[usize],
+    facts: &Facts,
+    judge: &dyn Judge,
+    notices: &mut Vec<Notice>,
+) {
+    let mut conditions: Vec<String> =
+        plain.iter().map(|&at| rulings[at].condition.clone()).collect();
+    conditions.sort_unstable();
+    conditions.dedup();
+    let asked: Vec<&str> = conditions.iter().map(String::as_str).collect();
+    let situation = facts.told();
+    let (name, verdicts) = match ask(judge, &situation, &asked).await {
+        Ok(verdicts) => (judge.name().to_owned(), verdicts),
+        Err(error) => {
+            tracing::warn!(judge = judge.name(), error = %error, "conditions are judged locally");
+            notices.push(Notice::new(
+                NoticeCode::Degraded,
+                format!("{error}: the local model decided {} conditions instead", asked.len()),
+            ));
+            let local = LocalJudge::new();
+            (local.name().to_owned(), local.verdicts(&situation, &asked))
+        }
+    };
+    for &at in plain {
+        let ruling = &mut rulings[at];
+        let place = conditions.binary_search(&ruling.condition);
+        let Some(verdict) = place.ok().and_then(|place| verdicts.get(place)) else { continue };
+        ruling.judge.clone_from(&name);
+        ruling.applies = verdict.applies;
+        ruling.sureness = verdict.sureness;
+    }
+    if name == LocalJudge::NAME {
+        notices.push(judged_locally(plain.iter().map(|&at| &rulings[at])));
+    }
+}
+
+/// One verdict for each condition, or an error.
+async fn ask(
+    judge: &dyn Judge,
+    situation: &Map<String, Value>,
+    conditions: &[&str],
+) -> Result<Vec<Verdict>, JudgeError> {
+    let verdicts = judge.judge(situation, conditions).await?;
+    let (found, wanted) = (verdicts.len(), conditions.len());
+    if found == wanted {
+        return Ok(verdicts);
+    }
+    let cause = format!("it gave {found} verdicts on {wanted} conditions").into();
+    Err(JudgeError { judge: judge.name().to_owned(), cause })
+}
+
+fn judged_locally<'r>(rulings: impl Iterator<Item = &'r Ruling>) -> Notice {
+    let details: Vec<Value> = rulings.map(Ruling::details).collect();
+    let count = details.len();
+    let message = format!(
+        "{count} {} in plain language decided by the local model",
+        if count == 1 { "condition was" } else { "conditions were" }
+    );
+    Notice {
+        details: Value::Array(details),
+        suggestions: vec![
+            "write conditions as expressions, such as situation.environment == \"production\""
+                .to_owned(),
+            "configure a language model as judge".to_owned(),
+        ],
+        ..Notice::new(NoticeCode::JudgedLocally, message)
+    }
+}
+
+impl Ruling {
+    /// The decision, for programs.
+    pub(crate) fn details(&self) -> Value {
+        json!({
+            "context": self.context.as_str(),
+            "rule": self.rule,
+            "condition": self.condition,
+            "judge": self.judge,
+            "applies": self.applies,
+            "sureness": (self.sureness.get() * 1_000.0).round() / 1_000.0,
+        })
+    }
+}
