@@ -1,14 +1,20 @@
 //! What is not ours, newer than we are, in use or not writable is refused and left alone (R24).
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use haversack_store::embedded::Home;
+use haversack_store::store::change::Change;
 use haversack_store::store::error::OpenError;
+use haversack_store::store::item::{Event, Happening};
+use haversack_store::store::query::Filter;
+use haversack_store::store::viewer::Viewer;
 use rusqlite::Connection;
+use serde_json::json;
 
-use crate::support::{Letters, Mount, batch, item, open, put, scratch};
+use crate::support::{Letters, Mount, at, batch, id, item, open, put, scratch};
 
 const FOLDER: &str = "HAVERSACK_HOLD_FOLDER";
 
@@ -68,6 +74,40 @@ fn a_file_of_another_program_is_refused_and_not_written_to() {
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     fs::write(&file, "no database at all ".repeat(100)).unwrap();
     assert!(matches!(refusal(folder.path()), OpenError::Damaged { .. }));
+}
+
+/// Indexes are no part of the format: a store without them gets them.
+#[test]
+fn a_store_of_before_gets_its_indexes() {
+    let folder = scratch();
+    let mut message = item("a", "text");
+    message.fields.insert("threadId".to_owned(), json!("t1"));
+    let viewed =
+        Event { item: id("a"), user: "anna".to_owned(), happening: Happening::Viewed, at: at(5) };
+    open(folder.path()).write(batch(1, vec![put(message), Change::Note(viewed)])).unwrap();
+    let names = || -> Vec<String> {
+        let connection = Connection::open(store_file(folder.path())).unwrap();
+        let sql = "SELECT name FROM sqlite_schema WHERE type = 'index' AND name GLOB '*_by_*'";
+        let mut statement = connection.prepare(sql).unwrap();
+        let names = statement.query_map([], |line| line.get(0)).unwrap();
+        names.collect::<rusqlite::Result<BTreeSet<_>>>().unwrap().into_iter().collect()
+    };
+    let all = names();
+    let late = ["events_by_node", "events_by_user", "items_by_conversation"];
+    let late = late.into_iter().chain(["items_by_opportunity", "items_by_thread"]);
+    let connection = Connection::open(store_file(folder.path())).unwrap();
+    for index in late {
+        assert!(all.iter().any(|name| name == index), "{index} in {all:?}");
+        connection.execute_batch(&format!("DROP INDEX {index}")).unwrap();
+    }
+    drop(connection);
+    let store = open(folder.path());
+    let view = store.view(&Viewer::anyone());
+    let fields = vec![("threadId".to_owned(), vec![json!("t1")])];
+    assert_eq!(view.count(&Filter { fields, ..Filter::default() }).unwrap(), 1);
+    assert_eq!(view.usage(&[id("a")], None, Some(at(4))).unwrap(), []);
+    assert!(store.check(false).unwrap().is_sound());
+    assert_eq!(names(), all);
 }
 
 #[test]

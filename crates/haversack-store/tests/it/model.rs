@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use haversack_core::ids::ItemId;
 use haversack_store::embedded::{Embedded, View};
+use haversack_store::revision::Revision;
 use haversack_store::store::change::{Batch, Change};
 use haversack_store::store::error::CommitError;
 use haversack_store::store::item::{Crumb, Event, Happening, Item, Link};
@@ -86,7 +87,8 @@ struct Model {
     /// Who may read an item now, or could when it was deleted.
     lists: BTreeMap<ItemId, List>,
     births: BTreeMap<ItemId, Vec<Birth>>,
-    usage: BTreeMap<(ItemId, Happening), (u64, i64)>,
+    /// When what happened to an item, by what it was.
+    usage: BTreeMap<(ItemId, &'static str), Vec<i64>>,
     /// Imports that wrote something.
     origins: BTreeSet<String>,
 }
@@ -336,9 +338,11 @@ impl Pair {
 
     fn event(&mut self) {
         let (item, happening) = (self.id(), *self.random.pick(&Happening::ALL));
-        let entry = self.model.usage.entry((item.clone(), happening)).or_default();
-        *entry = (entry.0 + 1, self.millis);
-        let event = Event { item, user: "anna".to_owned(), happening, at: at(self.millis) };
+        // Some are noted late.
+        let millis = self.millis - 10_000 * i64::from(self.random.chance(30));
+        let times = self.model.usage.entry((item.clone(), happening.as_str())).or_default();
+        times.push(millis);
+        let event = Event { item, user: "anna".to_owned(), happening, at: at(millis) };
         let revision = self.write(batch(self.millis, vec![Change::Note(event)])).unwrap();
         assert_eq!(revision, self.model.revision(), "an event makes no state");
     }
@@ -388,14 +392,23 @@ impl Pair {
         }
         let viewers = viewers();
         let viewer = self.random.pick(&viewers).clone();
-        let moment =
-            i64::try_from(self.random.below(usize::try_from(self.millis).unwrap())).unwrap();
+        let moment = self.moment();
         let then = self.store().as_of(&viewer, at(moment)).unwrap();
-        let state = usize::try_from(then.revision().get()).unwrap();
-        if then.history_is_whole() {
-            let seen = self.model.seen(&viewer, state);
-            self.verify_items(&then, &seen);
+        let number = self.random.below(self.model.states.len()) as u64;
+        let at_number = self.store().at(&viewer, Revision::new(number)).unwrap();
+        assert_eq!(at_number.revision().get(), number, "state of a number");
+        for then in [then, at_number] {
+            let state = usize::try_from(then.revision().get()).unwrap();
+            if then.history_is_whole() {
+                let seen = self.model.seen(&viewer, state);
+                self.verify_items(&then, &seen);
+            }
         }
+    }
+
+    /// A moment up to now.
+    fn moment(&mut self) -> i64 {
+        i64::try_from(self.random.below(usize::try_from(self.millis).unwrap())).unwrap()
     }
 
     fn verify_items(&mut self, view: &View, seen: &Items) {
@@ -446,17 +459,20 @@ impl Pair {
         let found = view.linked(&one, Direction::Outward, &[], 100).unwrap();
         assert!(found.iter().map(|linked| &linked.link).eq(links), "links of {one}");
         let reads = self.model.reads(viewer, &one) && seen.contains_key(&one);
-        let mut expected: Vec<_> =
-            self.model.usage.iter().filter(|((id, _), _)| *id == one).collect();
-        expected.sort_by_key(|((_, happening), _)| happening.as_str());
-        let expected: Vec<_> = expected
-            .into_iter()
-            .filter(|_| reads)
-            .map(|((_, happening), (count, last))| (*happening, *count, at(*last)))
-            .collect();
-        let found = view.usage(std::slice::from_ref(&one), None, None).unwrap();
-        let found: Vec<_> = found.into_iter().map(|u| (u.happening, u.count, u.last)).collect();
-        assert_eq!(found, expected, "usage of {one}");
+        let moment = self.moment();
+        for until in [i64::MAX, moment] {
+            let sum = |((_, name), times): (&(ItemId, &'static str), &Vec<i64>)| {
+                let times = times.iter().filter(|millis| **millis <= until);
+                let last = at(*times.clone().max()?);
+                Some((Happening::named(name).unwrap(), times.count() as u64, last))
+            };
+            let usage = self.model.usage.iter().filter(|((id, _), _)| reads && *id == one);
+            let expected: Vec<_> = usage.filter_map(sum).collect();
+            let until = (until < i64::MAX).then(|| at(until));
+            let found = view.usage(std::slice::from_ref(&one), None, until).unwrap();
+            let found: Vec<_> = found.into_iter().map(|u| (u.happening, u.count, u.last)).collect();
+            assert_eq!(found, expected, "usage of {one} until {until:?}");
+        }
         let versions = self.model.births.get(&one).map_or(0, Vec::len).min(VERSIONS_MAX);
         let found = view.history(&one).unwrap().len();
         assert_eq!(found, if reads { versions } else { 0 }, "history of {one}");

@@ -142,7 +142,11 @@ fn random_item(random: &mut Random, graph: &Graph, id: ItemId) -> Item {
         item.path = Some(format!("{}/{}.md", random.pick(&WORDS), random.pick(&WORDS)));
     }
     if random.chance(30) {
-        item.fields.insert("team".to_owned(), json!(random.pick(&["red", "blue"])));
+        let teams = [json!("red"), json!("blue"), json!(["blue", "red"]), json!(null)];
+        item.fields.insert("team".to_owned(), random.pick(&teams).clone());
+    }
+    if random.chance(30) {
+        item.fields.insert("threadId".to_owned(), json!(random.pick(&["t1", "t2"])));
     }
     item.position = i64::try_from(random.below(3)).unwrap();
     item.active = !random.chance(10);
@@ -288,7 +292,11 @@ fn random_filter(random: &mut Random, ids: &[ItemId]) -> Filter {
         filter.path_prefix = Some((*random.pick(&WORDS)).to_owned());
     }
     if random.chance(15) {
-        filter.fields = vec![("team".to_owned(), vec![json!("red")])];
+        let teams = [vec![json!("red")], vec![json!("blue"), json!("green")], vec![json!(null)]];
+        filter.fields.push(("team".to_owned(), random.pick(&teams).clone()));
+    }
+    if random.chance(15) {
+        filter.fields.push(("threadId".to_owned(), vec![json!("t0"), json!("t1")]));
     }
     filter
 }

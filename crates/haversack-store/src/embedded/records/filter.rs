@@ -151,7 +151,7 @@ fn sql_value(name: &str, value: &Value) -> Result<SqlValue, ReadError> {
         }),
         Value::String(text) => Ok(text.clone().into()),
         Value::Array(_) | Value::Object(_) => Err(ReadError::Invalid {
-            what: format!("fields.{name}: a filter compares with a text, number, yes or no"),
+            what: format!("filter.fields.{name}: a filter compares with a text, number, yes or no"),
         }),
     }
 }
