@@ -24,7 +24,17 @@ const DEPTHS: (usize, usize) = (100, LIMIT_MAX);
 const FEW: usize = 3;
 
 /// How alike a spelling must be: PostgreSQL's default.
-const SIMILARITY: f64 = 0.3;
+pub(crate) const SIMILARITY: f64 = 0.3;
+
+/// How much of a list is looked at when so many answers are asked for.
+pub(crate) fn depth(limit: usize) -> usize {
+    limit.saturating_mul(DEPTH).clamp(DEPTHS.0, DEPTHS.1)
+}
+
+/// Whether words found so little that spelling is tried as well.
+pub(crate) fn is_little(by_words: &[Hit]) -> bool {
+    by_words.len() < FEW
+}
 
 /// A way to find.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,7 +60,7 @@ impl Way {
 
     /// What its best hit is worth beside the others'. The built-in model alone finds less than
     /// words do; with this weight the two together find more than either, by score and not by rank.
-    fn weight(self) -> Score {
+    pub(crate) fn weight(self) -> Score {
         Score::unit(match self {
             Way::Text => 0.7,
             Way::Vector | Way::Fuzzy => 0.3,
@@ -151,7 +161,7 @@ fn lists(
     search: &Search,
     notices: &mut Vec<String>,
 ) -> Result<Vec<(Way, Vec<Hit>)>, SearchError> {
-    let limit = search.limit.saturating_mul(DEPTH).clamp(DEPTHS.0, DEPTHS.1);
+    let limit = depth(search.limit);
     if search.limit > LIMIT_MAX {
         let what = format!("limit: {} is over the most, {LIMIT_MAX}", search.limit);
         return Err(ReadError::Invalid { what }.into());
@@ -174,7 +184,7 @@ fn lists(
         notices
             .push("no word of the query occurs; these are nearest in meaning or spelling".into());
     }
-    let few = || lists.iter().all(|(way, hits)| *way != Way::Text || hits.len() < FEW);
+    let few = || lists.iter().all(|(way, hits)| *way != Way::Text || is_little(hits));
     if search.only == Some(Way::Fuzzy) || search.only.is_none() && few() {
         lists.push((Way::Fuzzy, by_spelling(view, search, limit)?));
     }
@@ -222,30 +232,33 @@ fn order(lists: &[(Way, Vec<Hit>)], search: &Search) -> Vec<Ordered> {
             ranks.entry(&hit.id).or_default().push((*way, rank));
         }
     }
-    let fused: Vec<(CandidateId, Score)> = match lists {
-        [(_, hits)] => hits.iter().map(|hit| (hit.id.clone(), hit.score)).collect(),
-        lists => {
-            let list = |(way, hits): &(Way, Vec<Hit>)| List {
-                weight: way.weight(),
-                hits: hits.iter().map(|hit| (hit.id.clone(), hit.score)).collect(),
-            };
-            let lists: Vec<List<CandidateId>> = lists.iter().map(list).collect();
-            let fused = fuse_scores(&lists);
-            fused.into_iter().map(|fused| (fused.id, fused.score)).collect()
-        }
+    let fused = match lists {
+        [(_, hits)] => hits.clone(),
+        lists => fused(lists, Way::weight),
     };
     let mut of_item: BTreeMap<ItemId, usize> = BTreeMap::new();
     fused
         .into_iter()
-        .filter(|(id, _)| {
-            let count = of_item.entry(id.item.clone()).or_default();
+        .filter(|hit| {
+            let count = of_item.entry(hit.id.item.clone()).or_default();
             *count += 1;
             *count <= search.per_item_max
         })
         .take(search.limit)
-        .map(|(id, score)| {
-            let ranks = ranks.get(&id).cloned().unwrap_or_default();
-            (id, score, ranks)
+        .map(|hit| {
+            let ranks = ranks.get(&hit.id).cloned().unwrap_or_default();
+            (hit.id, hit.score, ranks)
         })
         .collect()
+}
+
+/// Several lists as one, scored between 0 and 1.
+pub(crate) fn fused(lists: &[(Way, Vec<Hit>)], weight: impl Fn(Way) -> Score) -> Vec<Hit> {
+    let list = |(way, hits): &(Way, Vec<Hit>)| List {
+        weight: weight(*way),
+        hits: hits.iter().map(|hit| (hit.id.clone(), hit.score)).collect(),
+    };
+    let lists: Vec<List<CandidateId>> = lists.iter().map(list).collect();
+    let fused = fuse_scores(&lists).into_iter();
+    fused.map(|fused| Hit { id: fused.id, score: fused.score }).collect()
 }

@@ -4,7 +4,18 @@
 //! what their own way says of it.
 
 mod contexts;
+mod links;
+mod make;
+mod names;
+mod search;
+mod sieve;
 pub(crate) mod table;
+mod talk;
+mod time;
+mod tree;
+
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::sync::Arc;
@@ -89,4 +100,29 @@ pub trait Collector: Send + Sync {
     fn comes_after(&self) -> bool {
         false
     }
+}
+
+/// The built-in collector of this name.
+#[must_use]
+pub(crate) fn built_in(name: &str) -> Option<Arc<dyn Collector>> {
+    Some(match name {
+        "focus" => Arc::new(tree::Focus),
+        "semantic" => Arc::new(search::Semantic),
+        "text" => Arc::new(search::Text),
+        "keyword" => Arc::new(search::Keyword),
+        "fuzzy" => Arc::new(search::Fuzzy),
+        "hybrid" => Arc::new(search::Hybrid),
+        "relations" => Arc::new(links::Relations),
+        "expand" => Arc::new(links::Expand),
+        "activity" => Arc::new(time::Activity),
+        "recent" => Arc::new(time::Recent),
+        "references" => Arc::new(names::References),
+        "history" => Arc::new(talk::History),
+        "singleton" => Arc::new(time::Singleton),
+        "newest" => Arc::new(time::Newest),
+        "mentions" => Arc::new(names::Mentioned),
+        "situation" => Arc::new(talk::Situation),
+        "contexts" => Arc::new(Contexts::new()),
+        _ => return None,
+    })
 }

@@ -32,6 +32,9 @@ const fn texts(name: &'static str, about: &'static str) -> SettingSpec {
 
 const LIMIT: (u64, u64) = (1, 1_000);
 
+/// How many chunks of one item are found at most, for searches that count items.
+const PER_ITEM: SettingSpec = count("per_item", "how many chunks of one item at most", LIMIT, 3);
+
 const MATCHING: SettingSpec = texts(
     "matching",
     "fields in which an item must agree with the opportunity, where both have them",
@@ -54,7 +57,8 @@ pub const BUILT_IN: &[CollectorDoc] = &[
         name: "semantic",
         about: "what is nearest in meaning (W3, P8, P10)",
         settings: &[
-            count("limit", "how many at most", LIMIT, 20),
+            count("limit", "how many items at most", LIMIT, 20),
+            PER_ITEM,
             part("minimum", "the least similarity", 0.0),
             MATCHING,
             WITH,
@@ -63,18 +67,18 @@ pub const BUILT_IN: &[CollectorDoc] = &[
     CollectorDoc {
         name: "text",
         about: "what holds the query's words, by BM25 (K3)",
-        settings: &[count("limit", "how many at most", LIMIT, 10), WITH],
+        settings: &[count("limit", "how many items at most", LIMIT, 10), PER_ITEM, WITH],
     },
     CollectorDoc {
         name: "keyword",
         about: "what holds all of the query's keywords and phrases (K3)",
-        settings: &[count("limit", "how many at most", LIMIT, 10), WITH],
+        settings: &[count("limit", "how many items at most", LIMIT, 10), PER_ITEM, WITH],
     },
     CollectorDoc {
         name: "fuzzy",
         about: "what is spelt alike: titles, paths and short texts by trigrams (K3)",
         settings: &[
-            count("limit", "how many at most", LIMIT, 5),
+            count("limit", "how many items at most", LIMIT, 5),
             part("similarity", "the least similarity of trigrams", 0.3),
         ],
     },
@@ -82,7 +86,7 @@ pub const BUILT_IN: &[CollectorDoc] = &[
         name: "hybrid",
         about: "words and meaning fused by score; what only one of them found can still win",
         settings: &[
-            count("limit", "how many at most", LIMIT, 50),
+            count("limit", "how many chunks at most", LIMIT, 50),
             count("per_item", "how many chunks of one item at most", LIMIT, 1_000),
             part("text", "what words count for", 0.7),
             part("vector", "what meaning counts for", 0.3),
@@ -128,7 +132,12 @@ pub const BUILT_IN: &[CollectorDoc] = &[
     CollectorDoc {
         name: "references",
         about: "what the thread or the query refers to by name, and what the request includes (K2)",
-        settings: &[count("limit", "how many at most", LIMIT, 20)],
+        settings: &[count(
+            "limit",
+            "how many at most, beside what the request includes",
+            LIMIT,
+            20,
+        )],
     },
     CollectorDoc {
         name: "history",

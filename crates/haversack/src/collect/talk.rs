@@ -1,0 +1,147 @@
+//! What was said before (K2, W9), and the situation as the request tells it (S6).
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use haversack_core::candidate::Candidate;
+use haversack_core::ids::{CandidateId, ItemId};
+use haversack_core::item::{Kind, Trust};
+use haversack_core::rank::Component;
+use haversack_core::units::{Score, Span, Timestamp};
+use haversack_store::store::error::ReadError;
+use haversack_store::store::item::{Item, Stored};
+use haversack_store::store::query::Filter;
+use serde_json::Value;
+
+use super::make::{collected, from_stored, moment_of, share_left};
+use super::time::belonging;
+use super::{Collected, Collector, Question};
+use crate::recipe::CollectorSpec;
+use crate::request::Turn;
+
+/// The last turns of the thread and of the conversation in the request.
+pub(super) struct History;
+
+impl Collector for History {
+    fn collect<'a>(
+        &'a self,
+        question: &'a Question,
+        spec: &'a CollectorSpec,
+        _found: &'a [Candidate],
+    ) -> BoxFuture<'a, Result<Collected, ReadError>> {
+        async move {
+            let limit = spec.settings.count("limit");
+            let messages = messages(question, spec).await?;
+            let turns = turns(question, &messages);
+            let mut said: Vec<Candidate> = messages.iter().map(message).chain(turns).collect();
+            // Stable: messages of one time stay in their order, and come before turns.
+            said.sort_by_key(|candidate| candidate.moment);
+            said.reverse();
+            said.truncate(limit);
+            for (place, candidate) in said.iter_mut().enumerate() {
+                candidate.signals.set(Component::Collector, share_left(place, limit));
+            }
+            Ok(collected(spec, said))
+        }
+        .boxed()
+    }
+}
+
+/// The thread's messages, oldest first.
+async fn messages(question: &Question, spec: &CollectorSpec) -> Result<Vec<Stored>, ReadError> {
+    let Some(thread) = &question.request.thread else { return Ok(Vec::new()) };
+    let kinds = match spec.kinds[..] {
+        [] => vec![kind("message")],
+        _ => spec.kinds.clone(),
+    };
+    let filter = Filter { kinds, ..Filter::default() };
+    let mut messages = belonging(question, thread, Some("threadId"), &filter).await?;
+    messages.sort_by_key(|stored| {
+        let item = &stored.item;
+        (moment_of(item), item.position, item.id.clone())
+    });
+    Ok(messages)
+}
+
+/// A stored message under the role of who said it.
+fn message(stored: &Stored) -> Candidate {
+    let mut candidate = from_stored(stored);
+    if let Some(role) = role_of(&stored.item) {
+        candidate.text = format!("{role}: {}", candidate.text).into();
+    }
+    candidate
+}
+
+fn role_of(item: &Item) -> Option<&str> {
+    item.fields.get("role").and_then(Value::as_str).filter(|role| !role.trim().is_empty())
+}
+
+/// The request's turns that are not stored as messages, too, oldest first. One without a time was
+/// said just before the one after it, so that their order holds.
+fn turns(question: &Question, messages: &[Stored]) -> Vec<Candidate> {
+    let is_stored = |turn: &Turn| {
+        messages.iter().any(|stored| {
+            let item = &stored.item;
+            let content = item.fields.get("content").and_then(Value::as_str);
+            let content = if item.body.trim().is_empty() { content } else { Some(&*item.body) };
+            content.is_some_and(|content| content.trim() == turn.content.trim())
+                && role_of(item).is_none_or(|role| role == turn.role)
+        })
+    };
+    let mut next = question.now;
+    let mut turns = Vec::new();
+    for (place, turn) in question.request.history.iter().enumerate().rev() {
+        let before = Timestamp::from_millis(next.as_millis().saturating_sub(1));
+        next = turn.at.unwrap_or(before);
+        if !turn.content.trim().is_empty() && !is_stored(turn) {
+            turns.push(said(turn, place + 1, next));
+        }
+    }
+    turns.reverse();
+    turns
+}
+
+fn said(turn: &Turn, number: usize, at: Timestamp) -> Candidate {
+    let id = ItemId::new(&format!("turn:{number}")).expect("a word and a number are a name");
+    let text = format!("{}: {}", turn.role, turn.content);
+    let mut candidate = Candidate::new(CandidateId::whole(id), kind("message"), &text);
+    // What a tool brought in may come from anywhere.
+    candidate.trust = if turn.role == "tool" { Trust::External } else { Trust::Internal };
+    candidate.moment = Some(at);
+    candidate.signals.set(Component::SourcePriority, Score::HALF);
+    candidate
+}
+
+/// The situation itself.
+pub(super) struct Situation;
+
+impl Collector for Situation {
+    fn collect<'a>(
+        &'a self,
+        question: &'a Question,
+        spec: &'a CollectorSpec,
+        _found: &'a [Candidate],
+    ) -> BoxFuture<'a, Result<Collected, ReadError>> {
+        let request = &question.request;
+        let intent = request.intent.iter().map(|intent| intent.trim());
+        let intent = intent.filter(|intent| !intent.is_empty()).map(|it| format!("Intent: {it}"));
+        let fact = |(name, value): (&String, &Value)| match value {
+            Value::Null => None,
+            Value::String(text) => Some(format!("{name}: {text}")),
+            other => Some(format!("{name}: {other}")),
+        };
+        let lines: Vec<String> = intent.chain(request.situation.iter().filter_map(fact)).collect();
+        let text = lines.join("\n");
+        let id = ItemId::new("situation").expect("a word is a name");
+        let mut candidate = Candidate::new(CandidateId::whole(id), kind("situation"), &text);
+        candidate.span = Span::whole(&text);
+        candidate.trust = Trust::Internal;
+        candidate.moment = Some(question.now);
+        candidate.signals.set(Component::Collector, Score::ONE);
+        let collected = collected(spec, vec![candidate]);
+        async move { Ok(collected) }.boxed()
+    }
+}
+
+fn kind(name: &str) -> Kind {
+    Kind::new(name).expect("a word is a kind")
+}

@@ -1,0 +1,100 @@
+//! What is linked.
+
+use serde_json::json;
+
+use super::*;
+
+async fn linked() -> Place {
+    let mut changes = put(vec![
+        fielded(
+            "row",
+            "db_row",
+            json!({
+                "properties": {"Name": "Launch"},
+                "relations": [{"name": "Project", "targetIds": ["project", "gone"]}],
+            }),
+        ),
+        fielded("project", "db_row", json!({"properties": {"Name": "Apollo"}})),
+        item("out", "text", "what the row links to"),
+        item("back", "text", "what links to the row"),
+        item("far", "text", "one step further"),
+        item("farther", "text", "two steps further"),
+        Item { active: false, ..item("old", "text", "not in use") },
+    ]);
+    changes.extend([
+        link("row", "link", "out"),
+        link("row", "link", "old"),
+        link("back", "link", "row"),
+        link("out", "cites", "far"),
+        link("project", "link", "out"),
+        link("far", "link", "farther"),
+        link("far", "link", "row"),
+    ]);
+    Place::with(changes).await
+}
+
+#[tokio::test]
+async fn rows_links_and_backlinks_come_nearest_first_w4() {
+    let place = linked().await;
+    let request = Request { focus: Some(id("row")), ..ask("") };
+    let expected = "
+        project 0.750
+        out 0.700
+        back 0.650
+        far 0.650
+        farther 0.560";
+    place.check(&spec("relations", &[]), request.clone(), expected).await;
+    let one = Request { depth: Some(1), ..request.clone() };
+    place.check_ids(&spec("relations", &[]), one, &["project", "out", "back", "far"]).await;
+    let none = Request { depth: Some(0), ..request.clone() };
+    place.check_ids(&spec("relations", &[]), none, &[]).await;
+    let two = told(spec("relations", &[]), &[("limit", Setting::Count(2))]);
+    place.check_ids(&two, request.clone(), &["project", "out"]).await;
+    let cites = told(spec("relations", &[]), &[("sorts", one_text("cites"))]);
+    place.check_ids(&cites, request.clone(), &[]).await;
+    let rows = told(spec("relations", &[]), &[("sorts", one_text("relation"))]);
+    place.check_ids(&rows, request.clone(), &["project"]).await;
+    // Other kinds are no answer, but a way.
+    let only_rows = spec("relations", &["text"]);
+    place.check_ids(&only_rows, request, &["out", "back", "far", "farther"]).await;
+}
+
+fn memory(name: &str, related: &[(&str, &str)]) -> Item {
+    let related: Vec<Value> =
+        related.iter().map(|(to, sort)| json!({"target": to, "type": sort})).collect();
+    fielded(name, "memory", json!({"content": format!("memory {name}"), "relationships": related}))
+}
+
+#[tokio::test]
+async fn memories_are_expanded_along_their_relationships_m7() {
+    let place = Place::with(put(vec![
+        memory("a", &[("b", "supports"), ("c", "contradicts")]),
+        memory("b", &[("a", "supports"), ("d", "follows")]),
+        memory("c", &[]),
+        memory("d", &[]),
+    ]))
+    .await;
+    let mut hits = place.collect(&spec("text", &[]), ask("memory a")).await.candidates;
+    hits.retain(|candidate| candidate.id.item == id("a"));
+    hits[0].signals.set(Component::Semantic, haversack_core::units::Score::HALF);
+    let expand = |depth: u32| {
+        let request = Request { depth: Some(depth), ..ask("memory a") };
+        let (place, hits) = (&place, &hits);
+        async move { place.collect_after(&spec("expand", &[]), request, hits).await.unwrap() }
+    };
+    assert_eq!(expand(0).await.candidates.len(), 0);
+    let two = expand(2).await;
+    let components = [Component::Collector, Component::Semantic];
+    let expected = "
+        b 0.700 0.350
+        c 0.700 0.350
+        d 0.560 0.280";
+    assert_eq!(shown(&two, &components), trimmed(expected));
+    let expected = json!({"related": [
+        {"id": "b", "from": "a", "sort": "supports", "depth": 1},
+        {"id": "c", "from": "a", "sort": "contradicts", "depth": 1},
+        {"id": "d", "from": "b", "sort": "follows", "depth": 2},
+    ]});
+    assert_eq!(two.facts, expected);
+    assert_eq!(shown(&expand(1).await, &[]), "b\nc");
+}

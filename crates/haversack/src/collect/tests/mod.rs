@@ -1,0 +1,230 @@
+//! What the collectors find, on real stores.
+
+mod links;
+mod names;
+mod readers;
+mod search;
+mod talk;
+mod time;
+mod tree;
+
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use haversack_core::candidate::Candidate;
+use haversack_core::ids::ItemId;
+use haversack_core::item::Kind;
+use haversack_core::query::analyse;
+use haversack_core::rank::Component;
+use haversack_core::units::Timestamp;
+use haversack_store::embedded::{Home, Offloaded};
+use haversack_store::store::Store;
+use haversack_store::store::change::{Batch, Change};
+use haversack_store::store::error::ReadError;
+use haversack_store::store::item::{Event, Happening, Item, Link};
+use haversack_store::store::query::{Filter, Order, Page};
+use haversack_store::store::viewer::{Principal, Readers};
+use serde_json::{Map, Value};
+
+use super::{Collected, Deal, Question, built_in, table};
+use crate::recipe::{CollectorSpec, Setting, Settings};
+use crate::request::Request;
+use crate::situation::{Judge, JudgeError, Verdict};
+
+const HOUR: i64 = 3_600_000;
+
+/// What time it is in every test.
+const NOW: i64 = 1_000 * HOUR;
+
+/// A judge that decides nothing: no collector here may ask it.
+struct Nobody;
+
+impl Judge for Nobody {
+    fn name(&self) -> &str {
+        "nobody"
+    }
+
+    fn judge<'a>(
+        &'a self,
+        _situation: &'a Map<String, Value>,
+        _conditions: &'a [&'a str],
+    ) -> BoxFuture<'a, Result<Vec<Verdict>, JudgeError>> {
+        let error = || JudgeError { judge: "nobody".into(), cause: "there is nobody".into() };
+        async move { Err(error()) }.boxed()
+    }
+}
+
+fn id(name: &str) -> ItemId {
+    ItemId::new(name).unwrap()
+}
+
+fn kind(name: &str) -> Kind {
+    Kind::new(name).unwrap()
+}
+
+/// Hours before now.
+fn ago(hours: i64) -> Timestamp {
+    Timestamp::from_millis(NOW - hours * HOUR)
+}
+
+fn item(name: &str, of: &str, body: &str) -> Item {
+    Item { updated: Some(ago(500)), ..Item::new(id(name), kind(of), body) }
+}
+
+/// An item with fields, given as a JSON object.
+fn fielded(name: &str, of: &str, fields: Value) -> Item {
+    let Value::Object(fields) = fields else { panic!("fields are an object") };
+    Item { fields, ..item(name, of, "") }
+}
+
+fn titled(title: &str, item: Item) -> Item {
+    Item { title: title.to_owned(), ..item }
+}
+
+/// The item under a parent, at a place.
+fn under(parent: &str, position: i64, item: Item) -> Item {
+    Item { parent: Some(id(parent)), position, ..item }
+}
+
+fn only(reader: &str, mut item: Item) -> Item {
+    item.readers = Readers::Only([Principal::parse(reader).unwrap()].into());
+    item
+}
+
+fn link(from: &str, sort: &str, to: &str) -> Change {
+    Change::Link(Link { from: id(from), to: id(to), sort: sort.to_owned() })
+}
+
+fn event(user: &str, happening: Happening, name: &str, at: Timestamp) -> Change {
+    Change::Note(Event { item: id(name), user: user.to_owned(), happening, at })
+}
+
+fn put(items: Vec<Item>) -> Vec<Change> {
+    items.into_iter().map(|item| Change::Put(Box::new(item))).collect()
+}
+
+/// A collector by name with its defaults.
+fn spec(by: &str, kinds: &[&str]) -> CollectorSpec {
+    let doc = table::find(by).unwrap();
+    CollectorSpec {
+        by: by.to_owned(),
+        kinds: kinds.iter().map(|name| kind(name)).collect(),
+        settings: Settings::defaults(doc.settings),
+        deadline: std::time::Duration::from_secs(10),
+    }
+}
+
+/// A collector that is told something else.
+fn told(mut spec: CollectorSpec, settings: &[(&str, Setting)]) -> CollectorSpec {
+    let doc = table::find(&spec.by).unwrap();
+    for (name, value) in settings {
+        assert!(doc.settings.iter().any(|setting| setting.name == *name), "{name}");
+        spec.settings.set(name, value.clone());
+    }
+    spec
+}
+
+fn one_text(text: &str) -> Setting {
+    Setting::Texts(vec![text.to_owned()])
+}
+
+fn ask(query: &str) -> Request {
+    Request::new("test", query)
+}
+
+/// A store with something in it.
+struct Place {
+    _folder: tempfile::TempDir,
+    store: Offloaded,
+}
+
+impl Place {
+    async fn with(changes: Vec<Change>) -> Place {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::open(folder.path()).unwrap();
+        let store = Offloaded::new(Arc::new(home.workspace("w", crate::embedder()).unwrap()));
+        store.write(Batch::new(Timestamp::from_millis(NOW), changes)).await.unwrap();
+        Place { _folder: folder, store }
+    }
+
+    async fn question(&self, request: Request) -> Question {
+        let now = Timestamp::from_millis(NOW);
+        let snapshot = self.store.snapshot(&request.viewer).await.unwrap();
+        let vector = match request.query.as_str() {
+            "" => request.vector.clone(),
+            query => crate::embedder().embed(&[query]).unwrap().pop(),
+        };
+        let deal = match &request.opportunity {
+            Some(opportunity) => {
+                let mut found = snapshot.get(std::slice::from_ref(opportunity)).await.unwrap();
+                let under = Filter { under: Some(opportunity.clone()), ..Filter::default() };
+                let page = Page { order: Order::Newest, after: None, limit: 100 };
+                let mut items = snapshot.list(&under, &page).await.unwrap();
+                items.retain(|stored| stored.item.id != *opportunity);
+                found.pop().flatten().map(|opportunity| Deal { opportunity, items })
+            }
+            None => None,
+        };
+        let analysis = analyse(&request.query, now);
+        Question { request, snapshot, now, analysis, vector, deal, judge: Arc::new(Nobody) }
+    }
+
+    async fn collect_after(
+        &self,
+        spec: &CollectorSpec,
+        request: Request,
+        found: &[Candidate],
+    ) -> Result<Collected, ReadError> {
+        let question = self.question(request).await;
+        built_in(&spec.by).unwrap().collect(&question, spec, found).await
+    }
+
+    async fn collect(&self, spec: &CollectorSpec, request: Request) -> Collected {
+        self.collect_after(spec, request, &[]).await.unwrap()
+    }
+
+    /// What is found, best first, each with what its collector thinks of it.
+    async fn check(&self, spec: &CollectorSpec, request: Request, expected: &str) {
+        let collected = self.collect(spec, request).await;
+        assert_eq!(shown(&collected, &[Component::Collector]), trimmed(expected));
+    }
+
+    /// What is found, in any measure, one id a line.
+    async fn check_ids(&self, spec: &CollectorSpec, request: Request, expected: &[&str]) {
+        let collected = self.collect(spec, request).await;
+        assert_eq!(shown(&collected, &[]), expected.join("\n"));
+    }
+}
+
+/// The candidates as lines: the id, then what was measured.
+fn shown(collected: &Collected, components: &[Component]) -> String {
+    let line = |candidate: &Candidate| {
+        let value = |component: &Component| {
+            candidate
+                .signals
+                .get(*component)
+                .map_or(" -".to_owned(), |v| format!(" {:.3}", v.get()))
+        };
+        format!("{}{}", candidate.id, components.iter().map(value).collect::<String>())
+    };
+    for (candidate, rank) in collected.candidates.iter().zip(1..) {
+        assert_eq!(candidate.found.len(), 1, "one finder");
+        assert_eq!(candidate.found[0].rank, rank);
+    }
+    collected.candidates.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn trimmed(block: &str) -> String {
+    block.trim().lines().map(str::trim).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn every_collector_of_the_table_is_built_in() {
+    let missing = table::BUILT_IN.iter().map(|doc| doc.name).filter(|by| built_in(by).is_none());
+    assert_eq!(missing.collect::<Vec<_>>(), [] as [&str; 0]);
+    assert!(built_in("magic").is_none());
+    let after = table::BUILT_IN.iter().filter_map(|doc| built_in(doc.name).map(|c| (doc.name, c)));
+    let after: Vec<&str> = after.filter(|(_, c)| c.comes_after()).map(|(name, _)| name).collect();
+    assert_eq!(after, ["expand"]);
+}

@@ -1,0 +1,114 @@
+//! What goes by time.
+
+use serde_json::json;
+
+use super::*;
+
+fn by(user: &str, request: Request) -> Request {
+    Request { user: Some(user.to_owned()), ..request }
+}
+
+#[tokio::test]
+async fn what_was_edited_and_viewed_of_late_comes_latest_first_w5() {
+    let mut changes = put(["a", "b", "c", "d", "e"].map(|name| item(name, "text", name)).to_vec());
+    changes.extend(put(vec![Item { active: false, ..item("old", "text", "old") }]));
+    changes.extend([
+        event("ada", Happening::Edited, "a", ago(3)),
+        event("ada", Happening::Edited, "b", ago(1)),
+        event("ada", Happening::Edited, "old", ago(1)),
+        event("ada", Happening::Edited, "c", ago(73)),
+        event("ada", Happening::Viewed, "b", ago(2)),
+        event("ada", Happening::Viewed, "d", ago(4)),
+        event("bob", Happening::Viewed, "e", ago(1)),
+        event("ada", Happening::Viewed, "e", ago(-1)),
+    ]);
+    let place = Place::with(changes).await;
+    let expected = "
+        b 0.600
+        a 0.580
+        d 0.480";
+    place.check(&spec("activity", &[]), by("ada", ask("")), expected).await;
+    let collected = place.collect(&spec("activity", &[]), by("ada", ask(""))).await;
+    assert_eq!(collected.candidates[0].moment, Some(ago(1)), "an edit is a change");
+    place.check_ids(&spec("activity", &[]), ask(""), &[]).await;
+    let longer = told(spec("activity", &[]), &[("hours", Setting::Count(100))]);
+    place.check_ids(&longer, by("ada", ask("")), &["b", "a", "c", "d"]).await;
+    // What counts is when it was done.
+    let in_time = Request { time: (Some(ago(3)), Some(ago(1))), ..by("ada", ask("")) };
+    place.check_ids(&spec("activity", &[]), in_time, &["a", "b"]).await;
+}
+
+#[tokio::test]
+async fn files_that_were_opened_or_given_come_latest_first_k2() {
+    let long = "A sentence of a long file. ".repeat(400);
+    let mut changes = put(vec![
+        item("f1", "file", "short"),
+        item("f2", "file", &long),
+        item("f3", "file", "old"),
+        item("m", "message", "hello"),
+    ]);
+    changes.extend([
+        event("ada", Happening::Viewed, "f1", ago(5)),
+        event("ada", Happening::Used, "f1", ago(1)),
+        event("ada", Happening::Used, "f2", ago(2)),
+        event("ada", Happening::Edited, "f3", ago(2)),
+        event("ada", Happening::Viewed, "m", ago(2)),
+    ]);
+    let place = Place::with(changes).await;
+    let request = by("ada", ask(""));
+    place.check(&spec("recent", &["file"]), request.clone(), "f1 1.000\nf2#0 0.800").await;
+    let collected = place.collect(&spec("recent", &["file"]), request).await;
+    let priorities = shown(&collected, &[Component::SourcePriority]);
+    assert_eq!(priorities, "f1 0.700\nf2#0 0.600", "K4");
+    assert!(collected.candidates[1].text.len() < 2_000, "the beginning of a long file");
+}
+
+#[tokio::test]
+async fn there_is_one_profile_and_it_is_the_newest_p5() {
+    let profile = |name: &str, hours, active| Item {
+        updated: Some(ago(hours)),
+        active,
+        ..fielded(name, "company_profile", json!({"summary": name}))
+    };
+    let mut items = vec![fielded("brand", "brand_settings", json!({"tone": "friendly"}))];
+    items.push(profile("now", 2, true));
+    let place = Place::with(put(items)).await;
+    let both = spec("singleton", &["company_profile", "brand_settings"]);
+    place.check(&both, ask(""), "now 1.000\nbrand 1.000").await;
+    let place = Place::with(put(vec![profile("gone", 1, false)])).await;
+    place.check_ids(&both, ask(""), &[]).await;
+}
+
+#[tokio::test]
+async fn items_of_a_deal_come_newest_first_by_when_they_were_said_p7() {
+    let note = |name: &str, hours| Item {
+        created: Some(ago(hours)),
+        updated: None,
+        ..fielded(name, "deal_context_item", json!({"rawContent": name}))
+    };
+    let naming = |name: &str, hours, deal: &str| {
+        let mut item = note(name, hours);
+        item.fields.insert("opportunityId".to_owned(), deal.into());
+        item
+    };
+    let place = Place::with(put(vec![
+        titled("Deal", item("deal", "opportunity", "")),
+        titled("Other", item("other", "opportunity", "")),
+        under("deal", 0, note("mail", 30)),
+        under("deal", 0, item("attachment", "file", "a file")),
+        naming("call", 10, "deal"),
+        naming("meeting", 20, "deal"),
+        naming("foreign", 1, "other"),
+    ]))
+    .await;
+    let of_deal = Request { opportunity: Some(id("deal")), ..ask("") };
+    let newest = spec("newest", &["deal_context_item"]);
+    place.check(&newest, of_deal.clone(), "call 1.000\nmeeting 0.995\nmail 0.990").await;
+    place.check_ids(&newest, ask(""), &[]).await;
+    let everywhere = told(newest.clone(), &[("of", Setting::Text("workspace".into()))]);
+    place.check_ids(&everywhere, ask(""), &["foreign", "call", "meeting", "mail"]).await;
+    let two = told(newest.clone(), &[("limit", Setting::Count(2))]);
+    place.check_ids(&two, of_deal.clone(), &["call", "meeting"]).await;
+    let time = (Some(ago(25)), Some(ago(15)));
+    place.check_ids(&newest, Request { time, ..of_deal }, &["meeting"]).await;
+}

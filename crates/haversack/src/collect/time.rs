@@ -1,0 +1,233 @@
+//! Collectors that go by time: what the asker did of late, what is newest, and the one of its kind.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, try_join, try_join_all};
+use haversack_core::candidate::Candidate;
+use haversack_core::ids::{CandidateId, ItemId};
+use haversack_core::rank::Component;
+use haversack_core::units::{Score, Timestamp};
+use haversack_store::store::error::ReadError;
+use haversack_store::store::item::{Happening, Stored};
+use haversack_store::store::query::{Filter, LIMIT_MAX, Order, Page, Usage};
+use serde_json::Value;
+
+use super::make::{
+    collected, falling, from_passage, from_stored, get, moment_of, relevant, share_left,
+};
+use super::sieve::Sieve;
+use super::{Collected, Collector, Question};
+use crate::recipe::CollectorSpec;
+
+/// A file longer than this is not shown whole for having been opened of late.
+const WHOLE_BYTES_MAX: usize = 4 << 10;
+
+/// What the asker edited and viewed of late (W5).
+pub(super) struct Activity;
+
+impl Collector for Activity {
+    fn collect<'a>(
+        &'a self,
+        question: &'a Question,
+        spec: &'a CollectorSpec,
+        _found: &'a [Candidate],
+    ) -> BoxFuture<'a, Result<Collected, ReadError>> {
+        async move {
+            let (edits, views) = (spec.settings.count("edits"), spec.settings.count("views"));
+            let (edited, viewed) = try_join(
+                of_late(question, spec, &[Happening::Edited], edits),
+                of_late(question, spec, &[Happening::Viewed], views),
+            )
+            .await?;
+            let edit = |(place, (stored, usage)): (usize, &(Stored, Usage))| {
+                let mut candidate = relevant(stored, falling(600, 20, place));
+                // An edit that was only noted is a change as well.
+                candidate.moment = candidate.moment.max(Some(usage.last));
+                candidate
+            };
+            let view = |(place, (stored, _)): (usize, &(Stored, Usage))| {
+                relevant(stored, falling(500, 20, place))
+            };
+            let edited = edited.iter().enumerate().map(edit);
+            let viewed = viewed.iter().enumerate().map(view);
+            Ok(collected(spec, edited.chain(viewed).collect()))
+        }
+        .boxed()
+    }
+}
+
+/// Files the asker opened or was given of late (K2).
+pub(super) struct Recent;
+
+impl Collector for Recent {
+    fn collect<'a>(
+        &'a self,
+        question: &'a Question,
+        spec: &'a CollectorSpec,
+        _found: &'a [Candidate],
+    ) -> BoxFuture<'a, Result<Collected, ReadError>> {
+        async move {
+            let limit = spec.settings.count("limit");
+            let happenings = [Happening::Viewed, Happening::Used];
+            let used = of_late(question, spec, &happenings, limit).await?;
+            let mut candidates: Vec<Candidate> =
+                used.iter().map(|(stored, _)| from_stored(stored)).collect();
+            open(question, &mut candidates).await?;
+            for (place, candidate) in candidates.iter_mut().enumerate() {
+                candidate.signals.set(Component::Collector, share_left(place, limit));
+            }
+            Ok(collected(spec, candidates))
+        }
+        .boxed()
+    }
+}
+
+/// Puts the opening of a long text in its place.
+async fn open(question: &Question, candidates: &mut [Candidate]) -> Result<(), ReadError> {
+    let long: Vec<&mut Candidate> =
+        candidates.iter_mut().filter(|candidate| candidate.text.len() > WHOLE_BYTES_MAX).collect();
+    let ids: Vec<CandidateId> = long.iter().map(|candidate| candidate.id.clone()).collect();
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let openings = question.snapshot.passages(&ids).await?;
+    for (candidate, opening) in long.into_iter().zip(openings) {
+        if let Some(passage) = opening {
+            *candidate = from_passage(&passage);
+        }
+    }
+    Ok(())
+}
+
+/// What the asker did of late, the latest first, each item once; nothing when nobody is named.
+async fn of_late(
+    question: &Question,
+    spec: &CollectorSpec,
+    happenings: &[Happening],
+    limit: usize,
+) -> Result<Vec<(Stored, Usage)>, ReadError> {
+    let Some(user) = question.request.user.as_deref().filter(|_| limit > 0) else {
+        return Ok(Vec::new());
+    };
+    let sieve = Sieve::following(question, spec);
+    let hours = i64::try_from(spec.settings.count("hours")).unwrap_or(i64::MAX);
+    let since = question.now.as_millis().saturating_sub(hours.saturating_mul(3_600_000));
+    let since = Timestamp::from_millis(since);
+    // Some may not pass, so more are asked for.
+    let reach = limit.saturating_mul(4).clamp(50, LIMIT_MAX);
+    let (snapshot, until) = (&question.snapshot, Some(question.now));
+    let lists =
+        happenings.iter().map(|happening| snapshot.recent(user, *happening, since, until, reach));
+    let mut latest: BTreeMap<ItemId, Usage> = BTreeMap::new();
+    for usage in try_join_all(lists).await?.into_iter().flatten() {
+        let known = latest.entry(usage.item.clone()).or_insert_with(|| usage.clone());
+        if known.last < usage.last {
+            *known = usage;
+        }
+    }
+    let mut latest: Vec<Usage> = latest.into_values().collect();
+    latest.sort_by(|a, b| b.last.cmp(&a.last).then_with(|| a.item.cmp(&b.item)));
+    let ids: Vec<ItemId> = latest.iter().map(|usage| usage.item.clone()).collect();
+    let stored = get(question, &ids).await?;
+    let known = stored.into_iter().zip(latest).filter_map(|(stored, usage)| Some((stored?, usage)));
+    let passes = |(stored, usage): &(Stored, Usage)| sieve.passes_at(stored, Some(usage.last));
+    Ok(known.filter(passes).take(limit).collect())
+}
+
+/// The one item of each kind (P5, P6).
+pub(super) struct Singleton;
+
+impl Collector for Singleton {
+    fn collect<'a>(
+        &'a self,
+        question: &'a Question,
+        spec: &'a CollectorSpec,
+        _found: &'a [Candidate],
+    ) -> BoxFuture<'a, Result<Collected, ReadError>> {
+        async move {
+            let one = spec.kinds.iter().map(|kind| async move {
+                let page = Page { order: Order::Newest, after: None, limit: 1 };
+                question.snapshot.list(&Filter::kind(kind.clone()), &page).await
+            });
+            let found: Vec<Stored> = try_join_all(one).await?.into_iter().flatten().collect();
+            let candidate = |stored: &Stored| {
+                let mut candidate = from_stored(stored);
+                candidate.signals.set(Component::Collector, Score::ONE);
+                candidate
+            };
+            Ok(collected(spec, found.iter().map(candidate).collect()))
+        }
+        .boxed()
+    }
+}
+
+/// Items that belong to something, newest first (P7).
+pub(super) struct Newest;
+
+impl Collector for Newest {
+    fn collect<'a>(
+        &'a self,
+        question: &'a Question,
+        spec: &'a CollectorSpec,
+        _found: &'a [Candidate],
+    ) -> BoxFuture<'a, Result<Collected, ReadError>> {
+        async move {
+            let (sieve, request) = (Sieve::following(question, spec), &question.request);
+            let limit = spec.settings.count("limit");
+            let focus = [&request.focus, &request.page, &request.database];
+            let focus = focus.into_iter().find(|id| id.is_some()).unwrap_or(&None);
+            let (owner, field) = match spec.settings.text("of") {
+                "opportunity" => (&request.opportunity, Some("opportunityId")),
+                "thread" => (&request.thread, Some("threadId")),
+                "focus" => (focus, None),
+                _ => (&None, None),
+            };
+            let of_workspace = spec.settings.text("of") == "workspace";
+            let mut found = match owner {
+                Some(owner) => belonging(question, owner, field, &sieve.filter()).await?,
+                None if of_workspace => latest(question, &sieve.filter()).await?,
+                None => Vec::new(),
+            };
+            found.retain(|stored| sieve.passes(stored));
+            found.sort_by_key(|stored| (Reverse(moment_of(&stored.item)), stored.item.id.clone()));
+            let candidate = |(place, stored): (usize, &Stored)| {
+                let mut candidate = from_stored(stored);
+                candidate.signals.set(Component::Collector, share_left(place, limit));
+                candidate
+            };
+            let candidates = found.iter().take(limit).enumerate().map(candidate);
+            Ok(collected(spec, candidates.collect()))
+        }
+        .boxed()
+    }
+}
+
+async fn latest(question: &Question, filter: &Filter) -> Result<Vec<Stored>, ReadError> {
+    let page = Page { order: Order::Newest, after: None, limit: LIMIT_MAX };
+    question.snapshot.list(filter, &page).await
+}
+
+/// What hangs under an owner or names it in a field, each once, by id.
+pub(super) async fn belonging(
+    question: &Question,
+    owner: &ItemId,
+    field: Option<&str>,
+    filter: &Filter,
+) -> Result<Vec<Stored>, ReadError> {
+    let under = Filter { under: Some(owner.clone()), ..filter.clone() };
+    let mut naming = filter.clone();
+    if let Some(field) = field {
+        naming.fields.push((field.to_owned(), vec![Value::from(owner.as_str())]));
+    }
+    let by_field =
+        async { if field.is_some() { latest(question, &naming).await } else { Ok(Vec::new()) } };
+    let (under, by_field) = try_join(latest(question, &under), by_field).await?;
+    let mut found: BTreeMap<ItemId, Stored> = BTreeMap::new();
+    for stored in under.into_iter().chain(by_field) {
+        found.insert(stored.item.id.clone(), stored);
+    }
+    found.remove(owner);
+    Ok(found.into_values().collect())
+}
