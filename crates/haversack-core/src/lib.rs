@@ -64,8 +64,3 @@ pub mod receipt;
 pub mod select;
 pub mod text;
 pub mod units;
-
-/// The README's example is run as a test.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;

@@ -120,6 +120,10 @@ fn facts(reached: &[Node]) -> Value {
             "id": node.stored.item.id.as_str(),
             "from": node.from.as_str(),
             "sort": node.sort,
+            "direction": match node.direction {
+                Direction::Outward => "outward",
+                Direction::Inward => "inward",
+            },
             "depth": node.depth,
         })
     };
@@ -143,6 +147,8 @@ struct Node {
     from: ItemId,
     /// The sort of link that the last step followed.
     sort: String,
+    /// Whether it did so from the link's beginning or from its end.
+    direction: Direction,
     depth: usize,
     relevance: Score,
 }
@@ -153,6 +159,7 @@ struct Edge {
     /// The place in the frontier that it goes from.
     from: usize,
     sort: String,
+    direction: Direction,
     worth: f64,
 }
 
@@ -189,6 +196,7 @@ async fn walk(
                     start: start.clone(),
                     from: from.item.id.clone(),
                     sort: edge.sort,
+                    direction: edge.direction,
                     depth,
                     relevance: Score::unit(edge.worth * scale),
                 });
@@ -223,13 +231,16 @@ async fn edges(
     let mut edges: Vec<Edge> = Vec::new();
     for (from, ((outward, inward), pointers)) in links.into_iter().zip(named).enumerate() {
         for Pointer { sort, worth, .. } in pointers {
-            let target = targets.next().flatten();
-            edges.extend(target.map(|to| Edge { to, from, sort, worth }));
+            let (direction, target) = (Direction::Outward, targets.next().flatten());
+            edges.extend(target.map(|to| Edge { to, from, sort, direction, worth }));
         }
-        let edge =
-            |linked: Linked, worth| Edge { to: linked.stored, from, sort: linked.link.sort, worth };
-        edges.extend(outward.into_iter().map(|linked| edge(linked, OUTWARD)));
-        edges.extend(inward.into_iter().map(|linked| edge(linked, INWARD)));
+        for (linked, direction, worth) in
+            [(outward, Direction::Outward, OUTWARD), (inward, Direction::Inward, INWARD)]
+        {
+            let edge =
+                |Linked { link, stored: to }| Edge { to, from, sort: link.sort, direction, worth };
+            edges.extend(linked.into_iter().map(edge));
+        }
     }
     edges.sort_by_key(|edge| Reverse(Score::unit(edge.worth)));
     Ok(edges)

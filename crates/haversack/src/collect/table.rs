@@ -168,8 +168,12 @@ pub const BUILT_IN: &[CollectorDoc] = &[
     },
     CollectorDoc {
         name: "situation",
-        about: "the situation itself, as the request describes it (S6)",
-        settings: &[],
+        about: "the situation itself, as the request describes it, or how the pack came about (S6)",
+        settings: &[SettingSpec {
+            name: "part",
+            about: "what is told",
+            value: SettingType::OneOf(&["situation", "assembly"]),
+        }],
     },
     CollectorDoc {
         name: "contexts",

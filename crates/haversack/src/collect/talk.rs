@@ -16,7 +16,7 @@ use super::make::{collected, from_stored, moment_of, share_left};
 use super::time::belonging;
 use super::{Collected, Collector, Question};
 use crate::recipe::CollectorSpec;
-use crate::request::Turn;
+use crate::request::{Request, Turn};
 
 /// The last turns of the thread and of the conversation in the request.
 pub(super) struct History;
@@ -121,18 +121,12 @@ impl Collector for Situation {
         spec: &'a CollectorSpec,
         _found: &'a [Candidate],
     ) -> BoxFuture<'a, Result<Collected, ReadError>> {
-        let request = &question.request;
-        let intent = request.intent.iter().map(|intent| intent.trim());
-        let intent = intent.filter(|intent| !intent.is_empty()).map(|it| format!("Intent: {it}"));
-        let fact = |(name, value): (&String, &Value)| match value {
-            Value::Null => None,
-            Value::String(text) => Some(format!("{name}: {text}")),
-            other => Some(format!("{name}: {other}")),
+        let (name, text) = match spec.settings.text("part") {
+            "assembly" => ("assembly", how_it_came_about(question)),
+            _ => ("situation", as_told(&question.request)),
         };
-        let lines: Vec<String> = intent.chain(request.situation.iter().filter_map(fact)).collect();
-        let text = lines.join("\n");
-        let id = ItemId::new("situation").expect("a word is a name");
-        let mut candidate = Candidate::new(CandidateId::whole(id), kind("situation"), &text);
+        let id = ItemId::new(name).expect("a word is a name");
+        let mut candidate = Candidate::new(CandidateId::whole(id), kind(name), &text);
         candidate.span = Span::whole(&text);
         candidate.trust = Trust::Internal;
         candidate.moment = Some(question.now);
@@ -140,6 +134,29 @@ impl Collector for Situation {
         let collected = collected(spec, vec![candidate]);
         async move { Ok(collected) }.boxed()
     }
+}
+
+/// The situation's facts, one on a line, and what is to be reached.
+fn as_told(request: &Request) -> String {
+    let intent = request.intent.iter().map(|intent| intent.trim());
+    let intent = intent.filter(|intent| !intent.is_empty()).map(|it| format!("Intent: {it}"));
+    let fact = |(name, value): (&String, &Value)| match value {
+        Value::Null => None,
+        Value::String(text) => Some(format!("{name}: {text}")),
+        other => Some(format!("{name}: {other}")),
+    };
+    let lines: Vec<String> = intent.chain(request.situation.iter().filter_map(fact)).collect();
+    lines.join("\n")
+}
+
+/// When the pack was made, and for which context.
+fn how_it_came_about(question: &Question) -> String {
+    let mut lines = Vec::new();
+    if let Some(context) = &question.request.context {
+        lines.push(format!("- Current context: {context}"));
+    }
+    lines.push(format!("- Assembled at: {}", question.now));
+    lines.join("\n")
 }
 
 fn kind(name: &str) -> Kind {

@@ -1,7 +1,14 @@
 //! The recipes that come with Haversack: files beside this one, read like any other.
 
 /// Names and texts of the built-in recipes, sorted by name.
-pub const BUILT_IN: &[(&str, &str)] = &[("everything", include_str!("builtin/everything.toml"))];
+pub const BUILT_IN: &[(&str, &str)] = &[
+    ("everything", include_str!("builtin/everything.toml")),
+    ("memory", include_str!("builtin/memory.toml")),
+    ("prime", include_str!("builtin/prime.toml")),
+    ("proposal", include_str!("builtin/proposal.toml")),
+    ("situation", include_str!("builtin/situation.toml")),
+    ("workspace", include_str!("builtin/workspace.toml")),
+];
 
 /// The text of a built-in recipe.
 #[must_use]

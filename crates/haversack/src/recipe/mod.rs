@@ -247,8 +247,8 @@ pub struct CollectorSpec {
     pub deadline: Duration,
 }
 
-/// What changes when a request is of a certain sort (W9, P17). The first of a recipe whose
-/// condition holds is used, no other.
+/// What changes when a request is of a certain sort (W9, P17). All of a recipe whose conditions hold
+/// are used, in their order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Adaptation {
     /// A condition over the request's facts, such as `type == "search"` or
@@ -289,16 +289,18 @@ impl Recipe {
         self.layers.iter().find(|layer| layer.name == name)
     }
 
-    /// What changes in a request with these facts: the first adaptation whose condition holds.
+    /// What changes in a request with these facts: every adaptation whose condition holds, in the
+    /// recipe's order, so that the later of two that speak of the same thing wins.
     ///
     /// # Errors
-    /// When a condition before it fails.
-    pub fn adaptation(&self, facts: &Facts) -> Result<Option<&Adaptation>, ConditionError> {
+    /// When a condition fails.
+    pub fn adaptations(&self, facts: &Facts) -> Result<Vec<&Adaptation>, ConditionError> {
+        let mut holding = Vec::new();
         for adaptation in &self.adapt {
             if adaptation.when.holds(facts)? {
-                return Ok(Some(adaptation));
+                holding.push(adaptation);
             }
         }
-        Ok(None)
+        Ok(holding)
     }
 }

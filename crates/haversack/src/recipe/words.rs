@@ -69,6 +69,11 @@ pub(super) const OVERFLOWS: &[Word<Overflow>] = &[
 
 pub(super) const FENCES: &[Word<Fencing>] = &[
     word("untrusted", Fencing::Untrusted, "texts that are not trusted; the default"),
+    word(
+        "sections",
+        Fencing::Sections,
+        "sections that hold untrusted text, each as a whole: cheaper where items are short",
+    ),
     word("all", Fencing::All, "every text"),
     word("off", Fencing::Off, "none: the application marks data in its own way"),
 ];
@@ -89,6 +94,11 @@ pub(super) const SELECTORS: &[Word<Selector>] = &[
 pub(super) const ORDERS: &[Word<Order>] = &[
     word("density", Order::Density, "most value for a token first; the default"),
     word("rank", Order::Rank, "best score first, each whole; the default when pinned"),
+    word(
+        "essentials",
+        Order::Essentials,
+        "best score first, the essential form of each before the rest of any",
+    ),
 ];
 
 pub(super) const CUTS: &[Word<CutWord>] = &[

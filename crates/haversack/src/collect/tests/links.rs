@@ -67,13 +67,15 @@ fn memory(name: &str, related: &[(&str, &str)]) -> Item {
 
 #[tokio::test]
 async fn memories_are_expanded_along_their_relationships_m7() {
-    let place = Place::with(put(vec![
+    let mut changes = put(vec![
         memory("a", &[("b", "supports"), ("c", "contradicts")]),
         memory("b", &[("a", "supports"), ("d", "follows")]),
         memory("c", &[]),
         memory("d", &[]),
-    ]))
-    .await;
+        memory("e", &[]),
+    ]);
+    changes.push(link("e", "supersedes", "a"));
+    let place = Place::with(changes).await;
     let mut hits = place.collect(&spec("text", &[]), ask("memory a")).await.candidates;
     hits.retain(|candidate| candidate.id.item == id("a"));
     hits[0].signals.set(Component::Semantic, haversack_core::units::Score::HALF);
@@ -88,13 +90,15 @@ async fn memories_are_expanded_along_their_relationships_m7() {
     let expected = "
         b 0.700 0.350
         c 0.700 0.350
+        e 0.650 0.325
         d 0.560 0.280";
     assert_eq!(shown(&two, &components), trimmed(expected));
     let expected = json!({"related": [
-        {"id": "b", "from": "a", "sort": "supports", "depth": 1},
-        {"id": "c", "from": "a", "sort": "contradicts", "depth": 1},
-        {"id": "d", "from": "b", "sort": "follows", "depth": 2},
+        {"id": "b", "from": "a", "sort": "supports", "direction": "outward", "depth": 1},
+        {"id": "c", "from": "a", "sort": "contradicts", "direction": "outward", "depth": 1},
+        {"id": "e", "from": "a", "sort": "supersedes", "direction": "inward", "depth": 1},
+        {"id": "d", "from": "b", "sort": "follows", "direction": "outward", "depth": 2},
     ]});
     assert_eq!(two.facts, expected);
-    assert_eq!(shown(&expand(1).await, &[]), "b\nc");
+    assert_eq!(shown(&expand(1).await, &[]), "b\nc\ne");
 }

@@ -3,6 +3,7 @@
 mod links;
 mod names;
 mod readers;
+mod samples;
 mod search;
 mod talk;
 mod time;
@@ -18,7 +19,7 @@ use haversack_core::item::Kind;
 use haversack_core::query::analyse;
 use haversack_core::rank::Component;
 use haversack_core::units::Timestamp;
-use haversack_store::embedded::{Home, Offloaded};
+use haversack_store::embedded::{Embedded, Home, Offloaded};
 use haversack_store::store::Store;
 use haversack_store::store::change::{Batch, Change};
 use haversack_store::store::error::ReadError;
@@ -137,19 +138,27 @@ fn ask(query: &str) -> Request {
 struct Place {
     _folder: tempfile::TempDir,
     store: Offloaded,
+    now: Timestamp,
 }
 
 impl Place {
-    async fn with(changes: Vec<Change>) -> Place {
+    fn new(now: Timestamp, fill: impl FnOnce(&Embedded)) -> Place {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::open(folder.path()).unwrap();
-        let store = Offloaded::new(Arc::new(home.workspace("w", crate::embedder()).unwrap()));
-        store.write(Batch::new(Timestamp::from_millis(NOW), changes)).await.unwrap();
-        Place { _folder: folder, store }
+        let store = Arc::new(home.workspace("w", crate::embedder()).unwrap());
+        fill(&store);
+        Place { _folder: folder, store: Offloaded::new(store), now }
+    }
+
+    async fn with(changes: Vec<Change>) -> Place {
+        let now = Timestamp::from_millis(NOW);
+        let place = Place::new(now, |_| {});
+        place.store.write(Batch::new(now, changes)).await.unwrap();
+        place
     }
 
     async fn question(&self, request: Request) -> Question {
-        let now = Timestamp::from_millis(NOW);
+        let now = self.now;
         let snapshot = self.store.snapshot(&request.viewer).await.unwrap();
         let vector = match request.query.as_str() {
             "" => request.vector.clone(),

@@ -1,9 +1,11 @@
 //! What is searched for.
 
+use haversack_core::embed::{EmbedError, Embedder, Model, Vector};
 use haversack_core::units::Score;
 use serde_json::json;
 
 use super::*;
+use crate::notice::NoticeCode;
 
 fn file(name: &str, body: &str) -> Item {
     item(name, "file", body)
@@ -206,4 +208,40 @@ async fn memories_are_filtered_as_the_request_says_m3() {
     let wrong = told(spec("text", &[]), &[("with", one_text("decision"))]);
     let error = place.collect_after(&wrong, base, &[]).await.unwrap_err();
     assert_eq!(error.to_string(), "with: \"decision\" is not of the form \"name=value\"");
+}
+
+/// A model whose vectors are not those of the store.
+#[derive(Debug)]
+struct Other(Model);
+
+impl Embedder for Other {
+    fn model(&self) -> &Model {
+        &self.0
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
+        crate::embedder().embed(texts)
+    }
+}
+
+#[tokio::test]
+async fn words_answer_alone_while_vectors_are_stale_m11() {
+    let folder = tempfile::tempdir().unwrap();
+    let now = Timestamp::from_millis(NOW);
+    let home = Home::open(folder.path()).unwrap();
+    let items = vec![file("crane", "How to repair a harbour crane.")];
+    home.workspace("w", crate::embedder()).unwrap().write(Batch::put(now, items)).unwrap();
+    let model = Model { version: "2".to_owned(), ..crate::embedder().model().clone() };
+    let store = Arc::new(home.workspace("w", Arc::new(Other(model))).unwrap());
+    let place = Place { _folder: folder, store: Offloaded::new(store), now };
+    let collected = place.collect(&spec("hybrid", &[]), ask("harbour crane")).await;
+    assert_eq!(shown(&collected, &[]), "crane");
+    let [notice] = &collected.notices[..] else { panic!("{:?}", collected.notices) };
+    assert_eq!(notice.code, NoticeCode::Degraded);
+    assert!(notice.message.starts_with("by words alone: vectors are stale"), "{}", notice.message);
+    for (by, degrade) in [("hybrid", Some(false)), ("semantic", None)] {
+        let request = Request { degrade, ..ask("harbour crane") };
+        let error = place.collect_after(&spec(by, &[]), request, &[]).await.unwrap_err();
+        assert!(matches!(error, ReadError::Stale(_)), "{by}: {error}");
+    }
 }

@@ -1,0 +1,228 @@
+//! The engine: one data folder, its workspaces, and what they share: the embedder, the judge, and
+//! whatever an application brings along. Nothing here is global.
+
+mod answers;
+mod outbox;
+mod past;
+pub(crate) mod ready;
+mod rules;
+mod workspace;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use haversack_core::assemble::{Template, TemplateText, Templates};
+use haversack_core::embed::Embedder;
+use haversack_core::rank::Ranker;
+use haversack_core::units::Timestamp;
+use haversack_store::embedded::Home;
+
+use crate::collect::{self, Collector};
+use crate::embed::Remembering;
+use crate::error::Error;
+use crate::recipe::BUILT_IN;
+use crate::situation::{Judge, LocalJudge};
+
+pub use past::Replay;
+pub(crate) use ready::Ready;
+pub use workspace::Workspace;
+
+/// Says what time it is.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// A data folder and everything that works on it. Cheap to clone.
+#[derive(Clone)]
+pub struct Engine(Arc<Shared>);
+
+/// What all workspaces of an engine share.
+pub(crate) struct Shared {
+    home: Home,
+    pub(crate) embedder: Arc<dyn Embedder>,
+    pub(crate) judge: Arc<dyn Judge>,
+    /// The application's own collectors.
+    pub(crate) collectors: BTreeMap<String, Arc<dyn Collector>>,
+    /// Those that are built in: some remember what they compiled, so there is one of each.
+    pub(crate) built_in: BTreeMap<&'static str, Arc<dyn Collector>>,
+    pub(crate) rankers: BTreeMap<String, Ranker>,
+    pub(crate) templates: Templates,
+    pub(crate) recipes: BTreeMap<String, String>,
+    pub(crate) clock: Clock,
+    open: Mutex<BTreeMap<String, Workspace>>,
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine").field("embedder", self.0.embedder.model()).finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    /// Opens a data folder, making it when it is not there, with all that is built in.
+    ///
+    /// # Errors
+    /// When another process has the folder or it cannot be opened.
+    pub fn open(folder: impl AsRef<Path>) -> Result<Engine, Error> {
+        Engine::builder().open(folder)
+    }
+
+    /// An engine to which an application brings its own embedder, judge, collectors and so on.
+    #[must_use]
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// A workspace, made when it is not there. Nothing crosses from one to another (X3).
+    ///
+    /// # Errors
+    /// When the name will not do or the workspace cannot be opened.
+    pub fn workspace(&self, name: &str) -> Result<Workspace, Error> {
+        self.opened(name, |home| home.workspace(name, Arc::clone(&self.0.embedder)))
+    }
+
+    /// A workspace that is there already.
+    ///
+    /// # Errors
+    /// When there is none of that name, or it cannot be opened.
+    pub fn existing(&self, name: &str) -> Result<Workspace, Error> {
+        self.opened(name, |home| home.existing(name, Arc::clone(&self.0.embedder)))
+    }
+
+    fn opened(
+        &self,
+        name: &str,
+        open: impl FnOnce(
+            &Home,
+        ) -> Result<
+            haversack_store::embedded::Embedded,
+            haversack_store::store::error::OpenError,
+        >,
+    ) -> Result<Workspace, Error> {
+        let mut known = self.0.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(workspace) = known.get(name) {
+            return Ok(workspace.clone());
+        }
+        let workspace = Workspace::new(name, Arc::clone(&self.0), open(&self.0.home)?);
+        known.insert(name.to_owned(), workspace.clone());
+        Ok(workspace)
+    }
+
+    /// The names of the workspaces.
+    ///
+    /// # Errors
+    /// When the data folder cannot be read.
+    pub fn workspaces(&self) -> Result<Vec<String>, Error> {
+        Ok(self.0.home.workspaces()?)
+    }
+}
+
+/// What an application brings to an engine. Everything has a default.
+#[derive(Default)]
+pub struct Builder {
+    embedder: Option<Arc<dyn Embedder>>,
+    judge: Option<Arc<dyn Judge>>,
+    collectors: BTreeMap<String, Arc<dyn Collector>>,
+    rankers: BTreeMap<String, Ranker>,
+    templates: Templates,
+    recipes: BTreeMap<String, String>,
+    clock: Option<Clock>,
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = |names: Vec<&String>| names.into_iter().cloned().collect::<Vec<String>>();
+        f.debug_struct("Builder")
+            .field("collectors", &names(self.collectors.keys().collect()))
+            .field("recipes", &names(self.recipes.keys().collect()))
+            .finish_non_exhaustive()
+    }
+}
+
+impl Builder {
+    /// Who makes vectors. A workspace remembers which model made its own and refuses another
+    /// until it is re-embedded (M4).
+    #[must_use]
+    pub fn embedder(mut self, embedder: Arc<dyn Embedder>) -> Builder {
+        self.embedder = Some(embedder);
+        self
+    }
+
+    /// Who judges conditions in plain language (S3).
+    #[must_use]
+    pub fn judge(mut self, judge: Arc<dyn Judge>) -> Builder {
+        self.judge = Some(judge);
+        self
+    }
+
+    /// A collector that recipes can name.
+    #[must_use]
+    pub fn collector(mut self, name: &str, collector: impl Collector + 'static) -> Builder {
+        self.collectors.insert(name.to_owned(), Arc::new(collector));
+        self
+    }
+
+    /// A ranker that recipes and requests can name (M6).
+    #[must_use]
+    pub fn ranker(mut self, name: &str, ranker: Ranker) -> Builder {
+        self.rankers.insert(name.to_owned(), ranker);
+        self
+    }
+
+    /// A template that recipes and requests can name (M8).
+    ///
+    /// # Errors
+    /// When the template does not parse or its name will not do.
+    pub fn template(mut self, name: &str, text: TemplateText<'_>) -> Result<Builder, Error> {
+        self.templates.register(name, Template::new(text)?)?;
+        Ok(self)
+    }
+
+    /// A recipe, as TOML; it is checked when it is first used, or by [`crate::recipe`].
+    #[must_use]
+    pub fn recipe(mut self, name: &str, source: &str) -> Builder {
+        self.recipes.insert(name.to_owned(), source.to_owned());
+        self
+    }
+
+    /// Who says what time it is; for tests and replays.
+    #[must_use]
+    pub fn clock(mut self, clock: impl Fn() -> Timestamp + Send + Sync + 'static) -> Builder {
+        self.clock = Some(Arc::new(clock));
+        self
+    }
+
+    /// Opens a data folder with all this.
+    ///
+    /// # Errors
+    /// When another process has the folder or it cannot be opened.
+    pub fn open(self, folder: impl AsRef<Path>) -> Result<Engine, Error> {
+        let embedder = self.embedder.unwrap_or_else(crate::embedder);
+        let mut recipes: BTreeMap<String, String> = BUILT_IN
+            .iter()
+            .map(|(name, source)| ((*name).to_owned(), (*source).to_owned()))
+            .collect();
+        recipes.extend(self.recipes);
+        Ok(Engine(Arc::new(Shared {
+            home: Home::open(folder.as_ref())?,
+            judge: self.judge.unwrap_or_else(|| Arc::new(LocalJudge::new())),
+            embedder: Arc::new(Remembering::new(embedder)),
+            collectors: self.collectors,
+            built_in: collect::BUILT_IN
+                .iter()
+                .filter_map(|doc| Some((doc.name, collect::built_in(doc.name)?)))
+                .collect(),
+            rankers: self.rankers,
+            templates: self.templates,
+            recipes,
+            clock: self.clock.unwrap_or_else(|| Arc::new(system_time)),
+            open: Mutex::default(),
+        })))
+    }
+}
+
+fn system_time() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}

@@ -1,0 +1,79 @@
+//! Looking back at packs: their receipts, what a replay gives, and how two differ.
+
+use std::sync::Arc;
+
+use haversack_core::units::Timestamp;
+use haversack_store::store::item::Shelf;
+use haversack_store::store::viewer::Viewer;
+
+use super::Workspace;
+use crate::error::Error;
+use crate::pipeline::Assembled;
+use crate::receipt::{Difference, Receipt};
+use crate::request::AsOf;
+use crate::wire::viewer_of;
+
+/// What a replay gave.
+#[derive(Debug)]
+pub struct Replay {
+    /// The pack, made anew.
+    pub assembled: Assembled,
+    /// What differs from the one that the receipt is of: nothing, when the bytes are the same.
+    pub difference: Difference,
+}
+
+impl Workspace {
+    /// A receipt, for whoever it was made for, or the owner.
+    ///
+    /// # Errors
+    /// When there is none, or none for this viewer.
+    pub async fn receipt(&self, id: &str, viewer: &Viewer) -> Result<Arc<Receipt>, Error> {
+        let missing = || Error::NoReceipt { id: id.chars().take(64).collect() };
+        let receipt = match self.0.receipts.get(id) {
+            Some(receipt) => receipt,
+            None => {
+                let snapshot = self.0.store.snapshot(viewer).await?;
+                let record = snapshot.record(Shelf::Receipt, id).await?.ok_or_else(missing)?;
+                let receipt = serde_json::from_str(&record.text)
+                    .map_err(|error| Error::invalid(format!("receipt {id}"), error.to_string()))?;
+                Arc::new(receipt)
+            }
+        };
+        let made_for = viewer_of(receipt.viewer.as_deref())?;
+        let may_read = *viewer == Viewer::owner() || *viewer == made_for;
+        if may_read { Ok(receipt) } else { Err(missing()) }
+    }
+
+    /// Makes a pack again from its receipt: the same bytes, or what changed.
+    ///
+    /// # Errors
+    /// When there is no such receipt for this viewer, or the pack cannot be made any more.
+    pub async fn replay(&self, id: &str, viewer: &Viewer) -> Result<Replay, Error> {
+        let receipt = self.receipt(id, viewer).await?;
+        let mut request = receipt.request.request(&receipt.recipe)?;
+        request.viewer = viewer_of(receipt.viewer.as_deref())?;
+        request.now = Some(Timestamp::from_millis(receipt.now));
+        request.as_of = Some(AsOf::Revision(receipt.revision));
+        request.keep = false;
+        let ready = self.ready(&request.recipe).await?;
+        let snapshot = self.snapshot(&request).await?;
+        let assembled = self.assemble(ready, snapshot, request).await?;
+        let again = Receipt::of(&assembled, &self.0.shared.embedder.model().to_string());
+        Ok(Replay { difference: receipt.diff(&again), assembled })
+    }
+
+    /// What differs between two packs, and why.
+    ///
+    /// # Errors
+    /// When one of the receipts is not there for this viewer.
+    pub async fn diff(
+        &self,
+        before: &str,
+        after: &str,
+        viewer: &Viewer,
+    ) -> Result<Difference, Error> {
+        let (before, after) =
+            (self.receipt(before, viewer).await?, self.receipt(after, viewer).await?);
+        Ok(before.diff(&after))
+    }
+}

@@ -1,0 +1,126 @@
+//! A recipe made ready: its templates, rankers and conditions parsed once, for many requests.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use haversack_core::assemble::{Pattern, Template, TemplateText, Templates};
+use haversack_core::pack::Frame;
+use haversack_core::rank::{Expression, Ranker, Scoring};
+use haversack_core::units::Score;
+
+use crate::error::Error;
+use crate::recipe::{Recipe, ScoreSpec, TemplateSpec};
+
+/// A recipe with everything in it parsed.
+pub(crate) struct Ready {
+    pub(crate) recipe: Arc<Recipe>,
+    /// A hash of all that makes the recipe what it is, templates and rankers included.
+    pub(crate) hash: String,
+    /// One for each layer.
+    pub(crate) templates: Vec<Template>,
+    /// One for each layer.
+    pub(crate) rankers: Vec<Ranker>,
+    pub(crate) frame: Frame,
+    /// Whether a template shows what items hang under.
+    pub(crate) wants_trails: bool,
+    /// All that requests may name.
+    pub(crate) named_templates: Templates,
+    pub(crate) named_rankers: BTreeMap<String, Ranker>,
+}
+
+impl fmt::Debug for Ready {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ready").field("recipe", &self.recipe.name).finish_non_exhaustive()
+    }
+}
+
+impl Ready {
+    /// Parses what the recipe holds.
+    ///
+    /// # Errors
+    /// When a template, ranker or condition is missing or does not parse.
+    pub(crate) fn new(
+        recipe: Recipe,
+        named_templates: Templates,
+        named_rankers: BTreeMap<String, Ranker>,
+    ) -> Result<Ready, Error> {
+        let mut templates = Vec::with_capacity(recipe.layers.len());
+        let mut rankers = Vec::with_capacity(recipe.layers.len());
+        for (layer, index) in recipe.layers.iter().zip(0..) {
+            let field = format!("layer[{index}].score");
+            templates.push(template(&layer.template, &named_templates)?);
+            rankers.push(ranker(&layer.score, &field, &named_rankers)?);
+        }
+        let frame = Frame {
+            before: Pattern::frame(&recipe.frame.before)?,
+            after: Pattern::frame(&recipe.frame.after)?,
+        };
+        let wants_trails = recipe.layers.iter().any(|layer| {
+            matches!(&layer.template, TemplateSpec::Inline { item, .. } if item.contains("breadcrumb"))
+        });
+        let hash = hash(&recipe, &templates, &rankers);
+        let recipe = Arc::new(recipe);
+        Ok(Ready {
+            recipe,
+            hash,
+            templates,
+            rankers,
+            frame,
+            wants_trails,
+            named_templates,
+            named_rankers,
+        })
+    }
+}
+
+/// Every field of a recipe shows in its `Debug` form, and so do those of its templates.
+fn hash(recipe: &Recipe, templates: &[Template], rankers: &[Ranker]) -> String {
+    let text = format!("{recipe:?}{templates:?}{rankers:?}");
+    blake3::hash(text.as_bytes()).to_hex()[..16].to_owned()
+}
+
+fn template(spec: &TemplateSpec, named: &Templates) -> Result<Template, Error> {
+    Ok(match spec {
+        TemplateSpec::Named(name) => named.get(name)?.clone(),
+        TemplateSpec::Inline { header, item, separator, footer, empty } => {
+            let empty = empty.as_deref();
+            Template::new(TemplateText { header, item, separator, footer, empty })?
+        }
+    })
+}
+
+fn ranker(
+    spec: &ScoreSpec,
+    field: &str,
+    named: &BTreeMap<String, Ranker>,
+) -> Result<Ranker, Error> {
+    match spec {
+        ScoreSpec::Weights { base, weights } => {
+            let base = Score::new(*base).unwrap_or(Score::ZERO);
+            let scoring = Scoring::new(base, weights);
+            Ok(Ranker::Sum(scoring.map_err(|error| Error::invalid(field, error.to_string()))?))
+        }
+        ScoreSpec::Expression(source) => expression(source, field),
+        ScoreSpec::Named(name) => named_ranker(name, field, named),
+    }
+}
+
+/// A ranker made from an expression.
+pub(crate) fn expression(source: &str, field: &str) -> Result<Ranker, Error> {
+    let parsed = Expression::new(source);
+    Ok(Ranker::Expression(parsed.map_err(|error| Error::invalid(field, error.to_string()))?))
+}
+
+/// A ranker by its name.
+pub(crate) fn named_ranker(
+    name: &str,
+    field: &str,
+    named: &BTreeMap<String, Ranker>,
+) -> Result<Ranker, Error> {
+    named.get(name).cloned().ok_or_else(|| {
+        let names: Vec<&str> = named.keys().map(String::as_str).collect();
+        let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        Error::invalid(field, format!("there is no ranker {name:?}; there are {there}"))
+    })
+}

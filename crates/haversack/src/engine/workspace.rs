@@ -1,0 +1,356 @@
+//! A workspace in hand: writing, packing, and looking back at packs.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use haversack_core::ids::{CandidateId, ItemId};
+use haversack_core::pack::{Plan, Point, Previous};
+use haversack_core::units::{Timestamp, Tokens};
+use haversack_store::embedded::{Embedded, Offloaded};
+use haversack_store::revision::Revision;
+use haversack_store::store::change::{Batch, Change, Committed};
+use haversack_store::store::item::{Event, Happening, Item, Record, Shelf};
+use haversack_store::store::viewer::Viewer;
+use haversack_store::store::{Snapshot, Store};
+use moka::sync::Cache;
+
+use super::answers::Answers;
+use super::outbox::Outbox;
+use super::{Ready, Shared};
+use crate::error::Error;
+use crate::notice::{Notice, NoticeCode};
+use crate::pipeline::{Assembled, Delta, Start, finish, illustrate, prepare};
+use crate::receipt::Receipt;
+use crate::request::{AsOf, RankerChoice, Request};
+
+/// How long a recipe made ready is used without looking at its text again (P14).
+const READY_KEPT: Duration = Duration::from_secs(300);
+
+/// Recipes made ready that are kept.
+const READY_MAX: u64 = 64;
+
+/// Receipts that are kept at hand while they are written.
+const RECEIPTS_AT_HAND: u64 = 256;
+
+/// A workspace. Cheap to clone.
+#[derive(Clone)]
+pub struct Workspace(pub(super) Arc<Inner>);
+
+pub(super) struct Inner {
+    name: String,
+    pub(super) shared: Arc<Shared>,
+    embedded: Arc<Embedded>,
+    pub(super) store: Arc<dyn Store>,
+    answers: Answers,
+    pub(super) ready: Cache<String, Arc<Ready>>,
+    outbox: Outbox,
+    pub(super) receipts: Cache<String, Arc<Receipt>>,
+}
+
+impl fmt::Debug for Workspace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Workspace").field("name", &self.0.name).finish_non_exhaustive()
+    }
+}
+
+impl Workspace {
+    pub(super) fn new(name: &str, shared: Arc<Shared>, embedded: Embedded) -> Workspace {
+        let embedded = Arc::new(embedded);
+        let store: Arc<dyn Store> = Arc::new(Offloaded::new(Arc::clone(&embedded)));
+        Workspace(Arc::new(Inner {
+            name: name.to_owned(),
+            shared,
+            embedded,
+            store,
+            answers: Answers::default(),
+            ready: Cache::builder().max_capacity(READY_MAX).time_to_live(READY_KEPT).build(),
+            outbox: Outbox::default(),
+            receipts: Cache::new(RECEIPTS_AT_HAND),
+        }))
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// The store underneath, for what is not asked here: lists, history, chores.
+    #[must_use]
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.0.store
+    }
+
+    /// The embedded engine underneath.
+    #[must_use]
+    pub fn embedded(&self) -> &Arc<Embedded> {
+        &self.0.embedded
+    }
+
+    /// The current time, by the engine's clock.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        (self.0.shared.clock)()
+    }
+
+    /// Writes a batch, all or nothing. When it returns, the batch is durable and searchable.
+    ///
+    /// # Errors
+    /// When the batch is wrong or cannot be written.
+    pub async fn write(&self, batch: Batch) -> Result<Committed, Error> {
+        let changes_rules = batch.changes.iter().any(|change| match change {
+            Change::Write(record) => record.shelf != Shelf::Receipt,
+            Change::Remove(shelf, _) => *shelf != Shelf::Receipt,
+            _ => false,
+        });
+        let committed = self.0.store.write(batch).await?;
+        if changes_rules {
+            self.0.ready.invalidate_all();
+        }
+        Ok(committed)
+    }
+
+    /// Adds items or replaces them.
+    ///
+    /// # Errors
+    /// When an item is wrong or cannot be written.
+    pub async fn put(&self, items: Vec<Item>) -> Result<Committed, Error> {
+        self.write(Batch::put(self.now(), items)).await
+    }
+
+    pub(super) async fn snapshot(&self, request: &Request) -> Result<Arc<dyn Snapshot>, Error> {
+        let store = &self.0.store;
+        Ok(match request.as_of {
+            None => store.snapshot(&request.viewer).await?,
+            Some(AsOf::Moment(moment)) => store.as_of(&request.viewer, moment).await?,
+            Some(AsOf::Revision(revision)) => {
+                store.at(&request.viewer, Revision::new(revision)).await?
+            }
+        })
+    }
+
+    /// Makes a pack.
+    ///
+    /// # Errors
+    /// When the request is wrong, or what it cannot do without fails; see [`Error::code`].
+    pub async fn pack(&self, request: Request) -> Result<Arc<Assembled>, Error> {
+        let ready = self.ready(&request.recipe).await?;
+        let snapshot = self.snapshot(&request).await?;
+        let cache = ready.recipe.cache.filter(|_| request.cache && may_repeat(&request));
+        let key = key(&ready, &*snapshot, &request);
+        if let Some(spec) = cache
+            && let Some(answer) = self.0.answers.get(&ready.recipe.name, spec, &key)
+        {
+            return Ok(answer);
+        }
+        let keep = request.keep;
+        let assembled = Arc::new(self.assemble(ready, snapshot, request).await?);
+        announce(&self.0.name, &assembled);
+        if keep {
+            self.note(&assembled).await;
+            if let Some(spec) = cache {
+                self.0.answers.put(&assembled.recipe.name, spec, key, &assembled);
+            }
+        }
+        Ok(assembled)
+    }
+
+    pub(super) async fn assemble(
+        &self,
+        ready: Arc<Ready>,
+        snapshot: Arc<dyn Snapshot>,
+        request: Request,
+    ) -> Result<Assembled, Error> {
+        let before = match &request.previous {
+            Some(id) => Some(self.receipt(id, &request.viewer).await?),
+            None => None,
+        };
+        let start = self.start(ready, snapshot, request, before.as_deref())?;
+        let snapshot = Arc::clone(&start.snapshot);
+        let prepared = prepare(&self.0.shared, start).await?;
+        let mut assembled = finish(prepared)?;
+        illustrate(&mut assembled, &snapshot).await?;
+        let is_whole = snapshot.history_is_whole();
+        if !is_whole {
+            let message = "some of what was there then is no longer kept";
+            assembled.notices.push(Notice::new(NoticeCode::HistoryIncomplete, message));
+        }
+        if let Some(before) = before {
+            assembled.delta = Some(delta(&before, &assembled)?);
+        }
+        Ok(assembled)
+    }
+
+    fn start(
+        &self,
+        ready: Arc<Ready>,
+        snapshot: Arc<dyn Snapshot>,
+        request: Request,
+        before: Option<&Receipt>,
+    ) -> Result<Start, Error> {
+        let now = request.now.unwrap_or_else(|| self.now());
+        let seed = format!("haversack {}", self.0.name);
+        let previous: Option<Previous> = before.map(Receipt::previous).transpose()?;
+        Ok(Start { ready, snapshot, request, now, seed, previous })
+    }
+
+    /// What other budgets would give (X2): the same as a pack of its own at each.
+    ///
+    /// # Errors
+    /// As [`Workspace::pack`]. Budgets below the least possible are left out.
+    pub async fn frontier(
+        &self,
+        request: Request,
+        budgets: &[Tokens],
+    ) -> Result<Vec<Point>, Error> {
+        let ready = self.ready(&request.recipe).await?;
+        let snapshot = self.snapshot(&request).await?;
+        let start = self.start(ready, snapshot, request, None)?;
+        let prepared = prepare(&self.0.shared, start).await?;
+        let plan = Plan::new(&prepared.core)?;
+        let (least, most) = (plan.least(), plan.most());
+        let mut totals: Vec<Tokens> = if budgets.is_empty() {
+            let step = (most.get().saturating_sub(least.get()) / 24).max(1);
+            (0..=24).map(|n| Tokens::new((least.get() + n * step).min(most.get()))).collect()
+        } else {
+            budgets.to_vec()
+        };
+        totals.retain(|total| *total >= least);
+        totals.sort_unstable();
+        totals.dedup();
+        Ok(plan.frontier(&totals)?)
+    }
+
+    /// Keeps a pack's receipt and notes that its items were used (K10), behind the answer.
+    async fn note(&self, assembled: &Assembled) {
+        let embedder = self.0.shared.embedder.model().to_string();
+        let receipt = Arc::new(Receipt::of(assembled, &embedder));
+        self.0.receipts.insert(receipt.id.clone(), Arc::clone(&receipt));
+        let at = self.now();
+        let mut changes = Vec::new();
+        match serde_json::to_string(&*receipt) {
+            Ok(text) => changes.push(Change::Write(Record {
+                shelf: Shelf::Receipt,
+                name: receipt.id.clone(),
+                text,
+                at,
+            })),
+            Err(error) => {
+                tracing::warn!(target: "haversack", %error, "a receipt cannot be written")
+            }
+        }
+        if let Some(user) = &assembled.request.user {
+            changes.extend(uses(assembled, user, assembled.now));
+        }
+        self.0.outbox.send(&self.0.store, Batch::new(at, changes)).await;
+    }
+
+    /// Waits until all receipts and uses are in the store.
+    pub async fn settle(&self) {
+        self.0.outbox.settle().await;
+    }
+
+    /// Notes that an item helped, or did not: it counts in later scores (K8).
+    ///
+    /// # Errors
+    /// When the item is not there for this viewer, or it cannot be noted.
+    pub async fn feedback(
+        &self,
+        viewer: &Viewer,
+        user: &str,
+        item: &ItemId,
+        useful: bool,
+    ) -> Result<(), Error> {
+        let snapshot = self.0.store.snapshot(viewer).await?;
+        let there = snapshot.get(std::slice::from_ref(item)).await?.pop().flatten();
+        if there.is_none() {
+            let message = format!("there is no item {:?} that this user can read", item.as_str());
+            return Err(Error::invalid("contextItemId", message));
+        }
+        let happening = if useful { Happening::Useful } else { Happening::NotUseful };
+        let at = self.now();
+        let event = Event { item: item.clone(), user: user.to_owned(), happening, at };
+        self.write(Batch::new(at, vec![Change::Note(event)])).await?;
+        Ok(())
+    }
+
+    /// Forgets answers whose question holds this text, such as a thread's id; all when it is empty
+    /// (K9).
+    pub fn forget(&self, pattern: &str) {
+        self.0.answers.forget(pattern);
+    }
+}
+
+/// Whether everything that decides the answer is in its key: a function cannot be.
+fn may_repeat(request: &Request) -> bool {
+    !matches!(request.ranker, Some(RankerChoice::Given(_)))
+}
+
+/// Everything that decides an answer, but for the time, which is what a cache is about.
+fn key(ready: &Ready, snapshot: &dyn Snapshot, request: &Request) -> String {
+    let (revision, activity) = (snapshot.revision().get(), snapshot.activity());
+    format!("{} {revision} {activity} {request:?}", ready.hash)
+}
+
+/// The events that say what was used: stored items, each once.
+fn uses(assembled: &Assembled, user: &str, at: Timestamp) -> Vec<Change> {
+    let sections = &assembled.pack.sections;
+    let mut items: Vec<&ItemId> =
+        sections.iter().flat_map(|section| &section.items).map(|item| &item.id.item).collect();
+    items.sort_unstable();
+    items.dedup();
+    let event = |item: &ItemId| Event {
+        item: item.clone(),
+        user: user.to_owned(),
+        happening: Happening::Used,
+        at,
+    };
+    items
+        .into_iter()
+        .filter(|item| !assembled.is_made_up(item))
+        .map(|item| Change::Note(event(item)))
+        .collect()
+}
+
+fn delta(before: &Receipt, assembled: &Assembled) -> Result<Delta, Error> {
+    let stood: Vec<_> = before.previous()?.order.into_iter().map(|(_, id)| id).collect();
+    let stands: Vec<_> = assembled.pack.previous.order.iter().map(|(_, id)| id.clone()).collect();
+    let missing = |of: &[CandidateId], from: &[CandidateId]| -> Vec<CandidateId> {
+        of.iter().filter(|id| !from.contains(id)).cloned().collect()
+    };
+    Ok(Delta {
+        previous: before.id.clone(),
+        kept_bytes: before.kept_bytes(&assembled.pack.text),
+        added: missing(&stands, &stood),
+        removed: missing(&stood, &stands),
+    })
+}
+
+/// The one line that every pack leaves in the log (P13).
+fn announce(workspace: &str, assembled: &Assembled) {
+    let tokens = |pinned: bool| -> u32 {
+        let layers = assembled.layers.iter().filter(|layer| layer.pinned == pinned);
+        layers.map(|layer| layer.tokens.get()).sum()
+    };
+    let categories: BTreeMap<&str, u32> =
+        assembled.layers.iter().map(|layer| (layer.name.as_str(), layer.tokens.get())).collect();
+    let opportunity = assembled.request.opportunity.as_ref().map(ItemId::as_str);
+    tracing::info!(
+        target: "haversack",
+        event = "context_assembled",
+        organizationId = workspace,
+        opportunityId = opportunity,
+        recipe = assembled.recipe.name,
+        receipt = assembled.receipt(),
+        totalTokens = assembled.pack.tokens.get(),
+        budgetLimit = assembled.core.budget.total().get(),
+        foundationalTokens = tokens(true),
+        ragTokens = tokens(false),
+        truncated = assembled.layers.iter().any(crate::pipeline::LayerReport::is_truncated),
+        latencyMs = assembled.timings.total().as_secs_f64() * 1_000.0,
+        categories = ?categories,
+        "context assembled"
+    );
+}

@@ -1,0 +1,263 @@
+//! Measuring: what ranking wants to know of every candidate alike, however it was found. Only what
+//! a recipe's scores use is measured.
+
+use std::collections::BTreeMap;
+
+use futures_util::future::try_join4;
+use haversack_core::candidate::Candidate;
+use haversack_core::ids::ItemId;
+use haversack_core::query::{Analysis, intent_type_match};
+use haversack_core::rank::{Component, Corpus, Ranker, Recency, structural, usage};
+use haversack_core::text::terms::{Language, terms};
+use haversack_core::units::{Score, Timestamp};
+use haversack_store::store::error::ReadError;
+use haversack_store::store::item::Happening;
+use haversack_store::store::query::{Frequencies, TreeDistance, Usage};
+
+use crate::collect::Question;
+use crate::recipe::LayerSpec;
+use crate::request::Request;
+
+/// How many views and edits make an item its reader's own.
+const AFFINITY_FULL: f64 = 10.0;
+
+/// Measures candidates, each layer for its own ranker.
+///
+/// # Errors
+/// When the store cannot be read.
+pub(crate) async fn measure(
+    question: &Question,
+    specs: &[LayerSpec],
+    rankers: &[Ranker],
+    layers: &mut [Vec<Candidate>],
+) -> Result<(), ReadError> {
+    let items = items(layers);
+    let known = Known::read(question, rankers, items).await?;
+    let words = rankers
+        .iter()
+        .any(|ranker| {
+            ranker.uses(Component::TextSimilarity) || ranker.uses(Component::KeywordMatch)
+        })
+        .then(|| Words::new(&question.analysis, &known.frequencies, layers));
+    for ((spec, ranker), layer) in specs.iter().zip(rankers).zip(layers) {
+        for candidate in layer {
+            let rule = Rule { ranker, recency: spec.recency, now: question.now };
+            rule.own(candidate, &question.request, &question.analysis);
+            known.tell(candidate, ranker);
+            if let Some(words) = &words {
+                words.tell(candidate, ranker);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Every item of which something was found, each once, in order.
+fn items(layers: &[Vec<Candidate>]) -> Vec<ItemId> {
+    let mut items: Vec<ItemId> =
+        layers.iter().flatten().map(|candidate| candidate.id.item.clone()).collect();
+    items.sort_unstable();
+    items.dedup();
+    items
+}
+
+/// What a candidate says of itself.
+struct Rule<'r> {
+    ranker: &'r Ranker,
+    recency: Recency,
+    now: Timestamp,
+}
+
+impl Rule<'_> {
+    fn own(&self, candidate: &mut Candidate, request: &Request, analysis: &Analysis) {
+        if let Some(moment) = candidate.moment
+            && self.ranker.uses(Component::Recency)
+        {
+            candidate.signals.set(Component::Recency, self.recency.score(moment, self.now));
+        }
+        if let Some(confidence) = candidate.confidence {
+            candidate.signals.set(Component::Confidence, confidence);
+        }
+        if self.ranker.uses(Component::TypeMatch) {
+            let matches = if request.prioritize.contains(&candidate.kind) {
+                Score::ONE
+            } else {
+                intent_type_match(analysis.intent, &candidate.kind)
+            };
+            candidate.signals.set(Component::TypeMatch, matches);
+        }
+    }
+}
+
+/// What the store knows of the items.
+struct Known {
+    distances: BTreeMap<ItemId, Score>,
+    uses: BTreeMap<ItemId, Score>,
+    affinities: BTreeMap<ItemId, Score>,
+    frequencies: Frequencies,
+}
+
+impl Known {
+    async fn read(
+        question: &Question,
+        rankers: &[Ranker],
+        items: Vec<ItemId>,
+    ) -> Result<Known, ReadError> {
+        let uses = |component| rankers.iter().any(|ranker| ranker.uses(component));
+        let request = &question.request;
+        let snapshot = &question.snapshot;
+        let until = Some(question.now);
+        let focus = [&request.focus, &request.page, &request.database].into_iter().flatten().next();
+        let distances = async {
+            match focus {
+                Some(focus) if uses(Component::Structural) => {
+                    snapshot.distances(focus, &items).await
+                }
+                _ => Ok(Vec::new()),
+            }
+        };
+        let used = async {
+            if uses(Component::Usage) {
+                snapshot.usage(&items, None, until).await
+            } else {
+                Ok(vec![])
+            }
+        };
+        let own = async {
+            match &request.user {
+                Some(user) if uses(Component::Affinity) => {
+                    snapshot.usage(&items, Some(user), until).await
+                }
+                _ => Ok(Vec::new()),
+            }
+        };
+        let frequencies = async {
+            if uses(Component::TextSimilarity) {
+                snapshot.frequencies(&request.query).await
+            } else {
+                Ok(Frequencies::default())
+            }
+        };
+        let (distances, used, own, frequencies) =
+            try_join4(distances, used, own, frequencies).await?;
+        Ok(Known {
+            distances: near(&items, &distances),
+            uses: uses_of(&used),
+            affinities: affinities_of(&own),
+            frequencies,
+        })
+    }
+
+    fn tell(&self, candidate: &mut Candidate, ranker: &Ranker) {
+        let of = |scores: &BTreeMap<ItemId, Score>| scores.get(&candidate.id.item).copied();
+        let told = [
+            (Component::Structural, of(&self.distances)),
+            (Component::Usage, of(&self.uses)),
+            (Component::Affinity, of(&self.affinities)),
+        ];
+        for (component, score) in told {
+            if let Some(score) = score.filter(|_| ranker.uses(component)) {
+                candidate.signals.set(component, score);
+            }
+        }
+    }
+}
+
+/// W6: nearer in the tree is better; what no readable way leads to is farthest.
+fn near(items: &[ItemId], distances: &[TreeDistance]) -> BTreeMap<ItemId, Score> {
+    let score = |distance: &TreeDistance| distance.map_or(Score::ZERO, structural);
+    items.iter().cloned().zip(distances.iter().map(score)).collect()
+}
+
+/// K4, K8: what was said to be useful, less what was said not to be. That something was packed
+/// says nothing, or what is packed once would be packed for ever.
+fn uses_of(events: &[Usage]) -> BTreeMap<ItemId, Score> {
+    let mut counts: BTreeMap<ItemId, (u64, u64)> = BTreeMap::new();
+    for event in events {
+        let (useful, not_useful) = counts.entry(event.item.clone()).or_default();
+        match event.happening {
+            Happening::Useful => *useful += event.count,
+            Happening::NotUseful => *not_useful += event.count,
+            Happening::Viewed | Happening::Edited | Happening::Used => {}
+        }
+    }
+    let score = |(useful, not_useful): (u64, u64)| usage(useful.saturating_sub(not_useful));
+    counts.into_iter().map(|(item, counts)| (item, score(counts))).collect()
+}
+
+/// W6: what its reader viewed and edited is nearer to them.
+fn affinities_of(events: &[Usage]) -> BTreeMap<ItemId, Score> {
+    let mut counts: BTreeMap<ItemId, u64> = BTreeMap::new();
+    for event in events {
+        if matches!(event.happening, Happening::Viewed | Happening::Edited) {
+            *counts.entry(event.item.clone()).or_default() += event.count;
+        }
+    }
+    let score = |count: u64| {
+        Score::unit(f64::from(u32::try_from(count).unwrap_or(u32::MAX)) / AFFINITY_FULL)
+    };
+    counts.into_iter().map(|(item, count)| (item, score(count))).collect()
+}
+
+/// What the query's words say of a text (K4).
+struct Words {
+    language: Language,
+    corpus: Corpus,
+    query: BTreeMap<String, f64>,
+    /// The terms of each keyword.
+    keywords: Vec<Vec<String>>,
+}
+
+impl Words {
+    /// The corpus's own frequencies for the query's terms; for other words, which only weigh how
+    /// long a text is, those of the candidates stand in.
+    fn new(analysis: &Analysis, frequencies: &Frequencies, layers: &[Vec<Candidate>]) -> Words {
+        let language = analysis.language;
+        let candidates = layers.iter().flatten();
+        let n_texts = frequencies.texts.max(1);
+        let mut with = frequencies.with.clone();
+        let n_candidates = candidates.clone().count().max(1) as u64;
+        let mut seen: BTreeMap<String, u64> = BTreeMap::new();
+        for candidate in candidates {
+            let mut own = terms(&candidate.text, language);
+            own.sort_unstable();
+            own.dedup();
+            for term in own {
+                *seen.entry(term).or_default() += 1;
+            }
+        }
+        for (term, count) in seen {
+            with.entry(term).or_insert((count * n_texts / n_candidates).max(1));
+        }
+        let corpus = Corpus::from_counts(n_texts, with);
+        let query = corpus.weigh(&analysis.terms);
+        let keywords = analysis.keywords.iter().map(|word| terms(word, language)).collect();
+        Words { language, corpus, query, keywords }
+    }
+
+    fn tell(&self, candidate: &mut Candidate, ranker: &Ranker) {
+        let similar = ranker.uses(Component::TextSimilarity);
+        let matching = ranker.uses(Component::KeywordMatch);
+        if !similar && !matching {
+            return;
+        }
+        let mut own = terms(&candidate.text, self.language);
+        if similar {
+            let score = self.corpus.cosine(&self.query, &self.corpus.weigh(&own));
+            candidate.signals.set(Component::TextSimilarity, score);
+        }
+        if matching && !self.keywords.is_empty() {
+            let place = &candidate.place;
+            let names = place.title.iter().chain(&place.path).chain(&place.breadcrumb);
+            own.extend(names.flat_map(|name| terms(name, self.language)));
+            own.sort_unstable();
+            let holds = |word: &&Vec<String>| {
+                !word.is_empty() && word.iter().all(|term| own.binary_search(term).is_ok())
+            };
+            let count = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
+            let found = count(self.keywords.iter().filter(holds).count());
+            let score = Score::unit(found / count(self.keywords.len()));
+            candidate.signals.set(Component::KeywordMatch, score);
+        }
+    }
+}

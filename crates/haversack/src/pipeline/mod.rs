@@ -1,0 +1,19 @@
+//! From a request to a pack: resolve, analyse, collect, measure, rank, select, assemble.
+//!
+//! Each step is a file. What differs between applications is in their recipes; nothing here knows
+//! one by name.
+
+mod assembled;
+mod collecting;
+mod illustrate;
+mod measure;
+mod quality;
+mod ranking;
+mod resolve;
+mod run;
+
+pub(crate) use assembled::finish;
+pub use assembled::{Assembled, Delta, LayerReport, Timings};
+pub(crate) use illustrate::illustrate;
+pub use quality::Quality;
+pub(crate) use run::{Start, prepare};

@@ -1,0 +1,155 @@
+//! Ranking: a layer's candidates scored and put in order, and those set aside that are excluded,
+//! repeat others, stand elsewhere already, or are not among the best. Each with its reason.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use haversack_core::candidate::Candidate;
+use haversack_core::ids::{CandidateId, ItemId};
+use haversack_core::ledger::{Dropped, Reason};
+use haversack_core::rank::{Ranked, Ranker, diversified, rank};
+use haversack_core::text::duplicate::duplicates;
+use haversack_core::text::trigram;
+use haversack_core::units::Score;
+
+use crate::error::Error;
+use crate::recipe::LayerSpec;
+use crate::request::Request;
+
+/// Candidates in order, and those that were set aside.
+#[derive(Debug, Default)]
+pub(crate) struct Order {
+    /// Each layer's, best first, in the recipe's order.
+    pub(crate) layers: Vec<Vec<Ranked>>,
+    pub(crate) dropped: Vec<Dropped>,
+}
+
+/// How many characters of two texts are compared to see how much they have in common.
+const COMPARED: usize = 400;
+
+/// Puts everything in order.
+///
+/// # Errors
+/// When a ranker fails.
+pub(crate) fn order(
+    specs: &[LayerSpec],
+    rankers: &[Ranker],
+    candidates: Vec<Vec<Candidate>>,
+    request: &Request,
+) -> Result<Order, Error> {
+    let mut order = Order::default();
+    for ((spec, ranker), candidates) in specs.iter().zip(rankers).zip(candidates) {
+        let mut ranked = rank(candidates, ranker)?;
+        let name: Arc<str> = spec.name.as_str().into();
+        let mut drop = |ranked: Ranked, reason| {
+            order.dropped.push(Dropped { layer: Arc::clone(&name), ranked, reason });
+        };
+        let excluded = |ranked: &mut Ranked| request.exclude.contains(&ranked.candidate.id.item);
+        ranked.extract_if(.., excluded).for_each(|ranked| drop(ranked, Reason::Excluded));
+        if let Some(minimum) = spec.minimum {
+            let below = |ranked: &mut Ranked| ranked.score < minimum;
+            let reason = || Reason::BelowMinimum { minimum };
+            ranked.extract_if(.., below).for_each(|ranked| drop(ranked, reason()));
+        }
+        order.layers.push(ranked);
+    }
+    order.leave_pieces_to_wholes(specs);
+    order.leave_out_repeats(specs);
+    for (index, spec) in specs.iter().enumerate() {
+        order.finish_layer(index, spec);
+    }
+    Ok(order)
+}
+
+impl Order {
+    fn drop(&mut self, spec: &LayerSpec, ranked: Ranked, reason: Reason) {
+        self.dropped.push(Dropped { layer: spec.name.as_str().into(), ranked, reason });
+    }
+
+    /// A piece of an item that stands in whole somewhere else need not stand as a piece too.
+    fn leave_pieces_to_wholes(&mut self, specs: &[LayerSpec]) {
+        let mut wholes: BTreeMap<ItemId, usize> = BTreeMap::new();
+        for (index, layer) in self.layers.iter().enumerate() {
+            for ranked in layer.iter().filter(|ranked| ranked.candidate.id.chunk.is_none()) {
+                wholes.entry(ranked.candidate.id.item.clone()).or_insert(index);
+            }
+        }
+        let mut pieces = Vec::new();
+        for (index, layer) in self.layers.iter_mut().enumerate() {
+            let stands = |ranked: &mut Ranked| {
+                let id = &ranked.candidate.id;
+                id.chunk.is_some() && wholes.contains_key(&id.item)
+            };
+            pieces.extend(layer.extract_if(.., stands).map(|ranked| (index, ranked)));
+        }
+        for (index, ranked) in pieces {
+            let whole = wholes.get(&ranked.candidate.id.item).copied().unwrap_or(index);
+            let layer = specs[whole].name.as_str().into();
+            self.drop(&specs[index], ranked, Reason::Elsewhere { layer });
+        }
+    }
+
+    /// Of texts that say the same, the one that comes first stays: by layer, then by rank.
+    fn leave_out_repeats(&mut self, specs: &[LayerSpec]) {
+        // The strictest layer sets the threshold for all that are compared at once.
+        let threshold = specs.iter().filter_map(|spec| spec.repeats).max();
+        let Some(threshold) = threshold else { return };
+        let mut at: Vec<(usize, usize)> = Vec::new();
+        for (index, layer) in self.layers.iter().enumerate() {
+            if specs[index].pinned || specs[index].repeats.is_some() {
+                at.extend((0..layer.len()).map(|place| (index, place)));
+            }
+        }
+        let texts: Vec<&str> =
+            at.iter().map(|&(layer, place)| &*self.layers[layer][place].candidate.text).collect();
+        let repeats = duplicates(&texts, threshold);
+        let mut of: BTreeMap<(usize, usize), CandidateId> = BTreeMap::new();
+        for (index, repeat) in repeats.iter().enumerate() {
+            let Some(first) = repeat else { continue };
+            // A repeat of a repeat repeats what that one repeated.
+            let mut first = *first;
+            while let Some(earlier) = repeats[first] {
+                first = earlier;
+            }
+            let (layer, place) = at[first];
+            let same = self.layers[layer][place].candidate.id.clone();
+            let repeated = &self.layers[at[index].0][at[index].1].candidate.id;
+            // The same candidate in two layers is for the pack to decide.
+            if !specs[at[index].0].pinned && *repeated != same {
+                of.insert(at[index], same);
+            }
+        }
+        for (index, spec) in specs.iter().enumerate() {
+            let layer = std::mem::take(&mut self.layers[index]);
+            for (place, ranked) in layer.into_iter().enumerate() {
+                match of.remove(&(index, place)) {
+                    Some(of) => self.drop(spec, ranked, Reason::Repeats { of }),
+                    None => self.layers[index].push(ranked),
+                }
+            }
+        }
+    }
+
+    /// Prefers what says something new, and keeps the best.
+    fn finish_layer(&mut self, index: usize, spec: &LayerSpec) {
+        let mut layer = std::mem::take(&mut self.layers[index]);
+        if let Some(lambda) = spec.diversity {
+            layer = diversified(layer, lambda, alike);
+        }
+        if let Some(limit) = spec.limit.filter(|&limit| limit < layer.len() && !spec.pinned) {
+            for ranked in layer.split_off(limit) {
+                self.drop(spec, ranked, Reason::OverLimit { limit });
+            }
+        }
+        self.layers[index] = layer;
+    }
+}
+
+/// How much two texts have in common, by trigrams of their beginnings.
+fn alike(a: &Ranked, b: &Ranked) -> Score {
+    let beginning = |ranked: &Ranked| {
+        let text = &ranked.candidate.text;
+        text[..text.floor_char_boundary(COMPARED)].to_owned()
+    };
+    Score::unit(f64::from(trigram::similarity(&beginning(a), &beginning(b))))
+}

@@ -1,0 +1,264 @@
+//! What a request and its recipe come to: who counts, what may be spent, what each layer may take.
+
+use std::sync::Arc;
+
+use haversack_core::assemble::Template;
+use haversack_core::budget::Budget;
+use haversack_core::layer::{Claim, Cut, Layer};
+use haversack_core::rank::{Component, Ranker, Scoring};
+use haversack_core::text::model;
+use haversack_core::text::spelling;
+use haversack_core::text::tokenizer::{CharacterEstimate, Encoding, Tokenizer};
+use haversack_core::units::{Share, Tokens};
+
+use crate::engine::Ready;
+use crate::engine::ready::{expression, named_ranker};
+use crate::error::Error;
+use crate::notice::{Notice, NoticeCode};
+use crate::recipe::{CountingSpec, Facts, LayerSpec};
+use crate::request::{RankerChoice, Request};
+
+/// Most tokens of a budget.
+const BUDGET_MAX: u32 = 10_000_000;
+
+/// Most that a layer's priority can be.
+const PRIORITY_MAX: f64 = 100.0;
+
+/// Who counts and how much there is.
+#[derive(Debug)]
+pub(crate) struct Means {
+    pub(crate) tokenizer: Arc<dyn Tokenizer>,
+    pub(crate) budget: Budget,
+    /// The layers as this request gets them, in the recipe's order.
+    pub(crate) layers: Vec<Layer>,
+    pub(crate) rankers: Vec<Ranker>,
+}
+
+/// Works out budget and layers from recipe, request and facts.
+pub(crate) fn means(
+    ready: &Ready,
+    request: &Request,
+    facts: &Facts,
+    notices: &mut Vec<Notice>,
+) -> Result<Means, Error> {
+    let recipe = &ready.recipe;
+    let (tokenizer, most) = counting(&recipe.counting, request)?;
+    let mut plan = Adapted::new(ready);
+    plan.adapt(ready, facts)?;
+    let wanted = request.budget.unwrap_or(plan.total);
+    if wanted.get() > BUDGET_MAX {
+        let message = format!("{wanted} tokens are more than the most, {BUDGET_MAX}");
+        return Err(Error::invalid("budget", message));
+    }
+    let total = most.map_or(wanted, |most| most.min(wanted));
+    if total < wanted {
+        let model = request.model.as_deref().unwrap_or_default();
+        let message = format!("{model} has room for {total} tokens of context, not {wanted}");
+        notices.push(Notice::new(NoticeCode::BudgetCapped, message));
+    }
+    let budget = budget(recipe.budget.reserves.as_slice(), request, total)?;
+    plan.ask(request)?;
+    let template = request.template.as_deref().map(|name| ready.named_templates.get(name));
+    let template = template.transpose()?;
+    let layers = recipe
+        .layers
+        .iter()
+        .enumerate()
+        .map(|(index, spec)| {
+            let template = template.unwrap_or(&ready.templates[index]);
+            layer(spec, template, plan.shares[index], plan.caps[index])
+        })
+        .collect();
+    let rankers = rankers(ready, request)?;
+    Ok(Means { tokenizer, budget, layers, rankers })
+}
+
+/// Who counts, and how much context the model has room for when one is named.
+fn counting(
+    spec: &CountingSpec,
+    request: &Request,
+) -> Result<(Arc<dyn Tokenizer>, Option<Tokens>), Error> {
+    let by_model = |name: &str| {
+        let model =
+            model::find(name).map_err(|error| Error::invalid("model", error.to_string()))?;
+        Ok((model.tokenizer(), Some(model.context_max())))
+    };
+    let by_name = |name: &str| Ok((tokenizer(name)?, None));
+    match (&request.model, &request.tokenizer, spec) {
+        (Some(model), None, _) => by_model(model),
+        (Some(model), Some(name), _) => {
+            let (_, most): (Arc<dyn Tokenizer>, _) = by_model(model)?;
+            Ok((tokenizer(name)?, most))
+        }
+        (None, Some(name), _) => by_name(name),
+        (None, None, CountingSpec::Model(model)) => by_model(model),
+        (None, None, CountingSpec::Tokenizer(name)) => by_name(name),
+    }
+}
+
+/// A tokenizer by its name.
+fn tokenizer(name: &str) -> Result<Arc<dyn Tokenizer>, Error> {
+    if let Some(encoding) = Encoding::by_name(name) {
+        return Ok(Arc::new(encoding));
+    }
+    if name == CharacterEstimate.name() {
+        return Ok(Arc::new(CharacterEstimate));
+    }
+    let mut names: Vec<&str> = Encoding::ALL.iter().map(Encoding::name).collect();
+    names.push(CharacterEstimate.name());
+    let message = format!("there is no tokenizer {name:?}; there are {}", names.join(", "));
+    Err(Error::invalid("tokenizer", message))
+}
+
+fn budget(
+    reserves: &[(String, Tokens)],
+    request: &Request,
+    total: Tokens,
+) -> Result<Budget, Error> {
+    for name in request.reserves.keys() {
+        if !reserves.iter().any(|(known, _)| known == name) {
+            let names = reserves.iter().map(|(name, _)| name.as_str());
+            return Err(Error::invalid(
+                format!("reserves.{name}"),
+                unknown("reserve", name, names),
+            ));
+        }
+    }
+    let mut budget = Budget::new(total);
+    for (name, tokens) in reserves {
+        let tokens = request.reserves.get(name).unwrap_or(tokens);
+        budget = budget
+            .reserve(name, *tokens)
+            .map_err(|error| Error::invalid("budget", error.to_string()))?;
+    }
+    Ok(budget)
+}
+
+/// A recipe's figures as the facts of a request change them.
+struct Adapted<'r> {
+    specs: &'r [LayerSpec],
+    total: Tokens,
+    shares: Vec<Share>,
+    caps: Vec<Option<Tokens>>,
+}
+
+impl<'r> Adapted<'r> {
+    fn new(ready: &'r Ready) -> Adapted<'r> {
+        let specs = &ready.recipe.layers;
+        Adapted {
+            specs,
+            total: ready.recipe.budget.total,
+            shares: specs.iter().map(|layer| layer.share).collect(),
+            caps: specs.iter().map(|layer| layer.cap).collect(),
+        }
+    }
+
+    fn index(&self, name: &str) -> Option<usize> {
+        self.specs.iter().position(|layer| layer.name == name)
+    }
+
+    /// Applies every adaptation whose condition holds, in order (P17, W9).
+    fn adapt(&mut self, ready: &Ready, facts: &Facts) -> Result<(), Error> {
+        let adaptations = ready.recipe.adaptations(facts);
+        for adapt in adaptations.map_err(|error| Error::invalid("adapt", error.to_string()))? {
+            self.total = adapt.total.unwrap_or(self.total);
+            for (name, share) in &adapt.shares {
+                if let Some(index) = self.index(name) {
+                    self.shares[index] = *share;
+                }
+            }
+            for (name, cap) in &adapt.caps {
+                if let Some(index) = self.index(name) {
+                    self.caps[index] = Some(*cap);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Applies what the request itself says of layers.
+    fn ask(&mut self, request: &Request) -> Result<(), Error> {
+        for (name, cap) in &request.caps {
+            let index = self.known("caps", name)?;
+            self.caps[index] = Some(*cap);
+        }
+        let sum = |shares: &[Share]| -> f64 {
+            shares.iter().map(|share| f64::from(share.millionths())).sum()
+        };
+        let before = sum(&self.shares);
+        let mut wanted: Vec<f64> =
+            self.shares.iter().map(|share| f64::from(share.millionths())).collect();
+        for (name, &priority) in &request.priorities {
+            let index = self.known("priorities", name)?;
+            if !(0.0..=PRIORITY_MAX).contains(&priority) {
+                let field = format!("priorities.{name}");
+                let message = format!("{priority} is not a number from 0 to {PRIORITY_MAX}");
+                return Err(Error::invalid(field, message));
+            }
+            wanted[index] *= priority;
+            if priority == 0.0 {
+                self.caps[index] = Some(Tokens::ZERO);
+            }
+        }
+        let after: f64 = wanted.iter().sum();
+        if !request.priorities.is_empty() && after > 0.0 {
+            // What the layers had together they have still, in other parts.
+            for (share, wanted) in self.shares.iter_mut().zip(&wanted) {
+                let part = (wanted / after * before).floor() / 1_000_000.0;
+                *share = Share::fraction(part.clamp(0.0, 1.0)).unwrap_or(Share::ZERO);
+            }
+        }
+        Ok(())
+    }
+
+    fn known(&self, field: &str, name: &str) -> Result<usize, Error> {
+        self.index(name).ok_or_else(|| {
+            let names = self.specs.iter().map(|layer| layer.name.as_str());
+            Error::invalid(format!("{field}.{name}"), unknown("layer", name, names))
+        })
+    }
+}
+
+/// A name that is not known, with the nearest or all that are.
+fn unknown<'n>(what: &str, name: &str, names: impl Iterator<Item = &'n str>) -> String {
+    let names: Vec<&str> = names.collect();
+    let pairs = names.iter().map(|name| (*name, *name));
+    let near = spelling::nearest(name, pairs);
+    match near.first() {
+        Some(near) => format!("there is no {what} {name:?}; did you mean {near:?}?"),
+        None => format!("there is no {what} {name:?}; there are {}", names.join(", ")),
+    }
+}
+
+fn layer(spec: &LayerSpec, template: &Template, share: Share, cap: Option<Tokens>) -> Layer {
+    Layer {
+        name: spec.name.as_str().into(),
+        title: spec.title.clone(),
+        claim: if spec.pinned { Claim::Pinned } else { Claim::Share(share) },
+        cap,
+        spill: spec.spill,
+        order: spec.order,
+        cut: spec.cut.map(|strategy| Cut { strategy, least: spec.least }),
+        arrangement: spec.arrange,
+        stability: spec.stability,
+        kind_cap: spec.kind_cap,
+        template: template.clone(),
+    }
+}
+
+/// Each layer's ranker, or the one that the request asks for (M6).
+fn rankers(ready: &Ready, request: &Request) -> Result<Vec<Ranker>, Error> {
+    let one = match &request.ranker {
+        None => return Ok(ready.rankers.clone()),
+        Some(RankerChoice::Given(ranker)) => ranker.clone(),
+        Some(RankerChoice::Expression(source)) => expression(source, "ranker")?,
+        Some(RankerChoice::Named(name)) => match name.as_str() {
+            "default" => return Ok(ready.rankers.clone()),
+            "bySimilarity" => Ranker::Sum(Scoring::by(Component::Semantic)),
+            "byRecency" => Ranker::Sum(Scoring::by(Component::Recency)),
+            "byConfidence" => Ranker::Sum(Scoring::by(Component::Confidence)),
+            name => named_ranker(name, "ranker", &ready.named_rankers)?,
+        },
+    };
+    Ok(vec![one; ready.rankers.len()])
+}

@@ -1,0 +1,293 @@
+//! The order of the steps, up to the point where only packing is left.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use haversack_core::candidate::Candidate;
+use haversack_core::embed::Vector;
+use haversack_core::ids::ItemId;
+use haversack_core::pack::{Overflow, Previous, Request as PackRequest};
+use haversack_core::query::analyse;
+use haversack_core::text::tokenizer::Accuracy;
+use haversack_core::units::{Timestamp, Tokens};
+use haversack_store::kinds;
+use haversack_store::store::Snapshot;
+use haversack_store::store::error::chain;
+use haversack_store::store::item::Stored;
+use haversack_store::store::query::{Filter, Order, Page};
+use serde_json::{Value, json};
+
+use super::assembled::Timings;
+use super::collecting::{Finds, collect};
+use super::measure::measure;
+use super::ranking::order;
+use super::resolve::means;
+use crate::collect::{Deal, Question};
+use crate::engine::{Ready, Shared};
+use crate::error::Error;
+use crate::notice::{Notice, NoticeCode};
+use crate::recipe::{Facts, QueryPart};
+use crate::request::Request;
+
+/// Most items of a deal that are looked at.
+const DEAL_ITEMS_MAX: usize = 200;
+
+/// How much of a deal goes into the query's vector, in characters.
+const DEAL_CHARS_MAX: usize = 2_000;
+
+/// How many of the last turns go into the query's vector.
+const TURNS: usize = 4;
+
+/// Everything that decides a pack, and what else is known of it.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) core: PackRequest,
+    pub(crate) ready: Arc<Ready>,
+    pub(crate) question: Question,
+    pub(crate) used: Vec<String>,
+    pub(crate) facts: std::collections::BTreeMap<String, Value>,
+    pub(crate) notices: Vec<Notice>,
+    pub(crate) timings: Timings,
+}
+
+/// What a preparation starts from.
+pub(crate) struct Start {
+    pub(crate) ready: Arc<Ready>,
+    pub(crate) snapshot: Arc<dyn Snapshot>,
+    pub(crate) request: Request,
+    pub(crate) now: Timestamp,
+    /// What the fences' nonce is made from.
+    pub(crate) seed: String,
+    pub(crate) previous: Option<Previous>,
+}
+
+/// Resolves, analyses, collects, measures and ranks.
+///
+/// # Errors
+/// When the request is wrong or what it cannot do without fails.
+pub(crate) async fn prepare(shared: &Shared, start: Start) -> Result<Prepared, Error> {
+    let Start { ready, snapshot, request, now, seed, previous } = start;
+    let mut notices = Vec::new();
+    let mut timings = Timings::default();
+    let mut clock = Instant::now();
+    let mut lap = move || std::mem::replace(&mut clock, Instant::now()).elapsed();
+    check(&request)?;
+    let recipe = Arc::clone(&ready.recipe);
+    let degrade = request.degrade.unwrap_or(recipe.degrade);
+    let analysis = analyse(&request.query, now);
+    if analysis.truncated {
+        let message = "only the first 16 KiB of the query were looked at";
+        notices.push(Notice::new(NoticeCode::QueryTruncated, message));
+    }
+    let deal = deal(&*snapshot, &request).await?;
+    let facts = request_facts(&request, deal.as_ref());
+    let means = means(&ready, &request, &facts, &mut notices)?;
+    timings.analyse = lap();
+    let vector =
+        vector(shared, &recipe.embed, &request, deal.as_ref(), degrade, &mut notices).await?;
+    timings.embed = lap();
+    let judge = Arc::clone(&shared.judge);
+    let question = Question { request, snapshot, now, analysis, vector, deal, judge };
+    let finds = collect(shared, &recipe, &question, degrade).await?;
+    let Finds { mut layers, notices: more, facts, used } = finds;
+    notices.extend(more);
+    timings.collect = lap();
+    if ready.wants_trails {
+        add_trails(&*question.snapshot, &mut layers).await?;
+    }
+    for (spec, layer) in recipe.layers.iter().zip(&mut layers) {
+        if !spec.essential {
+            layer.iter_mut().for_each(|candidate| candidate.essential = None);
+        }
+    }
+    measure(&question, &recipe.layers, &means.rankers, &mut layers).await?;
+    timings.measure = lap();
+    let order = order(&recipe.layers, &means.rankers, layers, &question.request)?;
+    timings.rank = lap();
+    if recipe.layers.iter().any(|layer| layer.summarise) {
+        let message = "no model summarises here: the most important sentences are kept instead";
+        notices.push(Notice::new(NoticeCode::NotSummarised, message));
+    }
+    if means.tokenizer.accuracy() != Accuracy::Exact {
+        let message = format!("tokens are an estimate by {}", means.tokenizer.name());
+        notices.push(Notice::new(NoticeCode::EstimatedTokens, message));
+    }
+    let core = PackRequest {
+        query: question.request.query.clone(),
+        query_terms: question.analysis.terms.clone(),
+        overflow: recipe.budget.overflow,
+        layers: means.layers.into_iter().zip(order.layers).collect(),
+        dropped: order.dropped,
+        frame: ready.frame.clone(),
+        fencing: recipe.fencing,
+        seed,
+        selector: recipe.selector,
+        stop: recipe.stop,
+        previous,
+        ..PackRequest::new(means.tokenizer, means.budget)
+    };
+    debug_assert!(matches!(core.overflow, Overflow::Refuse | Overflow::Exceed));
+    Ok(Prepared { core, ready, question, used, facts, notices, timings })
+}
+
+/// What no recipe can make sense of.
+fn check(request: &Request) -> Result<(), Error> {
+    if let (Some(start), Some(end)) = request.time
+        && start >= end
+    {
+        let message = format!("the range starts at {start} and ends at {end}, before it starts");
+        return Err(Error::invalid("timeRange", message));
+    }
+    Ok(())
+}
+
+/// The deal that the request is for, with what was written about it, newest first.
+async fn deal(snapshot: &dyn Snapshot, request: &Request) -> Result<Option<Deal>, Error> {
+    let Some(id) = &request.opportunity else { return Ok(None) };
+    let opportunity = snapshot.get(std::slice::from_ref(id)).await?.pop().flatten();
+    let Some(opportunity) = opportunity else {
+        let message = format!("there is no opportunity {:?} that this user can read", id.as_str());
+        return Err(Error::invalid("opportunityId", message));
+    };
+    let items = items_of(snapshot, id).await?;
+    Ok(Some(Deal { opportunity, items }))
+}
+
+/// What belongs to a deal: what names it in a field, and what hangs under it.
+async fn items_of(snapshot: &dyn Snapshot, id: &ItemId) -> Result<Vec<Stored>, Error> {
+    let filter = Filter {
+        fields: vec![("opportunityId".to_owned(), vec![json!(id.as_str())])],
+        ..Filter::default()
+    };
+    let page = Page { order: Order::Newest, after: None, limit: DEAL_ITEMS_MAX };
+    let mut items = snapshot.list(&filter, &page).await?;
+    let below = Filter { under: Some(id.clone()), ..Filter::default() };
+    items.extend(snapshot.list(&below, &page).await?);
+    items.retain(|stored| stored.item.id != *id);
+    items.sort_by(|a, b| {
+        b.item.updated.cmp(&a.item.updated).then_with(|| a.item.id.cmp(&b.item.id))
+    });
+    items.dedup_by(|a, b| a.item.id == b.item.id);
+    items.truncate(DEAL_ITEMS_MAX);
+    Ok(items)
+}
+
+/// What a recipe's conditions can ask about (P17, W9).
+fn request_facts(request: &Request, deal: Option<&Deal>) -> Facts {
+    let text = |text: &Option<String>| json!(text.as_deref().unwrap_or_default());
+    let id = |id: &Option<ItemId>| json!(id.as_ref().map_or("", ItemId::as_str));
+    let fields = deal.map(|deal| &deal.opportunity.item.fields);
+    let field = |name: &str| fields.and_then(|fields| fields.get(name)).cloned();
+    let mut facts = Facts::default()
+        .with("type", text(&request.sort))
+        .with("query", json!(request.query))
+        .with("words", json!(request.query.split_whitespace().count()))
+        .with("turns", json!(request.history.len()))
+        .with("user", text(&request.user))
+        .with("intent", text(&request.intent))
+        .with("model", text(&request.model))
+        .with("budget", json!(request.budget.map_or(0, Tokens::get)))
+        .with("focus", id(&request.focus))
+        .with("page", id(&request.page))
+        .with("database", id(&request.database))
+        .with("thread", id(&request.thread))
+        .with("opportunity", id(&request.opportunity))
+        .with("context", id(&request.context))
+        .with("situation", Value::Object(request.situation.clone()))
+        .with("deal", Value::Object(fields.cloned().unwrap_or_default()));
+    for name in ["stage", "complexity"] {
+        if let Some(value) = field(name) {
+            facts.set(name, value);
+        }
+    }
+    facts
+}
+
+/// The query's vector, from what the recipe says it is made of.
+async fn vector(
+    shared: &Shared,
+    parts: &[QueryPart],
+    request: &Request,
+    deal: Option<&Deal>,
+    degrade: bool,
+    notices: &mut Vec<Notice>,
+) -> Result<Option<Vector>, Error> {
+    if let Some(vector) = &request.vector {
+        let dimensions = shared.embedder.model().dimensions;
+        let given = vector.as_slice().len();
+        if given != dimensions {
+            let model = shared.embedder.model();
+            let message = format!("has {given} numbers; {model} makes {dimensions}");
+            return Err(Error::invalid("vector", message));
+        }
+        return Ok(Some(vector.clone()));
+    }
+    let text = embedded_text(parts, request, deal);
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    let embedder = Arc::clone(&shared.embedder);
+    let embedded = tokio::task::spawn_blocking(move || embedder.embed(&[&text])).await;
+    let error = match embedded {
+        Ok(Ok(mut vectors)) => return Ok(vectors.pop()),
+        Ok(Err(error)) if degrade => chain(&error),
+        Ok(Err(error)) => return Err(error.into()),
+        Err(lost) => std::panic::resume_unwind(lost.into_panic()),
+    };
+    let message = format!("the query could not be embedded, so words answer alone: {error}");
+    notices.push(Notice::new(NoticeCode::Degraded, message));
+    Ok(None)
+}
+
+fn embedded_text(parts: &[QueryPart], request: &Request, deal: Option<&Deal>) -> String {
+    let mut texts: Vec<String> = Vec::new();
+    for part in parts {
+        match part {
+            QueryPart::Query => texts.push(request.query.clone()),
+            QueryPart::Deal => texts.extend(deal.map(deal_text)),
+            QueryPart::Situation => {
+                texts.extend(request.intent.clone());
+                if !request.situation.is_empty() {
+                    texts.push(Value::Object(request.situation.clone()).to_string());
+                }
+            }
+            QueryPart::History => {
+                let turns = request.history.iter().rev().take(TURNS).rev();
+                texts.extend(turns.map(|turn| turn.content.clone()));
+            }
+        }
+    }
+    texts.retain(|text| !text.trim().is_empty());
+    texts.join("\n")
+}
+
+/// What a deal is about, in short: the opportunity itself and the latest that was written (P8).
+fn deal_text(deal: &Deal) -> String {
+    let mut text = String::new();
+    for stored in std::iter::once(&deal.opportunity).chain(&deal.items) {
+        let item = &stored.item;
+        text.push_str(&kinds::searchable(&item.kind, &item.title, &item.body, &item.fields));
+        text.push('\n');
+        if text.len() >= DEAL_CHARS_MAX {
+            break;
+        }
+    }
+    text.truncate(text.floor_char_boundary(DEAL_CHARS_MAX));
+    text
+}
+
+/// Puts the titles of what a candidate hangs under before its headings (W10).
+async fn add_trails(snapshot: &dyn Snapshot, layers: &mut [Vec<Candidate>]) -> Result<(), Error> {
+    let mut items: Vec<ItemId> =
+        layers.iter().flatten().map(|candidate| candidate.id.item.clone()).collect();
+    items.sort_unstable();
+    items.dedup();
+    let trails = snapshot.trails(&items).await?;
+    for candidate in layers.iter_mut().flatten() {
+        let Ok(at) = items.binary_search(&candidate.id.item) else { continue };
+        let titles = trails[at].iter().map(|crumb| crumb.title.clone());
+        let titles: Vec<String> = titles.filter(|title| !title.trim().is_empty()).collect();
+        candidate.place.breadcrumb.splice(0..0, titles);
+    }
+    Ok(())
+}

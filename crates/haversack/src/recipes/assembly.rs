@@ -1,0 +1,271 @@
+//! What every result shares: the receipt, who counted, notices, timings, and the ledger on request.
+
+use std::collections::BTreeMap;
+
+use haversack_core::units::Score;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::notice::Notice;
+use crate::pipeline::{Assembled, LayerReport, Quality};
+use crate::receipt::{Line, Receipt};
+
+/// What every recipe's result has under `assembly`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Assembly {
+    /// The name of the receipt, by which the pack can be explained, replayed and compared.
+    pub receipt: String,
+    /// The recipe.
+    pub recipe: String,
+    /// The state of the workspace.
+    pub revision: u64,
+    /// What time it was taken to be.
+    pub now: String,
+    /// Who counted.
+    pub tokenizer: String,
+    /// How far the count can be trusted.
+    pub accuracy: String,
+    /// The budget, reserves included.
+    pub budget: u32,
+    /// What the final string could have at most.
+    pub limit: u32,
+    /// What it has.
+    pub tokens: u32,
+    /// What became of each layer.
+    pub layers: Vec<WireLayer>,
+    /// What the caller should know.
+    pub notices: Vec<WireNotice>,
+    /// Whether something that usually takes part could not.
+    pub degraded: bool,
+    /// What the query was found to say (K1).
+    pub query: WireAnalysis,
+    /// Milliseconds by step, and in all.
+    pub timings_ms: BTreeMap<&'static str, f64>,
+    /// What collectors have to say beside candidates.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub facts: BTreeMap<String, Value>,
+    /// What changed since the pack before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delta: Option<WireDelta>,
+    /// How good the pack is; with `explain`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quality: Option<WireQuality>,
+    /// What became of each candidate; with `explain`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ledger: Option<Vec<Line>>,
+}
+
+/// A layer's figures.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WireLayer {
+    /// Its name.
+    pub name: String,
+    /// Its title.
+    pub title: String,
+    /// Tokens of its section.
+    pub tokens: u32,
+    /// What its candidates would have cost whole.
+    pub wanted: u32,
+    /// How many were found.
+    pub candidates: usize,
+    /// How many are in.
+    pub items: usize,
+    /// How many of those are shortened.
+    pub cut: usize,
+    /// How many are out for want of room.
+    pub removed: usize,
+}
+
+impl WireLayer {
+    fn of(report: &LayerReport) -> WireLayer {
+        WireLayer {
+            name: report.name.clone(),
+            title: report.title.clone(),
+            tokens: report.tokens.get(),
+            wanted: report.wanted.get(),
+            candidates: report.candidates,
+            items: report.items,
+            cut: report.cut,
+            removed: report.removed,
+        }
+    }
+}
+
+/// A notice.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WireNotice {
+    /// What it is about.
+    pub code: &'static str,
+    /// In words.
+    pub message: String,
+    /// In figures.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub details: Value,
+    /// What could be done.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub suggestions: Vec<String>,
+}
+
+impl WireNotice {
+    /// A notice for the wire.
+    #[must_use]
+    pub fn of(notice: &Notice) -> WireNotice {
+        WireNotice {
+            code: notice.code.as_str(),
+            message: notice.message.clone(),
+            details: notice.details.clone(),
+            suggestions: notice.suggestions.clone(),
+        }
+    }
+}
+
+/// What a query was found to say.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WireAnalysis {
+    /// Its language, by code.
+    pub language: String,
+    /// Its words, without stop words.
+    pub keywords: Vec<String>,
+    /// What stands in quotes.
+    pub phrases: Vec<String>,
+    /// File paths.
+    pub paths: Vec<String>,
+    /// What is referred to by `@`.
+    pub references: Vec<String>,
+    /// Times, as ranges.
+    pub times: Vec<WireTime>,
+    /// What the asker wants.
+    pub intent: String,
+}
+
+/// A time that a query names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WireTime {
+    /// The words that say so.
+    pub text: String,
+    /// From.
+    pub start: String,
+    /// To.
+    pub end: String,
+}
+
+/// What changed since the pack before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WireDelta {
+    /// The receipt of the pack before.
+    pub previous: String,
+    /// How many bytes at the beginning are the same.
+    pub kept_bytes: usize,
+    /// What comes after them: all that has to be sent to whoever has the pack before.
+    pub context: String,
+    /// What is new.
+    pub added: Vec<String>,
+    /// What is gone.
+    pub removed: Vec<String>,
+}
+
+/// How good a pack is.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WireQuality {
+    /// How much of what was found is in, by value.
+    pub coverage: f64,
+    /// How much says again what stood before.
+    pub redundancy: f64,
+    /// How new the texts are.
+    pub freshness: f64,
+    /// How much of the budget is used.
+    pub budget_use: f64,
+    /// All in one.
+    pub score: f64,
+}
+
+impl From<Quality> for WireQuality {
+    fn from(quality: Quality) -> WireQuality {
+        let round = |score: Score| (score.get() * 10_000.0).round() / 10_000.0;
+        WireQuality {
+            coverage: round(quality.coverage),
+            redundancy: round(quality.redundancy),
+            freshness: round(quality.freshness),
+            budget_use: round(quality.budget_use),
+            score: round(quality.score),
+        }
+    }
+}
+
+impl Assembly {
+    /// What a pack's result has under `assembly`.
+    #[must_use]
+    pub fn of(assembled: &Assembled, explain: bool) -> Assembly {
+        let pack = &assembled.pack;
+        let milliseconds = |duration: std::time::Duration| duration.as_secs_f64() * 1_000.0;
+        let mut timings_ms: BTreeMap<&'static str, f64> = assembled
+            .timings
+            .steps()
+            .into_iter()
+            .map(|(step, duration)| (step, milliseconds(duration)))
+            .collect();
+        timings_ms.insert("total", milliseconds(assembled.timings.total()));
+        Assembly {
+            receipt: assembled.receipt(),
+            recipe: assembled.recipe.name.clone(),
+            revision: assembled.revision,
+            now: assembled.now.to_string(),
+            tokenizer: pack.tokenizer.clone(),
+            accuracy: pack.accuracy.to_string(),
+            budget: assembled.core.budget.total().get(),
+            limit: pack.limit.get(),
+            tokens: pack.tokens.get(),
+            layers: assembled.layers.iter().map(WireLayer::of).collect(),
+            notices: assembled.notices.iter().map(WireNotice::of).collect(),
+            degraded: assembled.is_degraded(),
+            query: analysis(assembled),
+            timings_ms,
+            facts: assembled.facts.clone(),
+            delta: delta(assembled),
+            quality: explain.then(|| assembled.quality().into()),
+            ledger: explain.then(|| Receipt::of(assembled, "").ledger),
+        }
+    }
+}
+
+fn analysis(assembled: &Assembled) -> WireAnalysis {
+    let analysis = &assembled.analysis;
+    WireAnalysis {
+        language: analysis.language.code().to_owned(),
+        keywords: analysis.keywords.clone(),
+        phrases: analysis.phrases.clone(),
+        paths: analysis.paths.clone(),
+        references: analysis.references.clone(),
+        times: analysis
+            .times
+            .iter()
+            .map(|range| WireTime {
+                text: range.text.clone(),
+                start: range.from.to_string(),
+                end: range.to.to_string(),
+            })
+            .collect(),
+        intent: format!("{:?}", analysis.intent).to_lowercase(),
+    }
+}
+
+fn delta(assembled: &Assembled) -> Option<WireDelta> {
+    let delta = assembled.delta.as_ref()?;
+    let names = |ids: &[haversack_core::ids::CandidateId]| {
+        ids.iter().map(ToString::to_string).collect::<Vec<String>>()
+    };
+    Some(WireDelta {
+        previous: delta.previous.clone(),
+        kept_bytes: delta.kept_bytes,
+        context: assembled.text().get(delta.kept_bytes..).unwrap_or_default().to_owned(),
+        added: names(&delta.added),
+        removed: names(&delta.removed),
+    })
+}

@@ -1,0 +1,340 @@
+//! `memory`: long-term memories for one message (M1 to M12).
+
+use std::collections::BTreeMap;
+
+use haversack_core::ids::CandidateId;
+use haversack_core::rank::{Component, Ranked};
+use haversack_core::units::Tokens;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::Assembly;
+use crate::engine::Workspace;
+use crate::error::Error;
+use crate::pipeline::Assembled;
+use crate::wire::{WireRanker, WireRequest, moment_opt, part, vector};
+
+/// How deep relationships are followed when the request only says that they should be.
+const DEPTH: u32 = 1;
+
+/// What a chat assistant asks (M3).
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Request {
+    /// The message.
+    pub query: String,
+    /// A vector to look for instead (M2).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vector: Option<Vec<f32>>,
+    /// How many memories are found; 10 when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<usize>,
+    /// Only these types.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub memory_types: Vec<String>,
+    /// Only from this moment on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub date_from: Option<Value>,
+    /// Only before this moment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub date_to: Option<Value>,
+    /// The least confidence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_confidence: Option<f64>,
+    /// Only of this conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conversation_id: Option<String>,
+    /// Whether related memories come along.
+    pub include_relationships: bool,
+    /// How many steps away; 1 when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub relationship_depth: Option<u32>,
+    /// A template by name: `chat`, `detailed`, `summary`, or one that was registered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub template: Option<String>,
+    /// The budget in tokens; 2,000 when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_budget: Option<u32>,
+    /// A ranker: `default`, `bySimilarity`, `byRecency`, `byConfidence`, a registered one, or
+    /// `{"expression": "…"}`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ranker: Option<WireRanker>,
+    /// Whether type, confidence and time are shown; with no template named, that is `detailed`.
+    pub include_metadata: bool,
+    /// What every recipe can be asked.
+    #[serde(flatten)]
+    pub other: Map<String, Value>,
+}
+
+impl Request {
+    /// A message, with nothing else said.
+    #[must_use]
+    pub fn new(query: &str) -> Request {
+        Request { query: query.to_owned(), ..Request::default() }
+    }
+
+    /// The request that this says.
+    ///
+    /// # Errors
+    /// When a field is wrong; the error names it.
+    pub fn request(&self) -> Result<crate::Request, Error> {
+        self.request_to("memory")
+    }
+
+    pub(super) fn request_to(&self, recipe: &str) -> Result<crate::Request, Error> {
+        let common: WireRequest = crate::wire::read(Value::Object(self.other.clone()))?;
+        let mut request = common.request(recipe)?;
+        request.query.clone_from(&self.query);
+        request.vector = self.vector.as_deref().map(vector).transpose()?;
+        request.limit = self.limit.or(request.limit);
+        let from = moment_opt("dateFrom", self.date_from.as_ref())?;
+        let to = moment_opt("dateTo", self.date_to.as_ref())?;
+        if let (Some(from), Some(to)) = (from, to)
+            && from >= to
+        {
+            let message = format!("{to} is not after dateFrom, {from}");
+            return Err(Error::invalid("dateTo", message));
+        }
+        request.time = (from, to);
+        request.confidence_least =
+            self.min_confidence.map(|least| part("minConfidence", least)).transpose()?;
+        if !self.memory_types.is_empty() {
+            let types = self.memory_types.iter().map(|sort| json!(sort)).collect();
+            request.fields.push(("type".to_owned(), types));
+        }
+        if let Some(conversation) = &self.conversation_id {
+            request.fields.push(("conversation".to_owned(), vec![json!(conversation)]));
+        }
+        request.depth = match (self.include_relationships, self.relationship_depth) {
+            (true, depth) => Some(depth.unwrap_or(DEPTH)),
+            (false, _) => request.depth,
+        };
+        request.template = match (&self.template, self.include_metadata) {
+            (Some(template), _) => Some(template.clone()),
+            (None, true) => Some("detailed".to_owned()),
+            (None, false) => request.template,
+        };
+        request.budget = self.token_budget.map(Tokens::new).or(request.budget);
+        if let Some(ranker) = &self.ranker {
+            request.ranker = Some(ranker.clone().into());
+        }
+        Ok(request)
+    }
+}
+
+/// A memory (M1).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Memory {
+    /// Its id.
+    pub id: String,
+    /// What it says.
+    pub content: String,
+    /// Its type, such as `fact` or `preference`.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub sort: Option<String>,
+    /// How sure it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f64>,
+    /// When it was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<String>,
+    /// The conversation it comes from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<String>,
+}
+
+/// A memory that was found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SearchResult {
+    /// The memory.
+    pub memory: Memory,
+    /// How similar it is to the query, 0 to 1.
+    pub score: f64,
+    /// Its score after ranking.
+    pub rank: f64,
+    /// What it is related to, if it was asked for: those that came along because of it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub relationships: Vec<Related>,
+}
+
+/// A memory that came along because of another (M7).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Related {
+    /// The memory, by id.
+    pub memory: String,
+    /// How it is related.
+    pub relationship: String,
+    /// How many steps away.
+    pub depth: u64,
+}
+
+/// Memories for a prompt (M9).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Context {
+    /// The final string.
+    pub context: String,
+    /// Its tokens.
+    pub token_count: u32,
+    /// The memories that are in, best first.
+    pub memories: Vec<SearchResult>,
+    /// Whether some that were found are not in, or shortened, for want of room.
+    pub truncated: bool,
+    /// The template that was used.
+    pub template: String,
+    /// What every result shares.
+    pub assembly: Assembly,
+}
+
+/// A context before it is used: the same, with what decided it (M9).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Preview {
+    /// What a build would give.
+    #[serde(flatten)]
+    pub context: Context,
+    /// The ids of the memories that are in.
+    pub memory_ids: Vec<String>,
+    /// The score of every memory that was considered.
+    pub ranking_scores: BTreeMap<String, f64>,
+    /// How much of the budget is used, in percent.
+    pub budget_used: f64,
+}
+
+impl Context {
+    /// What was assembled, in this shape.
+    #[must_use]
+    pub fn of(assembled: &Assembled, explain: bool) -> Context {
+        let sections = &assembled.pack.sections;
+        let items = sections.iter().flat_map(|section| &section.items);
+        let mut memories: Vec<(&Ranked, String)> = items
+            .filter_map(|item| Some((assembled.ranked(&item.id)?, assembled.content(item))))
+            .collect();
+        memories.sort_by(|(a, _), (b, _)| {
+            b.score.cmp(&a.score).then_with(|| a.candidate.id.cmp(&b.candidate.id))
+        });
+        let template = assembled.request.template.clone();
+        Context {
+            context: assembled.text().to_owned(),
+            token_count: assembled.pack.tokens.get(),
+            memories: memories
+                .into_iter()
+                .map(|(ranked, content)| found(assembled, ranked, content))
+                .collect(),
+            truncated: assembled.layers.iter().any(crate::pipeline::LayerReport::is_truncated),
+            template: template.unwrap_or_else(|| assembled.template_name()),
+            assembly: Assembly::of(assembled, explain),
+        }
+    }
+}
+
+impl Preview {
+    /// What was assembled, as a preview.
+    #[must_use]
+    pub fn of(assembled: &Assembled) -> Preview {
+        let context = Context::of(assembled, false);
+        let used = f64::from(assembled.pack.tokens.get()) * 100.0;
+        Preview {
+            memory_ids: context.memories.iter().map(|found| found.memory.id.clone()).collect(),
+            ranking_scores: assembled
+                .pack
+                .ledger
+                .iter()
+                .map(|entry| (entry.id.to_string(), entry.score.get()))
+                .collect(),
+            budget_used: used / f64::from(assembled.pack.limit.get().max(1)),
+            context,
+        }
+    }
+}
+
+fn found(assembled: &Assembled, ranked: &Ranked, content: String) -> SearchResult {
+    let candidate = &ranked.candidate;
+    let fields = assembled.fields.get(&candidate.id.item);
+    let text = |name: &str| {
+        let value = fields.and_then(|fields| fields.get(name));
+        value.and_then(Value::as_str).map(str::to_owned)
+    };
+    SearchResult {
+        memory: Memory {
+            id: candidate.id.item.as_str().to_owned(),
+            content,
+            sort: text("type"),
+            confidence: candidate.confidence.map(haversack_core::units::Score::get),
+            created_at: candidate.moment.map(|moment| moment.to_string()),
+            conversation: text("conversation"),
+        },
+        score: similarity(ranked),
+        rank: ranked.score.get(),
+        relationships: related(assembled, &candidate.id),
+    }
+}
+
+/// How similar a find is: what fusing words and meaning gave it, else meaning alone.
+fn similarity(ranked: &Ranked) -> f64 {
+    let signals = &ranked.candidate.signals;
+    let fused = signals.get(Component::Fusion).or_else(|| signals.get(Component::Semantic));
+    fused.map_or(0.0, haversack_core::units::Score::get)
+}
+
+/// What came along because of a memory.
+fn related(assembled: &Assembled, id: &CandidateId) -> Vec<Related> {
+    let facts = assembled.facts.values().filter_map(|facts| facts.get("related"));
+    let entries = facts.filter_map(Value::as_array).flatten();
+    entries
+        .filter(|entry| entry.get("from").and_then(Value::as_str) == Some(id.item.as_str()))
+        .map(|entry| Related {
+            memory: entry.get("id").and_then(Value::as_str).unwrap_or_default().to_owned(),
+            relationship: entry.get("sort").and_then(Value::as_str).unwrap_or_default().to_owned(),
+            depth: entry.get("depth").and_then(Value::as_u64).unwrap_or(1),
+        })
+        .collect()
+}
+
+impl Workspace {
+    /// Memories for a prompt (`buildContext`, and `buildContextByVector` with a vector).
+    ///
+    /// # Errors
+    /// As [`Workspace::pack`].
+    pub async fn memory(&self, request: &Request) -> Result<Context, Error> {
+        Ok(Context::of(&*self.pack(request.request()?).await?, false))
+    }
+
+    /// What a build would give, without keeping a receipt or noting a use.
+    ///
+    /// # Errors
+    /// As [`Workspace::pack`].
+    pub async fn preview_memory(&self, request: &Request) -> Result<Preview, Error> {
+        let mut request = request.request()?;
+        request.keep = false;
+        Ok(Preview::of(&*self.pack(request).await?))
+    }
+
+    /// The memories that answer, best first, without a context (`search`, `searchByVector`).
+    ///
+    /// # Errors
+    /// As [`Workspace::pack`].
+    pub async fn search_memories(&self, request: &Request) -> Result<Vec<SearchResult>, Error> {
+        let mut request = request.request()?;
+        request.keep = false;
+        // Enough room for all that is found; what a search wants is the order.
+        request.budget = Some(Tokens::new(1_000_000));
+        request.model = None;
+        let assembled = self.pack(request).await?;
+        Ok(Context::of(&assembled, false).memories)
+    }
+
+    /// Many searches at once, in their order (M12).
+    ///
+    /// # Errors
+    /// The first error there is.
+    pub async fn search_memories_batch(
+        &self,
+        requests: &[Request],
+    ) -> Result<Vec<Vec<SearchResult>>, Error> {
+        let searches = requests.iter().map(|request| self.search_memories(request));
+        futures_util::future::try_join_all(searches).await
+    }
+}

@@ -1,0 +1,244 @@
+//! `proposal`: layered context for one opportunity (P1 to P17).
+
+use std::collections::BTreeMap;
+
+use haversack_core::ids::CandidateId;
+use haversack_core::units::Tokens;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::Assembly;
+use super::assembly::WireNotice;
+use crate::engine::Workspace;
+use crate::error::Error;
+use crate::notice::NoticeCode;
+use crate::pipeline::{Assembled, LayerReport};
+use crate::wire::{WireRequest, id, tokens};
+
+/// What a proposal writer asks. On the wire also under the seed's own names.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Request {
+    /// The deal.
+    pub opportunity_id: String,
+    /// What is to be written.
+    pub user_prompt: String,
+    /// The budget in tokens; 32,000 when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_budget: Option<u32>,
+    /// What the system prompt takes; 1,000 when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system_prompt_tokens: Option<u32>,
+    /// How much each category matters to this user: 1 is as usual (P17).
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub category_priorities: BTreeMap<String, f64>,
+    /// What every recipe can be asked.
+    #[serde(flatten)]
+    pub other: Map<String, Value>,
+}
+
+impl Request {
+    /// A prompt for a deal.
+    #[must_use]
+    pub fn new(opportunity: &str, prompt: &str) -> Request {
+        Request {
+            opportunity_id: opportunity.to_owned(),
+            user_prompt: prompt.to_owned(),
+            ..Request::default()
+        }
+    }
+
+    /// The request that this says.
+    ///
+    /// # Errors
+    /// When a field is wrong; the error names it.
+    pub fn request(&self) -> Result<crate::Request, Error> {
+        self.request_to("proposal")
+    }
+
+    pub(super) fn request_to(&self, recipe: &str) -> Result<crate::Request, Error> {
+        let common: WireRequest = crate::wire::read(Value::Object(self.other.clone()))?;
+        let mut request = common.request(recipe)?;
+        if self.opportunity_id.is_empty() {
+            return Err(Error::invalid("opportunityId", "is missing: name the opportunity"));
+        }
+        request.opportunity = Some(id("opportunityId", &self.opportunity_id)?);
+        if !self.user_prompt.is_empty() {
+            request.query.clone_from(&self.user_prompt);
+        }
+        request.budget = self.target_budget.map(Tokens::new).or(request.budget);
+        if let Some(reserve) = self.system_prompt_tokens {
+            let reserve = BTreeMap::from([("system_prompt".to_owned(), reserve)]);
+            request.reserves.extend(tokens(&reserve));
+        }
+        request.priorities.extend(self.category_priorities.clone());
+        Ok(request)
+    }
+}
+
+/// What a proposal is written from (P11).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Context {
+    /// The company's profile, if there is one.
+    pub company_profile: Option<Value>,
+    /// The brand's settings, if there are any.
+    pub brand_context: Option<Value>,
+    /// What was said and written in the deal, newest first.
+    pub deal_context: String,
+    /// What is sold, the most relevant first.
+    pub products: Vec<Value>,
+    /// Whom it is sold against, those who are named first.
+    pub competitive: Vec<Value>,
+    /// How it is sold.
+    pub playbooks: Vec<Value>,
+    /// What won similar deals.
+    pub historical_patterns: Vec<Value>,
+    /// How the budget was kept.
+    pub budget_status: BudgetStatus,
+    /// How much was found.
+    pub retrieval_metrics: RetrievalMetrics,
+    /// What the user should be told (P12).
+    pub warnings: Vec<WireNotice>,
+    /// The final string.
+    pub context: String,
+    /// What every result shares.
+    pub assembly: Assembly,
+}
+
+/// How the budget was kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BudgetStatus {
+    /// Tokens of the final string.
+    pub total_tokens: u32,
+    /// The budget, reserves included.
+    pub budget_limit: u32,
+    /// Whether the final string is larger than the budget leaves room for: only foundational text
+    /// can be.
+    pub is_over_budget: bool,
+    /// The categories that lost something, in the order in which they are cut.
+    pub truncated_categories: Vec<String>,
+    /// What each lost.
+    pub truncation_details: Vec<TruncationDetail>,
+}
+
+/// What a category lost.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TruncationDetail {
+    /// The category.
+    pub category: String,
+    /// What it would have had.
+    pub original_tokens: u32,
+    /// What it has.
+    pub final_tokens: u32,
+    /// How many of its items are not in.
+    pub items_removed: usize,
+}
+
+/// How much was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RetrievalMetrics {
+    /// Items of the deal.
+    pub deal_context_items: usize,
+    /// Products.
+    pub products_retrieved: usize,
+    /// Battlecards.
+    pub battlecards_retrieved: usize,
+    /// Playbooks.
+    pub playbooks_retrieved: usize,
+}
+
+impl Context {
+    /// What was assembled, in this shape.
+    #[must_use]
+    pub fn of(assembled: &Assembled, explain: bool) -> Context {
+        let found = |name: &str| assembled.layer(name).map_or(0, |layer| layer.candidates);
+        let warnings = assembled.notices.iter();
+        let warnings = warnings.filter(|notice| {
+            matches!(notice.code, NoticeCode::ContextTruncated | NoticeCode::OverBudget)
+        });
+        Context {
+            company_profile: entries(assembled, "companyProfile").pop(),
+            brand_context: entries(assembled, "brandContext").pop(),
+            deal_context: section_text(assembled, "dealContext"),
+            products: entries(assembled, "products"),
+            competitive: entries(assembled, "competitive"),
+            playbooks: entries(assembled, "playbooks"),
+            historical_patterns: entries(assembled, "historicalPatterns"),
+            budget_status: status(assembled),
+            retrieval_metrics: RetrievalMetrics {
+                deal_context_items: found("dealContext"),
+                products_retrieved: found("products"),
+                battlecards_retrieved: found("competitive"),
+                playbooks_retrieved: found("playbooks"),
+            },
+            warnings: warnings.map(WireNotice::of).collect(),
+            context: assembled.text().to_owned(),
+            assembly: Assembly::of(assembled, explain),
+        }
+    }
+}
+
+/// A section's items as objects: id, the item's own fields, and its text as it is in.
+fn entries(assembled: &Assembled, layer: &str) -> Vec<Value> {
+    let Some(section) = assembled.section(layer) else { return Vec::new() };
+    let entry = |item: &haversack_core::assemble::Item| {
+        let mut entry = fields(assembled, &item.id);
+        entry.insert("id".into(), json!(item.id.item.as_str()));
+        entry.insert("content".into(), json!(assembled.content(item)));
+        entry.insert("citation".into(), json!(format!("[{}]", item.citation)));
+        let score = assembled.ranked(&item.id).map_or(0.0, |ranked| ranked.score.get());
+        entry.insert("relevance".into(), json!(score));
+        entry.insert("reduced".into(), json!(item.shortened.is_some()));
+        Value::Object(entry)
+    };
+    section.items.iter().map(entry).collect()
+}
+
+/// The fields of the item that a candidate stands for.
+fn fields(assembled: &Assembled, id: &CandidateId) -> Map<String, Value> {
+    assembled.fields.get(&id.item).cloned().unwrap_or_default()
+}
+
+fn section_text(assembled: &Assembled, layer: &str) -> String {
+    let section = assembled.section(layer);
+    let text = section.and_then(|section| section.span.slice(assembled.text()));
+    text.unwrap_or_default().trim().to_owned()
+}
+
+/// Under pressure the layer with the highest spill is cut first (P4).
+fn status(assembled: &Assembled) -> BudgetStatus {
+    let spill = |report: &LayerReport| {
+        let spec = assembled.recipe.layers.iter().find(|spec| spec.name == report.name);
+        spec.map_or(0, |spec| spec.spill)
+    };
+    let mut truncated: Vec<&LayerReport> =
+        assembled.layers.iter().filter(|report| report.is_truncated()).collect();
+    truncated.sort_by_key(|report| std::cmp::Reverse(spill(report)));
+    let detail = |report: &&LayerReport| TruncationDetail {
+        category: report.name.clone(),
+        original_tokens: report.wanted.get(),
+        final_tokens: report.given.get(),
+        items_removed: report.removed,
+    };
+    BudgetStatus {
+        total_tokens: assembled.pack.tokens.get(),
+        budget_limit: assembled.core.budget.total().get(),
+        is_over_budget: assembled.pack.tokens > assembled.pack.limit,
+        truncated_categories: truncated.iter().map(|report| report.name.clone()).collect(),
+        truncation_details: truncated.iter().map(detail).collect(),
+    }
+}
+
+impl Workspace {
+    /// What a proposal is written from.
+    ///
+    /// # Errors
+    /// As [`Workspace::pack`].
+    pub async fn proposal(&self, request: &Request) -> Result<Context, Error> {
+        Ok(Context::of(&*self.pack(request.request()?).await?, false))
+    }
+}

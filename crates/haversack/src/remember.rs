@@ -1,0 +1,172 @@
+//! Keeping memories clean without a model: what says nothing new is not stored again.
+//!
+//! Two things fill a memory with itself: the same fact told many times, and the assistant's own
+//! context coming back as if somebody had said it. Both are found by what is stored already, as
+//! far as the writer may read it.
+
+use std::collections::BTreeSet;
+
+use futures_util::future::try_join_all;
+use haversack_core::ids::ItemId;
+use haversack_core::item::Kind;
+use haversack_core::text::duplicate::duplicates;
+use haversack_core::text::terms::{Language, terms};
+use haversack_core::units::Score;
+use haversack_store::kinds;
+use haversack_store::store::Snapshot;
+use haversack_store::store::change::{Batch, Committed};
+use haversack_store::store::error::ReadError;
+use haversack_store::store::item::Item;
+use haversack_store::store::query::{Filter, TextSearch};
+use haversack_store::store::viewer::Viewer;
+
+use crate::engine::Workspace;
+use crate::error::Error;
+
+/// How much two texts must share to say the same.
+const SAME: f64 = 0.85;
+
+/// How much of a text must be found in others for it to say nothing new.
+const COVERED: f64 = 0.8;
+
+/// How many stored texts a new one is compared with: the nearest by words.
+const COMPARED: usize = 20;
+
+/// Words in a row that are compared.
+const RUN: usize = 3;
+
+/// What only a pack has: a text that holds one of these was emitted before it was said.
+const MARKS: [&str; 3] = ["<data-", "</data-", "Relevant context from past conversations:"];
+
+/// A text that was not stored, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The item that was to be stored.
+    pub id: ItemId,
+    /// Why it was not.
+    pub why: Why,
+}
+
+/// Why a text says nothing new.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Why {
+    /// Another text says the same, exactly or nearly.
+    Repeats {
+        /// That text.
+        of: ItemId,
+    },
+    /// It is made of what was stored before and given out in a pack.
+    Echoes {
+        /// The texts it is made of, as far as they are known.
+        of: Vec<ItemId>,
+    },
+}
+
+/// What came of remembering.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Remembered {
+    /// What was stored.
+    pub committed: Committed,
+    /// What was not, each with its reason.
+    pub left_out: Vec<LeftOut>,
+}
+
+impl Workspace {
+    /// Stores items that say something new, and leaves out those that do not. An item that
+    /// replaces itself (the same id) is never left out.
+    ///
+    /// # Errors
+    /// When an item is wrong, or the store cannot be read or written.
+    pub async fn remember(&self, viewer: &Viewer, items: Vec<Item>) -> Result<Remembered, Error> {
+        let snapshot = self.store().snapshot(viewer).await?;
+        let texts: Vec<String> = items.iter().map(text_of).collect();
+        let shown: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let within = duplicates(&shown, Score::unit(SAME));
+        let judged = items.iter().zip(&texts).map(|(item, text)| judge(&*snapshot, item, text));
+        let judged = try_join_all(judged).await?;
+        let mut left_out = Vec::new();
+        let mut kept = Vec::new();
+        let ids: Vec<ItemId> = items.iter().map(|item| item.id.clone()).collect();
+        for ((item, why), earlier) in items.into_iter().zip(judged).zip(within) {
+            let earlier = earlier.map(|at| &ids[at]).filter(|of| **of != item.id);
+            let why = why.or_else(|| earlier.map(|of| Why::Repeats { of: of.clone() }));
+            match why {
+                Some(why) => left_out.push(LeftOut { id: item.id, why }),
+                None => kept.push(item),
+            }
+        }
+        let committed = if kept.is_empty() {
+            Committed { revision: snapshot.revision(), ..Committed::default() }
+        } else {
+            self.write(Batch::put(self.now(), kept)).await?
+        };
+        Ok(Remembered { committed, left_out })
+    }
+}
+
+fn text_of(item: &Item) -> String {
+    kinds::searchable(&item.kind, &item.title, &item.body, &item.fields)
+}
+
+/// Whether what is stored already says what a text says.
+async fn judge(snapshot: &dyn Snapshot, item: &Item, text: &str) -> Result<Option<Why>, ReadError> {
+    let known = nearest(snapshot, &item.kind, text).await?;
+    if known.iter().any(|(id, _)| *id == item.id) {
+        return Ok(None);
+    }
+    let mut all: Vec<&str> = known.iter().map(|(_, text)| text.as_str()).collect();
+    all.push(text);
+    if let Some(at) = duplicates(&all, Score::unit(SAME)).pop().flatten() {
+        return Ok(Some(Why::Repeats { of: known[at].0.clone() }));
+    }
+    let (covered, of) = coverage(text, &known);
+    let marked = MARKS.iter().any(|mark| text.contains(mark));
+    // One source that holds all of a short text is a repeat in other words, which may be news;
+    // several pieced together, or our own marks, are an echo.
+    let echoes = covered >= COVERED && of.len() > 1 || marked && !of.is_empty();
+    Ok(echoes.then_some(Why::Echoes { of }))
+}
+
+/// The stored texts of a kind that share most words with a text.
+async fn nearest(
+    snapshot: &dyn Snapshot,
+    kind: &Kind,
+    text: &str,
+) -> Result<Vec<(ItemId, String)>, ReadError> {
+    let search = TextSearch {
+        query: text.to_owned(),
+        unfinished: false,
+        all_words: false,
+        filter: Filter::kind(kind.clone()),
+        limit: COMPARED,
+    };
+    let hits = snapshot.text(&search).await?;
+    let ids: Vec<_> = hits.into_iter().map(|hit| hit.id).collect();
+    let passages = snapshot.passages(&ids).await?;
+    let texts = ids.into_iter().zip(passages);
+    Ok(texts.filter_map(|(id, passage)| Some((id.item, passage?.text))).collect())
+}
+
+/// The share of a text's runs of words that stand in others, and which of them bring some.
+fn coverage(text: &str, known: &[(ItemId, String)]) -> (f64, Vec<ItemId>) {
+    let runs = |text: &str| -> BTreeSet<Vec<String>> {
+        let words = terms(text, Language::English);
+        words.windows(RUN).map(<[String]>::to_vec).collect()
+    };
+    let own = runs(text);
+    let mut left = own.clone();
+    let mut of = Vec::new();
+    for (id, other) in known {
+        let before = left.len();
+        for run in runs(other) {
+            left.remove(&run);
+        }
+        // A chance run in common is no source.
+        if before - left.len() > 1 {
+            of.push(id.clone());
+        }
+    }
+    let count = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
+    let covered = if own.is_empty() { 0.0 } else { 1.0 - count(left.len()) / count(own.len()) };
+    (covered, of)
+}

@@ -1,0 +1,504 @@
+//! Requests as JSON: what any recipe can be asked, under the names of the wire.
+//!
+//! Domain types do not serialise; the shapes here do, and each becomes a [`Request`] or says which
+//! field is wrong.
+
+use std::collections::BTreeMap;
+
+use haversack_core::embed::Vector;
+use haversack_core::ids::ItemId;
+use haversack_core::item::Kind;
+use haversack_core::units::{Score, Timestamp, Tokens};
+use haversack_store::kinds;
+use haversack_store::store::viewer::{Principal, Viewer};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::error::Error;
+use crate::request::{AsOf, RankerChoice, Request, Turn};
+
+/// Most entries of a list in a request.
+pub const LIST_MAX: usize = 1_000;
+
+/// Longest text in a request in bytes.
+pub const TEXT_BYTES_MAX: usize = 1 << 20;
+
+/// What any recipe can be asked, as JSON. A recipe with a shape of its own has a request of its
+/// own as well ([`crate::recipes`]).
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct WireRequest {
+    /// The question.
+    pub query: String,
+    /// Who asks; the owner of the data when neither user nor groups are named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// The groups they are in.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<String>,
+    /// The sort of request.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub sort: Option<String>,
+    /// What the asker looks at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub focus: Option<WireFocus>,
+    /// The thread.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thread_id: Option<String>,
+    /// The deal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub opportunity_id: Option<String>,
+    /// The current context.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub current_context: Option<String>,
+    /// The situation's facts.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub situation: Map<String, Value>,
+    /// What the asker wants to reach.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub intent: Option<String>,
+    /// What was said before, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conversation_history: Vec<WireTurn>,
+    /// What else to consider, prefer or leave out.
+    #[serde(skip_serializing_if = "WireHints::is_empty")]
+    pub hints: WireHints,
+    /// The least confidence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_confidence: Option<f64>,
+    /// Only items with these fields; a list of values are alternatives.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub fields: Map<String, Value>,
+    /// How many items a search finds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<usize>,
+    /// The budget in tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_budget: Option<u32>,
+    /// Caps of layers.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub caps: BTreeMap<String, u32>,
+    /// Reserves.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub reserves: BTreeMap<String, u32>,
+    /// How much layers matter to the asker.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub priorities: BTreeMap<String, f64>,
+    /// The model that will read the pack.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Who counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokenizer: Option<String>,
+    /// A template by name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub template: Option<String>,
+    /// A ranker: a name, or `{"expression": "…"}`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ranker: Option<WireRanker>,
+    /// What to look for instead of the query's own vector.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vector: Option<Vec<f32>>,
+    /// The receipt of the pack before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub previous: Option<String>,
+    /// What time it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub now: Option<Value>,
+    /// The past to read: a moment, or `{"revision": 7}`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub as_of: Option<Value>,
+    /// Whether an answer without a failed provider will do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub degrade: Option<bool>,
+    /// Whether an answer that was just given may be given again; yes when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache: Option<bool>,
+}
+
+/// What the asker looks at (W9).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct WireFocus {
+    /// A block.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block_id: Option<String>,
+    /// A page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page_id: Option<String>,
+    /// A database.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub database_id: Option<String>,
+}
+
+/// A turn of a conversation.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct WireTurn {
+    /// Who speaks.
+    pub role: String,
+    /// What was said.
+    pub content: String,
+    /// When.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<Value>,
+}
+
+/// What else to consider, prefer or leave out (W9).
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct WireHints {
+    /// Kinds that count for more.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub prioritize_types: Vec<String>,
+    /// Only what changed in this time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_range: Option<WireRange>,
+    /// Items that must be considered.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub include_blocks: Vec<String>,
+    /// Items that must not be in.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub exclude_blocks: Vec<String>,
+    /// How many steps relations are followed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_depth: Option<u32>,
+}
+
+impl WireHints {
+    fn is_empty(&self) -> bool {
+        *self == WireHints::default()
+    }
+}
+
+/// A range of time; the start is in, the end is not.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct WireRange {
+    /// From.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<Value>,
+    /// To.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end: Option<Value>,
+}
+
+/// A ranker by name or as an expression (M6).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum WireRanker {
+    /// By name.
+    Name(String),
+    /// As an expression over the components.
+    Expression {
+        /// Such as `semantic * 0.7 + recency * 0.3`.
+        expression: String,
+    },
+}
+
+/// Reads a request's JSON into its shape.
+///
+/// # Errors
+/// When a field has the wrong type or an unknown name; the error names the field.
+pub fn read<T: DeserializeOwned>(value: Value) -> Result<T, Error> {
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let path = error.path().to_string();
+        let field = if path == "." { "request".to_owned() } else { path };
+        Error::invalid(field, error.into_inner().to_string())
+    })
+}
+
+/// An item's id in a field.
+pub(crate) fn id(field: &str, text: &str) -> Result<ItemId, Error> {
+    ItemId::new(text).map_err(|error| Error::invalid(field, error.to_string()))
+}
+
+pub(crate) fn id_opt(field: &str, text: Option<&String>) -> Result<Option<ItemId>, Error> {
+    text.map(|text| id(field, text)).transpose()
+}
+
+pub(crate) fn ids(field: &str, texts: &[String]) -> Result<Vec<ItemId>, Error> {
+    bounded(field, texts.len())?;
+    texts.iter().enumerate().map(|(n, text)| id(&format!("{field}[{n}]"), text)).collect()
+}
+
+pub(crate) fn kinds_in(field: &str, texts: &[String]) -> Result<Vec<Kind>, Error> {
+    bounded(field, texts.len())?;
+    let kind = |(n, text): (usize, &String)| {
+        Kind::new(text).map_err(|error| Error::invalid(format!("{field}[{n}]"), error.to_string()))
+    };
+    texts.iter().enumerate().map(kind).collect()
+}
+
+fn bounded(field: &str, len: usize) -> Result<(), Error> {
+    if len <= LIST_MAX {
+        return Ok(());
+    }
+    Err(Error::invalid(field, format!("{len} entries are more than the most, {LIST_MAX}")))
+}
+
+/// A moment in a field.
+pub(crate) fn moment(field: &str, value: &Value) -> Result<Timestamp, Error> {
+    kinds::moment(value).ok_or_else(|| {
+        let message = "is not a moment: RFC 3339 such as 2026-01-31T09:30:00Z, a day, or Unix \
+                       milliseconds";
+        Error::invalid(field, message)
+    })
+}
+
+pub(crate) fn moment_opt(field: &str, value: Option<&Value>) -> Result<Option<Timestamp>, Error> {
+    value.map(|value| moment(field, value)).transpose()
+}
+
+/// A number between 0 and 1 in a field.
+pub(crate) fn part(field: &str, value: f64) -> Result<Score, Error> {
+    if (0.0..=1.0).contains(&value) {
+        return Ok(Score::unit(value));
+    }
+    Err(Error::invalid(field, format!("{value} is not a number from 0 to 1")))
+}
+
+/// Who asks.
+pub(crate) fn viewer(user: Option<&String>, groups: &[String]) -> Result<Viewer, Error> {
+    bounded("groups", groups.len())?;
+    let mut viewer = match user {
+        Some(user) => Viewer::user(user).map_err(|e| Error::invalid("user", e.to_string()))?,
+        None if groups.is_empty() => return Ok(Viewer::owner()),
+        None => Viewer::anyone(),
+    };
+    for (n, group) in groups.iter().enumerate() {
+        let field = format!("groups[{n}]");
+        viewer = viewer.in_group(group).map_err(|e| Error::invalid(field, e.to_string()))?;
+    }
+    Ok(viewer)
+}
+
+pub(crate) fn turns(field: &str, turns: &[WireTurn]) -> Result<Vec<Turn>, Error> {
+    bounded(field, turns.len())?;
+    let turn = |(n, turn): (usize, &WireTurn)| {
+        let field = format!("{field}[{n}].timestamp");
+        let at = moment_opt(&field, turn.timestamp.as_ref())?;
+        Ok(Turn { role: turn.role.clone(), content: turn.content.clone(), at })
+    };
+    turns.iter().enumerate().map(turn).collect()
+}
+
+pub(crate) fn tokens(figures: &BTreeMap<String, u32>) -> BTreeMap<String, Tokens> {
+    figures.iter().map(|(name, tokens)| (name.clone(), Tokens::new(*tokens))).collect()
+}
+
+/// Fields and their values; a list of values are alternatives.
+pub(crate) fn fields(fields: &Map<String, Value>) -> Vec<(String, Vec<Value>)> {
+    let values = |value: &Value| match value {
+        Value::Array(values) => values.clone(),
+        value => vec![value.clone()],
+    };
+    fields.iter().map(|(name, value)| (name.clone(), values(value))).collect()
+}
+
+impl WireHints {
+    /// Takes the hints over into a request. `field` is where they stand.
+    pub(crate) fn apply(&self, field: &str, request: &mut Request) -> Result<(), Error> {
+        let name = |hint: &str| format!("{field}.{hint}");
+        request.prioritize = kinds_in(&name("prioritizeTypes"), &self.prioritize_types)?;
+        request.include = ids(&name("includeBlocks"), &self.include_blocks)?;
+        request.exclude = ids(&name("excludeBlocks"), &self.exclude_blocks)?;
+        request.depth = self.max_depth;
+        if let Some(range) = &self.time_range {
+            let start = moment_opt(&name("timeRange.start"), range.start.as_ref())?;
+            let end = moment_opt(&name("timeRange.end"), range.end.as_ref())?;
+            if let (Some(start), Some(end)) = (start, end)
+                && start >= end
+            {
+                let message = format!("starts at {start} and ends at {end}, before it starts");
+                return Err(Error::invalid(name("timeRange"), message));
+            }
+            request.time = (start, end);
+        }
+        Ok(())
+    }
+}
+
+impl WireFocus {
+    /// Takes the focus over into a request.
+    pub(crate) fn apply(&self, request: &mut Request) -> Result<(), Error> {
+        request.focus = id_opt("focus.blockId", self.block_id.as_ref())?;
+        request.page = id_opt("focus.pageId", self.page_id.as_ref())?;
+        request.database = id_opt("focus.databaseId", self.database_id.as_ref())?;
+        Ok(())
+    }
+}
+
+impl WireRequest {
+    /// The request to a recipe that this says.
+    ///
+    /// # Errors
+    /// When a field is wrong; the error names it.
+    pub fn request(&self, recipe: &str) -> Result<Request, Error> {
+        if self.query.len() > TEXT_BYTES_MAX {
+            let message = format!("is longer than the most, {TEXT_BYTES_MAX} bytes");
+            return Err(Error::invalid("query", message));
+        }
+        let mut request = Request::new(recipe, &self.query);
+        request.viewer = viewer(self.user.as_ref(), &self.groups)?;
+        request.user.clone_from(&self.user);
+        request.sort.clone_from(&self.sort);
+        if let Some(focus) = &self.focus {
+            focus.apply(&mut request)?;
+        }
+        request.thread = id_opt("threadId", self.thread_id.as_ref())?;
+        request.opportunity = id_opt("opportunityId", self.opportunity_id.as_ref())?;
+        request.context = id_opt("currentContext", self.current_context.as_ref())?;
+        request.situation.clone_from(&self.situation);
+        request.intent.clone_from(&self.intent);
+        request.history = turns("conversationHistory", &self.conversation_history)?;
+        self.hints.apply("hints", &mut request)?;
+        request.confidence_least =
+            self.min_confidence.map(|least| part("minConfidence", least)).transpose()?;
+        request.fields = fields(&self.fields);
+        request.limit = self.limit;
+        request.budget = self.token_budget.map(Tokens::new);
+        request.caps = tokens(&self.caps);
+        request.reserves = tokens(&self.reserves);
+        request.priorities.clone_from(&self.priorities);
+        request.model.clone_from(&self.model);
+        request.tokenizer.clone_from(&self.tokenizer);
+        request.template.clone_from(&self.template);
+        request.ranker = self.ranker.clone().map(RankerChoice::from);
+        request.vector = self.vector.as_deref().map(vector).transpose()?;
+        request.previous.clone_from(&self.previous);
+        request.now = moment_opt("now", self.now.as_ref())?;
+        request.as_of = self.as_of.as_ref().map(as_of).transpose()?;
+        request.degrade = self.degrade;
+        request.cache = self.cache.unwrap_or(true);
+        Ok(request)
+    }
+
+    /// What a request says, as JSON. A ranker that is a function cannot be written down: it is
+    /// named `function`, and whoever replays must bring it.
+    #[must_use]
+    pub fn of(request: &Request) -> WireRequest {
+        let text = |id: &ItemId| id.as_str().to_owned();
+        let texts = |ids: &[ItemId]| ids.iter().map(text).collect::<Vec<String>>();
+        let focus = WireFocus {
+            block_id: request.focus.as_ref().map(text),
+            page_id: request.page.as_ref().map(text),
+            database_id: request.database.as_ref().map(text),
+        };
+        let time = |moment: Option<Timestamp>| moment.map(|moment| json!(moment.as_millis()));
+        let range = WireRange { start: time(request.time.0), end: time(request.time.1) };
+        let bare = |figures: &BTreeMap<String, Tokens>| {
+            figures.iter().map(|(name, tokens)| (name.clone(), tokens.get())).collect()
+        };
+        WireRequest {
+            query: request.query.clone(),
+            user: request.user.clone(),
+            groups: groups_of(&request.viewer),
+            sort: request.sort.clone(),
+            focus: Some(focus).filter(|focus| *focus != WireFocus::default()),
+            thread_id: request.thread.as_ref().map(text),
+            opportunity_id: request.opportunity.as_ref().map(text),
+            current_context: request.context.as_ref().map(text),
+            situation: request.situation.clone(),
+            intent: request.intent.clone(),
+            conversation_history: request.history.iter().map(WireTurn::of).collect(),
+            hints: WireHints {
+                prioritize_types: request.prioritize.iter().map(ToString::to_string).collect(),
+                time_range: Some(range).filter(|range| *range != WireRange::default()),
+                include_blocks: texts(&request.include),
+                exclude_blocks: texts(&request.exclude),
+                max_depth: request.depth,
+            },
+            min_confidence: request.confidence_least.map(Score::get),
+            fields: request
+                .fields
+                .iter()
+                .map(|(name, values)| (name.clone(), Value::Array(values.clone())))
+                .collect(),
+            limit: request.limit,
+            token_budget: request.budget.map(Tokens::get),
+            caps: bare(&request.caps),
+            reserves: bare(&request.reserves),
+            priorities: request.priorities.clone(),
+            model: request.model.clone(),
+            tokenizer: request.tokenizer.clone(),
+            template: request.template.clone(),
+            ranker: request.ranker.as_ref().map(WireRanker::of),
+            vector: request.vector.as_ref().map(|vector| vector.as_slice().to_vec()),
+            previous: request.previous.clone(),
+            now: time(request.now),
+            as_of: request.as_of.map(|as_of| match as_of {
+                AsOf::Moment(moment) => json!(moment.as_millis()),
+                AsOf::Revision(revision) => json!({ "revision": revision }),
+            }),
+            degrade: request.degrade,
+            cache: Some(request.cache).filter(|cache| !cache),
+        }
+    }
+}
+
+impl WireTurn {
+    fn of(turn: &Turn) -> WireTurn {
+        WireTurn {
+            role: turn.role.clone(),
+            content: turn.content.clone(),
+            timestamp: turn.at.map(|at| json!(at.as_millis())),
+        }
+    }
+}
+
+impl WireRanker {
+    fn of(choice: &RankerChoice) -> WireRanker {
+        match choice {
+            RankerChoice::Named(name) => WireRanker::Name(name.clone()),
+            RankerChoice::Expression(source) => {
+                WireRanker::Expression { expression: source.clone() }
+            }
+            RankerChoice::Given(_) => WireRanker::Name("function".to_owned()),
+        }
+    }
+}
+
+impl From<WireRanker> for RankerChoice {
+    fn from(ranker: WireRanker) -> RankerChoice {
+        match ranker {
+            WireRanker::Name(name) => RankerChoice::Named(name),
+            WireRanker::Expression { expression } => RankerChoice::Expression(expression),
+        }
+    }
+}
+
+fn groups_of(viewer: &Viewer) -> Vec<String> {
+    let principals = viewer.principals().into_iter().flatten();
+    principals.filter_map(|p| p.as_str().strip_prefix("group:")).map(str::to_owned).collect()
+}
+
+/// The principals of a viewer, as they are written; `None` for the owner.
+pub(crate) fn principals_of(viewer: &Viewer) -> Option<Vec<String>> {
+    let principals = viewer.principals()?;
+    Some(principals.iter().map(|principal| principal.as_str().to_owned()).collect())
+}
+
+/// The viewer of these principals.
+pub(crate) fn viewer_of(principals: Option<&[String]>) -> Result<Viewer, Error> {
+    let Some(principals) = principals else { return Ok(Viewer::owner()) };
+    let parsed = principals.iter().map(|text| {
+        Principal::parse(text).map_err(|error| Error::invalid("viewer", error.to_string()))
+    });
+    Ok(Viewer::through(parsed.collect::<Result<_, _>>()?))
+}
+
+pub(crate) fn vector(numbers: &[f32]) -> Result<Vector, Error> {
+    Vector::new(numbers.to_vec()).map_err(|error| Error::invalid("vector", error.to_string()))
+}
+
+pub(crate) fn as_of(value: &Value) -> Result<AsOf, Error> {
+    match value.get("revision") {
+        Some(revision) => revision
+            .as_u64()
+            .map(AsOf::Revision)
+            .ok_or_else(|| Error::invalid("asOf.revision", "is not a whole number")),
+        None => moment("asOf", value).map(AsOf::Moment),
+    }
+}

@@ -1,0 +1,228 @@
+//! M: a chat assistant with long-term memories.
+
+use std::sync::Arc;
+
+use haversack::recipes::memory::{Context, Request};
+use haversack::remember::Why;
+use haversack::wire::WireRanker;
+use haversack::{Engine, ErrorCode, NoticeCode};
+use haversack_core::assemble::TemplateText;
+use haversack_core::embed::{EmbedError, Embedder, Model, Vector};
+use haversack_core::text::tokenizer::{Encoding, Tokenizer};
+use haversack_store::store::viewer::Viewer;
+use serde_json::json;
+
+use crate::support::{Fixture, empty, id, item, pack, refused, sample};
+
+async fn ask(fixture: &Fixture, request: &Request) -> Context {
+    Context::of(&*pack(fixture, request.request().unwrap()).await, false)
+}
+
+fn ids(context: &Context) -> Vec<&str> {
+    context.memories.iter().map(|found| found.memory.id.as_str()).collect()
+}
+
+#[tokio::test]
+async fn a_memory_is_found_with_all_it_has_m1() {
+    let context = ask(&sample("memory"), &Request::new("Which nuts is Lina allergic to?")).await;
+    let found = context.memories.iter().find(|found| found.memory.id == "m-057").unwrap();
+    assert!(found.memory.sort.is_some() && found.memory.confidence.is_some());
+    assert!(found.memory.created_at.is_some() && found.memory.conversation.is_some());
+}
+
+#[tokio::test]
+async fn text_and_vector_share_one_path_m2() {
+    let fixture = sample("memory");
+    let vector = haversack::embedder().embed(&["Where does Noor live?"]).unwrap().remove(0);
+    let by_vector = Request { vector: Some(vector.as_slice().to_vec()), ..Request::new("") };
+    let by_text = Request::new("Where does Noor live?");
+    let by_vector = fixture.search_memories(&by_vector).await.unwrap();
+    let by_text = fixture.search_memories(&by_text).await.unwrap();
+    assert!(!by_vector.is_empty() && !by_text.is_empty());
+    assert!(by_vector.iter().any(|found| by_text.iter().any(|other| other.memory.id == found.memory.id)));
+    let batch = [Request::new("Where does Noor live?"), Request::new("half marathon")];
+    let many = fixture.search_memories_batch(&batch).await.unwrap();
+    assert_eq!(many[0], by_text, "M12: a batch gives what each alone would");
+}
+
+#[tokio::test]
+async fn every_option_does_what_it_says_m3() {
+    let fixture = sample("memory");
+    let base = Request::new("Noor");
+    assert!(ask(&fixture, &base).await.memories.len() <= 10, "ten when nothing is said");
+    let few = Request { limit: Some(3), ..base.clone() };
+    assert!(ask(&fixture, &few).await.memories.len() <= 3);
+    let types = Request { memory_types: vec!["preference".into(), "plan".into()], ..base.clone() };
+    for found in ask(&fixture, &types).await.memories {
+        assert!(matches!(found.memory.sort.as_deref(), Some("preference" | "plan")));
+    }
+    let sure = Request { min_confidence: Some(0.8), ..base.clone() };
+    for found in ask(&fixture, &sure).await.memories {
+        assert!(found.memory.confidence.is_none_or(|confidence| confidence >= 0.8));
+    }
+    let talk = Request { conversation_id: Some("c-1108".into()), ..Request::new("kitchen") };
+    let talk = ask(&fixture, &talk).await;
+    assert!(!talk.memories.is_empty());
+    for found in talk.memories {
+        assert_eq!(found.memory.conversation.as_deref(), Some("c-1108"));
+    }
+    let late = Request { date_from: Some(json!("2026-10-01")), ..base.clone() };
+    for found in ask(&fixture, &late).await.memories {
+        assert!(found.memory.created_at.unwrap().as_str() >= "2026-10-01");
+    }
+    let inverted = Request { date_from: Some(json!("2026-10-01")), date_to: Some(json!("2026-09-01")), ..base };
+    assert!(refused(inverted.request()).contains("dateTo"));
+}
+
+#[tokio::test]
+async fn related_memories_come_along_once_m7() {
+    let fixture = sample("memory");
+    let base = Request { limit: Some(4), ..Request::new("Where does Noor live now?") };
+    let alone = ask(&fixture, &base).await;
+    let with = Request { include_relationships: true, ..base };
+    let related = ask(&fixture, &with).await;
+    assert!(related.memories.len() > alone.memories.len());
+    let mut all = ids(&related);
+    all.sort_unstable();
+    let count = all.len();
+    all.dedup();
+    assert_eq!(all.len(), count);
+    let found = related.memories.iter().flat_map(|found| &found.relationships).next().unwrap();
+    assert!(!found.relationship.is_empty() && found.depth == 1);
+}
+
+#[tokio::test]
+async fn rankers_by_name_and_by_expression_m6() {
+    let fixture = sample("memory");
+    let ranked = |ranker: WireRanker| Request { ranker: Some(ranker), ..Request::new("Noor work hospital practice") };
+    let newest = ask(&fixture, &ranked(WireRanker::Name("byRecency".into()))).await;
+    let times: Vec<_> = newest.memories.iter().map(|found| found.memory.created_at.clone()).collect();
+    assert!(times.windows(2).all(|pair| pair[0] >= pair[1]), "{times:?}");
+    let surest = ask(&fixture, &ranked(WireRanker::Expression { expression: "confidence".into() })).await;
+    let sure: Vec<_> = surest.memories.iter().map(|found| found.memory.confidence.unwrap_or(0.0)).collect();
+    assert!(sure.windows(2).all(|pair| pair[0] >= pair[1]), "{sure:?}");
+    let wrong = ranked(WireRanker::Expression { expression: "confidence +".into() });
+    assert!(refused(fixture.memory(&wrong).await).contains("ranker"));
+    let unknown = ranked(WireRanker::Name("byMagic".into()));
+    assert!(refused(fixture.memory(&unknown).await).contains("byMagic"));
+    fixture.put_ranker("sure-and-new", "confidence * 0.5 + recency * 0.5").await.unwrap();
+    assert!(!ask(&fixture, &ranked(WireRanker::Name("sure-and-new".into()))).await.memories.is_empty());
+}
+
+#[tokio::test]
+async fn templates_by_name_and_by_registration_m8() {
+    let fixture = sample("memory");
+    let with = |template: &str| Request { template: Some(template.into()), ..Request::new("Lina allergy") };
+    let chat = ask(&fixture, &Request::new("Lina allergy")).await;
+    assert!(chat.context.starts_with("Relevant context from past conversations:\n\n- "), "{}", chat.context);
+    assert_eq!(chat.template, "chat");
+    let detailed = ask(&fixture, &with("detailed")).await;
+    assert!(detailed.context.contains("confidence: 0."), "{}", detailed.context);
+    assert!(ask(&fixture, &with("summary")).await.context.contains(" | "));
+    let code = TemplateText { header: "# Relevant\n", item: "## {{type}}\n{{content}}", ..TemplateText::PLAIN };
+    fixture.put_template("code-focused", code).await.unwrap();
+    assert!(ask(&fixture, &with("code-focused")).await.context.starts_with("# Relevant\n## memory\n"));
+    let missing = fixture.memory(&with("nope")).await.unwrap_err();
+    assert_eq!(missing.code(), ErrorCode::TemplateNotFound);
+    assert!(missing.to_string().contains("detailed"), "{missing}");
+}
+
+#[tokio::test]
+async fn a_memory_cannot_act_as_a_template_m8() {
+    let fixture = empty();
+    let text = "The word {{query}} and {{content}} are written on the wall.";
+    fixture.put(vec![item("m", "memory", text, json!({}))]).await.unwrap();
+    let context = ask(&fixture, &Request::new("what is written on the wall?")).await;
+    assert!(context.context.contains(text), "{}", context.context);
+}
+
+#[tokio::test]
+async fn a_preview_equals_the_build_m9() {
+    let fixture = sample("memory");
+    let request = Request { token_budget: Some(200), ..Request::new("Where does Noor live and work?") };
+    let preview = fixture.preview_memory(&request).await.unwrap();
+    let built = fixture.memory(&request).await.unwrap();
+    assert_eq!(preview.context.context, built.context);
+    assert_eq!(preview.context.memories, built.memories);
+    assert!(built.truncated);
+    assert_eq!(Encoding::O200k.count(&built.context).get(), built.token_count);
+    assert!(built.token_count <= 200);
+    assert_eq!(preview.memory_ids.len(), built.memories.len());
+    assert!(preview.memory_ids.iter().all(|id| preview.ranking_scores.contains_key(id)));
+    assert!(preview.budget_used > 50.0 && preview.budget_used <= 100.0);
+}
+
+#[tokio::test]
+async fn an_estimate_is_named_as_one_m10() {
+    let fixture = sample("memory");
+    let mut request = Request::new("Lina").request().unwrap();
+    request.tokenizer = Some("characters/4".to_owned());
+    let assembled = pack(&fixture, request).await;
+    assert!(assembled.notices.iter().any(|notice| notice.code == NoticeCode::EstimatedTokens));
+}
+
+/// An embedder that is down.
+#[derive(Debug)]
+struct Down(Model);
+
+impl Embedder for Down {
+    fn model(&self) -> &Model {
+        &self.0
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
+        // Items can be stored; questions fail.
+        if texts.iter().any(|text| text.contains("question")) {
+            let (model, cause) = (self.0.clone(), "the provider is down".into());
+            return Err(EmbedError::RetryLater { model, cause });
+        }
+        haversack::embedder().embed(texts)
+    }
+}
+
+#[tokio::test]
+async fn a_failed_embedding_is_an_error_unless_degrading_is_asked_for_m11() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = haversack::embedder().model().clone();
+    let engine = Engine::builder().embedder(Arc::new(Down(model))).open(folder.path()).unwrap();
+    let workspace = engine.workspace("test").unwrap();
+    workspace.put(vec![item("m", "memory", "An answer about tea.", json!({}))]).await.unwrap();
+    let request = Request::new("a question about tea");
+    let error = workspace.memory(&request).await.unwrap_err();
+    assert_eq!(error.code(), ErrorCode::Embedding);
+    assert!(!error.to_string().contains("provider is down"), "internals stay in the log");
+    let mut degraded = request.request().unwrap();
+    degraded.degrade = Some(true);
+    let assembled = workspace.pack(degraded).await.unwrap();
+    assert!(assembled.is_degraded());
+    assert!(assembled.text().contains("tea"));
+}
+
+#[tokio::test]
+async fn what_says_nothing_new_is_not_remembered() {
+    let fixture = empty();
+    let owner = Viewer::owner();
+    let memory = |id: &str, text: &str| item(id, "memory", text, json!({}));
+    let first = vec![
+        memory("a", "Noor moved from Ghent to Mechelen in the first week of September."),
+        memory("b", "Lina is allergic to hazelnuts and walnuts since she was two years old."),
+        memory("c", "The kitchen will be finished without an oven until the end of January."),
+    ];
+    assert!(fixture.remember(&owner, first).await.unwrap().left_out.is_empty());
+    // Told again, with another full stop.
+    let again = vec![memory("d", "Noor moved from Ghent to Mechelen in the first week of September!")];
+    let again = fixture.remember(&owner, again).await.unwrap();
+    assert_eq!(again.left_out[0].why, Why::Repeats { of: id("a") });
+    // Our own context, come back as if somebody had said it.
+    let context = ask(&fixture, &Request::new("Noor Lina kitchen Mechelen oven walnuts")).await.context;
+    let echo = fixture.remember(&owner, vec![memory("e", &context)]).await.unwrap();
+    assert!(matches!(&echo.left_out[0].why, Why::Echoes { of } if of.len() == 3), "{echo:?}");
+    // A change of what is known is news.
+    let news = vec![memory("f", "Noor moved from Mechelen to Leuven in the second week of May.")];
+    assert!(fixture.remember(&owner, news).await.unwrap().left_out.is_empty());
+    // In a pack, what says the same is shown once.
+    let twin = memory("g", "Lina is allergic to hazelnuts and walnuts since she was two years old!");
+    fixture.put(vec![twin]).await.unwrap();
+    let context = ask(&fixture, &Request::new("Lina allergic")).await.context;
+    assert_eq!(context.matches("hazelnuts").count(), 1, "{context}");
+}

@@ -1,0 +1,94 @@
+//! Workspaces to ask: the samples, and items made on the spot.
+
+use std::io::BufReader;
+use std::sync::Arc;
+
+use haversack::{Assembled, Engine, Error, Request, Workspace};
+use haversack_core::ids::ItemId;
+use haversack_core::item::Kind;
+use haversack_core::units::Timestamp;
+use haversack_store::store::item::Item;
+use haversack_store::store::viewer::Viewer;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The samples' present: 2026-11-16T09:00:00Z.
+pub(crate) const NOW: i64 = 1_794_819_600_000;
+
+/// A workspace in a folder of its own.
+pub(crate) struct Fixture {
+    pub(crate) workspace: Workspace,
+    _engine: Engine,
+    _folder: TempDir,
+}
+
+impl std::ops::Deref for Fixture {
+    type Target = Workspace;
+
+    fn deref(&self) -> &Workspace {
+        &self.workspace
+    }
+}
+
+pub(crate) fn now() -> Timestamp {
+    Timestamp::from_millis(NOW)
+}
+
+/// An empty workspace whose clock stands still.
+pub(crate) fn empty() -> Fixture {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = Engine::builder().clock(now).open(folder.path()).unwrap();
+    let workspace = engine.workspace("test").unwrap();
+    Fixture { workspace, _engine: engine, _folder: folder }
+}
+
+/// One of the samples.
+pub(crate) fn sample(name: &str) -> Fixture {
+    let path = format!("{}/samples/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
+    let fixture = empty();
+    let mut file = BufReader::new(std::fs::File::open(path).unwrap());
+    let store = fixture.embedded();
+    haversack_store::transfer::import(store, &mut file, ("sample", now()), &mut |_| {}).unwrap();
+    fixture
+}
+
+/// An item with fields.
+pub(crate) fn item(id: &str, kind: &str, body: &str, fields: Value) -> Item {
+    let mut item = Item::new(ItemId::new(id).unwrap(), Kind::new(kind).unwrap(), body);
+    item.fields = fields.as_object().cloned().unwrap_or_default();
+    item
+}
+
+pub(crate) fn id(text: &str) -> ItemId {
+    ItemId::new(text).unwrap()
+}
+
+/// A request of a user.
+pub(crate) fn asked(recipe: &str, query: &str, user: &str) -> Request {
+    let mut request = Request::new(recipe, query);
+    request.viewer = Viewer::user(user).unwrap();
+    request.user = Some(user.to_owned());
+    request
+}
+
+/// The ids of the items in a layer, in the order of the text.
+pub(crate) fn shown(assembled: &Assembled, layer: &str) -> Vec<String> {
+    let section = assembled.section(layer);
+    let items = section.map(|section| section.items.as_slice()).unwrap_or_default();
+    items.iter().map(|item| item.id.to_string()).collect()
+}
+
+/// All ids that the ledger of a layer names.
+pub(crate) fn listed(assembled: &Assembled, layer: &str) -> Vec<String> {
+    let entries = assembled.pack.ledger.iter().filter(|entry| *entry.layer == *layer);
+    entries.map(|entry| entry.id.to_string()).collect()
+}
+
+pub(crate) async fn pack(workspace: &Workspace, request: Request) -> Arc<Assembled> {
+    workspace.pack(request).await.unwrap()
+}
+
+/// The field and message of a refused request.
+pub(crate) fn refused<T: std::fmt::Debug>(outcome: Result<T, Error>) -> String {
+    outcome.unwrap_err().to_string()
+}
