@@ -122,3 +122,84 @@ fn without(paragraphs: &[String], lost: impl Fn(usize) -> bool) -> Vec<String> {
     };
     (0..paragraphs.len()).filter(|&index| stays(index)).map(|at| paragraphs[at].clone()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::context::BehaviourRule;
+    use super::*;
+
+    /// A block of rules (`trigger: action`) and paragraphs.
+    fn block(lines: &[&str]) -> Block {
+        let mut block = Block { name: "x".to_owned(), ..Block::default() };
+        for line in lines {
+            match line.split_once(": ") {
+                Some(("goal", goal)) => block.goal = goal.to_owned(),
+                Some((trigger, action)) => block
+                    .behaviour
+                    .push(BehaviourRule { trigger: trigger.to_owned(), action: action.to_owned() }),
+                None => block.paragraphs.push((*line).to_owned()),
+            }
+        }
+        block
+    }
+
+    #[track_caller]
+    fn check(first: &[&str], second: &[&str], left: &[&str]) {
+        let mut blocks = [block(first), block(second)];
+        let repeats = dedupe(&mut blocks);
+        assert_eq!(blocks, [block(first), block(left)], "{repeats:?}");
+        let lost = second.iter().filter(|line| !left.contains(line) && !line.starts_with('#'));
+        assert_eq!(repeats.len(), lost.count());
+        assert!(repeats.iter().all(|repeat| (repeat.block, repeat.kept_in) == (1, 0)));
+    }
+
+    #[test]
+    fn what_two_contexts_say_alike_is_said_once_s5() {
+        check(
+            &["a deploy fails: roll back and tell the team"],
+            &["A deploy fails: roll back, and tell the team!", "a build fails: fix it first"],
+            &["a build fails: fix it first"],
+        );
+        let long = "Ask the owner of the service before you change its limits, and write down why \
+                    the change is needed and who agreed to it";
+        let nearly = long.replace("owner", "keeper");
+        check(
+            &[long],
+            &[&nearly, "Another paragraph of its own."],
+            &["Another paragraph of its own."],
+        );
+        check(&["goal: No order is lost"], &["goal: no order is lost"], &[]);
+    }
+
+    #[test]
+    fn what_differs_in_a_word_that_counts_is_kept_s5() {
+        let allowed = "Deployments on the afternoon of a working day are allowed when the checks are \
+                       green and nobody objects to them in the channel";
+        let forbidden = allowed.replace("are allowed", "are not allowed");
+        check(&[allowed], &[&forbidden], &[&forbidden]);
+        let ten = "Requests to the payment service are retried up to 10 times with a growing delay \
+                   between them before the order fails for good";
+        let three = ten.replace("10", "3");
+        check(&[ten], &[&three], &[&three]);
+        check(&["Steps:"], &["Steps:"], &["Steps:"]);
+    }
+
+    #[test]
+    fn a_heading_goes_with_all_that_stood_under_it_s5() {
+        let (one, two) = ("First ask the owner.", "Then change the limit.");
+        check(
+            &["## Limits", one, two],
+            &[
+                "# Guide",
+                "## Limits",
+                one,
+                "### Steps",
+                two,
+                "## Contact",
+                "Call the service desk.",
+            ],
+            &["# Guide", "## Contact", "Call the service desk."],
+        );
+        check(&["## Empty"], &["## Empty"], &["## Empty"]);
+    }
+}

@@ -3,14 +3,20 @@
 pub mod block;
 pub mod context;
 pub mod dedupe;
+pub mod document;
 pub mod expression;
 pub mod inherit;
 mod judge;
+pub mod lint;
 mod local;
 pub mod rules;
+#[cfg(test)]
+pub(crate) mod testing;
 
 pub use context::Context;
 pub use dedupe::dedupe;
+pub use document::items_from_folder;
 pub use inherit::{Chain, ChainError, Library, SituationError};
 pub use judge::{Judge, JudgeError, Verdict};
+pub use lint::lint;
 pub use local::LocalJudge;

@@ -9,14 +9,17 @@ mod facts;
 mod quick;
 mod survey;
 
-use cel::{ExecutionError, Program, Value};
+use cel::{ExecutionError, ParseErrors, Program, Value};
 use haversack_core::text::spelling::shown;
+use haversack_core::units::Timestamp;
+use serde_json::Map;
 use thiserror::Error;
 
 pub use cache::{EXPRESSIONS_MAX, Expressions};
 pub use facts::Facts;
 
-use quick::{Answer, Quick};
+use facts::{NOW, SITUATION};
+use quick::{Answer, Quick, TYPES};
 use survey::{FUNCTIONS, Survey};
 
 /// Longest expression in bytes.
@@ -36,8 +39,10 @@ pub enum ConditionError {
         bytes: usize,
     },
     /// CEL could not read it.
-    #[error("the expression cannot be read: {cause}")]
+    #[error("the expression cannot be read at column {column}: {cause}")]
     Syntax {
+        /// Where, in characters from 1.
+        column: usize,
         /// What CEL said.
         cause: String,
     },
@@ -92,8 +97,7 @@ impl Expression {
         if source.len() > EXPRESSION_BYTES_MAX {
             return Err(ConditionError::TooLong { bytes: source.len() });
         }
-        let program = Program::compile(source)
-            .map_err(|errors| ConditionError::Syntax { cause: first_line(&errors.to_string()) })?;
+        let program = Program::compile(source).map_err(|errors| syntax(&errors))?;
         let survey = Survey::of(program.expression());
         if let Some(what) = survey.refused {
             return Err(ConditionError::Refused { what });
@@ -114,16 +118,18 @@ impl Expression {
     }
 
     /// Its outcome when that is the same in every situation.
+    ///
+    /// Found by judging it where every fact is missing: what is decided then is decided by no fact.
     #[must_use]
     pub fn constant(&self) -> Option<bool> {
-        let nothing = || {
-            let moment = haversack_core::units::Timestamp::from_millis(0);
-            Facts::new(&serde_json::Map::new(), None, moment)
-        };
-        let is_constant = self.survey.names.is_empty();
-        match is_constant.then(|| self.judge(&nothing()))? {
+        let is_there = |name: &str| name == SITUATION || name == NOW || TYPES.contains(&name);
+        if self.names().any(is_there) {
+            return None;
+        }
+        let nothing = Facts::new(&Map::new(), None, Timestamp::from_millis(0));
+        match self.judge(&nothing) {
             Outcome::Decided(yes) => Some(yes),
-            Outcome::NoFact { .. } | Outcome::Failed { .. } => Some(false),
+            _ => self.survey.names.is_empty().then_some(false),
         }
     }
 
@@ -179,6 +185,15 @@ fn outcome_of(error: &ExecutionError) -> Outcome {
         }
         other => Outcome::Failed { reason: shown(&first_line(&other.to_string())) },
     }
+}
+
+/// The first thing that CEL stumbled over, without its list of all it would have liked.
+fn syntax(errors: &ParseErrors) -> ConditionError {
+    let (column, said) =
+        errors.errors.first().map_or((1, ""), |error| (error.pos.1, error.msg.as_str()));
+    let said = first_line(said.split(" expecting ").next().unwrap_or_default());
+    let cause = said.strip_prefix("Syntax error: ").unwrap_or(&said).to_owned();
+    ConditionError::Syntax { column: usize::try_from(column).unwrap_or(1), cause: shown(&cause) }
 }
 
 fn first_line(text: &str) -> String {

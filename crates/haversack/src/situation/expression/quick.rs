@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::facts::Facts;
 
 /// Names that CEL takes for types when there is no fact of that name.
-const TYPES: [&str; 11] =
+pub(super) const TYPES: [&str; 11] =
     ["bool", "bytes", "double", "dyn", "int", "list", "map", "null_type", "string", "type", "uint"];
 
 /// What the quick way came to.

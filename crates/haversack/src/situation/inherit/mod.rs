@@ -435,3 +435,6 @@ fn once_by_id(ids: Vec<ItemId>) -> Vec<ItemId> {
     let mut seen = BTreeSet::new();
     ids.into_iter().filter(|id| seen.insert(id.clone())).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,223 @@
+//! Context documents: YAML, JSON, or Markdown with front matter, one item each (S1).
+
+mod folder;
+mod yaml;
+
+use std::error::Error;
+use std::fmt;
+use std::path::Path;
+
+use haversack_core::ids::ItemId;
+use haversack_core::item::Kind;
+use haversack_core::text::spelling::shown;
+use haversack_store::kinds;
+use haversack_store::store::item::{Fields, Item};
+use serde_json::Value;
+
+pub use folder::{DEPTH_MAX, FILES_MAX, items_from_folder};
+
+use super::context::CONTEXT;
+use yaml::{Fault, Lines};
+
+/// Largest document in bytes.
+pub const DOCUMENT_BYTES_MAX: usize = 1 << 20;
+
+/// Most problems that are listed; there may be more.
+pub const PROBLEMS_MAX: usize = 100;
+
+/// The line that begins and ends front matter.
+const FENCE: &str = "---";
+
+/// How a document is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// YAML.
+    Yaml,
+    /// JSON.
+    Json,
+    /// Markdown; what stands between `---` lines at its beginning is YAML.
+    Markdown,
+}
+
+impl Format {
+    /// The format of a file, by its ending; `None` for files that are no documents.
+    #[must_use]
+    pub fn of_path(path: &Path) -> Option<Format> {
+        match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+            "yaml" | "yml" => Some(Format::Yaml),
+            "json" => Some(Format::Json),
+            "md" => Some(Format::Markdown),
+            _ => None,
+        }
+    }
+}
+
+/// Something wrong with a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DocumentProblem {
+    /// The file, as it is called in its folder; `None` for a text that came another way.
+    pub file: Option<String>,
+    /// The line, from 1, where it is known.
+    pub line: Option<usize>,
+    /// The field, such as `injection_rules[0].inject`, where it is known.
+    pub field: Option<String>,
+    /// What is wrong; names the field.
+    pub message: String,
+}
+
+impl fmt::Display for DocumentProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.file, self.line) {
+            (Some(file), Some(line)) => write!(f, "{file}:{line}: {}", self.message),
+            (Some(file), None) => write!(f, "{file}: {}", self.message),
+            (None, Some(line)) => write!(f, "line {line}: {}", self.message),
+            (None, None) => f.write_str(&self.message),
+        }
+    }
+}
+
+/// All that is wrong with one document or a folder of them. Displays as one line each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DocumentError {
+    /// What is wrong, file by file, up to [`PROBLEMS_MAX`].
+    pub problems: Vec<DocumentProblem>,
+}
+
+impl fmt::Display for DocumentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines: Vec<String> = self.problems.iter().map(ToString::to_string).collect();
+        f.write_str(&lines.join("\n"))
+    }
+}
+
+impl Error for DocumentError {}
+
+impl From<Fault> for DocumentError {
+    fn from(Fault { line, field, message }: Fault) -> DocumentError {
+        let message = match &field {
+            Some(field) => format!("{field}: {message}"),
+            None => message,
+        };
+        DocumentError {
+            problems: vec![DocumentProblem { file: None, line: Some(line), field, message }],
+        }
+    }
+}
+
+/// Reads one context document. Its id is the given one, else its `metadata.name`.
+///
+/// The fields are those of the kind `context`; a text under `body` is the item's body, as is the
+/// text of a Markdown document. Markdown without front matter is a context that is all text.
+///
+/// # Errors
+/// When it is too large, cannot be read, or its fields are not those of a context: everything that
+/// is wrong, with lines.
+pub fn read(text: &str, format: Format, id: Option<&ItemId>) -> Result<Item, DocumentError> {
+    if text.len() > DOCUMENT_BYTES_MAX {
+        let bytes = text.len();
+        return Err(problem(
+            None,
+            None,
+            format!("a document of {bytes} bytes is over the limit of {DOCUMENT_BYTES_MAX}"),
+        ));
+    }
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let (value, lines, body) = match format {
+        Format::Yaml => yaml::read(text).map(|(value, lines)| (value, lines, String::new()))?,
+        Format::Json => json(text).map(|(value, lines)| (value, lines, String::new()))?,
+        Format::Markdown => markdown(text)?,
+    };
+    let mut fields = match value {
+        Value::Null => Fields::new(),
+        Value::Object(fields) => fields,
+        _ => {
+            let message = "a context document is made of named fields".to_owned();
+            return Err(problem(Some(1), None, message));
+        }
+    };
+    let body = match fields.remove("body") {
+        None | Some(Value::Null) => body,
+        Some(Value::String(given)) if body.trim().is_empty() => given,
+        Some(other) => {
+            let message = match other {
+                Value::String(_) => "body: the text below the front matter is the body already",
+                _ => "body must be a text",
+            };
+            return Err(problem(lines.of("body"), Some("body"), message.to_owned()));
+        }
+    };
+    item(fields, body, id, &lines)
+}
+
+fn item(
+    fields: Fields,
+    body: String,
+    id: Option<&ItemId>,
+    lines: &Lines,
+) -> Result<Item, DocumentError> {
+    let name = fields.get("metadata").and_then(|metadata| metadata.get("name"));
+    let name = name.and_then(Value::as_str).map(str::trim).filter(|name| !name.is_empty());
+    let id = match (id, name) {
+        (Some(id), _) => id.clone(),
+        (None, Some(name)) => ItemId::new(name).map_err(|error| {
+            let field = "metadata.name";
+            problem(lines.of(field), Some(field), format!("{field} is to be the id: {error}"))
+        })?,
+        (None, None) => {
+            let message = "metadata.name is missing, and no id is given".to_owned();
+            return Err(problem(lines.of("metadata.name"), Some("metadata.name"), message));
+        }
+    };
+    let title = name.unwrap_or(id.as_str()).to_owned();
+    let kind = Kind::new(CONTEXT).expect("a constant that is a kind");
+    if let Err(errors) = kinds::check(&kind, &title, &body, &fields) {
+        let problems = errors.problems.iter().map(|wrong| DocumentProblem {
+            file: None,
+            line: lines.of(&wrong.path),
+            field: Some(wrong.path.clone()),
+            message: wrong.to_string(),
+        });
+        return Err(DocumentError { problems: problems.collect() });
+    }
+    Ok(Item { title, fields, ..Item::new(id, kind, &body) })
+}
+
+fn json(text: &str) -> Result<(Value, Lines), DocumentError> {
+    let value = serde_json::from_str(text).map_err(|error| {
+        let message = format!("the JSON cannot be read: {}", shown(&error.to_string()));
+        problem(Some(error.line()), None, message)
+    })?;
+    // Nearly all JSON is YAML, too, and its reader knows lines. Where it is not, lines are missing.
+    let lines = yaml::read(text).map(|(_, lines)| lines).unwrap_or_default();
+    Ok((value, lines))
+}
+
+fn markdown(text: &str) -> Result<(Value, Lines, String), DocumentError> {
+    let is_fence = |line: &str| line.trim_end() == FENCE;
+    let mut lines = text.split_inclusive('\n');
+    let Some(first) = lines.next().filter(|line| is_fence(line)) else {
+        return Ok((Value::Null, Lines::default(), text.trim().to_owned()));
+    };
+    let mut end = first.len();
+    for line in lines {
+        if is_fence(line) {
+            let (value, lines) = yaml::read(&text[first.len()..end]).map_err(|fault| {
+                // The fence itself is a line, too.
+                DocumentError::from(Fault { line: fault.line + 1, ..fault })
+            })?;
+            let body = text[end + line.len()..].trim().to_owned();
+            return Ok((value, lines.below(1), body));
+        }
+        end += line.len();
+    }
+    let message = format!("the front matter has no end: close it with a line {FENCE}");
+    Err(problem(Some(1), None, message))
+}
+
+fn problem(line: Option<usize>, field: Option<&str>, message: String) -> DocumentError {
+    let field = field.map(str::to_owned);
+    DocumentError { problems: vec![DocumentProblem { file: None, line, field, message }] }
+}
+
+#[cfg(test)]
+mod tests;

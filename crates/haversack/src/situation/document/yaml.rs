@@ -1,0 +1,294 @@
+//! YAML into values, with the line of each, within bounds: references to earlier parts (aliases)
+//! cannot make a small file large.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use haversack_core::text::spelling::shown;
+use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, StrInput, Tag};
+use serde_json::{Map, Number, Value};
+
+/// Most values of a document, those inside others and those that aliases repeat included.
+pub(super) const VALUES_MAX: usize = 4_096;
+/// How deep values may stand.
+pub(super) const DEPTH_MAX: usize = 32;
+/// Most bytes of all texts of a document, those that aliases repeat included.
+pub(super) const TEXT_BYTES_MAX: usize = 1 << 20;
+
+/// What is wrong with a text, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Fault {
+    /// The line, from 1.
+    pub(super) line: usize,
+    /// The field, if it was reached.
+    pub(super) field: Option<String>,
+    pub(super) message: String,
+}
+
+/// The line of each field, by its path as in `injection_rules[0].inject`.
+#[derive(Debug, Default)]
+pub(super) struct Lines(BTreeMap<String, usize>);
+
+impl Lines {
+    /// The line of a field, or of the nearest thing around it.
+    pub(super) fn of(&self, path: &str) -> Option<usize> {
+        let mut path = path;
+        loop {
+            if let Some(line) = self.0.get(path) {
+                return Some(*line);
+            }
+            path = path.rfind(['.', '[']).map(|at| &path[..at])?;
+        }
+    }
+
+    /// Moves all lines down, for a text that begins inside another.
+    pub(super) fn below(mut self, lines: usize) -> Lines {
+        self.0.values_mut().for_each(|line| *line += lines);
+        self
+    }
+}
+
+/// Reads one document.
+pub(super) fn read(text: &str) -> Result<(Value, Lines), Fault> {
+    let mut reader = Reader {
+        parser: Parser::new_from_str(text),
+        anchors: BTreeMap::new(),
+        lines: Lines::default(),
+        values: 0,
+        text_bytes: 0,
+    };
+    let value = reader.document()?;
+    Ok((value, reader.lines))
+}
+
+struct Reader<'t> {
+    parser: Parser<'t, StrInput<'t>>,
+    anchors: BTreeMap<usize, Value>,
+    lines: Lines,
+    values: usize,
+    text_bytes: usize,
+}
+
+impl<'t> Reader<'t> {
+    fn next(&mut self) -> Result<(Event<'t>, Span), Fault> {
+        match self.parser.next_event() {
+            Some(Ok(event)) => Ok(event),
+            Some(Err(error)) => Err(scan_fault(&error)),
+            None => Ok((Event::StreamEnd, Span::default())),
+        }
+    }
+
+    fn document(&mut self) -> Result<Value, Fault> {
+        let mut value = None;
+        loop {
+            let (event, span) = self.next()?;
+            match event {
+                Event::StreamEnd => return Ok(value.unwrap_or(Value::Null)),
+                Event::StreamStart | Event::DocumentEnd | Event::Nothing => {}
+                Event::DocumentStart(_) if value.is_some() => {
+                    return Err(fault(span, "", "a file holds one document, and this is a second"));
+                }
+                Event::DocumentStart(_) => {}
+                event => value = Some(self.value(event, span, "", 0)?),
+            }
+        }
+    }
+
+    fn value(
+        &mut self,
+        event: Event<'t>,
+        span: Span,
+        path: &str,
+        depth: usize,
+    ) -> Result<Value, Fault> {
+        let refuse = |message: String| Err(fault(span, path, &message));
+        self.values += 1;
+        if self.values > VALUES_MAX {
+            return refuse(format!("a document holds {VALUES_MAX} values at most"));
+        }
+        if depth > DEPTH_MAX {
+            return refuse(format!("values are nested {DEPTH_MAX} deep at most"));
+        }
+        let (value, anchor) = match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                self.text_bytes += text.len();
+                let value = scalar(&text, style, tag.as_deref());
+                (value.map_err(|message| fault(span, path, &message))?, anchor)
+            }
+            Event::SequenceStart(anchor, tag) => {
+                check_tag(tag.as_deref(), &["seq"]).map_err(|m| fault(span, path, &m))?;
+                (self.list(path, depth)?, anchor)
+            }
+            Event::MappingStart(anchor, tag) => {
+                check_tag(tag.as_deref(), &["map"]).map_err(|m| fault(span, path, &m))?;
+                (self.object(path, depth)?, anchor)
+            }
+            Event::Alias(anchor) => (self.alias(anchor, span, path, depth)?, 0),
+            _ => return refuse("a value is missing".to_owned()),
+        };
+        if self.text_bytes > TEXT_BYTES_MAX {
+            return refuse(format!("the texts of a document take {TEXT_BYTES_MAX} bytes at most"));
+        }
+        if anchor != 0 {
+            self.anchors.insert(anchor, value.clone());
+        }
+        Ok(value)
+    }
+
+    fn list(&mut self, path: &str, depth: usize) -> Result<Value, Fault> {
+        let mut entries = Vec::new();
+        loop {
+            let (event, span) = self.next()?;
+            if event == Event::SequenceEnd {
+                return Ok(Value::Array(entries));
+            }
+            let path = format!("{path}[{}]", entries.len());
+            self.lines.0.insert(path.clone(), span.start.line());
+            entries.push(self.value(event, span, &path, depth + 1)?);
+        }
+    }
+
+    fn object(&mut self, path: &str, depth: usize) -> Result<Value, Fault> {
+        let mut object = Map::new();
+        loop {
+            let (event, span) = self.next()?;
+            let (key, is_plain) = match event {
+                Event::MappingEnd => return Ok(Value::Object(object)),
+                Event::Scalar(key, style, ..) => (key, style == ScalarStyle::Plain),
+                _ => return Err(fault(span, path, "the name of a field must be a text")),
+            };
+            if key == "<<" && is_plain {
+                let message = "merging with << is not known here: write the fields out, or inherit \
+                               them from a parent";
+                return Err(fault(span, path, message));
+            }
+            let path = joined(path, &key);
+            if object.contains_key(&*key) {
+                return Err(fault(span, &path, "the field is given twice"));
+            }
+            self.text_bytes += key.len();
+            self.lines.0.insert(path.clone(), span.start.line());
+            let (event, span) = self.next()?;
+            let value = self.value(event, span, &path, depth + 1)?;
+            object.insert(key.into_owned(), value);
+        }
+    }
+
+    /// A copy of an earlier part, paid for like one that is written out.
+    fn alias(
+        &mut self,
+        anchor: usize,
+        span: Span,
+        path: &str,
+        depth: usize,
+    ) -> Result<Value, Fault> {
+        let Some(value) = self.anchors.get(&anchor) else {
+            return Err(fault(span, path, "an alias cannot stand inside what it repeats"));
+        };
+        let (values, bytes, levels) = weight(value);
+        self.values += values - 1;
+        self.text_bytes += bytes;
+        let too_large = self.values > VALUES_MAX || self.text_bytes > TEXT_BYTES_MAX;
+        if too_large || depth + levels > DEPTH_MAX + 1 {
+            let message = format!(
+                "with what its aliases repeat, a document holds {VALUES_MAX} values, \
+                 {TEXT_BYTES_MAX} bytes of text and {DEPTH_MAX} levels at most"
+            );
+            return Err(fault(span, path, &message));
+        }
+        Ok(value.clone())
+    }
+}
+
+/// Values, bytes of text, and levels.
+fn weight(value: &Value) -> (usize, usize, usize) {
+    let sum = |parts: &mut dyn Iterator<Item = (usize, usize, usize)>| {
+        parts.fold((1, 0, 1), |(values, bytes, levels), (v, b, l)| {
+            (values + v, bytes + b, levels.max(l + 1))
+        })
+    };
+    match value {
+        Value::Array(entries) => sum(&mut entries.iter().map(weight)),
+        Value::Object(object) => sum(&mut object.iter().map(|(name, value)| {
+            let (values, bytes, levels) = weight(value);
+            (values, bytes + name.len(), levels)
+        })),
+        Value::String(text) => (1, text.len(), 1),
+        Value::Null | Value::Bool(_) | Value::Number(_) => (1, 0, 1),
+    }
+}
+
+/// A scalar by YAML's core schema. What is quoted is a text.
+fn scalar(text: &Cow<'_, str>, style: ScalarStyle, tag: Option<&Tag>) -> Result<Value, String> {
+    check_tag(tag, &["str", "int", "float", "bool", "null"])?;
+    let is_text = tag.is_some_and(|tag| tag.suffix == "str");
+    if style != ScalarStyle::Plain || is_text {
+        return Ok(Value::String(text.clone().into_owned()));
+    }
+    Ok(match &**text {
+        "" | "~" | "null" | "Null" | "NULL" => Value::Null,
+        "true" | "True" | "TRUE" => Value::Bool(true),
+        "false" | "False" | "FALSE" => Value::Bool(false),
+        plain => match number(plain) {
+            Some(number) => Value::Number(number),
+            None => Value::String(plain.to_owned()),
+        },
+    })
+}
+
+fn check_tag(tag: Option<&Tag>, known: &[&str]) -> Result<(), String> {
+    match tag {
+        Some(tag) if !tag.is_yaml_core_schema() || !known.contains(&tag.suffix.as_str()) => {
+            Err(format!("the tag {} is not known here", shown(&tag.to_string())))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn number(text: &str) -> Option<Number> {
+    let radix = |digits: &str, radix| i64::from_str_radix(digits, radix).ok().map(Number::from);
+    if let Some(digits) = text.strip_prefix("0x") {
+        return radix(digits, 16).filter(|_| !digits.starts_with(['+', '-']));
+    }
+    if let Some(digits) = text.strip_prefix("0o") {
+        return radix(digits, 8).filter(|_| !digits.starts_with(['+', '-']));
+    }
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let starts = unsigned.starts_with(|c: char| c.is_ascii_digit())
+        || unsigned
+            .strip_prefix('.')
+            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    // Rust reads `inf` and `nan`, too, which are words here.
+    if !starts || !unsigned.bytes().all(|c| c.is_ascii_digit() || b".eE+-".contains(&c)) {
+        return None;
+    }
+    if let Ok(whole) = text.parse::<i64>() {
+        return Some(whole.into());
+    }
+    if let Ok(large) = text.parse::<u64>() {
+        return Some(large.into());
+    }
+    Number::from_f64(text.parse().ok()?)
+}
+
+/// The path of a field in an object, as messages about fields spell it.
+fn joined(path: &str, key: &str) -> String {
+    let is_plain =
+        !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-');
+    match (path.is_empty(), is_plain) {
+        (true, true) => shown(key),
+        (false, true) => format!("{path}.{}", shown(key)),
+        (true, false) => format!("fields[\"{}\"]", shown(key)),
+        (false, false) => format!("{path}[\"{}\"]", shown(key)),
+    }
+}
+
+fn fault(span: Span, field: &str, message: &str) -> Fault {
+    let field = (!field.is_empty()).then(|| field.to_owned());
+    Fault { line: span.start.line(), field, message: message.to_owned() }
+}
+
+fn scan_fault(error: &ScanError) -> Fault {
+    let message = format!("the YAML cannot be read: {}", error.info());
+    Fault { line: error.marker().line(), field: None, message }
+}
