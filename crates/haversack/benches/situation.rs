@@ -1,12 +1,28 @@
 //! What rules cost: a thousand conditions must be judged in under a millisecond when they are
-//! expressions that were read before (S3).
+//! expressions that were read before (S3), and contexts collected far within S8's 200 ms.
+
+use std::sync::Arc;
+use std::time::Duration;
 
 use divan::Bencher;
+use haversack::Request;
+use haversack::collect::{Collector, Contexts, Question};
+use haversack::recipe::{CollectorSpec, Settings};
 use haversack::situation::expression::{Expressions, Facts, Outcome};
+use haversack::situation::{Judge, LocalJudge};
+use haversack_core::ids::ItemId;
+use haversack_core::item::Kind;
+use haversack_core::query::analyse;
 use haversack_core::units::Timestamp;
+use haversack_store::embedded::{Home, Offloaded};
+use haversack_store::store::Store;
+use haversack_store::store::change::Batch;
+use haversack_store::store::item::Item;
+use haversack_store::store::viewer::Viewer;
 use serde_json::{Map, Value, json};
 
 const RULES: usize = 1_000;
+const LEVELS: usize = 5;
 
 fn main() {
     divan::main();
@@ -63,4 +79,77 @@ fn a_thousand_interpreted_conditions(bencher: Bencher<'_, '_>) {
 fn facts_of_a_situation(bencher: Bencher<'_, '_>) {
     let situation = situation();
     bencher.bench_local(|| Facts::new(&situation, None, Timestamp::from_millis(0)));
+}
+
+#[divan::bench(args = [1, 10, 100])]
+fn conditions_judged_locally(bencher: Bencher<'_, '_>, count: usize) {
+    let (judge, situation) = (LocalJudge::new(), situation());
+    let conditions: Vec<String> = (0..count)
+        .map(|at| format!("the team deploys service number {at} to production"))
+        .collect();
+    let conditions: Vec<&str> = conditions.iter().map(String::as_str).collect();
+    bencher.bench_local(|| judge.verdicts(&situation, &conditions));
+}
+
+/// A context with four ancestors, a thousand rules among them and twenty contexts injected.
+fn contexts() -> Vec<Item> {
+    let kind = Kind::new("context").expect("a kind");
+    let item = |id: &str, fields: Value, body: &str| {
+        let fields = fields.as_object().cloned().unwrap_or_default();
+        let id = ItemId::new(id).expect("an id");
+        Item { title: id.to_string(), fields, ..Item::new(id, kind.clone(), body) }
+    };
+    let mut items: Vec<Item> = (0..20)
+        .map(|at| {
+            let body = format!("Guidance number {at}: look before you leap, and say what you saw.");
+            item(&format!("helper-{at}"), json!({ "parent": "level-4" }), &body)
+        })
+        .collect();
+    for level in 0..LEVELS {
+        let rules: Vec<Value> = (0..RULES / LEVELS)
+            .map(|at| {
+                json!({
+                    "name": format!("rule-{level}-{at}"),
+                    "condition": format!("environment == \"production\" && attempt < {}", at + 2),
+                    "inject": [format!("helper-{}", at % 20)],
+                })
+            })
+            .collect();
+        let mut fields = json!({ "injection_rules": rules });
+        if level + 1 < LEVELS {
+            fields["parent"] = json!(format!("level-{}", level + 1));
+        }
+        items.push(item(&format!("level-{level}"), fields, "A level of the organisation."));
+    }
+    items
+}
+
+#[divan::bench]
+fn contexts_with_a_thousand_rules(bencher: Bencher<'_, '_>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let home = Home::open(folder.path()).expect("a data folder");
+    let store = home.workspace("bench", haversack::embedder()).expect("a workspace");
+    let store = Offloaded::new(Arc::new(store));
+    let runtime = tokio::runtime::Builder::new_multi_thread().build().expect("a runtime");
+    let now = Timestamp::from_millis(0);
+    let question = runtime.block_on(async {
+        store.write(Batch::put(now, contexts())).await.expect("written");
+        let snapshot = store.snapshot(&Viewer::owner()).await.expect("a snapshot");
+        let mut request = Request::new("situation", "");
+        request.context = ItemId::new("level-0").ok();
+        request.situation = situation();
+        let judge: Arc<dyn Judge> = Arc::new(LocalJudge::new());
+        let analysis = analyse("", now);
+        Question { request, snapshot, now, analysis, vector: None, deal: None, judge }
+    });
+    let spec = CollectorSpec {
+        by: "contexts".to_owned(),
+        kinds: Vec::new(),
+        settings: Settings::default(),
+        deadline: Duration::from_secs(1),
+    };
+    let collector = Contexts::new();
+    let collect = || runtime.block_on(collector.collect(&question, &spec, &[])).expect("collected");
+    assert_eq!(collect().candidates.len(), 20 + LEVELS);
+    bencher.bench_local(collect);
 }

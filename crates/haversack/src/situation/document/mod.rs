@@ -146,12 +146,12 @@ pub fn read(text: &str, format: Format, id: Option<&ItemId>) -> Result<Item, Doc
             return Err(problem(lines.of("body"), Some("body"), message.to_owned()));
         }
     };
-    item(fields, body, id, &lines)
+    item(fields, &body, id, &lines)
 }
 
 fn item(
     fields: Fields,
-    body: String,
+    body: &str,
     id: Option<&ItemId>,
     lines: &Lines,
 ) -> Result<Item, DocumentError> {
@@ -170,7 +170,7 @@ fn item(
     };
     let title = name.unwrap_or(id.as_str()).to_owned();
     let kind = Kind::new(CONTEXT).expect("a constant that is a kind");
-    if let Err(errors) = kinds::check(&kind, &title, &body, &fields) {
+    if let Err(errors) = kinds::check(&kind, &title, body, &fields) {
         let problems = errors.problems.iter().map(|wrong| DocumentProblem {
             file: None,
             line: lines.of(&wrong.path),
@@ -179,7 +179,7 @@ fn item(
         });
         return Err(DocumentError { problems: problems.collect() });
     }
-    Ok(Item { title, fields, ..Item::new(id, kind, &body) })
+    Ok(Item { title, fields, ..Item::new(id, kind, body) })
 }
 
 fn json(text: &str) -> Result<(Value, Lines), DocumentError> {

@@ -1,7 +1,6 @@
 //! YAML into values, with the line of each, within bounds: references to earlier parts (aliases)
 //! cannot make a small file large.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use haversack_core::text::spelling::shown;
@@ -219,13 +218,13 @@ fn weight(value: &Value) -> (usize, usize, usize) {
 }
 
 /// A scalar by YAML's core schema. What is quoted is a text.
-fn scalar(text: &Cow<'_, str>, style: ScalarStyle, tag: Option<&Tag>) -> Result<Value, String> {
+fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Value, String> {
     check_tag(tag, &["str", "int", "float", "bool", "null"])?;
     let is_text = tag.is_some_and(|tag| tag.suffix == "str");
     if style != ScalarStyle::Plain || is_text {
-        return Ok(Value::String(text.clone().into_owned()));
+        return Ok(Value::String(text.to_owned()));
     }
-    Ok(match &**text {
+    Ok(match text {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,
         "true" | "True" | "TRUE" => Value::Bool(true),
         "false" | "False" | "FALSE" => Value::Bool(false),

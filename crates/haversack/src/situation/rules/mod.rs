@@ -214,10 +214,8 @@ async fn ask(
 fn judged_locally<'r>(rulings: impl Iterator<Item = &'r Ruling>) -> Notice {
     let details: Vec<Value> = rulings.map(Ruling::details).collect();
     let count = details.len();
-    let message = format!(
-        "{count} {} in plain language decided by the local model",
-        if count == 1 { "condition was" } else { "conditions were" }
-    );
+    let (noun, verb) = if count == 1 { ("condition", "was") } else { ("conditions", "were") };
+    let message = format!("{count} {noun} in plain language {verb} judged by the local model");
     Notice {
         details: Value::Array(details),
         suggestions: vec![
@@ -229,6 +227,11 @@ fn judged_locally<'r>(rulings: impl Iterator<Item = &'r Ruling>) -> Notice {
     }
 }
 
+/// To three places: more would pretend to a precision that no judge has.
+fn rounded(sureness: Score) -> f64 {
+    (sureness.get() * 1_000.0).round() / 1_000.0
+}
+
 impl Ruling {
     /// The decision, for programs.
     pub(crate) fn details(&self) -> Value {
@@ -238,7 +241,10 @@ impl Ruling {
             "condition": self.condition,
             "judge": self.judge,
             "applies": self.applies,
-            "sureness": (self.sureness.get() * 1_000.0).round() / 1_000.0,
+            "sureness": rounded(self.sureness),
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,236 @@
+use std::sync::Mutex;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use haversack_core::units::Timestamp;
+use haversack_store::store::viewer::Viewer;
+use serde_json::json;
+
+use super::*;
+use crate::situation::inherit::Library;
+use crate::situation::testing::{Place, id};
+
+/// Says yes to conditions that hold a word, notes what it was asked, and fails when told to.
+#[derive(Default)]
+struct Oracle {
+    word: &'static str,
+    fails: bool,
+    few: bool,
+    calls: Mutex<Vec<Vec<String>>>,
+}
+
+impl Judge for Oracle {
+    fn name(&self) -> &str {
+        "oracle"
+    }
+
+    fn judge<'a>(
+        &'a self,
+        _: &'a Map<String, Value>,
+        conditions: &'a [&'a str],
+    ) -> BoxFuture<'a, Result<Vec<Verdict>, JudgeError>> {
+        let asked = conditions.iter().map(|condition| (*condition).to_owned()).collect();
+        self.calls.lock().unwrap().push(asked);
+        let answer = if self.fails {
+            Err(JudgeError { judge: "oracle".to_owned(), cause: "the line is dead".into() })
+        } else {
+            let verdict = |condition: &&str| Verdict {
+                applies: condition.contains(self.word),
+                sureness: Score::HALF,
+            };
+            let count = if self.few { 0 } else { conditions.len() };
+            Ok(conditions[..count].iter().map(verdict).collect())
+        };
+        async move { answer }.boxed()
+    }
+}
+
+async fn rule(contexts: &Value, situation: &Value, judge: &dyn Judge) -> Rulings {
+    let place = Place::new(contexts).await;
+    let snapshot = place.snapshot(&Viewer::owner()).await;
+    let chain = Library::new(&*snapshot, &[], 64).chain(&id("now")).await.unwrap();
+    let situation = situation.as_object().unwrap();
+    let facts = Facts::new(situation, Some("ship it"), Timestamp::from_millis(0));
+    judge_rules(&chain, &facts, &Expressions::new(), judge).await
+}
+
+/// `context rule judge yes|no`, for every rule.
+fn shown(rulings: &Rulings) -> Vec<String> {
+    let line = |ruling: &Ruling| {
+        let applies = if ruling.applies { "yes" } else { "no" };
+        format!("{} {} {} {applies}", ruling.context, ruling.rule, ruling.judge)
+    };
+    rulings.rulings.iter().map(line).collect()
+}
+
+#[track_caller]
+fn check_read(condition_text: &str, expected: &str) {
+    let situation = json!({ "production": true, "tool": "deploy", "labels": ["a"] });
+    let facts = Facts::new(situation.as_object().unwrap(), None, Timestamp::from_millis(0));
+    let found = match condition(condition_text, &facts, &Expressions::new()) {
+        Condition::Always => "always",
+        Condition::Expression(_) => "expression",
+        Condition::Broken(_) => "broken",
+        Condition::Plain => "plain",
+    };
+    assert_eq!(found, expected, "{condition_text}");
+}
+
+#[test]
+fn a_condition_is_read_as_it_is_meant_s3() {
+    for text in ["", "  \n"] {
+        check_read(text, "always");
+    }
+    for text in [
+        "situation.environment == \"production\"",
+        "tool == \"deploy\" && params.force",
+        "cel: tool == \"deploy\"",
+        "CEL:production",
+        "production",
+        "!urgent",
+        "tool in labels",
+        "\"a\" in labels",
+        "size(labels) > 3",
+        "has(situation.tool)",
+        "branch.startsWith(\"release/\")",
+        "true",
+    ] {
+        check_read(text, "expression");
+    }
+    for text in [
+        "task is complex",
+        "complex",
+        "user-facing",
+        "bug in production",
+        "tests in progress",
+        "release.candidate",
+        "deploy(production)",
+        "latency > 200ms",
+        "the plan: ship",
+        "42",
+        "\"quoted\"",
+        "die Aufgabe ist schwierig",
+        "任务很复杂",
+    ] {
+        check_read(text, "plain");
+    }
+    for text in ["cel: task is complex", "tool == \"deploy", "tool == lower(\"X\")", "a && && b"] {
+        check_read(text, "broken");
+    }
+}
+
+#[tokio::test]
+async fn rules_of_the_context_and_its_ancestors_are_judged_in_one_call_s3() {
+    let judge = Oracle { word: "complex", ..Oracle::default() };
+    let rulings = rule(
+        &json!({
+            "org": { "injection_rules": [
+                { "name": "far", "condition": "the task is complex", "inject": ["x"] },
+                { "condition": "situation.environment == \"production\"", "inject": ["x"] },
+            ] },
+            "now": { "parent": "org", "injection_rules": [
+                { "name": "always", "inject": ["x"] },
+                { "name": "hard", "condition": "task is complex", "inject": ["x"] },
+                { "name": "again", "condition": "task is complex", "inject": ["y"] },
+                { "name": "easy", "condition": "task is easy", "inject": ["x"] },
+                { "name": "tool", "condition": "tool == \"deploy\" && params.force", "inject": ["x"] },
+            ] },
+        }),
+        &json!({ "task": "Build distributed system", "environment": "production" }),
+        &judge,
+    )
+    .await;
+    assert_eq!(
+        shown(&rulings),
+        [
+            "now always always yes",
+            "now hard oracle yes",
+            "now again oracle yes",
+            "now easy oracle no",
+            "now tool cel no",
+            "org far oracle yes",
+            "org #2 cel yes",
+        ]
+    );
+    let calls = judge.calls.into_inner().unwrap();
+    assert_eq!(calls, [["task is complex", "task is easy", "the task is complex"]]);
+    let sureness: Vec<f64> = rulings.rulings.iter().map(|r| r.sureness.get()).collect();
+    assert_eq!(sureness, [1.0, 0.5, 0.5, 0.5, 1.0, 0.5, 1.0]);
+    let reason = rulings.rulings[4].reason.as_deref();
+    assert_eq!(reason, Some("the situation does not say \"params\""));
+    assert!(rulings.notices.is_empty(), "another judge than the local one needs no word");
+}
+
+#[tokio::test]
+async fn the_local_judge_says_what_it_decided_and_how_sure_it_was_s3() {
+    let rulings = rule(
+        &json!({ "now": { "injection_rules": [
+            { "name": "complexity_check", "condition": "task is complex", "inject": ["x"] },
+        ] } }),
+        &json!({ "task": "Build distributed system" }),
+        &LocalJudge::new(),
+    )
+    .await;
+    assert_eq!(shown(&rulings), ["now complexity_check local yes"]);
+    let [notice] = rulings.notices.as_slice() else { panic!("{:?}", rulings.notices) };
+    assert_eq!(notice.code, NoticeCode::JudgedLocally);
+    assert_eq!(notice.message, "1 condition in plain language was judged by the local model");
+    let details = &notice.details[0];
+    assert_eq!(details["rule"], "complexity_check");
+    assert_eq!(details["condition"], "task is complex");
+    assert_eq!((&details["judge"], &details["applies"]), (&json!("local"), &json!(true)));
+    assert_eq!(details["sureness"], json!(rounded(rulings.rulings[0].sureness)));
+}
+
+#[tokio::test]
+async fn a_judge_that_fails_is_replaced_and_a_notice_says_so_s3() {
+    for judge in
+        [Oracle { fails: true, ..Oracle::default() }, Oracle { few: true, ..Oracle::default() }]
+    {
+        let rulings = rule(
+            &json!({ "now": { "injection_rules": [
+                { "condition": "task is complex", "inject": ["x"] },
+            ] } }),
+            &json!({ "task": "Build distributed system" }),
+            &judge,
+        )
+        .await;
+        assert_eq!(shown(&rulings), ["now #1 local yes"]);
+        let codes: Vec<NoticeCode> = rulings.notices.iter().map(|notice| notice.code).collect();
+        assert_eq!(codes, [NoticeCode::Degraded, NoticeCode::JudgedLocally]);
+    }
+}
+
+#[tokio::test]
+async fn a_condition_that_cannot_be_used_leaves_its_rule_out_with_a_notice_s3() {
+    let rulings = rule(
+        &json!({ "now": { "injection_rules": [
+            { "name": "broken", "condition": "tool == \"deploy", "inject": ["x"] },
+            { "name": "failed", "condition": "tool > 3", "inject": ["x"] },
+        ] } }),
+        &json!({ "tool": "deploy" }),
+        &LocalJudge::new(),
+    )
+    .await;
+    assert_eq!(shown(&rulings), ["now broken cel no", "now failed cel no"]);
+    let codes: Vec<NoticeCode> = rulings.notices.iter().map(|notice| notice.code).collect();
+    assert_eq!(codes, [NoticeCode::RuleFailed, NoticeCode::RuleFailed]);
+    let message = &rulings.notices[0].message;
+    assert!(message.starts_with("the rule broken of now was left out: "), "{message}");
+}
+
+#[tokio::test]
+async fn a_nearer_rule_of_the_same_name_counts_s2() {
+    let rulings = rule(
+        &json!({
+            "org": { "injection_rules": [{ "name": "one", "inject": ["x"] }] },
+            "now": { "parent": "org", "injection_rules": [{ "name": "one", "inject": ["y"] }] },
+        }),
+        &json!({}),
+        &LocalJudge::new(),
+    )
+    .await;
+    assert_eq!(shown(&rulings), ["now one always yes"]);
+    let replaced = Replaced { context: id("org"), rule: "one".to_owned(), by: id("now") };
+    assert_eq!(rulings.replaced, [replaced]);
+}
