@@ -76,6 +76,12 @@ fn a_thousand_interpreted_conditions(bencher: Bencher<'_, '_>) {
 }
 
 #[divan::bench]
+fn an_expression_read_for_the_first_time(bencher: Bencher<'_, '_>) {
+    let source = "situation.environment == \"production\" && attempt < 10";
+    bencher.bench_local(|| Expressions::new().read(source));
+}
+
+#[divan::bench]
 fn facts_of_a_situation(bencher: Bencher<'_, '_>) {
     let situation = situation();
     bencher.bench_local(|| Facts::new(&situation, None, Timestamp::from_millis(0)));

@@ -284,3 +284,30 @@ async fn the_same_contexts_give_the_same_in_any_order_of_writing_x2() {
     let other = collect(&backward, request("team/payments", &situation)).await;
     assert_eq!(format!("{one:?}"), format!("{other:?}"));
 }
+
+/// The seed's own test case: a rule of a context in a folder injects a helper when the task is
+/// complex.
+#[tokio::test]
+async fn a_folder_of_documents_works_as_the_seed_says_s1_s3() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("helpers")).unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write(
+        "test.yaml",
+        "metadata: { name: Test Context }\n\
+         injection_rules:\n\
+         - name: complexity_check\n  \
+           condition: task is complex\n  \
+           inject: ['helpers/complexity-guide']\n",
+    );
+    write("helpers/complexity-guide.md", "---\nmetadata: { type: guide }\n---\nSplit the task.\n");
+    let items = crate::situation::items_from_folder(folder.path()).unwrap();
+    let place = Place::with(items).await;
+    let complex = json!({ "task": "Build distributed system" });
+    let collected = collect(&place, request("test", &complex)).await;
+    let texts: Vec<&str> = collected.candidates.iter().map(|one| &*one.text).collect();
+    let guide = "### helpers/complexity-guide (guide)\n\nSplit the task.";
+    assert_eq!(texts, ["### Test Context", guide]);
+    let simple = json!({ "task": "Fix a typo" });
+    assert_eq!(ids(&collect(&place, request("test", &simple)).await), ["test"]);
+}

@@ -17,6 +17,9 @@ pub const EXPRESSION_PREFIX: &str = "cel:";
 /// Signs that no sentence has. A text that has one and cannot be read is a mistake, not a sentence.
 const SIGNS: [&str; 4] = ["==", "!=", "&&", "||"];
 
+/// Most rules of a chain that are judged, nearest first.
+pub const RULES_MAX: usize = 5_000;
+
 /// How the result calls those who decided, beside a judge's own name.
 const ALWAYS: &str = "always";
 const CEL: &str = "cel";
@@ -89,11 +92,28 @@ pub fn condition(text: &str, facts: &Facts, expressions: &Expressions) -> Condit
             Err(error) => Condition::Broken(error),
         };
     }
+    let has_signs = SIGNS.iter().any(|sign| text.contains(sign));
+    if !has_signs && is_sentence(text) {
+        return Condition::Plain;
+    }
     match expressions.read(text) {
         Ok(expression) if expression.is_meant(facts) => Condition::Expression(expression),
-        Err(error) if SIGNS.iter().any(|sign| text.contains(sign)) => Condition::Broken(error),
+        Err(error) if has_signs => Condition::Broken(error),
         Ok(_) | Err(_) => Condition::Plain,
     }
+}
+
+/// Whether two words stand side by side, as they cannot in an expression. It spares sentences the
+/// parser, which takes longest to find out that something is none of its own.
+fn is_sentence(text: &str) -> bool {
+    // Inside of quotes and behind a comment's sign everything may stand.
+    if text.contains(['"', '\'', '`']) || text.contains("//") {
+        return false;
+    }
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let is_word = |word: &str| word.starts_with(char::is_alphabetic) && word != "in";
+    let ends = |word: &str| word.ends_with(char::is_alphanumeric) && word != "in";
+    words.windows(2).any(|pair| ends(pair[0]) && is_word(pair[1]))
 }
 
 /// Judges the injection rules of a context and its ancestors. It never fails: a rule that cannot
@@ -104,8 +124,15 @@ pub async fn judge_rules(
     expressions: &Expressions,
     judge: &dyn Judge,
 ) -> Rulings {
-    let (rules, replaced) = chain.injection();
+    let (mut rules, replaced) = chain.injection();
     let mut notices = Vec::new();
+    if rules.len() > RULES_MAX {
+        notices.push(Notice::new(
+            NoticeCode::RuleFailed,
+            format!("of {} rules the nearest {RULES_MAX} were judged, the limit", rules.len()),
+        ));
+        rules.truncate(RULES_MAX);
+    }
     let mut plain: Vec<usize> = Vec::new();
     let mut rulings: Vec<Ruling> = Vec::with_capacity(rules.len());
     for (member, index, rule) in rules {

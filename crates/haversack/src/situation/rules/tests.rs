@@ -4,6 +4,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use haversack_core::units::Timestamp;
 use haversack_store::store::viewer::Viewer;
+use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
@@ -233,4 +234,43 @@ async fn a_nearer_rule_of_the_same_name_counts_s2() {
     assert_eq!(shown(&rulings), ["now one always yes"]);
     let replaced = Replaced { context: id("org"), rule: "one".to_owned(), by: id("now") };
     assert_eq!(rulings.replaced, [replaced]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    /// What is taken for a sentence without being parsed would not have parsed.
+    #[test]
+    fn a_sentence_is_no_expression(
+        words in prop::collection::vec(prop_oneof![
+            prop::sample::select(&[
+                "in", "a", "task", "true", "1", "1u", "==", "!", "(", ")", "[", "]", ".x", "a.b", "?", ":",
+                ",", "{", "}", "-", "not", "has(a.b)", "ü", "a,", "(a", "b)", "a[0]", "null", "&&", "<",
+            ][..]).prop_map(str::to_owned),
+            "[a-z]{1,3}",
+        ], 0..8),
+    ) {
+        let text = words.join(" ");
+        if is_sentence(&text) {
+            prop_assert!(Expression::new(&text).is_err(), "{text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn too_many_rules_are_cut_off_with_a_notice_s3() {
+    let mut contexts = json!({});
+    for level in 0..26 {
+        let rules: Vec<Value> = (0..200).map(|_| json!({ "inject": ["x"] })).collect();
+        let name = if level == 0 { "now".to_owned() } else { format!("level-{level}") };
+        let mut context = json!({ "injection_rules": rules });
+        if level < 25 {
+            context["parent"] = json!(format!("level-{}", level + 1));
+        }
+        contexts[name] = context;
+    }
+    let rulings = rule(&contexts, &json!({}), &LocalJudge::new()).await;
+    assert_eq!(rulings.rulings.len(), RULES_MAX);
+    let message = &rulings.notices[0].message;
+    assert_eq!(message, "of 5200 rules the nearest 5000 were judged, the limit");
 }
