@@ -40,6 +40,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let context = library.blocks(&request).await?;
     println!("{}", context.serialized);
-    println!("{} blocks of {}", context.metadata.blocks_included, context.metadata.blocks_considered);
+    println!(
+        "{} blocks of {}",
+        context.metadata.blocks_included, context.metadata.blocks_considered
+    );
     Ok(())
 }

@@ -116,8 +116,7 @@ impl<'r> Layout<'r> {
             [header.clone(), text, footer.clone()].map(|text| self.add(Piece::new(tokenizer, text)))
         });
         let (header, footer) = self.fence_section(request, layer, ranked, (header, footer));
-        let [header, footer] =
-            [header, footer].map(|text| self.add(Piece::new(tokenizer, text)));
+        let [header, footer] = [header, footer].map(|text| self.add(Piece::new(tokenizer, text)));
         let separator = Piece::new(tokenizer, template.separator.clone());
         let units = arrange(layer, ranked, request);
         let first = self.units.len();
@@ -369,8 +368,11 @@ impl Wrap<'_> {
             Variable::Type => line(candidate.kind.as_str()),
             Variable::Id => line(&candidate.id.to_string()),
             Variable::Path => line(place.path.as_deref().unwrap_or_default()),
-            Variable::Breadcrumb => line(&place.breadcrumb.join(" › ")),
-            Variable::Title => {
+            // What hangs under nothing stands for itself.
+            Variable::Breadcrumb if !place.breadcrumb.is_empty() => {
+                line(&place.breadcrumb.join(" › "));
+            }
+            Variable::Title | Variable::Breadcrumb => {
                 let title = place.title.as_deref().or(place.path.as_deref());
                 line(title.unwrap_or(candidate.id.item.as_str()));
             }

@@ -30,7 +30,7 @@ pub enum Variable {
     Title,
     /// Its path.
     Path,
-    /// Its headings or ancestors, joined by " › ".
+    /// Its headings or ancestors, joined by " › "; its title when there are none.
     Breadcrumb,
     /// Its line numbers.
     Lines,

@@ -98,11 +98,7 @@ fn unit_steps(layout: &Layout<'_>, order: Order, index: usize) -> Vec<Step> {
         place: None,
     };
     let first_pays = order == Order::Essentials || first.density() > second.density();
-    if second.cost > 0 && first_pays {
-        vec![first, second]
-    } else {
-        vec![whole]
-    }
+    if second.cost > 0 && first_pays { vec![first, second] } else { vec![whole] }
 }
 
 /// Takes steps in their order, but passes over a kind that has its share until others caught up.

@@ -97,7 +97,8 @@ async fn receipts_replay_and_say_what_changed() {
         let mut later = request.clone();
         later.query.push_str(" And when?");
         let later = pack(&fixture, later).await;
-        let difference = fixture.diff(&assembled.receipt(), &later.receipt(), &viewer).await.unwrap();
+        let difference =
+            fixture.diff(&assembled.receipt(), &later.receipt(), &viewer).await.unwrap();
         let causes = format!("{:?}", difference.causes);
         assert!(causes.contains("query") && causes.contains("Data"), "{name}: {causes}");
     }
@@ -146,7 +147,10 @@ limit = 2
     assert_eq!(assembled.core.budget.total(), Tokens::new(100));
     let wrong = source.replace("limit = 2", "limti = 2\ntemplate = \"nope\"");
     let message = refused(fixture.put_recipe("wrong", &wrong).await);
-    assert!(message.contains("limti") && message.contains("nope"), "all problems at once: {message}");
+    assert!(
+        message.contains("limti") && message.contains("nope"),
+        "all problems at once: {message}"
+    );
     let missing = fixture.pack(Request::new("breif", "x")).await.unwrap_err();
     assert_eq!(missing.code(), ErrorCode::RecipeNotFound);
     assert!(missing.to_string().contains("brief"));
@@ -165,7 +169,8 @@ async fn long_text_comes_back_with_its_place_x7() {
     let mut file = item("handbook", "file", &text, json!({}));
     file.path = Some("handbook.md".to_owned());
     fixture.put(vec![file]).await.unwrap();
-    let assembled = pack(&fixture, Request::new("everything", "where is the spare key?").within(600)).await;
+    let assembled =
+        pack(&fixture, Request::new("everything", "where is the spare key?").within(600)).await;
     let citation = &assembled.pack.citations[0];
     assert!(citation.place.breadcrumb.contains(&"Keys".to_owned()), "{citation:?}");
     let span = citation.spans[0];
@@ -202,13 +207,13 @@ struct World {
 }
 
 fn any_world() -> impl Strategy<Value = World> {
-    let word = prop::sample::select(vec!["lift", "price", "Noor", "refund", "tea", "plan", "late", "key"]);
+    let word =
+        prop::sample::select(vec!["lift", "price", "Noor", "refund", "tea", "plan", "late", "key"]);
     let text = prop::collection::vec(word, 2..20).prop_map(|words| words.join(" "));
     let item = (0u8..5, text, any::<bool>());
     prop::collection::vec(item, 1..25).prop_flat_map(|items| {
         let order: Vec<usize> = (0..items.len()).collect();
-        (Just(items), Just(order).prop_shuffle())
-            .prop_map(|(items, order)| World { items, order })
+        (Just(items), Just(order).prop_shuffle()).prop_map(|(items, order)| World { items, order })
     })
 }
 
@@ -222,7 +227,8 @@ impl World {
             .map(|at| {
                 let (kind, text, open) = &self.items[at];
                 let kind = ["memory", "file", "todo", "product", "note"][usize::from(*kind)];
-                let fields = if kind == "product" { json!({ "name": format!("P{at}") }) } else { json!({}) };
+                let fields =
+                    if kind == "product" { json!({ "name": format!("P{at}") }) } else { json!({}) };
                 let mut item = item(&format!("i{at}"), kind, text, fields);
                 item.updated = Some(Timestamp::from_millis(1_000_000 * i64::try_from(at).unwrap()));
                 if !open {
@@ -235,7 +241,12 @@ impl World {
 }
 
 fn run<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_time().build().unwrap().block_on(future)
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_time()
+        .build()
+        .unwrap()
+        .block_on(future)
 }
 
 fn said(assembled: &haversack::Assembled) -> String {

@@ -39,7 +39,11 @@ async fn text_and_vector_share_one_path_m2() {
     let by_vector = fixture.search_memories(&by_vector).await.unwrap();
     let by_text = fixture.search_memories(&by_text).await.unwrap();
     assert!(!by_vector.is_empty() && !by_text.is_empty());
-    assert!(by_vector.iter().any(|found| by_text.iter().any(|other| other.memory.id == found.memory.id)));
+    assert!(
+        by_vector
+            .iter()
+            .any(|found| by_text.iter().any(|other| other.memory.id == found.memory.id))
+    );
     let batch = [Request::new("Where does Noor live?"), Request::new("half marathon")];
     let many = fixture.search_memories_batch(&batch).await.unwrap();
     assert_eq!(many[0], by_text, "M12: a batch gives what each alone would");
@@ -70,7 +74,11 @@ async fn every_option_does_what_it_says_m3() {
     for found in ask(&fixture, &late).await.memories {
         assert!(found.memory.created_at.unwrap().as_str() >= "2026-10-01");
     }
-    let inverted = Request { date_from: Some(json!("2026-10-01")), date_to: Some(json!("2026-09-01")), ..base };
+    let inverted = Request {
+        date_from: Some(json!("2026-10-01")),
+        date_to: Some(json!("2026-09-01")),
+        ..base
+    };
     assert!(refused(inverted.request()).contains("dateTo"));
 }
 
@@ -94,34 +102,55 @@ async fn related_memories_come_along_once_m7() {
 #[tokio::test]
 async fn rankers_by_name_and_by_expression_m6() {
     let fixture = sample("memory");
-    let ranked = |ranker: WireRanker| Request { ranker: Some(ranker), ..Request::new("Noor work hospital practice") };
+    let ranked = |ranker: WireRanker| Request {
+        ranker: Some(ranker),
+        ..Request::new("Noor work hospital practice")
+    };
     let newest = ask(&fixture, &ranked(WireRanker::Name("byRecency".into()))).await;
-    let times: Vec<_> = newest.memories.iter().map(|found| found.memory.created_at.clone()).collect();
+    let times: Vec<_> =
+        newest.memories.iter().map(|found| found.memory.created_at.clone()).collect();
     assert!(times.windows(2).all(|pair| pair[0] >= pair[1]), "{times:?}");
-    let surest = ask(&fixture, &ranked(WireRanker::Expression { expression: "confidence".into() })).await;
-    let sure: Vec<_> = surest.memories.iter().map(|found| found.memory.confidence.unwrap_or(0.0)).collect();
+    let surest =
+        ask(&fixture, &ranked(WireRanker::Expression { expression: "confidence".into() })).await;
+    let sure: Vec<_> =
+        surest.memories.iter().map(|found| found.memory.confidence.unwrap_or(0.0)).collect();
     assert!(sure.windows(2).all(|pair| pair[0] >= pair[1]), "{sure:?}");
     let wrong = ranked(WireRanker::Expression { expression: "confidence +".into() });
     assert!(refused(fixture.memory(&wrong).await).contains("ranker"));
     let unknown = ranked(WireRanker::Name("byMagic".into()));
     assert!(refused(fixture.memory(&unknown).await).contains("byMagic"));
     fixture.put_ranker("sure-and-new", "confidence * 0.5 + recency * 0.5").await.unwrap();
-    assert!(!ask(&fixture, &ranked(WireRanker::Name("sure-and-new".into()))).await.memories.is_empty());
+    assert!(
+        !ask(&fixture, &ranked(WireRanker::Name("sure-and-new".into()))).await.memories.is_empty()
+    );
 }
 
 #[tokio::test]
 async fn templates_by_name_and_by_registration_m8() {
     let fixture = sample("memory");
-    let with = |template: &str| Request { template: Some(template.into()), ..Request::new("Lina allergy") };
+    let with = |template: &str| Request {
+        template: Some(template.into()),
+        ..Request::new("Lina allergy")
+    };
     let chat = ask(&fixture, &Request::new("Lina allergy")).await;
-    assert!(chat.context.starts_with("Relevant context from past conversations:\n\n- "), "{}", chat.context);
+    assert!(
+        chat.context.starts_with("Relevant context from past conversations:\n\n- "),
+        "{}",
+        chat.context
+    );
     assert_eq!(chat.template, "chat");
     let detailed = ask(&fixture, &with("detailed")).await;
     assert!(detailed.context.contains("confidence: 0."), "{}", detailed.context);
     assert!(ask(&fixture, &with("summary")).await.context.contains(" | "));
-    let code = TemplateText { header: "# Relevant\n", item: "## {{type}}\n{{content}}", ..TemplateText::PLAIN };
+    let code = TemplateText {
+        header: "# Relevant\n",
+        item: "## {{type}}\n{{content}}",
+        ..TemplateText::PLAIN
+    };
     fixture.put_template("code-focused", code).await.unwrap();
-    assert!(ask(&fixture, &with("code-focused")).await.context.starts_with("# Relevant\n## memory\n"));
+    assert!(
+        ask(&fixture, &with("code-focused")).await.context.starts_with("# Relevant\n## memory\n")
+    );
     let missing = fixture.memory(&with("nope")).await.unwrap_err();
     assert_eq!(missing.code(), ErrorCode::TemplateNotFound);
     assert!(missing.to_string().contains("detailed"), "{missing}");
@@ -139,7 +168,8 @@ async fn a_memory_cannot_act_as_a_template_m8() {
 #[tokio::test]
 async fn a_preview_equals_the_build_m9() {
     let fixture = sample("memory");
-    let request = Request { token_budget: Some(200), ..Request::new("Where does Noor live and work?") };
+    let request =
+        Request { token_budget: Some(200), ..Request::new("Where does Noor live and work?") };
     let preview = fixture.preview_memory(&request).await.unwrap();
     let built = fixture.memory(&request).await.unwrap();
     assert_eq!(preview.context.context, built.context);
@@ -210,18 +240,21 @@ async fn what_says_nothing_new_is_not_remembered() {
     ];
     assert!(fixture.remember(&owner, first).await.unwrap().left_out.is_empty());
     // Told again, with another full stop.
-    let again = vec![memory("d", "Noor moved from Ghent to Mechelen in the first week of September!")];
+    let again =
+        vec![memory("d", "Noor moved from Ghent to Mechelen in the first week of September!")];
     let again = fixture.remember(&owner, again).await.unwrap();
     assert_eq!(again.left_out[0].why, Why::Repeats { of: id("a") });
     // Our own context, come back as if somebody had said it.
-    let context = ask(&fixture, &Request::new("Noor Lina kitchen Mechelen oven walnuts")).await.context;
+    let context =
+        ask(&fixture, &Request::new("Noor Lina kitchen Mechelen oven walnuts")).await.context;
     let echo = fixture.remember(&owner, vec![memory("e", &context)]).await.unwrap();
     assert!(matches!(&echo.left_out[0].why, Why::Echoes { of } if of.len() == 3), "{echo:?}");
     // A change of what is known is news.
     let news = vec![memory("f", "Noor moved from Mechelen to Leuven in the second week of May.")];
     assert!(fixture.remember(&owner, news).await.unwrap().left_out.is_empty());
     // In a pack, what says the same is shown once.
-    let twin = memory("g", "Lina is allergic to hazelnuts and walnuts since she was two years old!");
+    let twin =
+        memory("g", "Lina is allergic to hazelnuts and walnuts since she was two years old!");
     fixture.put(vec![twin]).await.unwrap();
     let context = ask(&fixture, &Request::new("Lina allergic")).await.context;
     assert_eq!(context.matches("hazelnuts").count(), 1, "{context}");

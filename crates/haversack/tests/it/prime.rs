@@ -24,21 +24,27 @@ async fn ask(fixture: &Fixture, request: haversack::Request) -> Answer {
 
 #[tokio::test]
 async fn what_the_query_says_is_in_the_result_k1() {
-    let query = "What did we write in \"terms of sale\" last week? See customers/terms-of-sale.md @prices";
+    let query =
+        "What did we write in \"terms of sale\" last week? See customers/terms-of-sale.md @prices";
     let answer = ask(&sample("prime"), asked("prime", query, "mara")).await;
     let said = &answer.assembly.query;
     assert_eq!(said.phrases, ["terms of sale"]);
     assert_eq!(said.paths, ["customers/terms-of-sale.md"]);
     assert_eq!(said.references, ["prices"]);
     assert_eq!(said.times[0].text, "last week");
-    assert!(said.keywords.contains(&"write".to_owned()) && !said.keywords.contains(&"what".to_owned()));
+    assert!(
+        said.keywords.contains(&"write".to_owned()) && !said.keywords.contains(&"what".to_owned())
+    );
 }
 
 #[tokio::test]
 async fn references_search_history_and_recent_files_k2() {
     let answer = ask(&sample("prime"), price()).await;
     let stats = answer.data.stats;
-    assert!(stats.explicit_count > 0 && stats.search_count > 0 && stats.history_count > 0, "{stats:?}");
+    assert!(
+        stats.explicit_count > 0 && stats.search_count > 0 && stats.history_count > 0,
+        "{stats:?}"
+    );
     let by = |name: &str| {
         answer.data.items.iter().any(|item| item.metadata.found_by.iter().any(|by| by == name))
     };
@@ -64,7 +70,11 @@ async fn three_ways_merge_and_excerpts_mark_hits_k3() {
     ids.dedup();
     assert_eq!(ids.len(), answer.data.citations.len(), "each once (K7)");
     let typo = ask(&sample("prime"), asked("prime", "terms-of-slae", "mara")).await;
-    assert!(typo.data.items.iter().any(|item| item.source.contains("terms-of-sale")), "{:?}", typo.data.items);
+    assert!(
+        typo.data.items.iter().any(|item| item.source.contains("terms-of-sale")),
+        "{:?}",
+        typo.data.items
+    );
 }
 
 #[tokio::test]
@@ -78,7 +88,8 @@ async fn the_score_has_the_seeds_parts_k4() {
         ("usage", 0.10),
     ];
     for entry in &assembled.pack.ledger {
-        let parts: Vec<_> = entry.parts.iter().map(|part| (part.component.name(), part.weight)).collect();
+        let parts: Vec<_> =
+            entry.parts.iter().map(|part| (part.component.name(), part.weight)).collect();
         assert_eq!(parts, weights);
         let sum: f64 = entry.parts.iter().map(|part| part.value.get() * part.weight).sum();
         assert!((sum - entry.score.get()).abs() < 1e-9);
@@ -134,7 +145,8 @@ async fn citations_are_stable_and_marked_when_used_k7() {
     let first = assembled.pack.citations[0].id.clone();
     assert!(assembled.text().contains(&format!("[{first}]")));
     let cited = cite(&assembled, &format!("It must cost 22.90 [{first}]."));
-    let used: Vec<_> = cited.citations.iter().filter(|citation| citation.used_in_response).collect();
+    let used: Vec<_> =
+        cited.citations.iter().filter(|citation| citation.used_in_response).collect();
     assert_eq!(used.len(), 1);
     assert!(cited.sources.contains(&first));
     assert_eq!(cite(&assembled, "No source.").sources, "");
@@ -228,9 +240,15 @@ async fn what_is_private_stays_private_x3() {
 
 #[tokio::test]
 async fn what_repeats_is_left_out_with_its_reason() {
-    let assembled = pack(&sample("prime"), asked("prime", "What is the water recipe for cupping?", "mara")).await;
+    let assembled =
+        pack(&sample("prime"), asked("prime", "What is the water recipe for cupping?", "mara"))
+            .await;
     let repeats = assembled.pack.ledger.iter().any(|entry| {
         matches!(&entry.outcome, Outcome::Out(haversack_core::ledger::Reason::Repeats { .. }))
     });
-    assert!(repeats, "{:?}", assembled.pack.ledger.iter().map(|e| e.id.to_string()).collect::<Vec<_>>());
+    assert!(
+        repeats,
+        "{:?}",
+        assembled.pack.ledger.iter().map(|e| e.id.to_string()).collect::<Vec<_>>()
+    );
 }

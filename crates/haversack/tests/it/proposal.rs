@@ -43,9 +43,10 @@ async fn the_foundation_is_never_cut_at_1000_p2() {
     let fixture = sample("proposal");
     let (_, whole) = at(&fixture, 32_000).await;
     let (_, small) = at(&fixture, 2_400).await;
-    for (before, after) in
-        [(&whole.company_profile, &small.company_profile), (&whole.brand_context, &small.brand_context)]
-    {
+    for (before, after) in [
+        (&whole.company_profile, &small.company_profile),
+        (&whole.brand_context, &small.brand_context),
+    ] {
         assert!(before.is_some());
         assert_eq!(before, after);
     }
@@ -116,7 +117,10 @@ async fn playbooks_are_cut_before_the_deal_p4() {
     let (_, context) = at(&sample("proposal"), 5_000).await;
     let order = &context.budget_status.truncated_categories;
     let place = |name: &str| order.iter().position(|category| category == name);
-    assert!(place("playbooks") < place("dealContext") || place("dealContext").is_none(), "{order:?}");
+    assert!(
+        place("playbooks") < place("dealContext") || place("dealContext").is_none(),
+        "{order:?}"
+    );
     // Under less pressure only what is cut first is cut.
     let (_, wide) = at(&sample("proposal"), 9_000).await;
     assert!(!wide.budget_status.truncated_categories.contains(&"dealContext".to_owned()));
@@ -196,7 +200,9 @@ async fn the_result_has_the_seeds_fields_p11() {
         let (assembled, _) = at(&sample("proposal"), 6_000).await;
         haversack::recipes::result_of(&assembled, false)
     };
-    for field in ["companyProfile", "brandContext", "dealContext", "products", "competitive", "playbooks"] {
+    for field in
+        ["companyProfile", "brandContext", "dealContext", "products", "competitive", "playbooks"]
+    {
         assert!(value.get(field).is_some(), "{field}");
     }
     let status = &value["budgetStatus"];
@@ -230,7 +236,10 @@ async fn stage_and_complexity_move_the_budget_p17() {
     let deal = |id: &str, complexity: &str| {
         item(id, "opportunity", "", json!({ "name": id, "complexity": complexity }))
     };
-    fixture.put(vec![deal("low", "low"), deal("high", "high"), deal("mid", "medium")]).await.unwrap();
+    fixture
+        .put(vec![deal("low", "low"), deal("high", "high"), deal("mid", "medium")])
+        .await
+        .unwrap();
     let mut totals = Vec::new();
     for name in ["low", "mid", "high"] {
         let mut request = asked("proposal", "write", "priya");
@@ -243,7 +252,8 @@ async fn stage_and_complexity_move_the_budget_p17() {
 #[tokio::test]
 async fn preferences_move_the_categories_p17() {
     let fixture = sample("proposal");
-    let tokens = |assembled: &haversack::Assembled, name: &str| assembled.layer(name).unwrap().given;
+    let tokens =
+        |assembled: &haversack::Assembled, name: &str| assembled.layer(name).unwrap().given;
     let usual = pack(&fixture, harrowmere().within(5_000)).await;
     let mut request = harrowmere().within(5_000);
     request.priorities.insert("competitive".to_owned(), 4.0);

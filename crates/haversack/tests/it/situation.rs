@@ -18,7 +18,10 @@ fn refunds() -> Request {
     Request::new("task/refund-backfill", facts(situation))
 }
 
-async fn ask(fixture: &Fixture, request: &Request) -> (std::sync::Arc<haversack::Assembled>, Context) {
+async fn ask(
+    fixture: &Fixture,
+    request: &Request,
+) -> (std::sync::Arc<haversack::Assembled>, Context) {
     let assembled = pack(fixture, request.request().unwrap()).await;
     let context = Context::of(&assembled, false);
     (assembled, context)
@@ -29,13 +32,23 @@ async fn the_chain_is_inherited_and_its_rules_judged_s2_s3() {
     let (assembled, context) = ask(&sample("situation"), &refunds()).await;
     let ids = shown(&assembled, "contexts");
     assert_eq!(ids[0], "task/refund-backfill", "{ids:?}");
-    for expected in ["project/refunds", "team/payments", "helpers/plain-language", "helpers/production-access", "helpers/compliance"] {
+    for expected in [
+        "project/refunds",
+        "team/payments",
+        "helpers/plain-language",
+        "helpers/production-access",
+        "helpers/compliance",
+    ] {
         assert!(ids.contains(&expected.to_owned()), "{expected} is missing: {ids:?}");
     }
     assert!(!ids.contains(&"helpers/bulk-change".to_owned()), "1,823 rows are not many");
     let rules = context.rules.as_array().unwrap();
-    assert!(rules.iter().any(|rule| rule["judge"] == json!("always") && rule["applies"] == json!(true)));
-    assert!(rules.iter().any(|rule| rule["judge"] == json!("local") && rule["sureness"].is_number()));
+    assert!(
+        rules.iter().any(|rule| rule["judge"] == json!("always") && rule["applies"] == json!(true))
+    );
+    assert!(
+        rules.iter().any(|rule| rule["judge"] == json!("local") && rule["sureness"].is_number())
+    );
 }
 
 #[tokio::test]
@@ -44,8 +57,10 @@ async fn a_missing_injection_is_a_warning_s4() {
         "environment": "production", "tool": "status_page", "severity": "sev1",
         "task": "Card payments fail in all towns since 08:04",
     });
-    let (assembled, _) = ask(&sample("situation"), &Request::new("team/payments", facts(situation))).await;
-    let notice = assembled.notices.iter().find(|notice| notice.code == NoticeCode::ContextNotLoaded);
+    let (assembled, _) =
+        ask(&sample("situation"), &Request::new("team/payments", facts(situation))).await;
+    let notice =
+        assembled.notices.iter().find(|notice| notice.code == NoticeCode::ContextNotLoaded);
     assert!(notice.unwrap().message.contains("helpers/oncall-rota"));
 }
 
@@ -75,7 +90,11 @@ async fn the_critical_context_wins_within_the_limit_s5() {
     };
     let long = "A ".repeat(1_000);
     fixture
-        .put(vec![context("small", "s", None), context("large", &long, Some("small")), context("critical", "c", Some("large"))])
+        .put(vec![
+            context("small", "s", None),
+            context("large", &long, Some("small")),
+            context("critical", "c", Some("large")),
+        ])
         .await
         .unwrap();
     let mut request = Request::new("critical", Map::new());
@@ -115,7 +134,15 @@ async fn the_output_has_all_parts_s6() {
     request.viewer = haversack_store::store::viewer::Viewer::user("katja").unwrap();
     let assembled = pack(&fixture, request).await;
     let text = assembled.text();
-    for part in ["## Current Situation", "environment: production", "## Active Contexts", "Business goal", "## Relevant History", "## Assembly Metadata", "2026-11-16T09:00:00Z"] {
+    for part in [
+        "## Current Situation",
+        "environment: production",
+        "## Active Contexts",
+        "Business goal",
+        "## Relevant History",
+        "## Assembly Metadata",
+        "2026-11-16T09:00:00Z",
+    ] {
         assert!(text.contains(part), "{part} is missing:\n{text}");
     }
 }

@@ -20,7 +20,10 @@ fn mara(query: &str) -> Request {
     Request { user: Some(User::Name("mara".into())), ..Request::new(query) }
 }
 
-async fn ask(fixture: &Fixture, request: &Request) -> (std::sync::Arc<haversack::Assembled>, Context) {
+async fn ask(
+    fixture: &Fixture,
+    request: &Request,
+) -> (std::sync::Arc<haversack::Assembled>, Context) {
     let assembled = pack(fixture, request.request().unwrap()).await;
     let context = Context::of(&assembled, false);
     (assembled, context)
@@ -94,15 +97,26 @@ async fn overdue_tasks_are_found_w15() {
 async fn a_task_is_broken_down_with_similar_ones_w15() {
     let fixture = sample("workspace");
     let request = Request {
-        focus: Some(WireFocus { block_id: Some("task-periodicals".into()), ..WireFocus::default() }),
+        focus: Some(WireFocus {
+            block_id: Some("task-periodicals".into()),
+            ..WireFocus::default()
+        }),
         sort: Some("assist".into()),
-        token_budget: budget(&[("total", 2_000), ("focus", 1_200), ("semantic", 500), ("relations", 200), ("system", 100)]),
+        token_budget: budget(&[
+            ("total", 2_000),
+            ("focus", 1_200),
+            ("semantic", 500),
+            ("relations", 200),
+            ("system", 100),
+        ]),
         ..mara("Break this task into subtasks")
     };
     let (assembled, _) = ask(&fixture, &request).await;
     assert_eq!(shown(&assembled, "focus")[0], "task-periodicals");
-    let all: Vec<String> =
-        ["focus", "semantic", "relations"].iter().flat_map(|layer| shown(&assembled, layer)).collect();
+    let all: Vec<String> = ["focus", "semantic", "relations"]
+        .iter()
+        .flat_map(|layer| shown(&assembled, layer))
+        .collect();
     assert!(all.iter().any(|id| id == "task-children" || id == "task-local"), "{all:?}");
 }
 
@@ -114,7 +128,8 @@ async fn the_focus_and_what_stands_around_it_w2() {
     let assembled = pack(&fixture, request).await;
     let relevance = |name: &str| {
         let entries = assembled.pack.ledger.iter();
-        let mut entries = entries.filter(|entry| &*entry.layer == "focus" && entry.id.to_string() == name);
+        let mut entries =
+            entries.filter(|entry| &*entry.layer == "focus" && entry.id.to_string() == name);
         let parts = &entries.next().unwrap_or_else(|| panic!("{name}")).parts;
         parts.iter().find(|part| part.component.name() == "semantic").unwrap().value.get()
     };
@@ -128,7 +143,9 @@ async fn caps_lie_inside_the_total_w7() {
     let mut request = asked("workspace", "how is the move going?", "mara");
     request.focus = Some(id("task-periodicals"));
     let assembled = pack(&fixture, request).await;
-    for (layer, cap) in [("focus", 1_500), ("semantic", 1_200), ("relations", 800), ("activity", 300)] {
+    for (layer, cap) in
+        [("focus", 1_500), ("semantic", 1_200), ("relations", 800), ("activity", 300)]
+    {
         let tokens = assembled.layer(layer).unwrap().tokens.get();
         assert!(tokens <= cap, "{layer}: {tokens}");
     }
@@ -156,7 +173,9 @@ async fn every_field_of_a_request_does_what_it_says_w9() {
         ..WireHints::default()
     };
     let (recent, _) = ask(&fixture, &Request { hints: Some(hints), ..base.clone() }).await;
-    for ranked in &recent.core.layers.iter().find(|(layer, _)| &*layer.name == "semantic").unwrap().1 {
+    for ranked in
+        &recent.core.layers.iter().find(|(layer, _)| &*layer.name == "semantic").unwrap().1
+    {
         assert!(ranked.candidate.moment.unwrap().as_millis() >= 1_793_491_200_000);
     }
     // conversationHistory
@@ -179,14 +198,22 @@ async fn every_field_of_a_request_does_what_it_says_w9() {
 #[tokio::test]
 async fn bad_fields_are_named_w9() {
     let fixture = sample("workspace");
-    let read = |value| haversack::recipes::request_of("workspace", haversack::recipe::Shape::Workspace, value);
+    let read = |value| {
+        haversack::recipes::request_of("workspace", haversack::recipe::Shape::Workspace, value)
+    };
     for (value, field) in [
         (json!({ "query": 7 }), "query"),
         (json!({ "query": "x", "type": "dance" }), "type"),
         (json!({ "query": "x", "focus": { "blockId": "" } }), "focus.blockId"),
         (json!({ "query": "x", "focus": { "block": "a" } }), "focus"),
-        (json!({ "query": "x", "hints": { "timeRange": { "start": "soon" } } }), "hints.timeRange.start"),
-        (json!({ "query": "x", "hints": { "timeRange": { "start": "2026-02-01", "end": "2026-01-01" } } }), "hints.timeRange"),
+        (
+            json!({ "query": "x", "hints": { "timeRange": { "start": "soon" } } }),
+            "hints.timeRange.start",
+        ),
+        (
+            json!({ "query": "x", "hints": { "timeRange": { "start": "2026-02-01", "end": "2026-01-01" } } }),
+            "hints.timeRange",
+        ),
         (json!({ "query": "x", "nonsense": 1 }), "nonsense"),
         (json!({ "query": "x", "user": "" }), "user"),
     ] {
@@ -216,15 +243,21 @@ async fn a_missing_or_forbidden_focus_is_refused_in_the_same_words_w12() {
 async fn the_payload_has_the_seeds_form_w10() {
     let fixture = sample("workspace");
     let request = Request {
-        focus: Some(WireFocus { block_id: Some("task-periodicals".into()), ..WireFocus::default() }),
+        focus: Some(WireFocus {
+            block_id: Some("task-periodicals".into()),
+            ..WireFocus::default()
+        }),
         ..mara("what has to be done?")
     };
     let (assembled, context) = ask(&fixture, &request).await;
     assert_eq!(context.metadata.focus_block_id.as_deref(), Some("task-periodicals"));
-    assert_eq!(context.metadata.blocks_included, context.sections.iter().map(|s| s.items.len()).sum());
+    let blocks: usize = context.sections.iter().map(|section| section.items.len()).sum();
+    assert_eq!(context.metadata.blocks_included, blocks);
     assert!(context.metadata.blocks_considered >= context.metadata.blocks_included);
     assert!(context.metadata.collectors_used.contains(&"focus".to_owned()));
-    for part in ["## Current Context", "### Focused Content", "[todo]", "User Query: what has to be done?"] {
+    for part in
+        ["## Current Context", "### Focused Content", "[todo]", "User Query: what has to be done?"]
+    {
         assert!(context.serialized.contains(part), "{part}");
     }
     assert!(context.serialized.contains(" › "), "breadcrumbs");
@@ -268,7 +301,8 @@ async fn the_forbidden_changes_nothing_w12() {
     let mut secrets = Vec::new();
     for n in 0..40 {
         let text = format!("Overdue: the lift contracts for the periodicals, number {n}.");
-        let mut secret = item(&format!("secret-{n}"), "todo", &text, json!({ "dueDate": "2026-11-01" }));
+        let mut secret =
+            item(&format!("secret-{n}"), "todo", &text, json!({ "dueDate": "2026-11-01" }));
         secret.readers = haversack_store::store::viewer::Readers::Only(
             [haversack_store::store::viewer::Principal::user("boss").unwrap()].into(),
         );
