@@ -90,6 +90,15 @@ enum Bench {
         #[arg(long)]
         blocks: Option<PathBuf>,
     },
+    /// Whole packs by every recipe at several sizes, beside the floor: two bare searches
+    Engine {
+        /// How many items, several with commas
+        #[arg(long, default_value = "10000,100000,1000000")]
+        sizes: String,
+        /// Gzipped JSON lines of {id, text}; made-up text without it
+        #[arg(long)]
+        blocks: Option<PathBuf>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -129,9 +138,10 @@ fn bench(shell: &Shell, what: &Bench) -> Result<()> {
     let (package, name) = match what {
         Bench::Core => ("haversack-core", "core"),
         Bench::Store { .. } => ("haversack-store", "scale"),
+        Bench::Engine { .. } => ("haversack", "engine"),
     };
     let mut cargo = shell.cargo(["bench", "--locked", "-p", package, "--bench", name]);
-    if let Bench::Store { sizes, blocks } = what {
+    if let Bench::Store { sizes, blocks } | Bench::Engine { sizes, blocks } = what {
         cargo.env("HAVERSACK_BENCH_SIZES", sizes);
         if let Some(blocks) = blocks {
             cargo.env("HAVERSACK_BENCH_BLOCKS", std::path::absolute(blocks)?);

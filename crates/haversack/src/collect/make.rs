@@ -3,11 +3,13 @@
 use haversack_core::candidate::{Candidate, Essential, Found, Place, merge};
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::item::Kind;
+use haversack_core::query::Intent;
 use haversack_core::rank::{Component, Signals};
 use haversack_core::units::{Score, Timestamp};
 use haversack_store::kinds;
 use haversack_store::store::error::ReadError;
 use haversack_store::store::item::{Item, Passage, Stored};
+use serde_json::Value;
 
 use super::{Collected, Question};
 use crate::recipe::CollectorSpec;
@@ -15,6 +17,9 @@ use crate::recipe::CollectorSpec;
 /// What a reduced form is worth beside the whole: more than half, because it is made of what the
 /// kind calls essential, and not all, because the rest is worth having.
 const ESSENTIAL_WORTH: f64 = 0.6;
+
+/// A day in milliseconds.
+const DAY_MILLIS: i64 = 24 * 60 * 60 * 1_000;
 
 /// Kinds that tell of one moment. When they were written down or changed says less than when they
 /// came to be (P7, M6).
@@ -131,9 +136,30 @@ pub(super) async fn from_passages(
         let stored = if has_essential(passage) { whole.next().flatten() } else { None };
         let mut candidate = stored.map_or_else(|| from_passage(passage), |s| from_stored(&s));
         candidate.signals.strengthen(signals);
+        if let Some(fits) = task_match(question, &passage.stored.item) {
+            candidate.signals.set(Component::TypeMatch, fits);
+        }
         candidate
     };
     Ok(passages.iter().map(candidate).collect())
+}
+
+/// How well a task answers a question about tasks (W15): what is open before what is done, and what
+/// is late before all. `None` when the question is about something else, or the item is no task.
+fn task_match(question: &Question, item: &Item) -> Option<Score> {
+    let is_task = matches!(item.kind.as_str(), "todo" | "kanban_card");
+    if question.analysis.intent != Intent::Task || !is_task {
+        return None;
+    }
+    let is_done = item.fields.get("completed").and_then(Value::as_bool) == Some(true);
+    let due = item.fields.get("dueDate").and_then(kinds::moment);
+    // A day is over when the next one begins.
+    let is_late = due.is_some_and(|due| due.as_millis() + DAY_MILLIS <= question.now.as_millis());
+    Some(Score::unit(match (is_done, is_late) {
+        (true, _) => 0.2,
+        (false, false) => 0.7,
+        (false, true) => 1.0,
+    }))
 }
 
 /// A whole item with a collector's own relevance, which is also its nearness in meaning: nobody

@@ -56,6 +56,15 @@ pub struct Question {
     pub judge: Arc<dyn Judge>,
 }
 
+impl Question {
+    /// The last moment whose events count. What happens at the very moment of a request, its own
+    /// use of items among it, comes after it: so a replay sees what the first run saw.
+    #[must_use]
+    pub const fn before(&self) -> Timestamp {
+        Timestamp::from_millis(self.now.as_millis().saturating_sub(1))
+    }
+}
+
 impl fmt::Debug for Question {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Question").field("request", &self.request).finish_non_exhaustive()

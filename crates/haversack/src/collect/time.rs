@@ -117,7 +117,7 @@ async fn of_late(
     let since = Timestamp::from_millis(since);
     // Some may not pass, so more are asked for.
     let reach = limit.saturating_mul(4).clamp(50, LIMIT_MAX);
-    let (snapshot, until) = (&question.snapshot, Some(question.now));
+    let (snapshot, until) = (&question.snapshot, Some(question.before()));
     let lists =
         happenings.iter().map(|happening| snapshot.recent(user, *happening, since, until, reach));
     let mut latest: BTreeMap<ItemId, Usage> = BTreeMap::new();

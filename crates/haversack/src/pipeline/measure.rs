@@ -78,7 +78,9 @@ impl Rule<'_> {
         if let Some(confidence) = candidate.confidence {
             candidate.signals.set(Component::Confidence, confidence);
         }
-        if self.ranker.uses(Component::TypeMatch) {
+        // A collector may know better than the kind alone tells: a task that is done fits less.
+        let known = candidate.signals.get(Component::TypeMatch).is_some();
+        if self.ranker.uses(Component::TypeMatch) && !known {
             let matches = if request.prioritize.contains(&candidate.kind) {
                 Score::ONE
             } else {
@@ -106,7 +108,7 @@ impl Known {
         let uses = |component| rankers.iter().any(|ranker| ranker.uses(component));
         let request = &question.request;
         let snapshot = &question.snapshot;
-        let until = Some(question.now);
+        let until = Some(question.before());
         let focus = [&request.focus, &request.page, &request.database].into_iter().flatten().next();
         let distances = async {
             match focus {

@@ -276,7 +276,7 @@ fn deal_text(deal: &Deal) -> String {
     text
 }
 
-/// Puts the titles of what a candidate hangs under before its headings (W10).
+/// Puts the titles of what a candidate hangs under, and its own, before its headings (W10).
 async fn add_trails(snapshot: &dyn Snapshot, layers: &mut [Vec<Candidate>]) -> Result<(), Error> {
     let mut items: Vec<ItemId> =
         layers.iter().flatten().map(|candidate| candidate.id.item.clone()).collect();
@@ -285,8 +285,9 @@ async fn add_trails(snapshot: &dyn Snapshot, layers: &mut [Vec<Candidate>]) -> R
     let trails = snapshot.trails(&items).await?;
     for candidate in layers.iter_mut().flatten() {
         let Ok(at) = items.binary_search(&candidate.id.item) else { continue };
-        let titles = trails[at].iter().map(|crumb| crumb.title.clone());
-        let titles: Vec<String> = titles.filter(|title| !title.trim().is_empty()).collect();
+        let titles = trails[at].iter().map(|crumb| &crumb.title).chain(&candidate.place.title);
+        let titles: Vec<String> =
+            titles.filter(|title| !title.trim().is_empty()).cloned().collect();
         candidate.place.breadcrumb.splice(0..0, titles);
     }
     Ok(())

@@ -55,7 +55,7 @@ async fn references_search_history_and_recent_files_k2() {
     let found = |name: &str| {
         long.pack.ledger.iter().any(|e| e.found.iter().any(|found| &*found.collector == name))
     };
-    for collector in ["references", "text", "fuzzy", "history", "recent"] {
+    for collector in ["references", "text", "semantic", "history", "recent"] {
         assert!(found(collector), "{collector}");
     }
 }
@@ -105,8 +105,8 @@ async fn references_score_highest_when_equal_k4() {
     fixture
         .put(vec![
             item("t", "thread", "", json!({ "summary": "talk" })),
-            item("one", "file", "the price of green coffee", json!({})),
-            item("two", "file", "the price of green coffee beans", json!({})),
+            item("one", "file", "the price of green coffee it", json!({})),
+            item("two", "file", "green coffee, the price of it", json!({})),
             item("ref", "reference", "", json!({ "targetId": "two", "threadId": "t" })),
         ])
         .await

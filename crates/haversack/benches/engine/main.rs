@@ -1,0 +1,160 @@
+//! Whole packs, embedding included, at 10,000, 100,000 and a million items, recipe by recipe,
+//! beside a floor measured in the same run: the two searches that a hybrid pack cannot do without.
+//!
+//! `cargo xtask bench engine` runs it.
+
+mod measure;
+mod source;
+
+use std::alloc::System;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use haversack::{Engine, Request, Workspace};
+use haversack_core::ids::ItemId;
+use haversack_core::units::Timestamp;
+use haversack_store::store::change::Batch;
+use haversack_store::store::query::{Effort, Filter, TextSearch, VectorSearch};
+use haversack_store::store::viewer::Viewer;
+use serde_json::json;
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+
+use self::measure::Table;
+use self::source::{batches, queries};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// The samples' present.
+const NOW: Timestamp = Timestamp::from_millis(1_794_819_600_000);
+const QUERIES: usize = 100;
+const RECIPES: [&str; 6] = ["everything", "memory", "prime", "proposal", "situation", "workspace"];
+
+#[tokio::main]
+async fn main() {
+    // Cargo passes `--bench`; what we are asked for comes by the environment.
+    let setting = |name: &str| std::env::var(name).ok();
+    let sizes = setting("HAVERSACK_BENCH_SIZES").unwrap_or_else(|| "10000,100000".to_owned());
+    let file = setting("HAVERSACK_BENCH_BLOCKS").map(PathBuf::from);
+    let mut table = Table::default();
+    for size in sizes.split(',').filter_map(|size| size.trim().parse().ok()) {
+        run(size, file.as_ref(), &mut table).await;
+        table.print();
+    }
+}
+
+async fn run(size: usize, file: Option<&PathBuf>, table: &mut Table) {
+    let folder = tempfile::tempdir().expect("a folder for the store");
+    let engine = Engine::builder().clock(|| NOW).open(folder.path()).expect("it opens");
+    let workspace = engine.workspace("bench").expect("a workspace opens");
+    load_samples(&workspace);
+    for items in batches(size, file) {
+        workspace.write(Batch::put(NOW, items)).await.expect("a batch is written");
+    }
+    let queries = queries(size, file, QUERIES);
+    floor(&workspace, size, &queries, table).await;
+    for recipe in RECIPES {
+        packs(&workspace, recipe, size, &queries, table).await;
+    }
+}
+
+/// The five samples in one workspace: what the recipes need beside a mass of texts.
+fn load_samples(workspace: &Workspace) {
+    for name in ["proposal", "prime", "workspace", "situation", "memory"] {
+        let path = format!("{}/samples/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
+        let file = std::fs::File::open(path).expect("the sample is there");
+        let mut file = std::io::BufReader::new(file);
+        let store = workspace.embedded();
+        haversack_store::transfer::import(store, &mut file, (name, NOW), &mut |_| {})
+            .expect("the sample is sound");
+    }
+}
+
+fn request(recipe: &str, query: &str) -> Request {
+    let id = |text: &str| Some(ItemId::new(text).expect("an id"));
+    let mut request = Request::new(recipe, query);
+    request.viewer = Viewer::user("mara").expect("a name");
+    request.user = Some("mara".to_owned());
+    request.cache = false;
+    request.keep = false;
+    match recipe {
+        "proposal" => request.opportunity = id("opp-harrowmere"),
+        "prime" => request.thread = id("t-price"),
+        "workspace" => request.focus = id("task-periodicals"),
+        "situation" => {
+            request.context = id("task/refund-backfill");
+            let facts = json!({ "environment": "production", "tool": "run_sql", "change_rows": 9,
+                                "task": "Set refunds of citizens back to approved" });
+            request.situation = facts.as_object().cloned().unwrap_or_default();
+        }
+        _ => {}
+    }
+    request
+}
+
+async fn packs(
+    workspace: &Workspace,
+    recipe: &str,
+    size: usize,
+    queries: &[String],
+    table: &mut Table,
+) {
+    for query in queries {
+        workspace.pack(request(recipe, query)).await.expect("a pack is made");
+    }
+    let mut latencies = Vec::new();
+    let mut steps = [0.0; 6];
+    let mut names = [""; 6];
+    let region = Region::new(ALLOCATOR);
+    for query in queries {
+        let started = Instant::now();
+        let assembled = workspace.pack(request(recipe, query)).await.expect("a pack is made");
+        latencies.push(started.elapsed().as_secs_f64() * 1e3);
+        for (at, (name, duration)) in assembled.timings.steps().into_iter().enumerate() {
+            names[at] = name;
+            steps[at] += duration.as_secs_f64();
+        }
+    }
+    let count = queries.len() as f64;
+    let change = region.change();
+    latencies.sort_by(f64::total_cmp);
+    table.latency(size, &format!("{recipe}: pack"), &latencies);
+    let all: f64 = steps.iter().sum();
+    let shares: Vec<String> = names
+        .iter()
+        .zip(steps)
+        .map(|(name, step)| format!("{name} {:.0}", step / all * 100.0))
+        .collect();
+    table.text(size, &format!("{recipe}: share of time, %"), shares.join(", "));
+    table.row(size, &format!("{recipe}: allocations"), change.allocations as f64 / count);
+}
+
+/// What a hybrid pack cannot do without: one search by words and one by meaning, one after the
+/// other.
+async fn floor(workspace: &Workspace, size: usize, queries: &[String], table: &mut Table) {
+    let embedder = haversack::embedder();
+    let view = workspace.embedded().view(&Viewer::user("mara").expect("a name"));
+    let mut latencies = Vec::new();
+    for round in 0..2 {
+        latencies.clear();
+        for query in queries {
+            let started = Instant::now();
+            let vector = embedder.embed(&[query]).expect("the built-in model embeds").remove(0);
+            let (filter, limit) = (Filter::default(), 200);
+            let search = VectorSearch { vector, effort: Effort::Fast, filter, limit };
+            view.vector(&search).expect("a vector search answers");
+            let search = TextSearch {
+                query: query.clone(),
+                unfinished: false,
+                all_words: false,
+                filter: Filter::default(),
+                limit,
+            };
+            view.text(&search).expect("a text search answers");
+            latencies.push(started.elapsed().as_secs_f64() * 1e3);
+        }
+        let _ = round;
+    }
+    latencies.sort_by(f64::total_cmp);
+    table.latency(size, "floor: the two searches alone", &latencies);
+}
