@@ -51,7 +51,8 @@ pub enum Variable {
 }
 
 impl Variable {
-    const ALL: [Variable; 17] = [
+    /// Every variable.
+    pub const ALL: [Variable; 17] = [
         Variable::Content,
         Variable::Type,
         Variable::Confidence,
@@ -71,7 +72,9 @@ impl Variable {
         Variable::Close,
     ];
 
-    const fn name(self) -> &'static str {
+    /// What stands between the braces.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
         match self {
             Variable::Content => "content",
             Variable::Type => "type",
@@ -91,6 +94,18 @@ impl Variable {
             Variable::Open => "open",
             Variable::Close => "close",
         }
+    }
+
+    /// Whether it can stand in an item.
+    #[must_use]
+    pub const fn is_for_items(self) -> bool {
+        self.is_for(Role::Item)
+    }
+
+    /// Whether it can stand in a header or footer.
+    #[must_use]
+    pub const fn is_for_frames(self) -> bool {
+        self.is_for(Role::Frame)
     }
 
     const fn is_for(self, role: Role) -> bool {
@@ -313,6 +328,27 @@ impl Template {
         }
     }
 
+    /// Whether items show it.
+    #[must_use]
+    pub fn shows(&self, variable: Variable) -> bool {
+        self.item.0.contains(&Part::Variable(variable))
+    }
+
+    /// What stands before and after the items of a section with this title, for this query.
+    #[must_use]
+    pub fn around(&self, section: &str, query: &str) -> (String, String) {
+        let rendered = |pattern: &Pattern| {
+            let mut out = String::new();
+            pattern.render(&mut out, &mut |variable, out| match variable {
+                Variable::Section => out.push_str(section),
+                Variable::Query => out.push_str(query),
+                _ => {}
+            });
+            out
+        };
+        (rendered(&self.header), rendered(&self.footer))
+    }
+
     /// The parts' sources, for receipts.
     pub(crate) fn sources(&self) -> [String; 5] {
         let empty = self.empty.clone().map_or_else(String::new, |empty| format!("={empty}"));
@@ -449,6 +485,21 @@ mod tests {
         check("", "{{content}}{{content}}", "the item format has {{content}} 2 times");
         check("{{content}}", "{{content}}", "the header names \"content\" at byte 0, which is no");
         check(&"x".repeat(65_537), "{{content}}", "the header has 65537 bytes, more than the lim");
+    }
+
+    #[test]
+    fn a_template_says_what_it_shows() {
+        let text = TemplateText {
+            header: "# {{section}} for {{query}}\n",
+            item: "{{citation}} {{content}}",
+            footer: "{{open}}end{{close}}",
+            ..TemplateText::PLAIN
+        };
+        let template = Template::new(text).unwrap();
+        assert!(template.shows(Variable::Citation) && !template.shows(Variable::Title));
+        let (before, after) = template.around("Notes", "tea");
+        assert_eq!((&*before, &*after), ("# Notes for tea\n", "{{end}}"));
+        assert!(Variable::Query.is_for_frames() && !Variable::Query.is_for_items());
     }
 
     #[test]
