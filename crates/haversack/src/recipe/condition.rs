@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-use cel::common::ast::{EntryExpr, Expr};
+use cel::common::ast::{EntryExpr, Expr, LiteralValue, operators};
 use cel::{Context, IdedExpr, Program};
 use serde_json::Value;
 use thiserror::Error;
@@ -21,6 +21,8 @@ pub struct FactSpec {
     pub unsaid: Unsaid,
     /// What it is, in a line.
     pub about: &'static str,
+    /// The words that it usually is; none when it may be anything.
+    pub words: &'static [&'static str],
 }
 
 /// What stands for a fact that is not known.
@@ -45,12 +47,16 @@ impl Unsaid {
 }
 
 const fn fact(name: &'static str, unsaid: Unsaid, about: &'static str) -> FactSpec {
-    FactSpec { name, unsaid, about }
+    FactSpec { name, unsaid, about, words: &[] }
+}
+
+const fn word(name: &'static str, about: &'static str, words: &'static [&'static str]) -> FactSpec {
+    FactSpec { name, unsaid: Unsaid::Text, about, words }
 }
 
 /// Every fact that conditions can name.
 pub const FACTS: &[FactSpec] = &[
-    fact("type", Unsaid::Text, "the sort of request: `assist`, `chat`, `search`, `automate` (W9)"),
+    word("type", "the sort of request (W9)", &["assist", "chat", "search", "automate"]),
     fact("query", Unsaid::Text, "the question"),
     fact("words", Unsaid::Number, "how many words the question has"),
     fact("turns", Unsaid::Number, "how many turns of conversation the request brings"),
@@ -65,7 +71,7 @@ pub const FACTS: &[FactSpec] = &[
     fact("opportunity", Unsaid::Text, "the id of the opportunity"),
     fact("context", Unsaid::Text, "the id of the current context"),
     fact("stage", Unsaid::Text, "the opportunity's stage (P17)"),
-    fact("complexity", Unsaid::Text, "the opportunity's complexity: `low`, `medium`, `high` (P17)"),
+    word("complexity", "how complex the opportunity is (P17)", &["low", "medium", "high"]),
     fact("deal", Unsaid::Table, "the opportunity's fields"),
     fact("situation", Unsaid::Table, "the facts of the situation"),
 ];
@@ -144,13 +150,15 @@ impl Condition {
         if source.len() > CONDITION_BYTES_MAX {
             return Err(ConditionError::TooLong { bytes: source.len() });
         }
-        let program = Program::compile(source).map_err(|error| {
-            let text = error.to_string();
-            // CEL draws the place below its message; the message alone goes into a line.
-            let cause = text.lines().next().unwrap_or_default().trim().to_owned();
-            ConditionError::Syntax { cause }
-        })?;
+        let program = Program::compile(source)
+            .map_err(|error| ConditionError::Syntax { cause: told(&error.to_string()) })?;
         Ok(Condition { source: source.to_owned(), program: Arc::new(program) })
+    }
+
+    /// One that never holds, to stand in for one that cannot be read.
+    pub(super) fn never() -> Condition {
+        let program = Program::compile("false").expect("a literal is an expression");
+        Condition { source: "false".to_owned(), program: Arc::new(program) }
     }
 
     /// The condition as it was written.
@@ -165,6 +173,13 @@ impl Condition {
         let mut names = BTreeSet::new();
         free_names(self.program.expression(), &mut Vec::new(), &mut names);
         names.into_iter().collect()
+    }
+
+    /// Facts that are compared with a word, and the words.
+    pub(super) fn comparisons(&self) -> Vec<(&str, &str)> {
+        let mut found = Vec::new();
+        comparisons(self.program.expression(), &mut found);
+        found
     }
 
     /// Whether it holds.
@@ -202,6 +217,19 @@ impl PartialEq for Condition {
 }
 
 impl Eq for Condition {}
+
+/// What CEL says of a syntax error, in a line: where, and what was not expected there.
+fn told(error: &str) -> String {
+    let line = error.lines().next().unwrap_or_default();
+    let line = line.strip_prefix("ERROR: <input>:").unwrap_or(line);
+    let line = line.split(" expecting ").next().unwrap_or_default();
+    let (place, what) = line.split_once(": Syntax error: ").unwrap_or(("", line));
+    let mut what = what.replace("'<EOF>'", "end");
+    for said in ["mismatched input", "extraneous input", "no viable alternative at input"] {
+        what = what.replace(said, "unexpected");
+    }
+    if place.is_empty() { what } else { format!("{what} at {place}") }
+}
 
 fn free_names<'e>(node: &'e IdedExpr, bound: &mut Vec<&'e str>, names: &mut BTreeSet<&'e str>) {
     match &node.expr {
@@ -253,5 +281,22 @@ fn entries<'e>(
                 free_names(&entry.value, bound, names);
             }
         }
+    }
+}
+
+/// Finds `name == "word"` and `name != "word"`, either way round, outside of loops.
+fn comparisons<'e>(node: &'e IdedExpr, found: &mut Vec<(&'e str, &'e str)>) {
+    let Expr::Call(call) = &node.expr else { return };
+    if let (operators::EQUALS | operators::NOT_EQUALS, [a, b]) = (&*call.func_name, &*call.args) {
+        match (&a.expr, &b.expr) {
+            (Expr::Ident(name), Expr::Literal(LiteralValue::String(word)))
+            | (Expr::Literal(LiteralValue::String(word)), Expr::Ident(name)) => {
+                found.push((name, word.inner()));
+            }
+            _ => {}
+        }
+    }
+    for part in call.target.iter().map(|target| &**target).chain(&call.args) {
+        comparisons(part, found);
     }
 }

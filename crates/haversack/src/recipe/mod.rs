@@ -4,15 +4,19 @@
 
 mod built_in;
 mod condition;
+mod document;
 mod keys;
 mod known;
+mod lint;
 mod parse;
 mod problem;
 mod read;
 mod settings;
+mod starter;
 #[cfg(test)]
 mod tests;
 mod words;
+mod write;
 
 use std::time::Duration;
 
@@ -29,7 +33,9 @@ pub use built_in::{BUILT_IN, builtin};
 pub use condition::{
     CONDITION_BYTES_MAX, Condition, ConditionError, FACTS, FactSpec, Facts, Unsaid,
 };
+pub use document::document;
 pub use known::Known;
+pub use lint::{Finding, Severity, lint};
 pub use problem::{Places, Problem, RecipeError};
 pub use settings::{Setting, SettingSpec, SettingType, Settings};
 

@@ -292,7 +292,12 @@ impl<'s> Reader<'s> {
     ) -> Vec<Table<'t>> {
         let Some(value) = table.get(key) else { return Vec::new() };
         let Some(values) = value.get_ref().as_array() else {
-            self.mistaken(table, key, "a list of tables");
+            let expected = if value.get_ref().is_table() {
+                "a list of tables: put two brackets around its name"
+            } else {
+                "a list of tables"
+            };
+            self.mistaken(table, key, expected);
             return Vec::new();
         };
         if values.len() > count_max {

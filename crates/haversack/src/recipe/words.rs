@@ -155,3 +155,12 @@ pub(super) const RANKERS: &[(&str, &str)] = &[
     ("byRecency", "recency alone"),
     ("byConfidence", "confidence alone"),
 ];
+
+/// Templates that need no registration.
+pub(super) const TEMPLATES: &[(&str, &str)] = &[
+    ("chat", "a line that introduces past conversations, then a list with dashes"),
+    ("detailed", "each text with its kind, confidence and time"),
+    ("plain", "the texts alone, a blank line between them"),
+    ("section", "a heading, then each text under its title, kind and citation; says so when empty"),
+    ("summary", "one line of key information, texts separated by bars"),
+];

@@ -14,22 +14,23 @@ pub(super) fn apply(reader: &mut Reader<'_>, document: &Table<'_>, recipe: &mut 
     }
     let mut adapt = Vec::new();
     for table in reader.tables(document, "adapt", ADAPTATIONS_MAX) {
-        adapt.extend(adaptation(reader, &table));
+        adapt.push(adaptation(reader, &table));
     }
     recipe.adapt = adapt;
 }
 
-fn adaptation(reader: &mut Reader<'_>, table: &Table<'_>) -> Option<Adaptation> {
+fn adaptation(reader: &mut Reader<'_>, table: &Table<'_>) -> Adaptation {
     reader.keys(table, keys::ADAPT);
     if !["total", "shares", "caps"].iter().any(|key| table.has(key)) {
         reader
             .wrong(table.at, format!("{} changes nothing; say total, shares or caps", table.label));
     }
-    let when = condition(reader, table);
+    // One that cannot be read must not hide what is wrong with the rest.
+    let when = condition(reader, table).unwrap_or_else(Condition::never);
     let total = tokens(reader, table, "total");
     let shares: Vec<(String, Share)> = by_layer(reader, table, "shares", share);
     let caps: Vec<(String, Tokens)> = by_layer(reader, table, "caps", tokens);
-    Some(Adaptation { when: when?, total, shares, caps })
+    Adaptation { when, total, shares, caps }
 }
 
 fn condition(reader: &mut Reader<'_>, table: &Table<'_>) -> Option<Condition> {

@@ -297,6 +297,9 @@ fn apply_budget(reader: &mut Reader<'_>, table: &Table<'_>, recipe: &mut Recipe)
 fn apply_query(reader: &mut Reader<'_>, table: &Table<'_>, recipe: &mut Recipe) {
     reader.keys(table, keys::QUERY);
     let Some(parts) = reader.texts(table, "embed") else { return };
+    if parts.is_empty() {
+        reader.wrong_in(table, "embed", "names nothing; a query's vector is made from something");
+    }
     let mut embed = Vec::new();
     for (part, at) in parts {
         let names: Vec<&str> = words::QUERY_PARTS.iter().map(|word| word.name).collect();
@@ -310,9 +313,6 @@ fn apply_query(reader: &mut Reader<'_>, table: &Table<'_>, recipe: &mut Recipe) 
                 reader.wrong(at, format!("query: embed names {part:?}, which is not known{hint}"));
             }
         }
-    }
-    if embed.is_empty() {
-        reader.wrong_in(table, "embed", "names nothing; a query's vector is made from something");
     }
     recipe.embed = embed;
 }

@@ -4,13 +4,19 @@ use haversack_core::pack::LAYERS_MAX;
 use haversack_core::units::{Share, Tokens};
 
 use crate::recipe::read::{Reader, Table, grouped, hint};
-use crate::recipe::{Adaptation, LayerSpec, Recipe};
+use crate::recipe::{ADAPTATIONS_MAX, Adaptation, LayerSpec, Recipe};
 
 pub(super) fn check(reader: &mut Reader<'_>, document: &Table<'_>, recipe: &Recipe) {
     check_budget(reader, document, recipe);
     check_layers(reader, document, recipe);
+    let own = reader.tables(document, "adapt", ADAPTATIONS_MAX);
     for (index, adaptation) in recipe.adapt.iter().enumerate() {
-        check_adaptation(reader, document, recipe, index, adaptation);
+        // Without adaptations of its own, a document answers for how its layers go with the base's.
+        let (table, whose) = match own.get(index) {
+            Some(table) => (table, format!("adapt {}", index + 1)),
+            None => (document, format!("adapt {} of the base", index + 1)),
+        };
+        check_adaptation(reader, table, recipe, &whose, adaptation);
     }
 }
 
@@ -64,33 +70,23 @@ fn over_all(whose: &str, sum: u64) -> String {
 
 fn check_adaptation(
     reader: &mut Reader<'_>,
-    document: &Table<'_>,
+    table: &Table<'_>,
     recipe: &Recipe,
-    index: usize,
+    whose: &str,
     adaptation: &Adaptation,
 ) {
-    let number = index + 1;
-    // Without adaptations of its own, a document answers for how its layers go with the base's.
-    let own = reader.tables(document, "adapt", usize::MAX).into_iter().nth(index);
-    let place = |key: &str| own.as_ref().map_or(document.at, |table| table.place(key));
     let names: Vec<&str> = recipe.layers.iter().map(|layer| &*layer.name).collect();
     let shares = adaptation.shares.iter().map(|(name, _)| ("shares", name));
     let caps = adaptation.caps.iter().map(|(name, _)| ("caps", name));
     for (key, name) in shares.chain(caps) {
-        match recipe.layer(name) {
-            Some(layer) if layer.pinned => reader.wrong(
-                place(key),
-                format!("adapt {number} {key}: layer {name} is pinned and has none of its own"),
-            ),
-            Some(_) => {}
-            None => {
-                let hint = hint(name, &names, "there are");
-                reader.wrong(
-                    place(key),
-                    format!("adapt {number} {key}: there is no layer {name}{hint}"),
-                );
+        let wrong = match recipe.layer(name) {
+            Some(layer) if layer.pinned => {
+                format!("layer {name} is pinned and has none of its own")
             }
-        }
+            Some(_) => continue,
+            None => format!("there is no layer {name}{}", hint(name, &names, "there are")),
+        };
+        reader.wrong(table.place(key), format!("{whose} {key}: {wrong}"));
     }
     let share_then = |layer: &LayerSpec| {
         let said = adaptation.shares.iter().find(|(name, _)| *name == layer.name);
@@ -98,12 +94,12 @@ fn check_adaptation(
     };
     let sum = sum(&recipe.layers, share_then);
     if sum > u64::from(Share::ALL.millionths()) && !adaptation.shares.is_empty() {
-        reader.wrong(place("shares"), over_all(&format!("with adapt {number} the layers'"), sum));
+        let message = over_all(&format!("with {whose} the layers'"), sum);
+        reader.wrong(table.place("shares"), message);
     }
     if let Some(total) = adaptation.total
         && reserved(recipe) > total
     {
-        let message = over_reserved(&format!("adapt {number}"), reserved(recipe), total);
-        reader.wrong(place("total"), message);
+        reader.wrong(table.place("total"), over_reserved(whose, reserved(recipe), total));
     }
 }

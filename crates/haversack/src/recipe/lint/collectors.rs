@@ -1,0 +1,138 @@
+//! Collectors that find nothing, and what they need of a request.
+
+use haversack_core::text::spelling::edits;
+use haversack_store::kinds;
+
+use super::Lint;
+use crate::recipe::{CollectorSpec, LayerSpec, QueryPart, Shape};
+
+/// A field of a request that collectors may need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Field {
+    Focus,
+    Thread,
+    Opportunity,
+    History,
+    Situation,
+    User,
+}
+
+impl Field {
+    const fn name(self) -> &'static str {
+        match self {
+            Field::Focus => "a focus",
+            Field::Thread => "a thread",
+            Field::Opportunity => "an opportunity",
+            Field::History => "a conversation",
+            Field::Situation => "a situation",
+            Field::User => "a user",
+        }
+    }
+}
+
+/// What requests of a shape bring. The shape of sections takes any request.
+const fn fields(shape: Shape) -> &'static [Field] {
+    use Field::{Focus, History, Opportunity, Situation, Thread, User};
+    match shape {
+        Shape::Sections => &[Focus, Thread, Opportunity, History, Situation, User],
+        Shape::Proposal => &[Opportunity, User, History],
+        Shape::Prime => &[Thread, User, History],
+        Shape::Workspace => &[Focus, History, User],
+        Shape::Situation => &[Situation, User, History],
+        Shape::Memory => &[User, History],
+    }
+}
+
+/// Any one of these will do for the collector to find something.
+fn needs(collector: &CollectorSpec) -> &'static [Field] {
+    match collector.by.as_str() {
+        "focus" | "relations" => &[Field::Focus],
+        "references" => &[Field::Thread],
+        "history" => &[Field::Thread, Field::History],
+        "activity" | "recent" => &[Field::User],
+        "situation" | "contexts" => &[Field::Situation],
+        "newest" => match collector.settings.text("of") {
+            "opportunity" => &[Field::Opportunity],
+            "thread" => &[Field::Thread],
+            "focus" => &[Field::Focus],
+            _ => &[],
+        },
+        _ => &[],
+    }
+}
+
+pub(super) fn check(lint: &mut Lint<'_>) {
+    for layer in &lint.recipe.layers {
+        for (index, collector) in layer.collect.iter().enumerate() {
+            let path = format!("layer.{}.collect.{index}", layer.name);
+            check_kinds(lint, &path, collector);
+            check_reach(lint, &path, layer, collector);
+            check_needs(lint, &path, collector);
+        }
+    }
+    let has_deal = fields(lint.recipe.shape).contains(&Field::Opportunity);
+    if lint.recipe.embed.contains(&QueryPart::Deal) && !has_deal {
+        let message = "the query's vector is made from the deal, which requests of this shape lack";
+        lint.remark("query.embed", message, "it is then made from the other parts");
+    }
+}
+
+/// Kinds that are nearly, but not quite, built in; and singletons of which there may be many.
+fn check_kinds(lint: &mut Lint<'_>, path: &str, collector: &CollectorSpec) {
+    let path = format!("{path}.kinds");
+    for kind in &collector.kinds {
+        let name = kind.as_str();
+        let near = kinds::all().iter().find(|spec| (1..=2).contains(&edits(name, spec.name)));
+        match (kinds::find(kind), near) {
+            (None, Some(near)) if name.len() > 4 => {
+                let message = format!("{name} is no built-in kind, but {} is", near.name);
+                lint.remark(&path, message, "a kind of one's own may be called anything");
+            }
+            (Some(spec), _) if collector.by == "singleton" && !spec.single => {
+                let message = format!("there may be many items of the kind {name}; one is shown");
+                lint.warn(&path, message, "use newest with of = \"workspace\" to show several");
+            }
+            _ => {}
+        }
+    }
+}
+
+fn check_reach(lint: &mut Lint<'_>, path: &str, layer: &LayerSpec, collector: &CollectorSpec) {
+    let settings = &collector.settings;
+    let name = &layer.name;
+    match collector.by.as_str() {
+        "expand" if layer.collect.iter().all(|other| other.by == "expand") => {
+            let message =
+                format!("layer {name}: expand starts from what others find, and it is alone");
+            lint.error(path, message, "put it beside another collector of the layer");
+        }
+        "expand" if settings.count("depth") == 0 => {
+            let message = format!("layer {name}: expand with a depth of 0 finds nothing");
+            lint.warn(path, message, "raise depth, or take it away");
+        }
+        "hybrid" if settings.number("text") + settings.number("vector") <= 0.0 => {
+            let message = format!("layer {name}: words and meaning count for nothing in hybrid");
+            lint.warn(path, message, "give text or vector a weight");
+        }
+        "activity" if settings.count("edits") + settings.count("views") == 0 => {
+            let message = format!("layer {name}: activity is told to find no edits and no views");
+            lint.warn(path, message, "raise edits or views, or take it away");
+        }
+        _ => {}
+    }
+}
+
+fn check_needs(lint: &mut Lint<'_>, path: &str, collector: &CollectorSpec) {
+    let needs = needs(collector);
+    let fields = fields(lint.recipe.shape);
+    if needs.is_empty() || needs.iter().any(|need| fields.contains(need)) {
+        return;
+    }
+    let names: Vec<&str> = needs.iter().map(|need| need.name()).collect();
+    let message = format!(
+        "{} needs {}, which requests of this shape seldom bring",
+        collector.by,
+        names.join(" or ")
+    );
+    lint.remark(path, message, "without it, it finds nothing");
+}

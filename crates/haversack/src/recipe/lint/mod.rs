@@ -1,0 +1,134 @@
+//! What can be proved of a recipe without any data: layers that nothing can reach, shares that
+//! leave something over, budgets that cannot hold what is pinned.
+//!
+//! A recipe with findings can be used; whoever wrote it may have meant it so.
+
+mod budget;
+mod collectors;
+mod conditions;
+mod layers;
+mod range;
+mod scores;
+
+use std::fmt;
+use std::sync::Arc;
+
+use haversack_core::assemble::{Template, TemplateText, Templates};
+use haversack_core::text::model;
+use haversack_core::text::tokenizer::{CharacterEstimate, Encoding, Tokenizer};
+
+use super::{CountingSpec, LayerSpec, Places, Recipe, TemplateSpec};
+
+/// How much a finding matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Part of the recipe cannot work.
+    Error,
+    /// Part of the recipe will hardly do what it says.
+    Warning,
+    /// Good to know.
+    Remark,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Remark => "remark",
+        })
+    }
+}
+
+/// Something that was found out about a recipe.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// How much it matters.
+    pub severity: Severity,
+    /// Line and column, both from 1, when it stands in the recipe's own text.
+    pub place: Option<(usize, usize)>,
+    /// What was found out.
+    pub message: String,
+    /// What could be done.
+    pub help: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some((line, column)) = self.place {
+            write!(f, "{line}:{column}: ")?;
+        }
+        write!(f, "{}: {}", self.severity, self.message)?;
+        if self.help.is_empty() { Ok(()) } else { write!(f, "; {}", self.help) }
+    }
+}
+
+/// Everything that can be found out about a recipe, in the order of its lines.
+///
+/// `places` are those that [`Recipe::parse_with_places`] gave, or none; `templates` those there are.
+/// A template that is not among them is passed over.
+#[must_use]
+pub fn lint(recipe: &Recipe, places: &Places, templates: &Templates) -> Vec<Finding> {
+    let mut lint = Lint { recipe, places, templates, findings: Vec::new() };
+    budget::check(&mut lint);
+    layers::check(&mut lint);
+    collectors::check(&mut lint);
+    scores::check(&mut lint);
+    conditions::check(&mut lint);
+    let Lint { mut findings, .. } = lint;
+    findings.sort_by(|a, b| {
+        let key = |finding: &Finding| (finding.place.is_none(), finding.place, finding.severity);
+        key(a).cmp(&key(b)).then_with(|| a.message.cmp(&b.message))
+    });
+    findings
+}
+
+struct Lint<'r> {
+    recipe: &'r Recipe,
+    places: &'r Places,
+    templates: &'r Templates,
+    findings: Vec<Finding>,
+}
+
+impl Lint<'_> {
+    fn error(&mut self, path: &str, message: impl Into<String>, help: impl Into<String>) {
+        self.add(Severity::Error, path, message.into(), help.into());
+    }
+
+    fn warn(&mut self, path: &str, message: impl Into<String>, help: impl Into<String>) {
+        self.add(Severity::Warning, path, message.into(), help.into());
+    }
+
+    fn remark(&mut self, path: &str, message: impl Into<String>, help: impl Into<String>) {
+        self.add(Severity::Remark, path, message.into(), help.into());
+    }
+
+    fn add(&mut self, severity: Severity, path: &str, message: String, help: String) {
+        let place = self.places.find(path);
+        self.findings.push(Finding { severity, place, message, help });
+    }
+
+    /// How a layer looks; `None` when its template is not known here.
+    fn template(&self, layer: &LayerSpec) -> Option<Template> {
+        match &layer.template {
+            TemplateSpec::Named(name) => self.templates.get(name).ok().cloned(),
+            TemplateSpec::Inline { header, item, separator, footer, empty } => {
+                let empty = empty.as_deref();
+                Template::new(TemplateText { header, item, separator, footer, empty }).ok()
+            }
+        }
+    }
+
+    /// Who counts when the request does not say.
+    fn tokenizer(&self) -> Arc<dyn Tokenizer> {
+        match &self.recipe.counting {
+            CountingSpec::Model(name) => {
+                model::find(name).map_or_else(|_| Arc::new(Encoding::O200k) as _, |m| m.tokenizer())
+            }
+            CountingSpec::Tokenizer(name) => match Encoding::by_name(name) {
+                Some(encoding) => Arc::new(encoding),
+                None => Arc::new(CharacterEstimate),
+            },
+        }
+    }
+}
