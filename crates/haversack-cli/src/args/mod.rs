@@ -1,11 +1,13 @@
 //! What the user typed, checked for form and nothing else.
 
+mod recipe;
 mod store;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use recipe::*;
 pub(crate) use store::*;
 
 /// Puts the right text into an exact token budget, and says why.
@@ -55,6 +57,9 @@ pub(crate) enum Command {
     Chunk(Chunk),
     /// Pack what answers a query from the given files into a token budget
     Pack(Pack),
+    /// List, show, check and begin recipes: what a pack is made of
+    #[command(subcommand)]
+    Recipe(Recipe),
     /// List the models whose windows and tokenizers are known
     Models(Models),
 }

@@ -8,6 +8,7 @@ pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod models;
 pub(crate) mod pack;
+pub(crate) mod recipe;
 pub(crate) mod reembed;
 pub(crate) mod search;
 mod show;

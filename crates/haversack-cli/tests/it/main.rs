@@ -1,6 +1,7 @@
 //! The real program, as a process, in a fresh folder.
 #![expect(clippy::unwrap_used, reason = "a test may fail by panicking, helpers included")]
 
+mod recipe;
 mod store;
 
 use std::fs;

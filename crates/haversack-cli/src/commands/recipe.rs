@@ -1,0 +1,257 @@
+//! `haversack recipe`: recipes listed, shown, checked, begun and explained.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use haversack::recipe::{self, Finding, Known, RECIPE_BYTES_MAX, Recipe, RecipeError, Severity};
+use haversack_core::assemble::Templates;
+use haversack_core::text::spelling::{nearest, shown};
+use serde_json::{Value, json};
+
+use crate::args;
+use crate::input::read_text;
+use crate::output::{Found, grouped, print, say};
+
+/// Most files of a folder that are looked at for recipes to extend.
+const FILES_MAX: usize = 1_000;
+
+pub(crate) fn run(command: &args::Recipe) -> Result<Found> {
+    match command {
+        args::Recipe::List(args) => list(args),
+        args::Recipe::Show(args) => show(args),
+        args::Recipe::Check(args) => check(args),
+        args::Recipe::New(args) => new(args),
+        args::Recipe::Lint(args) => lint(args),
+        args::Recipe::Format => print(&recipe::document()).map(|()| Found::Something),
+    }
+}
+
+/// A recipe's text, where it comes from, and what it may name.
+struct Source {
+    /// What messages call it: the file's path, or the recipe's name.
+    origin: String,
+    name: String,
+    text: String,
+    known: Known,
+}
+
+impl Source {
+    fn file(path: &Path) -> Result<Source> {
+        let text = read_text(path)?;
+        let name = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into());
+        let mut known = Known::default();
+        if path != Path::new("-") {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            known.recipes = recipes_of(folder.unwrap_or(Path::new(".")));
+            // A recipe is not its own base; the built-in one of its name may be.
+            known.recipes.remove(&name);
+        }
+        let name = if name == "-" { "recipe".to_owned() } else { name };
+        Ok(Source { origin: path.display().to_string(), name, text, known })
+    }
+
+    /// A file when it looks like one, else a recipe by name.
+    fn find(recipe: &str) -> Result<Source> {
+        let path = Path::new(recipe);
+        let is_toml = path.extension().is_some_and(|extension| extension == "toml");
+        if recipe == "-" || is_toml || path.components().count() > 1 || path.is_file() {
+            return Source::file(path);
+        }
+        let known = Known::default();
+        let Some(text) = known.recipe(recipe) else {
+            let names = known.recipe_names();
+            let near = nearest(recipe, names.iter().map(|&name| (name, name)));
+            let near = if near.is_empty() {
+                format!("there are {}", names.join(", "))
+            } else {
+                format!("perhaps {}", near.join(" or "))
+            };
+            bail!("there is no recipe {:?}: {near}", shown(recipe));
+        };
+        let text = text.to_owned();
+        Ok(Source { origin: recipe.to_owned(), name: recipe.to_owned(), text, known })
+    }
+
+    fn parse(&self) -> Result<Recipe, RecipeError> {
+        Recipe::parse(&self.name, &self.text, &self.known)
+    }
+
+    /// The recipe, or an error with all that is wrong with it.
+    fn usable(&self) -> Result<Recipe> {
+        self.parse().map_err(|error| {
+            let lines: Vec<String> = error
+                .problems
+                .iter()
+                .map(|problem| format!("  {}:{problem}", self.origin))
+                .collect();
+            anyhow::anyhow!("the recipe cannot be used:\n{}", lines.join("\n"))
+        })
+    }
+}
+
+/// The recipes of a folder, by the names before their `.toml`. What cannot be read is none.
+fn recipes_of(folder: &Path) -> BTreeMap<String, String> {
+    let Ok(entries) = fs::read_dir(folder) else { return BTreeMap::new() };
+    let mut paths: Vec<PathBuf> = entries
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+        .collect();
+    paths.sort();
+    paths.truncate(FILES_MAX);
+    let fits = |path: &Path| {
+        fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= RECIPE_BYTES_MAX as u64)
+    };
+    let is_recipe = |text: &str| {
+        let mut words = text.lines().map(|line| line.split('=').next().unwrap_or_default().trim());
+        words.any(|word| word == "haversack")
+    };
+    let named = |path: PathBuf| {
+        let name = path.file_stem()?.to_str()?.to_owned();
+        let text = fs::read_to_string(&path).ok()?;
+        is_recipe(&text).then_some((name, text))
+    };
+    paths.into_iter().filter(|path| fits(path)).filter_map(named).collect()
+}
+
+fn list(args: &args::RecipeList) -> Result<Found> {
+    let known = Known::default();
+    let mut recipes = Vec::new();
+    for name in known.recipe_names() {
+        recipes.push(Source::find(name)?.usable()?);
+    }
+    if args.json {
+        let rows: Vec<Value> = recipes
+            .iter()
+            .map(|recipe| {
+                let layers: Vec<&str> = recipe.layers.iter().map(|layer| &*layer.name).collect();
+                json!({
+                    "name": recipe.name,
+                    "description": recipe.description,
+                    "total": recipe.budget.total.get(),
+                    "layers": layers,
+                })
+            })
+            .collect();
+        print(&serde_json::to_string_pretty(&json!({ "recipes": rows }))?)?;
+    } else {
+        let mut out = format!("{:<14} {:>8} {:>7}  what for\n", "recipe", "tokens", "layers");
+        for recipe in &recipes {
+            let (total, layers) = (grouped(recipe.budget.total), recipe.layers.len());
+            let Recipe { name, description, .. } = recipe;
+            let _ = writeln!(out, "{name:<14} {total:>8} {layers:>7}  {description}");
+        }
+        print(&out)?;
+    }
+    Ok(Found::Something)
+}
+
+fn show(args: &args::RecipeShow) -> Result<Found> {
+    let source = Source::find(&args.recipe)?;
+    let text = if args.resolved { source.usable()?.to_toml() } else { source.text };
+    print(&text)?;
+    Ok(Found::Something)
+}
+
+fn check(args: &args::RecipeCheck) -> Result<Found> {
+    let source = Source::file(&args.file)?;
+    let parsed = source.parse();
+    let problems = parsed.as_ref().map_or_else(|error| &*error.problems, |_| &[]);
+    if args.json {
+        let rows: Vec<Value> = problems
+            .iter()
+            .map(|p| json!({ "line": p.line, "column": p.column, "message": p.message }))
+            .collect();
+        let report = json!({ "file": source.origin, "usable": rows.is_empty(), "problems": rows });
+        print(&serde_json::to_string_pretty(&report)?)?;
+    } else if !problems.is_empty() {
+        let lines: Vec<String> =
+            problems.iter().map(|problem| format!("{}:{problem}", source.origin)).collect();
+        print(&lines.join("\n"))?;
+    }
+    match parsed {
+        Ok(recipe) => {
+            let layers = recipe.layers.len();
+            say(&format!("{} can be used: recipe {}, {layers} layers", source.origin, recipe.name));
+            Ok(Found::Something)
+        }
+        Err(error) => {
+            bail!("{} cannot be used: {}", source.origin, counted(error.problems.len(), "problem"))
+        }
+    }
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+fn new(args: &args::RecipeNew) -> Result<Found> {
+    let (base, known) = match &args.from {
+        None => (None, Known::default()),
+        Some(from) => {
+            let source = Source::find(from)?;
+            let base = source.usable()?;
+            let mut known = source.known;
+            // The base is named as it will be found: a file by its own name.
+            known.recipes.insert(source.name.clone(), source.text);
+            (Some(Recipe { name: source.name, ..base }), known)
+        }
+    };
+    let text = Recipe::starter(&args.name, base.as_ref(), &known)?;
+    let Some(path) = &args.output else {
+        print(&text)?;
+        return Ok(Found::Something);
+    };
+    let name = path.display();
+    let mut file = File::create_new(path).with_context(|| format!("cannot create {name}"))?;
+    file.write_all(text.as_bytes()).with_context(|| format!("cannot write {name}"))?;
+    say(&format!("wrote {name}; `haversack recipe check {name}` finds mistakes"));
+    Ok(Found::Something)
+}
+
+fn lint(args: &args::RecipeLint) -> Result<Found> {
+    let source = Source::find(&args.recipe)?;
+    source.usable()?;
+    let (recipe, places) = Recipe::parse_with_places(&source.name, &source.text, &source.known)?;
+    let findings = recipe::lint(&recipe, &places, &Templates::default());
+    if args.json {
+        let rows: Vec<Value> = findings.iter().map(finding_json).collect();
+        let report = json!({ "recipe": recipe.name, "findings": rows });
+        print(&serde_json::to_string_pretty(&report)?)?;
+    } else if !findings.is_empty() {
+        let lines: Vec<String> = findings
+            .iter()
+            .map(|finding| {
+                let between = if finding.place.is_some() { ":" } else { ": " };
+                format!("{}{between}{finding}", source.origin)
+            })
+            .collect();
+        print(&lines.join("\n"))?;
+    }
+    let of = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
+    let errors = of(Severity::Error);
+    if errors > 0 {
+        bail!("{}: {}", source.origin, counted(errors, "error"));
+    }
+    let (warnings, remarks) = (of(Severity::Warning), of(Severity::Remark));
+    say(&format!(
+        "{}: no errors, {}, {}",
+        source.origin,
+        counted(warnings, "warning"),
+        counted(remarks, "remark")
+    ));
+    Ok(Found::Something)
+}
+
+fn finding_json(finding: &Finding) -> Value {
+    json!({
+        "severity": finding.severity.to_string(),
+        "line": finding.place.map(|(line, _)| line),
+        "column": finding.place.map(|(_, column)| column),
+        "message": finding.message,
+        "help": finding.help,
+    })
+}
