@@ -39,6 +39,7 @@ pub use contexts::Contexts;
 pub use table::{BUILT_IN, CollectorDoc};
 
 /// A request as it stands when collecting begins: resolved, analysed, embedded.
+#[derive(Clone)]
 pub struct Question {
     /// What was asked.
     pub request: Request,

@@ -2,6 +2,7 @@
 //! whatever an application brings along. Nothing here is global.
 
 mod answers;
+mod many;
 mod outbox;
 mod past;
 pub(crate) mod ready;

@@ -171,19 +171,14 @@ impl Workspace {
         let snapshot = Arc::clone(&start.snapshot);
         let prepared = prepare(&self.0.shared, start).await?;
         let mut assembled = finish(prepared)?;
-        illustrate(&mut assembled, &snapshot).await?;
-        let is_whole = snapshot.history_is_whole();
-        if !is_whole {
-            let message = "some of what was there then is no longer kept";
-            assembled.notices.push(Notice::new(NoticeCode::HistoryIncomplete, message));
-        }
+        complete(&mut assembled, &snapshot).await?;
         if let Some(before) = before {
             assembled.delta = Some(delta(&before, &assembled)?);
         }
         Ok(assembled)
     }
 
-    fn start(
+    pub(super) fn start(
         &self,
         ready: Arc<Ready>,
         snapshot: Arc<dyn Snapshot>,
@@ -281,6 +276,19 @@ impl Workspace {
     pub fn forget(&self, pattern: &str) {
         self.0.answers.forget(pattern);
     }
+}
+
+/// Adds what the store still has to say of a pack.
+pub(super) async fn complete(
+    assembled: &mut Assembled,
+    snapshot: &Arc<dyn Snapshot>,
+) -> Result<(), Error> {
+    illustrate(assembled, snapshot).await?;
+    if !snapshot.history_is_whole() {
+        let message = "some of what was there then is no longer kept";
+        assembled.notices.push(Notice::new(NoticeCode::HistoryIncomplete, message));
+    }
+    Ok(())
 }
 
 /// Whether everything that decides the answer is in its key: a function cannot be.

@@ -149,15 +149,20 @@ pub struct Assembled {
 }
 
 /// What decided a pack is bounded; the time for it is not worth a thread of its own.
-pub(crate) fn finish(prepared: Prepared) -> Result<Assembled, Error> {
-    let Prepared { core, ready, question, used, facts, mut notices, mut timings } = prepared;
+pub(crate) fn finish(mut prepared: Prepared) -> Result<Assembled, Error> {
     let started = std::time::Instant::now();
-    let pack = haversack_core::pack::pack(&core)?;
-    timings.pack = started.elapsed();
+    let pack = haversack_core::pack::pack(&prepared.core)?;
+    prepared.timings.pack = started.elapsed();
+    Ok(assembled(prepared, pack))
+}
+
+/// A pack that was made of all this, with what is known of it.
+pub(crate) fn assembled(prepared: Prepared, pack: Pack) -> Assembled {
+    let Prepared { core, ready, question, used, facts, mut notices, timings } = prepared;
     let recipe = Arc::clone(&ready.recipe);
     let layers: Vec<LayerReport> = recipe.layers.iter().map(|spec| report(spec, &pack)).collect();
     notices.extend(pack.notices.iter().filter_map(|notice| translate(notice, &recipe, &layers)));
-    Ok(Assembled {
+    Assembled {
         recipe_hash: ready.hash.clone(),
         recipe,
         analysis: question.analysis,
@@ -175,7 +180,7 @@ pub(crate) fn finish(prepared: Prepared) -> Result<Assembled, Error> {
         notices,
         timings,
         delta: None,
-    })
+    }
 }
 
 fn report(spec: &LayerSpec, pack: &Pack) -> LayerReport {

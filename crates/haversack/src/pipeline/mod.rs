@@ -12,8 +12,8 @@ mod ranking;
 mod resolve;
 mod run;
 
-pub(crate) use assembled::finish;
 pub use assembled::{Assembled, Delta, LayerReport, Timings};
+pub(crate) use assembled::{assembled, finish};
 pub(crate) use illustrate::illustrate;
 pub use quality::Quality;
-pub(crate) use run::{Start, prepare};
+pub(crate) use run::{Prepared, Start, prepare};

@@ -39,7 +39,7 @@ const DEAL_CHARS_MAX: usize = 2_000;
 const TURNS: usize = 4;
 
 /// Everything that decides a pack, and what else is known of it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Prepared {
     pub(crate) core: PackRequest,
     pub(crate) ready: Arc<Ready>,
@@ -128,6 +128,27 @@ pub(crate) async fn prepare(shared: &Shared, start: Start) -> Result<Prepared, E
     };
     debug_assert!(matches!(core.overflow, Overflow::Refuse | Overflow::Exceed));
     Ok(Prepared { core, ready, question, used, facts, notices, timings })
+}
+
+impl Prepared {
+    /// The same finds within another budget: what the recipe and the model make of that budget is
+    /// worked out anew, and nothing is looked for again.
+    ///
+    /// # Errors
+    /// When the budget is more than there may be, or less than its reserves.
+    pub(crate) fn within(&self, total: Tokens) -> Result<Prepared, Error> {
+        let mut other = self.clone();
+        other.question.request.budget = Some(total);
+        other.notices.retain(|notice| notice.code != NoticeCode::BudgetCapped);
+        let question = &other.question;
+        let facts = request_facts(&question.request, question.deal.as_ref());
+        let means = means(&other.ready, &question.request, &facts, &mut other.notices)?;
+        other.core.budget = means.budget;
+        for (place, layer) in other.core.layers.iter_mut().zip(means.layers) {
+            place.0 = layer;
+        }
+        Ok(other)
+    }
 }
 
 /// What no recipe can make sense of.
