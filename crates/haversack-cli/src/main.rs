@@ -34,6 +34,7 @@ fn main() -> ExitCode {
         Command::Trim(args) => commands::trim::run(&args),
         Command::Chunk(args) => commands::chunk::run(&args),
         Command::Pack(args) => commands::pack::run(&args),
+        Command::Eval(args) => commands::eval::run(&args),
         Command::Recipe(command) => commands::recipe::run(&command),
         Command::Models(args) => commands::models::run(&args),
     };

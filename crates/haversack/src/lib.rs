@@ -69,6 +69,7 @@ pub mod collect;
 pub mod embed;
 pub mod engine;
 pub mod error;
+pub mod eval;
 pub mod ingest;
 pub mod notice;
 pub mod pipeline;

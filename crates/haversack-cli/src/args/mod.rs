@@ -1,5 +1,6 @@
 //! What the user typed, checked for form and nothing else.
 
+mod eval;
 mod recipe;
 mod store;
 
@@ -7,6 +8,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use eval::*;
 pub(crate) use recipe::*;
 pub(crate) use store::*;
 
@@ -57,6 +59,8 @@ pub(crate) enum Command {
     Chunk(Chunk),
     /// Pack what answers a query from the given files into a token budget
     Pack(Pack),
+    /// Measure how much of the evidence for known questions reaches the pack
+    Eval(Eval),
     /// List, show, check and begin recipes: what a pack is made of
     #[command(subcommand)]
     Recipe(Recipe),

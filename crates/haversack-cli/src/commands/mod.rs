@@ -4,6 +4,7 @@ pub(crate) mod add;
 pub(crate) mod backup;
 pub(crate) mod check;
 pub(crate) mod chunk;
+pub(crate) mod eval;
 pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod models;

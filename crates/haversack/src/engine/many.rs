@@ -45,7 +45,7 @@ impl Workspace {
         let ready = self.ready(&request.recipe).await?;
         let snapshot = self.snapshot(&request).await?;
         let start = self.start(ready, Arc::clone(&snapshot), request, None)?;
-        let prepared = prepare(self.shared(), start).await?;
+        let prepared = prepare(&self.0.shared, start).await?;
         let packs = at_budgets(&prepared, budgets)?;
         let mut shown = Vec::with_capacity(packs.len());
         for mut pack in packs {

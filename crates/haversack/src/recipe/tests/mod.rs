@@ -267,7 +267,7 @@ fn every_choice_has_a_word() {
     check(OVERFLOWS, &[Overflow::Refuse, Overflow::Exceed]);
     check(FENCES, &[Fencing::Off, Fencing::Untrusted, Fencing::All]);
     check(SELECTORS, &[Selector::Greedy, Selector::Exact]);
-    check(ORDERS, &[Order::Density, Order::Rank]);
+    check(ORDERS, &[Order::Density, Order::Rank, Order::Essentials]);
     use Arrangement::{Edges, Newest, Oldest, Ranked};
     check(ARRANGEMENTS, &[Ranked, Edges, Newest, Oldest]);
     use Stability::{Foundational, Stable, Volatile};
@@ -279,16 +279,16 @@ fn every_choice_has_a_word() {
 }
 
 #[test]
-fn the_first_adaptation_that_holds_is_used_p17() {
+fn every_adaptation_that_holds_is_used_and_the_last_wins_p17() {
     let recipe = parsed(
         "haversack = 1\n[[layer]]\nname = \"a\"\n\
-         [[adapt]]\nwhen = 'type == \"search\" && words < 4'\ntotal = 1\n\
          [[adapt]]\nwhen = 'type == \"search\"'\ntotal = 2\n\
+         [[adapt]]\nwhen = 'type == \"search\" && words < 4'\ntotal = 1\n\
          [[adapt]]\nwhen = 'has(situation.team) && situation.team.exists(who, who == \"ann\")'\ntotal = 3\n",
     );
     let total = |facts: Facts| {
-        let adaptation = recipe.adaptation(&facts).unwrap();
-        adaptation.and_then(|adaptation| adaptation.total).map(Tokens::get)
+        let adaptations = recipe.adaptations(&facts).unwrap();
+        adaptations.iter().filter_map(|adaptation| adaptation.total).next_back().map(Tokens::get)
     };
     assert_eq!(total(Facts::default()), None);
     assert_eq!(total(Facts::default().with("type", "search").with("words", 3)), Some(1));

@@ -1,0 +1,136 @@
+//! Lines of the files of a set, as they come: objects and rows of fields, each with its number.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+use std::sync::Arc;
+
+use haversack_store::transfer::{self, Line, Lines, json_error};
+use serde_json::{Map, Value};
+
+use super::error::EvalError;
+
+/// A file of lines.
+pub(super) struct Rows {
+    path: Arc<Path>,
+    lines: Lines<BufReader<File>>,
+}
+
+impl Rows {
+    pub(super) fn open(path: &Path) -> Result<Rows, EvalError> {
+        let file = File::open(path).map_err(EvalError::read(path))?;
+        let input = BufReader::with_capacity(64 << 10, file);
+        let lines = Lines::new(input, transfer::LINE_BYTES_MAX);
+        Ok(Rows { path: path.into(), lines })
+    }
+
+    /// The next line that is not blank, with its number.
+    fn text(&mut self) -> Result<Option<(u64, String)>, EvalError> {
+        loop {
+            let number = self.lines.number() + 1;
+            let wrong = |what| Err(EvalError::line(&self.path, number, what));
+            let line = match self.lines.next_line().map_err(EvalError::read(&self.path))? {
+                None => return Ok(None),
+                Some(Line::TooLong { bytes }) => {
+                    let limit = transfer::LINE_BYTES_MAX;
+                    return wrong(format!("{bytes} bytes are over the limit of {limit}"));
+                }
+                Some(Line::Whole(line)) => line,
+            };
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            return match std::str::from_utf8(line) {
+                Ok(line) => {
+                    Ok(Some((number, line.strip_prefix('\u{feff}').unwrap_or(line).to_owned())))
+                }
+                Err(error) => {
+                    wrong(format!("not UTF-8 (first wrong byte at {})", error.valid_up_to()))
+                }
+            };
+        }
+    }
+
+    /// The next object.
+    pub(super) fn object(&mut self) -> Result<Option<Object>, EvalError> {
+        let path = Arc::clone(&self.path);
+        let Some((line, text)) = self.text()? else { return Ok(None) };
+        let fields: Map<String, Value> = serde_json::from_str(&text)
+            .map_err(|error| EvalError::line(&path, line, json_error(&error)))?;
+        Ok(Some(Object { path, line, fields }))
+    }
+
+    /// The next row of fields between tabs.
+    pub(super) fn row(&mut self) -> Result<Option<Row>, EvalError> {
+        let path = Arc::clone(&self.path);
+        let Some((line, text)) = self.text()? else { return Ok(None) };
+        let fields = text.split('\t').map(|field| field.trim().to_owned()).collect();
+        Ok(Some(Row { path, line, fields }))
+    }
+}
+
+/// One object of a file.
+pub(super) struct Object {
+    path: Arc<Path>,
+    pub(super) line: u64,
+    fields: Map<String, Value>,
+}
+
+impl Object {
+    pub(super) fn wrong(&self, what: impl Into<String>) -> EvalError {
+        EvalError::line(&self.path, self.line, what)
+    }
+
+    /// A text that has to be there and to say something.
+    pub(super) fn text(&mut self, name: &str) -> Result<String, EvalError> {
+        match self.optional(name)? {
+            None => Err(self.wrong(format!("{name}: there is no such field"))),
+            Some(text) if text.trim().is_empty() => Err(self.wrong(format!("{name}: is empty"))),
+            Some(text) => Ok(text),
+        }
+    }
+
+    /// A text that may be missing or null.
+    pub(super) fn optional(&mut self, name: &str) -> Result<Option<String>, EvalError> {
+        match self.fields.remove(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(other) => Err(self.wrong(format!("{name}: has to be text, not {}", sort(&other)))),
+        }
+    }
+
+    /// What is known of it beside; empty when there is nothing.
+    pub(super) fn meta(&mut self) -> Result<Map<String, Value>, EvalError> {
+        match self.fields.remove("meta") {
+            None | Some(Value::Null) => Ok(Map::new()),
+            Some(Value::Object(meta)) => Ok(meta),
+            Some(other) => {
+                Err(self.wrong(format!("meta: has to be an object, not {}", sort(&other))))
+            }
+        }
+    }
+}
+
+/// One row of a file.
+pub(super) struct Row {
+    path: Arc<Path>,
+    pub(super) line: u64,
+    pub(super) fields: Vec<String>,
+}
+
+impl Row {
+    pub(super) fn wrong(&self, what: impl Into<String>) -> EvalError {
+        EvalError::line(&self.path, self.line, what)
+    }
+}
+
+const fn sort(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
