@@ -1,6 +1,7 @@
 //! An assistant inside a workspace of blocks: what the asker looks at, and what belongs to it.
 //!
 //! `cargo run -p haversack --example blocks`
+#![expect(clippy::print_stdout, reason = "an example is there to print")]
 
 use haversack::Engine;
 use haversack::recipes::workspace::{Request, User};

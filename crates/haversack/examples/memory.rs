@@ -1,6 +1,7 @@
 //! A chat assistant with long-term memories: remember, ask, preview, look into the past.
 //!
 //! `cargo run -p haversack --example memory`
+#![expect(clippy::print_stdout, reason = "an example is there to print")]
 
 use haversack::Engine;
 use haversack::recipes::memory::Request;

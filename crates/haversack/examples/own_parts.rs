@@ -1,6 +1,7 @@
 //! Bringing one's own: a collector, a ranker, a template, and a recipe that uses them.
 //!
 //! `cargo run -p haversack --example own_parts`
+#![expect(clippy::print_stdout, reason = "an example is there to print")]
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;

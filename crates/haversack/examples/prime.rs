@@ -1,6 +1,7 @@
 //! An agent over a person's files: one ranked list for a message, with citations.
 //!
 //! `cargo run -p haversack --example prime`
+#![expect(clippy::print_stdout, reason = "an example is there to print")]
 
 use haversack::Engine;
 use haversack::recipes::prime::{Request, cite};

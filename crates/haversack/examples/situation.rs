@@ -1,6 +1,7 @@
 //! Guidance for tools and agents: contexts that inherit, and rules that bring in more.
 //!
 //! `cargo run -p haversack --example situation`
+#![expect(clippy::print_stdout, reason = "an example is there to print")]
 
 use haversack::Engine;
 use haversack::recipes::situation::Request;
@@ -9,7 +10,7 @@ use haversack_core::item::Kind;
 use haversack_store::store::item::Item;
 use serde_json::{Value, json};
 
-fn context(id: &str, fields: Value) -> Result<Item, Box<dyn std::error::Error>> {
+fn context(id: &str, fields: &Value) -> Result<Item, Box<dyn std::error::Error>> {
     let mut item = Item::new(ItemId::new(id)?, Kind::new("context")?, "");
     item.fields = fields.as_object().cloned().unwrap_or_default();
     Ok(item)
@@ -23,7 +24,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     pay.put(vec![
         context(
             "team",
-            json!({
+            &json!({
                 "metadata": {"name": "Payments", "type": "team"},
                 "intent_context": {"business_goal": "No citizen pays twice."},
                 "behavior_rules": [{"trigger": "money moves", "action": "ask a second person"}],
@@ -36,7 +37,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         )?,
         context(
             "task",
-            json!({
+            &json!({
                 "metadata": {"name": "Refund backfill", "type": "task"},
                 "intent_context": {"business_goal": "Repair the weekend's refunds."},
                 "parent": "team",
@@ -44,7 +45,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         )?,
         context(
             "guides/release",
-            json!({
+            &json!({
                 "metadata": {"name": "Release guide", "type": "guide"},
                 "behavior_rules": [{"trigger": "before a run", "action": "take a backup"}],
             }),

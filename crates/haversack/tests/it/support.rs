@@ -53,6 +53,7 @@ pub(crate) fn sample(name: &str) -> Fixture {
 }
 
 /// An item with fields.
+#[expect(clippy::needless_pass_by_value, reason = "fields are written at the call")]
 pub(crate) fn item(id: &str, kind: &str, body: &str, fields: Value) -> Item {
     let mut item = Item::new(ItemId::new(id).unwrap(), Kind::new(kind).unwrap(), body);
     item.fields = fields.as_object().cloned().unwrap_or_default();

@@ -171,7 +171,7 @@ least `least` tokens of it are left.
 ";
 
 const ADAPT: &str = "\
-Budgets that follow the request. The first adaptation whose condition holds is used, no other; the
+Budgets that follow the request. Every adaptation whose condition holds is used, the later wins; the
 rest of the recipe stays as it is. What a request itself asks for wins over both.
 ";
 

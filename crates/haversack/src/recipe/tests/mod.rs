@@ -265,7 +265,7 @@ fn every_choice_has_a_word() {
     use Shape::{Memory, Prime, Proposal, Sections, Situation, Workspace};
     check(SHAPES, &[Sections, Proposal, Prime, Workspace, Situation, Memory]);
     check(OVERFLOWS, &[Overflow::Refuse, Overflow::Exceed]);
-    check(FENCES, &[Fencing::Off, Fencing::Untrusted, Fencing::All]);
+    check(FENCES, &[Fencing::Off, Fencing::Untrusted, Fencing::All, Fencing::Sections]);
     check(SELECTORS, &[Selector::Greedy, Selector::Exact]);
     check(ORDERS, &[Order::Density, Order::Rank, Order::Essentials]);
     use Arrangement::{Edges, Newest, Oldest, Ranked};
