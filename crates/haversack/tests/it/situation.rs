@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::support::{Fixture, empty, id, item, pack, refused, sample, shown};
 
-fn facts(value: Value) -> Map<String, Value> {
+fn facts(value: &Value) -> Map<String, Value> {
     value.as_object().cloned().unwrap_or_default()
 }
 
@@ -15,7 +15,7 @@ fn refunds() -> Request {
         "environment": "production", "tool": "run_sql", "change_rows": 1823,
         "task": "Set refunds of citizens that are in no bank file back to approved",
     });
-    Request::new("task/refund-backfill", facts(situation))
+    Request::new("task/refund-backfill", facts(&situation))
 }
 
 async fn ask(
@@ -58,7 +58,7 @@ async fn a_missing_injection_is_a_warning_s4() {
         "task": "Card payments fail in all towns since 08:04",
     });
     let (assembled, _) =
-        ask(&sample("situation"), &Request::new("team/payments", facts(situation))).await;
+        ask(&sample("situation"), &Request::new("team/payments", facts(&situation))).await;
     let notice =
         assembled.notices.iter().find(|notice| notice.code == NoticeCode::ContextNotLoaded);
     assert!(notice.unwrap().message.contains("helpers/oncall-rota"));
