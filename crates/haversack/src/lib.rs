@@ -78,6 +78,7 @@ pub mod recipe;
 pub mod recipes;
 pub mod remember;
 pub mod request;
+pub mod samples;
 pub mod search;
 pub mod situation;
 pub mod wire;
