@@ -8,14 +8,17 @@ mod args;
 mod commands;
 mod input;
 mod output;
+mod paint;
 mod place;
+mod runtime;
+mod trouble;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use crate::args::{Cli, Command};
-use crate::output::{Found, is_closed_pipe, say};
+use crate::output::{Found, is_closed_pipe};
 
 fn main() -> ExitCode {
     let Cli { place, command } = Cli::parse();
@@ -33,17 +36,25 @@ fn main() -> ExitCode {
         Command::Tokens(args) => commands::tokens::run(&args),
         Command::Trim(args) => commands::trim::run(&args),
         Command::Chunk(args) => commands::chunk::run(&args),
-        Command::Pack(args) => commands::pack::run(&args),
         Command::Eval(args) => commands::eval::run(&args),
         Command::Recipe(command) => commands::recipe::run(&command),
+        Command::Pack(args) => commands::pack::run(&place, &args),
+        Command::Frontier(args) => commands::frontier::run(&place, &args),
+        Command::Explain(args) => commands::explain::run(&place, &args),
+        Command::Replay(args) => commands::replay::run(&place, &args),
+        Command::Diff(args) => commands::diff::run(&place, &args),
+        Command::Feedback(args) => commands::feedback::run(&place, &args),
+        Command::Remember(args) => commands::remember::run(&place, &args),
         Command::Models(args) => commands::models::run(&args),
+        Command::Completions(args) => commands::completions::run(&args),
+        Command::Man(args) => commands::completions::man(&args),
     };
     match done {
         Ok(Found::Something) => ExitCode::SUCCESS,
         Ok(Found::Nothing) => ExitCode::from(1),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            say(&format!("error: {error:#}"));
+            trouble::tell(&error);
             ExitCode::from(2)
         }
     }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
+use haversack::{Builder, Engine, Error, Workspace};
 use haversack_core::text::spelling::{nearest, shown};
 use haversack_store::embedded::{Embedded, Home};
 use haversack_store::store::error::OpenError;
@@ -24,11 +25,15 @@ impl Place {
 
     /// The data folder, which must be there.
     pub(crate) fn home(&self) -> Result<Home> {
+        Ok(Home::open(&self.existing_folder()?)?)
+    }
+
+    fn existing_folder(&self) -> Result<PathBuf> {
         let folder = self.folder()?;
         if !folder.is_dir() {
             bail!("there is no data folder {}: begin with `haversack add PATH`", folder.display());
         }
-        Ok(Home::open(&folder)?)
+        Ok(folder)
     }
 
     /// The workspace, which must be there.
@@ -37,19 +42,43 @@ impl Place {
         let store = match home.existing(&self.workspace, haversack::embedder()) {
             Ok(store) => store,
             Err(error @ OpenError::Missing { .. }) => {
-                let names = home.workspaces()?;
-                let near = nearest(&self.workspace, names.iter().map(|name| (&**name, &**name)));
-                let hint = match (&near[..], &names[..]) {
-                    ([], []) => "it has none yet; begin with `haversack add PATH`".to_owned(),
-                    ([], names) => format!("it has {}", shown(&names.join(", "))),
-                    (near, _) => format!("nearest are {}", near.join(", ")),
-                };
-                bail!("{error}: {hint}");
+                bail!("{error}: {}", self.nearest(&home.workspaces()?))
             }
             Err(error) => return Err(error.into()),
         };
         tell_repairs(&store);
         Ok(store)
+    }
+
+    /// The workspace, which must be there, with the engine around it.
+    pub(crate) fn engine_on_existing(&self, builder: Builder) -> Result<Workspace> {
+        let engine = builder.open(self.existing_folder()?)?;
+        let workspace = match engine.existing(&self.workspace) {
+            Ok(workspace) => workspace,
+            Err(Error::Open(error @ OpenError::Missing { .. })) => {
+                bail!("{error}: {}", self.nearest(&engine.workspaces()?))
+            }
+            Err(error) => return Err(error.into()),
+        };
+        tell_repairs(workspace.embedded());
+        Ok(workspace)
+    }
+
+    /// The workspace, which is made if need be, with the engine around it.
+    pub(crate) fn engine_on_made(&self) -> Result<Workspace> {
+        let workspace = Engine::open(self.folder()?)?.workspace(&self.workspace)?;
+        tell_repairs(workspace.embedded());
+        Ok(workspace)
+    }
+
+    /// What there is in place of a workspace that is not there.
+    fn nearest(&self, names: &[String]) -> String {
+        let near = nearest(&self.workspace, names.iter().map(|name| (&**name, &**name)));
+        match (&near[..], names) {
+            ([], []) => "it has none yet; begin with `haversack add PATH`".to_owned(),
+            ([], names) => format!("it has {}", shown(&names.join(", "))),
+            (near, _) => format!("nearest are {}", near.join(", ")),
+        }
     }
 
     /// The workspace, which is made if need be.

@@ -1,6 +1,7 @@
 //! What the user typed, checked for form and nothing else.
 
 mod eval;
+mod pack;
 mod recipe;
 mod store;
 
@@ -9,6 +10,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use eval::*;
+pub(crate) use pack::*;
 pub(crate) use recipe::*;
 pub(crate) use store::*;
 
@@ -57,15 +59,31 @@ pub(crate) enum Command {
     Trim(Trim),
     /// Show how a file is split for search
     Chunk(Chunk),
-    /// Pack what answers a query from the given files into a token budget
+    /// Pack what answers a question into a token budget, from a workspace or the given files
     Pack(Pack),
     /// Measure how much of the evidence for known questions reaches the pack
     Eval(Eval),
     /// List, show, check and begin recipes: what a pack is made of
     #[command(subcommand)]
     Recipe(Recipe),
+    /// Show what other budgets would give
+    Frontier(Frontier),
+    /// Show what became of each candidate of an earlier pack, and why
+    Explain(Explain),
+    /// Make an earlier pack again and say whether it is the same
+    Replay(Replay),
+    /// Show what differs between two packs, and why
+    Diff(Diff),
+    /// Note that an item helped, or did not
+    Feedback(Feedback),
+    /// Store a memory, if it says something new
+    Remember(Remember),
     /// List the models whose windows and tokenizers are known
     Models(Models),
+    /// Print a script that completes commands and options in a shell
+    Completions(Completions),
+    /// Print the manual, or write a page for each command
+    Man(Man),
 }
 
 /// Who counts.
@@ -128,44 +146,6 @@ pub(crate) struct Chunk {
     pub(crate) target: u32,
     #[command(flatten)]
     pub(crate) counting: Counting,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Pack {
-    /// What is asked
-    pub(crate) query: String,
-    /// Files to answer from: text, Markdown, source code, or JSONL with `text` (and `id`, `title`)
-    #[arg(required = true)]
-    pub(crate) files: Vec<PathBuf>,
-    /// The most tokens of the whole context; at most what the model has room for
-    #[arg(long, value_name = "TOKENS", default_value_t = 4_000)]
-    pub(crate) budget: u32,
-    #[command(flatten)]
-    pub(crate) view: View,
-    /// Choose the most valuable subset instead of the best order; a larger budget may then drop
-    /// what a smaller one had
-    #[arg(long)]
-    pub(crate) exact: bool,
-    /// Do not fence the files' text off as data
-    #[arg(long)]
-    pub(crate) no_fence: bool,
-    #[command(flatten)]
-    pub(crate) counting: Counting,
-}
-
-/// What is shown instead of the context.
-#[derive(Debug, Args)]
-#[group(multiple = false)]
-pub(crate) struct View {
-    /// Show what became of each candidate, and why, instead of the context
-    #[arg(long)]
-    pub(crate) explain: bool,
-    /// Show what other budgets would give instead of the context
-    #[arg(long)]
-    pub(crate) frontier: bool,
-    /// Print context, sources and ledger as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -27,6 +27,7 @@ use haversack_store::store::error::{CommitError, ReadError};
 use thiserror::Error;
 
 pub use self::notice::{Reason, Skip};
+use self::walk::Naming;
 
 /// Skips, warnings and missing items that are listed; more are only counted.
 pub const LISTED_MAX: usize = 1_000;
@@ -122,7 +123,20 @@ pub fn add(
     add: &Add,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Summary, IngestError> {
-    run::run(store, add, progress)
+    run::run(store, add, Naming::Last, progress)
+}
+
+/// Adds files and folders as [`add`] does, but calls them by their whole path as it was given and
+/// not by its last part alone: `a/notes.md` and `b/notes.md` are two items.
+///
+/// # Errors
+/// As [`add`].
+pub fn add_by_path(
+    store: &Embedded,
+    add: &Add,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Summary, IngestError> {
+    run::run(store, add, Naming::Whole, progress)
 }
 
 #[cfg(test)]

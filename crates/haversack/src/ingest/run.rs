@@ -18,7 +18,7 @@ use haversack_store::store::viewer::Viewer;
 use super::notice::{Reason, Skip};
 use super::sources::{self, Stamp, TableStamp};
 use super::table::{Table, is_export};
-use super::walk::{Files, Root, Step};
+use super::walk::{Files, Naming, Root, Step};
 use super::write::{Parcel, Sender, conclude};
 use super::{Add, IngestError, LISTED_MAX, Progress, Summary, text};
 
@@ -31,13 +31,14 @@ const ROWS_PER_REPORT: u64 = 500;
 pub(super) fn run(
     store: &Embedded,
     add: &Add,
+    naming: Naming,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Summary, IngestError> {
     let view = store.view(&Viewer::owner());
     let mut roots = Vec::new();
     let mut remarks = Vec::new();
     for path in &add.paths {
-        let root = find(&view, path, &mut remarks)?;
+        let root = find(&view, (path, naming), &mut remarks)?;
         if !roots.contains(&root) {
             roots.push(root);
         }
@@ -87,9 +88,13 @@ pub(super) fn run(
 }
 
 /// Looks a path up, and whether its name is free.
-fn find(view: &View, given: &Path, remarks: &mut Vec<String>) -> Result<Root, IngestError> {
-    let root =
-        Root::find(given).map_err(|cause| IngestError::Path { path: given.to_owned(), cause })?;
+fn find(
+    view: &View,
+    (given, naming): (&Path, Naming),
+    remarks: &mut Vec<String>,
+) -> Result<Root, IngestError> {
+    let root = Root::find(given, naming)
+        .map_err(|cause| IngestError::Path { path: given.to_owned(), cause })?;
     match sources::root(view, &root.name)? {
         Some(known) if known != root.folder && known.exists() => {
             let (name, given) = (root.name, root.folder);

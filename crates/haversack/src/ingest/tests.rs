@@ -203,8 +203,12 @@ fn links_and_pipes_are_named_and_not_followed() {
     place.check("docs", 1, 0, &skips);
     // A link that is given itself is what it leads to.
     symlink(place.at("docs"), place.at("link")).unwrap();
-    assert_eq!(walk::Root::find(&place.at("link")).unwrap().name, "link");
-    assert_eq!(walk::Root::find(Path::new(".")).unwrap().name, "haversack");
+    let name = |path: &Path, naming| walk::Root::find(path, naming).unwrap().name;
+    assert_eq!(name(&place.at("link"), Naming::Last), "link");
+    assert_eq!(name(Path::new("."), Naming::Last), "haversack");
+    assert_eq!(name(Path::new("."), Naming::Whole), "haversack");
+    assert_eq!(name(Path::new("./src/./ingest/../lib.rs"), Naming::Last), "lib.rs");
+    assert_eq!(name(Path::new("./src/./ingest/../lib.rs"), Naming::Whole), "src/ingest/../lib.rs");
 }
 
 #[test]
@@ -223,4 +227,19 @@ fn a_search_finds_by_words_meaning_and_spelling() {
     // No word of these occurs, and the answer says so.
     assert_eq!(first("automobile"), ("docs/car.md".to_owned(), 1));
     assert_eq!(first("Garagge"), ("docs/car.md".to_owned(), 1));
+}
+
+#[test]
+fn files_of_one_name_stand_side_by_side_when_called_by_their_paths() {
+    let place = Place::new();
+    place.file("a/notes.md", "one");
+    place.file("b/notes.md", "two");
+    let paths = vec![place.at("a/notes.md"), place.at("b/notes.md")];
+    let (at, origin) = (Timestamp::from_millis(1), "add-1".to_owned());
+    let add = Add { paths: paths.clone(), kind: None, prune: false, at, origin };
+    let summary = add_by_path(&place.store, &add, &mut |_| {}).unwrap();
+    assert_eq!((summary.progress.stored, summary.skips), (2, vec![]));
+    let expected: Vec<String> =
+        paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+    assert_eq!(place.ids(), expected);
 }

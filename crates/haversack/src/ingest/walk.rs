@@ -9,6 +9,15 @@ use ignore::{Walk, WalkBuilder};
 
 use super::notice::{Reason, Skip};
 
+/// What the items of a path are called by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Naming {
+    /// Its last part: what was added from another place is the same when it is moved.
+    Last,
+    /// All of it, as it was given: two of one name can stand side by side.
+    Whole,
+}
+
 /// A path to add, and what it is called in the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Root {
@@ -21,11 +30,15 @@ pub(super) struct Root {
 
 impl Root {
     /// Looks a given path up.
-    pub(super) fn find(given: &Path) -> std::io::Result<Root> {
+    pub(super) fn find(given: &Path, naming: Naming) -> std::io::Result<Root> {
         let folder = given.canonicalize()?;
         let named = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
         let last = given.components().next_back();
-        let own = matches!(last, Some(Component::Normal(_))).then(|| named(given)).flatten();
+        let own = matches!(last, Some(Component::Normal(_))).then(|| match naming {
+            Naming::Last => named(given),
+            Naming::Whole => Some(whole(given)),
+        });
+        let own = own.flatten();
         let name = own.or_else(|| named(&folder)).unwrap_or_else(|| "root".to_owned());
         let is_file = !folder.is_dir();
         Ok(Root { folder, name, is_file })
@@ -35,6 +48,13 @@ impl Root {
     pub(super) fn prefix(&self) -> String {
         if self.is_file { self.name.clone() } else { format!("{}/", self.name) }
     }
+}
+
+/// A path as it was given, with one sort of slash and without dots that say nothing.
+fn whole(given: &Path) -> String {
+    let parts = given.components().filter(|part| *part != Component::CurDir);
+    let path: PathBuf = parts.collect();
+    path.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/")
 }
 
 /// What the walk came upon.
