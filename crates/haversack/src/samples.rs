@@ -321,7 +321,11 @@ mod tests {
         for sample in ALL {
             let store = home.workspace(sample.name, crate::embedder()).unwrap();
             let loaded = sample.load(&store).unwrap();
-            assert!(loaded.stored > 20 && loaded.warnings.is_empty(), "{}: {loaded:?}", sample.name);
+            assert!(
+                loaded.stored > 20 && loaded.warnings.is_empty(),
+                "{}: {loaded:?}",
+                sample.name
+            );
             assert_eq!(Sample::named(sample.name).map(|found| found.title), Some(sample.title));
             for question in sample.questions {
                 for budget in question.budgets {
