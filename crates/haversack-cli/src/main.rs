@@ -23,6 +23,7 @@ use crate::output::{Found, is_closed_pipe};
 fn main() -> ExitCode {
     let Cli { place, command } = Cli::parse();
     let done = match command {
+        Command::Demo(args) => commands::demo::run(&place, &args),
         Command::Add(args) => commands::add::run(&place, &args),
         Command::Search(args) => commands::search::run(&place, &args),
         Command::Stats(args) => commands::stats::run(&place, &args),

@@ -33,6 +33,8 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// See what it does: five assistants on samples that come with the program
+    Demo(Demo),
     /// Add files and folders to a workspace, where they can be searched
     Add(Add),
     /// Search a workspace, by words, meaning and spelling at once

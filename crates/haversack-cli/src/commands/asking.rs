@@ -233,36 +233,36 @@ mod tests {
     use crate::args::{Cli, Command};
 
     #[track_caller]
-    fn check(typed: &[&str], shape: Shape, expected: Value) {
+    fn check(typed: &[&str], shape: Shape, expected: &Value) {
         let arguments = [&["haversack", "pack"], typed].concat();
         let Command::Pack(pack) = Cli::parse_from(arguments).command else {
             panic!("pack is a command");
         };
-        assert_eq!(Value::Object(fields(&pack.asking, shape).unwrap()), expected);
+        assert_eq!(Value::Object(fields(&pack.asking, shape).unwrap()), *expected);
     }
 
     #[test]
     fn options_stand_under_the_names_of_the_recipe() {
-        check(&["q"], Shape::Sections, json!({ "query": "q" }));
+        check(&["q"], Shape::Sections, &json!({ "query": "q" }));
         check(
             &["q", "--opportunity", "o", "--budget", "9"],
             Shape::Proposal,
-            json!({ "userPrompt": "q", "opportunityId": "o", "targetBudget": 9 }),
+            &json!({ "userPrompt": "q", "opportunityId": "o", "targetBudget": 9 }),
         );
         check(
             &["q", "--thread", "t", "--user", "u", "--group", "g", "--now", "5"],
             Shape::Prime,
-            json!({ "message": "q", "user": "u", "threadId": "t", "now": 5, "groups": ["g"] }),
+            &json!({ "message": "q", "user": "u", "threadId": "t", "now": 5, "groups": ["g"] }),
         );
         check(
             &["q", "--type", "fact", "--type", "plan"],
             Shape::Memory,
-            json!({ "query": "q", "memoryTypes": ["fact", "plan"] }),
+            &json!({ "query": "q", "memoryTypes": ["fact", "plan"] }),
         );
         check(
             &["--context", "c", "--situation", r#"{"a": 1}"#, "--budget", "7"],
             Shape::Situation,
-            json!({ "currentContext": "c", "situation": { "a": 1 }, "maxTokens": 7 }),
+            &json!({ "currentContext": "c", "situation": { "a": 1 }, "maxTokens": 7 }),
         );
     }
 
@@ -273,7 +273,7 @@ mod tests {
         check(
             &["q", "--request", whole, "--page", "p", "--budget", "5", "--exclude", "x"],
             Shape::Workspace,
-            json!({
+            &json!({
                 "query": "q",
                 "type": "chat",
                 "focus": { "blockId": "b", "pageId": "p" },

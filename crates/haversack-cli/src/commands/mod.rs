@@ -6,6 +6,7 @@ pub(crate) mod backup;
 pub(crate) mod check;
 pub(crate) mod chunk;
 pub(crate) mod completions;
+pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod eval;
 pub(crate) mod explain;

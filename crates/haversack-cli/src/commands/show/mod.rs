@@ -11,8 +11,8 @@ pub(crate) use bar::bar;
 pub(crate) use difference::difference;
 pub(crate) use page::{Depth, lines_of, page};
 pub(crate) use plot::plot;
-pub(crate) use story::{Chapter, Story, Told, named};
-pub(crate) use words::{clipped, milliseconds, percent, plural};
+pub(crate) use story::{Chapter, Story, Told, label, named};
+pub(crate) use words::{clipped, duration, percent, plural, readable};
 
 use haversack::{Assembled, Notice};
 
@@ -32,7 +32,7 @@ pub(crate) fn summary(assembled: &Assembled, kept: bool) -> String {
         pack.accuracy,
         grouped(items),
         grouped(pack.ledger.len()),
-        milliseconds(assembled.timings.total()),
+        duration(assembled.timings.total()),
         pack.receipt,
     )
 }
@@ -59,13 +59,13 @@ pub(crate) fn notice_lines(notice: &Notice) -> Vec<String> {
 pub(crate) fn figures(assembled: &Assembled, paint: Paint) -> String {
     let steps = assembled.timings.steps();
     let steps: Vec<String> =
-        steps.iter().map(|(step, time)| format!("{step} {}", milliseconds(*time))).collect();
+        steps.iter().map(|(step, time)| format!("{step} {}", duration(*time))).collect();
     let quality = assembled.quality();
     format!(
         "{}  {} = {}\n{}  {:.2}: coverage {}, repeated {}, fresh {}, budget used {}\n",
         paint.bold("time   "),
         steps.join(" + "),
-        milliseconds(assembled.timings.total()),
+        duration(assembled.timings.total()),
         paint.bold("quality"),
         quality.score.get(),
         percent(quality.coverage.get()),

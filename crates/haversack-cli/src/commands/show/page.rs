@@ -2,9 +2,13 @@
 
 use std::fmt::Write as _;
 
-use super::{Chapter, Story, Told, bar, plural};
+use super::{Chapter, Story, Told, bar, plural, readable};
 use crate::output::grouped;
 use crate::paint::Paint;
+
+/// Characters of a candidate's name, alone in its line or with its reason beside it.
+const NAME: usize = 90;
+const NAME_SHORT: usize = 60;
 
 /// How much of a story is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +45,7 @@ pub(crate) fn page(story: &Story, depth: Depth, paint: Paint) -> String {
         let _ = writeln!(out, "\n{}  {}", paint.bold(&chapter.title), paint.dim(&figures));
         let (shown, more) = foremost(chapter, depth);
         for told in shown {
-            out.push_str(&two_lines(told, paint));
+            out.push_str(&two_lines(told, depth, paint));
         }
         if let Some(more) = more_line(more) {
             let _ = writeln!(out, "  {}", paint.dim(&more));
@@ -105,10 +109,10 @@ fn cost(told: &Told) -> String {
 }
 
 /// A candidate in two lines: what it is, and why it is where it is.
-fn two_lines(told: &Told, paint: Paint) -> String {
+fn two_lines(told: &Told, depth: Depth, paint: Paint) -> String {
     let line = &told.line;
-    let mut why: Vec<String> = line.why.iter().cloned().collect();
-    if let Some(last) = &line.displaced_by {
+    let mut why: Vec<String> = line.why.iter().map(|why| readable(why)).collect();
+    if let Some(last) = line.displaced_by.as_ref().filter(|_| depth == Depth::All) {
         why.push(format!("the last to fit was {last}"));
     }
     let found: Vec<String> =
@@ -129,8 +133,13 @@ fn two_lines(told: &Told, paint: Paint) -> String {
     if !parts.is_empty() {
         why.push(parts.join(" + "));
     }
-    let first =
-        format!("  {} {:>6.3} {:>11}  {}", mark(told, paint), line.score, cost(told), told.full());
+    let first = format!(
+        "  {} {:>6.3} {:>11}  {}",
+        mark(told, paint),
+        line.score,
+        cost(told),
+        told.full(NAME)
+    );
     let second = format!("{:32}{}", "", paint.dim(&why.join(" · ")));
     if why.is_empty() { format!("{first}\n") } else { format!("{first}\n{second}\n") }
 }
@@ -141,8 +150,8 @@ pub(crate) fn lines_of(chapter: &Chapter, depth: Depth, paint: Paint) -> String 
     let mut out = String::new();
     for told in shown {
         let why = told.line.why.as_deref().unwrap_or_default();
-        let why = if why.is_empty() { String::new() } else { format!("  {why}") };
-        let (mark, name) = (mark(told, paint), super::clipped(&told.full(), 72));
+        let why = if why.is_empty() { String::new() } else { format!("  {}", readable(why)) };
+        let (mark, name) = (mark(told, paint), told.full(NAME_SHORT));
         let _ = writeln!(out, "    {mark} {:>11}  {name}{}", cost(told), paint.dim(&why));
     }
     if let Some(more) = more_line(more) {

@@ -9,8 +9,11 @@ use haversack_core::item::Kind;
 
 use super::clipped;
 
-/// Longest name of a candidate that is shown.
-const LABEL: usize = 64;
+/// Longest name of a candidate that is kept.
+const LABEL: usize = 200;
+
+/// Characters of a name that are shown, however long the id beside it.
+const LABEL_LEAST: usize = 16;
 
 /// What became of a pack's candidates.
 #[derive(Debug)]
@@ -64,15 +67,16 @@ impl Told {
         !self.is_in() && !self.is_out()
     }
 
-    /// The name, and the id where that says more.
-    pub(crate) fn full(&self) -> String {
+    /// The name, and the id where that says more, in about so many characters.
+    pub(crate) fn full(&self, characters_max: usize) -> String {
         let id = self.line.name();
         if self.label.is_empty() || self.label == id {
             id
         } else if self.label.starts_with(&self.line.item) {
-            self.label.clone()
+            clipped(&self.label, characters_max)
         } else {
-            format!("{} ({id})", self.label)
+            let room = characters_max.saturating_sub(id.chars().count() + 3);
+            format!("{} ({id})", clipped(&self.label, room.max(LABEL_LEAST)))
         }
     }
 }
@@ -185,10 +189,10 @@ pub(crate) fn label(candidate: &Candidate) -> String {
     named(place.title.as_deref().unwrap_or_default(), &candidate.text)
 }
 
-/// A title, or the beginning of a text without one.
+/// A title, or the first line of a text without one.
 pub(crate) fn named(title: &str, text: &str) -> String {
-    let name = if title.trim().is_empty() { text } else { title };
-    clipped(name, LABEL)
+    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    clipped(if title.trim().is_empty() { first } else { title }, LABEL)
 }
 
 static FILE: std::sync::LazyLock<Kind> =

@@ -4,9 +4,30 @@ use std::time::Duration;
 
 use crate::output::grouped;
 
-/// A time as milliseconds.
-pub(crate) fn milliseconds(time: Duration) -> String {
-    format!("{:.1} ms", time.as_secs_f64() * 1_000.0)
+/// A time in milliseconds, or in seconds from one on.
+pub(crate) fn duration(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    if seconds < 1.0 { format!("{:.1} ms", seconds * 1_000.0) } else { format!("{seconds:.1} s") }
+}
+
+/// A reason with its large numbers grouped. Only numbers of tokens are: a name may have digits, too.
+pub(crate) fn readable(reason: &str) -> String {
+    let words: Vec<&str> = reason.split(' ').collect();
+    let is_count = |at: usize| {
+        let before = at.checked_sub(2).map(|first| (words[first], words[at - 1]));
+        words.get(at + 1).is_some_and(|next| next.starts_with("tokens"))
+            || before == Some(("cap", "of"))
+    };
+    let shown = |(at, word): (usize, &&str)| {
+        let digits = word.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, rest) = word.split_at(digits);
+        if digits > 3 && is_count(at) {
+            format!("{}{rest}", grouped(number))
+        } else {
+            (*word).to_owned()
+        }
+    };
+    words.iter().enumerate().map(shown).collect::<Vec<_>>().join(" ")
 }
 
 /// A part of one as a percentage.
@@ -66,8 +87,21 @@ mod tests {
     }
 
     #[test]
+    fn counts_in_reasons_are_grouped_and_names_are_not() {
+        let check = |reason: &str, expected: &str| assert_eq!(readable(reason), expected);
+        check("over budget: whole from 6419 tokens", "over budget: whole from 6,419 tokens");
+        check(
+            "over the layer's cap of 1200: in from a cap of 20500",
+            "over the layer's cap of 1,200: in from a cap of 20,500",
+        );
+        check("repeats 20261116 of 1234", "repeats 20261116 of 1234");
+        check("whole from 99 tokens", "whole from 99 tokens");
+    }
+
+    #[test]
     fn figures_are_short() {
-        assert_eq!(milliseconds(Duration::from_micros(12_345)), "12.3 ms");
+        assert_eq!(duration(Duration::from_micros(12_345)), "12.3 ms");
+        assert_eq!(duration(Duration::from_millis(1_449)), "1.4 s");
         assert_eq!(percent(0.955), "96 %");
         assert_eq!(plural(1, "item", "items"), "1 item");
         assert_eq!(plural(1_200, "item", "items"), "1,200 items");

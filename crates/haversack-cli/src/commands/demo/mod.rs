@@ -1,0 +1,201 @@
+//! `haversack demo`: five assistants on one engine, shown on samples that come with the program.
+//!
+//! Nothing here is told by heart: every figure and every promise is looked up in what was just made.
+
+mod promise;
+mod scene;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+use haversack::samples::{NOW, Sample};
+use haversack::{Assembled, Engine, Workspace};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use self::scene::{SCENES, Scene};
+use super::show::duration;
+use crate::args::{self, Place};
+use crate::output::{Found, grouped, print};
+use crate::paint::Paint;
+use crate::runtime::wait;
+
+/// Width of a rule across the page.
+const COLUMNS: usize = 96;
+
+/// Where the samples are shown.
+struct Stage {
+    engine: Engine,
+    folder: PathBuf,
+    /// The folder when it is to be gone at the end.
+    passing: Option<TempDir>,
+}
+
+impl Stage {
+    fn open(place: &Place, keep: bool) -> Result<Stage> {
+        let mut passing = None;
+        let folder = match &place.data {
+            Some(folder) => folder.clone(),
+            None => {
+                let folder = tempfile::tempdir().context("cannot make a folder for the samples")?;
+                if keep { folder.keep() } else { passing.insert(folder).path().to_owned() }
+            }
+        };
+        // The samples have a present of their own.
+        let engine = Engine::builder().clock(|| NOW).open(&folder)?;
+        Ok(Stage { engine, folder, passing })
+    }
+
+    /// The workspace of a sample, filled when it is new, with the number of its items.
+    fn load(&self, sample: &Sample) -> Result<(Workspace, u64)> {
+        let workspace = self.engine.workspace(&workspace_of(sample))?;
+        if workspace.embedded().stats()?.items == 0 {
+            sample.load(workspace.embedded())?;
+        }
+        let items = workspace.embedded().stats()?.items;
+        Ok((workspace, items))
+    }
+}
+
+fn workspace_of(sample: &Sample) -> String {
+    format!("demo-{}", sample.name)
+}
+
+/// A scene that was played.
+struct Played {
+    scene: &'static Scene,
+    workspace: Workspace,
+    assembled: std::sync::Arc<Assembled>,
+}
+
+pub(crate) fn run(place: &Place, args: &args::Demo) -> Result<Found> {
+    let stage = Stage::open(place, args.keep)?;
+    let paint = Paint::of_stdout();
+    let scenes: Vec<&'static Scene> = SCENES
+        .iter()
+        .filter(|scene| args.only.is_none_or(|only| only == scene.application))
+        .collect();
+    wait(async {
+        let (loaded, items, time) = load(&stage, &scenes)?;
+        if args.json {
+            return print_json(&scenes, loaded).await;
+        }
+        print(&opening(items, time, paint))?;
+        let count = scenes.len();
+        let mut receipts = Vec::new();
+        for ((scene, workspace), number) in scenes.into_iter().zip(loaded).zip(1..) {
+            let played = play(scene, workspace).await?;
+            let heading = heading(&played, number, count, paint);
+            let told = Box::pin(scene::tell(&played, paint)).await?;
+            print(&format!("{heading}{told}"))?;
+            receipts.push((scene, played.assembled.receipt()));
+            played.workspace.settle().await;
+        }
+        print(&closing(&stage, args, &receipts, paint))?;
+        Ok(Found::Something)
+    })
+}
+
+type Loaded = (Vec<Workspace>, u64, Duration);
+
+fn load(stage: &Stage, scenes: &[&'static Scene]) -> Result<Loaded> {
+    let started = Instant::now();
+    let mut items = 0;
+    let mut workspaces = Vec::new();
+    for scene in scenes {
+        let (workspace, count) = stage.load(&scene.application.sample())?;
+        workspaces.push(workspace);
+        items += count;
+    }
+    Ok((workspaces, items, started.elapsed()))
+}
+
+async fn play(scene: &'static Scene, workspace: Workspace) -> Result<Played> {
+    let request = scene.request()?;
+    let assembled = workspace.pack(request).await?;
+    Ok(Played { scene, workspace, assembled })
+}
+
+async fn print_json(scenes: &[&'static Scene], workspaces: Vec<Workspace>) -> Result<Found> {
+    let mut shown: Vec<Value> = Vec::new();
+    for (scene, workspace) in scenes.iter().zip(workspaces) {
+        let played = play(scene, workspace).await?;
+        let (sample, question) = (scene.application.sample(), scene.question());
+        shown.push(json!({
+            "name": sample.name,
+            "title": sample.title,
+            "question": question.text,
+            "user": question.user,
+            "budget": scene.budget,
+            "result": haversack::recipes::result_of(&played.assembled, true),
+        }));
+        played.workspace.settle().await;
+    }
+    print(&serde_json::to_string_pretty(&Value::Array(shown))?)?;
+    Ok(Found::Something)
+}
+
+fn opening(items: u64, time: Duration, paint: Paint) -> String {
+    let title = paint.bold("Haversack: the right texts, within an exact budget, and why");
+    format!(
+        "{title}\n\n\
+         A language model answers as well as what it is given to read. These are invented workspaces, \
+         each asked\na question that somebody would ask an assistant. What follows is made now, on \
+         this machine, without a\nnetwork, a key or a model: {} items, loaded and indexed in {}.\n",
+        grouped(items),
+        duration(time),
+    )
+}
+
+fn heading(played: &Played, number: usize, count: usize, paint: Paint) -> String {
+    let application = played.scene.application.to_possible_value();
+    let help = application.as_ref().and_then(|value| value.get_help());
+    let what = help.map(ToString::to_string).unwrap_or_default();
+    let sample = played.scene.application.sample();
+    let text = format!("━━ {number} of {count} · {} · {what} ", sample.name);
+    let rule = "━".repeat(COLUMNS.saturating_sub(text.chars().count()));
+    format!("\n{}\n{}\n\n", paint.bold(&format!("{text}{rule}")), sample.title)
+}
+
+/// Commands that work from here.
+fn closing(
+    stage: &Stage,
+    args: &args::Demo,
+    receipts: &[(&'static Scene, String)],
+    paint: Paint,
+) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let mut line = |command: String, why: &str| {
+        lines.push(format!("  {}\n      {}", paint.bold(&command), paint.dim(why)));
+    };
+    if stage.passing.is_none() {
+        for (scene, receipt) in receipts.iter().take(1) {
+            let place = at(&stage.folder, &scene.application.sample());
+            line(format!("haversack explain {receipt} {place}"), "every candidate and its fate");
+            line(format!("haversack replay {receipt} {place}"), "the same bytes, made again");
+            line(
+                format!("haversack {} {place} --explain", scene.typed()),
+                "the same question, yours to change",
+            );
+        }
+    } else {
+        let only = match args.only.and_then(|only| only.to_possible_value()) {
+            Some(only) => format!(" --only {}", only.get_name()),
+            None => String::new(),
+        };
+        line(
+            format!("haversack demo{only} --keep"),
+            "the same, but the data stays, and you can ask it yourself",
+        );
+    }
+    line("haversack add ~/notes docs/".to_owned(), "your own files, searchable in seconds");
+    line("haversack pack \"what did we decide?\" --explain".to_owned(), "and the first question");
+    format!("\n{}\n\n{}\n", paint.bold("What to try next"), lines.join("\n"))
+}
+
+/// The options that name a sample's workspace.
+fn at(folder: &Path, sample: &Sample) -> String {
+    format!("--data {} --workspace {}", folder.display(), workspace_of(sample))
+}

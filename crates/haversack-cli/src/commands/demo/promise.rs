@@ -1,0 +1,179 @@
+//! What Haversack promises, tried on what was just made.
+
+use std::collections::BTreeSet;
+
+use anyhow::Result;
+use haversack::Assembled;
+use haversack::remember::Why;
+use haversack_core::ids::ItemId;
+use haversack_core::item::Kind;
+use haversack_core::ledger::Outcome;
+use haversack_store::store::item::Item;
+use haversack_store::store::viewer::Viewer;
+use serde_json::{Value, json};
+
+use super::Played;
+use crate::args::Application;
+use crate::commands::show::{clipped, label, percent, plural};
+use crate::output::grouped;
+
+/// A promise, and what shows that it was kept.
+pub(super) struct Kept {
+    pub(super) says: String,
+    pub(super) shown: Vec<String>,
+}
+
+/// One promise for each application, tried.
+pub(super) async fn kept(played: &Played) -> Result<Vec<Kept>> {
+    let kept = match played.scene.application {
+        Application::Proposal => other_reader(played, "priya", &["deal-desk"]).await?,
+        Application::Prime => more_is_never_worse(played, 4_000).await?,
+        Application::Workspace => other_reader(played, "helena", &["leadership"]).await?,
+        Application::Situation => rules(&played.assembled),
+        Application::Memory => {
+            let mut kept = same_bytes(played).await?;
+            kept.extend(nothing_twice(played).await?);
+            return Ok(kept);
+        }
+    };
+    Ok(kept.into_iter().collect())
+}
+
+/// The items that were found, in or out.
+fn found(assembled: &Assembled) -> BTreeSet<&ItemId> {
+    assembled.pack.ledger.iter().map(|entry| &entry.id.item).collect()
+}
+
+/// The items that are in.
+fn inside(assembled: &Assembled) -> BTreeSet<&ItemId> {
+    let entries = assembled.pack.ledger.iter();
+    entries
+        .filter(|entry| !matches!(entry.outcome, Outcome::Out(_)))
+        .map(|entry| &entry.id.item)
+        .collect()
+}
+
+/// The same question by somebody who may read more.
+async fn other_reader(played: &Played, user: &str, groups: &[&str]) -> Result<Option<Kept>> {
+    let mut request = played.scene.request()?;
+    request.viewer = Viewer::user(user)?;
+    request.user = Some(user.to_owned());
+    for group in groups {
+        request.viewer = request.viewer.in_group(group)?;
+    }
+    request.keep = false;
+    let other = played.workspace.pack(request).await?;
+    let own = found(&played.assembled);
+    let more: Vec<&ItemId> = found(&other).into_iter().filter(|id| !own.contains(id)).collect();
+    let asker = played.scene.question().user;
+    let mut readable = Vec::new();
+    let snapshot = played.workspace.store().snapshot(&played.assembled.request.viewer).await?;
+    for id in more {
+        if snapshot.get(std::slice::from_ref(id)).await?.pop().flatten().is_none() {
+            readable.push(id);
+        }
+    }
+    let Some(first) = readable.first() else { return Ok(None) };
+    let names: Vec<String> = readable.iter().take(3).map(|id| name(&other, id)).collect();
+    let verb = if readable.len() == 1 { "is" } else { "are" };
+    let list = names.join(", ");
+    let more = if readable.len() > 3 { ", …" } else { "" };
+    let to = format!("{user} of {}", groups.join(", "));
+    Ok(Some(Kept {
+        says: "What you may not read cannot change your result".to_owned(),
+        shown: vec![
+            format!("{list}{more} {verb} found for {to}."),
+            format!(
+                "For {asker} {} not exist: not in the text, not in a score, not in a count.",
+                if readable.len() == 1 { format!("{first} does") } else { "they do".to_owned() }
+            ),
+        ],
+    }))
+}
+
+/// What an item is called in a pack.
+fn name(assembled: &Assembled, id: &ItemId) -> String {
+    let all = assembled.core.layers.iter().flat_map(|(_, ranked)| ranked);
+    let dropped = assembled.core.dropped.iter().map(|dropped| &dropped.ranked);
+    let ranked = all.chain(dropped).find(|ranked| ranked.candidate.id.item == *id);
+    let label = ranked.map(|ranked| label(&ranked.candidate)).unwrap_or_default();
+    if label.is_empty() { id.to_string() } else { format!("“{}” ({id})", clipped(&label, 48)) }
+}
+
+/// The same question with more room.
+async fn more_is_never_worse(played: &Played, budget: u32) -> Result<Option<Kept>> {
+    let mut request = played.scene.request()?;
+    request.budget = Some(haversack_core::units::Tokens::new(budget));
+    request.keep = false;
+    let larger = played.workspace.pack(request).await?;
+    let (small, large) = (inside(&played.assembled), inside(&larger));
+    let still = small.intersection(&large).count();
+    Ok((still == small.len()).then(|| Kept {
+        says: "More is never worse".to_owned(),
+        shown: vec![format!(
+            "All {still} that fit {} tokens are there at {}, with {} more; coverage rises from {} \
+             to {}.",
+            grouped(played.scene.budget),
+            grouped(budget),
+            large.len() - still,
+            percent(played.assembled.quality().coverage.get()),
+            percent(larger.quality().coverage.get()),
+        )],
+    }))
+}
+
+/// Which rules were judged, by whom, and how sure that is.
+fn rules(assembled: &Assembled) -> Option<Kept> {
+    let facts = assembled.facts.get("contexts.contexts")?;
+    let text = |rule: &Value, name: &str| {
+        rule.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    let line = |rule: &Value| {
+        let applies = rule.get("applies").and_then(Value::as_bool).unwrap_or_default();
+        let verdict = if applies { "holds" } else { "does not hold" };
+        let condition = text(rule, "condition");
+        let condition = if condition.is_empty() { "always".to_owned() } else { condition };
+        let sure = rule.get("sureness").and_then(Value::as_f64).map(percent);
+        let sure = sure.map(|sure| format!(", {sure} sure")).unwrap_or_default();
+        format!("{verdict:<13} {} ({}{sure})", clipped(&condition, 60), text(rule, "judge"))
+    };
+    let rules = facts.get("rules")?.as_array()?;
+    let applying = rules.iter().filter(|rule| rule.get("applies") == Some(&json!(true))).count();
+    Some(Kept {
+        says: format!(
+            "{} judged without a model, {applying} hold, and the result says by whom",
+            plural(rules.len(), "rule", "rules"),
+        ),
+        shown: rules.iter().map(line).collect(),
+    })
+}
+
+/// The same pack made again from its receipt.
+async fn same_bytes(played: &Played) -> Result<Vec<Kept>> {
+    let receipt = played.assembled.receipt();
+    let replay = Box::pin(played.workspace.replay(&receipt, &Viewer::owner())).await?;
+    let bytes = grouped(replay.assembled.text().len());
+    Ok(Vec::from_iter(replay.difference.same.then(|| Kept {
+        says: "Same input, same bytes".to_owned(),
+        shown: vec![format!("Made again from receipt {receipt}: {bytes} bytes, all the same.")],
+    })))
+}
+
+/// What is known already, told once more.
+async fn nothing_twice(played: &Played) -> Result<Vec<Kept>> {
+    let known = played.assembled.core.layers.iter().flat_map(|(_, ranked)| ranked).next();
+    let Some(known) = known else { return Ok(Vec::new()) };
+    let mut item = Item::new(ItemId::new("told-again")?, Kind::new("memory")?, "");
+    item.fields.insert("content".to_owned(), json!(known.candidate.text.to_string()));
+    let remembered = played.workspace.remember(&Viewer::owner(), vec![item]).await?;
+    let Some(left_out) = remembered.left_out.first() else { return Ok(Vec::new()) };
+    let of = match &left_out.why {
+        Why::Repeats { of } => of.to_string(),
+        Why::Echoes { of } => of.iter().map(ItemId::to_string).collect::<Vec<_>>().join(", "),
+    };
+    let text = clipped(&known.candidate.text, 60);
+    Ok(vec![Kept {
+        says: "A memory does not fill up with itself".to_owned(),
+        shown: vec![format!("“{text}” told again: not stored, {of} says it.")],
+    }])
+}

@@ -1,0 +1,185 @@
+//! The scenes: one question to each sample, and how its answer is shown.
+
+use std::fmt::Write as _;
+
+use anyhow::Result;
+use haversack::samples::Question;
+use haversack::{Assembled, Request};
+
+use super::{COLUMNS, Played, promise};
+use crate::args::Application;
+use crate::commands::show::{Depth, Story, bar, clipped, duration, lines_of, notice_lines, plural};
+use crate::output::grouped;
+use crate::paint::Paint;
+
+/// How many candidates of a layer are named: in, shortened, left out.
+const DEPTH: Depth = Depth::Foremost([3, 2, 2]);
+
+/// How many lines of a context are shown.
+const LINES: usize = 24;
+
+/// One question to one sample.
+pub(super) struct Scene {
+    pub(super) application: Application,
+    question: usize,
+    pub(super) budget: u32,
+    /// What the application is for, in a sentence.
+    about: &'static str,
+}
+
+pub(super) const SCENES: [Scene; 5] = [
+    Scene {
+        application: Application::Proposal,
+        question: 0,
+        budget: 6_000,
+        about: "Who we are and how we write is always in, whole. The rest shares what is left: the \
+                deal first, then products, competitors, playbooks.",
+    },
+    Scene {
+        application: Application::Prime,
+        question: 0,
+        budget: 1_800,
+        about: "What the thread refers to, what was said in it, and what words, spelling and meaning \
+                find in the files: one list, best value for a token first.",
+    },
+    Scene {
+        application: Application::Workspace,
+        question: 0,
+        budget: 1_000,
+        about: "What means the same, what is linked, what was done of late, each with its part of \
+                the budget.",
+    },
+    Scene {
+        application: Application::Situation,
+        question: 0,
+        budget: 1_200,
+        about: "A task inherits from project, team and organisation; rules bring in more where they \
+                hold. What does not fit is reduced to name, goal and intent.",
+    },
+    Scene {
+        application: Application::Memory,
+        question: 0,
+        budget: 300,
+        about: "What matters to this message out of a year of conversations, with what is related to \
+                it.",
+    },
+];
+
+impl Scene {
+    pub(super) fn question(&self) -> &'static Question {
+        &self.application.sample().questions[self.question]
+    }
+
+    pub(super) fn request(&self) -> Result<Request> {
+        Ok(self.application.sample().request(self.question(), self.budget)?)
+    }
+
+    /// The question as it is typed at a command line.
+    pub(super) fn typed(&self) -> String {
+        let question = self.question();
+        let with = question.with.split_whitespace().collect::<Vec<_>>().join(" ");
+        let with = if with == "{}" { String::new() } else { format!(" --request '{with}'") };
+        format!(
+            "pack \"{}\" --recipe {} --user {} --budget {} --now {}{with}",
+            question.text,
+            self.application.sample().name,
+            question.user,
+            self.budget,
+            haversack::samples::NOW,
+        )
+    }
+}
+
+/// What came of a scene, as a page.
+pub(super) async fn tell(played: &Played, paint: Paint) -> Result<String> {
+    let Played { scene, assembled, .. } = played;
+    let mut out = String::new();
+    let question = scene.question();
+    let asked = clipped(question.text, COLUMNS - 16);
+    let _ = writeln!(out, "  {:<8} {}", question.user, paint.bold(&format!("“{asked}”")));
+    let _ = writeln!(out, "{}\n", indented(scene.about, 11, paint));
+    let story = Story::of(assembled);
+    out.push_str(&bar(&story, paint));
+    for chapter in story.chapters.iter().filter(|chapter| !chapter.told.is_empty()) {
+        let _ = writeln!(out, "\n  {}", paint.bold(&chapter.title));
+        out.push_str(&lines_of(chapter, DEPTH, paint));
+    }
+    out.push_str(&notices(assembled, paint));
+    for line in promise::kept(played).await? {
+        let _ = writeln!(out, "\n  {} {}", paint.good("✓"), paint.bold(&line.says));
+        for shown in line.shown {
+            let _ = writeln!(out, "    {shown}");
+        }
+    }
+    let _ = writeln!(out, "\n  {}", paint.bold("What the model gets to read"));
+    out.push_str(&beginning(assembled.text(), paint));
+    let candidates = plural(assembled.pack.ledger.len(), "candidate", "candidates");
+    let _ = writeln!(
+        out,
+        "\n  {} tokens by {} ({}), from {candidates}, in {}; receipt {}",
+        grouped(assembled.pack.tokens),
+        assembled.pack.tokenizer,
+        assembled.pack.accuracy,
+        duration(assembled.timings.total()),
+        assembled.receipt(),
+    );
+    Ok(out)
+}
+
+/// What the caller should know, the first of each sort.
+fn notices(assembled: &Assembled, paint: Paint) -> String {
+    let mut out = String::new();
+    let mut told: Vec<(&str, usize)> = Vec::new();
+    for notice in &assembled.notices {
+        let code = notice.code.as_str();
+        if let Some((_, count)) = told.iter_mut().find(|(known, _)| *known == code) {
+            *count += 1;
+            continue;
+        }
+        told.push((code, 0));
+        for line in notice_lines(notice) {
+            let _ = writeln!(out, "  {}", paint.warning(&clipped(&line, COLUMNS + 16)));
+        }
+    }
+    for (code, count) in told.into_iter().filter(|(_, count)| *count > 0) {
+        let more = format!("  … {count} more of {code}");
+        let _ = writeln!(out, "  {}", paint.warning(&more));
+    }
+    if out.is_empty() { out } else { format!("\n{out}") }
+}
+
+/// A sentence in lines that begin at a column.
+fn indented(text: &str, column: usize, paint: Paint) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let last = lines.len() - 1;
+        let line = &mut lines[last];
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > COLUMNS - column {
+            lines.push(word.to_owned());
+        } else {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    let margin = " ".repeat(column);
+    lines.iter().map(|line| format!("{margin}{}", paint.dim(line))).collect::<Vec<_>>().join("\n")
+}
+
+/// The first lines of a context.
+fn beginning(text: &str, paint: Paint) -> String {
+    let mut out = String::new();
+    let bar = paint.dim("│");
+    let lines: Vec<&str> = text.lines().collect();
+    for line in lines.iter().take(LINES) {
+        let indent = line.len() - line.trim_start().len();
+        let shown = clipped(line, COLUMNS - 4 - indent.min(COLUMNS / 2));
+        let _ = writeln!(out, "  {bar} {}{shown}", " ".repeat(indent.min(COLUMNS / 2)));
+    }
+    if lines.len() > LINES {
+        let more = plural(lines.len() - LINES, "more line", "more lines");
+        let _ = writeln!(out, "  {bar} {}", paint.dim(&format!("… {more}")));
+    }
+    out
+}
