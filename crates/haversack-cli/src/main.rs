@@ -25,6 +25,7 @@ fn main() -> ExitCode {
     let done = match command {
         Command::Demo(args) => commands::demo::run(&place, &args),
         Command::Add(args) => commands::add::run(&place, &args),
+        Command::Contexts(args) => commands::contexts::run(&place, &args),
         Command::Search(args) => commands::search::run(&place, &args),
         Command::Stats(args) => commands::stats::run(&place, &args),
         Command::Workspaces => commands::workspaces::run(&place),

@@ -98,6 +98,9 @@ enum Bench {
         /// Gzipped JSON lines of {id, text}; made-up text without it
         #[arg(long)]
         blocks: Option<PathBuf>,
+        /// A labelled set whose questions are asked as one conversation, in the form of `eval`
+        #[arg(long)]
+        turns: Option<PathBuf>,
     },
 }
 
@@ -141,7 +144,10 @@ fn bench(shell: &Shell, what: &Bench) -> Result<()> {
         Bench::Engine { .. } => ("haversack", "engine"),
     };
     let mut cargo = shell.cargo(["bench", "--locked", "-p", package, "--bench", name]);
-    if let Bench::Store { sizes, blocks } | Bench::Engine { sizes, blocks } = what {
+    if let Bench::Engine { turns: Some(turns), .. } = what {
+        cargo.env("HAVERSACK_BENCH_TURNS", std::path::absolute(turns)?);
+    }
+    if let Bench::Store { sizes, blocks } | Bench::Engine { sizes, blocks, .. } = what {
         cargo.env("HAVERSACK_BENCH_SIZES", sizes);
         if let Some(blocks) = blocks {
             cargo.env("HAVERSACK_BENCH_BLOCKS", std::path::absolute(blocks)?);

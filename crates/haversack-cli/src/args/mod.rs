@@ -37,6 +37,8 @@ pub(crate) enum Command {
     Demo(Demo),
     /// Add files and folders to a workspace, where they can be searched
     Add(Add),
+    /// Add a folder of contexts with rules, or check it
+    Contexts(Contexts),
     /// Search a workspace, by words, meaning and spelling at once
     Search(Search),
     /// Show what a workspace holds

@@ -18,8 +18,17 @@ pub(crate) enum Recipe {
     /// Say what can be known of a recipe without data: layers that nothing reaches, what shares
     /// leave over, pinned text that may not fit
     Lint(RecipeLint),
+    /// Try a recipe on the sample workspaces, and show what each layer got
+    Test(RecipeTest),
     /// Print the reference of the format, as Markdown
     Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RecipeTest {
+    /// A recipe's name, or a file
+    #[arg(value_name = "NAME|FILE")]
+    pub(crate) recipe: String,
 }
 
 #[derive(Debug, Args)]

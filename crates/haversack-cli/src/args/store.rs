@@ -81,6 +81,19 @@ pub(crate) struct Ways {
 }
 
 #[derive(Debug, Args)]
+#[command(
+    after_help = "A context is a YAML, JSON or Markdown file (with front matter); its id is its path without the \
+                  ending, such as helpers/release-guide."
+)]
+pub(crate) struct Contexts {
+    /// The folder
+    pub(crate) folder: PathBuf,
+    /// Only check: rules in a circle, missing contexts, contradictions; store nothing
+    #[arg(long)]
+    pub(crate) check: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Stats {
     /// Print one JSON document
     #[arg(long)]

@@ -26,6 +26,11 @@ pub(crate) fn run(command: &args::Recipe) -> Result<Found> {
         args::Recipe::Check(args) => check(args),
         args::Recipe::New(args) => new(args),
         args::Recipe::Lint(args) => lint(args),
+        args::Recipe::Test(args) => {
+            let source = Source::find(&args.recipe)?;
+            source.usable()?;
+            super::recipe_test::run(&source.name, &source.text)
+        }
         args::Recipe::Format => print(&recipe::document()).map(|()| Found::Something),
     }
 }

@@ -5,6 +5,7 @@
 
 mod measure;
 mod source;
+mod turns;
 
 use std::alloc::System;
 use std::path::PathBuf;
@@ -37,6 +38,11 @@ async fn main() {
     let sizes = setting("HAVERSACK_BENCH_SIZES").unwrap_or_else(|| "10000,100000".to_owned());
     let file = setting("HAVERSACK_BENCH_BLOCKS").map(PathBuf::from);
     let mut table = Table::default();
+    if let Some(folder) = setting("HAVERSACK_BENCH_TURNS").map(PathBuf::from) {
+        turns::run(&folder, &mut table).await;
+        table.print();
+        table = Table::default();
+    }
     for size in sizes.split(',').filter_map(|size| size.trim().parse().ok()) {
         run(size, file.as_ref(), &mut table).await;
         table.print();
@@ -135,7 +141,8 @@ async fn floor(workspace: &Workspace, size: usize, queries: &[String], table: &m
     let embedder = haversack::embedder();
     let view = workspace.embedded().view(&Viewer::user("mara").expect("a name"));
     let mut latencies = Vec::new();
-    for round in 0..2 {
+    // Once to warm up, once to measure.
+    for _ in 0..2 {
         latencies.clear();
         for query in queries {
             let started = Instant::now();
@@ -153,7 +160,6 @@ async fn floor(workspace: &Workspace, size: usize, queries: &[String], table: &m
             view.text(&search).expect("a text search answers");
             latencies.push(started.elapsed().as_secs_f64() * 1e3);
         }
-        let _ = round;
     }
     latencies.sort_by(f64::total_cmp);
     table.latency(size, "floor: the two searches alone", &latencies);

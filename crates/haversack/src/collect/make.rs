@@ -45,7 +45,7 @@ pub(super) fn text_of(item: &Item) -> String {
 }
 
 /// A whole item as a candidate.
-pub(super) fn from_stored(stored: &Stored) -> Candidate {
+pub(crate) fn from_stored(stored: &Stored) -> Candidate {
     let item = &stored.item;
     let id = CandidateId::whole(item.id.clone());
     let mut candidate = Candidate::new(id, item.kind.clone(), &text_of(item));
@@ -63,7 +63,7 @@ pub(super) fn essential(text: &str) -> Essential {
 /// A chunk as a candidate; the whole item when it has no other.
 ///
 /// It has no reduced form: see [`from_passages`] for kinds that have one.
-pub(super) fn from_passage(passage: &Passage) -> Candidate {
+pub(crate) fn from_passage(passage: &Passage) -> Candidate {
     let item = &passage.stored.item;
     let (whole, id) = (passage.is_whole, item.id.clone());
     let id = if whole { CandidateId::whole(id) } else { CandidateId::chunk(id, passage.chunk) };

@@ -36,6 +36,7 @@ use crate::request::Request;
 use crate::situation::Judge;
 
 pub use contexts::Contexts;
+pub(crate) use make::{from_passage, from_stored};
 pub use table::{BUILT_IN, CollectorDoc};
 
 /// A request as it stands when collecting begins: resolved, analysed, embedded.

@@ -4,6 +4,7 @@
 //! one by name.
 
 mod assembled;
+mod carry;
 mod collecting;
 mod illustrate;
 mod measure;

@@ -7,11 +7,13 @@ use std::sync::Arc;
 use haversack_core::candidate::Candidate;
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::ledger::{Dropped, Reason};
+use haversack_core::pack::Previous;
 use haversack_core::rank::{Ranked, Ranker, diversified, rank};
 use haversack_core::text::duplicate::duplicates;
 use haversack_core::text::trigram;
 use haversack_core::units::Score;
 
+use super::carry::lift;
 use crate::error::Error;
 use crate::recipe::LayerSpec;
 use crate::request::Request;
@@ -36,10 +38,14 @@ pub(crate) fn order(
     rankers: &[Ranker],
     candidates: Vec<Vec<Candidate>>,
     request: &Request,
+    previous: Option<&Previous>,
 ) -> Result<Order, Error> {
     let mut order = Order::default();
     for ((spec, ranker), candidates) in specs.iter().zip(rankers).zip(candidates) {
         let mut ranked = rank(candidates, ranker)?;
+        if let Some(previous) = previous.filter(|_| !spec.pinned) {
+            lift(previous, &spec.name, &mut ranked);
+        }
         let name: Arc<str> = spec.name.as_str().into();
         let mut drop = |ranked: Ranked, reason| {
             order.dropped.push(Dropped { layer: Arc::clone(&name), ranked, reason });

@@ -18,6 +18,7 @@ use haversack_store::store::query::{Filter, Order, Page};
 use serde_json::{Value, json};
 
 use super::assembled::Timings;
+use super::carry::carry;
 use super::collecting::{Finds, collect};
 use super::measure::measure;
 use super::ranking::order;
@@ -92,6 +93,9 @@ pub(crate) async fn prepare(shared: &Shared, start: Start) -> Result<Prepared, E
     let Finds { mut layers, notices: more, facts, used } = finds;
     notices.extend(more);
     timings.collect = lap();
+    if let Some(previous) = &previous {
+        carry(&*question.snapshot, previous, &recipe.layers, &mut layers).await?;
+    }
     if ready.wants_trails {
         add_trails(&*question.snapshot, &mut layers).await?;
     }
@@ -102,7 +106,8 @@ pub(crate) async fn prepare(shared: &Shared, start: Start) -> Result<Prepared, E
     }
     measure(&question, &recipe.layers, &means.rankers, &mut layers).await?;
     timings.measure = lap();
-    let order = order(&recipe.layers, &means.rankers, layers, &question.request)?;
+    let order =
+        order(&recipe.layers, &means.rankers, layers, &question.request, previous.as_ref())?;
     timings.rank = lap();
     if recipe.layers.iter().any(|layer| layer.summarise) {
         let message = "no model summarises here: the most important sentences are kept instead";

@@ -1,0 +1,84 @@
+//! Carrying over: what stood in the pack before this one of the same conversation stays a candidate,
+//! so that the beginning of the text can stay the same (P17).
+//!
+//! What is carried is worth a part of the best find, the more the earlier it stood. So good finds
+//! come in before it, poor ones do not, and what must go goes from the end.
+
+use std::collections::BTreeMap;
+
+use haversack_core::candidate::{Candidate, Found};
+use haversack_core::ids::CandidateId;
+use haversack_core::pack::Previous;
+use haversack_core::rank::{Ranked, sort};
+use haversack_core::units::Score;
+use haversack_store::store::Snapshot;
+use haversack_store::store::error::ReadError;
+
+use crate::collect::{from_passage, from_stored};
+use crate::recipe::LayerSpec;
+
+/// What the last and the first of the carried are worth, as parts of the best find.
+const WORTH: (f64, f64) = (0.35, 0.5);
+
+/// What the ledger says found them.
+const FINDER: &str = "previous";
+
+/// Adds what stood in a layer and was not found again. What is gone or may no longer be read is
+/// not there to add.
+///
+/// # Errors
+/// When the store cannot be read.
+pub(crate) async fn carry(
+    snapshot: &dyn Snapshot,
+    previous: &Previous,
+    specs: &[LayerSpec],
+    layers: &mut [Vec<Candidate>],
+) -> Result<(), ReadError> {
+    for (spec, layer) in specs.iter().zip(layers) {
+        let missing: Vec<CandidateId> = previous
+            .order
+            .iter()
+            .filter(|(name, id)| **name == *spec.name && is_stored(id))
+            .map(|(_, id)| id.clone())
+            .filter(|id| !layer.iter().any(|candidate| candidate.id == *id))
+            .collect();
+        if spec.pinned || missing.is_empty() {
+            continue;
+        }
+        let (wholes, chunks): (Vec<CandidateId>, Vec<CandidateId>) =
+            missing.into_iter().partition(|id| id.chunk.is_none());
+        let items: Vec<_> = wholes.into_iter().map(|id| id.item).collect();
+        let stored = snapshot.get(&items).await?.into_iter().flatten();
+        let mut carried: Vec<Candidate> = stored.map(|stored| from_stored(&stored)).collect();
+        let passages = snapshot.passages(&chunks).await?.into_iter().flatten();
+        carried.extend(passages.map(|passage| from_passage(&passage)));
+        for (mut candidate, rank) in carried.into_iter().zip(1..) {
+            candidate.found.push(Found { collector: FINDER.into(), rank });
+            layer.push(candidate);
+        }
+    }
+    Ok(())
+}
+
+/// Turns of a conversation and the like come with their request or not at all.
+fn is_stored(id: &CandidateId) -> bool {
+    let item = id.item.as_str();
+    !matches!(item, "situation" | "assembly") && !item.starts_with("turn:")
+}
+
+/// Lifts what stood in a layer to what the carried are worth, and puts the layer in order again.
+pub(crate) fn lift(previous: &Previous, layer: &str, ranked: &mut [Ranked]) {
+    let Some(best) = ranked.first().map(|ranked| ranked.score) else { return };
+    let stood: Vec<&CandidateId> =
+        previous.order.iter().filter(|(name, _)| **name == *layer).map(|(_, id)| id).collect();
+    let count = f64::from(u32::try_from(stood.len().max(1)).unwrap_or(u32::MAX));
+    let places: BTreeMap<&CandidateId, u32> = stood.into_iter().zip(0..).collect();
+    for ranked in ranked.iter_mut() {
+        let Some(&place) = places.get(&ranked.candidate.id) else { continue };
+        let (last, first) = WORTH;
+        let part = first - (first - last) * f64::from(place) / count;
+        let worth = Score::new(best.get() * part).unwrap_or(Score::ZERO);
+        ranked.score = ranked.score.max(worth);
+    }
+    sort(ranked);
+}
