@@ -18,6 +18,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use haversack_core::assemble::{Template, TemplateText, Templates};
 use haversack_core::embed::Embedder;
 use haversack_core::rank::Ranker;
+use haversack_core::text::tokenizer::Tokenizer;
 use haversack_core::units::Timestamp;
 use haversack_store::embedded::Home;
 
@@ -49,6 +50,7 @@ pub(crate) struct Shared {
     pub(crate) built_in: BTreeMap<&'static str, Arc<dyn Collector>>,
     pub(crate) rankers: BTreeMap<String, Ranker>,
     pub(crate) templates: Templates,
+    pub(crate) tokenizers: BTreeMap<String, Arc<dyn Tokenizer>>,
     pub(crate) recipes: BTreeMap<String, String>,
     pub(crate) clock: Clock,
     open: Mutex<BTreeMap<String, Workspace>>,
@@ -127,6 +129,7 @@ pub struct Builder {
     collectors: BTreeMap<String, Arc<dyn Collector>>,
     rankers: BTreeMap<String, Ranker>,
     templates: Templates,
+    tokenizers: BTreeMap<String, Arc<dyn Tokenizer>>,
     recipes: BTreeMap<String, String>,
     clock: Option<Clock>,
 }
@@ -180,6 +183,14 @@ impl Builder {
         Ok(self)
     }
 
+    /// A tokenizer that requests can name, such as one of a `tokenizer.json` (M10). It stands in for
+    /// a built-in one of its name.
+    #[must_use]
+    pub fn tokenizer(mut self, name: &str, tokenizer: Arc<dyn Tokenizer>) -> Builder {
+        self.tokenizers.insert(name.to_owned(), tokenizer);
+        self
+    }
+
     /// A recipe, as TOML; it is checked when it is first used, or by [`crate::recipe`].
     #[must_use]
     pub fn recipe(mut self, name: &str, source: &str) -> Builder {
@@ -216,6 +227,7 @@ impl Builder {
                 .collect(),
             rankers: self.rankers,
             templates: self.templates,
+            tokenizers: self.tokenizers,
             recipes,
             clock: self.clock.unwrap_or_else(|| Arc::new(system_time)),
             open: Mutex::default(),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use haversack_core::assemble::{Pattern, Template, TemplateText, Templates};
 use haversack_core::pack::Frame;
 use haversack_core::rank::{Expression, Ranker, Scoring};
+use haversack_core::text::tokenizer::Tokenizer;
 use haversack_core::units::Score;
 
 use crate::error::Error;
@@ -27,6 +28,8 @@ pub(crate) struct Ready {
     /// All that requests may name.
     pub(crate) named_templates: Templates,
     pub(crate) named_rankers: BTreeMap<String, Ranker>,
+    /// Tokenizers of the application's own.
+    pub(crate) named_tokenizers: BTreeMap<String, Arc<dyn Tokenizer>>,
 }
 
 impl fmt::Debug for Ready {
@@ -70,6 +73,7 @@ impl Ready {
             wants_trails,
             named_templates,
             named_rankers,
+            named_tokenizers: BTreeMap::new(),
         })
     }
 }

@@ -173,7 +173,9 @@ impl Workspace {
         let (templates, rankers) = self.named().await?;
         let known = self.known(name, &source, &templates, &rankers).await?;
         let recipe = Recipe::parse(name, &source, &known)?;
-        let ready = Arc::new(Ready::new(recipe, templates, rankers)?);
+        let mut ready = Ready::new(recipe, templates, rankers)?;
+        ready.named_tokenizers.clone_from(&self.0.shared.tokenizers);
+        let ready = Arc::new(ready);
         self.0.ready.insert(name.to_owned(), Arc::clone(&ready));
         Ok(ready)
     }

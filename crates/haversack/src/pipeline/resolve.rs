@@ -1,5 +1,6 @@
 //! What a request and its recipe come to: who counts, what may be spent, what each layer may take.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use haversack_core::assemble::Template;
@@ -24,6 +25,8 @@ const BUDGET_MAX: u32 = 10_000_000;
 /// Most that a layer's priority can be.
 const PRIORITY_MAX: f64 = 100.0;
 
+type Tokenizers = BTreeMap<String, Arc<dyn Tokenizer>>;
+
 /// Who counts and how much there is.
 #[derive(Debug)]
 pub(crate) struct Means {
@@ -42,7 +45,7 @@ pub(crate) fn means(
     notices: &mut Vec<Notice>,
 ) -> Result<Means, Error> {
     let recipe = &ready.recipe;
-    let (tokenizer, most) = counting(&recipe.counting, request)?;
+    let (tokenizer, most) = counting(&recipe.counting, request, &ready.named_tokenizers)?;
     let mut plan = Adapted::new(ready);
     plan.adapt(ready, facts)?;
     let wanted = request.budget.unwrap_or(plan.total);
@@ -77,18 +80,19 @@ pub(crate) fn means(
 fn counting(
     spec: &CountingSpec,
     request: &Request,
+    own: &Tokenizers,
 ) -> Result<(Arc<dyn Tokenizer>, Option<Tokens>), Error> {
     let by_model = |name: &str| {
         let model =
             model::find(name).map_err(|error| Error::invalid("model", error.to_string()))?;
         Ok((model.tokenizer(), Some(model.context_max())))
     };
-    let by_name = |name: &str| Ok((tokenizer(name)?, None));
+    let by_name = |name: &str| Ok((tokenizer(name, own)?, None));
     match (&request.model, &request.tokenizer, spec) {
         (Some(model), None, _) => by_model(model),
         (Some(model), Some(name), _) => {
             let (_, most): (Arc<dyn Tokenizer>, _) = by_model(model)?;
-            Ok((tokenizer(name)?, most))
+            Ok((tokenizer(name, own)?, most))
         }
         (None, Some(name), _) => by_name(name),
         (None, None, CountingSpec::Model(model)) => by_model(model),
@@ -96,15 +100,19 @@ fn counting(
     }
 }
 
-/// A tokenizer by its name.
-fn tokenizer(name: &str) -> Result<Arc<dyn Tokenizer>, Error> {
+/// A tokenizer by its name: the application's own, or a built-in one.
+fn tokenizer(name: &str, own: &Tokenizers) -> Result<Arc<dyn Tokenizer>, Error> {
+    if let Some(tokenizer) = own.get(name) {
+        return Ok(Arc::clone(tokenizer));
+    }
     if let Some(encoding) = Encoding::by_name(name) {
         return Ok(Arc::new(encoding));
     }
     if name == CharacterEstimate.name() {
         return Ok(Arc::new(CharacterEstimate));
     }
-    let mut names: Vec<&str> = Encoding::ALL.iter().map(Encoding::name).collect();
+    let mut names: Vec<&str> = own.keys().map(String::as_str).collect();
+    names.extend(Encoding::ALL.iter().map(Encoding::name));
     names.push(CharacterEstimate.name());
     let message = format!("there is no tokenizer {name:?}; there are {}", names.join(", "));
     Err(Error::invalid("tokenizer", message))

@@ -7,4 +7,5 @@ mod prime;
 mod proposal;
 mod situation;
 mod support;
+mod tokenizers;
 mod workspace;
