@@ -32,6 +32,8 @@ pub enum NoticeCode {
     QueryTruncated,
     /// An item that the request names is not there, or not for this reader.
     NotFound,
+    /// Characters that a reader cannot see and a model can were left out.
+    HiddenCharacters,
     /// Something that was written says what is known already (memory hygiene).
     Repeats,
 }
@@ -54,6 +56,7 @@ impl NoticeCode {
             NoticeCode::HistoryIncomplete => "HISTORY_INCOMPLETE",
             NoticeCode::QueryTruncated => "QUERY_TRUNCATED",
             NoticeCode::NotFound => "NOT_FOUND",
+            NoticeCode::HiddenCharacters => "HIDDEN_CHARACTERS",
             NoticeCode::Repeats => "REPEATS",
         }
     }

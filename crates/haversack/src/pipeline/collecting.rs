@@ -9,6 +9,7 @@ use haversack_core::candidate::{Candidate, merge};
 use haversack_store::store::error::{ReadError, chain};
 use serde_json::Value;
 
+use super::cleaning::clean_all;
 use crate::collect::{Collected, Collector, Question};
 use crate::engine::Shared;
 use crate::error::Error;
@@ -59,6 +60,7 @@ pub(crate) async fn collect(
         }
         finds.layers.push(merge(candidates));
     }
+    finds.notices.extend(clean_all(&mut finds.layers));
     Ok(finds)
 }
 

@@ -5,6 +5,7 @@
 
 mod assembled;
 mod carry;
+mod cleaning;
 mod collecting;
 mod illustrate;
 mod measure;

@@ -1,0 +1,112 @@
+//! What a reader cannot see and a model can is taken out of whatever was found, and told.
+//!
+//! What is stored keeps its bytes, so that spans and hashes stay true; only what goes out is clean.
+
+use std::sync::Arc;
+
+use haversack_core::candidate::Candidate;
+use haversack_core::text::clean::clean;
+use serde_json::json;
+
+use crate::notice::{Notice, NoticeCode};
+
+/// Items that a notice names; more are only counted.
+const NAMED_MAX: usize = 5;
+
+/// Cleans all candidates, and says of which ones something hidden was left out.
+pub(super) fn clean_all(layers: &mut [Vec<Candidate>]) -> Option<Notice> {
+    let mut hidden: Vec<(String, usize)> = Vec::new();
+    for candidate in layers.iter_mut().flatten() {
+        let count = clean_one(candidate);
+        if count > 0 {
+            hidden.push((candidate.id.to_string(), count));
+        }
+    }
+    // One that several layers found is one.
+    hidden.sort_unstable();
+    hidden.dedup();
+    if hidden.is_empty() {
+        return None;
+    }
+    let count: usize = hidden.iter().map(|(_, count)| count).sum();
+    let names: Vec<&str> = hidden.iter().take(NAMED_MAX).map(|(id, _)| id.as_str()).collect();
+    let more = if hidden.len() > NAMED_MAX { ", …" } else { "" };
+    let message = format!("left out {count} hidden characters of {}{more}", names.join(", "));
+    let items: serde_json::Map<_, _> =
+        hidden.iter().map(|(id, count)| (id.clone(), json!(count))).collect();
+    Some(Notice {
+        details: json!({ "items": items }),
+        ..Notice::new(NoticeCode::HiddenCharacters, message)
+    })
+}
+
+/// Cleans a candidate; says how much was hidden in it.
+fn clean_one(candidate: &mut Candidate) -> usize {
+    let mut hidden = 0;
+    if let Some(text) = cleaned(&candidate.text, &mut hidden) {
+        candidate.text = text.into();
+        // It was counted with what is gone.
+        candidate.units = None;
+    }
+    if let Some(essential) = &mut candidate.essential
+        && let Some(text) = cleaned(&essential.text, &mut 0)
+    {
+        essential.text = Arc::from(text);
+    }
+    let place = &mut candidate.place;
+    let names = place.title.iter_mut().chain(&mut place.path).chain(&mut place.breadcrumb);
+    for name in names {
+        if let Some(text) = cleaned(name, &mut hidden) {
+            *name = text;
+        }
+    }
+    hidden
+}
+
+/// A text without what is hidden in it, if it has to change.
+fn cleaned(text: &str, hidden: &mut usize) -> Option<String> {
+    // Nearly every text passes here, at the speed of memory.
+    let is_plain = |byte: u8| matches!(byte, b'\n' | b'\t' | 0x20..=0x7e);
+    if text.bytes().all(is_plain) {
+        return None;
+    }
+    let cleaned = clean(text);
+    let findings = cleaned.findings.iter().filter(|finding| finding.kind.is_hidden());
+    *hidden += findings.map(|finding| finding.count).sum::<usize>();
+    match cleaned.text {
+        std::borrow::Cow::Borrowed(_) => None,
+        std::borrow::Cow::Owned(text) => Some(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use haversack_core::ids::{CandidateId, ItemId};
+    use haversack_core::item::Kind;
+
+    use super::*;
+
+    fn candidate(id: &str, text: &str) -> Candidate {
+        let id = CandidateId::whole(ItemId::new(id).unwrap());
+        Candidate { units: Some(7), ..Candidate::new(id, Kind::new("note").unwrap(), text) }
+    }
+
+    #[test]
+    fn hidden_characters_are_left_out_and_told_once() {
+        let odd = "The la\u{200b}unch is \u{202e}in May.";
+        let mut layers = vec![
+            vec![candidate("a", "plain, caf\u{e9}"), candidate("b", odd)],
+            vec![candidate("b", odd)],
+        ];
+        layers[0][0].place.title = Some("ti\u{200b}tle".to_owned());
+        let notice = clean_all(&mut layers).unwrap();
+        assert_eq!(&*layers[0][0].text, "plain, caf\u{e9}");
+        assert_eq!(layers[0][0].units, Some(7));
+        assert_eq!(layers[0][0].place.title.as_deref(), Some("title"));
+        assert_eq!(&*layers[1][0].text, "The launch is in May.");
+        assert_eq!(layers[1][0].units, None);
+        assert_eq!(notice.message, "left out 3 hidden characters of a, b");
+        assert_eq!(notice.details, json!({ "items": { "a": 1, "b": 2 } }));
+        assert_eq!(clean_all(&mut layers), None, "cleaning twice is cleaning once");
+    }
+}
