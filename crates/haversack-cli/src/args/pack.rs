@@ -17,8 +17,8 @@ pub(crate) struct Asking {
     /// JSONL, CSV; `-` is standard input
     #[arg(value_name = "PATH")]
     pub(crate) files: Vec<PathBuf>,
-    /// The recipe to pack by
-    #[arg(long, value_name = "NAME", default_value = "everything")]
+    /// The recipe to pack by: its name, or a TOML file
+    #[arg(long, value_name = "NAME|FILE", default_value = "everything")]
     pub(crate) recipe: String,
     /// The most tokens of it all, reserves included; at most what the model has room for
     /// [default: the recipe's]

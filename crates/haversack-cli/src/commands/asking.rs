@@ -6,12 +6,14 @@ use anyhow::{Context, Result, bail, ensure};
 use haversack::ingest::{self, Summary};
 use haversack::recipe::Shape;
 use haversack::recipes::request_of;
-use haversack::{Engine, Request, Workspace};
+use haversack::{Builder, Engine, Request, Workspace};
+use haversack_core::text::tokenizer::{CharacterEstimate, Encoding, Tokenizer};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
+use super::recipe::recipes_of;
 use crate::args::{Asking, Place};
-use crate::input::{now, read_text};
+use crate::input::{now, read_text, tokenizer};
 use crate::output::{Bar, grouped, say};
 
 /// What standard input is called among files.
@@ -20,6 +22,8 @@ const STDIN: &str = "stdin";
 /// Where a question is asked.
 pub(crate) struct Desk {
     pub(crate) workspace: Workspace,
+    /// The recipe's name.
+    recipe: String,
     /// The folder of a workspace that was made for this question alone. It is dropped last.
     folder: Option<TempDir>,
 }
@@ -46,14 +50,39 @@ pub(crate) fn open(place: &Place, asking: &Asking) -> Result<Desk> {
     ];
     let says_something = asking.query.is_some() || stands.into_iter().any(Option::is_some);
     ensure!(says_something, "say what is asked, such as `haversack pack \"who approves it?\"`");
+    let (builder, recipe) = brought(asking)?;
     if asking.files.is_empty() {
-        let workspace = place.engine_on_existing(Engine::builder())?;
-        return Ok(Desk { workspace, folder: None });
+        let workspace = place.engine_on_existing(builder)?;
+        return Ok(Desk { workspace, recipe, folder: None });
     }
-    of_files(asking)
+    let (workspace, folder) = of_files(asking, builder)?;
+    Ok(Desk { workspace, recipe, folder: Some(folder) })
 }
 
-fn of_files(asking: &Asking) -> Result<Desk> {
+/// An engine with what the user brings in files, and the recipe's name.
+fn brought(asking: &Asking) -> Result<(Builder, String)> {
+    let mut builder = Engine::builder();
+    if let Some(name) = &asking.counting.tokenizer
+        && Encoding::by_name(name).is_none()
+        && name != CharacterEstimate.name()
+    {
+        builder = builder.tokenizer(name, tokenizer(&asking.counting)?);
+    }
+    if !asking.recipe.ends_with(".toml") {
+        return Ok((builder, asking.recipe.clone()));
+    }
+    let path = Path::new(&asking.recipe);
+    let source = read_text(path)?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    for (name, source) in recipes_of(folder.unwrap_or(Path::new("."))) {
+        builder = builder.recipe(&name, &source);
+    }
+    let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let name = name.unwrap_or_default();
+    Ok((builder.recipe(&name, &source), name))
+}
+
+fn of_files(asking: &Asking, builder: Builder) -> Result<(Workspace, TempDir)> {
     let (piped, paths): (Vec<_>, Vec<_>) =
         asking.files.iter().cloned().partition(|path| path == Path::new("-"));
     let takes_stdin = !piped.is_empty();
@@ -63,7 +92,7 @@ fn of_files(asking: &Asking) -> Result<Desk> {
         std::fs::metadata(path).with_context(|| format!("cannot open {}", path.display()))?;
     }
     let folder = tempfile::tempdir().context("cannot make a folder for the files' index")?;
-    let workspace = Engine::open(folder.path().join("data"))?.workspace("files")?;
+    let workspace = builder.open(folder.path().join("data"))?.workspace("files")?;
     let add = |paths| {
         let (at, origin) = (now(), "pack".to_owned());
         ingest::Add { paths, kind: None, prune: false, at, origin }
@@ -83,7 +112,7 @@ fn of_files(asking: &Asking) -> Result<Desk> {
     for summary in &done {
         tell_skips(summary, asking)?;
     }
-    Ok(Desk { workspace, folder: Some(folder) })
+    Ok((workspace, folder))
 }
 
 /// Says what was passed over; a file that was named and cannot be used is an error.
@@ -104,10 +133,9 @@ fn tell_skips(summary: &Summary, asking: &Asking) -> Result<()> {
 }
 
 /// The request that was typed.
-pub(crate) async fn request(workspace: &Workspace, asking: &Asking) -> Result<Request> {
-    let recipe = workspace.recipe(&asking.recipe).await?;
-    let fields = fields(asking, recipe.shape)?;
-    Ok(request_of(&asking.recipe, recipe.shape, Value::Object(fields))?)
+pub(crate) async fn request(desk: &Desk, asking: &Asking) -> Result<Request> {
+    let shape = desk.workspace.recipe(&desk.recipe).await?.shape;
+    Ok(request_of(&desk.recipe, shape, Value::Object(fields(asking, shape)?))?)
 }
 
 /// What was typed, under the names of the wire: the whole request, and the options on top of it.

@@ -16,7 +16,7 @@ use crate::runtime::wait;
 pub(crate) fn run(place: &Place, args: &args::Frontier) -> Result<Found> {
     let desk = asking::open(place, &args.asking)?;
     wait(async {
-        let request = asking::request(&desk.workspace, &args.asking).await?;
+        let request = asking::request(&desk, &args.asking).await?;
         show(&desk.workspace, request, &args.budgets, args.json).await
     })
 }

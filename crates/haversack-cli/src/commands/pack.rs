@@ -22,7 +22,7 @@ pub(crate) fn run(place: &Place, args: &args::Pack) -> Result<Found> {
 }
 
 async fn answer(desk: &Desk, args: &args::Pack) -> Result<Found> {
-    let mut request = asking::request(&desk.workspace, &args.asking).await?;
+    let mut request = asking::request(desk, &args.asking).await?;
     if args.frontier {
         return frontier::show(&desk.workspace, request, &[], false).await;
     }

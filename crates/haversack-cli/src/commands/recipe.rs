@@ -99,7 +99,7 @@ impl Source {
 }
 
 /// The recipes of a folder, by the names before their `.toml`. What cannot be read is none.
-fn recipes_of(folder: &Path) -> BTreeMap<String, String> {
+pub(super) fn recipes_of(folder: &Path) -> BTreeMap<String, String> {
     let Ok(entries) = fs::read_dir(folder) else { return BTreeMap::new() };
     let mut paths: Vec<PathBuf> = entries
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))

@@ -45,7 +45,7 @@ pub(super) const SCENES: [Scene; 5] = [
     Scene {
         application: Application::Workspace,
         question: 0,
-        budget: 1_000,
+        budget: 2_000,
         about: "What means the same, what is linked, what was done of late, each with its part of \
                 the budget.",
     },
