@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use cel::common::ast::{EntryExpr, Expr, LiteralValue, operators};
 use cel::{Context, IdedExpr, Program};
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 use thiserror::Error;
 
@@ -133,6 +134,25 @@ impl Facts {
     }
 }
 
+/// A value whose whole numbers are CEL's `int`, as literals are: it does not add up others with them.
+struct Plain<'v>(&'v Value);
+
+impl Serialize for Plain<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::Number(number) => match number.as_i64() {
+                Some(whole) => serializer.serialize_i64(whole),
+                None => number.serialize(serializer),
+            },
+            Value::Array(values) => serializer.collect_seq(values.iter().map(Plain)),
+            Value::Object(fields) => {
+                serializer.collect_map(fields.iter().map(|(name, value)| (name, Plain(value))))
+            }
+            Value::Null | Value::Bool(_) | Value::String(_) => self.0.serialize(serializer),
+        }
+    }
+}
+
 /// A compiled condition, such as `type == "search"`.
 #[derive(Clone)]
 pub struct Condition {
@@ -182,6 +202,17 @@ impl Condition {
         found
     }
 
+    /// Whether it can be seen that never both hold: some fact would have to be two words.
+    pub(super) fn excludes(&self, other: &Condition) -> bool {
+        let (mut mine, mut theirs) = (Vec::new(), Vec::new());
+        demands(self.program.expression(), &mut mine);
+        demands(other.program.expression(), &mut theirs);
+        let differ = |(name, words): &(&str, Vec<&str>), (of, others): &(&str, Vec<&str>)| {
+            name == of && !words.iter().any(|word| others.contains(word))
+        };
+        mine.iter().any(|demand| theirs.iter().any(|other| differ(demand, other)))
+    }
+
     /// Whether it holds.
     ///
     /// # Errors
@@ -192,7 +223,9 @@ impl Condition {
         let mut context = Context::default();
         let named = self.names();
         for spec in FACTS.iter().filter(|spec| named.contains(&spec.name)) {
-            context.add_variable(spec.name, facts.get(spec)).map_err(|e| failed(e.to_string()))?;
+            let value = facts.get(spec);
+            let added = context.add_variable(spec.name, Plain(&value));
+            added.map_err(|error| failed(error.to_string()))?;
         }
         match self.program.execute(&context).map_err(|error| failed(error.to_string()))? {
             cel::Value::Bool(holds) => Ok(holds),
@@ -288,15 +321,44 @@ fn entries<'e>(
 fn comparisons<'e>(node: &'e IdedExpr, found: &mut Vec<(&'e str, &'e str)>) {
     let Expr::Call(call) = &node.expr else { return };
     if let (operators::EQUALS | operators::NOT_EQUALS, [a, b]) = (&*call.func_name, &*call.args) {
-        match (&a.expr, &b.expr) {
-            (Expr::Ident(name), Expr::Literal(LiteralValue::String(word)))
-            | (Expr::Literal(LiteralValue::String(word)), Expr::Ident(name)) => {
-                found.push((name, word.inner()));
+        for (name, word) in [(a, b), (b, a)] {
+            if let (Expr::Ident(name), Some(word)) = (&name.expr, word_of(word)) {
+                found.push((name, word));
             }
-            _ => {}
         }
     }
     for part in call.target.iter().map(|target| &**target).chain(&call.args) {
         comparisons(part, found);
+    }
+}
+
+/// The words that facts must be for the condition to hold, as far as it says so plainly: by
+/// `name == "word"` or `name in ["word", "word"]`, joined by `&&`.
+fn demands<'e>(node: &'e IdedExpr, found: &mut Vec<(&'e str, Vec<&'e str>)>) {
+    let Expr::Call(call) = &node.expr else { return };
+    match (&*call.func_name, &*call.args) {
+        (operators::LOGICAL_AND, parts) => parts.iter().for_each(|part| demands(part, found)),
+        (operators::EQUALS, [a, b]) => {
+            for (name, word) in [(a, b), (b, a)] {
+                if let (Expr::Ident(name), Some(word)) = (&name.expr, word_of(word)) {
+                    found.push((name, vec![word]));
+                }
+            }
+        }
+        (operators::IN, [name, list]) => {
+            if let (Expr::Ident(name), Expr::List(list)) = (&name.expr, &list.expr)
+                && let Some(words) = list.elements.iter().map(word_of).collect()
+            {
+                found.push((name, words));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn word_of(node: &IdedExpr) -> Option<&str> {
+    match &node.expr {
+        Expr::Literal(LiteralValue::String(word)) => Some(word.inner()),
+        _ => None,
     }
 }

@@ -171,8 +171,8 @@ least `least` tokens of it are left.
 ";
 
 const ADAPT: &str = "\
-Budgets that follow the request. Every adaptation whose condition holds is used, the later wins; the
-rest of the recipe stays as it is. What a request itself asks for wins over both.
+Budgets that follow the request. All adaptations whose conditions hold are used, in their order: of
+two that speak of the same thing the later one wins. What a request itself asks for wins over both.
 ";
 
 const EXTENDING: &str = "\

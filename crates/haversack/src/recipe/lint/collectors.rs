@@ -108,7 +108,7 @@ fn check_reach(lint: &mut Lint<'_>, path: &str, layer: &LayerSpec, collector: &C
         }
         "expand" if settings.count("depth") == 0 => {
             let message = format!("layer {name}: expand with a depth of 0 finds nothing");
-            lint.warn(path, message, "raise depth, or take it away");
+            lint.remark(path, message, "unless a request asks for a depth of its own");
         }
         "hybrid" if settings.number("text") + settings.number("vector") <= 0.0 => {
             let message = format!("layer {name}: words and meaning count for nothing in hybrid");

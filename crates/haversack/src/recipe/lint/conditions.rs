@@ -1,5 +1,7 @@
 //! Adaptations that are always, never or wrongly used.
 
+use haversack_core::units::Share;
+
 use super::Lint;
 use crate::recipe::condition::{ConditionError, FACTS, Facts};
 use crate::recipe::{Adaptation, LayerSpec, Recipe};
@@ -10,16 +12,10 @@ pub(super) fn check(lint: &mut Lint<'_>) {
         let path = format!("adapt.{index}.when");
         check_outcome(lint, &path, index, adaptation);
         check_words(lint, &path, adaptation);
-        let twin = recipe.adapt[..index].iter().position(|other| other.when == adaptation.when);
-        if let Some(twin) = twin {
-            let message = format!(
-                "adapt {} is never used: adapt {} has the same condition and comes first",
-                index + 1,
-                twin + 1
-            );
-            lint.error(&path, message, "put both into one");
+        for (before, other) in recipe.adapt[..index].iter().enumerate() {
+            check_together(lint, &path, (before, other), (index, adaptation));
         }
-        if changes_nothing(recipe, adaptation) {
+        if changes_nothing(recipe, index) {
             let message = format!("adapt {} says what holds anyway", index + 1);
             lint.remark(&format!("adapt.{index}"), message, "");
         }
@@ -30,15 +26,10 @@ pub(super) fn check(lint: &mut Lint<'_>) {
 fn check_outcome(lint: &mut Lint<'_>, path: &str, index: usize, adaptation: &Adaptation) {
     let number = index + 1;
     let is_constant = adaptation.when.names().is_empty();
-    let is_last = number == lint.recipe.adapt.len();
     match adaptation.when.holds(&Facts::default()) {
         Ok(true) if is_constant => {
             let message = format!("adapt {number} is always used: its condition names no fact");
-            let help = if is_last {
-                "say it in the recipe itself, unless it is what holds otherwise"
-            } else {
-                "those after it are never used; put it last"
-            };
+            let help = "say it in the recipe itself";
             lint.warn(path, message, help);
         }
         Ok(false) if is_constant => {
@@ -58,6 +49,36 @@ fn check_outcome(lint: &mut Lint<'_>, path: &str, index: usize, adaptation: &Ada
     }
 }
 
+/// What comes of two adaptations that may hold at once.
+fn check_together(
+    lint: &mut Lint<'_>,
+    path: &str,
+    (before, first): (usize, &Adaptation),
+    (index, second): (usize, &Adaptation),
+) {
+    let (one, other) = (before + 1, index + 1);
+    if first.when == second.when {
+        let message = format!("adapt {one} and adapt {other} have the same condition");
+        lint.remark(path, message, "put both into one");
+    }
+    if first.shares.is_empty() || second.shares.is_empty() || first.when.excludes(&second.when) {
+        return;
+    }
+    let share = |layer: &LayerSpec| {
+        // The later one wins.
+        let said = second.shares.iter().chain(&first.shares).find(|(name, _)| *name == layer.name);
+        said.map_or(layer.share, |&(_, share)| share).millionths()
+    };
+    let sum: u64 = lint.recipe.layers.iter().map(|layer| u64::from(share(layer))).sum();
+    if sum > u64::from(Share::ALL.millionths()) {
+        let message = format!(
+            "adapt {one} and adapt {other} may hold at once, and then shares add up to more than 1"
+        );
+        let help = "let each name every layer that the other names, or exclude the other's case";
+        lint.warn(&format!("adapt.{index}.shares"), message, help);
+    }
+}
+
 /// Words that a fact is compared with and never is.
 fn check_words(lint: &mut Lint<'_>, path: &str, adaptation: &Adaptation) {
     for (name, word) in adaptation.when.comparisons() {
@@ -70,11 +91,21 @@ fn check_words(lint: &mut Lint<'_>, path: &str, adaptation: &Adaptation) {
     }
 }
 
-fn changes_nothing(recipe: &Recipe, adaptation: &Adaptation) -> bool {
+/// Whether an adaptation says only what the recipe says, and none before it says otherwise.
+fn changes_nothing(recipe: &Recipe, index: usize) -> bool {
+    let adaptation = &recipe.adapt[index];
+    let before = &recipe.adapt[..index];
     let layer = |name: &str| recipe.layer(name);
-    let same_share = |layer: Option<&LayerSpec>, share| layer.is_some_and(|l| l.share == share);
-    let same_cap = |layer: Option<&LayerSpec>, cap| layer.is_some_and(|l| l.cap == Some(cap));
-    adaptation.total.is_none_or(|total| total == recipe.budget.total)
-        && adaptation.shares.iter().all(|(name, share)| same_share(layer(name), *share))
-        && adaptation.caps.iter().all(|(name, cap)| same_cap(layer(name), *cap))
+    let same_total = adaptation.total.is_none_or(|total| {
+        total == recipe.budget.total && before.iter().all(|other| other.total.is_none())
+    });
+    let same_shares = adaptation.shares.iter().all(|(name, share)| {
+        let said = before.iter().flat_map(|other| &other.shares).any(|(other, _)| other == name);
+        !said && layer(name).is_some_and(|layer| layer.share == *share)
+    });
+    let same_caps = adaptation.caps.iter().all(|(name, cap)| {
+        let said = before.iter().flat_map(|other| &other.caps).any(|(other, _)| other == name);
+        !said && layer(name).is_some_and(|layer| layer.cap == Some(*cap))
+    });
+    same_total && same_shares && same_caps
 }

@@ -96,7 +96,7 @@ fn a_circle_names_the_chain() {
 fn a_missing_base_is_named_with_the_nearest() {
     check_wrong(
         "haversack = 1\nextends = \"everythin\"\n[[layer]]\nname = \"a\"\nshare = 3\n",
-        "2:11: extends names \"everythin\", which is not there (mine → everythin), perhaps everything; there are broken, circle, everything, notes, round\n\
+        "2:11: extends names \"everythin\", which is not there (mine → everythin), perhaps everything\n\
          5:9: layer a: share is 3; it must be a number from 0 to 1",
     );
 }

@@ -148,10 +148,7 @@ fn conditions_that_never_differ_are_found() {
     adapt(&["1 < 2"], "7:1: warning: adapt 1 is always used: its condition names no fact");
     adapt(&["1 > 2"], "7:1: warning: adapt 1 is never used: its condition names no fact");
     adapt(&["query"], "7:1: error: the condition of adapt 1 gives a value of type string");
-    adapt(
-        &["words > 3", "words > 3"],
-        "10:1: error: adapt 2 is never used: adapt 1 has the same condition and comes first",
-    );
+    adapt(&["words > 3", "words > 3"], "10:1: remark: adapt 1 and adapt 2 have the same condition");
     adapt(
         &["complexity == \"hihg\""],
         "7:1: warning: complexity is compared with \"hihg\", perhaps high; usual are low, medium, high",
@@ -167,6 +164,26 @@ fn conditions_that_never_differ_are_found() {
         &format!("{TEXT}\n[[adapt]]\nwhen = 'words > 3'\ntotal = 4_000\nshares = {{ a = 1 }}"),
         "6:1: remark: adapt 1 says what holds anyway",
     );
+}
+
+#[test]
+fn adaptations_that_do_not_go_together_are_found_p17() {
+    let adapt = |other: &str, expected: &str| {
+        check(
+            &format!(
+                "haversack = 1\n[[layer]]\nname = \"a\"\nshare = 0.5\n{TEXT}\n\
+                 [[layer]]\nname = \"b\"\nshare = 0.5\n{TEXT}\n\
+                 [[adapt]]\nwhen = 'type == \"chat\"'\nshares = {{ a = 0.75, b = 0.25 }}\n\
+                 [[adapt]]\nwhen = '{other}'\nshares = {{ b = 0.5 }}\n"
+            ),
+            expected,
+        );
+    };
+    adapt(
+        "words > 3",
+        "15:1: warning: adapt 1 and adapt 2 may hold at once, and then shares add up to more than 1",
+    );
+    adapt("type == \"search\"", "");
 }
 
 #[test]

@@ -279,22 +279,38 @@ fn every_choice_has_a_word() {
 }
 
 #[test]
-fn every_adaptation_that_holds_is_used_and_the_last_wins_p17() {
+fn all_adaptations_that_hold_are_used_in_order_p17() {
     let recipe = parsed(
         "haversack = 1\n[[layer]]\nname = \"a\"\n\
+         [[adapt]]\nwhen = 'type == \"search\" && words + 1 < 5'\ntotal = 1\n\
          [[adapt]]\nwhen = 'type == \"search\"'\ntotal = 2\n\
-         [[adapt]]\nwhen = 'type == \"search\" && words < 4'\ntotal = 1\n\
          [[adapt]]\nwhen = 'has(situation.team) && situation.team.exists(who, who == \"ann\")'\ntotal = 3\n",
     );
-    let total = |facts: Facts| {
+    let check = |facts: Facts, expected: &[u32]| {
         let adaptations = recipe.adaptations(&facts).unwrap();
-        adaptations.iter().filter_map(|adaptation| adaptation.total).next_back().map(Tokens::get)
+        let totals = adaptations.iter().filter_map(|adaptation| adaptation.total);
+        assert_eq!(totals.map(Tokens::get).collect::<Vec<_>>(), expected);
     };
-    assert_eq!(total(Facts::default()), None);
-    assert_eq!(total(Facts::default().with("type", "search").with("words", 3)), Some(1));
-    assert_eq!(total(Facts::default().with("type", "search").with("words", 9)), Some(2));
-    let team = serde_json::json!({ "team": ["bob", "ann"] });
-    assert_eq!(total(Facts::default().with("situation", team)), Some(3));
+    let search = Facts::default().with("type", "search");
+    check(Facts::default(), &[]);
+    check(search.clone().with("words", 3), &[1, 2]);
+    check(search.with("words", 9), &[2]);
+    let team = serde_json::json!({ "team": ["bob", "ann"], "size": 2, "part": 0.5 });
+    check(Facts::default().with("situation", team), &[3]);
+}
+
+#[test]
+fn conditions_that_demand_other_words_exclude_each_other() {
+    let check = |one: &str, other: &str, expected: bool| {
+        let [one, other] = [one, other].map(|source| Condition::new(source).unwrap());
+        assert_eq!((one.excludes(&other), other.excludes(&one)), (expected, expected));
+    };
+    check("type == 'a'", "type == 'b'", true);
+    check("stage in ['a', 'b'] && words > 3", "'c' == stage", true);
+    check("stage in ['a', 'b']", "stage in ['b', 'c']", false);
+    check("type == 'a'", "stage == 'b'", false);
+    check("type == 'a' || words > 3", "type == 'b'", false);
+    check("type != 'a'", "type == 'a'", false);
 }
 
 #[test]
