@@ -216,7 +216,19 @@ impl<'r> Adapted<'r> {
                 *share = Share::fraction(part.clamp(0.0, 1.0)).unwrap_or(Share::ZERO);
             }
         }
+        self.fit();
         Ok(())
+    }
+
+    /// Adaptations that hold together may promise more than there is: then each gets its part.
+    fn fit(&mut self) {
+        let all = u64::from(Share::ALL.millionths());
+        let sum: u64 = self.shares.iter().map(|share| u64::from(share.millionths())).sum();
+        for share in self.shares.iter_mut().filter(|_| sum > all) {
+            let part = u64::from(share.millionths()) * all / sum;
+            let part = f64::from(u32::try_from(part).unwrap_or(0)) / 1_000_000.0;
+            *share = Share::fraction(part).unwrap_or(Share::ZERO);
+        }
     }
 
     fn known(&self, field: &str, name: &str) -> Result<usize, Error> {
