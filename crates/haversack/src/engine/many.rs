@@ -7,8 +7,9 @@ use haversack_core::pack::{Plan, Request as PackRequest, pack};
 use haversack_core::units::Tokens;
 
 use super::Workspace;
+use super::workspace::complete;
 use crate::error::Error;
-use crate::pipeline::{Assembled, Prepared, assembled, illustrate, prepare};
+use crate::pipeline::{Assembled, Prepared, assembled, prepare};
 use crate::recipe::Recipe;
 use crate::request::Request;
 
@@ -49,7 +50,7 @@ impl Workspace {
         let packs = at_budgets(&prepared, budgets)?;
         let mut shown = Vec::with_capacity(packs.len());
         for mut pack in packs {
-            illustrate(&mut pack, &snapshot).await?;
+            complete(&mut pack, &snapshot).await?;
             shown.push(Arc::new(pack));
         }
         Ok(shown)
@@ -80,4 +81,71 @@ fn at_budgets(prepared: &Prepared, budgets: &[Tokens]) -> Result<Vec<Assembled>,
 fn layers_agree(a: &PackRequest, b: &PackRequest) -> bool {
     let mut pairs = a.layers.iter().zip(&b.layers);
     pairs.all(|((a, _), (b, _))| a.claim == b.claim && a.cap == b.cap)
+}
+
+#[cfg(test)]
+mod tests {
+    use haversack_core::ids::ItemId;
+    use haversack_core::item::Kind;
+    use haversack_core::units::Timestamp;
+    use haversack_store::store::item::Item;
+
+    use super::*;
+    use crate::engine::Engine;
+
+    /// Two layers whose shares change with the budget.
+    const ADAPTING: &str = r#"
+haversack = 1
+name = "adapting"
+[budget]
+total = 100
+reserve = { answer = 10 }
+[[layer]]
+name = "words"
+share = 0.5
+collect = [{ by = "text", kinds = ["memory"] }]
+template = { header = "W\n", item = "{{content}}\n" }
+[[layer]]
+name = "new"
+share = 0.5
+collect = [{ by = "newest", kinds = ["memory"], of = "workspace" }]
+template = { header = "N\n", item = "{{content}}\n" }
+[[adapt]]
+when = "budget > 60"
+shares = { words = 0.1, new = 0.9 }
+"#;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn each_is_the_same_as_a_pack_of_its_own_x2() {
+        let folder = tempfile::tempdir().unwrap();
+        let now = Timestamp::from_millis(1_000_000);
+        let engine = Engine::builder().clock(move || now).recipe("adapting", ADAPTING);
+        let workspace = engine.open(folder.path()).unwrap().workspace("w").unwrap();
+        let item = |n: usize| {
+            let body = format!("Rocket {n} started in May and came down in June, as planned.");
+            Item::new(ItemId::new(&format!("i{n}")).unwrap(), Kind::new("memory").unwrap(), &body)
+        };
+        workspace.put((0..20).map(item).collect()).await.unwrap();
+        let budgets = [90, 30, 60, 61, 400, 30].map(Tokens::new);
+        for recipe in ["adapting", "memory", "everything"] {
+            let request = Request::new(recipe, "which rocket started in May?");
+            let many = workspace.pack_many(request.clone(), &budgets).await.unwrap();
+            assert_eq!(many.len(), budgets.len());
+            for (pack, budget) in many.iter().zip(budgets) {
+                let alone = workspace.pack(request.clone().within(budget.get())).await.unwrap();
+                assert_eq!(pack.text(), alone.text(), "{recipe} at {budget}");
+                assert_eq!(pack.receipt(), alone.receipt());
+                assert_eq!(pack.core.budget, alone.core.budget);
+                assert_eq!(pack.fields, alone.fields);
+                assert!(pack.pack.tokens <= budget);
+            }
+        }
+        let (small, request) = ([Tokens::new(5)], Request::new("adapting", "rocket"));
+        let error = workspace.pack_many(request, &small).await.unwrap_err();
+        assert!(error.to_string().contains("5"), "{error}");
+        assert!(workspace.pack_many(Request::new("memory", "x"), &[]).await.unwrap().is_empty());
+        let previous = Request { previous: Some("r".into()), ..Request::new("memory", "x") };
+        let error = workspace.pack_many(previous, &budgets).await.unwrap_err();
+        assert!(error.to_string().starts_with("previous: "), "{error}");
+    }
 }

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use haversack_core::ledger::{Entry, Outcome};
+use haversack_core::candidate::Candidate;
+use haversack_core::ledger::Outcome;
 use haversack_core::rank::Ranked;
 use haversack_core::units::Tokens;
 
@@ -55,8 +56,11 @@ pub struct Packed {
 pub struct Missing {
     /// Its id.
     pub document: String,
-    /// Its place in the ranking, from 1; `None` when it was not found.
+    /// Its place in the ranking of documents, from 1; `None` when it was not found.
     pub rank: Option<usize>,
+    /// The place of the passage with the evidence in the ranking of passages, from 1; `None` when
+    /// it was not found.
+    pub passage: Option<usize>,
     /// The budgets at which its evidence is not all in.
     pub at: Vec<Tokens>,
     /// Why not, at the largest of them.
@@ -66,7 +70,8 @@ pub struct Missing {
 impl Answer {
     /// Holds packs, smallest budget first, against a question's evidence.
     pub(super) fn of(set: &str, question: &Question, packs: &[Arc<Assembled>]) -> Answer {
-        let ranking = packs.first().map(|pack| ranking(pack)).unwrap_or_default();
+        let ranked = packs.first().map(|pack| ranked(pack)).unwrap_or_default();
+        let ranking = ranking(&ranked);
         let by_spans = question.has_spans();
         let covers: Vec<Cover> = packs.iter().map(|pack| Cover::of(pack)).collect();
         let packed = packs.iter().zip(&covers).map(|(pack, cover)| {
@@ -79,11 +84,18 @@ impl Answer {
                 timings: pack.timings,
             }
         });
-        let is_missing = |(id, evidence): &(&String, &Evidence)| {
-            (!by_spans || !evidence.words.is_empty())
-                && covers.iter().any(|cover| !cover.has_all(id, evidence))
-        };
-        let missing = question.evidence.iter().filter(is_missing);
+        let counts = |evidence: &Evidence| !by_spans || !evidence.words.is_empty();
+        let missing = question.evidence.iter().filter(|(_, evidence)| counts(evidence));
+        let missing = missing.filter_map(|(id, evidence)| {
+            let rank = ranking.iter().position(|ranked| *ranked == id).map(|place| place + 1);
+            let lacking =
+                packs.iter().zip(&covers).filter(|(_, cover)| !cover.has_all(id, evidence));
+            let lacking: Vec<(&Arc<Assembled>, &Cover)> = lacking.collect();
+            let (pack, cover) = lacking.last()?;
+            let (passage, why) = why(id, evidence, &ranked, (pack, cover));
+            let at = lacking.iter().map(|(pack, _)| pack.core.budget.total()).collect();
+            Some(Missing { document: id.clone(), rank, passage, at, why })
+        });
         let degraded = packs.iter().find(|pack| pack.is_degraded());
         Answer {
             set: set.to_owned(),
@@ -92,9 +104,7 @@ impl Answer {
             recall: recall(question, &ranking),
             by_spans,
             packs: packed.collect(),
-            missing: missing
-                .map(|(id, evidence)| lack(id, evidence, &ranking, packs, &covers))
-                .collect(),
+            missing: missing.collect(),
             degraded: degraded.map(|pack| {
                 let messages = pack.notices.iter().map(|notice| notice.message.as_str());
                 messages.collect::<Vec<_>>().join("; ")
@@ -103,30 +113,35 @@ impl Answer {
     }
 }
 
-/// Documents by their best candidate, over all layers, before anything is chosen.
-fn ranking(pack: &Assembled) -> Vec<String> {
+/// Candidates by score, over all layers, before anything is chosen.
+fn ranked(pack: &Assembled) -> Vec<&Ranked> {
     let mut all: Vec<&Ranked> = pack.core.layers.iter().flat_map(|(_, ranked)| ranked).collect();
     all.sort_by(|a, b| b.score.cmp(&a.score).then_with(|| a.candidate.id.cmp(&b.candidate.id)));
-    let mut seen = BTreeSet::new();
-    let items = all.into_iter().map(|ranked| &ranked.candidate.id.item);
-    items.filter(|item| seen.insert(*item)).map(|item| item.as_str().to_owned()).collect()
+    all
 }
 
-fn ndcg(question: &Question, ranking: &[String]) -> f64 {
+/// Documents by their best candidate.
+fn ranking<'r>(ranked: &[&'r Ranked]) -> Vec<&'r str> {
+    let mut seen = BTreeSet::new();
+    let items = ranked.iter().map(|ranked| ranked.candidate.id.item.as_str());
+    items.filter(|item| seen.insert(*item)).collect()
+}
+
+fn ndcg(question: &Question, ranking: &[&str]) -> f64 {
     let gain = |grade: u8| f64::from((1_u32 << grade) - 1);
     let discounted = |gains: &mut dyn Iterator<Item = f64>| -> f64 {
         gains.take(TOP).zip(2_u32..).map(|(gain, place)| gain / f64::from(place).log2()).sum()
     };
-    let grade = |id: &String| question.evidence.get(id).map_or(0, |evidence| evidence.grade);
+    let grade = |id: &&str| question.evidence.get(*id).map_or(0, |evidence| evidence.grade);
     let mut best: Vec<u8> = question.evidence.values().map(|evidence| evidence.grade).collect();
     best.sort_unstable_by(|a, b| b.cmp(a));
     let ideal = discounted(&mut best.into_iter().map(gain));
     if ideal > 0.0 { discounted(&mut ranking.iter().map(grade).map(gain)) / ideal } else { 0.0 }
 }
 
-fn recall(question: &Question, ranking: &[String]) -> f64 {
+fn recall(question: &Question, ranking: &[&str]) -> f64 {
     let top = ranking.iter().take(TOP);
-    part(top.filter(|id| question.evidence.contains_key(*id)).count(), question.evidence.len())
+    part(top.filter(|id| question.evidence.contains_key(**id)).count(), question.evidence.len())
 }
 
 /// Which bytes of which items a pack's citations stand for.
@@ -155,15 +170,15 @@ impl Cover {
         let evidence = &question.evidence;
         let all = evidence.values().flat_map(|evidence| &evidence.words);
         let all: usize = all.map(ExactSizeIterator::len).sum();
-        part(evidence.iter().map(|(id, evidence)| self.bytes(id, evidence)).sum(), all)
+        part(evidence.iter().map(|(id, evidence)| self.bytes(id, &evidence.words)).sum(), all)
     }
 
-    /// How many bytes of a document's evidence are in.
-    fn bytes(&self, id: &str, evidence: &Evidence) -> usize {
+    /// How many bytes of these words of a document are in.
+    fn bytes(&self, id: &str, words: &[Range<usize>]) -> usize {
         let Some(spans) = self.0.get(id) else { return 0 };
         let mut spans = spans.iter().peekable();
         let mut covered = 0;
-        for word in &evidence.words {
+        for word in words {
             while spans.next_if(|span| span.end <= word.start).is_some() {}
             // A word may go on from one span to the next.
             for span in spans.clone().take_while(|span| span.start < word.end) {
@@ -173,9 +188,13 @@ impl Cover {
         covered
     }
 
+    fn has(&self, id: &str, word: &Range<usize>) -> bool {
+        self.bytes(id, std::slice::from_ref(word)) == word.len()
+    }
+
     fn has_all(&self, id: &str, evidence: &Evidence) -> bool {
         let all: usize = evidence.words.iter().map(ExactSizeIterator::len).sum();
-        self.0.contains_key(id) && self.bytes(id, evidence) == all
+        self.0.contains_key(id) && self.bytes(id, &evidence.words) == all
     }
 }
 
@@ -183,39 +202,34 @@ fn part(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// What is known of a document that some pack lacks.
-fn lack(
+/// Where the first passage with evidence that a pack lacks stands in the ranking, and why it is not
+/// in.
+fn why(
     id: &str,
     evidence: &Evidence,
-    ranking: &[String],
-    packs: &[Arc<Assembled>],
-    covers: &[Cover],
-) -> Missing {
-    let lacking: Vec<(&Assembled, &Cover)> = packs
-        .iter()
-        .map(|pack| &**pack)
-        .zip(covers)
-        .filter(|(_, cover)| !cover.has_all(id, evidence))
-        .collect();
-    Missing {
-        document: id.to_owned(),
-        rank: ranking.iter().position(|ranked| ranked == id).map(|place| place + 1),
-        at: lacking.iter().map(|(pack, _)| pack.core.budget.total()).collect(),
-        why: lacking.last().map(|(pack, cover)| why(id, evidence, pack, cover)).unwrap_or_default(),
-    }
-}
-
-fn why(id: &str, evidence: &Evidence, pack: &Assembled, cover: &Cover) -> String {
-    let all: usize = evidence.words.iter().map(ExactSizeIterator::len).sum();
-    if cover.0.contains_key(id) {
-        let percent = 100 * cover.bytes(id, evidence) / all.max(1);
-        return format!("{percent} % of its evidence is in");
-    }
-    let entries = pack.pack.ledger.iter().filter(|entry| entry.id.item.as_str() == id);
-    let best = entries.max_by(|a, b| a.score.cmp(&b.score).then_with(|| b.id.cmp(&a.id)));
-    match best {
+    ranked: &[&Ranked],
+    (pack, cover): (&Assembled, &Cover),
+) -> (Option<usize>, String) {
+    let lacks = |candidate: &Candidate| {
+        let own = candidate.span.start()..candidate.span.end();
+        let mut lacking = evidence.words.iter().filter(|word| !cover.has(id, word));
+        candidate.id.item.as_str() == id
+            && (evidence.words.is_empty()
+                || lacking.any(|word| word.start < own.end && own.start < word.end))
+    };
+    let passage = ranked.iter().position(|ranked| lacks(&ranked.candidate)).map(|place| place + 1);
+    // What was set aside before the ranking has a line in the ledger, too.
+    let set_aside = || {
+        let dropped = pack.core.dropped.iter().map(|dropped| &dropped.ranked.candidate);
+        dropped.filter(|candidate| lacks(candidate)).map(|candidate| &candidate.id).next()
+    };
+    let id = passage.map(|place| &ranked[place - 1].candidate.id).or_else(set_aside);
+    let entry = id.and_then(|id| pack.pack.ledger.iter().find(|entry| entry.id == *id));
+    let why = match entry.map(|entry| &entry.outcome) {
         None => "not found".to_owned(),
-        Some(Entry { outcome: Outcome::Out(reason), .. }) => reason.to_string(),
-        Some(_) => "in, but not cited".to_owned(),
-    }
+        Some(Outcome::Out(reason)) => reason.to_string(),
+        Some(Outcome::Cut { .. }) => "cut".to_owned(),
+        Some(Outcome::In) => "in, but not cited".to_owned(),
+    };
+    (passage, why)
 }

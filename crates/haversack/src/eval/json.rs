@@ -78,6 +78,7 @@ impl Answer {
             json!({
                 "document": missing.document,
                 "rank": missing.rank,
+                "passage": missing.passage,
                 "at": missing.at.iter().map(|budget| budget.get()).collect::<Vec<_>>(),
                 "why": missing.why,
             })
