@@ -1,6 +1,9 @@
 //! The real program, as a process, in a fresh folder.
 #![expect(clippy::unwrap_used, reason = "a test may fail by panicking, helpers included")]
 
+mod demo;
+mod pack;
+mod past;
 mod recipe;
 mod eval;
 mod store;
@@ -57,8 +60,31 @@ fn err(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-const NOTES: &str = "# Team\n\nAnna leads the design team.\n\n# Launch\n\nThe launch of the new \
-    map is planned for the third of May. Anna signs it off.\n\n# Lunch\n\nSoup on Mondays.\n";
+/// The JSON that was printed.
+#[track_caller]
+fn json(output: &Output) -> serde_json::Value {
+    assert_eq!(output.status.code(), Some(0), "{}", err(output));
+    serde_json::from_str(&out(output)).unwrap()
+}
+
+/// A folder in which `data` holds these samples, each in a workspace of its name.
+fn sample_data(test: &str, samples: &[&str]) -> Folder {
+    let folder = Folder::new(test);
+    for sample in samples {
+        let file = format!("{}/../haversack/samples/{sample}.jsonl", env!("CARGO_MANIFEST_DIR"));
+        check(&folder, sample, &["import", &file], 0);
+    }
+    folder
+}
+
+/// Runs a command on a workspace of `data`; gives what was printed, or what went wrong.
+#[track_caller]
+fn check(folder: &Folder, workspace: &str, arguments: &[&str], code: i32) -> String {
+    let place = ["--data", "data", "--workspace", workspace];
+    let output = folder.run(&[&place[..], arguments].concat());
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}{}", out(&output), err(&output));
+    if code == 2 { err(&output) } else { out(&output) }
+}
 
 #[test]
 fn tokens_are_counted_for_a_model() {
@@ -83,66 +109,9 @@ fn a_text_is_trimmed_at_a_sentence() {
 }
 
 #[test]
-fn a_pack_answers_within_its_budget_and_explains_itself() {
-    let folder = Folder::new("pack");
-    folder.file("notes.md", NOTES);
-    let args = ["pack", "when is the launch?", "notes.md", "--no-fence"];
-    let with = |more: &[&str]| folder.run(&[&args[..], more].concat());
-    let packed = with(&["--budget", "60"]);
-    assert_eq!(packed.status.code(), Some(0), "{}", err(&packed));
-    assert!(out(&packed).contains("third of May"), "{}", out(&packed));
-    assert!(err(&packed).contains("of 60 tokens (o200k_base, exact)"), "{}", err(&packed));
-    assert!(out(&with(&["--explain"])).contains("keyword_match"));
-    assert!(out(&with(&["--frontier"])).contains("coverage"));
-    let json: serde_json::Value = serde_json::from_str(&out(&with(&["--json"]))).unwrap();
-    assert!(json["tokens"].as_u64().unwrap() <= 4_000);
-    assert_eq!(json["items"][0]["path"], "notes.md");
-    let again = with(&["--json"]);
-    assert_eq!(out(&again), out(&with(&["--json"])), "same input, same bytes");
-    let nothing = folder.run(&["pack", "zebra", "notes.md"]);
-    assert_eq!((nothing.status.code(), out(&nothing)), (Some(1), String::new()));
-    assert!(err(&nothing).starts_with("nothing matches this query\n"), "{}", err(&nothing));
-    let capped =
-        folder.run(&["pack", "launch", "notes.md", "--model", "gpt-4", "--budget", "90000"]);
-    assert!(err(&capped).contains("gpt-4 has room for 4,192 tokens"), "{}", err(&capped));
-}
-
-#[test]
-fn lines_of_json_are_texts_with_ids_and_titles() {
-    let folder = Folder::new("jsonl");
-    let lines = "\u{feff}{\"id\": 7, \"title\": \"Plan\", \"text\": \"The launch is in May.\"}\n\n\
-                 {\"id\": \"a.md\", \"text\": \"# Launch\\n\\nIt was moved.\"}\n";
-    folder.file("all.ndjson", lines);
-    let packed = folder.run(&["pack", "launch", "all.ndjson", "--no-fence"]);
-    let text = out(&packed);
-    assert!(
-        text.contains("] Plan (7) (line 1)\n") && text.contains("] a.md › Launch (lines 1–3)\n"),
-        "{text}"
-    );
-}
-
-#[test]
-fn places_are_those_of_the_file_whatever_is_hidden_in_it() {
-    let folder = Folder::new("places");
-    let text = "\u{feff}First\r\n\r\nThe la\u{200b}unch is \u{202e}in May.\r\n";
-    folder.file("notes.txt", text);
-    let packed = folder.run(&["pack", "launch", "notes.txt", "--json", "--no-fence"]);
-    let json: serde_json::Value = serde_json::from_str(&out(&packed)).unwrap();
-    assert!(json["context"].as_str().unwrap().contains("The launch is in May."));
-    let span = &json["items"][0]["spans"][0];
-    let at = |index: usize| usize::try_from(span[index].as_u64().unwrap()).unwrap();
-    assert!(text[at(0)..at(1)].ends_with("in May."));
-    assert!(err(&packed).contains("notes.txt: left out 2 hidden characters"), "{}", err(&packed));
-}
-
-#[test]
 fn bad_input_is_named() {
     let folder = Folder::new("bad");
-    folder
-        .file("latin1.txt", b"caf\xe9")
-        .file("lone.jsonl", "{\"text\": \"ok\"}\n{\"text\": \"\\ud800\"}\n")
-        .file("nothing.jsonl", "{\"id\": \"a\"}\n")
-        .file("a.txt", "text");
+    folder.file("latin1.txt", b"caf\xe9").file("a.txt", "text");
     let check = |arguments: &[&str], expected: &str| {
         let failed = folder.run(arguments);
         assert_eq!(failed.status.code(), Some(2), "{arguments:?}");
@@ -153,13 +122,6 @@ fn bad_input_is_named() {
     check(&["tokens", "a.txt", "--model", "gpt-4p"], "unknown model \"gpt-4p\": nearest are");
     check(&["tokens", "a.txt", "--tokenizer", "o300k"], "o300k is neither a file nor one of o200k");
     check(&["tokens", "a.txt", "--tokenizer", "a.txt"], "is not a readable tokenizer.json");
-    check(&["pack", "q", "lone.jsonl"], "(half of a surrogate pair is not text)");
-    check(&["pack", "q", "nothing.jsonl"], "nothing.jsonl, line 1: there is no string \"text\"");
-    check(
-        &["pack", "q", "a.txt", "a.txt"],
-        "a.txt is given twice: give each text an id of its own",
-    );
-    check(&["pack", "q"], "required");
     check(&["chunk", "a.txt", "--max", "3"], "16");
 }
 

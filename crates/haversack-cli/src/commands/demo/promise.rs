@@ -74,20 +74,18 @@ async fn other_reader(played: &Played, user: &str, groups: &[&str]) -> Result<Op
         }
     }
     let Some(first) = readable.first() else { return Ok(None) };
-    let names: Vec<String> = readable.iter().take(3).map(|id| name(&other, id)).collect();
+    let names: Vec<String> = readable.iter().take(2).map(|id| name(&other, id)).collect();
     let verb = if readable.len() == 1 { "is" } else { "are" };
     let list = names.join(", ");
-    let more = if readable.len() > 3 { ", …" } else { "" };
+    let more = if readable.len() > 2 { ", …" } else { "" };
     let to = format!("{user} of {}", groups.join(", "));
     Ok(Some(Kept {
         says: "What you may not read cannot change your result".to_owned(),
-        shown: vec![
-            format!("{list}{more} {verb} found for {to}."),
-            format!(
-                "For {asker} {} not exist: not in the text, not in a score, not in a count.",
-                if readable.len() == 1 { format!("{first} does") } else { "they do".to_owned() }
-            ),
-        ],
+        shown: vec![format!(
+            "{list}{more} {verb} found for {to}. For {asker} {} not exist: not in the text, not in a \
+             score, not in a count.",
+            if readable.len() == 1 { format!("{first} does") } else { "they do".to_owned() }
+        )],
     }))
 }
 
@@ -135,7 +133,9 @@ fn rules(assembled: &Assembled) -> Option<Kept> {
         let condition = if condition.is_empty() { "always".to_owned() } else { condition };
         let sure = rule.get("sureness").and_then(Value::as_f64).map(percent);
         let sure = sure.map(|sure| format!(", {sure} sure")).unwrap_or_default();
-        format!("{verdict:<13} {} ({}{sure})", clipped(&condition, 60), text(rule, "judge"))
+        let (condition, judge) = (clipped(&condition, 60), text(rule, "judge"));
+        // Lines are filled anew, word by word: a gap of more than one space would be lost.
+        format!("{verdict}: {condition} ({judge}{sure})")
     };
     let rules = facts.get("rules")?.as_array()?;
     let applying = rules.iter().filter(|rule| rule.get("applies") == Some(&json!(true))).count();

@@ -13,7 +13,7 @@ use crate::output::grouped;
 use crate::paint::Paint;
 
 /// How many candidates of a layer are named: in, shortened, left out.
-const DEPTH: Depth = Depth::Foremost([3, 2, 2]);
+const DEPTH: Depth = Depth::Foremost([4, 2, 2]);
 
 /// How many lines of a context are shown.
 const LINES: usize = 24;
@@ -97,18 +97,20 @@ pub(super) async fn tell(played: &Played, paint: Paint) -> Result<String> {
     let question = scene.question();
     let asked = clipped(question.text, COLUMNS - 16);
     let _ = writeln!(out, "  {:<8} {}", question.user, paint.bold(&format!("“{asked}”")));
-    let _ = writeln!(out, "{}\n", indented(scene.about, 11, paint));
+    let _ = writeln!(out, "{}\n", paint.dim(&indented(scene.about, 11)));
     let story = Story::of(assembled);
     out.push_str(&bar(&story, paint));
-    for chapter in story.chapters.iter().filter(|chapter| !chapter.told.is_empty()) {
-        let _ = writeln!(out, "\n  {}", paint.bold(&chapter.title));
-        out.push_str(&lines_of(chapter, DEPTH, paint));
+    for chapter in &story.chapters {
+        let lines = lines_of(chapter, DEPTH, paint);
+        if !lines.is_empty() {
+            let _ = writeln!(out, "\n  {}\n{}", paint.bold(&chapter.title), lines.trim_end());
+        }
     }
     out.push_str(&notices(assembled, paint));
     for line in promise::kept(played).await? {
         let _ = writeln!(out, "\n  {} {}", paint.good("✓"), paint.bold(&line.says));
         for shown in line.shown {
-            let _ = writeln!(out, "    {shown}");
+            let _ = writeln!(out, "{}", indented(&shown, 4));
         }
     }
     let _ = writeln!(out, "\n  {}", paint.bold("What the model gets to read"));
@@ -149,7 +151,7 @@ fn notices(assembled: &Assembled, paint: Paint) -> String {
 }
 
 /// A sentence in lines that begin at a column.
-fn indented(text: &str, column: usize, paint: Paint) -> String {
+fn indented(text: &str, column: usize) -> String {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
         let last = lines.len() - 1;
@@ -164,7 +166,7 @@ fn indented(text: &str, column: usize, paint: Paint) -> String {
         }
     }
     let margin = " ".repeat(column);
-    lines.iter().map(|line| format!("{margin}{}", paint.dim(line))).collect::<Vec<_>>().join("\n")
+    lines.iter().map(|line| format!("{margin}{line}")).collect::<Vec<_>>().join("\n")
 }
 
 /// The first lines of a context.

@@ -41,9 +41,12 @@ pub(crate) fn page(story: &Story, depth: Depth, paint: Paint) -> String {
     out.push_str(&bar(story, paint));
     let mut hidden = 0;
     for chapter in story.chapters.iter().filter(|chapter| !chapter.told.is_empty()) {
+        let (shown, more) = foremost(chapter, depth);
+        if shown.is_empty() {
+            continue;
+        }
         let figures = format!("{} tokens, {}", grouped(chapter.tokens), chapter.counts());
         let _ = writeln!(out, "\n{}  {}", paint.bold(&chapter.title), paint.dim(&figures));
-        let (shown, more) = foremost(chapter, depth);
         for told in shown {
             out.push_str(&two_lines(told, depth, paint));
         }
@@ -73,6 +76,9 @@ fn foremost(chapter: &Chapter, depth: Depth) -> (Vec<&Told>, [usize; 3]) {
         shown.extend(&all[..most]);
         more[sort] = all.len() - most;
     }
+    if depth == Depth::All {
+        shown.extend(chapter.told.iter().filter(|told| told.is_elsewhere()));
+    }
     (shown, more)
 }
 
@@ -92,7 +98,8 @@ fn mark(told: &Told, paint: Paint) -> String {
     match () {
         () if told.is_in() => paint.good(&word),
         () if told.is_cut() => paint.warning(&word),
-        () => paint.bad(&word),
+        () if told.is_out() => paint.bad(&word),
+        () => paint.dim(&word),
     }
 }
 

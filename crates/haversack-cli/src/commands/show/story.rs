@@ -59,12 +59,18 @@ impl Told {
     }
 
     pub(crate) fn is_out(&self) -> bool {
-        self.line.outcome == "out"
+        self.line.outcome == "out" && !self.is_elsewhere()
     }
 
     /// In, but shortened.
     pub(crate) fn is_cut(&self) -> bool {
-        !self.is_in() && !self.is_out()
+        !self.is_in() && self.line.outcome != "out"
+    }
+
+    /// Not in this section, because another one has it as a candidate.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        let why = self.line.why.as_deref().unwrap_or_default();
+        self.line.outcome == "out" && why.starts_with("left to ")
     }
 
     /// The name, and the id where that says more, in about so many characters.
@@ -86,10 +92,11 @@ impl Chapter {
     pub(crate) fn counts(&self) -> String {
         let count = |is: fn(&Told) -> bool| self.told.iter().filter(|told| is(told)).count();
         let (whole, cut, out) = (count(Told::is_in), count(Told::is_cut), count(Told::is_out));
-        if self.told.is_empty() {
+        let own = whole + cut + out;
+        if own == 0 {
             return String::new();
         }
-        let mut text = format!("{} of {} in", whole + cut, self.told.len());
+        let mut text = format!("{} of {own} in", whole + cut);
         if cut > 0 {
             text.push_str(&format!(", {cut} shortened"));
         }
