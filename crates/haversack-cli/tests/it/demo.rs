@@ -115,6 +115,27 @@ fn the_demo_into_a_closed_pipe_is_no_error() {
     assert_eq!((output.status.code(), err(&output)), (Some(0), String::new()));
 }
 
+/// On a terminal there are colours, unless the user wants none. `script` makes a terminal; where it is
+/// not installed, nothing is tried.
+#[cfg(target_os = "linux")]
+#[test]
+fn colours_are_for_terminals_and_for_those_who_want_them() {
+    let folder = Folder::new("colours");
+    let on_terminal = |no_color: &str| {
+        let command = format!("{} demo --only situation", env!("CARGO_BIN_EXE_haversack"));
+        let shown = Command::new("script")
+            .args(["-qec", &command, "/dev/null"])
+            .env("NO_COLOR", no_color)
+            .current_dir(&folder.0)
+            .stdin(Stdio::null())
+            .output();
+        shown.ok().map(|shown| String::from_utf8_lossy(&shown.stdout).into_owned())
+    };
+    let (Some(coloured), Some(plain)) = (on_terminal(""), on_terminal("1")) else { return };
+    assert!(coloured.contains("\u{1b}[34m█"), "{coloured}");
+    assert!(!plain.contains('\u{1b}') && plain.contains("Active Contexts"), "{plain}");
+}
+
 #[test]
 fn shells_complete_and_manuals_name_every_command() {
     let folder = Folder::new("manual");

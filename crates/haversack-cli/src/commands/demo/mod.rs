@@ -142,8 +142,8 @@ fn opening(items: u64, time: Duration, paint: Paint) -> String {
     format!(
         "{title}\n\n\
          A language model answers as well as what it is given to read. These are invented workspaces, \
-         each asked\na question that somebody would ask an assistant. What follows is made now, on \
-         this machine, without a\nnetwork, a key or a model: {} items, loaded and indexed in {}.\n",
+         each\nasked a question that somebody would ask an assistant. What follows is made now, on \
+         this machine,\nwithout a network or a key: {} items, loaded and indexed in {}.\n",
         grouped(items),
         duration(time),
     )

@@ -138,13 +138,15 @@ fn rules(assembled: &Assembled) -> Option<Kept> {
         format!("{verdict}: {condition} ({judge}{sure})")
     };
     let rules = facts.get("rules")?.as_array()?;
-    let applying = rules.iter().filter(|rule| rule.get("applies") == Some(&json!(true))).count();
+    let holds = |rule: &&Value| rule.get("applies") == Some(&json!(true));
+    let (holding, others): (Vec<&Value>, Vec<&Value>) = rules.iter().partition(holds);
+    let applying = holding.len();
     Some(Kept {
         says: format!(
-            "{} judged without a model, {applying} hold, and the result says by whom",
+            "{} judged on this machine, {applying} hold, and the result says by whom",
             plural(rules.len(), "rule", "rules"),
         ),
-        shown: rules.iter().map(line).collect(),
+        shown: holding.into_iter().chain(others).map(line).collect(),
     })
 }
 

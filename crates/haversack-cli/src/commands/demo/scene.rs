@@ -8,12 +8,15 @@ use haversack::{Assembled, Request};
 
 use super::{COLUMNS, Played, promise};
 use crate::args::Application;
-use crate::commands::show::{Depth, Story, bar, clipped, duration, lines_of, notice_lines, plural};
+use crate::commands::show::{Depth, Story, bar, clipped, duration, lines_of, plural};
 use crate::output::grouped;
 use crate::paint::Paint;
 
 /// How many candidates of a layer are named: in, shortened, left out.
 const DEPTH: Depth = Depth::Foremost([4, 2, 2]);
+
+/// Where what is asked begins.
+const COLUMN: usize = 11;
 
 /// How many lines of a context are shown.
 const LINES: usize = 24;
@@ -74,11 +77,15 @@ impl Scene {
         Ok(self.application.sample().request(self.question(), self.budget)?)
     }
 
+    /// What else the request says, in one line of JSON.
+    fn with(&self) -> String {
+        self.question().with.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
     /// The question as it is typed at a command line.
     pub(super) fn typed(&self) -> String {
         let question = self.question();
-        let with = question.with.split_whitespace().collect::<Vec<_>>().join(" ");
-        let with = if with == "{}" { String::new() } else { format!(" --request '{with}'") };
+        let with = format!(" --request '{}'", self.with());
         format!(
             "pack \"{}\" --recipe {} --user {} --budget {} --now {}{with}",
             question.text,
@@ -95,9 +102,11 @@ pub(super) async fn tell(played: &Played, paint: Paint) -> Result<String> {
     let Played { scene, assembled, .. } = played;
     let mut out = String::new();
     let question = scene.question();
-    let asked = clipped(question.text, COLUMNS - 16);
-    let _ = writeln!(out, "  {:<8} {}", question.user, paint.bold(&format!("“{asked}”")));
-    let _ = writeln!(out, "{}\n", paint.dim(&indented(scene.about, 11)));
+    let asked = indented(&format!("“{}”", question.text), COLUMN);
+    let _ = writeln!(out, "  {:<8} {}", question.user, paint.bold(asked.trim_start()));
+    let with = format!("in at most {} tokens, with {}", grouped(scene.budget), scene.with());
+    let _ = writeln!(out, "{}", indented(&with, COLUMN));
+    let _ = writeln!(out, "{}\n", paint.dim(&indented(scene.about, COLUMN)));
     let story = Story::of(assembled);
     out.push_str(&bar(&story, paint));
     for chapter in &story.chapters {
@@ -139,13 +148,13 @@ fn notices(assembled: &Assembled, paint: Paint) -> String {
             continue;
         }
         told.push((code, 0));
-        for line in notice_lines(notice) {
-            let _ = writeln!(out, "  {}", paint.warning(&clipped(&line, COLUMNS + 16)));
+        let _ = writeln!(out, "  {}", paint.warning(&format!("! {}", notice.message)));
+        if let Some(first) = notice.suggestions.first() {
+            let _ = writeln!(out, "{}", indented(&format!("try: {first}"), 4));
         }
     }
     for (code, count) in told.into_iter().filter(|(_, count)| *count > 0) {
-        let more = format!("  … {count} more of {code}");
-        let _ = writeln!(out, "  {}", paint.warning(&more));
+        let _ = writeln!(out, "    {}", paint.dim(&format!("… {count} more {code}")));
     }
     if out.is_empty() { out } else { format!("\n{out}") }
 }
@@ -175,9 +184,10 @@ fn beginning(text: &str, paint: Paint) -> String {
     let bar = paint.dim("│");
     let lines: Vec<&str> = text.lines().collect();
     for line in lines.iter().take(LINES) {
-        let indent = line.len() - line.trim_start().len();
-        let shown = clipped(line, COLUMNS - 4 - indent.min(COLUMNS / 2));
-        let _ = writeln!(out, "  {bar} {}{shown}", " ".repeat(indent.min(COLUMNS / 2)));
+        let indent = (line.len() - line.trim_start().len()).min(COLUMNS / 2);
+        let shown = clipped(line, COLUMNS - 4 - indent);
+        let shown = format!("  {bar} {}{shown}", " ".repeat(indent));
+        let _ = writeln!(out, "{}", shown.trim_end());
     }
     if lines.len() > LINES {
         let more = plural(lines.len() - LINES, "more line", "more lines");

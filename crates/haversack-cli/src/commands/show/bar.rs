@@ -39,14 +39,14 @@ pub(crate) fn bar(story: &Story, paint: Paint) -> String {
     let _ = writeln!(out, "▏ {}, {used}", paint.bold(&figure));
     for part in parts.iter().filter(|part| part.tokens > 0 || !part.note.is_empty()) {
         let share = percent(f64::from(part.tokens) / f64::from(whole.max(1)));
-        let _ = writeln!(
-            out,
+        let line = format!(
             "    {} {:<TITLE$} {:>7} {share:>6}   {}",
             stretch(part, 1, paint),
             super::clipped(&part.title, TITLE),
             grouped(part.tokens),
             paint.dim(&part.note),
         );
+        let _ = writeln!(out, "{}", line.trim_end());
     }
     out
 }

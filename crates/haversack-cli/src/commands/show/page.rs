@@ -8,7 +8,7 @@ use crate::paint::Paint;
 
 /// Characters of a candidate's name, alone in its line or with its reason beside it.
 const NAME: usize = 90;
-const NAME_SHORT: usize = 60;
+const NAME_SHORT: usize = 52;
 
 /// How much of a story is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,6 +157,8 @@ pub(crate) fn lines_of(chapter: &Chapter, depth: Depth, paint: Paint) -> String 
     let mut out = String::new();
     for told in shown {
         let why = told.line.why.as_deref().unwrap_or_default();
+        // That it is over the budget is said by its being out.
+        let why = why.strip_prefix("over budget: ").unwrap_or(why);
         let why = if why.is_empty() { String::new() } else { format!("  {}", readable(why)) };
         let (mark, name) = (mark(told, paint), told.full(NAME_SHORT));
         let _ = writeln!(out, "    {mark} {:>11}  {name}{}", cost(told), paint.dim(&why));
