@@ -128,6 +128,7 @@ pub(crate) struct Pack {
 
 /// What is shown in place of the context.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "What is shown and kept")]
 pub(crate) struct Showing {
     /// Show what became of each candidate and why in place of the context
     #[arg(long)]

@@ -39,7 +39,8 @@ impl Stage {
         let folder = match &place.data {
             Some(folder) => folder.clone(),
             None => {
-                let folder = tempfile::tempdir().context("cannot make a folder for the samples")?;
+                let folder = tempfile::Builder::new().prefix("haversack-demo-").tempdir();
+                let folder = folder.context("cannot make a folder for the samples")?;
                 if keep { folder.keep() } else { passing.insert(folder).path().to_owned() }
             }
         };
