@@ -1,9 +1,9 @@
 //! `haversack contexts`: a folder of context documents into a workspace, or only checked.
 
 use anyhow::Result;
+use haversack::situation::Context;
 use haversack::situation::document::items_from_folder;
 use haversack::situation::lint::{Severity, lint};
-use haversack::situation::Context;
 use haversack_store::store::change::Batch;
 
 use crate::args::{self, Place};

@@ -2,10 +2,10 @@
 #![expect(clippy::unwrap_used, reason = "a test may fail by panicking, helpers included")]
 
 mod demo;
+mod eval;
 mod pack;
 mod past;
 mod recipe;
-mod eval;
 mod store;
 
 use std::fs;

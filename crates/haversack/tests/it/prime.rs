@@ -177,7 +177,9 @@ async fn the_answer_has_the_seeds_form_and_feedback_counts_k6_k8() {
     for _ in 0..5 {
         fixture.feedback(&mara, "mara", &item, true).await.unwrap();
     }
-    let after = pack(&fixture, price()).await;
+    let mut later = price();
+    later.now = Some(haversack_core::units::Timestamp::from_millis(now().as_millis() + 1_000));
+    let after = pack(&fixture, later).await;
     assert!(score(&after, item.as_str()) > score(&assembled, item.as_str()));
     let missing = fixture.feedback(&mara, "mara", &id("absent"), true).await;
     assert!(refused(missing).contains("contextItemId"));
