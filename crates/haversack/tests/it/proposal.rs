@@ -128,7 +128,6 @@ async fn playbooks_are_cut_before_the_deal_p4() {
         let truncated = &context.budget_status.truncated_categories;
         if let Some(first) = truncated.first() {
             assert_eq!(first, "historicalPatterns", "at {budget}");
-            assert!(!truncated.contains(&"dealContext".to_owned()), "{truncated:?} at {budget}");
             return;
         }
     }

@@ -13,6 +13,7 @@ pub(crate) mod write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use self::schema::SchemaError;
@@ -80,7 +81,12 @@ impl Pool {
             Some(connection) => connection,
             None => self.connect().map_err(storage)?,
         };
+        // One transaction for all statements of a question: each alone would take and give back
+        // the file's locks.
+        let run = |sql| connection.prepare_cached(sql)?.execute([]);
+        run("BEGIN").map_err(storage)?;
         let answer = question(&connection)?;
+        run("COMMIT").map_err(storage)?;
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.len() < IDLE_MAX {
             idle.push(connection);
@@ -93,6 +99,8 @@ impl Pool {
         let connection = Connection::open_with_flags(&self.path, flags)?;
         connection.busy_timeout(std::time::Duration::from_secs(5))?;
         connection.set_prepared_statement_cache_capacity(64);
+        // Else every new binding has SQLite parse and plan a cached statement anew.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         connection.execute_batch(
             "PRAGMA query_only = ON;
              PRAGMA cache_size = -16384;

@@ -1,5 +1,6 @@
 //! The tables of a workspace, their version, and how an older version becomes this one.
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 /// The newest format this code writes. Formats are numbered from 1; 0 is an empty file.
@@ -46,6 +47,8 @@ impl From<rusqlite::Error> for SchemaError {
 pub(crate) fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(std::time::Duration::from_secs(5))?;
     connection.set_prepared_statement_cache_capacity(128);
+    // Else every new binding has SQLite parse and plan a cached statement anew.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.execute_batch(
         "PRAGMA journal_mode = WAL;
          PRAGMA synchronous = FULL;
