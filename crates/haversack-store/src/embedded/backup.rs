@@ -63,13 +63,12 @@ impl Embedded {
         self.shared
             .pool
             .read(|connection| {
-                // One state for the whole copy: else every write would start it over.
-                connection.execute_batch("BEGIN").map_err(storage)?;
-                let copied = connection
+                // A question is one transaction, and this pins its state for the whole copy: else
+                // every write would start it over.
+                connection
                     .query_row("SELECT max(revision) FROM commits", [], |_| Ok(()))
-                    .and_then(|()| copy(connection));
-                connection.execute_batch("COMMIT").map_err(storage)?;
-                copied.map_err(storage)
+                    .and_then(|()| copy(connection))
+                    .map_err(storage)
             })
             .map_err(|error| io(error.into()))?;
         let finish = || -> std::io::Result<()> {
