@@ -20,7 +20,8 @@ fn example(test: &str) -> Folder {
     let folder = Folder::new(test);
     fs::create_dir_all(folder.0.join("tiny")).unwrap();
     for name in ["tiny/corpus.jsonl", "tiny/queries.jsonl", "tiny/qrels.tsv"] {
-        folder.file(name, block(&format!("\n`{name}`")));
+        // A page shows a tab as spaces.
+        folder.file(name, &block(&format!("\n`{name}`")).replace("    ", "\t"));
     }
     folder
 }
