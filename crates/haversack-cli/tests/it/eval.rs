@@ -21,7 +21,7 @@ fn example(test: &str) -> Folder {
     fs::create_dir_all(folder.0.join("tiny")).unwrap();
     for name in ["tiny/corpus.jsonl", "tiny/queries.jsonl", "tiny/qrels.tsv"] {
         // A page shows a tab as spaces.
-        folder.file(name, &block(&format!("\n`{name}`")).replace("    ", "\t"));
+        folder.file(name, block(&format!("\n`{name}`")).replace("    ", "\t"));
     }
     folder
 }

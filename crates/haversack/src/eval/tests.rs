@@ -318,6 +318,7 @@ async fn labels_that_fit_nothing_are_counted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[expect(clippy::too_many_lines, reason = "one table of bad inputs")]
 async fn bad_input_is_named_with_file_line_and_field() {
     async fn check(changed: &[(&str, &str)], expected: &str) {
         let mut files =
