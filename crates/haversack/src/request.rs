@@ -1,8 +1,7 @@
 //! What is asked: who asks, what for, from where, and how much may come back.
 //!
 //! One request serves every recipe. The five applications have requests of their own shape
-//! ([`crate::proposal`], [`crate::prime`], [`crate::workspace`], [`crate::situation`],
-//! [`crate::memory`]); each becomes one of these.
+//! ([`crate::recipes`]); each becomes one of these.
 
 use std::collections::BTreeMap;
 
