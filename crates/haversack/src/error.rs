@@ -30,6 +30,18 @@ pub enum ErrorCode {
 }
 
 impl ErrorCode {
+    /// All of them.
+    pub const ALL: [ErrorCode; 8] = [
+        ErrorCode::Validation,
+        ErrorCode::Embedding,
+        ErrorCode::Search,
+        ErrorCode::Storage,
+        ErrorCode::TemplateNotFound,
+        ErrorCode::RecipeNotFound,
+        ErrorCode::ReceiptNotFound,
+        ErrorCode::BudgetTooSmall,
+    ];
+
     /// The name on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -27,6 +27,7 @@ pub const TEXT_BYTES_MAX: usize = 1 << 20;
 /// What any recipe can be asked, as JSON. A recipe with a shape of its own has a request of its
 /// own as well ([`crate::recipes`]).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "AnyRequest"))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct WireRequest {
     /// The question.
@@ -105,9 +106,11 @@ pub struct WireRequest {
     pub previous: Option<String>,
     /// What time it is.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Moment>"))]
     pub now: Option<Value>,
     /// The past to read: a moment, or `{"revision": 7}`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<PastState>"))]
     pub as_of: Option<Value>,
     /// Whether an answer without a failed provider will do.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -119,6 +122,7 @@ pub struct WireRequest {
 
 /// What the asker looks at (W9).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Focus"))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct WireFocus {
     /// A block.
@@ -134,6 +138,7 @@ pub struct WireFocus {
 
 /// A turn of a conversation.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Turn"))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct WireTurn {
     /// Who speaks.
@@ -142,11 +147,13 @@ pub struct WireTurn {
     pub content: String,
     /// When.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Moment>"))]
     pub timestamp: Option<Value>,
 }
 
 /// What else to consider, prefer or leave out (W9).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Hints"))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct WireHints {
     /// Kinds that count for more.
@@ -174,18 +181,22 @@ impl WireHints {
 
 /// A range of time; the start is in, the end is not.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Range"))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct WireRange {
     /// From.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Moment>"))]
     pub start: Option<Value>,
     /// To.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Moment>"))]
     pub end: Option<Value>,
 }
 
 /// A ranker by name or as an expression (M6).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Ranker"))]
 #[serde(untagged)]
 pub enum WireRanker {
     /// By name.
@@ -194,6 +205,31 @@ pub enum WireRanker {
     Expression {
         /// Such as `semantic * 0.7 + recency * 0.3`.
         expression: String,
+    },
+}
+
+/// How a moment is written; any of these is understood.
+#[cfg(feature = "schema")]
+#[derive(Debug, schemars::JsonSchema)]
+#[serde(untagged)]
+pub enum Moment {
+    /// RFC 3339, such as `2026-01-31T09:30:00Z`, or a day, such as `2026-01-31`.
+    Written(String),
+    /// Milliseconds since 1970.
+    Milliseconds(i64),
+}
+
+/// How a state of the past is named.
+#[cfg(feature = "schema")]
+#[derive(Debug, schemars::JsonSchema)]
+#[serde(untagged)]
+pub enum PastState {
+    /// The state at a moment.
+    Moment(Moment),
+    /// The state of a number.
+    Revision {
+        /// The number.
+        revision: u64,
     },
 }
 

@@ -3,6 +3,7 @@
 mod eval;
 mod pack;
 mod recipe;
+mod serve;
 mod store;
 
 use std::path::PathBuf;
@@ -12,6 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use eval::*;
 pub(crate) use pack::*;
 pub(crate) use recipe::*;
+pub(crate) use serve::*;
 pub(crate) use store::*;
 
 /// Puts the right text into an exact token budget, and says why.
@@ -82,6 +84,14 @@ pub(crate) enum Command {
     Feedback(Feedback),
     /// Store a memory, if it says something new
     Remember(Remember),
+    /// Serve the workspaces over HTTP
+    Serve(Serve),
+    /// Make, list and revoke the keys of the server
+    #[command(subcommand)]
+    Key(Key),
+    /// Look at the settings of the server
+    #[command(subcommand)]
+    Config(Config),
     /// List the models whose windows and tokenizers are known
     Models(Models),
     /// Print a script that completes commands and options in a shell

@@ -30,7 +30,8 @@ use crate::situation::{Judge, LocalJudge};
 
 pub use past::Replay;
 pub(crate) use ready::Ready;
-pub use workspace::Workspace;
+pub use rules::KeptTemplate;
+pub use workspace::{Answer, Workspace};
 
 /// Says what time it is.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -110,6 +111,30 @@ impl Engine {
         let workspace = Workspace::new(name, Arc::clone(&self.0), open(&self.0.home)?);
         known.insert(name.to_owned(), workspace.clone());
         Ok(workspace)
+    }
+
+    /// Who counts for a model or under a name; `o200k_base` when neither is said (M10).
+    ///
+    /// # Errors
+    /// When there is no such model or tokenizer.
+    pub fn counter(
+        &self,
+        model: Option<&str>,
+        tokenizer: Option<&str>,
+    ) -> Result<Arc<dyn Tokenizer>, Error> {
+        crate::pipeline::counter(model, tokenizer, &self.0.tokenizers)
+    }
+
+    /// Removes a workspace with all that is in it. Who still has it in hand can read on, from what
+    /// is no longer anywhere else.
+    ///
+    /// # Errors
+    /// When there is none of that name, or its folder cannot be removed.
+    pub fn remove(&self, name: &str) -> Result<(), Error> {
+        let mut known = self.0.open.lock().unwrap_or_else(PoisonError::into_inner);
+        self.0.home.remove(name)?;
+        known.remove(name);
+        Ok(())
     }
 
     /// The names of the workspaces.

@@ -57,7 +57,7 @@ impl Workspace {
         request.keep = false;
         let ready = self.ready(&request.recipe).await?;
         let snapshot = self.snapshot(&request).await?;
-        let assembled = self.assemble(ready, snapshot, request).await?;
+        let assembled = self.assemble(ready, snapshot, request, None).await?;
         let again = Receipt::of(&assembled, &self.0.shared.embedder.model().to_string());
         Ok(Replay { difference: receipt.diff(&again), assembled })
     }

@@ -19,23 +19,31 @@ use crate::recipe::{Known, Recipe};
 /// Most templates or rankers of a workspace.
 const NAMED_MAX: usize = 1_000;
 
-/// A template as it is kept in a workspace.
-#[derive(Debug, Serialize, Deserialize)]
+/// A template as a workspace keeps it, and as JSON has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Template"))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct KeptTemplate {
+pub struct KeptTemplate {
+    /// What stands before the items.
     #[serde(default)]
-    header: String,
-    item: String,
+    pub header: String,
+    /// One item, with `{{content}}` and the like.
+    pub item: String,
+    /// What stands between two items.
     #[serde(default)]
-    separator: String,
+    pub separator: String,
+    /// What stands after the items.
     #[serde(default)]
-    footer: String,
-    #[serde(default)]
-    empty: Option<String>,
+    pub footer: String,
+    /// What stands there when there are no items.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub empty: Option<String>,
 }
 
 impl KeptTemplate {
-    fn text(&self) -> TemplateText<'_> {
+    /// The template's parts.
+    #[must_use]
+    pub fn text(&self) -> TemplateText<'_> {
         TemplateText {
             header: &self.header,
             item: &self.item,
@@ -90,6 +98,33 @@ impl Workspace {
         let at = self.now();
         let record = Record { shelf, name: name.to_owned(), text, at };
         self.write(Batch::new(at, vec![Change::Write(record)])).await?;
+        Ok(())
+    }
+
+    /// What a workspace keeps under a name, as it was kept: a recipe, template or ranker.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn kept(&self, shelf: Shelf, name: &str) -> Result<Option<String>, Error> {
+        let snapshot = self.0.store.snapshot(&Viewer::anyone()).await?;
+        Ok(snapshot.record(shelf, name).await?.map(|record| record.text))
+    }
+
+    /// The names under which a workspace keeps recipes, templates or rankers of its own.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn kept_names(&self, shelf: Shelf) -> Result<Vec<String>, Error> {
+        let snapshot = self.0.store.snapshot(&Viewer::anyone()).await?;
+        Ok(snapshot.records(shelf, None, NAMED_MAX).await?)
+    }
+
+    /// Removes what a workspace keeps under a name.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn discard(&self, shelf: Shelf, name: &str) -> Result<(), Error> {
+        self.write(Batch::new(self.now(), vec![Change::Remove(shelf, name.to_owned())])).await?;
         Ok(())
     }
 

@@ -21,7 +21,7 @@ use super::outbox::Outbox;
 use super::{Ready, Shared};
 use crate::error::Error;
 use crate::notice::{Notice, NoticeCode};
-use crate::pipeline::{Assembled, Delta, Start, finish, illustrate, prepare};
+use crate::pipeline::{Assembled, Delta, Start, Watch, finish, illustrate, prepare};
 use crate::receipt::Receipt;
 use crate::request::{AsOf, RankerChoice, Request};
 
@@ -33,6 +33,15 @@ const READY_MAX: u64 = 64;
 
 /// Receipts that are kept at hand while they are written.
 const RECEIPTS_AT_HAND: u64 = 256;
+
+/// A pack, and whether it is the one that was just given to the same question.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// The pack.
+    pub assembled: Arc<Assembled>,
+    /// Whether it was made before, and is given again.
+    pub repeated: bool,
+}
 
 /// A workspace. Cheap to clone.
 #[derive(Clone)]
@@ -136,17 +145,26 @@ impl Workspace {
     /// # Errors
     /// When the request is wrong, or what it cannot do without fails; see [`Error::code`].
     pub async fn pack(&self, request: Request) -> Result<Arc<Assembled>, Error> {
+        Ok(self.answer(request, None).await?.assembled)
+    }
+
+    /// Makes a pack and says whether it was just made before. Whoever watches is told of each step
+    /// when it is done.
+    ///
+    /// # Errors
+    /// As [`Workspace::pack`].
+    pub async fn answer(&self, request: Request, watch: Option<Watch>) -> Result<Answer, Error> {
         let ready = self.ready(&request.recipe).await?;
         let snapshot = self.snapshot(&request).await?;
         let cache = ready.recipe.cache.filter(|_| request.cache && may_repeat(&request));
         let key = key(&ready, &*snapshot, &request);
         if let Some(spec) = cache
-            && let Some(answer) = self.0.answers.get(&ready.recipe.name, spec, &key)
+            && let Some(assembled) = self.0.answers.get(&ready.recipe.name, spec, &key)
         {
-            return Ok(answer);
+            return Ok(Answer { assembled, repeated: true });
         }
         let keep = request.keep;
-        let assembled = Arc::new(self.assemble(ready, snapshot, request).await?);
+        let assembled = Arc::new(self.assemble(ready, snapshot, request, watch).await?);
         announce(&self.0.name, &assembled);
         if keep {
             self.note(&assembled).await;
@@ -154,7 +172,7 @@ impl Workspace {
                 self.0.answers.put(&assembled.recipe.name, spec, key, &assembled);
             }
         }
-        Ok(assembled)
+        Ok(Answer { assembled, repeated: false })
     }
 
     pub(super) async fn assemble(
@@ -162,15 +180,20 @@ impl Workspace {
         ready: Arc<Ready>,
         snapshot: Arc<dyn Snapshot>,
         request: Request,
+        watch: Option<Watch>,
     ) -> Result<Assembled, Error> {
         let before = match &request.previous {
             Some(id) => Some(self.receipt(id, &request.viewer).await?),
             None => None,
         };
-        let start = self.start(ready, snapshot, request, before.as_deref())?;
+        let mut start = self.start(ready, snapshot, request, before.as_deref())?;
+        start.watch.clone_from(&watch);
         let snapshot = Arc::clone(&start.snapshot);
         let prepared = prepare(&self.0.shared, start).await?;
         let mut assembled = finish(prepared)?;
+        if let Some(watch) = watch {
+            watch("pack", assembled.timings.pack);
+        }
         complete(&mut assembled, &snapshot).await?;
         if let Some(before) = before {
             assembled.delta = Some(delta(&before, &assembled)?);
@@ -188,7 +211,7 @@ impl Workspace {
         let now = request.now.unwrap_or_else(|| self.now());
         let seed = format!("haversack {}", self.0.name);
         let previous: Option<Previous> = before.map(Receipt::previous).transpose()?;
-        Ok(Start { ready, snapshot, request, now, seed, previous })
+        Ok(Start { ready, snapshot, request, now, seed, previous, watch: None })
     }
 
     /// What other budgets would give (X2): the same as a pack of its own at each.

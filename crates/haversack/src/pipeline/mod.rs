@@ -18,4 +18,6 @@ pub use assembled::{Assembled, Delta, LayerReport, Timings};
 pub(crate) use assembled::{assembled, finish};
 pub(crate) use illustrate::illustrate;
 pub use quality::Quality;
+pub(crate) use resolve::counter;
+pub use run::Watch;
 pub(crate) use run::{Prepared, Start, prepare};

@@ -100,6 +100,25 @@ fn counting(
     }
 }
 
+/// Who counts for a model or under a name; `o200k_base` when neither is said.
+///
+/// # Errors
+/// When there is no such model or tokenizer.
+pub(crate) fn counter(
+    model: Option<&str>,
+    name: Option<&str>,
+    own: &Tokenizers,
+) -> Result<Arc<dyn Tokenizer>, Error> {
+    match (model, name) {
+        (_, Some(name)) => tokenizer(name, own),
+        (Some(name), None) => {
+            let model = model::find(name);
+            Ok(model.map_err(|error| Error::invalid("model", error.to_string()))?.tokenizer())
+        }
+        (None, None) => Ok(Arc::new(Encoding::O200k)),
+    }
+}
+
 /// A tokenizer by its name: the application's own, or a built-in one.
 fn tokenizer(name: &str, own: &Tokenizers) -> Result<Arc<dyn Tokenizer>, Error> {
     if let Some(tokenizer) = own.get(name) {

@@ -1,7 +1,7 @@
 //! The order of the steps, up to the point where only packing is left.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use haversack_core::candidate::Candidate;
 use haversack_core::embed::Vector;
@@ -60,6 +60,26 @@ pub(crate) struct Start {
     /// What the fences' nonce is made from.
     pub(crate) seed: String,
     pub(crate) previous: Option<Previous>,
+    pub(crate) watch: Option<Watch>,
+}
+
+/// Who is told of each step when it is done, with its name and how long it took.
+pub type Watch = Arc<dyn Fn(&'static str, Duration) + Send + Sync>;
+
+/// Times the steps, one after another.
+struct Laps {
+    since: Instant,
+    watch: Option<Watch>,
+}
+
+impl Laps {
+    fn end(&mut self, step: &'static str) -> Duration {
+        let took = std::mem::replace(&mut self.since, Instant::now()).elapsed();
+        if let Some(watch) = &self.watch {
+            watch(step, took);
+        }
+        took
+    }
 }
 
 /// Resolves, analyses, collects, measures and ranks.
@@ -67,11 +87,10 @@ pub(crate) struct Start {
 /// # Errors
 /// When the request is wrong or what it cannot do without fails.
 pub(crate) async fn prepare(shared: &Shared, start: Start) -> Result<Prepared, Error> {
-    let Start { ready, snapshot, request, now, seed, previous } = start;
+    let Start { ready, snapshot, request, now, seed, previous, watch } = start;
     let mut notices = Vec::new();
     let mut timings = Timings::default();
-    let mut clock = Instant::now();
-    let mut lap = move || std::mem::replace(&mut clock, Instant::now()).elapsed();
+    let mut laps = Laps { since: Instant::now(), watch };
     check(&request)?;
     let recipe = Arc::clone(&ready.recipe);
     let degrade = request.degrade.unwrap_or(recipe.degrade);
@@ -83,16 +102,16 @@ pub(crate) async fn prepare(shared: &Shared, start: Start) -> Result<Prepared, E
     let deal = deal(&*snapshot, &request).await?;
     let facts = request_facts(&request, deal.as_ref());
     let means = means(&ready, &request, &facts, &mut notices)?;
-    timings.analyse = lap();
+    timings.analyse = laps.end("analyse");
     let vector =
         vector(shared, &recipe.embed, &request, deal.as_ref(), degrade, &mut notices).await?;
-    timings.embed = lap();
+    timings.embed = laps.end("embed");
     let judge = Arc::clone(&shared.judge);
     let question = Question { request, snapshot, now, analysis, vector, deal, judge };
     let finds = collect(shared, &recipe, &question, degrade).await?;
     let Finds { mut layers, notices: more, facts, used } = finds;
     notices.extend(more);
-    timings.collect = lap();
+    timings.collect = laps.end("collect");
     if let Some(previous) = &previous {
         carry(&*question.snapshot, previous, &recipe.layers, &mut layers).await?;
     }
@@ -105,10 +124,10 @@ pub(crate) async fn prepare(shared: &Shared, start: Start) -> Result<Prepared, E
         }
     }
     measure(&question, &recipe.layers, &means.rankers, &mut layers).await?;
-    timings.measure = lap();
+    timings.measure = laps.end("measure");
     let order =
         order(&recipe.layers, &means.rankers, layers, &question.request, previous.as_ref())?;
-    timings.rank = lap();
+    timings.rank = laps.end("rank");
     if recipe.layers.iter().any(|layer| layer.summarise) {
         let message = "no model summarises here: the most important sentences are kept instead";
         notices.push(Notice::new(NoticeCode::NotSummarised, message));

@@ -8,6 +8,7 @@ use super::{Line, Receipt};
 
 /// Something that decided one pack otherwise than the other.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", tag = "cause")]
 #[non_exhaustive]
 pub enum Cause {
@@ -68,6 +69,7 @@ pub enum Cause {
 
 /// What became otherwise of one candidate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", tag = "change")]
 #[non_exhaustive]
 pub enum Change {
@@ -103,6 +105,7 @@ pub enum Change {
 
 /// What differs between two packs.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Difference {
     /// Whether the two have the same bytes.

@@ -27,6 +27,7 @@ const LINES_MAX: usize = 2_000;
 
 /// A receipt as it is kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Receipt {
     /// The form it is written in.
@@ -75,10 +76,12 @@ pub struct Receipt {
 
 /// A place in the final string, with a hash of all up to there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Mark(pub usize, pub String);
 
 /// One candidate's line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "LedgerLine"))]
 #[serde(rename_all = "camelCase")]
 pub struct Line {
     /// The item.

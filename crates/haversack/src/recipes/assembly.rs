@@ -12,6 +12,7 @@ use crate::receipt::{Line, Receipt};
 
 /// What every recipe's result has under `assembly`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Assembly"))]
 #[serde(rename_all = "camelCase")]
 pub struct Assembly {
     /// The name of the receipt, by which the pack can be explained, replayed and compared.
@@ -58,6 +59,7 @@ pub struct Assembly {
 
 /// A layer's figures.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Layer"))]
 #[serde(rename_all = "camelCase")]
 pub struct WireLayer {
     /// Its name.
@@ -95,6 +97,7 @@ impl WireLayer {
 
 /// A notice.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Notice"))]
 #[serde(rename_all = "camelCase")]
 pub struct WireNotice {
     /// What it is about.
@@ -124,6 +127,7 @@ impl WireNotice {
 
 /// What a query was found to say.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Analysis"))]
 #[serde(rename_all = "camelCase")]
 pub struct WireAnalysis {
     /// Its language, by code.
@@ -144,6 +148,7 @@ pub struct WireAnalysis {
 
 /// A time that a query names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Time"))]
 #[serde(rename_all = "camelCase")]
 pub struct WireTime {
     /// The words that say so.
@@ -156,6 +161,7 @@ pub struct WireTime {
 
 /// What changed since the pack before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Delta"))]
 #[serde(rename_all = "camelCase")]
 pub struct WireDelta {
     /// The receipt of the pack before.
@@ -172,6 +178,7 @@ pub struct WireDelta {
 
 /// How good a pack is.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Quality"))]
 #[serde(rename_all = "camelCase")]
 pub struct WireQuality {
     /// How much of what was found is in, by value.

@@ -19,6 +19,7 @@ const DEPTH: u32 = 1;
 
 /// What a chat assistant asks (M3).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "MemoryRequest"))]
 #[serde(rename_all = "camelCase", default)]
 pub struct Request {
     /// The message.
@@ -34,9 +35,11 @@ pub struct Request {
     pub memory_types: Vec<String>,
     /// Only from this moment on.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::wire::Moment>"))]
     pub date_from: Option<Value>,
     /// Only before this moment.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::wire::Moment>"))]
     pub date_to: Option<Value>,
     /// The least confidence.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,6 +66,7 @@ pub struct Request {
     pub include_metadata: bool,
     /// What every recipe can be asked.
     #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schemars(with = "WireRequest"))]
     pub other: Map<String, Value>,
 }
 
@@ -124,6 +128,7 @@ impl Request {
 
 /// A memory (M1).
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Memory"))]
 pub struct Memory {
     /// Its id.
     pub id: String,
@@ -145,6 +150,11 @@ pub struct Memory {
 
 /// A memory that was found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "MemorySearchResult")
+)]
 #[serde(rename_all = "camelCase")]
 pub struct SearchResult {
     /// The memory.
@@ -160,6 +170,7 @@ pub struct SearchResult {
 
 /// A memory that came along because of another (M7).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "MemoryRelated"))]
 #[serde(rename_all = "camelCase")]
 pub struct Related {
     /// The memory, by id.
@@ -172,6 +183,7 @@ pub struct Related {
 
 /// Memories for a prompt (M9).
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "MemoryContext"))]
 #[serde(rename_all = "camelCase")]
 pub struct Context {
     /// The final string.
@@ -190,6 +202,7 @@ pub struct Context {
 
 /// A context before it is used: the same, with what decided it (M9).
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "MemoryPreview"))]
 #[serde(rename_all = "camelCase")]
 pub struct Preview {
     /// What a build would give.

@@ -14,7 +14,7 @@ pub mod workspace;
 
 use serde_json::{Value, json};
 
-pub use assembly::Assembly;
+pub use assembly::{Assembly, WireNotice};
 
 use crate::error::Error;
 use crate::pipeline::Assembled;
@@ -53,4 +53,19 @@ pub fn result_of(assembled: &Assembled, explain: bool) -> Value {
     // These shapes are plain data; should one fail all the same, its text is what matters.
     result
         .unwrap_or_else(|error| json!({ "context": assembled.text(), "error": error.to_string() }))
+}
+
+/// The same as bytes, without building the document first.
+///
+/// # Errors
+/// Never, as these shapes are plain data; but writing JSON can fail in general.
+pub fn bytes_of(assembled: &Assembled, explain: bool) -> serde_json::Result<Vec<u8>> {
+    match assembled.recipe.shape {
+        Shape::Sections => serde_json::to_vec(&sections::Context::of(assembled, explain)),
+        Shape::Proposal => serde_json::to_vec(&proposal::Context::of(assembled, explain)),
+        Shape::Prime => serde_json::to_vec(&prime::Answer::of(assembled, explain)),
+        Shape::Workspace => serde_json::to_vec(&workspace::Context::of(assembled, explain)),
+        Shape::Situation => serde_json::to_vec(&situation::Context::of(assembled, explain)),
+        Shape::Memory => serde_json::to_vec(&memory::Context::of(assembled, explain)),
+    }
 }

@@ -14,6 +14,7 @@ use crate::wire::{WireRequest, id_opt};
 
 /// What an agent asks for one message.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PrimeRequest"))]
 #[serde(rename_all = "camelCase", default)]
 pub struct Request {
     /// The thread.
@@ -23,6 +24,7 @@ pub struct Request {
     pub message: String,
     /// What every recipe can be asked.
     #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schemars(with = "WireRequest"))]
     pub other: Map<String, Value>,
 }
 
@@ -55,6 +57,7 @@ impl Request {
 
 /// The answer of `build` (K8).
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PrimeAnswer"))]
 #[serde(rename_all = "camelCase")]
 pub struct Answer {
     /// The context.
@@ -69,6 +72,7 @@ pub struct Answer {
 
 /// The figures of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PrimeMeta"))]
 #[serde(rename_all = "camelCase")]
 pub struct Meta {
     /// Tokens of the final string.
@@ -81,6 +85,7 @@ pub struct Meta {
 
 /// One ranked list (K6).
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PrimeContext"))]
 #[serde(rename_all = "camelCase")]
 pub struct Context {
     /// Tokens of the final string.
@@ -95,6 +100,7 @@ pub struct Context {
 
 /// An item of the list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PrimeItem"))]
 #[serde(rename_all = "camelCase")]
 pub struct Item {
     /// The item's id.
@@ -119,6 +125,7 @@ pub struct Item {
 
 /// What else is known of an item.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PrimeMetadata"))]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
     /// Its path.
@@ -141,6 +148,7 @@ pub struct Metadata {
 
 /// A source (K7).
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PrimeCitation"))]
 #[serde(rename_all = "camelCase")]
 pub struct Citation {
     /// The id as it stands in the text, such as `[fil-1x9k2]`.
@@ -163,6 +171,7 @@ pub struct Citation {
 
 /// How many were found in which way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PrimeStats"))]
 #[serde(rename_all = "camelCase")]
 pub struct Stats {
     /// By explicit reference.
@@ -283,6 +292,7 @@ fn stats(assembled: &Assembled) -> Stats {
 
 /// A response's citations: which were used, and a block that names them (K7).
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PrimeCited"))]
 #[serde(rename_all = "camelCase")]
 pub struct Cited {
     /// Every citation, with whether the response used it.

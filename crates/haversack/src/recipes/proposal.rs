@@ -17,6 +17,7 @@ use crate::wire::{WireRequest, id, tokens};
 
 /// What a proposal writer asks. On the wire also under the seed's own names.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ProposalRequest"))]
 #[serde(rename_all = "camelCase", default)]
 pub struct Request {
     /// The deal.
@@ -34,6 +35,7 @@ pub struct Request {
     pub category_priorities: BTreeMap<String, f64>,
     /// What every recipe can be asked.
     #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schemars(with = "WireRequest"))]
     pub other: Map<String, Value>,
 }
 
@@ -78,6 +80,7 @@ impl Request {
 
 /// What a proposal is written from (P11).
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ProposalContext"))]
 #[serde(rename_all = "camelCase")]
 pub struct Context {
     /// The company's profile, if there is one.
@@ -108,6 +111,11 @@ pub struct Context {
 
 /// How the budget was kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "ProposalBudgetStatus")
+)]
 #[serde(rename_all = "camelCase")]
 pub struct BudgetStatus {
     /// Tokens of the final string.
@@ -125,6 +133,11 @@ pub struct BudgetStatus {
 
 /// What a category lost.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "ProposalTruncationDetail")
+)]
 #[serde(rename_all = "camelCase")]
 pub struct TruncationDetail {
     /// The category.
@@ -139,6 +152,11 @@ pub struct TruncationDetail {
 
 /// How much was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "ProposalRetrievalMetrics")
+)]
 #[serde(rename_all = "camelCase")]
 pub struct RetrievalMetrics {
     /// Items of the deal.

@@ -8,6 +8,7 @@ use crate::pipeline::Assembled;
 
 /// Sections and citations.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SectionsContext"))]
 #[serde(rename_all = "camelCase")]
 pub struct Context {
     /// The final string.
@@ -24,6 +25,7 @@ pub struct Context {
 
 /// A section.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SectionsSection"))]
 #[serde(rename_all = "camelCase")]
 pub struct Section {
     /// Its layer.
@@ -38,6 +40,7 @@ pub struct Section {
 
 /// An item.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SectionsItem"))]
 #[serde(rename_all = "camelCase")]
 pub struct Item {
     /// The item's id.
@@ -62,6 +65,7 @@ pub struct Item {
 
 /// A source (K7, X7).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Citation"))]
 #[serde(rename_all = "camelCase")]
 pub struct WireCitation {
     /// The id as it stands in the text, brackets included.

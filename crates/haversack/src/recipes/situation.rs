@@ -14,6 +14,7 @@ use crate::wire::{WireRequest, id_opt};
 
 /// What a tool or an agent asks.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SituationRequest"))]
 #[serde(rename_all = "camelCase", default)]
 pub struct Request {
     /// The current context, by id.
@@ -29,6 +30,7 @@ pub struct Request {
     pub max_tokens: Option<u32>,
     /// What every recipe can be asked.
     #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schemars(with = "WireRequest"))]
     pub other: Map<String, Value>,
 }
 
@@ -61,6 +63,7 @@ impl Request {
 
 /// Guidance for a situation (S6).
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SituationContext"))]
 #[serde(rename_all = "camelCase")]
 pub struct Context {
     /// The final string.
@@ -84,6 +87,11 @@ pub struct Context {
 
 /// How the context came about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "SituationMetadata")
+)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
     /// The current context.

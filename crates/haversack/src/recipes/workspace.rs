@@ -6,6 +6,7 @@ use haversack_core::assemble::Item as PackItem;
 use haversack_core::assemble::Section as PackSection;
 use haversack_core::text::tokenizer::Tokenizer;
 use haversack_core::units::Tokens;
+use haversack_store::store::viewer::Viewer;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -20,6 +21,7 @@ pub const TYPES: [&str; 4] = ["assist", "chat", "search", "automate"];
 
 /// What an assistant inside a workspace asks (W9).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WorkspaceRequest"))]
 #[serde(rename_all = "camelCase", default)]
 pub struct Request {
     /// The question.
@@ -45,11 +47,13 @@ pub struct Request {
     pub hints: Option<WireHints>,
     /// What every recipe can be asked.
     #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schemars(with = "WireRequest"))]
     pub other: Map<String, Value>,
 }
 
 /// Who asks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WorkspaceUser"))]
 #[serde(untagged)]
 pub enum User {
     /// By name.
@@ -66,6 +70,11 @@ pub enum User {
 
 /// A budget.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "WorkspaceTokenBudget")
+)]
 #[serde(untagged)]
 pub enum TokenBudget {
     /// All of it.
@@ -137,6 +146,7 @@ impl Request {
 
 /// A payload for the model (W10).
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WorkspaceContext"))]
 #[serde(rename_all = "camelCase")]
 pub struct Context {
     /// The sections, in order.
@@ -153,6 +163,7 @@ pub struct Context {
 
 /// A section.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WorkspaceSection"))]
 #[serde(rename_all = "camelCase")]
 pub struct Section {
     /// Which: `focus`, `semantic`, `relations`, `activity`, `history`.
@@ -168,6 +179,7 @@ pub struct Section {
 
 /// An item of a section.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WorkspaceItem"))]
 #[serde(rename_all = "camelCase")]
 pub struct Item {
     /// The block.
@@ -184,6 +196,11 @@ pub struct Item {
 
 /// What else is known of an item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "WorkspaceItemMetadata")
+)]
 #[serde(rename_all = "camelCase")]
 pub struct ItemMetadata {
     /// The title of the page it is on, or its own.
@@ -198,6 +215,11 @@ pub struct ItemMetadata {
 
 /// What is known of a payload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "WorkspaceMetadata")
+)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
     /// Tokens of the final string.
@@ -274,8 +296,94 @@ pub fn estimate_tokens(context: &Context, tokenizer: &dyn Tokenizer) -> Tokens {
     tokenizer.count(&context.serialized)
 }
 
+/// What of a payload is looked at when it is checked; the rest is ignored, so that a result can be
+/// handed back as it came.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Payload"))]
+#[serde(rename_all = "camelCase")]
+pub struct Payload {
+    /// The sections.
+    pub sections: Vec<PayloadSection>,
+    /// What the payload says of itself.
+    pub metadata: PayloadMetadata,
+    /// The final string.
+    pub serialized: String,
+    /// What the payload was made within.
+    pub assembly: PayloadAssembly,
+}
+
+/// A section of a payload.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct PayloadSection {
+    /// Its items.
+    pub items: Vec<PayloadItem>,
+}
+
+/// An item of a payload.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct PayloadItem {
+    /// The block.
+    pub block_id: String,
+    /// Its text as it is in.
+    pub content: String,
+}
+
+/// What a payload says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct PayloadMetadata {
+    /// Tokens of the final string.
+    pub total_tokens: u32,
+    /// How many blocks are in.
+    pub blocks_included: usize,
+}
+
+/// What a payload was made within.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct PayloadAssembly {
+    /// What the final string can have at most.
+    pub limit: u32,
+    /// Who counted.
+    pub tokenizer: String,
+}
+
+impl From<&Context> for Payload {
+    fn from(context: &Context) -> Payload {
+        let item = |item: &Item| PayloadItem {
+            block_id: item.block_id.clone(),
+            content: item.content.clone(),
+        };
+        let section =
+            |section: &Section| PayloadSection { items: section.items.iter().map(item).collect() };
+        Payload {
+            sections: context.sections.iter().map(section).collect(),
+            metadata: PayloadMetadata {
+                total_tokens: context.metadata.total_tokens,
+                blocks_included: context.metadata.blocks_included,
+            },
+            serialized: context.serialized.clone(),
+            assembly: PayloadAssembly {
+                limit: context.assembly.limit,
+                tokenizer: context.assembly.tokenizer.clone(),
+            },
+        }
+    }
+}
+
 /// What is wrong with a payload (W11).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "WorkspaceValidation")
+)]
 #[serde(rename_all = "camelCase")]
 pub struct Validation {
     /// Whether nothing is.
@@ -294,30 +402,31 @@ impl Workspace {
     }
 
     /// Whether a payload is within its budget, holds no block that its reader may not read now,
-    /// none twice, and sections that are what they say (W11).
+    /// none twice, and sections that are what they say (W11). A payload that came over a wire is as
+    /// good as one that was just made.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// When the store cannot be read, or the payload names a block by what cannot be a name.
     pub async fn validate(
         &self,
-        context: &Context,
-        request: &crate::Request,
+        payload: &Payload,
+        viewer: &Viewer,
         tokenizer: &dyn Tokenizer,
     ) -> Result<Validation, Error> {
         let mut problems = Vec::new();
-        let counted = estimate_tokens(context, tokenizer).get();
-        let limit = context.assembly.limit;
+        let counted = tokenizer.count(&payload.serialized).get();
+        let limit = payload.assembly.limit;
         if counted > limit {
             problems.push(format!("{counted} tokens are more than the {limit} there are"));
         }
-        if counted != context.metadata.total_tokens {
-            let said = context.metadata.total_tokens;
+        if counted != payload.metadata.total_tokens {
+            let said = payload.metadata.total_tokens;
             problems.push(format!("totalTokens says {said}, the text has {counted}"));
         }
-        let items: Vec<&Item> =
-            context.sections.iter().flat_map(|section| &section.items).collect();
-        if items.len() != context.metadata.blocks_included {
-            let said = context.metadata.blocks_included;
+        let items: Vec<&PayloadItem> =
+            payload.sections.iter().flat_map(|section| &section.items).collect();
+        if items.len() != payload.metadata.blocks_included {
+            let said = payload.metadata.blocks_included;
             problems.push(format!("blocksIncluded says {said}, there are {}", items.len()));
         }
         let stored = items.iter().filter(|item| !item.block_id.starts_with("turn:"));
@@ -325,7 +434,7 @@ impl Workspace {
         for item in stored {
             ids.push(crate::wire::id("sections.items.blockId", &item.block_id)?);
         }
-        let snapshot = self.store().snapshot(&request.viewer).await?;
+        let snapshot = self.store().snapshot(viewer).await?;
         for (id, found) in ids.iter().zip(snapshot.get(&ids).await?) {
             if found.is_none() {
                 problems

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use haversack::ErrorCode;
-use haversack::recipes::workspace::{Context, Request, TokenBudget, User, estimate_tokens};
+use haversack::recipes::workspace::{
+    Context, Payload, Request, TokenBudget, User, estimate_tokens,
+};
 use haversack::wire::{WireFocus, WireHints};
 use haversack_core::text::tokenizer::Encoding;
 use haversack_store::store::viewer::Viewer;
@@ -274,14 +276,14 @@ async fn tokens_are_counted_and_payloads_validated_w11() {
     let (_, context) = ask(&fixture, &request).await;
     assert_eq!(estimate_tokens(&context, &Encoding::O200k).get(), context.metadata.total_tokens);
     let general = request.request().unwrap();
-    let sound = fixture.validate(&context, &general, &Encoding::O200k).await.unwrap();
+    let payload = Payload::from(&context);
+    let sound = fixture.validate(&payload, &general.viewer, &Encoding::O200k).await.unwrap();
     assert!(sound.valid, "{:?}", sound.problems);
     let mut forged = context.clone();
     forged.metadata.total_tokens += 1;
     let again = forged.sections[1].items[0].clone();
     forged.sections[1].items.push(again);
-    let mut stranger = general.clone();
-    stranger.viewer = Viewer::user("stranger").unwrap();
+    let (forged, stranger) = (Payload::from(&forged), Viewer::user("stranger").unwrap());
     let problems = fixture.validate(&forged, &stranger, &Encoding::O200k).await.unwrap().problems;
     assert!(problems.iter().any(|problem| problem.contains("totalTokens")), "{problems:?}");
     assert!(problems.iter().any(|problem| problem.contains("twice")), "{problems:?}");

@@ -1,0 +1,240 @@
+//! One call of a route: who calls, what was said, and how the body is read within its limits.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::body::{Body, BodyDataStream};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::Response;
+use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt;
+use haversack::Workspace;
+use haversack_store::store::viewer::Viewer;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::codes::Code;
+use crate::config::seconds;
+use crate::problem::Problem;
+use crate::route::Route;
+use crate::state::State;
+use crate::who::{Access, Asserted};
+
+/// What an answer is.
+pub(crate) type Answer = Result<Response, Problem>;
+
+/// A call.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) state: Arc<State>,
+    pub(crate) route: &'static Route,
+    pub(crate) access: Access,
+    pub(crate) asserted: Asserted,
+    pub(crate) parameters: BTreeMap<String, String>,
+    pub(crate) query: BTreeMap<String, String>,
+    pub(crate) headers: HeaderMap,
+    /// A body can be sent to another thread but not shared; the lock, which nobody ever waits for,
+    /// makes up for it.
+    pub(crate) body: Mutex<Body>,
+    /// Its turn, for as long as it is worked on.
+    pub(crate) _turn: Option<OwnedSemaphorePermit>,
+}
+
+impl Call {
+    /// A part of the path.
+    pub(crate) fn parameter(&self, name: &str) -> &str {
+        self.parameters.get(name).map_or("", String::as_str)
+    }
+
+    /// The workspace of the path, if it is there for this key.
+    pub(crate) async fn workspace(&self) -> Result<Workspace, Problem> {
+        self.state.workspace(self.parameter("ws")).await
+    }
+
+    /// Who asks, where no body says so.
+    pub(crate) fn viewer(&self) -> Result<Viewer, Problem> {
+        Ok(self.access.viewer(&self.asserted)?.0)
+    }
+
+    /// For whom the body says it asks, unless the headers say so.
+    pub(crate) fn asserted(
+        &self,
+        user: Option<&String>,
+        groups: &[String],
+    ) -> Result<Asserted, Problem> {
+        let body = Asserted { user: user.cloned(), groups: groups.iter().cloned().collect() };
+        if body.is_nobody() {
+            return Ok(self.asserted.clone());
+        }
+        if self.asserted.is_nobody() || self.asserted == body {
+            return Ok(body);
+        }
+        let detail = "the body names another user than the header Haversack-User";
+        Err(Problem::invalid("user", detail))
+    }
+
+    /// A whole number of the query string, with its bounds.
+    pub(crate) fn count(&self, name: &str, default: usize, most: usize) -> Result<usize, Problem> {
+        let Some(text) = self.query.get(name) else { return Ok(default) };
+        match text.parse() {
+            Ok(count) if (1..=most).contains(&count) => Ok(count),
+            _ => Err(Problem::invalid(name, format!("{text:?} is not a number from 1 to {most}"))),
+        }
+    }
+
+    /// Whether the query string says yes.
+    pub(crate) fn flag(&self, name: &str) -> Result<bool, Problem> {
+        match self.query.get(name).map(String::as_str) {
+            None | Some("false") => Ok(false),
+            Some("true" | "") => Ok(true),
+            Some(other) => {
+                Err(Problem::invalid(name, format!("{other:?} is neither true nor false")))
+            }
+        }
+    }
+
+    fn media_type(&self) -> String {
+        let text = self.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let text = text.unwrap_or("application/json");
+        text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+    }
+
+    /// Whether the body is a stream of lines.
+    pub(crate) fn is_lines(&self) -> bool {
+        matches!(self.media_type().as_str(), "application/x-ndjson" | "application/jsonl")
+    }
+
+    /// The whole body.
+    pub(crate) async fn bytes(&mut self) -> Result<Bytes, Problem> {
+        let limits = &self.state.config.limits;
+        let most = limits.body_bytes;
+        let mut pieces = self.pieces();
+        let mut whole = BytesMut::new();
+        while let Some(piece) = pieces.next().await? {
+            if whole.len() + piece.len() > most {
+                return Err(too_large(most));
+            }
+            whole.extend_from_slice(&piece);
+        }
+        Ok(whole.freeze())
+    }
+
+    /// The body in pieces, each within its time.
+    pub(crate) fn pieces(&mut self) -> Pieces {
+        let body = self.body.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let body = std::mem::replace(body, Body::empty());
+        let patience = seconds(self.state.config.limits.body_seconds);
+        Pieces { stream: body.into_data_stream(), patience }
+    }
+
+    /// The body as JSON.
+    pub(crate) async fn json(&mut self) -> Result<Value, Problem> {
+        let media_type = self.media_type();
+        if media_type != "application/json" {
+            let detail = format!("{media_type:?} is not understood here: send application/json");
+            return Err(Problem::new(Code::UnsupportedMediaType, detail));
+        }
+        let bytes = self.bytes().await?;
+        serde_json::from_slice(&bytes)
+            .map_err(|error| Problem::new(Code::BadJson, error.to_string()))
+    }
+
+    /// The body as a shape.
+    pub(crate) async fn read<T: DeserializeOwned>(&mut self) -> Result<T, Problem> {
+        Ok(haversack::wire::read(self.json().await?)?)
+    }
+
+    /// Whether the client has what this tag names.
+    pub(crate) fn has(&self, tag: &str) -> bool {
+        let known = self.headers.get_all(header::IF_NONE_MATCH).iter();
+        let mut tags = known.filter_map(|value| value.to_str().ok()).flat_map(|all| all.split(','));
+        tags.any(|known| {
+            let known = known.trim();
+            known == "*" || known.strip_prefix("W/").unwrap_or(known) == tag
+        })
+    }
+}
+
+fn too_large(most: usize) -> Problem {
+    let detail = format!("the body is longer than {most} bytes: send it in parts, or as lines");
+    Problem::new(Code::TooLarge, detail)
+}
+
+/// A body in pieces.
+pub(crate) struct Pieces {
+    stream: BodyDataStream,
+    patience: Duration,
+}
+
+impl Pieces {
+    /// The next piece.
+    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Problem> {
+        match tokio::time::timeout(self.patience, self.stream.next()).await {
+            Ok(None) => Ok(None),
+            Ok(Some(Ok(piece))) => Ok(Some(piece)),
+            Ok(Some(Err(error))) => {
+                Err(Problem::new(Code::BadJson, format!("the body broke off: {error}")))
+            }
+            Err(_) => Err(Problem::new(Code::SlowClient, "the body paused for too long")),
+        }
+    }
+}
+
+/// An answer as JSON.
+pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Answer {
+    let body = serde_json::to_vec(value).map_err(|error| {
+        tracing::error!(target: "haversack", %error, "an answer cannot be written");
+        Problem::new(Code::Internal, "the answer cannot be written")
+    })?;
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    let media_type = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(header::CONTENT_TYPE, media_type);
+    Ok(response)
+}
+
+/// An answer as JSON that a client may have already.
+pub(crate) fn tagged(call: &Call, state: &str, value: &impl Serialize) -> Answer {
+    let tag = format!("\"{}\"", &blake3::hash(state.as_bytes()).to_hex()[..32]);
+    let mut response = if call.has(&tag) {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+        response
+    } else {
+        json(StatusCode::OK, value)?
+    };
+    if let Ok(tag) = HeaderValue::from_str(&tag) {
+        response.headers_mut().insert(header::ETAG, tag);
+    }
+    let private = HeaderValue::from_static("private, no-cache");
+    response.headers_mut().insert(header::CACHE_CONTROL, private);
+    Ok(response)
+}
+
+/// An answer without a body.
+pub(crate) fn nothing() -> Answer {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    Ok(response)
+}
+
+/// For whom the headers say that a request is made.
+pub(crate) fn asserted(headers: &HeaderMap) -> Result<Asserted, Problem> {
+    let text = |name: &str| -> Result<Option<&str>, Problem> {
+        let Some(value) = headers.get(name) else { return Ok(None) };
+        let text = value.to_str();
+        text.map(Some).map_err(|_| Problem::invalid(name, "holds more than visible ASCII"))
+    };
+    let user = text("haversack-user")?.map(str::to_owned);
+    let groups: BTreeSet<String> = text("haversack-groups")?
+        .unwrap_or_default()
+        .split(',')
+        .map(str::trim)
+        .filter(|group| !group.is_empty())
+        .map(str::to_owned)
+        .collect();
+    Ok(Asserted { user, groups })
+}

@@ -1,0 +1,159 @@
+//! How much at once: a bounded number of requests is worked on, a bounded number waits for a bounded
+//! time, and the rest is told to come again. Each key has a rate.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use moka::sync::Cache;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::codes::Code;
+use crate::config::{Limits, seconds};
+use crate::problem::Problem;
+
+/// Keys whose rate is remembered. A key that is forgotten begins with a full bucket.
+const BUCKETS_MAX: u64 = 100_000;
+
+/// The way in.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    permits: Arc<Semaphore>,
+    waiting: AtomicUsize,
+    queue: usize,
+    patience: Duration,
+    rates: Rates,
+}
+
+/// A place among those who wait, given back however the wait ends.
+struct Place<'g>(&'g AtomicUsize);
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Gate {
+    pub(crate) fn new(limits: &Limits) -> Gate {
+        Gate {
+            permits: Arc::new(Semaphore::new(limits.concurrent)),
+            waiting: AtomicUsize::new(0),
+            queue: limits.queue,
+            patience: seconds(limits.queue_seconds),
+            rates: Rates::new(limits.rate, limits.burst),
+        }
+    }
+
+    /// Waits for a turn, within bounds.
+    pub(crate) async fn enter(&self) -> Result<OwnedSemaphorePermit, Problem> {
+        if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
+            return Ok(permit);
+        }
+        let full = || Problem::new(Code::Overloaded, "too many requests at once: try again soon");
+        if self.waiting.fetch_add(1, Ordering::Relaxed) >= self.queue {
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            return Err(full());
+        }
+        let _place = Place(&self.waiting);
+        let turn = Arc::clone(&self.permits).acquire_owned();
+        match tokio::time::timeout(self.patience, turn).await {
+            Ok(Ok(permit)) => Ok(permit),
+            // The semaphore is never closed; out of patience is the other case.
+            _ => Err(full()),
+        }
+    }
+
+    /// How many wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// Whether a credential may ask once more now.
+    pub(crate) fn rate(&self, credential: &str) -> Result<(), Problem> {
+        self.rates.take(credential, Instant::now())
+    }
+}
+
+/// A bucket for each credential: it fills at the rate, up to the burst, and each request takes one.
+#[derive(Debug)]
+struct Rates {
+    rate: f64,
+    burst: f64,
+    buckets: Cache<String, Arc<Mutex<Bucket>>>,
+}
+
+#[derive(Debug)]
+struct Bucket {
+    tokens: f64,
+    at: Instant,
+}
+
+impl Rates {
+    fn new(rate: f64, burst: f64) -> Rates {
+        Rates { rate, burst: burst.max(1.0), buckets: Cache::new(BUCKETS_MAX) }
+    }
+
+    fn take(&self, credential: &str, now: Instant) -> Result<(), Problem> {
+        if self.rate <= 0.0 {
+            return Ok(());
+        }
+        let full = || Arc::new(Mutex::new(Bucket { tokens: self.burst, at: now }));
+        let bucket = self.buckets.get_with_by_ref(credential, full);
+        let mut bucket = bucket.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = now.saturating_duration_since(bucket.at).as_secs_f64();
+        bucket.tokens = (bucket.tokens + since * self.rate).min(self.burst);
+        bucket.at = now;
+        if bucket.tokens >= 1.0 {
+            bucket.tokens -= 1.0;
+            return Ok(());
+        }
+        let wait = ((1.0 - bucket.tokens) / self.rate).ceil();
+        let detail = format!("this key may make {} requests a second", self.rate);
+        let mut problem = Problem::new(Code::RateLimited, detail);
+        // At most an hour, so that the cast below is exact.
+        let wait = wait.clamp(1.0, 3_600.0);
+        problem.retry_after = Some(Duration::from_secs_f64(wait).as_secs());
+        Err(problem)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_at_its_rate_waits_and_others_do_not() {
+        let rates = Rates::new(2.0, 3.0);
+        let start = Instant::now();
+        for _ in 0..3 {
+            rates.take("a", start).unwrap();
+        }
+        let refused = rates.take("a", start).unwrap_err();
+        assert_eq!((refused.code, refused.retry_after), (Code::RateLimited, Some(1)));
+        rates.take("b", start).unwrap();
+        rates.take("a", start + Duration::from_millis(500)).unwrap();
+        assert!(rates.take("a", start + Duration::from_millis(500)).is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_neither_fits_nor_can_wait_is_told_so() {
+        let limits = Limits { concurrent: 1, queue: 1, queue_seconds: 5.0, ..Limits::default() };
+        let gate = Arc::new(Gate::new(&limits));
+        let first = gate.enter().await.unwrap();
+        let waiting = tokio::spawn({
+            let gate = Arc::clone(&gate);
+            async move { gate.enter().await.map(drop) }
+        });
+        tokio::task::yield_now().await;
+        assert_eq!(gate.waiting(), 1);
+        assert_eq!(gate.enter().await.unwrap_err().code, Code::Overloaded);
+        drop(first);
+        waiting.await.unwrap().unwrap();
+        let held = gate.enter().await.unwrap();
+        assert_eq!(gate.enter().await.unwrap_err().code, Code::Overloaded, "patience ends");
+        assert_eq!(gate.waiting(), 0);
+        drop(held);
+    }
+}

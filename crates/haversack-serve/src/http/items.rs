@@ -1,0 +1,363 @@
+//! Items, links and events: written and read.
+
+use axum::http::StatusCode;
+use bytes::BytesMut;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use haversack::Workspace;
+use haversack_core::ids::ItemId;
+use haversack_store::store::change::{Batch, Change, Committed};
+use haversack_store::store::item::{Event, Item};
+use haversack_store::store::query::{Filter, Order, Page};
+use haversack_store::store::viewer::Viewer;
+use serde_json::Value;
+
+use crate::call::{Answer, Call, json, tagged};
+use crate::codes::Code;
+use crate::problem::Problem;
+use crate::wire::{
+    WireEvents, WireItem, WireItemPage, WireLinks, WireNewItem, WireWritten, id, kind,
+};
+
+/// Items on a page when nobody says how many.
+const PAGE: usize = 100;
+
+/// Most items on a page.
+const PAGE_MAX: usize = 1_000;
+
+/// Bytes of lines that are written together.
+const BATCH_BYTES: usize = 8 << 20;
+
+/// Longest line: a body of 16 MiB, with room for its escapes and fields.
+const LINE_BYTES_MAX: usize = 40 << 20;
+
+pub(crate) fn put(mut call: Call) -> BoxFuture<'static, Answer> {
+    async move {
+        let workspace = call.workspace().await?;
+        if call.is_lines() {
+            return json(StatusCode::OK, &stream(&mut call, &workspace).await?);
+        }
+        let items = match call.json().await? {
+            Value::Array(items) => items,
+            one @ Value::Object(_) => vec![one],
+            _ => return Err(Problem::invalid("body", "is neither an item nor a list of items")),
+        };
+        let items: Result<Vec<Item>, Problem> = items
+            .into_iter()
+            .enumerate()
+            .map(|(n, item)| new_item(item).map_err(|problem| placed(problem, &format!("[{n}]"))))
+            .collect();
+        let committed = store(&call, &workspace, items?).await?;
+        json(StatusCode::OK, &written(&committed))
+    }
+    .boxed()
+}
+
+fn new_item(value: Value) -> Result<Item, Problem> {
+    haversack::wire::read::<WireNewItem>(value)?.item()
+}
+
+fn placed(mut problem: Problem, place: &str) -> Problem {
+    let field = problem.field.take().unwrap_or_default();
+    let joint = if field.is_empty() { "" } else { "." };
+    problem.field = Some(format!("{place}{joint}{field}"));
+    problem
+}
+
+fn written(committed: &Committed) -> WireWritten {
+    let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+    WireWritten {
+        revision: committed.revision.get(),
+        stored: count(committed.stored + committed.deleted),
+        unchanged: count(committed.unchanged),
+    }
+}
+
+/// Writes items, after making sure that a caller with the eyes of one user changes nothing that this
+/// user cannot see.
+pub(crate) async fn store(
+    call: &Call,
+    workspace: &Workspace,
+    items: Vec<Item>,
+) -> Result<Committed, Problem> {
+    let (viewer, user) = call.access.viewer(&call.asserted)?;
+    if !call.access.is_trusted() {
+        own(workspace, &viewer, &items).await?;
+    }
+    let mut batch = Batch::put(workspace.now(), items);
+    batch.author = user;
+    let committed = workspace.write(batch).await?;
+    call.state.metrics.stored(u64::try_from(committed.stored).unwrap_or(u64::MAX));
+    Ok(committed)
+}
+
+/// Refuses ids of items that are there but not for this viewer, and parents that are not.
+pub(crate) async fn own(
+    workspace: &Workspace,
+    viewer: &Viewer,
+    items: &[Item],
+) -> Result<(), Problem> {
+    let all = workspace.store().snapshot(&Viewer::owner()).await?;
+    let seen = workspace.store().snapshot(viewer).await?;
+    let ids: Vec<ItemId> = items.iter().map(|item| item.id.clone()).collect();
+    let (there, readable) = (all.get(&ids).await?, seen.get(&ids).await?);
+    for ((id, there), readable) in ids.iter().zip(&there).zip(&readable) {
+        if there.is_some() && readable.is_none() {
+            let detail = format!("{:?} is not this user's to change: use another id", id.as_str());
+            return Err(Problem::new(Code::IdTaken, detail));
+        }
+    }
+    let parents: Vec<ItemId> = items.iter().filter_map(|item| item.parent.clone()).collect();
+    for (parent, readable) in parents.iter().zip(seen.get(&parents).await?) {
+        if readable.is_none() && !ids.contains(parent) {
+            let detail = format!("there is no item {:?} that this user can read", parent.as_str());
+            return Err(Problem::invalid("parent", detail));
+        }
+    }
+    Ok(())
+}
+
+/// Writes lines as they come. Memory holds one batch, however long the stream is.
+async fn stream(call: &mut Call, workspace: &Workspace) -> Result<WireWritten, Problem> {
+    let most = call.state.config.limits.stream_bytes;
+    let lines_max = call.state.config.limits.batch_lines;
+    let mut pieces = call.pieces();
+    let mut lines = Lines {
+        call,
+        workspace,
+        waiting: Vec::new(),
+        bytes: 0,
+        line: 0,
+        sum: WireWritten::default(),
+    };
+    let (mut rest, mut read) = (BytesMut::new(), 0_u64);
+    loop {
+        let piece = match pieces.next().await {
+            Ok(piece) => piece,
+            Err(problem) => return Err(lines.told(problem)),
+        };
+        let Some(piece) = piece else { break };
+        read += piece.len() as u64;
+        if read > most {
+            let detail = format!("the stream is longer than {most} bytes: begin another");
+            return Err(lines.told(Problem::new(Code::TooLarge, detail)));
+        }
+        rest.extend_from_slice(&piece);
+        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+            let line = rest.split_to(end + 1);
+            lines.take(&line, lines_max).await?;
+        }
+        if rest.len() > LINE_BYTES_MAX {
+            lines.line += 1;
+            let detail = format!("a line is longer than {LINE_BYTES_MAX} bytes");
+            return Err(lines.told(Problem::new(Code::TooLarge, detail)));
+        }
+    }
+    lines.take(&rest, lines_max).await?;
+    lines.flush().await?;
+    Ok(lines.sum)
+}
+
+/// Lines on their way into the store.
+struct Lines<'c> {
+    call: &'c Call,
+    workspace: &'c Workspace,
+    waiting: Vec<Item>,
+    bytes: usize,
+    line: u64,
+    sum: WireWritten,
+}
+
+impl Lines<'_> {
+    async fn take(&mut self, line: &[u8], lines_max: usize) -> Result<(), Problem> {
+        if line.is_empty() {
+            return Ok(());
+        }
+        self.line += 1;
+        let line = line.trim_ascii();
+        if line.is_empty() {
+            return Ok(());
+        }
+        let read = serde_json::from_slice(line)
+            .map_err(|error| Problem::new(Code::BadJson, error.to_string()))
+            .and_then(new_item);
+        match read {
+            Ok(item) => self.waiting.push(item),
+            Err(problem) => {
+                // What came before it is good, and is kept.
+                self.flush().await?;
+                return Err(self.told(problem));
+            }
+        }
+        self.bytes += line.len();
+        if self.waiting.len() >= lines_max || self.bytes >= BATCH_BYTES {
+            self.flush().await?;
+        }
+        Ok(())
+    }
+
+    async fn flush(&mut self) -> Result<(), Problem> {
+        self.bytes = 0;
+        let items = std::mem::take(&mut self.waiting);
+        if items.is_empty() {
+            return Ok(());
+        }
+        match store(self.call, self.workspace, items).await {
+            Ok(committed) => {
+                let more = written(&committed);
+                self.sum.revision = more.revision;
+                self.sum.stored += more.stored;
+                self.sum.unchanged += more.unchanged;
+                Ok(())
+            }
+            Err(problem) => Err(self.told(problem)),
+        }
+    }
+
+    /// A problem with the line it is about, and how far the stream came.
+    fn told(&self, mut problem: Problem) -> Problem {
+        problem.line = Some(self.line);
+        problem.stored = Some(self.sum.stored + self.sum.unchanged);
+        problem
+    }
+}
+
+pub(crate) fn list(call: Call) -> BoxFuture<'static, Answer> {
+    async move {
+        let workspace = call.workspace().await?;
+        let limit = call.count("limit", PAGE, PAGE_MAX)?;
+        let mut filter = Filter::everything();
+        if let Some(text) = call.query.get("kind") {
+            filter.kinds.push(kind("kind", text)?);
+        }
+        filter.under = call.query.get("parent").map(|text| id("parent", text)).transpose()?;
+        let after = call.query.get("after").map(|text| id("after", text)).transpose()?;
+        let snapshot = workspace.store().snapshot(&call.viewer()?).await?;
+        let page = Page { order: Order::Id, after, limit };
+        let stored = snapshot.list(&filter, &page).await?;
+        let next = stored.last().filter(|_| stored.len() == limit);
+        let next = next.map(|last| last.item.id.as_str().to_owned());
+        let tells = call.access.is_trusted() && call.asserted.is_nobody();
+        let items = stored.into_iter().map(|stored| WireItem::of(stored, tells)).collect();
+        let state = state(&call, snapshot.revision().get())?;
+        tagged(&call, &state, &WireItemPage { items, next })
+    }
+    .boxed()
+}
+
+/// What decides an answer to a question about a state.
+fn state(call: &Call, revision: u64) -> Result<String, Problem> {
+    let (viewer, place) = (call.viewer()?, (&call.parameters, &call.query));
+    Ok(format!(
+        "{} {place:?} {viewer:?} {} {revision}",
+        call.route.operation,
+        call.access.is_trusted()
+    ))
+}
+
+pub(crate) fn get(call: Call) -> BoxFuture<'static, Answer> {
+    async move {
+        let workspace = call.workspace().await?;
+        let name = call.parameter("id");
+        let Ok(wanted) = ItemId::new(name) else { return Err(Problem::no_item(name)) };
+        let snapshot = workspace.store().snapshot(&call.viewer()?).await?;
+        let found = snapshot.get(std::slice::from_ref(&wanted)).await?.pop().flatten();
+        let stored = found.ok_or_else(|| Problem::no_item(name))?;
+        let tells = call.access.is_trusted() && call.asserted.is_nobody();
+        let state = state(&call, stored.revision.get())?;
+        tagged(&call, &state, &WireItem::of(stored, tells))
+    }
+    .boxed()
+}
+
+pub(crate) fn delete(call: Call) -> BoxFuture<'static, Answer> {
+    async move {
+        let workspace = call.workspace().await?;
+        let name = call.parameter("id");
+        let Ok(wanted) = ItemId::new(name) else { return Err(Problem::no_item(name)) };
+        let (viewer, user) = call.access.viewer(&call.asserted)?;
+        let snapshot = workspace.store().snapshot(&viewer).await?;
+        let there = snapshot.get(std::slice::from_ref(&wanted)).await?.pop().flatten();
+        if there.is_none() {
+            return Err(Problem::no_item(name));
+        }
+        let change =
+            if call.flag("purge")? { Change::Purge(wanted) } else { Change::Delete(wanted) };
+        let mut batch = Batch::new(workspace.now(), vec![change]);
+        batch.author = user;
+        json(StatusCode::OK, &written(&workspace.write(batch).await?))
+    }
+    .boxed()
+}
+
+pub(crate) fn links(mut call: Call) -> BoxFuture<'static, Answer> {
+    async move {
+        let workspace = call.workspace().await?;
+        let links: WireLinks = call.read().await?;
+        let count = links.add.len() + links.remove.len();
+        let mut changes = Vec::with_capacity(count);
+        for link in links.add {
+            changes.push(Change::Link(link.link()?));
+        }
+        for link in links.remove {
+            changes.push(Change::Unlink(link.link()?));
+        }
+        let (viewer, user) = call.access.viewer(&call.asserted)?;
+        if !call.access.is_trusted() {
+            ends(&workspace, &viewer, &changes).await?;
+        }
+        let mut batch = Batch::new(workspace.now(), changes);
+        batch.author = user;
+        let committed = workspace.write(batch).await?;
+        let stored = u64::try_from(count).unwrap_or(u64::MAX);
+        json(StatusCode::OK, &WireWritten { stored, ..written(&committed) })
+    }
+    .boxed()
+}
+
+/// Refuses links whose ends the viewer cannot read.
+async fn ends(workspace: &Workspace, viewer: &Viewer, changes: &[Change]) -> Result<(), Problem> {
+    let mut ids = Vec::new();
+    for change in changes {
+        if let Change::Link(link) | Change::Unlink(link) = change {
+            ids.extend([link.from.clone(), link.to.clone()]);
+        }
+    }
+    let snapshot = workspace.store().snapshot(viewer).await?;
+    for (id, found) in ids.iter().zip(snapshot.get(&ids).await?) {
+        if found.is_none() {
+            return Err(Problem::no_item(id.as_str()));
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn events(mut call: Call) -> BoxFuture<'static, Answer> {
+    async move {
+        let workspace = call.workspace().await?;
+        let events: WireEvents = call.read().await?;
+        let now = workspace.now();
+        let mut changes = Vec::with_capacity(events.events.len());
+        let mut ids = Vec::with_capacity(events.events.len());
+        for event in events.events {
+            let at = event.moment()?.unwrap_or(now);
+            let asserted = call.asserted(event.user.as_ref(), &[])?;
+            let (_, user) = call.access.viewer(&asserted)?;
+            let missing = || Problem::invalid("user", "is missing: say whose doing it was");
+            let user = user.ok_or_else(missing)?;
+            let item = id("item", &event.item)?;
+            ids.push(item.clone());
+            changes.push(Change::Note(Event { item, user, happening: event.happening.into(), at }));
+        }
+        let snapshot = workspace.store().snapshot(&call.viewer()?).await?;
+        for (id, found) in ids.iter().zip(snapshot.get(&ids).await?) {
+            if found.is_none() {
+                return Err(Problem::no_item(id.as_str()));
+            }
+        }
+        let stored = u64::try_from(changes.len()).unwrap_or(u64::MAX);
+        let committed = workspace.write(Batch::new(now, changes)).await?;
+        json(StatusCode::OK, &WireWritten { stored, ..written(&committed) })
+    }
+    .boxed()
+}

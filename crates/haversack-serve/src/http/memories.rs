@@ -1,0 +1,216 @@
+//! Memories: added when they say something new, and searched under the names of their own documents.
+
+use axum::http::StatusCode;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use haversack::Workspace;
+use haversack::recipes::memory;
+use haversack::remember::Why;
+use haversack_core::ids::ItemId;
+use haversack_core::item::Kind;
+use haversack_core::units::Tokens;
+use haversack_store::store::item::Item;
+use haversack_store::store::viewer::{Principal, Readers};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::call::{Answer, Call, json};
+use crate::problem::Problem;
+
+/// Most memories or searches in one request.
+const MANY_MAX: usize = 1_000;
+
+/// Room for all that a search finds: it wants an order, not a choice.
+const ROOM: u32 = 1_000_000;
+
+/// Memories to add.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(rename = "NewMemories")]
+pub(crate) struct WireMemories {
+    /// Whose they are; the key's user when left out. Only they can read them.
+    #[serde(default)]
+    pub(crate) user: Option<String>,
+    /// The memories.
+    #[schemars(length(min = 1, max = 1000))]
+    pub(crate) memories: Vec<WireNewMemory>,
+}
+
+/// A memory to add.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(rename = "NewMemory")]
+pub(crate) struct WireNewMemory {
+    /// What is remembered.
+    #[schemars(length(min = 1))]
+    pub(crate) content: String,
+    /// Its name; made from its content when left out. One that is there is replaced.
+    #[serde(default)]
+    pub(crate) id: Option<String>,
+    /// What sort of memory: `fact`, `preference`, `event`, …
+    #[serde(default, rename = "type")]
+    pub(crate) sort: Option<String>,
+    /// How sure its source is, from 0 to 1.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub(crate) confidence: Option<f64>,
+    /// The conversation it comes from.
+    #[serde(default)]
+    pub(crate) conversation_id: Option<String>,
+    /// When it was made; now when left out.
+    #[serde(default)]
+    #[schemars(with = "Option<haversack::wire::Moment>")]
+    pub(crate) created_at: Option<Value>,
+}
+
+/// What came of adding memories.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Remembered")]
+pub(crate) struct WireRemembered {
+    /// The state of the workspace after it.
+    revision: u64,
+    /// The memories that were stored or were there exactly so.
+    pub(crate) stored: Vec<String>,
+    /// Those that say nothing new, each with its reason.
+    pub(crate) left_out: Vec<WireLeftOut>,
+}
+
+/// A memory that was not stored.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "LeftOut")]
+pub(crate) struct WireLeftOut {
+    /// Which.
+    id: String,
+    /// `repeats` what another says, or `echoes` what was given out in a pack.
+    reason: &'static str,
+    /// What it repeats or echoes.
+    of: Vec<String>,
+}
+
+pub(crate) fn add(mut call: Call) -> BoxFuture<'static, Answer> {
+    async move {
+        let workspace = call.workspace().await?;
+        let wanted: WireMemories = call.read().await?;
+        json(StatusCode::OK, &remember(&call, &workspace, wanted).await?)
+    }
+    .boxed()
+}
+
+/// Stores memories that say something new.
+pub(crate) async fn remember(
+    call: &Call,
+    workspace: &Workspace,
+    wanted: WireMemories,
+) -> Result<WireRemembered, Problem> {
+    if wanted.memories.len() > MANY_MAX {
+        let detail = format!("{} are more than the most, {MANY_MAX}", wanted.memories.len());
+        return Err(Problem::invalid("memories", detail));
+    }
+    let asserted = call.asserted(wanted.user.as_ref(), &[])?;
+    let (viewer, user) = call.access.viewer(&asserted)?;
+    let items: Result<Vec<Item>, Problem> =
+        wanted.memories.iter().map(|memory| item(memory, workspace, user.as_deref())).collect();
+    let items = items?;
+    if !call.access.is_trusted() {
+        super::items::own(workspace, &viewer, &items).await?;
+    }
+    let mut ids: Vec<String> = items.iter().map(|item| item.id.as_str().to_owned()).collect();
+    let remembered = workspace.remember(&viewer, items).await?;
+    let left_out: Vec<WireLeftOut> = remembered.left_out.iter().map(left_out).collect();
+    ids.retain(|id| left_out.iter().all(|left_out| left_out.id != *id));
+    ids.dedup();
+    call.state.metrics.stored(u64::try_from(remembered.committed.stored).unwrap_or(u64::MAX));
+    let revision = remembered.committed.revision.get();
+    Ok(WireRemembered { revision, stored: ids, left_out })
+}
+
+fn left_out(left_out: &haversack::remember::LeftOut) -> WireLeftOut {
+    let names = |ids: &[ItemId]| ids.iter().map(|id| id.as_str().to_owned()).collect();
+    let (reason, of) = match &left_out.why {
+        Why::Repeats { of } => ("repeats", names(std::slice::from_ref(of))),
+        Why::Echoes { of } => ("echoes", names(of)),
+    };
+    WireLeftOut { id: left_out.id.as_str().to_owned(), reason, of }
+}
+
+fn item(
+    memory: &WireNewMemory,
+    workspace: &Workspace,
+    user: Option<&str>,
+) -> Result<Item, Problem> {
+    let content = memory.content.trim();
+    if content.is_empty() {
+        return Err(Problem::invalid("memories.content", "is empty: say what to remember"));
+    }
+    let id = memory.id.clone().unwrap_or_else(|| {
+        let hash = blake3::hash(format!("{}\n{content}", user.unwrap_or_default()).as_bytes());
+        format!("mem-{}", &hash.to_hex()[..16])
+    });
+    let wrong =
+        |error: haversack_core::ids::IdError| Problem::invalid("memories.id", error.to_string());
+    let kind = Kind::new("memory").map_err(wrong)?;
+    let mut item = Item::new(ItemId::new(&id).map_err(wrong)?, kind, "");
+    let now = json!(workspace.now().as_millis());
+    let fields = [
+        ("content", Some(json!(content))),
+        ("type", memory.sort.as_ref().map(|sort| json!(sort))),
+        ("conversation", memory.conversation_id.as_ref().map(|id| json!(id))),
+        ("confidence", memory.confidence.map(|confidence| json!(confidence))),
+        ("created_at", Some(memory.created_at.clone().unwrap_or(now))),
+    ];
+    item.fields =
+        fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
+    if let Some(user) = user {
+        let reader = Principal::user(user).map_err(|e| Problem::invalid("user", e.to_string()))?;
+        item.readers = Readers::Only([reader].into());
+    }
+    Ok(item)
+}
+
+/// Searches among memories.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(rename = "MemorySearch")]
+pub(crate) struct WireMemorySearch {
+    /// The questions, each with options of its own.
+    #[schemars(length(min = 1, max = 1000))]
+    searches: Vec<memory::Request>,
+}
+
+/// What the searches found.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "MemoryResults")]
+pub(crate) struct WireMemoryResults {
+    /// For each question, in order, the memories that answer, best first.
+    results: Vec<Vec<memory::SearchResult>>,
+}
+
+pub(crate) fn search(mut call: Call) -> BoxFuture<'static, Answer> {
+    async move {
+        let workspace = call.workspace().await?;
+        let wanted: WireMemorySearch = call.read().await?;
+        if wanted.searches.len() > MANY_MAX {
+            let detail = format!("{} are more than the most, {MANY_MAX}", wanted.searches.len());
+            return Err(Problem::invalid("searches", detail));
+        }
+        let mut results = Vec::with_capacity(wanted.searches.len());
+        for search in &wanted.searches {
+            let mut request = search.request()?;
+            call.access.impose(&mut request, &call.asserted)?;
+            request.keep = false;
+            request.budget = Some(Tokens::new(ROOM));
+            request.model = None;
+            let answer = workspace.answer(request, None).await?;
+            let took = answer.assembled.timings.total();
+            let found = memory::Context::of(&answer.assembled, false).memories;
+            call.state.metrics.searched(found.len(), took);
+            results.push(found);
+        }
+        json(StatusCode::OK, &WireMemoryResults { results })
+    }
+    .boxed()
+}

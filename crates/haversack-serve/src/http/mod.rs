@@ -1,0 +1,11 @@
+//! What each route does, a room for each sort of thing.
+
+pub(crate) mod context;
+pub(crate) mod health;
+pub(crate) mod items;
+pub(crate) mod memories;
+pub(crate) mod named;
+pub(crate) mod receipts;
+pub(crate) mod search;
+pub(crate) mod tokens;
+pub(crate) mod workspaces;

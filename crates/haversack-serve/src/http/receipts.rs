@@ -1,0 +1,126 @@
+//! Looking back at packs: receipts, replays, differences, feedback and citations.
+
+use axum::http::StatusCode;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use haversack::receipt::Difference;
+use haversack::recipes::{prime, result_of};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::call::{Answer, Call, json, nothing, tagged};
+use crate::problem::Problem;
+use crate::wire::id;
+
+pub(crate) fn get(call: Call) -> BoxFuture<'static, Answer> {
+    async move {
+        let workspace = call.workspace().await?;
+        let receipt = workspace.receipt(call.parameter("id"), &call.viewer()?).await?;
+        // A receipt never changes.
+        tagged(&call, &receipt.id, &*receipt)
+    }
+    .boxed()
+}
+
+/// A pack that was made again.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Replay")]
+pub(crate) struct WireReplay {
+    /// What differs from the first one: nothing, when the bytes are the same.
+    difference: Difference,
+    /// The pack, in the shape of its recipe.
+    result: Value,
+}
+
+pub(crate) fn replay(call: Call) -> BoxFuture<'static, Answer> {
+    async move {
+        let workspace = call.workspace().await?;
+        let replay = workspace.replay(call.parameter("id"), &call.viewer()?).await?;
+        let result = result_of(&replay.assembled, false);
+        json(StatusCode::OK, &WireReplay { difference: replay.difference, result })
+    }
+    .boxed()
+}
+
+pub(crate) fn diff(call: Call) -> BoxFuture<'static, Answer> {
+    async move {
+        let workspace = call.workspace().await?;
+        let (a, b) = (call.parameter("a"), call.parameter("b"));
+        json(StatusCode::OK, &workspace.diff(a, b, &call.viewer()?).await?)
+    }
+    .boxed()
+}
+
+/// Whether an item helped.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(rename = "Feedback")]
+pub(crate) struct WireFeedback {
+    /// The item.
+    pub(crate) context_item_id: String,
+    /// Whether it helped.
+    pub(crate) useful: bool,
+    /// Who says so; the key's user when left out.
+    #[serde(default)]
+    pub(crate) user: Option<String>,
+}
+
+pub(crate) fn feedback(mut call: Call) -> BoxFuture<'static, Answer> {
+    async move {
+        let workspace = call.workspace().await?;
+        let feedback: WireFeedback = call.read().await?;
+        note(&call, &workspace, &feedback).await?;
+        nothing()
+    }
+    .boxed()
+}
+
+/// Notes whether an item helped.
+pub(crate) async fn note(
+    call: &Call,
+    workspace: &haversack::Workspace,
+    feedback: &WireFeedback,
+) -> Result<(), Problem> {
+    let asserted = call.asserted(feedback.user.as_ref(), &[])?;
+    let (viewer, user) = call.access.viewer(&asserted)?;
+    let user = user.unwrap_or_else(|| call.access.credential.clone());
+    let item = id("contextItemId", &feedback.context_item_id)?;
+    workspace.feedback(&viewer, &user, &item, feedback.useful).await?;
+    Ok(())
+}
+
+/// A response and the pack it was made with.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(rename = "CitationsRequest")]
+pub(crate) struct WireCitations {
+    /// The pack's receipt.
+    receipt: String,
+    /// What the model wrote.
+    response: String,
+}
+
+/// What a response used.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Citations")]
+pub(crate) struct WireCited {
+    /// Every citation, with whether the response used it.
+    citations: Vec<prime::Citation>,
+    /// A block that names those that were used.
+    sources: String,
+}
+
+pub(crate) fn citations(mut call: Call) -> BoxFuture<'static, Answer> {
+    async move {
+        let workspace = call.workspace().await?;
+        let wanted: WireCitations = call.read().await?;
+        let replay = workspace.replay(&wanted.receipt, &call.viewer()?).await?;
+        let cited = prime::cite(&replay.assembled, &wanted.response);
+        let (citations, sources) = (cited.citations, cited.sources);
+        json(StatusCode::OK, &WireCited { citations, sources })
+    }
+    .boxed()
+}

@@ -1,0 +1,96 @@
+//! Searching.
+
+use std::time::Instant;
+
+use axum::http::StatusCode;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use haversack::search::{Found, Search, SearchError, Way, hybrid};
+use haversack_store::store::query::LIMIT_MAX;
+use serde_json::Value;
+
+use crate::call::{Answer, Call, json};
+use crate::problem::Problem;
+use crate::state::blocking;
+use crate::wire::{WireFound, WireHit, WireSearch, id, kind};
+
+/// Answers when nobody says how many, and how many of them from one item.
+const LIMIT: usize = 10;
+const PER_ITEM: usize = 2;
+
+/// Longest excerpt in characters, when nobody says how long, and the most.
+const EXCERPT: usize = 280;
+const EXCERPT_MAX: usize = 10_000;
+
+pub(crate) fn search(mut call: Call) -> BoxFuture<'static, Answer> {
+    async move {
+        let workspace = call.workspace().await?;
+        let wanted: WireSearch = call.read().await?;
+        let asserted = call.asserted(wanted.user.as_ref(), &wanted.groups)?;
+        let (viewer, _) = call.access.viewer(&asserted)?;
+        let search = asked(wanted)?;
+        let store = std::sync::Arc::clone(workspace.embedded());
+        let started = Instant::now();
+        let answers =
+            blocking(move || hybrid(&store.view(&viewer), &**store.embedder(), &search)).await?;
+        let answers = answers.map_err(|error| match error {
+            SearchError::Read(error) => haversack::Error::from(error).into(),
+            SearchError::Embed(error) => haversack::Error::from(error).into(),
+            error => Problem::new(crate::codes::Code::Search, error.to_string()),
+        })?;
+        call.state.metrics.searched(answers.found.len(), started.elapsed());
+        let found = answers.found.into_iter().map(hit).collect();
+        json(StatusCode::OK, &WireFound { found, notices: answers.notices })
+    }
+    .boxed()
+}
+
+fn bounded(
+    field: &str,
+    value: Option<usize>,
+    default: usize,
+    most: usize,
+) -> Result<usize, Problem> {
+    match value.unwrap_or(default) {
+        value if (1..=most).contains(&value) => Ok(value),
+        value => Err(Problem::invalid(field, format!("{value} is not from 1 to {most}"))),
+    }
+}
+
+pub(crate) fn asked(wanted: WireSearch) -> Result<Search, Problem> {
+    let mut search = Search::new(&wanted.query, bounded("limit", wanted.limit, LIMIT, LIMIT_MAX)?);
+    search.per_item_max = bounded("perItem", wanted.per_item, PER_ITEM, LIMIT_MAX)?;
+    search.excerpt_chars_max = bounded("excerpt", wanted.excerpt, EXCERPT, EXCERPT_MAX)?;
+    search.only = wanted.way.map(Way::from);
+    for name in &wanted.kinds {
+        search.filter.kinds.push(kind("kinds", name)?);
+    }
+    search.filter.path_prefix = wanted.path;
+    search.filter.under = wanted.under.map(|under| id("under", &under)).transpose()?;
+    search.filter.fields = wanted
+        .fields
+        .into_iter()
+        .map(|(name, value)| match value {
+            Value::Array(values) => (name, values),
+            value => (name, vec![value]),
+        })
+        .collect();
+    Ok(search)
+}
+
+pub(crate) fn hit(found: Found) -> WireHit {
+    let item = found.passage.stored.item;
+    WireHit {
+        id: item.id.as_str().to_owned(),
+        chunk: found.passage.chunk,
+        score: found.score.get(),
+        ranks: found.ranks.iter().map(|(way, rank)| (way.as_str(), *rank)).collect(),
+        kind: item.kind.to_string(),
+        title: item.title,
+        path: item.path,
+        headings: found.passage.headings,
+        lines: found.passage.lines,
+        hits: found.excerpt.hits.iter().map(|range| (range.start, range.end)).collect(),
+        excerpt: found.excerpt.text,
+    }
+}

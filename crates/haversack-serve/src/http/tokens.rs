@@ -1,0 +1,101 @@
+//! Counting and checking what was packed (W11).
+
+use axum::http::StatusCode;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use haversack::recipes::workspace::Payload;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::call::{Answer, Call, json};
+use crate::problem::Problem;
+
+/// A text to count, or a payload whose final string is counted.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[schemars(rename = "EstimateRequest")]
+pub(crate) struct WireEstimate {
+    /// The text.
+    text: Option<String>,
+    /// A payload, as a build gave it.
+    payload: Option<WirePayloadText>,
+    /// The model that will read it.
+    model: Option<String>,
+    /// Who counts, when no model is named.
+    tokenizer: Option<String>,
+}
+
+/// The part of a payload that is counted; the rest may be there.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "PayloadText")]
+pub(crate) struct WirePayloadText {
+    /// The final string.
+    context: String,
+}
+
+/// A count.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Count")]
+pub(crate) struct WireCount {
+    /// How many.
+    tokens: u32,
+    /// Who counted.
+    tokenizer: String,
+    /// How far the count can be trusted.
+    accuracy: String,
+}
+
+pub(crate) fn estimate(mut call: Call) -> BoxFuture<'static, Answer> {
+    async move {
+        call.workspace().await?;
+        let wanted: WireEstimate = call.read().await?;
+        let text = match (wanted.text, wanted.payload) {
+            (Some(text), None) => text,
+            (None, Some(payload)) => payload.context,
+            (Some(_), Some(_)) => {
+                return Err(Problem::invalid("text", "stands beside a payload: send one of them"));
+            }
+            (None, None) => return Err(Problem::invalid("text", "is missing, or a payload is")),
+        };
+        let (model, name) = (wanted.model.as_deref(), wanted.tokenizer.as_deref());
+        let tokenizer = call.state.engine.counter(model, name)?;
+        let count = WireCount {
+            tokens: tokenizer.count(&text).get(),
+            tokenizer: tokenizer.name().to_owned(),
+            accuracy: tokenizer.accuracy().to_string(),
+        };
+        json(StatusCode::OK, &count)
+    }
+    .boxed()
+}
+
+/// A payload to check.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(rename = "ValidateRequest")]
+pub(crate) struct WireValidate {
+    /// The payload, as a build gave it.
+    payload: Payload,
+    /// For whom; the key's user when left out.
+    #[serde(default)]
+    user: Option<String>,
+    /// Their groups.
+    #[serde(default)]
+    groups: Vec<String>,
+}
+
+pub(crate) fn validate(mut call: Call) -> BoxFuture<'static, Answer> {
+    async move {
+        let workspace = call.workspace().await?;
+        let wanted: WireValidate = call.read().await?;
+        let asserted = call.asserted(wanted.user.as_ref(), &wanted.groups)?;
+        let (viewer, _) = call.access.viewer(&asserted)?;
+        let tokenizer =
+            call.state.engine.counter(None, Some(&wanted.payload.assembly.tokenizer))?;
+        let checked = workspace.validate(&wanted.payload, &viewer, &*tokenizer).await?;
+        json(StatusCode::OK, &checked)
+    }
+    .boxed()
+}

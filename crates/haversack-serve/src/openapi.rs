@@ -1,0 +1,256 @@
+//! The OpenAPI document, made from the table of routes and the shapes of the code.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+
+use crate::codes::Code;
+use crate::problem::{MEDIA_TYPE, WireProblem};
+use crate::route::{Content, Method, RECIPES, ROUTES, Route, Shape, example};
+use crate::who::Scope;
+
+/// What can go wrong on every route that needs a key.
+const EVERYWHERE: &[Code] = &[
+    Code::Validation,
+    Code::WrongHost,
+    Code::Overloaded,
+    Code::Deadline,
+    Code::SlowClient,
+    Code::Internal,
+];
+
+const WITH_KEY: &[Code] = &[Code::Unauthenticated, Code::Forbidden, Code::RateLimited];
+
+/// The document.
+#[must_use]
+pub fn document() -> &'static Value {
+    static DOCUMENT: LazyLock<Value> = LazyLock::new(make);
+    &DOCUMENT
+}
+
+fn make() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.definitions_path = "/components/schemas".into();
+        settings.meta_schema = None;
+    });
+    let mut generator = SchemaGenerator::new(settings);
+    let mut paths: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
+    for route in ROUTES {
+        let operation = operation(route, route.operation, route.body, route.answer, &mut generator);
+        paths.entry(route.path.to_owned()).or_default().insert(method(route), operation);
+        if route.path.ends_with("/context/{recipe}") {
+            for recipe in &RECIPES {
+                let path = route.path.replace("{recipe}", recipe.name);
+                let name = format!("{}{}", route.operation, capital(recipe.name));
+                let answer = Content { shape: recipe.result, example: "null", lines: None };
+                let body = Some(recipe.request);
+                let operation =
+                    operation_at(route, &path, &name, body, Some(answer), &mut generator);
+                paths.entry(path).or_default().insert(method(route), operation);
+            }
+        }
+    }
+    let problem = WireProblem::schema_name().into_owned();
+    generator.subschema_for::<WireProblem>();
+    let schemas = generator.take_definitions(true);
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Haversack",
+            "version": env!("CARGO_PKG_VERSION"),
+            "summary": "Context for language models, inside an exact token budget",
+            "description": "Every result has `context`, the final string, and `assembly`, what it \
+                was made from. Problems are RFC 9457 documents with a stable `code`. A trusted key \
+                says for whom it asks with the header `Haversack-User` (and `Haversack-Groups`), or \
+                in the body. Writes heed an `Idempotency-Key`.",
+            "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
+        },
+        "servers": [{ "url": "/" }],
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {
+                "key": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "An API key: `haversack key create`.",
+                },
+            },
+            "responses": problems_of(&problem),
+        },
+    })
+}
+
+fn method(route: &Route) -> String {
+    route.method.as_str().to_owned()
+}
+
+fn capital(name: &str) -> String {
+    let mut letters = name.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// An answer for each status that a problem can have, with its codes.
+fn problems_of(schema: &str) -> Map<String, Value> {
+    let mut by_status: BTreeMap<u16, Vec<Code>> = BTreeMap::new();
+    for code in Code::ALL {
+        by_status.entry(code.row().status).or_default().push(code);
+    }
+    let response = |(status, codes): (u16, Vec<Code>)| {
+        let examples: Map<String, Value> = codes
+            .iter()
+            .map(|code| {
+                let row = code.row();
+                let value = json!({
+                    "code": row.name, "title": row.title, "status": row.status,
+                    "detail": row.title,
+                });
+                (row.name.to_owned(), json!({ "value": value }))
+            })
+            .collect();
+        let titles: Vec<&str> = codes.iter().map(|code| code.row().title).collect();
+        let content = json!({
+            MEDIA_TYPE: {
+                "schema": { "$ref": format!("#/components/schemas/{schema}") },
+                "examples": examples,
+            },
+        });
+        let response = json!({ "description": titles.join("; "), "content": content });
+        (format!("Problem{status}"), response)
+    };
+    by_status.into_iter().map(response).collect()
+}
+
+fn operation(
+    route: &Route,
+    name: &str,
+    body: Option<Content>,
+    answer: Option<Content>,
+    generator: &mut SchemaGenerator,
+) -> Value {
+    operation_at(route, route.path, name, body, answer, generator)
+}
+
+fn operation_at(
+    route: &Route,
+    path: &str,
+    name: &str,
+    body: Option<Content>,
+    answer: Option<Content>,
+    generator: &mut SchemaGenerator,
+) -> Value {
+    let mut operation = json!({
+        "operationId": name,
+        "summary": route.what,
+        "parameters": parameters(route, path),
+        "responses": responses(route, answer, generator),
+    });
+    let Some(fields) = operation.as_object_mut() else { return operation };
+    if let Some(body) = body {
+        fields.insert("requestBody".into(), request_body(body, generator));
+    }
+    if let Some(scope) = route.scope {
+        fields.insert("security".into(), json!([{ "key": [] }]));
+        fields.insert("x-scope".into(), json!(Scope::as_str(scope)));
+    }
+    operation
+}
+
+fn schema(shape: Shape, generator: &mut SchemaGenerator) -> Value {
+    shape(generator).to_value()
+}
+
+fn request_body(body: Content, generator: &mut SchemaGenerator) -> Value {
+    let whole =
+        json!({ "schema": schema(body.shape, generator), "example": example(body.example) });
+    let mut content = json!({ "application/json": whole });
+    if let (Some(lines), Some(content)) = (body.lines, content.as_object_mut()) {
+        let line = json!({ "itemSchema": schema(lines, generator) });
+        content.insert("application/x-ndjson".into(), line);
+    }
+    json!({ "required": true, "content": content })
+}
+
+fn parameters(route: &Route, path: &str) -> Vec<Value> {
+    let in_path = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+    let mut all: Vec<Value> = in_path
+        .map(|name| {
+            let schema = json!({ "type": "string", "minLength": 1 });
+            json!({ "name": name, "in": "path", "required": true, "schema": schema })
+        })
+        .collect();
+    all.extend(route.query.iter().map(|parameter| {
+        json!({
+            "name": parameter.name,
+            "in": "query",
+            "description": parameter.what,
+            "schema": { "type": parameter.sort },
+        })
+    }));
+    let header = |name: &str, what: &str| {
+        let schema = json!({ "type": "string", "pattern": "^[!-~]+$" });
+        json!({ "name": name, "in": "header", "description": what, "schema": schema })
+    };
+    if route.scope.is_some() && route.is_of_workspace() {
+        all.push(header("Haversack-User", "For whom a trusted key asks."));
+        all.push(header("Haversack-Groups", "Their groups, with commas between."));
+    }
+    if route.repeats {
+        let what = "A name for this request: sent again within a day, it gives the same answer.";
+        all.push(header("Idempotency-Key", what));
+    }
+    all
+}
+
+fn responses(
+    route: &Route,
+    answer: Option<Content>,
+    generator: &mut SchemaGenerator,
+) -> Map<String, Value> {
+    let mut responses = Map::new();
+    let mut good = json!({ "description": "Done." });
+    if let (Some(answer), Some(good)) = (answer, good.as_object_mut()) {
+        let mut content = json!({ "schema": schema(answer.shape, generator) });
+        let shown = example(answer.example);
+        if let (false, Some(content)) = (shown.is_null(), content.as_object_mut()) {
+            content.insert("example".into(), shown);
+        }
+        let mut kinds = json!({ "application/json": content });
+        if let (true, Some(kinds)) = (route.operation == "buildContext", kinds.as_object_mut()) {
+            let stream = json!({ "schema": { "type": "string" } });
+            kinds.insert("text/event-stream".into(), stream);
+        }
+        good.insert("content".into(), kinds);
+    } else if let (true, Some(good)) = (route.operation == "metrics", good.as_object_mut()) {
+        let page = json!({ "application/openmetrics-text": { "schema": { "type": "string" } } });
+        good.insert("content".into(), page);
+    }
+    responses.insert(route.status.to_string(), good);
+    if route.method == Method::Get {
+        responses.insert("304".into(), json!({ "description": "What the client has is current." }));
+    }
+    for status in statuses(route) {
+        let reference = json!({ "$ref": format!("#/components/responses/Problem{status}") });
+        responses.insert(status.to_string(), reference);
+    }
+    responses
+}
+
+/// The statuses of what can go wrong on a route.
+fn statuses(route: &Route) -> BTreeSet<u16> {
+    let mut codes: Vec<Code> = EVERYWHERE.to_vec();
+    codes.extend(route.problems);
+    if route.scope.is_some() {
+        codes.extend(WITH_KEY);
+    }
+    if route.is_of_workspace() {
+        codes.push(Code::WorkspaceNotFound);
+    }
+    if route.body.is_some() {
+        codes.extend([Code::BadJson, Code::TooLarge, Code::UnsupportedMediaType]);
+    }
+    codes.iter().map(|code| code.row().status).collect()
+}

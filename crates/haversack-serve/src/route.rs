@@ -1,0 +1,752 @@
+//! The routes: one table from which the router, the OpenAPI document, the scopes and the tests are
+//! made, so that none of them can know a route that the others do not.
+
+use std::fmt;
+
+use futures_util::future::BoxFuture;
+use haversack::recipes::{memory, prime, proposal, sections, situation, workspace};
+use haversack::wire::WireRequest;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::Value;
+
+use crate::call::{Answer, Call};
+use crate::codes::Code;
+use crate::http;
+use crate::who::Scope;
+
+/// A method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Method {
+    Get,
+    Post,
+    Put,
+    Delete,
+}
+
+impl Method {
+    /// As OpenAPI writes it.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Method::Get => "get",
+            Method::Post => "post",
+            Method::Put => "put",
+            Method::Delete => "delete",
+        }
+    }
+}
+
+/// Makes a schema.
+pub(crate) type Shape = fn(&mut SchemaGenerator) -> Schema;
+
+/// A shape of the code.
+pub(crate) fn shape<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    generator.subschema_for::<T>()
+}
+
+/// Something in the query string.
+#[derive(Debug)]
+pub(crate) struct Parameter {
+    pub(crate) name: &'static str,
+    pub(crate) what: &'static str,
+    /// `string`, `integer` or `boolean`.
+    pub(crate) sort: &'static str,
+}
+
+/// What a body or an answer is.
+#[derive(Clone, Copy)]
+pub(crate) struct Content {
+    pub(crate) shape: Shape,
+    /// An example, as JSON.
+    pub(crate) example: &'static str,
+    /// Whether lines of it can be streamed.
+    pub(crate) lines: Option<Shape>,
+}
+
+impl fmt::Debug for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Content").field("example", &self.example).finish_non_exhaustive()
+    }
+}
+
+const fn content(shape: Shape, example: &'static str) -> Content {
+    Content { shape, example, lines: None }
+}
+
+/// A route.
+pub(crate) struct Route {
+    pub(crate) method: Method,
+    pub(crate) path: &'static str,
+    /// The operation's name.
+    pub(crate) operation: &'static str,
+    /// What a key must reach; nothing for what anybody may ask.
+    pub(crate) scope: Option<Scope>,
+    pub(crate) what: &'static str,
+    pub(crate) query: &'static [Parameter],
+    pub(crate) body: Option<Content>,
+    /// The status of success, and what then comes.
+    pub(crate) status: u16,
+    pub(crate) answer: Option<Content>,
+    /// What can go wrong here beside what can go wrong everywhere.
+    pub(crate) problems: &'static [Code],
+    /// Whether an idempotency key is heeded.
+    pub(crate) repeats: bool,
+    pub(crate) run: fn(Call) -> BoxFuture<'static, Answer>,
+}
+
+impl fmt::Debug for Route {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.method.as_str(), self.path)
+    }
+}
+
+impl Route {
+    const fn new(
+        method: Method,
+        path: &'static str,
+        operation: &'static str,
+        scope: Option<Scope>,
+        what: &'static str,
+        run: fn(Call) -> BoxFuture<'static, Answer>,
+    ) -> Route {
+        Route {
+            method,
+            path,
+            operation,
+            scope,
+            what,
+            query: &[],
+            body: None,
+            status: 200,
+            answer: None,
+            problems: &[],
+            repeats: false,
+            run,
+        }
+    }
+
+    const fn takes(mut self, body: Content) -> Route {
+        self.body = Some(body);
+        self
+    }
+
+    const fn gives(mut self, status: u16, answer: Option<Content>) -> Route {
+        self.status = status;
+        self.answer = answer;
+        self
+    }
+
+    const fn asks(mut self, query: &'static [Parameter]) -> Route {
+        self.query = query;
+        self
+    }
+
+    const fn fails(mut self, problems: &'static [Code]) -> Route {
+        self.problems = problems;
+        self
+    }
+
+    const fn repeats(mut self) -> Route {
+        self.repeats = true;
+        self
+    }
+
+    /// Whether it is about one workspace.
+    pub(crate) fn is_of_workspace(&self) -> bool {
+        self.path.starts_with("/v1/workspaces/{ws}")
+    }
+}
+
+const fn text(name: &'static str, what: &'static str) -> Parameter {
+    Parameter { name, what, sort: "string" }
+}
+
+const fn number(name: &'static str, what: &'static str) -> Parameter {
+    Parameter { name, what, sort: "integer" }
+}
+
+const fn flag(name: &'static str, what: &'static str) -> Parameter {
+    Parameter { name, what, sort: "boolean" }
+}
+
+const READ: Option<Scope> = Some(Scope::Read);
+const WRITE: Option<Scope> = Some(Scope::Write);
+const ADMIN: Option<Scope> = Some(Scope::Admin);
+
+const WRITTEN: Content =
+    content(shape::<crate::wire::WireWritten>, r#"{"revision": 7, "stored": 1, "unchanged": 0}"#);
+
+const NEVER_CUT: &[Code] = &[
+    Code::BudgetTooSmall,
+    Code::RecipeNotFound,
+    Code::TemplateNotFound,
+    Code::ReceiptNotFound,
+    Code::Embedding,
+    Code::StaleVectors,
+];
+
+const WRITES: &[Code] =
+    &[Code::StorageFull, Code::StaleVectors, Code::IdTaken, Code::IdempotencyConflict];
+
+/// A recipe's own request and result, under the names of its own documents.
+pub(crate) struct RecipeShape {
+    pub(crate) name: &'static str,
+    pub(crate) request: Content,
+    pub(crate) result: Shape,
+}
+
+/// The recipes that come with Haversack.
+pub(crate) static RECIPES: [RecipeShape; 6] = [
+    RecipeShape {
+        name: "everything",
+        request: content(
+            shape::<WireRequest>,
+            r#"{"query": "who approves a discount?", "tokenBudget": 1500, "user": "anna"}"#,
+        ),
+        result: shape::<sections::Context>,
+    },
+    RecipeShape {
+        name: "proposal",
+        request: content(
+            shape::<proposal::Request>,
+            r#"{"opportunityId": "opp-1", "prompt": "Write the executive summary", "tokenBudget": 8000}"#,
+        ),
+        result: shape::<proposal::Context>,
+    },
+    RecipeShape {
+        name: "prime",
+        request: content(
+            shape::<prime::Request>,
+            r#"{"threadId": "thread-1", "message": "what did we decide about the login page?"}"#,
+        ),
+        result: shape::<prime::Answer>,
+    },
+    RecipeShape {
+        name: "workspace",
+        request: content(
+            shape::<workspace::Request>,
+            r#"{"query": "What tasks are overdue?", "type": "assist", "user": "mara"}"#,
+        ),
+        result: shape::<workspace::Context>,
+    },
+    RecipeShape {
+        name: "situation",
+        request: content(
+            shape::<situation::Request>,
+            r#"{"currentContext": "deploy", "situation": {"environment": "production"}}"#,
+        ),
+        result: shape::<situation::Context>,
+    },
+    RecipeShape {
+        name: "memory",
+        request: content(
+            shape::<memory::Request>,
+            r#"{"query": "what should I cook for Anna?", "tokenBudget": 800}"#,
+        ),
+        result: shape::<memory::Context>,
+    },
+];
+
+/// Any JSON object.
+fn anything(_: &mut SchemaGenerator) -> Schema {
+    schemars::json_schema!({ "type": "object" })
+}
+
+/// All routes.
+pub(crate) static ROUTES: &[Route] = &[
+    Route::new(Method::Get, "/livez", "livez", None, "Whether the process runs.", http::health::live)
+        .gives(200, Some(content(anything, r#"{"status": "ok"}"#))),
+    Route::new(
+        Method::Get,
+        "/readyz",
+        "readyz",
+        None,
+        "Whether the server takes requests: not while it stops.",
+        http::health::ready,
+    )
+    .gives(200, Some(content(anything, r#"{"status": "ok"}"#))),
+    Route::new(
+        Method::Get,
+        "/healthz",
+        "healthz",
+        None,
+        "Whether all is well, with the version.",
+        http::health::health,
+    )
+    .gives(200, Some(content(anything, r#"{"status": "ok", "version": "0.1.0"}"#))),
+    Route::new(
+        Method::Get,
+        "/metrics",
+        "metrics",
+        Some(Scope::Metrics),
+        "The figures of the server, for Prometheus.",
+        http::health::metrics,
+    ),
+    Route::new(
+        Method::Get,
+        "/openapi.json",
+        "openapi",
+        None,
+        "This document.",
+        http::health::openapi,
+    )
+    .gives(200, Some(content(anything, r#"{"openapi": "3.1.0"}"#))),
+    Route::new(
+        Method::Get,
+        "/v1/workspaces",
+        "listWorkspaces",
+        READ,
+        "The workspaces that this key reaches.",
+        http::workspaces::list,
+    )
+    .gives(
+        200,
+        Some(content(
+            shape::<http::workspaces::WireWorkspaces>,
+            r#"{"workspaces": [{"name": "acme"}]}"#,
+        )),
+    ),
+    Route::new(
+        Method::Post,
+        "/v1/workspaces",
+        "createWorkspace",
+        ADMIN,
+        "Makes a workspace.",
+        http::workspaces::create,
+    )
+    .takes(content(shape::<http::workspaces::WireName>, r#"{"name": "acme"}"#))
+    .gives(201, Some(content(shape::<http::workspaces::WireName>, r#"{"name": "acme"}"#)))
+    .fails(&[Code::WorkspaceExists, Code::IdempotencyConflict])
+    .repeats(),
+    Route::new(
+        Method::Get,
+        "/v1/workspaces/{ws}",
+        "getWorkspace",
+        READ,
+        "A workspace's state, and how many items the viewer can read.",
+        http::workspaces::get,
+    )
+    .gives(
+        200,
+        Some(content(
+            shape::<http::workspaces::WireWorkspace>,
+            r#"{"name": "acme", "revision": 7, "items": 120}"#,
+        )),
+    ),
+    Route::new(
+        Method::Delete,
+        "/v1/workspaces/{ws}",
+        "removeWorkspace",
+        ADMIN,
+        "Removes a workspace with all that is in it.",
+        http::workspaces::remove,
+    )
+    .gives(204, None),
+    Route::new(
+        Method::Post,
+        "/v1/workspaces/{ws}/items",
+        "putItems",
+        WRITE,
+        "Adds items or replaces them. A JSON array is written all or nothing; lines of JSON \
+         (`application/x-ndjson`) are written as they come, and a line that is wrong ends the stream \
+         with its number and with how many are stored.",
+        http::items::put,
+    )
+    .takes(Content {
+        shape: shape::<Vec<crate::wire::WireNewItem>>,
+        example: r#"[{"id": "n1", "kind": "note", "title": "Launch", "body": "The launch is on the third of May."}]"#,
+        lines: Some(shape::<crate::wire::WireNewItem>),
+    })
+    .gives(200, Some(WRITTEN))
+    .fails(WRITES)
+    .repeats(),
+    Route::new(
+        Method::Get,
+        "/v1/workspaces/{ws}/items",
+        "listItems",
+        READ,
+        "Items by id, a page at a time.",
+        http::items::list,
+    )
+    .asks(&[
+        text("kind", "Only this kind."),
+        text("parent", "Only this item and what hangs under it."),
+        text("after", "The `next` of the page before."),
+        number("limit", "How many at most: 1 to 1,000; 100 when left out."),
+    ])
+    .gives(
+        200,
+        Some(content(shape::<crate::wire::WireItemPage>, r#"{"items": [], "next": "n100"}"#)),
+    ),
+    Route::new(
+        Method::Get,
+        "/v1/workspaces/{ws}/items/{id}",
+        "getItem",
+        READ,
+        "An item.",
+        http::items::get,
+    )
+    .gives(
+        200,
+        Some(content(
+            shape::<crate::wire::WireItem>,
+            r#"{"id": "n1", "kind": "note", "title": "Launch", "body": "…", "fields": {}, "position": 0, "trust": "internal", "active": true, "revision": 7}"#,
+        )),
+    )
+    .fails(&[Code::ItemNotFound]),
+    Route::new(
+        Method::Delete,
+        "/v1/workspaces/{ws}/items/{id}",
+        "deleteItem",
+        WRITE,
+        "Takes an item and what hangs under it out of sight; `purge=true` removes it for good, with \
+         its history.",
+        http::items::delete,
+    )
+    .asks(&[flag("purge", "Whether its history goes too.")])
+    .gives(200, Some(WRITTEN))
+    .fails(&[Code::ItemNotFound, Code::StorageFull]),
+    Route::new(
+        Method::Post,
+        "/v1/workspaces/{ws}/links",
+        "putLinks",
+        WRITE,
+        "Adds links between items and takes links away.",
+        http::items::links,
+    )
+    .takes(content(
+        shape::<crate::wire::WireLinks>,
+        r#"{"add": [{"from": "n1", "to": "n2", "sort": "link"}]}"#,
+    ))
+    .gives(200, Some(WRITTEN))
+    .fails(WRITES)
+    .repeats(),
+    Route::new(
+        Method::Post,
+        "/v1/workspaces/{ws}/events",
+        "putEvents",
+        WRITE,
+        "Notes what happened to items: viewed, edited, used, useful, not useful.",
+        http::items::events,
+    )
+    .takes(content(
+        shape::<crate::wire::WireEvents>,
+        r#"{"events": [{"item": "n1", "happening": "viewed", "user": "anna"}]}"#,
+    ))
+    .gives(200, Some(WRITTEN))
+    .fails(WRITES)
+    .repeats(),
+    Route::new(
+        Method::Post,
+        "/v1/workspaces/{ws}/memories",
+        "addMemories",
+        WRITE,
+        "Stores what says something new, and leaves out what repeats or echoes what is there.",
+        http::memories::add,
+    )
+    .takes(content(
+        shape::<http::memories::WireMemories>,
+        r#"{"memories": [{"content": "Anna drinks green tea, never coffee.", "type": "preference"}]}"#,
+    ))
+    .gives(
+        200,
+        Some(content(
+            shape::<http::memories::WireRemembered>,
+            r#"{"revision": 8, "stored": ["mem-3f9c0d1b2a4e5f60"], "leftOut": []}"#,
+        )),
+    )
+    .fails(WRITES)
+    .repeats(),
+    Route::new(
+        Method::Post,
+        "/v1/workspaces/{ws}/memories/search",
+        "searchMemories",
+        READ,
+        "Memories that answer, best first; several questions at once with `searches`.",
+        http::memories::search,
+    )
+    .takes(content(
+        shape::<http::memories::WireMemorySearch>,
+        r#"{"searches": [{"query": "what does Anna drink?", "limit": 5}]}"#,
+    ))
+    .gives(
+        200,
+        Some(content(shape::<http::memories::WireMemoryResults>, r#"{"results": [[]]}"#)),
+    )
+    .fails(NEVER_CUT),
+    Route::new(
+        Method::Post,
+        "/v1/workspaces/{ws}/search",
+        "search",
+        READ,
+        "What the workspace holds about a question: words, meaning and spelling together.",
+        http::search::search,
+    )
+    .takes(content(shape::<crate::wire::WireSearch>, r#"{"query": "who approves a discount?"}"#))
+    .gives(200, Some(content(shape::<crate::wire::WireFound>, r#"{"found": [], "notices": []}"#)))
+    .fails(&[Code::Embedding, Code::StaleVectors]),
+    Route::new(
+        Method::Post,
+        "/v1/workspaces/{ws}/context/{recipe}",
+        "buildContext",
+        READ,
+        "Assembles the context for one request by a recipe. Every result has `context`, the final \
+         string, and `assembly`. With `Accept: text/event-stream` the steps come as they are done, \
+         then `warning` events, then `result`.",
+        http::context::build,
+    )
+    .asks(&[
+        flag("preview", "Whether nothing is kept: no receipt, no use, no cache."),
+        flag("explain", "Whether the ledger and the quality are told."),
+    ])
+    .takes(content(shape::<WireRequest>, r#"{"query": "who approves a discount?"}"#))
+    .gives(200, Some(content(anything, r#"{"context": "…", "assembly": {}}"#)))
+    .fails(NEVER_CUT),
+    Route::new(
+        Method::Post,
+        "/v1/workspaces/{ws}/frontier/{recipe}",
+        "frontier",
+        READ,
+        "What other budgets would give: value and coverage at many.",
+        http::context::frontier,
+    )
+    .takes(content(
+        shape::<http::context::WireFrontierRequest>,
+        r#"{"request": {"query": "who approves a discount?"}, "budgets": [500, 1000, 2000]}"#,
+    ))
+    .gives(
+        200,
+        Some(content(shape::<http::context::WireFrontier>, r#"{"points": []}"#)),
+    )
+    .fails(NEVER_CUT),
+    Route::new(
+        Method::Get,
+        "/v1/workspaces/{ws}/receipts/{id}",
+        "getReceipt",
+        READ,
+        "What a pack was made from, and what became of each candidate.",
+        http::receipts::get,
+    )
+    .gives(200, Some(content(shape::<haversack::Receipt>, "{}")))
+    .fails(&[Code::ReceiptNotFound]),
+    Route::new(
+        Method::Post,
+        "/v1/workspaces/{ws}/receipts/{id}/replay",
+        "replay",
+        READ,
+        "Makes a pack again from its receipt: the same bytes, or what changed.",
+        http::receipts::replay,
+    )
+    .gives(200, Some(content(shape::<http::receipts::WireReplay>, "{}")))
+    .fails(NEVER_CUT),
+    Route::new(
+        Method::Get,
+        "/v1/workspaces/{ws}/receipts/{a}/diff/{b}",
+        "diff",
+        READ,
+        "What differs between two packs, and why.",
+        http::receipts::diff,
+    )
+    .gives(200, Some(content(shape::<haversack::receipt::Difference>, "{}")))
+    .fails(&[Code::ReceiptNotFound]),
+    Route::new(
+        Method::Post,
+        "/v1/workspaces/{ws}/feedback",
+        "feedback",
+        WRITE,
+        "Notes that an item helped, or did not: it counts in later scores.",
+        http::receipts::feedback,
+    )
+    .takes(content(
+        shape::<http::receipts::WireFeedback>,
+        r#"{"contextItemId": "n1", "useful": true}"#,
+    ))
+    .gives(204, None)
+    .fails(&[Code::StorageFull, Code::IdempotencyConflict])
+    .repeats(),
+    Route::new(
+        Method::Post,
+        "/v1/workspaces/{ws}/citations",
+        "citations",
+        READ,
+        "Which of a pack's sources a response used, and a Sources block of them.",
+        http::receipts::citations,
+    )
+    .takes(content(
+        shape::<http::receipts::WireCitations>,
+        r#"{"receipt": "…", "response": "Discounts are approved by Mara [fil-1x9k2]."}"#,
+    ))
+    .gives(200, Some(content(shape::<http::receipts::WireCited>, r#"{"used": [], "sources": ""}"#)))
+    .fails(NEVER_CUT),
+    Route::new(
+        Method::Get,
+        "/v1/workspaces/{ws}/templates",
+        "listTemplates",
+        READ,
+        "The names of the workspace's own templates.",
+        http::named::templates,
+    )
+    .gives(200, Some(content(shape::<http::named::WireNames>, r#"{"names": ["brief"]}"#))),
+    Route::new(
+        Method::Put,
+        "/v1/workspaces/{ws}/templates/{name}",
+        "registerTemplate",
+        ADMIN,
+        "Keeps a template under a name.",
+        http::named::put_template,
+    )
+    .takes(content(
+        shape::<http::named::WireTemplate>,
+        r###"{"header": "## Memories\n", "item": "- {{content}} ({{timestamp}})\n"}"###,
+    ))
+    .gives(204, None)
+    .fails(&[Code::StorageFull]),
+    Route::new(
+        Method::Get,
+        "/v1/workspaces/{ws}/templates/{name}",
+        "getTemplate",
+        READ,
+        "A template of the workspace.",
+        http::named::get_template,
+    )
+    .gives(
+        200,
+        Some(content(shape::<http::named::WireTemplate>, r#"{"item": "- {{content}}\n"}"#)),
+    )
+    .fails(&[Code::TemplateNotFound]),
+    Route::new(
+        Method::Delete,
+        "/v1/workspaces/{ws}/templates/{name}",
+        "removeTemplate",
+        ADMIN,
+        "Removes a template of the workspace.",
+        http::named::remove_template,
+    )
+    .gives(204, None)
+    .fails(&[Code::TemplateNotFound, Code::StorageFull]),
+    Route::new(
+        Method::Get,
+        "/v1/workspaces/{ws}/rankers",
+        "listRankers",
+        READ,
+        "The names of the workspace's own rankers.",
+        http::named::rankers,
+    )
+    .gives(200, Some(content(shape::<http::named::WireNames>, r#"{"names": ["fresh"]}"#))),
+    Route::new(
+        Method::Put,
+        "/v1/workspaces/{ws}/rankers/{name}",
+        "registerRanker",
+        ADMIN,
+        "Keeps a ranker, an expression over the components, under a name.",
+        http::named::put_ranker,
+    )
+    .takes(content(
+        shape::<http::named::WireRankerText>,
+        r#"{"expression": "semantic * 0.7 + recency * 0.3"}"#,
+    ))
+    .gives(204, None)
+    .fails(&[Code::StorageFull]),
+    Route::new(
+        Method::Get,
+        "/v1/workspaces/{ws}/rankers/{name}",
+        "getRanker",
+        READ,
+        "A ranker of the workspace.",
+        http::named::get_ranker,
+    )
+    .gives(
+        200,
+        Some(content(shape::<http::named::WireRankerText>, r#"{"expression": "semantic"}"#)),
+    )
+    .fails(&[Code::RankerNotFound]),
+    Route::new(
+        Method::Delete,
+        "/v1/workspaces/{ws}/rankers/{name}",
+        "removeRanker",
+        ADMIN,
+        "Removes a ranker of the workspace.",
+        http::named::remove_ranker,
+    )
+    .gives(204, None)
+    .fails(&[Code::RankerNotFound, Code::StorageFull]),
+    Route::new(
+        Method::Get,
+        "/v1/workspaces/{ws}/recipes",
+        "listRecipes",
+        READ,
+        "The recipes that can be used here, built in ones included.",
+        http::named::recipes,
+    )
+    .gives(200, Some(content(shape::<http::named::WireNames>, r#"{"names": ["memory"]}"#))),
+    Route::new(
+        Method::Put,
+        "/v1/workspaces/{ws}/recipes/{name}",
+        "putRecipe",
+        ADMIN,
+        "Keeps a recipe under a name; all problems of one that cannot be used are named.",
+        http::named::put_recipe,
+    )
+    .takes(content(
+        shape::<http::named::WireRecipe>,
+        r#"{"source": "haversack = 1\nname = \"mine\"\nextends = \"memory\"\n"}"#,
+    ))
+    .gives(204, None)
+    .fails(&[Code::StorageFull]),
+    Route::new(
+        Method::Get,
+        "/v1/workspaces/{ws}/recipes/{name}",
+        "getRecipe",
+        READ,
+        "A recipe's text, as it would be used.",
+        http::named::get_recipe,
+    )
+    .gives(200, Some(content(shape::<http::named::WireRecipe>, r#"{"source": "haversack = 1"}"#)))
+    .fails(&[Code::RecipeNotFound]),
+    Route::new(
+        Method::Delete,
+        "/v1/workspaces/{ws}/recipes/{name}",
+        "removeRecipe",
+        ADMIN,
+        "Removes a recipe of the workspace; the built-in one of its name, if any, shows again.",
+        http::named::remove_recipe,
+    )
+    .gives(204, None)
+    .fails(&[Code::RecipeNotFound, Code::StorageFull]),
+    Route::new(
+        Method::Post,
+        "/v1/workspaces/{ws}/estimate",
+        "estimateTokens",
+        READ,
+        "Counts the tokens of a text, or of a payload's final string, by the model's own tokenizer.",
+        http::tokens::estimate,
+    )
+    .takes(content(
+        shape::<http::tokens::WireEstimate>,
+        r#"{"text": "How many tokens is this?", "model": "gpt-4o"}"#,
+    ))
+    .gives(
+        200,
+        Some(content(
+            shape::<http::tokens::WireCount>,
+            r#"{"tokens": 6, "tokenizer": "o200k_base", "accuracy": "exact"}"#,
+        )),
+    ),
+    Route::new(
+        Method::Post,
+        "/v1/workspaces/{ws}/validate",
+        "validate",
+        READ,
+        "Whether a payload is within its budget, holds nothing forbidden and nothing twice.",
+        http::tokens::validate,
+    )
+    .takes(content(shape::<http::tokens::WireValidate>, r#"{"payload": {}}"#))
+    .gives(
+        200,
+        Some(content(shape::<workspace::Validation>, r#"{"valid": true, "problems": []}"#)),
+    ),
+];
+
+/// What an example says, as JSON.
+pub(crate) fn example(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or(Value::Null)
+}

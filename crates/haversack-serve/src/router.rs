@@ -1,0 +1,371 @@
+//! From a request to a route and back: who may, how much, how long, and one line for the log.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{RawPathParams, Request};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodFilter, MethodRouter, on};
+use futures_util::FutureExt;
+use http_body_util::BodyExt;
+
+use crate::audit::Entry;
+use crate::call::{Answer, Call, asserted};
+use crate::codes::Code;
+use crate::config::seconds;
+use crate::problem::Problem;
+use crate::route::{Method, ROUTES, Route};
+use crate::state::{Shared, State, query};
+use crate::who::{Access, Repeat, Scope, Token};
+
+/// Longest idempotency key.
+const IDEMPOTENCY_KEY_BYTES_MAX: usize = 255;
+
+/// Longest answer that is kept for a repeated request.
+const REPEAT_BYTES_MAX: usize = 1 << 20;
+
+/// The router of all routes.
+pub(crate) fn router(state: &Shared) -> Router {
+    let mut by_path: BTreeMap<&'static str, MethodRouter> = BTreeMap::new();
+    for route in ROUTES {
+        let state = Arc::clone(state);
+        let filter = match route.method {
+            Method::Get => MethodFilter::GET,
+            Method::Post => MethodFilter::POST,
+            Method::Put => MethodFilter::PUT,
+            Method::Delete => MethodFilter::DELETE,
+        };
+        let handler = move |parameters: RawPathParams, request: Request| {
+            let state = Arc::clone(&state);
+            async move { answer(state, route, &parameters, request).await }
+        };
+        let methods = by_path.remove(route.path).unwrap_or_default();
+        let methods = methods.merge(on(filter, handler));
+        by_path.insert(route.path, methods);
+    }
+    let wrong_method = |request: Request| async move {
+        let detail = format!("{} is not among this route's methods", request.method());
+        Problem::new(Code::MethodNotAllowed, detail).into_response()
+    };
+    let mut router = Router::new();
+    for (path, methods) in by_path {
+        router = router.route(path, methods.fallback(wrong_method));
+    }
+    router.fallback(|| async {
+        let detail = "there is nothing here: /openapi.json lists the routes";
+        Problem::new(Code::NotFound, detail).into_response()
+    })
+}
+
+/// Answers one request, whatever happens.
+async fn answer(
+    state: Shared,
+    route: &'static Route,
+    parameters: &RawPathParams,
+    request: Request,
+) -> Response {
+    let started = Instant::now();
+    let request_id = request_id(request.headers());
+    let parameters: BTreeMap<String, String> =
+        parameters.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let workspace = parameters.get("ws").cloned();
+    state.metrics.in_flight.inc();
+    let mut caller = None;
+    let work = serve(&state, route, parameters, request, &mut caller);
+    let answered = AssertUnwindSafe(work).catch_unwind().await;
+    state.metrics.in_flight.dec();
+    let mut response = match answered {
+        Ok(Ok(response)) => response,
+        Ok(Err(problem)) => problem.into_response(),
+        Err(_) => {
+            // The panic itself is told by the panic hook; here it is one failed request.
+            tracing::error!(target: "haversack", request = request_id, "a request panicked");
+            Problem::new(Code::Internal, "the cause is in the server's log").into_response()
+        }
+    };
+    if let Ok(id) = HeaderValue::from_str(&request_id) {
+        response.headers_mut().insert("x-request-id", id);
+    }
+    let nosniff = HeaderValue::from_static("nosniff");
+    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
+    let status = response.status().as_u16();
+    let took = started.elapsed();
+    state.metrics.answered(route.operation, status, took);
+    let problem = response.extensions_mut().remove::<Problem>();
+    if let Some(problem) = &problem {
+        state.metrics.refused(problem);
+    }
+    let credential = caller.as_ref().map_or("none", |caller: &Caller| caller.credential.as_str());
+    let code = problem.as_ref().map(|problem| problem.code.row().name);
+    tracing::info!(
+        target: "haversack",
+        request = request_id,
+        operation = route.operation,
+        status,
+        code,
+        credential,
+        latencyMs = took.as_secs_f64() * 1_000.0,
+        "request"
+    );
+    audit(&state, route, &request_id, caller.as_ref(), workspace, status, code);
+    response
+}
+
+/// Who called, for the log and the audit.
+struct Caller {
+    credential: String,
+    user: Option<String>,
+}
+
+/// Writes down what was denied and what an administrator did.
+fn audit(
+    state: &State,
+    route: &Route,
+    request_id: &str,
+    caller: Option<&Caller>,
+    workspace: Option<String>,
+    status: u16,
+    code: Option<&'static str>,
+) {
+    let denied = matches!(status, 401 | 403 | 421);
+    let foreign = code == Some(Code::WorkspaceNotFound.row().name);
+    if !denied && !foreign && route.scope != Some(Scope::Admin) {
+        return;
+    }
+    let entry = Entry {
+        at: Entry::time(state.now()),
+        request: request_id.to_owned(),
+        credential: caller.map_or_else(|| "none".to_owned(), |caller| caller.credential.clone()),
+        user: caller.and_then(|caller| caller.user.clone()),
+        operation: route.operation.to_owned(),
+        workspace: workspace.map(|name| name.chars().take(64).collect()),
+        status,
+        code: code.map(str::to_owned),
+    };
+    if let Err(error) = state.audit.write(&entry) {
+        tracing::error!(target: "haversack", %error, "the audit log cannot be written");
+    }
+}
+
+/// The client's own name for the request, or one of ours.
+fn request_id(headers: &HeaderMap) -> String {
+    let given = headers.get("x-request-id").and_then(|value| value.to_str().ok());
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    match given.filter(|id| (1..=64).contains(&id.len()) && id.chars().all(plain)) {
+        Some(id) => id.to_owned(),
+        None => {
+            let mut bytes = [0; 8];
+            // Without randomness requests share a name, and nothing worse.
+            let _ = getrandom::fill(&mut bytes);
+            bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+        }
+    }
+}
+
+async fn serve(
+    state: &Shared,
+    route: &'static Route,
+    parameters: BTreeMap<String, String>,
+    request: Request,
+    caller: &mut Option<Caller>,
+) -> Answer {
+    let (head, body) = request.into_parts();
+    check_host(state, &head.headers)?;
+    let access = admit(state, route, &head.headers)?;
+    let asserted = asserted(&head.headers)?;
+    *caller = Some(Caller { credential: access.credential.clone(), user: asserted.user.clone() });
+    if let Some(workspace) = parameters.get("ws")
+        && !access.enters(workspace)
+    {
+        // The same words as for one that is not there.
+        return Err(Problem::no_workspace(workspace));
+    }
+    let query = query(head.uri.query())?;
+    if let Some(unknown) = query.keys().find(|name| !known(route, name)) {
+        return Err(Problem::invalid(unknown, "is not a parameter of this route"));
+    }
+    let turn = match route.scope {
+        None => None,
+        Some(_) => {
+            state.gate.rate(&access.credential)?;
+            Some(state.gate.enter().await?)
+        }
+    };
+    let call = Call {
+        state: Arc::clone(state),
+        route,
+        access,
+        asserted,
+        parameters,
+        query,
+        headers: head.headers,
+        body: Mutex::new(body),
+        _turn: turn,
+    };
+    let streams = call.is_lines();
+    let work = repeated(call);
+    if streams {
+        // A stream takes as long as it takes; its pauses are bounded.
+        return work.await;
+    }
+    let deadline = seconds(state.config.limits.deadline_seconds);
+    match tokio::time::timeout(deadline, work).await {
+        Ok(answer) => answer,
+        Err(_) => {
+            let detail = format!("no answer within {} s", deadline.as_secs_f64());
+            Err(Problem::new(Code::Deadline, detail))
+        }
+    }
+}
+
+fn known(route: &Route, name: &str) -> bool {
+    route.query.iter().any(|parameter| parameter.name == name)
+}
+
+/// Refuses requests for another host and from pages of other sites: a page that a browser on this
+/// machine shows must not reach a server on this machine under a name of its own.
+fn check_host(state: &State, headers: &HeaderMap) -> Result<(), Problem> {
+    let server = &state.config.server;
+    let text = |name: header::HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+    let host = text(header::HOST).unwrap_or_default();
+    let name = host_name(host);
+    let own = || {
+        let address = name.trim_matches(['[', ']']).parse::<IpAddr>();
+        // An address cannot be rebound; a name can.
+        address.is_ok() || name.eq_ignore_ascii_case("localhost")
+    };
+    let listed = || server.hosts.iter().any(|known| known.eq_ignore_ascii_case(name));
+    if !own() && !listed() {
+        let shown: String = name.chars().take(64).collect();
+        let detail = format!("{shown:?} is not a name of this server: add it to server.hosts");
+        return Err(Problem::new(Code::WrongHost, detail));
+    }
+    if let Some(origin) = text(header::ORIGIN) {
+        let same = origin.split_once("://").is_some_and(|(_, rest)| rest == host);
+        if !same && !server.origins.iter().any(|known| known == origin) {
+            let detail = "pages of this origin may not ask: add it to server.origins";
+            return Err(Problem::new(Code::Forbidden, detail));
+        }
+    }
+    Ok(())
+}
+
+/// A `Host` header without its port.
+fn host_name(host: &str) -> &str {
+    if host.starts_with('[') {
+        return host.find(']').map_or(host, |end| &host[..=end]);
+    }
+    host.rsplit_once(':').map_or(host, |(name, _)| name)
+}
+
+/// What the caller's credential grants, if it reaches the route.
+fn admit(state: &State, route: &Route, headers: &HeaderMap) -> Result<Access, Problem> {
+    let Some(scope) = route.scope else {
+        return Ok(Access { scopes: [].into(), ..Access::local() });
+    };
+    if !state.config.needs_keys() {
+        return Ok(Access::local());
+    }
+    let missing = || {
+        let detail = "send a key that is good: Authorization: Bearer hvs_…";
+        Problem::new(Code::Unauthenticated, detail)
+    };
+    let value = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let token = value.and_then(|value| {
+        let (scheme, token) = value.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| Token::parse(token.trim()))?
+    });
+    let token = token.ok_or_else(missing)?;
+    let access = state.control.access(&token, state.now()).map_err(|error| {
+        tracing::error!(target: "haversack", %error, "keys cannot be read");
+        Problem::new(Code::Storage, "the cause is in the server's log")
+    })?;
+    let access = access.ok_or_else(missing)?;
+    if !access.reaches(scope) {
+        let detail = format!("this key does not reach {:?}", scope.as_str());
+        return Err(Problem::new(Code::Forbidden, detail));
+    }
+    Ok(access)
+}
+
+/// Does what a route does, once for each idempotency key: the same request again gets the same
+/// answer.
+async fn repeated(mut call: Call) -> Answer {
+    let run = call.route.run;
+    let Some(value) = call.headers.get("idempotency-key").filter(|_| call.route.repeats) else {
+        return run(call).await;
+    };
+    let name = value.to_str().unwrap_or_default().to_owned();
+    if name.is_empty() || name.len() > IDEMPOTENCY_KEY_BYTES_MAX {
+        let detail = format!("use 1 to {IDEMPOTENCY_KEY_BYTES_MAX} visible characters");
+        return Err(Problem::invalid("Idempotency-Key", detail));
+    }
+    if call.is_lines() {
+        let detail = "a stream cannot be repeated whole: leave it out, items that are there stay";
+        return Err(Problem::invalid("Idempotency-Key", detail));
+    }
+    let body = call.bytes().await?;
+    let place = format!(
+        "{} {} {}",
+        call.access.credential,
+        call.route.operation,
+        call.parameters.get("ws").map_or("", String::as_str)
+    );
+    let said = (call.headers.get("haversack-user"), call.headers.get("haversack-groups"));
+    let request = *blake3::hash(&[format!("{said:?}\n").as_bytes(), &body].concat()).as_bytes();
+    let state = Arc::clone(&call.state);
+    let trouble = |error: crate::who::ControlError| {
+        tracing::error!(target: "haversack", %error, "repeated requests cannot be kept");
+        Problem::new(Code::Storage, "the cause is in the server's log")
+    };
+    if let Some(known) = state.control.repeat(&place, &name, state.now()).map_err(trouble)? {
+        if known.request != request {
+            let detail = "this key was used for another request: take another";
+            return Err(Problem::new(Code::IdempotencyConflict, detail));
+        }
+        return Ok(kept(known));
+    }
+    call.body = Mutex::new(Body::from(body));
+    let response = run(call).await?;
+    let (head, body) = response.into_parts();
+    // Answers of these routes are in memory already.
+    let collected = body.collect().await.map_err(|_| Problem::new(Code::Internal, "broke off"))?;
+    let body = collected.to_bytes();
+    if body.len() <= REPEAT_BYTES_MAX {
+        let repeat = Repeat { request, status: head.status.as_u16(), body: body.to_vec() };
+        state.control.keep(&place, &name, &repeat, state.now()).map_err(trouble)?;
+    }
+    Ok(Response::from_parts(head, Body::from(body)))
+}
+
+fn kept(repeat: Repeat) -> Response {
+    let has_body = !repeat.body.is_empty();
+    let mut response = Response::new(Body::from(repeat.body));
+    *response.status_mut() = StatusCode::from_u16(repeat.status).unwrap_or(StatusCode::OK);
+    if has_body {
+        let media_type = HeaderValue::from_static("application/json");
+        response.headers_mut().insert(header::CONTENT_TYPE, media_type);
+    }
+    response.headers_mut().insert("idempotent-replayed", HeaderValue::from_static("true"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::host_name;
+
+    #[test]
+    fn a_host_is_read_without_its_port() {
+        for (host, name) in
+            [("localhost:7077", "localhost"), ("[::1]:7077", "[::1]"), ("a.b", "a.b"), ("", "")]
+        {
+            assert_eq!(host_name(host), name);
+        }
+    }
+}

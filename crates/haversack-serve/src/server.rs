@@ -1,0 +1,149 @@
+//! Accepting connections, within bounds, until it is time to stop; then finishing what was begun.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::Request;
+use haversack::Engine;
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tower::ServiceExt;
+
+use crate::config::{Config, seconds};
+use crate::guard::{Busy, Guarded, Patience};
+use crate::router::router;
+use crate::state::{Shared, StartError, State};
+
+/// What a connection too many is told. It is not worth reading a request for.
+const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n\
+                      Connection: close\r\n\r\n";
+
+/// How long accepting rests when the system has no room for another connection.
+const REST: Duration = Duration::from_millis(50);
+
+/// Largest head of a request.
+const HEAD_BYTES_MAX: usize = 64 << 10;
+
+/// A server that listens.
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+    state: Shared,
+}
+
+impl Server {
+    /// Takes the address. `insecure` says that nobody else is in the network.
+    ///
+    /// # Errors
+    /// When the configuration will not do, everybody could reach everything, or the address is
+    /// taken.
+    pub async fn bind(
+        engine: Engine,
+        folder: &Path,
+        config: Config,
+        insecure: bool,
+    ) -> Result<Server, StartError> {
+        let address = config.server.listen;
+        if !config.needs_keys() && !address.ip().is_loopback() && !insecure {
+            return Err(StartError::Open { address });
+        }
+        let state = Arc::new(State::new(engine, folder, config)?);
+        let listener = TcpListener::bind(address)
+            .await
+            .map_err(|cause| StartError::Listen { address, cause })?;
+        Ok(Server { listener, state })
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// When the system cannot tell.
+    pub fn address(&self) -> std::io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Answers until `stop` comes, then finishes what was begun, within its time.
+    ///
+    /// # Errors
+    /// Never at present; what fails is a connection, not the server.
+    pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), StartError> {
+        let Server { listener, state } = self;
+        let limits = &state.config.limits;
+        let patience = Patience {
+            head: seconds(limits.head_seconds),
+            idle: seconds(limits.idle_seconds),
+            write: seconds(limits.write_seconds),
+        };
+        let connections = Arc::new(Semaphore::new(limits.connections));
+        let router = router(&state);
+        let graceful = GracefulShutdown::new();
+        tokio::pin!(stop);
+        loop {
+            let accepted = tokio::select! {
+                () = &mut stop => break,
+                accepted = listener.accept() => accepted,
+            };
+            let stream = match accepted {
+                Ok((stream, _)) => stream,
+                Err(error) => {
+                    // Out of file handles, most likely: others will close.
+                    tracing::warn!(target: "haversack", %error, "cannot accept a connection");
+                    tokio::time::sleep(REST).await;
+                    continue;
+                }
+            };
+            let Ok(permit) = Arc::clone(&connections).try_acquire_owned() else {
+                refuse(&stream);
+                continue;
+            };
+            // Answers are small and awaited: waiting to fill a packet only delays them.
+            let _ = stream.set_nodelay(true);
+            let busy = Busy::default();
+            let io = TokioIo::new(Guarded::new(stream, patience, busy.clone()));
+            let router = router.clone();
+            let service = service_fn(move |request: Request<Incoming>| {
+                let (router, busy) = (router.clone(), busy.clone());
+                async move {
+                    busy.begin();
+                    let answer = router.oneshot(request.map(axum::body::Body::new)).await;
+                    busy.end();
+                    answer
+                }
+            });
+            let connection = hyper::server::conn::http1::Builder::new()
+                .timer(TokioTimer::new())
+                // The guard keeps these times, and tells an idle connection from a slow one.
+                .header_read_timeout(None)
+                .max_buf_size(HEAD_BYTES_MAX)
+                .serve_connection(io, service);
+            let watched = graceful.watch(connection);
+            let state = Arc::clone(&state);
+            state.metrics.connections.inc();
+            tokio::spawn(async move {
+                // How a connection ends is the client's business.
+                let _ = watched.await;
+                state.metrics.connections.dec();
+                drop(permit);
+            });
+        }
+        state.stop();
+        drop(listener);
+        let patience = seconds(state.config.limits.shutdown_seconds);
+        if tokio::time::timeout(patience, graceful.shutdown()).await.is_err() {
+            tracing::warn!(target: "haversack", "some requests did not end in time");
+        }
+        Ok(())
+    }
+}
+
+/// Tells a connection too many to come again, if it can be told at once.
+fn refuse(stream: &TcpStream) {
+    let _ = stream.try_write(FULL);
+}

@@ -1,0 +1,375 @@
+//! Keys in the control database: SQLite beside the workspaces, which several processes can open, so
+//! that keys are made and revoked while the server runs. A change by another process is noticed with
+//! the next request.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use haversack_core::units::Timestamp;
+use rusqlite::{Connection, OptionalExtension, params};
+use thiserror::Error;
+
+use super::{Access, Grant, Scope, Sight, Token};
+
+/// How long another process's write is waited for.
+const BUSY: Duration = Duration::from_secs(5);
+
+/// How often it is noted when a key was last used.
+const NOTED_EVERY_MS: i64 = 60_000;
+
+/// Answers to repeated requests that are kept, and for how long.
+const REPEATS_MAX: u64 = 10_000;
+const REPEATS_KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
+
+const SCHEMA: &str = "
+CREATE TABLE IF NOT EXISTS keys (
+  id TEXT PRIMARY KEY, name TEXT NOT NULL, hash BLOB NOT NULL, scopes TEXT NOT NULL,
+  workspaces TEXT NOT NULL, sight TEXT NOT NULL, created INTEGER NOT NULL,
+  expires INTEGER, revoked INTEGER, used INTEGER
+) STRICT;
+CREATE TABLE IF NOT EXISTS repeats (
+  place TEXT NOT NULL, name TEXT NOT NULL, request BLOB NOT NULL, status INTEGER NOT NULL,
+  body BLOB NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (place, name)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS repeats_at ON repeats (at);";
+
+/// A key as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Key {
+    /// Its id, which is part of the token.
+    pub id: String,
+    /// What it is for.
+    pub name: String,
+    /// How far it reaches.
+    pub scopes: BTreeSet<Scope>,
+    /// Where.
+    pub workspaces: Grant,
+    /// Whose eyes it reads with.
+    pub sight: Sight,
+    /// When it was made.
+    pub created: Timestamp,
+    /// When it ends.
+    pub expires: Option<Timestamp>,
+    /// When it was revoked.
+    pub revoked: Option<Timestamp>,
+    /// When it was last used, to a minute.
+    pub used: Option<Timestamp>,
+    hash: [u8; 32],
+}
+
+impl Key {
+    /// Whether it can still be used.
+    #[must_use]
+    pub fn is_good(&self, now: Timestamp) -> bool {
+        self.revoked.is_none() && self.expires.is_none_or(|expires| now < expires)
+    }
+
+    fn access(&self) -> Access {
+        Access {
+            credential: self.id.clone(),
+            scopes: self.scopes.clone(),
+            workspaces: self.workspaces.clone(),
+            sight: self.sight.clone(),
+        }
+    }
+}
+
+/// What a new key is to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewKey {
+    /// What it is for.
+    pub name: String,
+    /// How far it reaches.
+    pub scopes: BTreeSet<Scope>,
+    /// Where.
+    pub workspaces: Grant,
+    /// Whose eyes it reads with.
+    pub sight: Sight,
+    /// When it ends.
+    pub expires: Option<Timestamp>,
+}
+
+/// Why the control database cannot be used.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ControlError {
+    /// SQLite refuses.
+    #[error("the control database cannot be used")]
+    Storage(#[from] rusqlite::Error),
+    /// What was stored does not read back.
+    #[error("the control database holds a key that cannot be read")]
+    Form(#[from] serde_json::Error),
+    /// The system has no randomness.
+    #[error("the system gives no random numbers: {0}")]
+    Random(getrandom::Error),
+    /// There is no such key.
+    #[error("there is no key {id:?}: `haversack key list` shows them")]
+    Missing {
+        /// The id.
+        id: String,
+    },
+}
+
+/// An answer that was given to a request with an idempotency key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Repeat {
+    /// A hash of the request.
+    pub(crate) request: [u8; 32],
+    pub(crate) status: u16,
+    pub(crate) body: Vec<u8>,
+}
+
+/// The control database.
+#[derive(Debug)]
+pub struct Control(Mutex<Open>);
+
+#[derive(Debug)]
+struct Open {
+    connection: Connection,
+    /// The database's state that `keys` is of.
+    version: Option<i64>,
+    keys: BTreeMap<String, Key>,
+}
+
+impl Control {
+    /// Opens the control database of a data folder, which is made if need be.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub fn open(folder: &Path) -> Result<Control, ControlError> {
+        let connection = Connection::open(folder.join("control.db"))?;
+        connection.busy_timeout(BUSY)?;
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        connection.pragma_update(None, "synchronous", "FULL")?;
+        connection.execute_batch(SCHEMA)?;
+        Ok(Control(Mutex::new(Open { connection, version: None, keys: BTreeMap::new() })))
+    }
+
+    fn open_now(&self) -> MutexGuard<'_, Open> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes a key. The token is not kept: who loses it makes another key.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn create(&self, new: &NewKey, now: Timestamp) -> Result<Token, ControlError> {
+        let token = Token::generate().map_err(ControlError::Random)?;
+        let mut open = self.open_now();
+        open.connection.execute(
+            "INSERT INTO keys (id, name, hash, scopes, workspaces, sight, created, expires)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            params![
+                token.id,
+                new.name,
+                token.hash().as_bytes(),
+                serde_json::to_string(&new.scopes)?,
+                serde_json::to_string(&new.workspaces)?,
+                serde_json::to_string(&new.sight)?,
+                now.as_millis(),
+                new.expires.map(Timestamp::as_millis),
+            ],
+        )?;
+        open.version = None;
+        Ok(token)
+    }
+
+    /// The keys, the oldest first.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn list(&self) -> Result<Vec<Key>, ControlError> {
+        let mut open = self.open_now();
+        open.refresh()?;
+        let mut keys: Vec<Key> = open.keys.values().cloned().collect();
+        keys.sort_by(|a, b| a.created.cmp(&b.created).then_with(|| a.id.cmp(&b.id)));
+        Ok(keys)
+    }
+
+    /// Revokes a key, at once and for good.
+    ///
+    /// # Errors
+    /// When there is no such key, or it cannot be written.
+    pub fn revoke(&self, id: &str, now: Timestamp) -> Result<(), ControlError> {
+        let mut open = self.open_now();
+        let changed = open.connection.execute(
+            "UPDATE keys SET revoked = coalesce(revoked, ?2) WHERE id = ?1",
+            params![id, now.as_millis()],
+        )?;
+        open.version = None;
+        if changed == 0 { Err(ControlError::Missing { id: id.to_owned() }) } else { Ok(()) }
+    }
+
+    /// What a token grants; `None` when it is unknown, wrong, expired or revoked, which is not told
+    /// apart.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn access(&self, token: &Token, now: Timestamp) -> Result<Option<Access>, ControlError> {
+        let mut open = self.open_now();
+        open.refresh()?;
+        // An unknown id takes the same way as a wrong secret.
+        let hash = token.hash();
+        let known = open.keys.get(&token.id);
+        let stored = blake3::Hash::from_bytes(known.map_or([0; 32], |key| key.hash));
+        let proved = stored == hash;
+        let Some(key) = known.filter(|key| proved && key.is_good(now)) else { return Ok(None) };
+        let access = key.access();
+        let noted =
+            key.used.is_some_and(|used| now.as_millis() - used.as_millis() < NOTED_EVERY_MS);
+        if !noted {
+            open.connection.execute(
+                "UPDATE keys SET used = ?2 WHERE id = ?1",
+                params![token.id, now.as_millis()],
+            )?;
+            if let Some(key) = open.keys.get_mut(&token.id) {
+                key.used = Some(now);
+            }
+        }
+        Ok(Some(access))
+    }
+
+    /// The answer that was given to a request with this idempotency key.
+    pub(crate) fn repeat(
+        &self,
+        place: &str,
+        name: &str,
+        now: Timestamp,
+    ) -> Result<Option<Repeat>, ControlError> {
+        let open = self.open_now();
+        let found = open.connection.query_row(
+            "SELECT request, status, body FROM repeats WHERE place = ?1 AND name = ?2 AND at > ?3",
+            params![place, name, now.as_millis() - REPEATS_KEPT_MS],
+            |row| Ok(Repeat { request: row.get(0)?, status: row.get(1)?, body: row.get(2)? }),
+        );
+        Ok(found.optional()?)
+    }
+
+    /// Keeps an answer for when its request comes again.
+    pub(crate) fn keep(
+        &self,
+        place: &str,
+        name: &str,
+        repeat: &Repeat,
+        now: Timestamp,
+    ) -> Result<(), ControlError> {
+        let open = self.open_now();
+        open.connection.execute(
+            "INSERT OR REPLACE INTO repeats (place, name, request, status, body, at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            params![place, name, repeat.request, repeat.status, repeat.body, now.as_millis()],
+        )?;
+        open.connection.execute(
+            "DELETE FROM repeats WHERE at <= ?1 OR (place, name) IN
+             (SELECT place, name FROM repeats ORDER BY at DESC LIMIT -1 OFFSET ?2)",
+            params![now.as_millis() - REPEATS_KEPT_MS, REPEATS_MAX],
+        )?;
+        Ok(())
+    }
+}
+
+impl Open {
+    /// Reads the keys again when the database has changed since.
+    fn refresh(&mut self) -> Result<(), ControlError> {
+        let version: i64 =
+            self.connection.pragma_query_value(None, "data_version", |row| row.get(0))?;
+        if self.version == Some(version) {
+            return Ok(());
+        }
+        let mut statement = self.connection.prepare(
+            "SELECT id, name, hash, scopes, workspaces, sight, created, expires, revoked, used
+             FROM keys",
+        )?;
+        let mut rows = statement.query([])?;
+        let mut keys = BTreeMap::new();
+        while let Some(row) = rows.next()? {
+            let (scopes, workspaces, sight): (String, String, String) =
+                (row.get(3)?, row.get(4)?, row.get(5)?);
+            let moment = |column: usize| -> rusqlite::Result<Option<Timestamp>> {
+                Ok(row.get::<_, Option<i64>>(column)?.map(Timestamp::from_millis))
+            };
+            let key = Key {
+                id: row.get(0)?,
+                name: row.get(1)?,
+                hash: row.get(2)?,
+                scopes: serde_json::from_str(&scopes)?,
+                workspaces: serde_json::from_str(&workspaces)?,
+                sight: serde_json::from_str(&sight)?,
+                created: Timestamp::from_millis(row.get(6)?),
+                expires: moment(7)?,
+                revoked: moment(8)?,
+                used: moment(9)?,
+            };
+            keys.insert(key.id.clone(), key);
+        }
+        drop(rows);
+        drop(statement);
+        self.keys = keys;
+        self.version = Some(version);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_millis(seconds * 1_000)
+    }
+
+    fn reader(expires: Option<Timestamp>) -> NewKey {
+        NewKey {
+            name: "reader".into(),
+            scopes: [Scope::Read].into(),
+            workspaces: Grant::Only(["acme".to_owned()].into()),
+            sight: Sight::Anyone,
+            expires,
+        }
+    }
+
+    #[test]
+    fn a_key_works_until_it_expires_or_is_revoked_by_anyone() {
+        let folder = tempfile::tempdir().unwrap();
+        let server = Control::open(folder.path()).unwrap();
+        let other = Control::open(folder.path()).unwrap();
+        let token = other.create(&reader(Some(at(100))), at(1)).unwrap();
+        let access = server.access(&token, at(2)).unwrap().unwrap();
+        assert!(access.reaches(Scope::Read) && !access.reaches(Scope::Write));
+        assert!(access.enters("acme") && !access.enters("umbrella"));
+        assert_eq!(server.access(&token, at(100)).unwrap(), None, "expired");
+        other.revoke(&token.id, at(3)).unwrap();
+        assert_eq!(server.access(&token, at(4)).unwrap(), None, "revoked by another process");
+        assert!(other.revoke("nobody", at(5)).is_err());
+        assert_eq!(other.list().unwrap()[0].used, Some(at(2)));
+    }
+
+    #[test]
+    fn neither_secrets_nor_wrong_secrets_are_of_use() {
+        let folder = tempfile::tempdir().unwrap();
+        let control = Control::open(folder.path()).unwrap();
+        let token = control.create(&reader(None), at(1)).unwrap();
+        let forged = format!("hvs_{}_{}", token.id, "0".repeat(64));
+        let forged = Token::parse(&forged).unwrap();
+        assert_eq!(control.access(&forged, at(2)).unwrap(), None);
+        drop(control);
+        let secret = token.reveal().rsplit('_').next().unwrap().to_owned();
+        for entry in std::fs::read_dir(folder.path()).unwrap() {
+            let bytes = std::fs::read(entry.unwrap().path()).unwrap();
+            assert!(!bytes.windows(secret.len()).any(|window| window == secret.as_bytes()));
+        }
+    }
+
+    #[test]
+    fn an_answer_is_kept_for_a_day() {
+        let folder = tempfile::tempdir().unwrap();
+        let control = Control::open(folder.path()).unwrap();
+        let repeat = Repeat { request: [7; 32], status: 200, body: b"{}".to_vec() };
+        control.keep("acme k", "a", &repeat, at(10)).unwrap();
+        assert_eq!(control.repeat("acme k", "a", at(11)).unwrap(), Some(repeat));
+        assert_eq!(control.repeat("umbrella k", "a", at(11)).unwrap(), None);
+        assert_eq!(control.repeat("acme k", "a", at(10 + 24 * 3_600)).unwrap(), None);
+    }
+}

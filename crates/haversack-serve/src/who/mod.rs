@@ -1,0 +1,11 @@
+//! Who may: credentials, how far they reach, and whose eyes they read with. What is not granted is
+//! denied.
+
+mod access;
+mod keys;
+mod token;
+
+pub use access::{Access, Asserted, Grant, Scope, Sight};
+pub(crate) use keys::Repeat;
+pub use keys::{Control, ControlError, Key, NewKey};
+pub use token::Token;
