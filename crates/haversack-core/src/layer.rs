@@ -61,7 +61,7 @@ pub enum Stability {
 }
 
 /// A kind that has its share of what is chosen gets no more until others caught up, once enough is
-/// chosen (K5).
+/// chosen (K5). It gives way to others: when none of them waits, it may have the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KindCap {
     /// The largest share, by number.

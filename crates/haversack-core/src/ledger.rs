@@ -54,11 +54,6 @@ pub enum Reason {
         /// The cap at which it is in, the budget allowing.
         needs: Tokens,
     },
-    /// Its kind had too large a part of what was chosen, and nothing of another kind was left.
-    KindCap {
-        /// The kind.
-        kind: Kind,
-    },
     /// The pack was full enough (K5).
     FullEnough {
         /// The budget, reserves included, at which it is in whole.
@@ -104,7 +99,6 @@ impl fmt::Display for Reason {
             Reason::OverCap { cap, needs } => {
                 write!(f, "over the layer's cap of {cap}: in from a cap of {needs}")
             }
-            Reason::KindCap { kind } => write!(f, "too much of kind {kind}"),
             Reason::FullEnough { whole_from } => {
                 write!(f, "full enough: whole from {whole_from} tokens")
             }

@@ -4,17 +4,17 @@
 //! that; what it leaves goes to the next in spill order. The outcome is then counted as a text,
 //! like any other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Selection;
 use super::fit::room_units;
 use super::schedule::Schedule;
-use super::steps::Step;
+use super::steps::{Step, at_most};
 use super::tally::units_of;
 use crate::assemble::{Choices, Layout, Page};
 use crate::budget::levels;
 use crate::item::Kind;
-use crate::layer::Layer;
+use crate::layer::{KindCap, Layer};
 use crate::pack::Request;
 use crate::units::Tokens;
 
@@ -133,15 +133,17 @@ fn keep_cap(request: &Request, layout: &Layout<'_>, page: &Page, choices: &mut C
     }
 }
 
-/// Drops the least valuable of a kind that has more than its share.
+/// Drops the least valuable of a kind that has more than its share while another waits that has not.
 fn keep_kind_cap(
     layout: &Layout<'_>,
     layer: &Layer,
     forms: &BTreeMap<usize, Vec<Form>>,
     choices: &mut Choices,
 ) {
-    while let Some(kind) = kind_over(layout, layer, forms.keys(), choices) {
-        let weakest = forms.keys().rfind(|&&unit| {
+    let Some(cap) = layer.kind_cap else { return };
+    let units: Vec<usize> = forms.keys().copied().collect();
+    while let Some(kind) = kind_over(layout, cap, &units, choices) {
+        let weakest = units.iter().rfind(|&&unit| {
             choices[unit].is_some() && layout.units[unit].ranked.candidate.kind == kind
         });
         match weakest {
@@ -151,25 +153,35 @@ fn keep_kind_cap(
     }
 }
 
-fn kind_over<'u>(
+/// A kind that must give way to another.
+fn kind_over(
     layout: &Layout<'_>,
-    layer: &Layer,
-    units: impl Iterator<Item = &'u usize>,
+    cap: KindCap,
+    units: &[usize],
     choices: &Choices,
 ) -> Option<Kind> {
-    let cap = layer.kind_cap?;
-    let mut n_of: BTreeMap<&Kind, u64> = BTreeMap::new();
+    let kind_of = |unit: usize| &layout.units[unit].ranked.candidate.kind;
+    let mut n_of: BTreeMap<&Kind, usize> = BTreeMap::new();
+    let mut waiting: BTreeSet<&Kind> = BTreeSet::new();
     for &unit in units {
         if choices[unit].is_some() {
-            *n_of.entry(&layout.units[unit].ranked.candidate.kind).or_default() += 1;
+            *n_of.entry(kind_of(unit)).or_default() += 1;
+        } else {
+            waiting.insert(kind_of(unit));
         }
     }
-    let n: u64 = n_of.values().sum();
-    let over = |count: u64| count * 1_000_000 > n * u64::from(cap.share.millionths());
-    if n <= cap.after as u64 {
+    let n: usize = n_of.values().sum();
+    if n <= cap.after {
         return None;
     }
-    n_of.into_iter().find(|&(_, count)| over(count)).map(|(kind, _)| kind.clone())
+    let may_grow = |kind: &&Kind| {
+        let count = n_of.get(*kind).copied().unwrap_or(0);
+        at_most(count + 1, n + 1, cap.share)
+    };
+    // A kind with more than its share may not grow, so the two are never the same.
+    waiting.iter().copied().find(may_grow)?;
+    let over = |(_, count): &(&Kind, usize)| !at_most(*count, n, cap.share);
+    n_of.iter().map(|(kind, count)| (*kind, *count)).find(over).map(|(kind, _)| kind.clone())
 }
 
 /// Makes the text fit as it is really counted, then fills what is left.

@@ -94,14 +94,10 @@ impl Schedule {
     ) -> Vec<Step> {
         let mut units = layout.pages[page].units.clone();
         units.sort_unstable();
-        let (mut steps, over_kind) = layer_steps(layout, layer, &units);
+        let mut steps = layer_steps(layout, layer, &units);
         for (place, step) in (self.uncapped.len()..).zip(&mut steps) {
             step.place = Some(place);
         }
-        self.kept_out.extend(over_kind.into_iter().map(|unit| {
-            let kind = layout.units[unit].ranked.candidate.kind.clone();
-            (unit, Reason::KindCap { kind })
-        }));
         self.uncapped.extend(steps.iter().cloned());
         let size = |piece: usize| layout.pieces[piece].units;
         self.slack += units.first().map_or(0, |&unit| size(layout.units[unit].separator))

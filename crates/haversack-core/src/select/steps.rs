@@ -31,12 +31,8 @@ impl Step {
     }
 }
 
-/// A layer's steps in order, and the units that its limit on kinds keeps out.
-pub(crate) fn layer_steps(
-    layout: &Layout<'_>,
-    layer: &Layer,
-    units: &[usize],
-) -> (Vec<Step>, Vec<usize>) {
+/// A layer's steps in order.
+pub(crate) fn layer_steps(layout: &Layout<'_>, layer: &Layer, units: &[usize]) -> Vec<Step> {
     let mut steps: Vec<Step> =
         units.iter().flat_map(|&unit| unit_steps(layout, layer.order, unit)).collect();
     // Stable: what is equal stays in the order of rank.
@@ -47,7 +43,7 @@ pub(crate) fn layer_steps(
     }
     match layer.kind_cap {
         Some(cap) => within_kind_cap(layout, &steps, cap),
-        None => (steps, Vec::new()),
+        None => steps,
     }
 }
 
@@ -101,8 +97,9 @@ fn unit_steps(layout: &Layout<'_>, order: Order, index: usize) -> Vec<Step> {
     if second.cost > 0 && first_pays { vec![first, second] } else { vec![whole] }
 }
 
-/// Takes steps in their order, but passes over a kind that has its share until others caught up.
-fn within_kind_cap(layout: &Layout<'_>, steps: &[Step], cap: KindCap) -> (Vec<Step>, Vec<usize>) {
+/// Takes steps in their order, but passes over a kind that has its share as long as another waits
+/// that has not: a share is only kept free for somebody.
+fn within_kind_cap(layout: &Layout<'_>, steps: &[Step], cap: KindCap) -> Vec<Step> {
     let kind_of = |step: &Step| &layout.units[step.unit].ranked.candidate.kind;
     let mut waiting: BTreeMap<&Kind, VecDeque<usize>> = BTreeMap::new();
     let mut larger: BTreeMap<usize, usize> = BTreeMap::new();
@@ -126,7 +123,8 @@ fn within_kind_cap(layout: &Layout<'_>, steps: &[Step], cap: KindCap) -> (Vec<St
             let of_kind = n_of.get(kind_of(step)).copied().unwrap_or(0);
             step.from.is_some() || n < cap.after.max(1) || at_most(of_kind + 1, n + 1, cap.share)
         };
-        let Some(place) = heads.iter().copied().find(allowed) else { break };
+        let next = heads.iter().copied().find(allowed).or_else(|| heads.first().copied());
+        let Some(place) = next else { break };
         let step = &steps[place];
         heads.remove(&place);
         if step.from.is_none() {
@@ -139,10 +137,10 @@ fn within_kind_cap(layout: &Layout<'_>, steps: &[Step], cap: KindCap) -> (Vec<St
         }
         taken.push(place);
     }
-    let out = waiting.into_values().flatten().map(|place| steps[place].unit).collect();
-    (taken.into_iter().map(|place| steps[place].clone()).collect(), out)
+    taken.into_iter().map(|place| steps[place].clone()).collect()
 }
 
-fn at_most(part: usize, whole: usize, share: Share) -> bool {
+/// Whether a part of a whole is no more than a share of it, by number.
+pub(super) fn at_most(part: usize, whole: usize, share: Share) -> bool {
     part as u64 * 1_000_000 <= whole as u64 * u64::from(share.millionths())
 }

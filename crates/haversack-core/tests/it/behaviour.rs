@@ -8,7 +8,7 @@ use haversack_core::candidate::{Candidate, Essential, Found, merge};
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::item::{Kind, Trust};
 use haversack_core::layer::{Arrangement, Claim, Cut, KindCap, Layer, Order, Stability};
-use haversack_core::ledger::{Notice, Outcome, Reason, Shortened};
+use haversack_core::ledger::{Notice, Outcome, Shortened};
 use haversack_core::pack::{Pack, Plan, Request, pack};
 use haversack_core::rank::{Ranked, diversified};
 use haversack_core::select::{Selector, Stop};
@@ -218,19 +218,62 @@ fn one_kind_cannot_take_over_and_enough_is_enough() {
     }
     let capped =
         Layer { kind_cap: Some(KindCap { share: Share::percent(70), after: 5 }), ..plain("all") };
-    let packed = pack(&request(1_000, vec![(capped, files.clone())])).unwrap();
-    let of = |kind: &str| {
+    let of = |packed: &Pack, kind: &str| {
         packed.ledger.iter().filter(|e| e.kind.as_str() == kind && e.outcome == Outcome::In).count()
     };
-    assert_eq!((of("file"), of("message")), (7, 3));
-    let kept_out = packed.ledger.iter().find(|entry| entry.outcome != Outcome::In).unwrap();
-    assert!(matches!(kept_out.outcome, Outcome::Out(Reason::KindCap { .. })));
+    for selector in [Selector::Greedy, Selector::Exact] {
+        // As long as messages wait, files give way to them, however little those are worth.
+        let mut packs = Vec::new();
+        for total in [38, 45, 1_000] {
+            let mut request = request(total, vec![(capped.clone(), files.clone())]);
+            request.selector = selector;
+            packs.push(pack(&request).unwrap());
+        }
+        for packed in &packs[..2] {
+            let (n_files, n_messages) = (of(packed, "file"), of(packed, "message"));
+            assert!(n_messages < 3 && n_files == 5, "{n_files} {n_messages}");
+        }
+        // When none waits, nobody is kept out.
+        assert_eq!((of(&packs[2], "file"), of(&packs[2], "message")), (12, 3));
+    }
 
     let mut request = request(80, vec![(plain("all"), files)]);
     request.stop = Some(Stop { fill: Share::percent(90), items: 10 });
     let packed = pack(&request).unwrap();
     assert!(packed.tokens > Tokens::new(72) && packed.citations.len() >= 10);
     assert!(fates(&packed).ends_with("m2:out"));
+}
+
+#[test]
+fn a_kind_that_is_alone_has_all_the_room_k5() {
+    let files: Vec<Ranked> =
+        (0..12).map(|n| ranked(&format!("f{n:02}"), 0.9, "A file of some words.")).collect();
+    let layer =
+        Layer { kind_cap: Some(KindCap { share: Share::percent(70), after: 5 }), ..plain("all") };
+    for selector in [Selector::Greedy, Selector::Exact] {
+        let mut request = request(1_000, vec![(layer.clone(), files.clone())]);
+        request.selector = selector;
+        assert_eq!(pack(&request).unwrap().citations.len(), 12);
+    }
+}
+
+/// A cap that no choice can keep to holds nobody back for ever.
+#[test]
+fn kinds_that_all_have_their_share_take_turns_k5() {
+    let mut files: Vec<Ranked> =
+        (0..8).map(|n| ranked(&format!("f{n}"), 0.9, "A file of some words.")).collect();
+    for n in 0..8 {
+        let mut message = ranked(&format!("m{n}"), 0.1, "A message of some words.");
+        message.candidate.kind = Kind::new("message").unwrap();
+        files.push(message);
+    }
+    let share = Share::percent(20);
+    let layer = Layer { kind_cap: Some(KindCap { share, after: 2 }), ..plain("all") };
+    for selector in [Selector::Greedy, Selector::Exact] {
+        let mut request = request(1_000, vec![(layer.clone(), files.clone())]);
+        request.selector = selector;
+        assert_eq!(pack(&request).unwrap().citations.len(), 16);
+    }
 }
 
 #[test]

@@ -210,13 +210,7 @@ fn report(spec: &LayerSpec, pack: &Pack) -> LayerReport {
 
 /// Whether a candidate is out for want of room, and not for what it is.
 const fn is_for_room(reason: &Reason) -> bool {
-    matches!(
-        reason,
-        Reason::OverBudget { .. }
-            | Reason::OverCap { .. }
-            | Reason::FullEnough { .. }
-            | Reason::KindCap { .. }
-    )
+    matches!(reason, Reason::OverBudget { .. } | Reason::OverCap { .. } | Reason::FullEnough { .. })
 }
 
 /// A notice of the pack in the engine's words; what the engine has said already is left out.
