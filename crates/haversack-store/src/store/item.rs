@@ -32,7 +32,8 @@ pub struct Item {
     pub position: i64,
     /// When it came to be, if known.
     pub created: Option<Timestamp>,
-    /// When it last changed at its source, if known; else the time of the commit.
+    /// When it last changed at its source, if known; else the time of the commit, or for an item
+    /// that is new here the time when it came to be.
     pub updated: Option<Timestamp>,
     /// How sure its source is of it.
     pub confidence: Option<Score>,

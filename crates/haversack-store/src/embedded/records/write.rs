@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use haversack_core::ids::ItemId;
+use haversack_core::units::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::lines::{principals_text, trust_number};
@@ -298,7 +299,10 @@ impl Writing<'_> {
             self.end(present.row)?;
             self.lineage.clear();
         }
-        let row = self.insert(item, prepared, node, (parent, own, list))?;
+        // What is new here may be old at its source; a new version of what is here is not.
+        let source = item.created.filter(|_| present.is_none());
+        let updated = item.updated.or(source).unwrap_or(self.prepared.batch.at);
+        let row = self.insert(item, prepared, node, (parent, own, list), updated)?;
         let mut embeddings = Vec::with_capacity(prepared.chunks.len());
         for chunk in 0..prepared.chunks.len() {
             embeddings.push(self.insert_chunk(item, prepared, row, chunk)?);
@@ -399,6 +403,7 @@ impl Writing<'_> {
         prepared: &PreparedItem,
         node: i64,
         (parent, own, list): (Option<i64>, Option<u32>, u32),
+        updated: Timestamp,
     ) -> Written<Row> {
         let batch = &self.prepared.batch;
         let fields = (!item.fields.is_empty())
@@ -415,7 +420,7 @@ impl Writing<'_> {
             parent,
             item.position,
             item.created.map(|at| at.as_millis()),
-            item.updated.unwrap_or(batch.at).as_millis(),
+            updated.as_millis(),
             item.confidence.map(|confidence| confidence.get()),
             own,
             list,
