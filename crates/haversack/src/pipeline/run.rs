@@ -87,7 +87,7 @@ impl Laps {
 /// # Errors
 /// When the request is wrong or what it cannot do without fails.
 pub(crate) async fn prepare(shared: &Shared, start: Start) -> Result<Prepared, Error> {
-    let Start { ready, snapshot, request, now, seed, previous, watch } = start;
+    let Start { ready, snapshot, mut request, now, seed, previous, watch } = start;
     let mut notices = Vec::new();
     let mut timings = Timings::default();
     let mut laps = Laps { since: Instant::now(), watch };
@@ -107,8 +107,11 @@ pub(crate) async fn prepare(shared: &Shared, start: Start) -> Result<Prepared, E
         vector(shared, &recipe.embed, &request, deal.as_ref(), degrade, &mut notices).await?;
     timings.embed = laps.end("embed");
     let judge = Arc::clone(&shared.judge);
-    let question = Question { request, snapshot, now, analysis, vector, deal, judge };
+    // Collectors know the request alone, and the recipe may have decided in its place (M11).
+    let asked = std::mem::replace(&mut request.degrade, Some(degrade));
+    let mut question = Question { request, snapshot, now, analysis, vector, deal, judge };
     let finds = collect(shared, &recipe, &question, degrade).await?;
+    question.request.degrade = asked;
     let Finds { mut layers, notices: more, facts, used } = finds;
     notices.extend(more);
     timings.collect = laps.end("collect");
