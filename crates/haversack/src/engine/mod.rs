@@ -28,6 +28,7 @@ use crate::error::Error;
 use crate::recipe::BUILT_IN;
 use crate::situation::{Judge, LocalJudge};
 
+pub use answers::Repeats;
 pub use past::Replay;
 pub(crate) use ready::Ready;
 pub use rules::KeptTemplate;
@@ -36,9 +37,14 @@ pub use workspace::{Answer, Workspace};
 /// Says what time it is.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// A data folder and everything that works on it. Cheap to clone.
+/// A data folder and everything that works on it. Cheap to clone. The folder is free again when
+/// every clone is gone, and every workspace with them.
 #[derive(Clone)]
-pub struct Engine(Arc<Shared>);
+pub struct Engine {
+    shared: Arc<Shared>,
+    /// Beside what workspaces share, not in it: they would keep one another open for ever.
+    open: Arc<Mutex<BTreeMap<String, Workspace>>>,
+}
 
 /// What all workspaces of an engine share.
 pub(crate) struct Shared {
@@ -54,12 +60,12 @@ pub(crate) struct Shared {
     pub(crate) tokenizers: BTreeMap<String, Arc<dyn Tokenizer>>,
     pub(crate) recipes: BTreeMap<String, String>,
     pub(crate) clock: Clock,
-    open: Mutex<BTreeMap<String, Workspace>>,
 }
 
 impl fmt::Debug for Engine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Engine").field("embedder", self.0.embedder.model()).finish_non_exhaustive()
+        let model = self.shared.embedder.model();
+        f.debug_struct("Engine").field("embedder", model).finish_non_exhaustive()
     }
 }
 
@@ -83,7 +89,7 @@ impl Engine {
     /// # Errors
     /// When the name will not do or the workspace cannot be opened.
     pub fn workspace(&self, name: &str) -> Result<Workspace, Error> {
-        self.opened(name, |home| home.workspace(name, Arc::clone(&self.0.embedder)))
+        self.opened(name, |home| home.workspace(name, Arc::clone(&self.shared.embedder)))
     }
 
     /// A workspace that is there already.
@@ -91,7 +97,7 @@ impl Engine {
     /// # Errors
     /// When there is none of that name, or it cannot be opened.
     pub fn existing(&self, name: &str) -> Result<Workspace, Error> {
-        self.opened(name, |home| home.existing(name, Arc::clone(&self.0.embedder)))
+        self.opened(name, |home| home.existing(name, Arc::clone(&self.shared.embedder)))
     }
 
     fn opened(
@@ -104,11 +110,11 @@ impl Engine {
             haversack_store::store::error::OpenError,
         >,
     ) -> Result<Workspace, Error> {
-        let mut known = self.0.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(workspace) = known.get(name) {
             return Ok(workspace.clone());
         }
-        let workspace = Workspace::new(name, Arc::clone(&self.0), open(&self.0.home)?);
+        let workspace = Workspace::new(name, Arc::clone(&self.shared), open(&self.shared.home)?);
         known.insert(name.to_owned(), workspace.clone());
         Ok(workspace)
     }
@@ -142,7 +148,7 @@ impl Engine {
     /// # Errors
     /// When the data folder cannot be read.
     pub fn workspaces(&self) -> Result<Vec<String>, Error> {
-        Ok(self.0.home.workspaces()?)
+        Ok(self.shared.home.workspaces()?)
     }
 }
 
@@ -150,6 +156,7 @@ impl Engine {
 #[derive(Default)]
 pub struct Builder {
     embedder: Option<Arc<dyn Embedder>>,
+    dimensions: Option<usize>,
     judge: Option<Arc<dyn Judge>>,
     collectors: BTreeMap<String, Arc<dyn Collector>>,
     rankers: BTreeMap<String, Ranker>,
@@ -175,6 +182,14 @@ impl Builder {
     #[must_use]
     pub fn embedder(mut self, embedder: Arc<dyn Embedder>) -> Builder {
         self.embedder = Some(embedder);
+        self
+    }
+
+    /// How many numbers the application expects of a vector. An embedder that makes another number
+    /// is refused when the engine opens (M4).
+    #[must_use]
+    pub fn dimensions(mut self, dimensions: usize) -> Builder {
+        self.dimensions = Some(dimensions);
         self
     }
 
@@ -233,15 +248,22 @@ impl Builder {
     /// Opens a data folder with all this.
     ///
     /// # Errors
-    /// When another process has the folder or it cannot be opened.
+    /// When another process has the folder, it cannot be opened, or the embedder's vectors do not
+    /// have the dimensions that are expected.
     pub fn open(self, folder: impl AsRef<Path>) -> Result<Engine, Error> {
         let embedder = self.embedder.unwrap_or_else(crate::embedder);
+        let model = embedder.model();
+        if let Some(expected) = self.dimensions.filter(|expected| *expected != model.dimensions) {
+            let found = model.dimensions;
+            let message = format!("{model} makes {found}, not the {expected} that are expected");
+            return Err(Error::invalid("dimensions", message));
+        }
         let mut recipes: BTreeMap<String, String> = BUILT_IN
             .iter()
             .map(|(name, source)| ((*name).to_owned(), (*source).to_owned()))
             .collect();
         recipes.extend(self.recipes);
-        Ok(Engine(Arc::new(Shared {
+        let shared = Shared {
             home: Home::open(folder.as_ref())?,
             judge: self.judge.unwrap_or_else(|| Arc::new(LocalJudge::new())),
             embedder: Arc::new(Remembering::new(embedder)),
@@ -255,8 +277,8 @@ impl Builder {
             tokenizers: self.tokenizers,
             recipes,
             clock: self.clock.unwrap_or_else(|| Arc::new(system_time)),
-            open: Mutex::default(),
-        })))
+        };
+        Ok(Engine { shared: Arc::new(shared), open: Arc::default() })
     }
 }
 

@@ -16,7 +16,7 @@ use haversack_store::store::viewer::Viewer;
 use haversack_store::store::{Snapshot, Store};
 use moka::sync::Cache;
 
-use super::answers::Answers;
+use super::answers::{Answers, Repeats};
 use super::outbox::Outbox;
 use super::{Ready, Shared};
 use crate::error::Error;
@@ -292,6 +292,12 @@ impl Workspace {
         let event = Event { item: item.clone(), user: user.to_owned(), happening, at };
         self.write(Batch::new(at, vec![Change::Note(event)])).await?;
         Ok(())
+    }
+
+    /// How often a question was answered from what was there, since this workspace was opened (K11).
+    #[must_use]
+    pub fn repeats(&self) -> Repeats {
+        self.0.answers.repeats()
     }
 
     /// Forgets answers whose question holds this text, such as a thread's id; all when it is empty
