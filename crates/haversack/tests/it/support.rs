@@ -1,9 +1,12 @@
 //! Workspaces to ask: the samples, and items made on the spot.
 
 use std::io::BufReader;
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use haversack::{Assembled, Engine, Error, Request, Workspace};
+use haversack_core::embed::{EmbedError, Embedder, Model, Vector};
 use haversack_core::ids::ItemId;
 use haversack_core::item::Kind;
 use haversack_core::units::Timestamp;
@@ -44,12 +47,52 @@ pub(crate) fn empty() -> Fixture {
 
 /// One of the samples.
 pub(crate) fn sample(name: &str) -> Fixture {
-    let path = format!("{}/samples/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
     let fixture = empty();
-    let mut file = BufReader::new(std::fs::File::open(path).unwrap());
-    let store = fixture.embedded();
-    haversack_store::transfer::import(store, &mut file, ("sample", now()), &mut |_| {}).unwrap();
+    fill(&fixture, name);
     fixture
+}
+
+/// Brings a sample into a workspace.
+pub(crate) fn fill(workspace: &Workspace, name: &str) {
+    let path = format!("{}/samples/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
+    let mut file = BufReader::new(std::fs::File::open(path).unwrap());
+    let store = workspace.embedded();
+    haversack_store::transfer::import(store, &mut file, ("sample", now()), &mut |_| {}).unwrap();
+}
+
+/// The built-in model, counting the texts that it embeds.
+#[derive(Debug)]
+pub(crate) struct Counting {
+    inner: Arc<dyn Embedder>,
+    texts: AtomicUsize,
+}
+
+impl Counting {
+    pub(crate) fn new() -> Arc<Counting> {
+        Arc::new(Counting { inner: haversack::embedder(), texts: AtomicUsize::new(0) })
+    }
+
+    /// How many texts were embedded since the last time somebody asked.
+    pub(crate) fn taken(&self) -> usize {
+        self.texts.swap(0, Ordering::SeqCst)
+    }
+}
+
+impl Embedder for Counting {
+    fn model(&self) -> &Model {
+        self.inner.model()
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
+        self.texts.fetch_add(texts.len(), Ordering::SeqCst);
+        self.inner.embed(texts)
+    }
+}
+
+/// The workspace in a folder, with an embedder of one's own.
+pub(crate) fn opened(folder: &Path, embedder: Arc<dyn Embedder>) -> Workspace {
+    let engine = Engine::builder().clock(now).embedder(embedder).open(folder).unwrap();
+    engine.workspace("test").unwrap()
 }
 
 /// An item with fields.

@@ -1,0 +1,110 @@
+//! Vectors: refused in time when they do not fit (M4), and made once for each text (M5, P14).
+
+use std::sync::Arc;
+
+use haversack::{Engine, ErrorCode, NoticeCode, Request};
+use haversack_core::embed::{EmbedError, Embedder, Model, Vector};
+use haversack_store::store::change::{Batch, Change};
+use haversack_store::store::error::{CommitError, chain};
+use serde_json::json;
+
+use crate::support::{Counting, id, item, now, opened, pack};
+
+/// Says that its vectors have some number of dimensions, and makes them with another.
+#[derive(Debug)]
+struct Odd {
+    model: Model,
+    makes: usize,
+}
+
+impl Odd {
+    fn new(says: usize, makes: usize) -> Arc<Odd> {
+        let model = Model { name: "odd".to_owned(), version: "1".to_owned(), dimensions: says };
+        Arc::new(Odd { model, makes })
+    }
+}
+
+impl Embedder for Odd {
+    fn model(&self) -> &Model {
+        &self.model
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
+        Ok(texts.iter().map(|_| Vector::new(vec![1.0; self.makes]).unwrap()).collect())
+    }
+}
+
+#[test]
+fn an_embedder_with_other_dimensions_is_refused_at_the_start_m4() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = |embedder: Arc<Odd>, expected: usize| {
+        Engine::builder().embedder(embedder).dimensions(expected).open(folder.path())
+    };
+    let error = open(Odd::new(8, 8), 1_536).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::Validation);
+    let message = "dimensions: odd@1/8 makes 8, not the 1536 that are expected";
+    assert_eq!(error.to_string(), message);
+    assert!(open(Odd::new(8, 8), 8).is_ok());
+    // A model without dimensions is none.
+    let engine = Engine::builder().embedder(Odd::new(0, 0)).open(folder.path()).unwrap();
+    assert!(engine.workspace("test").is_err());
+}
+
+/// A promise that is not kept shows with the first text, and nothing of it gets into the store.
+#[tokio::test]
+async fn vectors_of_another_length_than_promised_are_never_stored_m4() {
+    let folder = tempfile::tempdir().unwrap();
+    let workspace = opened(folder.path(), Odd::new(8, 7));
+    let refused = workspace.put(vec![item("tea", "note", "Green tea.", json!({}))]).await;
+    let told = chain(&refused.unwrap_err());
+    assert!(told.contains("odd@1/8") && told.contains("a vector of 7 dimensions"), "{told}");
+    assert_eq!(workspace.embedded().stats().unwrap().items, 0);
+}
+
+/// The vectors that are there are not compared with those of another model: whoever opens the
+/// workspace can see it, writes are refused, and searches say that words answer alone.
+#[tokio::test]
+async fn another_model_is_seen_when_the_workspace_is_opened_m4() {
+    let folder = tempfile::tempdir().unwrap();
+    let tea = || vec![item("tea", "note", "Green tea.", json!({}))];
+    opened(folder.path(), haversack::embedder()).put(tea()).await.unwrap();
+    let workspace = opened(folder.path(), Odd::new(8, 8));
+    assert!(workspace.embedded().stats().unwrap().stale);
+    let new = vec![item("coffee", "note", "Black coffee.", json!({}))];
+    let refused = workspace.write(Batch::put(now(), new)).await.unwrap_err();
+    assert!(matches!(refused, haversack::Error::Commit(CommitError::Stale(_))), "{refused}");
+    let answer = pack(&workspace, Request::new("everything", "green tea")).await;
+    assert!(answer.text().contains("Green tea."));
+    assert!(answer.notices.iter().any(|notice| notice.code == NoticeCode::Degraded));
+    // Memories are never found by half without the caller's consent (M11).
+    let memories = || Request::new("memory", "green tea");
+    let strict = workspace.pack(memories()).await.unwrap_err();
+    assert_eq!(strict.code(), ErrorCode::Search);
+    let lax = Request { degrade: Some(true), ..memories() };
+    assert!(pack(&workspace, lax).await.is_degraded());
+}
+
+#[tokio::test]
+async fn a_text_is_embedded_once_whatever_holds_it_and_for_good_m5_p14() {
+    let folder = tempfile::tempdir().unwrap();
+    let embedder = Counting::new();
+    let note = |name: &str, text: &str| item(name, "note", text, json!({}));
+    let workspace = opened(folder.path(), embedder.clone());
+    workspace.put(vec![note("a", "Green tea."), note("b", "Black tea.")]).await.unwrap();
+    assert_eq!(embedder.taken(), 2);
+    workspace.put(vec![note("c", "Green tea."), note("d", "White tea.")]).await.unwrap();
+    assert_eq!(embedder.taken(), 1, "one of the two is known");
+    // Another owner, another title of the workspace's own, another day: the same text.
+    let mut moved = note("a", "Green tea.");
+    moved.position = 7;
+    workspace.put(vec![moved]).await.unwrap();
+    assert_eq!(embedder.taken(), 0);
+    drop(workspace);
+    let workspace = opened(folder.path(), embedder.clone());
+    workspace.put(vec![note("e", "Green tea."), note("f", "Black tea.")]).await.unwrap();
+    assert_eq!(embedder.taken(), 0, "it is known after the workspace was closed, too");
+    let batch = Batch::new(now(), vec![Change::Delete(id("e"))]);
+    workspace.write(batch).await.unwrap();
+    workspace.put(vec![note("e", "Green tea.")]).await.unwrap();
+    assert_eq!(embedder.taken(), 0);
+}
