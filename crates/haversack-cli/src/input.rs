@@ -52,13 +52,17 @@ pub(crate) fn tokenizer(counting: &Counting) -> Result<Arc<dyn Tokenizer>> {
     if name == CharacterEstimate.name() {
         return Ok(Arc::new(CharacterEstimate));
     }
-    let path = Path::new(name);
-    if !path.exists() {
+    if !Path::new(name).exists() {
         let names = Encoding::ALL.map(|encoding| encoding.name().to_owned()).join(", ");
         bail!("{name} is neither a file nor one of {names}, characters/4");
     }
-    let file = File::open(path).with_context(|| format!("cannot open {name}"))?;
-    let bytes = read_limited(file).with_context(|| format!("cannot read {name}"))?;
+    tokenizer_file(name, name)
+}
+
+/// The tokenizer of a `tokenizer.json`, under a name of its own.
+pub(crate) fn tokenizer_file(path: &str, name: &str) -> Result<Arc<dyn Tokenizer>> {
+    let file = File::open(path).with_context(|| format!("cannot open {path}"))?;
+    let bytes = read_limited(file).with_context(|| format!("cannot read {path}"))?;
     Ok(Arc::new(HuggingFace::from_bytes(name, &bytes)?))
 }
 

@@ -158,6 +158,12 @@ pub(crate) struct Explain {
 pub(crate) struct Replay {
     /// The receipt that `pack` named; its beginning will do
     pub(crate) receipt: String,
+    /// The recipe file that the pack was made by, when it was made by one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) recipe: Option<String>,
+    /// The tokenizer.json that counted, when one did
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tokenizer: Option<String>,
     /// Print the context that was made again
     #[arg(long, conflicts_with = "json")]
     pub(crate) print: bool,

@@ -72,14 +72,19 @@ fn brought(asking: &Asking) -> Result<(Builder, String)> {
         return Ok((builder, asking.recipe.clone()));
     }
     let path = Path::new(&asking.recipe);
+    let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let name = name.unwrap_or_default();
+    Ok((with_recipe(builder, path, &name)?, name))
+}
+
+/// An engine with the recipe of a file under a name, and those beside it, which it may extend.
+pub(crate) fn with_recipe(mut builder: Builder, path: &Path, name: &str) -> Result<Builder> {
     let source = read_text(path)?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     for (name, source) in recipes_of(folder.unwrap_or(Path::new("."))) {
         builder = builder.recipe(&name, &source);
     }
-    let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    let name = name.unwrap_or_default();
-    Ok((builder.recipe(&name, &source), name))
+    Ok(builder.recipe(name, &source))
 }
 
 fn of_files(asking: &Asking, builder: Builder) -> Result<(Workspace, TempDir)> {

@@ -1,5 +1,9 @@
 //! Packs: of files, and of a workspace by every recipe, as the samples' page asks for them.
 
+use haversack::{Engine, Request};
+use haversack_core::ids::ItemId;
+use haversack_core::units::Timestamp;
+use haversack_store::store::viewer::Viewer;
 use serde_json::Value;
 
 use super::{Folder, check, err, json, out, sample_data};
@@ -108,7 +112,8 @@ fn a_named_file_that_cannot_be_packed_is_an_error_and_a_bad_line_is_passed_over(
     assert!(err(&packed).contains("skipped: lone.jsonl:2: "), "{}", err(&packed));
     let capped = ["pack", "launch", "a.txt", "--model", "gpt-4", "--budget", "90000"];
     let told = err(&folder.run(&capped));
-    assert!(told.contains("note (BUDGET_CAPPED): gpt-4 has room for 4192 tokens"), "{told}");
+    let capped = "note (BUDGET_CAPPED): gpt-4 has room for 4,192 tokens of context, not 90,000\n";
+    assert!(told.contains(capped), "{told}");
 }
 
 #[test]
@@ -154,6 +159,66 @@ fn each_application_is_asked_with_options_and_answers_in_its_own_shape_x5() {
     let memory = ask("memory", &[&memory[..], &["--user", "noor"]].concat());
     let found = memory["memories"].as_array().unwrap();
     assert!(found.iter().all(|found| found["memory"]["type"] == "preference"), "{memory}");
+}
+
+/// The program prints what the library packs, byte for byte, for each of the five.
+#[test]
+fn the_program_and_the_library_pack_the_same_bytes_x5() {
+    let names = ["proposal", "prime", "workspace", "situation", "memory"];
+    let folder = sample_data("same-bytes", &names);
+    let facts = r#"{"environment": "production", "tool": "run_sql"}"#;
+    let typed: [&[&str]; 5] = [
+        &["Write the summary", "--user", "priya", "--opportunity", "opp-harrowmere"],
+        &["What must Nightjar cost?", "--user", "mara", "--thread", "t-price"],
+        &["What about the goods lift?", "--user", "mara", "--focus", "task-periodicals"],
+        &["--user", "katja", "--context", "task/refund-backfill", "--situation", facts],
+        &["Where does Noor live?", "--user", "noor", "--budget", "300"],
+    ];
+    let common = ["--now", "2026-11-16T09:00:00Z", "--preview"];
+    let printed: Vec<String> = names
+        .iter()
+        .zip(typed)
+        .map(|(name, typed)| {
+            let ask = [&["pack", "--recipe", name][..], typed, &common].concat();
+            check(&folder, name, &ask, 0)
+        })
+        .collect();
+    let engine = Engine::open(folder.0.join("data")).unwrap();
+    for (name, printed) in names.iter().zip(printed) {
+        let id = |name: &str| Some(ItemId::new(name).unwrap());
+        let asked = |query: &str, user: &str| Request {
+            viewer: Viewer::user(user).unwrap(),
+            user: Some(user.to_owned()),
+            now: Some(Timestamp::from_millis(1_794_819_600_000)),
+            ..Request::new(name, query)
+        };
+        let request = match *name {
+            "proposal" => {
+                Request { opportunity: id("opp-harrowmere"), ..asked("Write the summary", "priya") }
+            }
+            "prime" => {
+                Request { thread: id("t-price"), ..asked("What must Nightjar cost?", "mara") }
+            }
+            "workspace" => Request {
+                focus: id("task-periodicals"),
+                ..asked("What about the goods lift?", "mara")
+            },
+            "situation" => Request {
+                context: id("task/refund-backfill"),
+                situation: serde_json::from_str(facts).unwrap(),
+                ..asked("", "katja")
+            },
+            _ => asked("Where does Noor live?", "noor").within(300),
+        };
+        let workspace = engine.existing(name).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let packed = runtime.block_on(workspace.pack(request)).unwrap();
+        let text = packed.text();
+        assert!(text.len() > 100, "{name}: {text}");
+        // Standard output ends with the end of a line.
+        let line = if text.ends_with('\n') { "" } else { "\n" };
+        assert_eq!(printed, format!("{text}{line}"), "{name}");
+    }
 }
 
 #[test]

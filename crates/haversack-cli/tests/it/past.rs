@@ -59,6 +59,45 @@ fn a_replay_is_the_same_bytes_until_a_text_is_gone_x2() {
     assert_eq!(found["same"], true);
 }
 
+/// A receipt names the files that a pack was made with and does not hold them.
+#[test]
+fn a_pack_made_with_files_is_replayed_with_the_same_files_x2() {
+    let folder = sample_data("replay-files", &["memory"]);
+    let vocabulary = r#"{"version": "1.0", "model": {"type": "WordLevel", "vocab": {"[UNK]": 0},
+        "unk_token": "[UNK]"}, "pre_tokenizer": {"type": "Whitespace"}}"#;
+    folder
+        .file("base.toml", "haversack = 1\nextends = \"memory\"\n[budget]\ntotal = 90\n")
+        .file("mine.toml", "haversack = 1\nextends = \"base\"\ndescription = \"mine\"\n")
+        .file("words.json", vocabulary);
+    let ask = |more: &[&str]| {
+        let base = ["--data", "data", "--workspace", "memory", "pack", "Where does Noor live?"];
+        let packed = folder.run(&[&base[..], more, &NOW].concat());
+        assert_eq!(packed.status.code(), Some(0), "{}", err(&packed));
+        err(&packed).trim_end().rsplit(' ').next().unwrap().to_owned()
+    };
+    let replay = |receipt: &str, more: &[&str], code: i32| {
+        check(&folder, "memory", &[&["replay", receipt][..], more].concat(), code)
+    };
+    let by_recipe = ask(&["--recipe", "mine.toml"]);
+    let told = replay(&by_recipe, &[], 2);
+    assert!(told.starts_with("error (recipe_not_found): there is no recipe \"mine\""), "{told}");
+    assert!(told.ends_with(
+        "hint: this pack was made by a recipe file: give it again with --recipe FILE\n"
+    ));
+    assert!(replay(&by_recipe, &["--recipe", "mine.toml"], 0).starts_with("same bytes: "));
+    // It may have been moved, but not changed.
+    std::fs::rename(folder.0.join("mine.toml"), folder.0.join("other.toml")).unwrap();
+    assert!(replay(&by_recipe, &["--recipe", "other.toml"], 0).starts_with("same bytes: "));
+    folder.file("base.toml", "haversack = 1\nextends = \"memory\"\n[budget]\ntotal = 40\n");
+    let told = replay(&by_recipe, &["--recipe", "other.toml"], 1);
+    assert!(told.starts_with("other bytes: "), "{told}");
+
+    let by_tokenizer = ask(&["--recipe", "memory", "--tokenizer", "words.json"]);
+    let told = replay(&by_tokenizer, &[], 2);
+    assert!(told.ends_with("give it again with --tokenizer FILE\n"), "{told}");
+    assert!(replay(&by_tokenizer, &["--tokenizer", "./words.json"], 0).starts_with("same bytes: "));
+}
+
 #[test]
 fn two_packs_differ_by_causes_first_and_then_by_candidates_x2() {
     let folder = sample_data("diff", &["memory"]);

@@ -48,9 +48,9 @@ pub(crate) fn tell_notices(notices: &[Notice]) {
 
 /// A notice in lines: what it is, and what could be done.
 pub(crate) fn notice_lines(notice: &Notice) -> Vec<String> {
-    let mut lines = vec![format!("note ({}): {}", notice.code.as_str(), notice.message)];
+    let mut lines = vec![format!("note ({}): {}", notice.code.as_str(), readable(&notice.message))];
     if !notice.suggestions.is_empty() {
-        lines.push(format!("  try: {}", notice.suggestions.join("; or ")));
+        lines.push(format!("  try: {}", readable(&notice.suggestions.join("; or "))));
     }
     lines
 }

@@ -10,13 +10,15 @@ pub(crate) fn duration(time: Duration) -> String {
     if seconds < 1.0 { format!("{:.1} ms", seconds * 1_000.0) } else { format!("{seconds:.1} s") }
 }
 
-/// A reason with its large numbers grouped. Only numbers of tokens are: a name may have digits, too.
+/// A reason or notice with its large numbers grouped. Only numbers of tokens are: a name may have
+/// digits, too.
 pub(crate) fn readable(reason: &str) -> String {
     let words: Vec<&str> = reason.split(' ').collect();
     let is_count = |at: usize| {
         let before = at.checked_sub(2).map(|first| (words[first], words[at - 1]));
+        let compared = [("cap", "of"), ("context,", "not"), ("than", "the")];
         words.get(at + 1).is_some_and(|next| next.starts_with("tokens"))
-            || before == Some(("cap", "of"))
+            || before.is_some_and(|before| compared.contains(&before))
     };
     let shown = |(at, word): (usize, &&str)| {
         let digits = word.bytes().take_while(u8::is_ascii_digit).count();
@@ -96,6 +98,14 @@ mod tests {
         );
         check("repeats 20261116 of 1234", "repeats 20261116 of 1234");
         check("whole from 99 tokens", "whole from 99 tokens");
+        check(
+            "gpt-4-32000 has room for 28672 tokens of context, not 90000",
+            "gpt-4-32000 has room for 28,672 tokens of context, not 90,000",
+        );
+        check(
+            "what is never cut has 1700 tokens, more than the 1200 there are",
+            "what is never cut has 1,700 tokens, more than the 1,200 there are",
+        );
     }
 
     #[test]
