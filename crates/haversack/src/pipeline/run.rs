@@ -108,7 +108,7 @@ pub(crate) async fn prepare(shared: &Shared, start: Start) -> Result<Prepared, E
     timings.embed = laps.end("embed");
     let judge = Arc::clone(&shared.judge);
     // Collectors know the request alone, and the recipe may have decided in its place (M11).
-    let asked = std::mem::replace(&mut request.degrade, Some(degrade));
+    let asked = request.degrade.replace(degrade);
     let mut question = Question { request, snapshot, now, analysis, vector, deal, judge };
     let finds = collect(shared, &recipe, &question, degrade).await?;
     question.request.degrade = asked;
