@@ -159,7 +159,12 @@ pub(super) const LAYER: &[Key] = &[
         "`\"volatile\"`",
         "how steady it is; steady sections stand first, which prompt caches pay for",
     ),
-    key("kind_cap", "a table or `\"none\"`", "none", "the largest part that one kind may have"),
+    key(
+        "kind_cap",
+        "a table or `\"none\"`",
+        "none",
+        "the largest part of one kind while others wait",
+    ),
     key(
         "template",
         "a template's name or a table",

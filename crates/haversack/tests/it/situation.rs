@@ -38,6 +38,7 @@ async fn the_chain_is_inherited_and_its_rules_judged_s2_s3() {
         "helpers/plain-language",
         "helpers/production-access",
         "helpers/compliance",
+        "helpers/data-protection",
     ] {
         assert!(ids.contains(&expected.to_owned()), "{expected} is missing: {ids:?}");
     }

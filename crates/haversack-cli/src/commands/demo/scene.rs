@@ -55,7 +55,7 @@ pub(super) const SCENES: [Scene; 5] = [
     Scene {
         application: Application::Situation,
         question: 0,
-        budget: 1_200,
+        budget: 1_300,
         about: "A task inherits from project, team and organisation; rules bring in more where they \
                 hold. What does not fit is reduced to name, goal and intent.",
     },

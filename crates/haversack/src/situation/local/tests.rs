@@ -134,6 +134,19 @@ fn the_seeds_own_condition_is_judged_s3() {
     assert!(!applies(&json!({ "task": "Fix a typo" }), "task is complex"));
 }
 
+/// Rows that a query changes are data, whosever they are.
+#[test]
+fn rows_of_a_database_are_data_s3() {
+    let refunds = json!({
+        "environment": "production", "tool": "run_sql", "change_rows": 1823,
+        "task": "Set refunds of citizens that are in no bank file back to approved",
+    });
+    assert!(applies(&refunds, "the task touches customer data"));
+    assert!(!applies(&refunds, "the change will be released to the towns"));
+    let page = json!({ "task": "Card payments fail in all towns", "tool": "status_page" });
+    assert!(!applies(&page, "the task touches customer data"));
+}
+
 #[test]
 fn negation_numbers_and_opposites_count_s3() {
     let told = json!({ "environment": "staging", "files_changed": 12, "tests_run": false });

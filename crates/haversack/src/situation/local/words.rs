@@ -225,7 +225,7 @@ pub(super) const CONCEPTS: &[(&[&str], &[&str])] = &[
         ],
     ),
     (
-        &["database", "sql", "query"],
+        &["database", "sql", "query", "data", "record", "records"],
         &[
             "table", "sql", "select", "mysql", "postgresql", "postgres", "sqlite", "mongodb",
             "rows", "schema", "database",
