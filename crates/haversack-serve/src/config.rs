@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -24,6 +24,40 @@ pub struct Config {
     pub limits: Limits,
     /// What it tells.
     pub log: Log,
+    /// Whose signed tokens are good beside keys.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jwt: Option<Jwt>,
+}
+
+/// Whose signed tokens (JWT) are good.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Jwt {
+    /// A file with the signer's public keys, a JSON Web Key Set. It is read again when it changes.
+    pub jwks: PathBuf,
+    /// Who signs, as the claim `iss` has it.
+    pub issuer: String,
+    /// For whom, as the claim `aud` has it.
+    pub audience: String,
+    /// The claim that lists scopes.
+    pub scopes_claim: String,
+    /// The claim that lists workspaces.
+    pub workspaces_claim: String,
+    /// The claim that lists the user's groups.
+    pub groups_claim: String,
+}
+
+impl Default for Jwt {
+    fn default() -> Jwt {
+        Jwt {
+            jwks: PathBuf::new(),
+            issuer: String::new(),
+            audience: String::new(),
+            scopes_claim: "scope".to_owned(),
+            workspaces_claim: "workspaces".to_owned(),
+            groups_claim: "groups".to_owned(),
+        }
+    }
 }
 
 /// Where a server listens, and to whom.
@@ -272,6 +306,15 @@ impl Config {
     /// # Errors
     /// When one cannot.
     pub fn check(&self) -> Result<(), ConfigError> {
+        if let Some(jwt) = &self.jwt {
+            let needed = [("jwt.issuer", &jwt.issuer), ("jwt.audience", &jwt.audience)];
+            for (name, value) in needed {
+                if value.is_empty() {
+                    let message = "is missing: without it tokens for others would be good here";
+                    return Err(ConfigError::Value { name, message: message.to_owned() });
+                }
+            }
+        }
         let limits = &self.limits;
         let counts = [
             ("limits.body_bytes", limits.body_bytes),

@@ -17,13 +17,14 @@ use crate::config::Config;
 use crate::gate::Gate;
 use crate::metrics::Metrics;
 use crate::problem::Problem;
-use crate::who::{Control, ControlError};
+use crate::who::{Control, ControlError, JwtError, Signers};
 
 /// What all calls share.
 pub(crate) struct State {
     pub(crate) engine: Engine,
     pub(crate) config: Config,
     pub(crate) control: Control,
+    pub(crate) signers: Option<Signers>,
     pub(crate) audit: Audit,
     pub(crate) gate: Gate,
     pub(crate) metrics: Metrics,
@@ -46,6 +47,9 @@ pub enum StartError {
     /// The control database cannot be used.
     #[error(transparent)]
     Control(#[from] ControlError),
+    /// The keys of those who sign tokens cannot be read.
+    #[error(transparent)]
+    Jwt(#[from] JwtError),
     /// The audit log cannot be written.
     #[error("the audit log cannot be opened")]
     Audit(#[source] std::io::Error),
@@ -78,6 +82,7 @@ impl State {
         Ok(State {
             engine,
             control: Control::open(folder)?,
+            signers: config.jwt.as_ref().map(Signers::open).transpose()?,
             audit: Audit::open(folder).map_err(StartError::Audit)?,
             gate: Gate::new(&config.limits),
             metrics: Metrics::new(),

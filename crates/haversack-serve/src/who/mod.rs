@@ -2,10 +2,13 @@
 //! denied.
 
 mod access;
+mod jwt;
 mod keys;
 mod token;
 
 pub use access::{Access, Asserted, Grant, Scope, Sight};
+pub use jwt::JwtError;
+pub(crate) use jwt::Signers;
 pub(crate) use keys::Repeat;
 pub use keys::{Control, ControlError, Key, NewKey};
 pub use token::Token;

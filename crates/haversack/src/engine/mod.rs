@@ -128,7 +128,7 @@ impl Engine {
         model: Option<&str>,
         tokenizer: Option<&str>,
     ) -> Result<Arc<dyn Tokenizer>, Error> {
-        crate::pipeline::counter(model, tokenizer, &self.0.tokenizers)
+        crate::pipeline::counter(model, tokenizer, &self.shared.tokenizers)
     }
 
     /// Removes a workspace with all that is in it. Who still has it in hand can read on, from what
@@ -137,8 +137,8 @@ impl Engine {
     /// # Errors
     /// When there is none of that name, or its folder cannot be removed.
     pub fn remove(&self, name: &str) -> Result<(), Error> {
-        let mut known = self.0.open.lock().unwrap_or_else(PoisonError::into_inner);
-        self.0.home.remove(name)?;
+        let mut known = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        self.shared.home.remove(name)?;
         known.remove(name);
         Ok(())
     }

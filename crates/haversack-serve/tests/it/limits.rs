@@ -1,0 +1,155 @@
+//! What a server bears, and what it says when it is too much.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::support::{Running, config, reply};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bodies_have_a_size_a_depth_and_a_type() {
+    let mut config = config();
+    config.limits.body_bytes = 1_000;
+    let running = Running::with(config).await;
+    running.engine.workspace("acme").unwrap();
+    let path = "/v1/workspaces/acme/search";
+    let long = json!({ "query": "x".repeat(2_000) });
+    let reply = running.post(path, &long).await;
+    assert_eq!((reply.status, reply.code().as_str()), (413, "too_large"));
+    assert!(reply.text.contains("1000 bytes"), "{}", reply.text);
+    let deep = ["[".repeat(400), "]".repeat(400)].concat();
+    for (body, status) in [
+        (deep.as_bytes(), 400),
+        (b"{\"query\": \xff}", 400),
+        (b"{\"query\": 1e400}", 400),
+        (b"", 400),
+    ] {
+        let ask = running.ask("POST", path).header("content-type", "application/json").body(body);
+        let reply = ask.send().await;
+        assert_eq!(reply.status, status, "{:?}: {}", String::from_utf8_lossy(body), reply.text);
+    }
+    let ask = running.ask("POST", path).header("content-type", "text/xml").body(b"<a/>");
+    assert_eq!(ask.send().await.code(), "unsupported_media_type");
+    running.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_too_much_is_told_to_come_again() {
+    let mut config = config();
+    config.limits.concurrent = 1;
+    config.limits.queue = 0;
+    let running = Running::with(config).await;
+    running.engine.workspace("acme").unwrap();
+    // One request holds the only turn: its body does not end.
+    let mut slow = TcpStream::connect(running.address).await.unwrap();
+    let head = format!(
+        "POST /v1/workspaces/acme/search HTTP/1.1\r\nhost: {}\r\ncontent-length: 50\r\n\
+         content-type: application/json\r\n\r\n{{",
+        running.address
+    );
+    slow.write_all(head.as_bytes()).await.unwrap();
+    let refused = loop {
+        let reply = running.get("/v1/workspaces").await;
+        if reply.status != 200 {
+            break reply;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    };
+    assert_eq!((refused.status, refused.code().as_str()), (503, "overloaded"));
+    assert_eq!(refused.header("retry-after"), "1");
+    assert_eq!(running.get("/livez").await.status, 200, "health is asked past the queue");
+    drop(slow);
+    let served = loop {
+        let reply = running.get("/v1/workspaces").await;
+        if reply.status == 200 {
+            break true;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    };
+    assert!(served, "a client that went away gives its turn back");
+    running.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_has_a_rate() {
+    let mut config = config();
+    config.limits.rate = 0.01;
+    config.limits.burst = 3.0;
+    let running = Running::with(config).await;
+    for _ in 0..3 {
+        assert_eq!(running.get("/v1/workspaces").await.status, 200);
+    }
+    let refused = running.get("/v1/workspaces").await;
+    assert_eq!((refused.status, refused.code().as_str()), (429, "rate_limited"));
+    assert!(refused.header("retry-after").parse::<u64>().unwrap() > 1);
+    running.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn slow_clients_are_let_go() {
+    let mut config = config();
+    config.limits.head_seconds = 0.2;
+    config.limits.body_seconds = 0.2;
+    let running = Running::with(config).await;
+    running.engine.workspace("acme").unwrap();
+    let closed = running.raw(b"GET /livez HTTP/1.1\r\nhost: lo").await;
+    assert!(closed.is_empty() || closed.starts_with(b"HTTP/1.1 4"), "the head never ended");
+    let head = format!(
+        "POST /v1/workspaces/acme/search HTTP/1.1\r\nhost: {}\r\ncontent-length: 50\r\n\
+         connection: close\r\ncontent-type: application/json\r\n\r\n{{",
+        running.address
+    );
+    let answered = reply(&running.raw(head.as_bytes()).await);
+    assert_eq!((answered.status, answered.code().as_str()), (408, "slow_client"));
+    running.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_connection_too_many_is_told_so() {
+    let mut config = config();
+    config.limits.connections = 1;
+    let running = Running::with(config).await;
+    let held = TcpStream::connect(running.address).await.unwrap();
+    let told = loop {
+        let mut stream = TcpStream::connect(running.address).await.unwrap();
+        let mut read = Vec::new();
+        let reading = stream.read_to_end(&mut read);
+        if tokio::time::timeout(Duration::from_millis(500), reading).await.is_ok() {
+            break read;
+        }
+    };
+    assert!(told.starts_with(b"HTTP/1.1 503 "), "{:?}", String::from_utf8_lossy(&told));
+    drop(held);
+    running.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stopping_finishes_what_was_begun() {
+    let mut running = Running::start().await;
+    running.engine.workspace("acme").unwrap();
+    let mut under_way = TcpStream::connect(running.address).await.unwrap();
+    let body = b"{\"query\": \"launch\"}";
+    let head = format!(
+        "POST /v1/workspaces/acme/search HTTP/1.1\r\nhost: {}\r\ncontent-length: {}\r\n\
+         content-type: application/json\r\n\r\n",
+        running.address,
+        body.len()
+    );
+    under_way.write_all(head.as_bytes()).await.unwrap();
+    under_way.write_all(&body[..5]).await.unwrap();
+    // The server has read the head when it is asked to stop.
+    while !running.get("/metrics").await.text.contains("haversack_requests_in_flight 2") {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    running.tell_to_stop();
+    while TcpStream::connect(running.address).await.is_ok() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    under_way.write_all(&body[5..]).await.unwrap();
+    let mut read = Vec::new();
+    under_way.read_to_end(&mut read).await.unwrap();
+    assert_eq!(reply(&read).status, 200);
+    running.stop().await;
+}

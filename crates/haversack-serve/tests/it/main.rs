@@ -1,0 +1,10 @@
+//! The server as its clients meet it: on a real socket, in a real process's data folder.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod access;
+mod documents;
+mod isolation;
+mod limits;
+mod streams;
+mod support;
+mod whole;

@@ -1,0 +1,69 @@
+//! Lines in, events out.
+
+use serde_json::{Value, json};
+
+use crate::support::{Running, config};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lines_are_stored_as_they_come_and_a_wrong_one_is_named() {
+    let mut config = config();
+    config.limits.batch_lines = 10;
+    let running = Running::with(config).await;
+    running.engine.workspace("acme").unwrap();
+    let line =
+        |n: usize| json!({ "id": format!("n{n}"), "kind": "note", "body": "text" }).to_string();
+    let good: String = (0..25).map(|n| line(n) + "\n").collect();
+    let path = "/v1/workspaces/acme/items";
+    let stored = running.ask("POST", path).lines(&good).send().await;
+    assert_eq!((stored.status, stored.json()["stored"].clone()), (200, json!(25)), "{stored:?}");
+    let bad = format!("{}\n\n{}\n{{\"id\": 7}}\n{}\n", line(30), line(31), line(32));
+    let wrong = running.ask("POST", path).lines(&bad).send().await;
+    assert_eq!(wrong.status, 400);
+    let problem = wrong.json();
+    assert_eq!((problem["line"].clone(), problem["stored"].clone()), (json!(4), json!(2)));
+    assert_eq!(problem["field"], "id");
+    assert_eq!(running.get(&format!("{path}/n31")).await.status, 200);
+    assert_eq!(running.get(&format!("{path}/n32")).await.status, 404);
+    let unended = running.ask("POST", path).lines(&line(40)).send().await;
+    assert_eq!(unended.json()["stored"], 1, "a last line needs no end");
+    running.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_build_can_be_watched_p12() {
+    let running = Running::start().await;
+    running.sample("proposal");
+    let opportunity = "opp-harrowmere";
+    let prompt = haversack::samples::Sample::named("proposal").unwrap().questions[0].text;
+    // So little that a category must be cut by more than a fifth.
+    let body = json!({ "opportunityId": opportunity, "prompt": prompt, "tokenBudget": 5_000 });
+    let path = "/v1/workspaces/proposal/context/proposal";
+    let ask = running.ask("POST", path).header("accept", "text/event-stream").json(&body);
+    let reply = ask.send().await;
+    assert_eq!((reply.status, reply.header("content-type")), (200, "text/event-stream"));
+    let events: Vec<(&str, Value)> = reply
+        .text
+        .split("\n\n")
+        .filter_map(|event| event.strip_prefix("event: ")?.split_once("\ndata: "))
+        .map(|(name, data)| (name, serde_json::from_str(data).unwrap()))
+        .collect();
+    let stages: Vec<&str> = events
+        .iter()
+        .filter(|(name, _)| *name == "stage")
+        .map(|(_, data)| data["stage"].as_str().unwrap())
+        .collect();
+    assert_eq!(stages, ["analyse", "embed", "collect", "measure", "rank", "pack"]);
+    let warned = events.iter().any(|(name, data)| {
+        *name == "warning" && data["code"] == "CONTEXT_TRUNCATED" && data["details"].is_object()
+    });
+    assert!(warned, "{:?}", events.iter().map(|(name, _)| name).collect::<Vec<_>>());
+    let (name, result) = events.last().unwrap();
+    assert_eq!(*name, "result");
+    let whole = running.post(path, &body).await.json();
+    assert_eq!(result["context"], whole["context"]);
+    let wrong = json!({ "opportunityId": opportunity, "prompt": "x", "model": "no-such-model" });
+    let ask = running.ask("POST", path).header("accept", "text/event-stream").json(&wrong);
+    let reply = ask.send().await;
+    assert!(reply.text.starts_with("event: problem\n"), "{}", reply.text);
+    running.stop().await;
+}
