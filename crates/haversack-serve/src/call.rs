@@ -221,20 +221,47 @@ pub(crate) fn nothing() -> Answer {
     Ok(response)
 }
 
-/// For whom the headers say that a request is made.
+/// For whom the headers say that a request is made. Names are percent-encoded where they hold more
+/// than plain ASCII, or a comma.
 pub(crate) fn asserted(headers: &HeaderMap) -> Result<Asserted, Problem> {
-    let text = |name: &str| -> Result<Option<&str>, Problem> {
+    let text = |name: &'static str| -> Result<Option<&str>, Problem> {
         let Some(value) = headers.get(name) else { return Ok(None) };
-        let text = value.to_str();
-        text.map(Some).map_err(|_| Problem::invalid(name, "holds more than visible ASCII"))
+        match value.to_str().map(str::trim) {
+            Ok("") => {
+                // An application that forgot who asks must not get what nobody in particular, or
+                // everybody, would.
+                Err(Problem::invalid(name, "is empty: say who asks, or leave it out"))
+            }
+            Ok(text) => Ok(Some(text)),
+            Err(_) => Err(Problem::invalid(name, "is not ASCII: percent-encode it")),
+        }
     };
-    let user = text("haversack-user")?.map(str::to_owned);
-    let groups: BTreeSet<String> = text("haversack-groups")?
+    let user = text("haversack-user")?;
+    let user = user.map(|user| percent_decoded("haversack-user", user)).transpose()?;
+    let groups: Result<BTreeSet<String>, Problem> = text("haversack-groups")?
         .unwrap_or_default()
         .split(',')
         .map(str::trim)
         .filter(|group| !group.is_empty())
-        .map(str::to_owned)
+        .map(|group| percent_decoded("haversack-groups", group))
         .collect();
-    Ok(Asserted { user, groups })
+    Ok(Asserted { user, groups: groups? })
+}
+
+/// A percent-encoded text.
+pub(crate) fn percent_decoded(field: &str, text: &str) -> Result<String, Problem> {
+    let wrong = || Problem::invalid(field, format!("{text:?} is not percent-encoded UTF-8"));
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
+        let (high, low) = (digit(rest.next()), digit(rest.next()));
+        let (high, low) = high.zip(low).ok_or_else(wrong)?;
+        bytes.push(u8::try_from(high * 16 + low).map_err(|_| wrong())?);
+    }
+    String::from_utf8(bytes).map_err(|_| wrong())
 }

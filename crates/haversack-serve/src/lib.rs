@@ -29,6 +29,7 @@ mod http;
 mod metrics;
 mod openapi;
 pub mod problem;
+mod rest;
 mod route;
 mod router;
 mod server;

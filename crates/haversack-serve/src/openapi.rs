@@ -32,11 +32,7 @@ pub fn document() -> &'static Value {
 }
 
 fn make() -> Value {
-    let settings = SchemaSettings::draft2020_12().with(|settings| {
-        settings.definitions_path = "/components/schemas".into();
-        settings.meta_schema = None;
-    });
-    let mut generator = SchemaGenerator::new(settings);
+    let mut generator = Generators::new();
     let mut paths: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
     for route in ROUTES {
         let operation = operation(route, route.operation, route.body, route.answer, &mut generator);
@@ -54,8 +50,8 @@ fn make() -> Value {
         }
     }
     let problem = WireProblem::schema_name().into_owned();
-    generator.subschema_for::<WireProblem>();
-    let schemas = generator.take_definitions(true);
+    generator.answers.subschema_for::<WireProblem>();
+    let schemas = generator.definitions();
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -82,6 +78,34 @@ fn make() -> Value {
             "responses": problems_of(&problem),
         },
     })
+}
+
+/// What is sent may leave out what has a default; what is answered leaves out what is empty. So
+/// there are two sorts of schema.
+struct Generators {
+    requests: SchemaGenerator,
+    answers: SchemaGenerator,
+}
+
+impl Generators {
+    fn new() -> Generators {
+        let settings = SchemaSettings::draft2020_12().with(|settings| {
+            settings.definitions_path = "/components/schemas".into();
+            settings.meta_schema = None;
+        });
+        Generators {
+            requests: SchemaGenerator::new(settings.clone()),
+            answers: SchemaGenerator::new(settings.for_serialize()),
+        }
+    }
+
+    /// All shapes. One that is sent and answered is shown as it may be sent, which is wider.
+    fn definitions(mut self) -> Map<String, Value> {
+        let mut all = self.answers.take_definitions(true);
+        all.extend(self.requests.take_definitions(true));
+        all.sort_keys();
+        all
+    }
 }
 
 fn method(route: &Route) -> String {
@@ -129,7 +153,7 @@ fn operation(
     name: &str,
     body: Option<Content>,
     answer: Option<Content>,
-    generator: &mut SchemaGenerator,
+    generator: &mut Generators,
 ) -> Value {
     operation_at(route, route.path, name, body, answer, generator)
 }
@@ -140,7 +164,7 @@ fn operation_at(
     name: &str,
     body: Option<Content>,
     answer: Option<Content>,
-    generator: &mut SchemaGenerator,
+    generator: &mut Generators,
 ) -> Value {
     let mut operation = json!({
         "operationId": name,
@@ -163,12 +187,11 @@ fn schema(shape: Shape, generator: &mut SchemaGenerator) -> Value {
     shape(generator).to_value()
 }
 
-fn request_body(body: Content, generator: &mut SchemaGenerator) -> Value {
-    let whole =
-        json!({ "schema": schema(body.shape, generator), "example": example(body.example) });
+fn request_body(body: Content, generator: &mut Generators) -> Value {
+    let whole = json!({ "schema": schema(body.shape, &mut generator.requests), "example": example(body.example) });
     let mut content = json!({ "application/json": whole });
     if let (Some(lines), Some(content)) = (body.lines, content.as_object_mut()) {
-        let line = json!({ "itemSchema": schema(lines, generator) });
+        let line = json!({ "itemSchema": schema(lines, &mut generator.requests) });
         content.insert("application/x-ndjson".into(), line);
     }
     json!({ "required": true, "content": content })
@@ -178,7 +201,10 @@ fn parameters(route: &Route, path: &str) -> Vec<Value> {
     let in_path = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
     let mut all: Vec<Value> = in_path
         .map(|name| {
-            let schema = json!({ "type": "string", "minLength": 1 });
+            let mut schema = json!({ "type": "string", "minLength": 1 });
+            if name == "name" {
+                schema["pattern"] = json!("^[A-Za-z0-9._-]{1,128}$");
+            }
             json!({ "name": name, "in": "path", "required": true, "schema": schema })
         })
         .collect();
@@ -191,12 +217,12 @@ fn parameters(route: &Route, path: &str) -> Vec<Value> {
         })
     }));
     let header = |name: &str, what: &str| {
-        let schema = json!({ "type": "string", "pattern": "^[!-~]+$" });
+        let schema = json!({ "type": "string", "minLength": 1 });
         json!({ "name": name, "in": "header", "description": what, "schema": schema })
     };
     if route.scope.is_some() && route.is_of_workspace() {
-        all.push(header("Haversack-User", "For whom a trusted key asks."));
-        all.push(header("Haversack-Groups", "Their groups, with commas between."));
+        all.push(header("Haversack-User", "For whom a trusted key asks, percent-encoded."));
+        all.push(header("Haversack-Groups", "Their groups, percent-encoded, with commas between."));
     }
     if route.repeats {
         let what = "A name for this request: sent again within a day, it gives the same answer.";
@@ -208,12 +234,12 @@ fn parameters(route: &Route, path: &str) -> Vec<Value> {
 fn responses(
     route: &Route,
     answer: Option<Content>,
-    generator: &mut SchemaGenerator,
+    generator: &mut Generators,
 ) -> Map<String, Value> {
     let mut responses = Map::new();
     let mut good = json!({ "description": "Done." });
     if let (Some(answer), Some(good)) = (answer, good.as_object_mut()) {
-        let mut content = json!({ "schema": schema(answer.shape, generator) });
+        let mut content = json!({ "schema": schema(answer.shape, &mut generator.answers) });
         let shown = example(answer.example);
         if let (false, Some(content)) = (shown.is_null(), content.as_object_mut()) {
             content.insert("example".into(), shown);

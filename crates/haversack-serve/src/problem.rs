@@ -6,6 +6,7 @@ use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use haversack::Error;
+use haversack_core::pack::PackError;
 use haversack_store::store::error::{CommitError, OpenError, ReadError, chain};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -31,6 +32,8 @@ pub struct Problem {
     pub line: Option<u64>,
     /// How many lines of a streamed body were stored before it.
     pub stored: Option<u64>,
+    /// The least budget that would do.
+    pub least: Option<u32>,
     /// After how many seconds it is worth trying again.
     pub retry_after: Option<u64>,
 }
@@ -57,6 +60,9 @@ pub struct WireProblem {
     /// How many lines of a streamed body are stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stored: Option<u64>,
+    /// The least budget that would do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub least: Option<u32>,
 }
 
 impl Problem {
@@ -65,7 +71,8 @@ impl Problem {
     pub fn new(code: Code, detail: impl Into<String>) -> Problem {
         let detail = detail.into();
         let retry_after = matches!(code, Code::Overloaded | Code::RateLimited).then_some(WAIT);
-        Problem { code, detail, field: None, line: None, stored: None, retry_after }
+        let (field, line, stored, least) = (None, None, None, None);
+        Problem { code, detail, field, line, stored, least, retry_after }
     }
 
     /// A field that is wrong.
@@ -109,6 +116,7 @@ impl Problem {
             field: self.field.clone(),
             line: self.line,
             stored: self.stored,
+            least: self.least,
         }
     }
 }
@@ -127,6 +135,10 @@ impl From<Error> for Problem {
         match &error {
             Error::Invalid { field, message } => Problem::invalid(field, message),
             Error::Open(OpenError::Missing { name, .. }) => Problem::no_workspace(name),
+            Error::Pack(PackError::Infeasible { least, .. }) => Problem {
+                least: Some(least.get()),
+                ..Problem::new(Code::BudgetTooSmall, error.to_string())
+            },
             Error::Commit(CommitError::TooLarge { .. }) => {
                 Problem::new(Code::TooLarge, error.to_string())
             }

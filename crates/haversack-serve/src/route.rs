@@ -242,9 +242,18 @@ pub(crate) static RECIPES: [RecipeShape; 6] = [
             shape::<memory::Request>,
             r#"{"query": "what should I cook for Anna?", "tokenBudget": 800}"#,
         ),
-        result: shape::<memory::Context>,
+        result: built_or_previewed,
     },
 ];
+
+/// Memories as a build gives them, or as a preview, which says more.
+fn built_or_previewed(generator: &mut SchemaGenerator) -> Schema {
+    let shapes = [
+        generator.subschema_for::<memory::Context>(),
+        generator.subschema_for::<memory::Preview>(),
+    ];
+    schemars::json_schema!({ "anyOf": shapes })
+}
 
 /// Any JSON object.
 fn anything(_: &mut SchemaGenerator) -> Schema {
@@ -575,7 +584,7 @@ pub(crate) static ROUTES: &[Route] = &[
         shape::<http::receipts::WireCitations>,
         r#"{"receipt": "…", "response": "Discounts are approved by Mara [fil-1x9k2]."}"#,
     ))
-    .gives(200, Some(content(shape::<http::receipts::WireCited>, r#"{"used": [], "sources": ""}"#)))
+    .gives(200, Some(content(shape::<http::receipts::WireCited>, r#"{"citations": [], "sources": ""}"#)))
     .fails(NEVER_CUT),
     Route::new(
         Method::Get,

@@ -20,6 +20,7 @@ use crate::call::{Answer, Call, asserted};
 use crate::codes::Code;
 use crate::config::seconds;
 use crate::problem::Problem;
+use crate::rest::Rest;
 use crate::route::{Method, ROUTES, Route};
 use crate::state::{Shared, State, query};
 use crate::who::{Access, Repeat, Scope, Token};
@@ -75,6 +76,7 @@ async fn answer(
     let parameters: BTreeMap<String, String> =
         parameters.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     let workspace = parameters.get("ws").cloned();
+    let (request, rest) = Rest::of(request);
     state.metrics.in_flight.inc();
     let mut caller = None;
     let work = serve(&state, route, parameters, request, &mut caller);
@@ -89,6 +91,12 @@ async fn answer(
             Problem::new(Code::Internal, "the cause is in the server's log").into_response()
         }
     };
+    if response.status().is_client_error() || response.status().is_server_error() {
+        let status = response.status().as_u16();
+        if !rest.drain(matches!(status, 401 | 403 | 404 | 421 | 429 | 503)).await {
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+    }
     if let Ok(id) = HeaderValue::from_str(&request_id) {
         response.headers_mut().insert("x-request-id", id);
     }

@@ -12,6 +12,7 @@ use haversack_core::units::Timestamp;
 use thiserror::Error;
 
 use crate::audit::Audit;
+use crate::call::percent_decoded;
 use crate::codes::Code;
 use crate::config::Config;
 use crate::gate::Gate;
@@ -135,29 +136,10 @@ pub(crate) fn query(text: Option<&str>) -> Result<BTreeMap<String, String>, Prob
     let mut parts = BTreeMap::new();
     for pair in text.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let decoded = |text: &str| percent_decoded("query", &text.replace('+', " "));
         parts.insert(decoded(name)?, decoded(value)?);
     }
     Ok(parts)
-}
-
-/// A percent-encoded text.
-fn decoded(text: &str) -> Result<String, Problem> {
-    let wrong = || Problem::invalid("query", format!("{text:?} is not percent-encoded UTF-8"));
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'+' => b' ',
-            b'%' => {
-                let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
-                let (high, low) = (digit(rest.next()), digit(rest.next()));
-                let (high, low) = high.zip(low).ok_or_else(wrong)?;
-                u8::try_from(high * 16 + low).map_err(|_| wrong())?
-            }
-            byte => byte,
-        });
-    }
-    String::from_utf8(bytes).map_err(|_| wrong())
 }
 
 /// The state as calls have it.

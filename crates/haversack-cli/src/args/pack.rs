@@ -1,5 +1,6 @@
 //! What the user typed for packs, and for looking back at them.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, ValueEnum};
@@ -235,6 +236,9 @@ pub(crate) struct Demo {
     /// Print the five results as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// Then serve the samples over HTTP, until Ctrl-C
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:7077")]
+    pub(crate) serve: Option<SocketAddr>,
 }
 
 #[derive(Debug, Args)]

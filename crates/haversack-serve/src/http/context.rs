@@ -95,7 +95,7 @@ async fn made(
 /// A pack as the seed's own document has it. The preview of memories has more in it.
 fn bytes(assembled: &Assembled, explain: bool, preview: bool) -> Result<Vec<u8>, Problem> {
     let written = if preview && assembled.recipe.shape == Shape::Memory {
-        serde_json::to_vec(&memory::Preview::of(assembled))
+        serde_json::to_vec(&memory::Preview::of(assembled, explain))
     } else {
         bytes_of(assembled, explain)
     };

@@ -202,6 +202,27 @@ async fn a_key_of_a_user_reads_and_writes_as_that_user_only() {
     running.stop().await;
 }
 
+/// An application that forgot to say who asks is told so, and is not given everything.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_user_is_nobody_and_not_the_owner() {
+    let running = Running::start().await;
+    running.engine.workspace("acme").unwrap();
+    let ask = || running.ask("GET", "/v1/workspaces/acme/items");
+    let empty = ask().header("haversack-user", "").send().await;
+    assert_eq!((empty.status, empty.json()["field"].clone()), (400, json!("haversack-user")));
+    let body = json!({ "query": "x", "user": "" });
+    let empty = running.post("/v1/workspaces/acme/context/memory", &body).await;
+    assert_eq!((empty.status, empty.json()["field"].clone()), (400, json!("user")));
+    let items = json!([{ "id": "i", "kind": "note", "body": "x", "readers": ["user:jürgen"] }]);
+    running.post("/v1/workspaces/acme/items", &items).await;
+    let as_user = |name: &'static str| {
+        running.ask("GET", "/v1/workspaces/acme/items/i").header("haversack-user", name).send()
+    };
+    assert_eq!(as_user("j%C3%BCrgen").await.status, 200);
+    assert_eq!(as_user("jurgen").await.status, 404);
+    running.stop().await;
+}
+
 /// A page of another site that a browser on this machine shows cannot reach the server under a name
 /// of its own, nor ask from its own origin.
 #[tokio::test(flavor = "multi_thread")]

@@ -1,9 +1,46 @@
 //! Workspaces do not leak into each other: not into bodies, headers, errors or figures (X3).
 
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex};
+
 use haversack_serve::who::{Grant, Scope, Sight};
 use serde_json::{Value, json};
+use tracing::field::Field;
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
 
 use crate::support::{Reply, Running};
+
+/// Everything that is said to the log, at every level.
+#[derive(Debug, Clone, Default)]
+struct Log(Arc<Mutex<String>>);
+
+impl Subscriber for Log {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        // What is not ours does not reach the log of a server either.
+        metadata.target().starts_with("haversack")
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let mut log = self.0.lock().unwrap();
+        event.record(&mut |field: &Field, value: &dyn Debug| {
+            log.push_str(&format!("{field}={value:?} "));
+        });
+        log.push('\n');
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
 
 /// How many workspaces, each with words that only it has.
 const TENANTS: usize = 50;
@@ -44,8 +81,6 @@ async fn fill(running: &Running, tenant: usize) {
         item
     };
     let items: Vec<Value> = (0..8).map(item).collect();
-    let stored = running.engine.existing(&workspace).unwrap();
-    drop(stored);
     let key = running.key(&[Scope::Write], Grant::All, Sight::Trusted);
     let path = format!("/v1/workspaces/{workspace}/items");
     let reply = running.ask("POST", &path).key(&key).json(&Value::Array(items)).send().await;
@@ -118,6 +153,8 @@ async fn call(running: &Running, dice: &mut Dice, key: &str, own: usize) -> Repl
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_word_of_one_workspace_reaches_another_x3() {
+    let log = Log::default();
+    tracing::subscriber::set_global_default(log.clone()).unwrap();
     let running = Running::locked().await;
     for tenant in 0..TENANTS {
         fill(&running, tenant).await;
@@ -149,6 +186,9 @@ async fn no_word_of_one_workspace_reaches_another_x3() {
     let page = running.ask("GET", "/metrics").key(&figures).send().await.text;
     assert!(page.contains("haversack_http_requests_total") && !page.contains("canary"));
     assert!(!page.contains("tenant-"), "figures name no workspace");
+    let log = log.0.lock().unwrap().clone();
+    assert!(log.contains("context assembled") && log.lines().count() > asked, "{log}");
+    assert!(!log.contains("canary") && !log.contains("hvs_"), "texts or keys are in the log");
     running.stop().await;
 }
 

@@ -67,3 +67,31 @@ async fn a_build_can_be_watched_p12() {
     assert!(reply.text.starts_with("event: problem\n"), "{}", reply.text);
     running.stop().await;
 }
+
+/// A client that is still sending when something is wrong reads the answer all the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_early_answer_reaches_a_client_that_is_still_sending() {
+    let running = Running::start().await;
+    running.engine.workspace("acme").unwrap();
+    let mut lines = "{\"id\": 7}\n".to_owned();
+    for n in 0..40_000 {
+        let item = json!({ "id": format!("n{n}"), "kind": "note", "body": "x".repeat(200) });
+        lines.push_str(&format!("{item}\n"));
+    }
+    let wrong = running.ask("POST", "/v1/workspaces/acme/items").lines(&lines).send().await;
+    assert_eq!((wrong.status, wrong.json()["line"].clone()), (400, json!(1)));
+    // And one that keeps its connection can go on with it.
+    let body = json!({ "query": "x".repeat(1_000) }).to_string();
+    let refused = format!(
+        "POST /v1/workspaces/nobody/search HTTP/1.1\r\nhost: {}\r\ncontent-length: {}\r\n\
+         content-type: application/json\r\n\r\n{body}GET /livez HTTP/1.1\r\nhost: {}\r\n\
+         connection: close\r\n\r\n",
+        running.address,
+        body.len(),
+        running.address
+    );
+    let answers = String::from_utf8(running.raw(refused.as_bytes()).await).unwrap();
+    assert!(answers.starts_with("HTTP/1.1 404 "), "{answers}");
+    assert!(answers.contains("HTTP/1.1 200 OK"), "the connection was lost: {answers}");
+    running.stop().await;
+}

@@ -302,8 +302,10 @@ async fn search_tells_places_and_bad_input_is_named() {
     )
     .await;
     check(memory, json!({ "query": "x", "minConfidence": -1 }), "minConfidence").await;
-    let small = running.post(memory, &json!({ "query": "discount", "tokenBudget": 1 })).await;
-    assert!(matches!(small.status, 200 | 422), "{small:?}");
+    let prime = "/v1/workspaces/acme/context/prime";
+    let small = running.post(prime, &json!({ "query": "discount", "tokenBudget": 1 })).await;
+    assert_eq!((small.status, small.code().as_str()), (422, "budget_too_small"), "{small:?}");
+    assert!(small.json()["least"].as_u64().is_some_and(|least| least > 1), "{}", small.text);
     let unknown = running.post("/v1/workspaces/acme/context/memry", &json!({ "query": "x" })).await;
     assert_eq!((unknown.status, unknown.code().as_str()), (404, "recipe_not_found"));
     running.stop().await;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use haversack_core::assemble::Template;
 use haversack_core::budget::Budget;
 use haversack_core::layer::{Claim, Cut, Layer};
+use haversack_core::pack::PackError;
 use haversack_core::rank::{Component, Ranker, Scoring};
 use haversack_core::text::model;
 use haversack_core::text::spelling;
@@ -51,7 +52,7 @@ pub(crate) fn means(
     let wanted = request.budget.unwrap_or(plan.total);
     if wanted.get() > BUDGET_MAX {
         let message = format!("{wanted} tokens are more than the most, {BUDGET_MAX}");
-        return Err(Error::invalid("budget", message));
+        return Err(Error::invalid("tokenBudget", message));
     }
     let total = most.map_or(wanted, |most| most.min(wanted));
     if total < wanted {
@@ -151,12 +152,16 @@ fn budget(
             ));
         }
     }
+    let size = |(name, tokens): &(String, Tokens)| *request.reserves.get(name).unwrap_or(tokens);
+    let reserved: u64 = reserves.iter().map(|reserve| u64::from(size(reserve).get())).sum();
     let mut budget = Budget::new(total);
-    for (name, tokens) in reserves {
-        let tokens = request.reserves.get(name).unwrap_or(tokens);
-        budget = budget
-            .reserve(name, *tokens)
-            .map_err(|error| Error::invalid("budget", error.to_string()))?;
+    for reserve in reserves {
+        // What is kept free is never cut, either.
+        let too_small = |_| {
+            let least = Tokens::new(u32::try_from(reserved + 1).unwrap_or(u32::MAX));
+            Error::Pack(PackError::Infeasible { total, least })
+        };
+        budget = budget.reserve(&reserve.0, size(reserve)).map_err(too_small)?;
     }
     Ok(budget)
 }

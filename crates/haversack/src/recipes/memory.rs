@@ -246,8 +246,8 @@ impl Context {
 impl Preview {
     /// What was assembled, as a preview.
     #[must_use]
-    pub fn of(assembled: &Assembled) -> Preview {
-        let context = Context::of(assembled, false);
+    pub fn of(assembled: &Assembled, explain: bool) -> Preview {
+        let context = Context::of(assembled, explain);
         let used = f64::from(assembled.pack.tokens.get()) * 100.0;
         Preview {
             memory_ids: context.memories.iter().map(|found| found.memory.id.clone()).collect(),
@@ -322,7 +322,7 @@ impl Workspace {
     pub async fn preview_memory(&self, request: &Request) -> Result<Preview, Error> {
         let mut request = request.request()?;
         request.keep = false;
-        Ok(Preview::of(&*self.pack(request).await?))
+        Ok(Preview::of(&*self.pack(request).await?, false))
     }
 
     /// The memories that answer, best first, without a context (`search`, `searchByVector`).

@@ -5,6 +5,7 @@
 mod promise;
 mod scene;
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -12,6 +13,8 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 use haversack::samples::{NOW, Sample};
 use haversack::{Assembled, Engine, Workspace};
+use haversack_serve::config::Level;
+use haversack_serve::{Config, Server};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -95,6 +98,9 @@ pub(crate) fn run(place: &Place, args: &args::Demo) -> Result<Found> {
             played.workspace.settle().await;
         }
         print(&closing(&stage, args, &receipts, paint))?;
+        if let Some(address) = args.serve {
+            Box::pin(serve(&stage, address, paint)).await?;
+        }
         Ok(Found::Something)
     })
 }
@@ -194,6 +200,25 @@ fn closing(
     line("haversack add ~/notes docs/".to_owned(), "your own files, searchable in seconds");
     line("haversack pack \"what did we decide?\" --explain".to_owned(), "and the first question");
     format!("\n{}\n\n{}\n", paint.bold("What to try next"), lines.join("\n"))
+}
+
+/// Serves the samples until it is told to stop.
+async fn serve(stage: &Stage, address: SocketAddr, paint: Paint) -> Result<()> {
+    let mut config = Config::default();
+    config.server.listen = address;
+    // What is served is shown here; a line for each request would hide it.
+    config.log.level = Level::Warn;
+    super::serve::log(&config);
+    let server = Server::bind(stage.engine.clone(), &stage.folder, config.clone(), false).await?;
+    super::serve::greet(&server, &config)?;
+    let url = format!("http://{}/v1/workspaces/demo-memory/context/memory", server.address()?);
+    let command = format!(
+        "curl {url} -H 'content-type: application/json' \\\n       -d '{{\"query\": \"what can I cook \
+         that is safe for Lina?\", \"user\": \"noor\", \"tokenBudget\": 500}}'"
+    );
+    print(&format!("\n  {}\n", paint.bold(&command)))?;
+    server.run(super::serve::stopped()?).await?;
+    Ok(())
 }
 
 /// The options that name a sample's workspace.
