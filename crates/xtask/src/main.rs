@@ -101,6 +101,9 @@ enum Bench {
         /// A labelled set whose questions are asked as one conversation, in the form of `eval`
         #[arg(long)]
         turns: Option<PathBuf>,
+        /// A folder to keep the filled stores in, for the next run to find
+        #[arg(long)]
+        keep: Option<PathBuf>,
     },
 }
 
@@ -146,6 +149,9 @@ fn bench(shell: &Shell, what: &Bench) -> Result<()> {
     let mut cargo = shell.cargo(["bench", "--locked", "-p", package, "--bench", name]);
     if let Bench::Engine { turns: Some(turns), .. } = what {
         cargo.env("HAVERSACK_BENCH_TURNS", std::path::absolute(turns)?);
+    }
+    if let Bench::Engine { keep: Some(keep), .. } = what {
+        cargo.env("HAVERSACK_BENCH_FOLDER", std::path::absolute(keep)?);
     }
     if let Bench::Store { sizes, blocks } | Bench::Engine { sizes, blocks, .. } = what {
         cargo.env("HAVERSACK_BENCH_SIZES", sizes);

@@ -28,7 +28,10 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 /// The samples' present.
 const NOW: Timestamp = Timestamp::from_millis(1_794_819_600_000);
+/// Questions that are measured; as many others come before them, to warm up.
 const QUERIES: usize = 100;
+/// How many candidates each search is asked for, whatever the recipe says.
+const CANDIDATES: usize = 50;
 const RECIPES: [&str; 6] = ["everything", "memory", "prime", "proposal", "situation", "workspace"];
 
 #[tokio::main]
@@ -50,17 +53,27 @@ async fn main() {
 }
 
 async fn run(size: usize, file: Option<&PathBuf>, table: &mut Table) {
-    let folder = tempfile::tempdir().expect("a folder for the store");
-    let engine = Engine::builder().clock(|| NOW).open(folder.path()).expect("it opens");
+    let temporary = tempfile::tempdir().expect("a folder for the store");
+    let kept = std::env::var("HAVERSACK_BENCH_FOLDER").ok().map(PathBuf::from);
+    let folder = kept.map_or(temporary.path().to_owned(), |kept| kept.join(size.to_string()));
+    let is_filled = folder.exists() && folder != temporary.path();
+    std::fs::create_dir_all(&folder).expect("the folder can be made");
+    let engine = Engine::builder().clock(|| NOW).open(&folder).expect("it opens");
     let workspace = engine.workspace("bench").expect("a workspace opens");
-    load_samples(&workspace);
-    for items in batches(size, file) {
-        workspace.write(Batch::put(NOW, items)).await.expect("a batch is written");
+    let started = Instant::now();
+    if !is_filled {
+        load_samples(&workspace);
+        for items in batches(size, file) {
+            workspace.write(Batch::put(NOW, items)).await.expect("a batch is written");
+        }
+        table.row(size, "writing all, s", started.elapsed().as_secs_f64());
     }
-    let queries = queries(size, file, QUERIES);
-    floor(&workspace, size, &queries, table).await;
-    for recipe in RECIPES {
-        packs(&workspace, recipe, size, &queries, table).await;
+    let queries = queries(size, file, 2 * QUERIES);
+    let (warm, asked) = queries.split_at(queries.len() / 2);
+    floor(&workspace, size, (warm, asked), table);
+    let only = std::env::var("HAVERSACK_BENCH_RECIPES").unwrap_or_else(|_| RECIPES.join(","));
+    for recipe in only.split(',') {
+        packs(&workspace, recipe, size, (warm, asked), table).await;
     }
 }
 
@@ -81,6 +94,7 @@ fn request(recipe: &str, query: &str) -> Request {
     let mut request = Request::new(recipe, query);
     request.viewer = Viewer::user("mara").expect("a name");
     request.user = Some("mara".to_owned());
+    request.limit = Some(CANDIDATES);
     request.cache = false;
     request.keep = false;
     match recipe {
@@ -102,10 +116,10 @@ async fn packs(
     workspace: &Workspace,
     recipe: &str,
     size: usize,
-    queries: &[String],
+    (warm, queries): (&[String], &[String]),
     table: &mut Table,
 ) {
-    for query in queries {
+    for query in warm {
         workspace.pack(request(recipe, query)).await.expect("a pack is made");
     }
     let mut latencies = Vec::new();
@@ -137,12 +151,16 @@ async fn packs(
 
 /// What a hybrid pack cannot do without: one search by words and one by meaning, one after the
 /// other.
-async fn floor(workspace: &Workspace, size: usize, queries: &[String], table: &mut Table) {
+fn floor(
+    workspace: &Workspace,
+    size: usize,
+    (warm, queries): (&[String], &[String]),
+    table: &mut Table,
+) {
     let embedder = haversack::embedder();
     let view = workspace.embedded().view(&Viewer::user("mara").expect("a name"));
     let mut latencies = Vec::new();
-    // Once to warm up, once to measure.
-    for _ in 0..2 {
+    for queries in [warm, queries] {
         latencies.clear();
         for query in queries {
             let started = Instant::now();
