@@ -35,6 +35,25 @@ pub(super) fn from_half(half: u16) -> f32 {
     f32::from_bits(sign | magnitude)
 }
 
+/// The same as [`from_half`] for a whole vector, many numbers at a time; `None` when one of them is
+/// infinite or not a number.
+pub(super) fn all_from_half(halves: &[[u8; 2]]) -> Option<Box<[f32]>> {
+    let mut exponent_max = 0;
+    // No branch: exponents count from 127 instead of 15, and what is below the least normal number
+    // is put behind a leading one that is taken off again.
+    let number = |half: &[u8; 2]| {
+        let half = u32::from(u16::from_le_bytes(*half));
+        exponent_max = exponent_max.max(half & 0x7c00);
+        let shifted = (half & 0x7fff) << 13;
+        let normal = f32::from_bits(shifted + (112 << 23));
+        let below = f32::from_bits(shifted + (113 << 23)) - f32::from_bits(113 << 23);
+        let magnitude = if half & 0x7c00 == 0 { below } else { normal };
+        f32::from_bits(magnitude.to_bits() | (half & 0x8000) << 16)
+    };
+    let numbers = halves.iter().map(number).collect();
+    (exponent_max < 0x7c00).then_some(numbers)
+}
+
 /// Drops the lowest `bits`, to the nearest, ties to even.
 fn round(number: u32, bits: u32) -> u32 {
     let odd = (number >> bits) & 1;
@@ -48,7 +67,7 @@ fn low_half(number: u32) -> u16 {
 
 #[cfg(test)]
 mod tests {
-    use super::{from_half, to_half};
+    use super::{all_from_half, from_half, to_half};
 
     fn check(value: f32, expected: u16) {
         assert_eq!(to_half(value), expected, "{value}");
@@ -84,6 +103,20 @@ mod tests {
                 assert!(from_half(to_half(value)).is_nan());
             } else {
                 assert_eq!(to_half(value), half, "{half:#06x}");
+            }
+        }
+    }
+
+    #[test]
+    fn many_at_a_time_are_the_same() {
+        for half in 0..=u16::MAX {
+            let bytes = half.to_le_bytes();
+            let value = from_half(half);
+            let expected = value.is_finite().then(|| value.to_bits());
+            for count in [1, 19] {
+                let all = all_from_half(&vec![bytes; count]);
+                let found = all.map(|all| all.iter().map(|n| n.to_bits()).collect::<Vec<_>>());
+                assert_eq!(found, expected.map(|bits| vec![bits; count]), "{half:#06x}");
             }
         }
     }

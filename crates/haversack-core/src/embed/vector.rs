@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use super::half::{from_half, to_half};
+use super::half::{all_from_half, from_half, to_half};
 
 /// Sums run in this many lanes that are joined in a fixed order, so that the compiler may use wide
 /// registers and every machine gives the same bits.
@@ -70,6 +70,12 @@ impl Vector {
         &self.0
     }
 
+    /// The numbers, without a copy.
+    #[must_use]
+    pub fn into_numbers(self) -> Vec<f32> {
+        self.0.into_vec()
+    }
+
     /// Whether the text had no known piece: such a vector is like nothing, itself included.
     #[must_use]
     pub fn is_zero(&self) -> bool {
@@ -85,16 +91,7 @@ impl Vector {
     #[must_use]
     pub fn dot(&self, other: &Vector) -> f32 {
         assert_eq!(self.0.len(), other.0.len(), "vectors of two models were compared");
-        let (left, left_rest) = self.0.as_chunks::<LANES>();
-        let (right, right_rest) = other.0.as_chunks::<LANES>();
-        let mut lanes = [0.0f32; LANES];
-        for (left, right) in left.iter().zip(right) {
-            for (lane, (l, r)) in lanes.iter_mut().zip(left.iter().zip(right)) {
-                *lane += l * r;
-            }
-        }
-        let rest = left_rest.iter().zip(right_rest).map(|(l, r)| l * r);
-        lanes.into_iter().chain(rest).fold(0.0, |sum, part| sum + part)
+        product(&self.0, &other.0)
     }
 
     /// The numbers in half precision, two little-endian bytes each.
@@ -114,14 +111,34 @@ impl Vector {
         if !rest.is_empty() {
             return Err(VectorError::OddBytes { bytes: bytes.len() });
         }
-        let numbers: Box<[f32]> =
-            pairs.iter().map(|pair| from_half(u16::from_le_bytes(*pair))).collect();
-        let squared = squared(&numbers)?;
+        let Some(numbers) = all_from_half(pairs) else {
+            let is_finite = |pair: &[u8; 2]| from_half(u16::from_le_bytes(*pair)).is_finite();
+            let place = pairs.iter().position(|pair| !is_finite(pair)).unwrap_or(0);
+            return Err(VectorError::NotFinite { place });
+        };
+        if numbers.is_empty() {
+            return Err(VectorError::Empty);
+        }
+        let squared = f64::from(product(&numbers, &numbers));
         if squared != 0.0 && (squared - 1.0).abs() > LENGTH_SLACK {
             return Err(VectorError::NotUnit { dimensions: numbers.len() });
         }
         Ok(Vector(numbers))
     }
+}
+
+/// The sum of products, in lanes.
+fn product(left: &[f32], right: &[f32]) -> f32 {
+    let (left, left_rest) = left.as_chunks::<LANES>();
+    let (right, right_rest) = right.as_chunks::<LANES>();
+    let mut lanes = [0.0f32; LANES];
+    for (left, right) in left.iter().zip(right) {
+        for (lane, (l, r)) in lanes.iter_mut().zip(left.iter().zip(right)) {
+            *lane += l * r;
+        }
+    }
+    let rest = left_rest.iter().zip(right_rest).map(|(l, r)| l * r);
+    lanes.into_iter().chain(rest).fold(0.0, |sum, part| sum + part)
 }
 
 /// The squared length, summed in order; `f64` holds the square of every `f32`.

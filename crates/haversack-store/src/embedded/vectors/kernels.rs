@@ -1,8 +1,12 @@
 //! The inner loops, compiled for several processors and chosen at run time.
 //!
 //! All of it is integer arithmetic: every version gives the same numbers on every processor.
+//!
+//! Plain loops, no closures: a closure in here is made for the same processor, and what the library
+//! of iterators is made for is another one, so that without link-time optimisation each number
+//! would be a call.
 
-use std::array;
+#![expect(clippy::needless_range_loop, reason = "iterators with closures would not be inlined")]
 
 use multiversion::multiversion;
 
@@ -47,35 +51,42 @@ pub(super) fn near(
     near: &mut [u8],
 ) {
     let n_words = query.len() / PLANES;
-    let groups = groups.chunks_exact(n_words * 8 * GROUP);
-    for (((group, readable), lanes), near) in groups.zip(readable).zip(lanes).zip(near) {
-        *near = 0;
-        if *readable == 0 {
+    let words = groups.as_chunks::<8>().0;
+    for at in 0..words.len() / (n_words * GROUP) {
+        near[at] = 0;
+        if readable[at] == 0 {
             continue;
         }
+        let group = &words[at * n_words * GROUP..][..n_words * GROUP];
         let mut sums = [0_u64; GROUP];
         // Plane by plane from the heaviest: each counts twice as much as the one after it.
         for plane in query.chunks_exact(n_words) {
-            sums = sums.map(|sum| sum * 2);
-            for (word, column) in plane.iter().zip(group.as_chunks::<{ 8 * GROUP }>().0) {
-                let column = column.as_chunks::<8>().0;
-                let differing: [u64; GROUP] =
-                    array::from_fn(|lane| word ^ u64::from_le_bytes(column[lane]));
-                sums = array::from_fn(|lane| sums[lane] + u64::from(differing[lane].count_ones()));
+            for lane in 0..GROUP {
+                sums[lane] *= 2;
+            }
+            for word in 0..n_words {
+                let column = &group[word * GROUP..][..GROUP];
+                for lane in 0..GROUP {
+                    let differing = plane[word] ^ u64::from_le_bytes(column[lane]);
+                    sums[lane] += u64::from(differing.count_ones());
+                }
             }
         }
         // Nearly always there is nothing near, and this is all that is asked.
-        let nearest = sums.iter().fold(u64::MAX, |nearest, sum| nearest.min(*sum));
+        let mut nearest = u64::MAX;
+        for lane in 0..GROUP {
+            nearest = nearest.min(sums[lane]);
+        }
         if nearest > u64::from(cut) {
             continue;
         }
-        for (lane, sum) in sums.iter().enumerate() {
-            *near |= u8::from(*sum <= u64::from(cut)) << lane;
+        for lane in 0..GROUP {
+            near[at] |= u8::from(sums[lane] <= u64::from(cut)) << lane;
+            #[expect(clippy::cast_possible_truncation, reason = "at most 15 times 8,192")]
+            let distance = sums[lane] as u32;
+            lanes[at][lane] = distance;
         }
-        *near &= readable;
-        #[expect(clippy::cast_possible_truncation, reason = "at most 15 times 8,192")]
-        let distances = sums.map(|sum| sum as u32);
-        *lanes = distances;
+        near[at] &= readable[at];
     }
 }
 
@@ -89,11 +100,10 @@ pub(super) fn products(query: &[i16], codes: &[u8], picked: &[u32], products: &m
     products.clear();
     for pick in picked {
         let code = &codes[*pick as usize * query.len()..][..query.len()];
-        let product = query
-            .iter()
-            .zip(code)
-            .map(|(query, byte)| i32::from(*query) * i32::from(byte.cast_signed()))
-            .sum();
+        let mut product = 0;
+        for at in 0..query.len() {
+            product += i32::from(query[at]) * i32::from(code[at].cast_signed());
+        }
         products.push(product);
     }
 }
