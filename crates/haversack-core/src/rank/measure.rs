@@ -31,6 +31,15 @@ pub fn usage(uses: u64) -> Score {
     Score::unit(f64::from(u32::try_from(uses.min(10)).unwrap_or(10)) / 10.0)
 }
 
+/// How much a term tells that is in `with` of `n_texts` texts: smoothed, so that it is positive, and
+/// finite for a term never seen.
+#[must_use]
+pub fn idf(n_texts: u64, with: u64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "counts of texts are far below 2^52")]
+    let (n, with) = (n_texts as f64, with.min(n_texts) as f64);
+    libm::log(1.0 + (1.0 + n) / (1.0 + with))
+}
+
 /// How common each term is among the texts a viewer may read: the IDF of TF-IDF.
 #[derive(Debug, Clone, Default)]
 pub struct Corpus {
@@ -61,10 +70,7 @@ impl Corpus {
     /// The smoothed inverse document frequency: positive, and finite for a term never seen.
     #[must_use]
     pub fn idf(&self, term: &str) -> f64 {
-        let with = self.texts_with.get(term).copied().unwrap_or(0).min(self.n_texts);
-        #[expect(clippy::cast_precision_loss, reason = "counts of texts are far below 2^52")]
-        let (n, with) = (self.n_texts as f64, with as f64);
-        libm::log(1.0 + (1.0 + n) / (1.0 + with))
+        idf(self.n_texts, self.texts_with.get(term).copied().unwrap_or(0))
     }
 
     /// Cosine of the TF-IDF vectors of two texts (K4).

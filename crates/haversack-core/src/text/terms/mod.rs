@@ -9,6 +9,7 @@ mod scan;
 mod stems;
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 pub use language::Language;
 pub(crate) use scan::{is_unspaced, is_word};
@@ -63,13 +64,55 @@ pub struct Token<'t> {
 
 /// Calls `visit` with each of the [`terms`] and each stop word, in order, positions never falling.
 pub fn each_token(text: &str, language: Language, mut visit: impl FnMut(Token<'_>)) {
-    let stems = Some(Stems::new(language, text.len()));
-    let mut reader = Reader::new(text, language, stems, &mut visit);
+    read(text, language, Stems::new(language, text.len()), &mut visit);
+}
+
+/// Reads a text, and gives the stems back for the next one.
+fn read(
+    text: &str,
+    language: Language,
+    stems: Stems,
+    visit: &mut dyn FnMut(Token<'_>),
+) -> Option<Stems> {
+    let mut reader = Reader::new(text, language, Some(stems), visit);
     for run in Scanner::new(text) {
         match run {
             Run::Spaced(word) => reader.spaced(&word),
             Run::Unspaced(run) => reader.pairs(run),
         }
+    }
+    reader.stems
+}
+
+/// Reads many texts in one language: the [`terms`] of each, faster, because texts that were found
+/// together share most of their words.
+pub struct TermsOfMany {
+    language: Language,
+    stems: Option<Stems>,
+}
+
+impl fmt::Debug for TermsOfMany {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TermsOfMany").field("language", &self.language).finish_non_exhaustive()
+    }
+}
+
+impl TermsOfMany {
+    /// For texts in a language.
+    #[must_use]
+    pub fn new(language: Language) -> TermsOfMany {
+        TermsOfMany { language, stems: None }
+    }
+
+    /// Calls `visit` with each term of the next text.
+    pub fn each(&mut self, text: &str, mut visit: impl FnMut(&str)) {
+        let stems = self.stems.take();
+        let stems = stems.unwrap_or_else(|| Stems::new(self.language, usize::MAX));
+        self.stems = read(text, self.language, stems, &mut |token| {
+            if let Some(term) = token.term {
+                visit(term);
+            }
+        });
     }
 }
 

@@ -111,3 +111,14 @@ proptest! {
         });
     }
 }
+
+#[test]
+fn many_texts_have_the_terms_of_each() {
+    let texts = ["Refunds are running late", "running_late v2s", "", "The runner's refund, 東京"];
+    let mut reader = TermsOfMany::new(Language::English);
+    for text in texts {
+        let mut found = Vec::new();
+        reader.each(text, |term| found.push(term.to_owned()));
+        assert_eq!(found, terms(text, Language::English), "{text:?}");
+    }
+}
