@@ -130,6 +130,10 @@ async fn links_show_when_both_ends_can_be_read(store: Arc<dyn Store>) {
         let sorts: Vec<String> = sorts.iter().map(|sort| (*sort).to_owned()).collect();
         let view = view(&store, viewer).await;
         let linked = view.linked(&id("a"), direction, &sorts, 10).await.unwrap();
+        let all = view.neighbours(&[id("none"), id("a")], &sorts, 10).await.unwrap();
+        let (outward, inward) = &all[1];
+        assert_eq!(if direction == Direction::Outward { outward } else { inward }, &linked);
+        assert_eq!((&all[0], all.len()), (&(Vec::new(), Vec::new()), 2));
         let shown = |linked: crate::store::query::Linked| {
             (linked.link.sort, linked.stored.item.id.to_string())
         };

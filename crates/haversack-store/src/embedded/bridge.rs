@@ -231,6 +231,16 @@ impl Snapshot for OffloadedView {
         self.ask(move |view| view.linked(&id, direction, &sorts, limit))
     }
 
+    fn neighbours<'a>(
+        &'a self,
+        ids: &'a [ItemId],
+        sorts: &'a [String],
+        limit: usize,
+    ) -> Answer<'a, Vec<(Vec<Linked>, Vec<Linked>)>> {
+        let (ids, sorts) = (ids.to_vec(), sorts.to_vec());
+        self.ask(move |view| view.neighbours(&ids, &sorts, limit))
+    }
+
     fn distances<'a>(
         &'a self,
         from: &'a ItemId,

@@ -9,7 +9,7 @@ use super::Home;
 use crate::store::change::{Batch, Change};
 use crate::store::error::{CommitError, ReadError};
 use crate::store::item::{Event, Happening, Item, Record, Shelf};
-use crate::store::query::{Effort, Filter, TextSearch, VectorSearch};
+use crate::store::query::{Effort, Filter, Order, Page, TextSearch, VectorSearch};
 use crate::store::viewer::{Principal, Readers, Viewer};
 
 /// Letters as dimensions: enough to tell texts apart, and independent of any table.
@@ -241,4 +241,39 @@ fn quiet_batches_publish_nothing() {
     assert_eq!(view.usage(&[tea], None, None).unwrap().len(), 1);
     assert!(view.record(Shelf::Receipt, "r").unwrap().is_some());
     assert!(store.check(false).unwrap().is_sound());
+}
+
+#[test]
+fn pages_of_a_few_among_many_are_those_of_the_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home::open(folder.path()).unwrap();
+    let store = home.workspace("acme", Letters::shared()).unwrap();
+    // Five that are older than all others, two of them of one time, and first and last by name.
+    let mut items: Vec<Item> = (0..400).map(|n| item(&format!("m{n:03}"), "many")).collect();
+    for (id, updated) in [("z", 3), ("a", 1), ("m2x", 3), ("zz", 2), ("b", 4)] {
+        let mut rare = item(id, "few");
+        rare.kind = Kind::new("rare").unwrap();
+        rare.updated = Some(Timestamp::from_millis(updated));
+        items.push(rare);
+    }
+    store.write(Batch::put(Timestamp::from_millis(1_000), items)).unwrap();
+    let view = store.view(&Viewer::anyone());
+    let check = |order: Order, expected: &[&str]| {
+        let rare = Filter::kind(Kind::new("rare").unwrap());
+        for limit in [1, 2, 5, 100] {
+            let mut found: Vec<String> = Vec::new();
+            loop {
+                let after = found.last().map(|id| ItemId::new(id).unwrap());
+                let page = view.list(&rare, &Page { order, after, limit }).unwrap();
+                assert!(page.len() <= limit);
+                if page.is_empty() {
+                    break;
+                }
+                found.extend(page.into_iter().map(|stored| stored.item.id.to_string()));
+            }
+            assert_eq!(found, expected, "{order:?}, {limit} a page");
+        }
+    };
+    check(Order::Newest, &["b", "m2x", "z", "zz", "a"]);
+    check(Order::Id, &["a", "b", "m2x", "z", "zz"]);
 }

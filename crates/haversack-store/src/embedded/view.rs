@@ -1,7 +1,6 @@
 //! One state as one viewer may see it: every answer passes through its bitmap.
 
 use std::borrow::Cow;
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -9,6 +8,7 @@ use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::units::Score;
 use rusqlite::Connection;
 
+use super::paging;
 use super::records::lines::Line;
 use super::records::{self, lookup, storage, structure, usage};
 use super::row::{Bitmap, Row};
@@ -16,8 +16,8 @@ use super::state::Watched;
 use super::text::Visible;
 use crate::revision::Revision;
 use crate::store::error::ReadError;
-use crate::store::item::{Link, Passage, Record, Shelf, Stored, Version};
-use crate::store::query::{Direction, Filter, Hit, LIMIT_MAX, Linked, Order, Page, TreeDistance};
+use crate::store::item::{Passage, Record, Shelf, Stored, Version};
+use crate::store::query::{Filter, Hit, LIMIT_MAX, Order, Page, TreeDistance};
 
 /// A state as a viewer may see it.
 #[derive(Debug)]
@@ -75,11 +75,17 @@ impl View {
         Ok(lookup::rows_of(connection, node)?.into_iter().find(|row| self.sees(*row)))
     }
 
+    /// The node of a name and its version in this state, if the viewer may see it.
+    pub(super) fn place_of(
+        &self,
+        connection: &Connection,
+        id: &ItemId,
+    ) -> Result<Option<(i64, Row)>, ReadError> {
+        Ok(lookup::places(connection, id)?.into_iter().find(|(_, row)| self.sees(*row)))
+    }
+
     fn row_of_id(&self, connection: &Connection, id: &ItemId) -> Result<Option<Row>, ReadError> {
-        match lookup::node(connection, id)? {
-            Some(node) => self.row_of(connection, node),
-            None => Ok(None),
-        }
+        Ok(self.place_of(connection, id)?.map(|(_, row)| row))
     }
 
     /// A version without what the viewer may not know: a parent they cannot read.
@@ -177,10 +183,10 @@ impl View {
         let among = self.among(filter)?;
         self.read(|connection| {
             let rows = match page.order {
-                Order::Id => rows_by_id(connection, page, &among),
+                Order::Id => paging::by_id(connection, page, &among),
                 Order::Newest => {
                     let after = page.after.as_ref().map(|id| self.updated_of(id)).transpose()?;
-                    rows_by_time(connection, page, after, &among)
+                    paging::by_time(connection, page, after, &among)
                 }
             };
             let rows = rows.map_err(storage)?;
@@ -216,17 +222,22 @@ impl View {
     /// When the store cannot be read.
     pub fn passages(&self, ids: &[CandidateId]) -> Result<Vec<Option<Passage>>, ReadError> {
         self.read(|connection| {
+            // Chunks of one place share what they hang under.
+            let mut parents: BTreeMap<i64, bool> = BTreeMap::new();
             ids.iter()
                 .map(|id| {
                     let Some(row) = self.row_of_id(connection, &id.item)? else { return Ok(None) };
-                    let chunk = id.chunk.unwrap_or(0);
-                    let Some(mut passage) = lookup::passage(connection, row, chunk)? else {
-                        return Ok(None);
-                    };
-                    if let Some(parent) = structure::parent_of(connection, row)?
-                        && self.row_of(connection, parent)?.is_none()
-                    {
-                        passage.stored.item.parent = None;
+                    let found = lookup::passage(connection, row, id.chunk.unwrap_or(0))?;
+                    let Some((mut passage, parent)) = found else { return Ok(None) };
+                    if let Some(parent) = parent {
+                        let is_seen = match parents.get(&parent) {
+                            Some(known) => *known,
+                            None => self.row_of(connection, parent)?.is_some(),
+                        };
+                        parents.insert(parent, is_seen);
+                        if !is_seen {
+                            passage.stored.item.parent = None;
+                        }
                     }
                     Ok(Some(passage))
                 })
@@ -326,53 +337,6 @@ impl View {
         })
     }
 
-    /// What is linked with an item, by sort of link (all when empty), ordered by sort and id.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn linked(
-        &self,
-        id: &ItemId,
-        direction: Direction,
-        sorts: &[String],
-        limit: usize,
-    ) -> Result<Vec<Linked>, ReadError> {
-        check_limit(limit)?;
-        self.read(|connection| {
-            let Some(node) = lookup::node(connection, id)? else { return Ok(Vec::new()) };
-            if self.row_of(connection, node)?.is_none() {
-                return Ok(Vec::new());
-            }
-            let mut ends = Vec::new();
-            structure::each_link(
-                connection,
-                (node, direction),
-                self.revision.get(),
-                |sort, end| {
-                    if sorts.is_empty() || sorts.iter().any(|wanted| wanted == sort) {
-                        ends.push((sort.to_owned(), end));
-                    }
-                    true
-                },
-            )?;
-            let mut found = Vec::new();
-            for (sort, end) in ends {
-                let Some(row) = self.row_of(connection, end)? else { continue };
-                let Some(stored) = self.stored(connection, row)? else { continue };
-                let other = stored.item.id.clone();
-                let link = match direction {
-                    Direction::Outward => Link { from: id.clone(), to: other, sort },
-                    Direction::Inward => Link { from: other, to: id.clone(), sort },
-                };
-                found.push(Linked { link, stored });
-                if found.len() == limit {
-                    break;
-                }
-            }
-            Ok(found)
-        })
-    }
-
     /// How far items are from one in the tree; `None` where no readable way leads.
     ///
     /// # Errors
@@ -439,60 +403,6 @@ impl View {
         check_limit(limit)?;
         self.read(|connection| usage::records(connection, shelf, after, limit).map_err(storage))
     }
-}
-
-/// A page of the rows of a set, by id.
-fn rows_by_id(connection: &Connection, page: &Page, among: &Bitmap) -> rusqlite::Result<Vec<Row>> {
-    let mut statement = connection.prepare_cached(
-        "SELECT i.row FROM nodes n JOIN items i ON i.node = n.node WHERE n.id > ? ORDER BY n.id",
-    )?;
-    let mut lines = statement.query([page.after.as_ref().map_or("", ItemId::as_str)])?;
-    let mut rows = Vec::new();
-    while let Some(line) = lines.next()?
-        && rows.len() < page.limit
-    {
-        let row = Row::new(line.get(0)?);
-        if among.contains(row) {
-            rows.push(row);
-        }
-    }
-    Ok(rows)
-}
-
-/// A page of the rows of a set, the newest first, those of one time by id.
-fn rows_by_time(
-    connection: &Connection,
-    page: &Page,
-    after: Option<i64>,
-    among: &Bitmap,
-) -> rusqlite::Result<Vec<Row>> {
-    let mut statement = connection.prepare_cached(
-        "SELECT row, updated FROM items WHERE updated <= ? ORDER BY updated DESC",
-    )?;
-    let mut id_of = connection.prepare_cached(
-        "SELECT n.id FROM items i JOIN nodes n ON n.node = i.node WHERE i.row = ?",
-    )?;
-    let mut found: Vec<(Reverse<i64>, String, Row)> = Vec::new();
-    let mut lines = statement.query([after.unwrap_or(i64::MAX)])?;
-    while let Some(line) = lines.next()? {
-        let (row, updated) = (Row::new(line.get(0)?), line.get(1)?);
-        // All of one time have to be seen before they can be ordered.
-        let full = found.len() >= page.limit;
-        if full && found.last().is_some_and(|(last, _, _)| last.0 != updated) {
-            break;
-        }
-        if among.contains(row) {
-            let id: String = id_of.query_row([row.get()], |line| line.get(0))?;
-            let shown = after == Some(updated)
-                && page.after.as_ref().is_some_and(|after| id.as_str() <= after.as_str());
-            if !shown {
-                found.push((Reverse(updated), id, row));
-            }
-        }
-    }
-    found.sort();
-    found.truncate(page.limit);
-    Ok(found.into_iter().map(|(_, _, row)| row).collect())
 }
 
 /// A question may not ask for more than anybody can read.

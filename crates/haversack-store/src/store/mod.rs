@@ -118,6 +118,14 @@ pub trait Snapshot: Send + Sync {
         limit: usize,
     ) -> Answer<'a, Vec<Linked>>;
 
+    /// What is linked with each of several items, outward and inward, as [`Snapshot::linked`] has it.
+    fn neighbours<'a>(
+        &'a self,
+        ids: &'a [ItemId],
+        sorts: &'a [String],
+        limit: usize,
+    ) -> Answer<'a, Vec<(Vec<Linked>, Vec<Linked>)>>;
+
     /// How far items are from one in the tree; `None` where no readable way leads.
     fn distances<'a>(&'a self, from: &'a ItemId, to: &'a [ItemId])
     -> Answer<'a, Vec<TreeDistance>>;

@@ -20,6 +20,9 @@ pub(crate) const COLUMNS: &str = "i.row, n.id, i.born, c.at, i.kind, p.id, i.par
     i.position, i.created, i.updated, i.confidence, l.principals, i.readers, i.trust, i.active, \
     i.author, i.path, i.title, i.fields, i.hash, i.died";
 
+/// How many columns these are.
+pub(crate) const COLUMNS_COUNT: usize = 21;
+
 /// Where the columns come from.
 pub(crate) const TABLES: &str = "items i JOIN nodes n ON n.node = i.node \
     JOIN commits c ON c.revision = i.born LEFT JOIN nodes p ON p.node = i.parent \
@@ -38,8 +41,13 @@ pub(crate) struct Line {
 impl Line {
     /// Reads the columns of [`COLUMNS`], with the body if there is one behind them.
     pub(crate) fn read(line: &rusqlite::Row<'_>) -> rusqlite::Result<Result<Line, ReadError>> {
-        let raw = Raw::read(line)?;
+        let raw = Raw::read(line, line.as_ref().column_count() > COLUMNS_COUNT)?;
         Ok(raw.check())
+    }
+
+    /// Reads the columns of [`COLUMNS`] alone, whatever is behind them.
+    pub(crate) fn read_head(line: &rusqlite::Row<'_>) -> rusqlite::Result<Result<Line, ReadError>> {
+        Ok(Raw::read(line, false)?.check())
     }
 
     /// Whether the version is what was written. Needs the body.
@@ -78,7 +86,7 @@ struct Raw {
 }
 
 impl Raw {
-    fn read(line: &rusqlite::Row<'_>) -> rusqlite::Result<Raw> {
+    fn read(line: &rusqlite::Row<'_>, with_body: bool) -> rusqlite::Result<Raw> {
         Ok(Raw {
             row: line.get(0)?,
             id: line.get(1)?,
@@ -101,7 +109,7 @@ impl Raw {
             fields: line.get(18)?,
             hash: line.get(19)?,
             died: line.get(20)?,
-            body: if line.as_ref().column_count() > 21 { line.get(21)? } else { None },
+            body: if with_body { line.get(COLUMNS_COUNT)? } else { None },
         })
     }
 

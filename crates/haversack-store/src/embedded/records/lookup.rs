@@ -1,6 +1,7 @@
 //! Looking up: items, passages, vectors.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use haversack_core::embed::Vector;
 use haversack_core::ids::ItemId;
@@ -8,7 +9,7 @@ use haversack_core::item::Kind;
 use haversack_core::units::Span;
 use rusqlite::{Connection, OptionalExtension};
 
-use super::lines::{COLUMNS, Line, TABLES};
+use super::lines::{COLUMNS, COLUMNS_COUNT, Line, TABLES};
 use super::storage;
 use crate::embedded::row::{Bitmap, Row};
 use crate::prepare::Hash;
@@ -33,16 +34,35 @@ pub(crate) fn rows_of(connection: &Connection, node: i64) -> Result<Vec<Row>, Re
         .map_err(storage)
 }
 
+/// The number of a name with each of its rows, the latest first.
+pub(crate) fn places(connection: &Connection, id: &ItemId) -> Result<Vec<(i64, Row)>, ReadError> {
+    connection
+        .prepare_cached(
+            "SELECT i.node, i.row FROM nodes n CROSS JOIN items i ON i.node = n.node WHERE n.id = ? \
+             ORDER BY i.born DESC, i.row DESC",
+        )
+        .and_then(|mut statement| {
+            let place = |line: &rusqlite::Row<'_>| Ok((line.get(0)?, Row::new(line.get(1)?)));
+            statement.query_map([id.as_str()], place)?.collect()
+        })
+        .map_err(storage)
+}
+
+static LINE: LazyLock<String> =
+    LazyLock::new(|| format!("SELECT {COLUMNS} FROM {TABLES} WHERE i.row = ?"));
+
+static LINE_WITH_BODY: LazyLock<String> =
+    LazyLock::new(|| format!("SELECT {COLUMNS}, i.body FROM {TABLES} WHERE i.row = ?"));
+
 /// The version in a row, with or without its body.
 pub(crate) fn line(
     connection: &Connection,
     row: Row,
     with_body: bool,
 ) -> Result<Option<Line>, ReadError> {
-    let body = if with_body { ", i.body" } else { "" };
-    let sql = format!("SELECT {COLUMNS}{body} FROM {TABLES} WHERE i.row = ?");
+    let sql = if with_body { &LINE_WITH_BODY } else { &LINE };
     connection
-        .prepare_cached(&sql)
+        .prepare_cached(sql)
         .and_then(|mut statement| statement.query_row([row.get()], Line::read).optional())
         .map_err(storage)?
         .transpose()
@@ -86,36 +106,42 @@ pub(crate) fn crumb(
     Ok(Some((crumb, parent)))
 }
 
-/// A chunk of a row with its place.
+/// A chunk with its item. Only the bytes of the chunk are copied: the whole text may be long.
+static PASSAGE: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT {COLUMNS}, k.start, k.stop, k.line_first, k.line_last, k.headings, i.language, \
+         substr(CAST(coalesce(i.text, i.body) AS BLOB), k.start + 1, k.stop - k.start), \
+         NOT EXISTS (SELECT 1 FROM chunks o WHERE o.row = k.row AND o.chunk <> k.chunk) \
+         FROM {TABLES} JOIN chunks k ON k.row = i.row WHERE i.row = ? AND k.chunk = ?"
+    )
+});
+
+/// A chunk of a row with its place, and the node that its item hangs under.
 pub(crate) fn passage(
     connection: &Connection,
     row: Row,
     chunk: u32,
-) -> Result<Option<Passage>, ReadError> {
-    let Some(line) = line(connection, row, false)? else { return Ok(None) };
-    // Only the bytes of the chunk are copied: the whole text may be long.
+) -> Result<Option<(Passage, Option<i64>)>, ReadError> {
+    let read = |line: &rusqlite::Row<'_>| {
+        let item = Line::read_head(line)?;
+        let at = |column: usize| COLUMNS_COUNT + column;
+        let span: (usize, usize) = (line.get(at(0))?, line.get(at(1))?);
+        let lines = (line.get(at(2))?, line.get(at(3))?);
+        let headings: Option<String> = line.get(at(4))?;
+        let language: String = line.get(at(5))?;
+        // SQLite takes nothing out of an empty text.
+        let text = line.get::<_, Option<Vec<u8>>>(at(6))?.unwrap_or_default();
+        Ok((item, span, lines, headings, language, text, line.get(at(7))?))
+    };
     let raw = connection
-        .prepare_cached(
-            "SELECT c.start, c.stop, c.line_first, c.line_last, c.headings, i.language, \
-             substr(CAST(coalesce(i.text, i.body) AS BLOB), c.start + 1, c.stop - c.start), \
-             NOT EXISTS (SELECT 1 FROM chunks o WHERE o.row = c.row AND o.chunk <> c.chunk) \
-             FROM chunks c JOIN items i ON i.row = c.row WHERE c.row = ? AND c.chunk = ?",
-        )
-        .and_then(|mut statement| {
-            statement
-                .query_row([row.get(), chunk], |line| {
-                    let span: (usize, usize) = (line.get(0)?, line.get(1)?);
-                    let lines = (line.get(2)?, line.get(3)?);
-                    // SQLite takes nothing out of an empty text.
-                    let text = line.get::<_, Option<Vec<u8>>>(6)?.unwrap_or_default();
-                    let headings: Option<String> = line.get(4)?;
-                    Ok((span, lines, headings, line.get(5)?, text, line.get(7)?))
-                })
-                .optional()
-        })
+        .prepare_cached(&PASSAGE)
+        .and_then(|mut statement| statement.query_row([row.get(), chunk], read).optional())
         .map_err(storage)?;
-    let Some((span, lines, headings, language, text, is_whole)) = raw else { return Ok(None) };
-    let what = || ReadError::Damaged { what: format!("item {}", line.stored.item.id) };
+    let Some((item, span, lines, headings, language, text, is_whole)) = raw else {
+        return Ok(None);
+    };
+    let Line { stored, parent, .. } = item?;
+    let what = || ReadError::Damaged { what: format!("item {}", stored.item.id) };
     let span = Span::recorded(span.0, span.1).ok_or_else(what)?;
     let text = String::from_utf8(text).map_err(|_| what())?;
     if text.len() != span.len() {
@@ -125,8 +151,8 @@ pub(crate) fn passage(
         Some(headings) => serde_json::from_str(&headings).map_err(|_| what())?,
         None => Vec::new(),
     };
-    let stored = line.stored;
-    Ok(Some(Passage { stored, chunk, is_whole, span, text, lines, headings, language }))
+    let passage = Passage { stored, chunk, is_whole, span, text, lines, headings, language };
+    Ok(Some((passage, parent)))
 }
 
 /// A chunk of a row, as the table has it.
@@ -168,11 +194,11 @@ pub(crate) fn vectors(
         .iter()
         .map(|embedding| {
             let damaged = || ReadError::Damaged { what: format!("vector {embedding}") };
-            let half: Option<Vec<u8>> =
-                statement.query_row([embedding], |line| line.get(0)).optional().map_err(storage)?;
-            let Some(half) = half else { return Ok(None) };
-            let vector = Vector::from_half(&half).map_err(|_| damaged())?;
-            Ok(Some(vector.as_slice().to_vec()))
+            let read =
+                |line: &rusqlite::Row<'_>| Ok(Vector::from_half(line.get_ref(0)?.as_blob()?));
+            let vector = statement.query_row([embedding], read).optional().map_err(storage)?;
+            let Some(vector) = vector else { return Ok(None) };
+            Ok(Some(vector.map_err(|_| damaged())?.into_numbers()))
         })
         .collect()
 }

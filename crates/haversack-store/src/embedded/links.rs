@@ -1,0 +1,79 @@
+//! What is linked with items, as far as both ends can be read.
+
+use haversack_core::ids::ItemId;
+use rusqlite::Connection;
+
+use super::records::structure;
+use super::view::{View, check_limit};
+use crate::store::error::ReadError;
+use crate::store::item::Link;
+use crate::store::query::{Direction, Linked};
+
+impl View {
+    /// What is linked with an item, by sort of link (all when empty), ordered by sort and id.
+    ///
+    /// # Errors
+    /// When the limit is too large or the store cannot be read.
+    pub fn linked(
+        &self,
+        id: &ItemId,
+        direction: Direction,
+        sorts: &[String],
+        limit: usize,
+    ) -> Result<Vec<Linked>, ReadError> {
+        check_limit(limit)?;
+        self.read(|connection| self.links(connection, id, direction, sorts, limit))
+    }
+
+    /// What is linked with each of several items, outward and inward, as [`View::linked`] has it.
+    ///
+    /// # Errors
+    /// When the limit is too large or the store cannot be read.
+    pub fn neighbours(
+        &self,
+        ids: &[ItemId],
+        sorts: &[String],
+        limit: usize,
+    ) -> Result<Vec<(Vec<Linked>, Vec<Linked>)>, ReadError> {
+        check_limit(limit)?;
+        self.read(|connection| {
+            let links = |id, direction| self.links(connection, id, direction, sorts, limit);
+            ids.iter()
+                .map(|id| Ok((links(id, Direction::Outward)?, links(id, Direction::Inward)?)))
+                .collect()
+        })
+    }
+
+    fn links(
+        &self,
+        connection: &Connection,
+        id: &ItemId,
+        direction: Direction,
+        sorts: &[String],
+        limit: usize,
+    ) -> Result<Vec<Linked>, ReadError> {
+        let Some((node, _)) = self.place_of(connection, id)? else { return Ok(Vec::new()) };
+        let mut ends = Vec::new();
+        structure::each_link(connection, (node, direction), self.revision.get(), |sort, end| {
+            if sorts.is_empty() || sorts.iter().any(|wanted| wanted == sort) {
+                ends.push((sort.to_owned(), end));
+            }
+            true
+        })?;
+        let mut found = Vec::new();
+        for (sort, end) in ends {
+            let Some(row) = self.row_of(connection, end)? else { continue };
+            let Some(stored) = self.stored(connection, row)? else { continue };
+            let other = stored.item.id.clone();
+            let link = match direction {
+                Direction::Outward => Link { from: id.clone(), to: other, sort },
+                Direction::Inward => Link { from: other, to: id.clone(), sort },
+            };
+            found.push(Linked { link, stored });
+            if found.len() == limit {
+                break;
+            }
+        }
+        Ok(found)
+    }
+}
