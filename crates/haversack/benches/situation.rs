@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use divan::Bencher;
 use haversack::Request;
-use haversack::collect::{Collector, Contexts, Question};
+use haversack::collect::{Collector, Contexts, Question, Searches};
 use haversack::recipe::{CollectorSpec, Settings};
 use haversack::situation::expression::{Expressions, Facts, Outcome};
 use haversack::situation::{Judge, LocalJudge};
@@ -146,7 +146,8 @@ fn contexts_with_a_thousand_rules(bencher: Bencher<'_, '_>) {
         request.situation = situation();
         let judge: Arc<dyn Judge> = Arc::new(LocalJudge::new());
         let analysis = analyse("", now);
-        Question { request, snapshot, now, analysis, vector: None, deal: None, judge }
+        let (vector, deal, searches) = (None, None, Searches::default());
+        Question { request, snapshot, now, analysis, vector, deal, judge, searches }
     });
     let spec = CollectorSpec {
         by: "contexts".to_owned(),

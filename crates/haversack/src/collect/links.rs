@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, try_join, try_join_all};
+use futures_util::future::{BoxFuture, try_join};
 use haversack_core::candidate::Candidate;
 use haversack_core::ids::ItemId;
 use haversack_core::rank::{Component, Signals};
@@ -217,16 +217,14 @@ async fn edges(
 ) -> Result<Vec<Edge>, ReadError> {
     let sorts = spec.settings.texts("sorts");
     let limit = spec.settings.count("limit").clamp(LINKS_LEAST, LIMIT_MAX);
-    let links = frontier.iter().map(|(stored, _)| {
-        let linked = |way| question.snapshot.linked(&stored.item.id, way, sorts, limit);
-        try_join(linked(Direction::Outward), linked(Direction::Inward))
-    });
+    let froms: Vec<ItemId> = frontier.iter().map(|(stored, _)| stored.item.id.clone()).collect();
+    let links = question.snapshot.neighbours(&froms, sorts, limit);
     let named: Vec<Vec<Pointer>> =
         frontier.iter().map(|(stored, _)| pointers(&stored.item, sorts)).collect();
     let ids: Vec<ItemId> = named.iter().flatten().map(|pointer| pointer.to.clone()).collect();
     let targets =
         async { if ids.is_empty() { Ok(Vec::new()) } else { question.snapshot.get(&ids).await } };
-    let (links, targets) = try_join(try_join_all(links), targets).await?;
+    let (links, targets) = try_join(links, targets).await?;
     let mut targets = targets.into_iter();
     let mut edges: Vec<Edge> = Vec::new();
     for (from, ((outward, inward), pointers)) in links.into_iter().zip(named).enumerate() {

@@ -3,6 +3,7 @@
 //! They measure nothing that ranking can measure for all alike; they note who was found how, and
 //! what their own way says of it.
 
+mod asked;
 mod contexts;
 mod links;
 mod make;
@@ -35,8 +36,10 @@ use crate::recipe::CollectorSpec;
 use crate::request::Request;
 use crate::situation::Judge;
 
+pub use asked::Searches;
 pub use contexts::Contexts;
 pub(crate) use make::{from_passage, from_stored};
+pub(crate) use search::plan;
 pub use table::{BUILT_IN, CollectorDoc};
 
 /// A request as it stands when collecting begins: resolved, analysed, embedded.
@@ -56,6 +59,8 @@ pub struct Question {
     pub deal: Option<Deal>,
     /// Who judges conditions in plain language.
     pub judge: Arc<dyn Judge>,
+    /// Searches that were made already, for layers that make the same.
+    pub searches: Searches,
 }
 
 impl Question {

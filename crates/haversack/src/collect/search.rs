@@ -1,6 +1,7 @@
 //! Collectors that search: by meaning, by words, by spelling, and by words and meaning together.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, try_join};
@@ -13,12 +14,13 @@ use haversack_store::store::query::{
     Effort, Filter, FuzzySearch, Hit, LIMIT_MAX, TextSearch, VectorSearch,
 };
 
+use super::asked::{Asked, Searches};
 use super::make::{collected, from_passages};
 use super::sieve::Sieve;
 use super::{Collected, Collector, Question};
 use crate::notice::{Notice, NoticeCode};
-use crate::recipe::CollectorSpec;
-use crate::search::{SIMILARITY, Way, depth, fused, is_little};
+use crate::recipe::{CollectorSpec, LayerSpec};
+use crate::search::{FusedHit, SIMILARITY, Way, depth, fused, is_little};
 
 /// What is nearest in meaning (W3, P8, P10, M2).
 pub(super) struct Semantic;
@@ -34,9 +36,10 @@ impl Collector for Semantic {
             let sieve = Sieve::searching(question, spec)?;
             let mut room = Room::of_items(limit(question, spec), spec.settings.count("per_item"));
             let least = Score::unit(spec.settings.number("minimum"));
-            let mut hits = by_meaning(question, sieve.filter(), reach(&sieve, &room)).await?;
-            hits.retain(|hit| Score::unit(hit.score.get()) >= least);
-            let measured = |hit: &Hit| signals(&[Component::Semantic], hit.score);
+            let hits = by_meaning(question, sieve.filter(), reach(&sieve, &room)).await?;
+            let near = |hit: &&Hit| Score::unit(hit.score.get()) >= least;
+            let hits = hits.iter().filter(near).collect();
+            let measured = |hit: &Hit, _| signals(&[Component::Semantic], hit.score);
             pick(question, spec, &sieve, &mut room, hits, measured).await
         }
         .boxed()
@@ -93,8 +96,8 @@ impl Collector for Fuzzy {
             let mut room = Room::of_items(limit(question, spec), 1);
             let least = spec.settings.number("similarity");
             let hits = by_spelling(question, sieve.filter(), least, reach(&sieve, &room)).await?;
-            let measured = |hit: &Hit| signals(&[Component::TextSimilarity], hit.score);
-            pick(question, spec, &sieve, &mut room, hits, measured).await
+            let measured = |hit: &Hit, _| signals(&[Component::TextSimilarity], hit.score);
+            pick(question, spec, &sieve, &mut room, hits.iter().collect(), measured).await
         }
         .boxed()
     }
@@ -114,7 +117,7 @@ impl Collector for Hybrid {
             let sieve = Sieve::searching(question, spec)?;
             let limit = limit(question, spec);
             let mut room = Room::of_passages(limit, spec.settings.count("per_item"));
-            let reach = reach(&sieve, &room);
+            let reach = question.searches.reach(&sieve.filter(), reach(&sieve, &room));
             let mut notices = Vec::new();
             let lists = lists(question, &sieve, reach, &mut notices).await?;
             let weight = |way: Way| match way {
@@ -122,19 +125,31 @@ impl Collector for Hybrid {
                 Way::Vector => Score::unit(spec.settings.number("vector")),
                 Way::Fuzzy => way.weight(),
             };
-            let hits = fused(&lists, weight);
-            let by_way = measured(lists);
-            let all = |hit: &Hit| {
+            let fused = fused(&lists, weight);
+            let best_by_words = best(&lists[0].1);
+            let all = |hit: &Hit, place: usize| {
                 let mut all = signals(&[Component::Fusion], hit.score);
-                all.strengthen(by_way.get(&hit.id).unwrap_or(&Signals::default()));
+                all.strengthen(&by_way(&fused[place], best_by_words));
                 all
             };
+            let hits = fused.iter().map(|fused| &fused.hit).collect();
             let mut collected = pick(question, spec, &sieve, &mut room, hits, all).await?;
             collected.notices = notices;
             Ok(collected)
         }
         .boxed()
     }
+}
+
+/// The searches of a question by a recipe, before any of them is made.
+pub(crate) fn plan(question: &Question, layers: &[LayerSpec]) -> Searches {
+    let specs = layers.iter().flat_map(|layer| &layer.collect).filter(|spec| spec.by == "hybrid");
+    Searches::reaching(specs.filter_map(|spec| {
+        // A collector that cannot search says so itself.
+        let sieve = Sieve::searching(question, spec).ok()?;
+        let room = Room::of_passages(limit(question, spec), 1);
+        Some((sieve.filter(), reach(&sieve, &room)))
+    }))
 }
 
 /// How many the request, or else the recipe, asks for.
@@ -154,13 +169,13 @@ fn reach(sieve: &Sieve<'_>, room: &Room) -> usize {
     if sieve.is_exact() { depth(room.wanted) } else { LIMIT_MAX }
 }
 
-async fn by_meaning(
-    question: &Question,
-    filter: Filter,
-    limit: usize,
-) -> Result<Vec<Hit>, ReadError> {
-    let Some(vector) = question.vector.clone() else { return Ok(Vec::new()) };
-    question.snapshot.vector(&VectorSearch { vector, effort: Effort::Fast, filter, limit }).await
+type Hits = Arc<[Hit]>;
+
+async fn by_meaning(question: &Question, filter: Filter, limit: usize) -> Result<Hits, ReadError> {
+    let Some(vector) = question.vector.clone() else { return Ok(Hits::default()) };
+    let asked = Asked::Vector(filter.clone(), limit);
+    let search = VectorSearch { vector, effort: Effort::Fast, filter, limit };
+    question.searches.once(asked, question.snapshot.vector(&search)).await
 }
 
 async fn by_words(
@@ -169,9 +184,9 @@ async fn by_words(
     all_words: bool,
     filter: Filter,
     limit: usize,
-) -> Result<Vec<Hit>, ReadError> {
+) -> Result<Hits, ReadError> {
     let search = TextSearch { query, unfinished: false, all_words, filter, limit };
-    question.snapshot.text(&search).await
+    question.searches.once(Asked::Text(search.clone()), question.snapshot.text(&search)).await
 }
 
 async fn by_spelling(
@@ -179,9 +194,10 @@ async fn by_spelling(
     filter: Filter,
     least: f64,
     limit: usize,
-) -> Result<Vec<Hit>, ReadError> {
+) -> Result<Hits, ReadError> {
     let (query, similarity_least) = (question.request.query.clone(), Score::unit(least));
-    question.snapshot.fuzzy(&FuzzySearch { query, similarity_least, filter, limit }).await
+    let search = FuzzySearch { query, similarity_least, filter, limit };
+    question.searches.once(Asked::Fuzzy(search.clone()), question.snapshot.fuzzy(&search)).await
 }
 
 async fn words(
@@ -195,8 +211,8 @@ async fn words(
     let filter = sieve.filter();
     let hits = by_words(question, query, all_words, filter, reach(&sieve, &room)).await?;
     let best = best(&hits);
-    let measured = |hit: &Hit| signals(&[Component::TextSimilarity], part(hit.score, best));
-    pick(question, spec, &sieve, &mut room, hits, measured).await
+    let measured = |hit: &Hit, _| signals(&[Component::TextSimilarity], part(hit.score, best));
+    pick(question, spec, &sieve, &mut room, hits.iter().collect(), measured).await
 }
 
 /// The lists that are fused; spelling joins in where words found little. Vectors that cannot be
@@ -206,7 +222,7 @@ async fn lists(
     sieve: &Sieve<'_>,
     limit: usize,
     notices: &mut Vec<Notice>,
-) -> Result<Vec<(Way, Vec<Hit>)>, ReadError> {
+) -> Result<Vec<(Way, Hits)>, ReadError> {
     let filter = sieve.filter();
     let meaning = async {
         match by_meaning(question, filter.clone(), limit).await {
@@ -234,22 +250,19 @@ async fn lists(
     Ok(lists)
 }
 
-/// What each way says of each hit, in the component that it measures.
-fn measured(lists: Vec<(Way, Vec<Hit>)>) -> BTreeMap<CandidateId, Signals> {
-    let mut measured: BTreeMap<CandidateId, Signals> = BTreeMap::new();
-    for (way, hits) in lists {
-        let best = best(&hits);
-        for hit in hits {
-            let (component, score) = match way {
-                Way::Text => (Component::TextSimilarity, part(hit.score, best)),
-                Way::Vector => (Component::Semantic, hit.score),
-                Way::Fuzzy => (Component::TextSimilarity, hit.score),
-            };
-            let known = measured.entry(hit.id).or_default();
-            known.strengthen(&Signals::default().with(component, score));
-        }
+/// What each way says of a hit, in the component that it measures.
+fn by_way(fused: &FusedHit, best_by_words: Score) -> Signals {
+    let mut signals = Signals::default();
+    for way in Way::ALL {
+        let Some(score) = fused.by(way) else { continue };
+        let (component, score) = match way {
+            Way::Text => (Component::TextSimilarity, part(score, best_by_words)),
+            Way::Vector => (Component::Semantic, score),
+            Way::Fuzzy => (Component::TextSimilarity, score),
+        };
+        signals.strengthen(&Signals::default().with(component, score));
     }
-    measured
+    signals
 }
 
 fn best(hits: &[Hit]) -> Score {
@@ -262,20 +275,21 @@ fn part(score: Score, best: Score) -> Score {
 }
 
 /// Reads hits, best first, as long as there is room for them. What does not pass the sieve takes
-/// none, so the next one is read in its place.
+/// none, so the next one is read in its place. What was measured of a hit is asked for by its place
+/// among them.
 async fn pick(
     question: &Question,
     spec: &CollectorSpec,
     sieve: &Sieve<'_>,
     room: &mut Room,
-    hits: Vec<Hit>,
-    measured: impl Fn(&Hit) -> Signals,
+    hits: Vec<&Hit>,
+    measured: impl Fn(&Hit, usize) -> Signals,
 ) -> Result<Collected, ReadError> {
-    let mut hits = hits.into_iter().peekable();
+    let mut hits = hits.into_iter().zip(0..).peekable();
     let mut picked = Vec::new();
     loop {
         let mut batch = Vec::new();
-        while let Some(hit) = hits.peek() {
+        while let Some((hit, _)) = hits.peek() {
             match room.take(&hit.id.item) {
                 Taken::No => break,
                 Taken::NotThis => drop(hits.next()),
@@ -285,11 +299,11 @@ async fn pick(
         if batch.is_empty() {
             break;
         }
-        let ids: Vec<CandidateId> = batch.iter().map(|hit| hit.id.clone()).collect();
+        let ids: Vec<CandidateId> = batch.iter().map(|(hit, _)| hit.id.clone()).collect();
         let passages = question.snapshot.passages(&ids).await?;
-        for (hit, passage) in batch.into_iter().zip(passages) {
+        for ((hit, place), passage) in batch.into_iter().zip(passages) {
             match passage.filter(|passage| sieve.passes(&passage.stored)) {
-                Some(passage) => picked.push((passage, measured(&hit))),
+                Some(passage) => picked.push((passage, measured(hit, place))),
                 None => room.give_back(&hit.id.item),
             }
         }

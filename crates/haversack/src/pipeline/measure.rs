@@ -7,13 +7,13 @@ use futures_util::future::try_join4;
 use haversack_core::candidate::Candidate;
 use haversack_core::ids::ItemId;
 use haversack_core::query::{Analysis, intent_type_match};
-use haversack_core::rank::{Component, Corpus, Ranker, Recency, structural, usage};
-use haversack_core::text::terms::{Language, terms};
+use haversack_core::rank::{Component, Ranker, Recency, structural, usage};
 use haversack_core::units::{Score, Timestamp};
 use haversack_store::store::error::ReadError;
 use haversack_store::store::item::Happening;
 use haversack_store::store::query::{Frequencies, TreeDistance, Usage};
 
+use super::words::Words;
 use crate::collect::Question;
 use crate::recipe::LayerSpec;
 use crate::request::Request;
@@ -39,14 +39,16 @@ pub(crate) async fn measure(
             ranker.uses(Component::TextSimilarity) || ranker.uses(Component::KeywordMatch)
         })
         .then(|| Words::new(&question.analysis, &known.frequencies, layers));
+    let mut number = 0;
     for ((spec, ranker), layer) in specs.iter().zip(rankers).zip(layers) {
         for candidate in layer {
             let rule = Rule { ranker, recency: spec.recency, now: question.now };
             rule.own(candidate, &question.request, &question.analysis);
             known.tell(candidate, ranker);
             if let Some(words) = &words {
-                words.tell(candidate, ranker);
+                words.tell(number, candidate, ranker);
             }
+            number += 1;
         }
     }
     Ok(())
@@ -199,67 +201,4 @@ fn affinities_of(events: &[Usage]) -> BTreeMap<ItemId, Score> {
         Score::unit(f64::from(u32::try_from(count).unwrap_or(u32::MAX)) / AFFINITY_FULL)
     };
     counts.into_iter().map(|(item, count)| (item, score(count))).collect()
-}
-
-/// What the query's words say of a text (K4).
-struct Words {
-    language: Language,
-    corpus: Corpus,
-    query: BTreeMap<String, f64>,
-    /// The terms of each keyword.
-    keywords: Vec<Vec<String>>,
-}
-
-impl Words {
-    /// The corpus's own frequencies for the query's terms; for other words, which only weigh how
-    /// long a text is, those of the candidates stand in.
-    fn new(analysis: &Analysis, frequencies: &Frequencies, layers: &[Vec<Candidate>]) -> Words {
-        let language = analysis.language;
-        let candidates = layers.iter().flatten();
-        let n_texts = frequencies.texts.max(1);
-        let mut with = frequencies.with.clone();
-        let n_candidates = candidates.clone().count().max(1) as u64;
-        let mut seen: BTreeMap<String, u64> = BTreeMap::new();
-        for candidate in candidates {
-            let mut own = terms(&candidate.text, language);
-            own.sort_unstable();
-            own.dedup();
-            for term in own {
-                *seen.entry(term).or_default() += 1;
-            }
-        }
-        for (term, count) in seen {
-            with.entry(term).or_insert((count * n_texts / n_candidates).max(1));
-        }
-        let corpus = Corpus::from_counts(n_texts, with);
-        let query = corpus.weigh(&analysis.terms);
-        let keywords = analysis.keywords.iter().map(|word| terms(word, language)).collect();
-        Words { language, corpus, query, keywords }
-    }
-
-    fn tell(&self, candidate: &mut Candidate, ranker: &Ranker) {
-        let similar = ranker.uses(Component::TextSimilarity);
-        let matching = ranker.uses(Component::KeywordMatch);
-        if !similar && !matching {
-            return;
-        }
-        let mut own = terms(&candidate.text, self.language);
-        if similar {
-            let score = self.corpus.cosine(&self.query, &self.corpus.weigh(&own));
-            candidate.signals.set(Component::TextSimilarity, score);
-        }
-        if matching && !self.keywords.is_empty() {
-            let place = &candidate.place;
-            let names = place.title.iter().chain(&place.path).chain(&place.breadcrumb);
-            own.extend(names.flat_map(|name| terms(name, self.language)));
-            own.sort_unstable();
-            let holds = |word: &&Vec<String>| {
-                !word.is_empty() && word.iter().all(|term| own.binary_search(term).is_ok())
-            };
-            let count = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
-            let found = count(self.keywords.iter().filter(holds).count());
-            let score = Score::unit(found / count(self.keywords.len()));
-            candidate.signals.set(Component::KeywordMatch, score);
-        }
-    }
 }

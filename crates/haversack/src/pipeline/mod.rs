@@ -13,6 +13,7 @@ mod quality;
 mod ranking;
 mod resolve;
 mod run;
+mod words;
 
 pub use assembled::{Assembled, Delta, LayerReport, Timings};
 pub(crate) use assembled::{assembled, finish};

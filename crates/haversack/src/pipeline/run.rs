@@ -23,7 +23,7 @@ use super::collecting::{Finds, collect};
 use super::measure::measure;
 use super::ranking::order;
 use super::resolve::means;
-use crate::collect::{Deal, Question};
+use crate::collect::{Deal, Question, Searches, plan};
 use crate::engine::{Ready, Shared};
 use crate::error::Error;
 use crate::notice::{Notice, NoticeCode};
@@ -109,7 +109,9 @@ pub(crate) async fn prepare(shared: &Shared, start: Start) -> Result<Prepared, E
     let judge = Arc::clone(&shared.judge);
     // Collectors know the request alone, and the recipe may have decided in its place (M11).
     let asked = request.degrade.replace(degrade);
-    let mut question = Question { request, snapshot, now, analysis, vector, deal, judge };
+    let searches = Searches::default();
+    let mut question = Question { request, snapshot, now, analysis, vector, deal, judge, searches };
+    question.searches = plan(&question, &recipe.layers);
     let finds = collect(shared, &recipe, &question, degrade).await?;
     question.request.degrade = asked;
     let Finds { mut layers, notices: more, facts, used } = finds;

@@ -4,7 +4,7 @@ use haversack_store::store::viewer::Viewer;
 use std::time::Duration;
 
 use super::*;
-use crate::collect::table;
+use crate::collect::{Searches, table};
 use crate::recipe::Settings;
 use crate::situation::LocalJudge;
 use crate::situation::testing::{Place, WRITTEN, id, item};
@@ -26,6 +26,7 @@ async fn question(place: &Place, request: Request) -> Question {
         vector: None,
         deal: None,
         judge: Arc::new(LocalJudge::new()),
+        searches: Searches::default(),
         request,
     }
 }

@@ -28,7 +28,7 @@ use haversack_store::store::query::{Filter, Order, Page};
 use haversack_store::store::viewer::{Principal, Readers};
 use serde_json::{Map, Value};
 
-use super::{Collected, Deal, Question, built_in, table};
+use super::{Collected, Deal, Question, Searches, built_in, table};
 use crate::recipe::{CollectorSpec, Setting, Settings};
 use crate::request::Request;
 use crate::situation::{Judge, JudgeError, Verdict};
@@ -176,7 +176,8 @@ impl Place {
             None => None,
         };
         let analysis = analyse(&request.query, now);
-        Question { request, snapshot, now, analysis, vector, deal, judge: Arc::new(Nobody) }
+        let (judge, searches) = (Arc::new(Nobody), Searches::default());
+        Question { request, snapshot, now, analysis, vector, deal, judge, searches }
     }
 
     async fn collect_after(
