@@ -12,6 +12,7 @@ use haversack::{Builder, Engine};
 
 use crate::args;
 use crate::output::{Bar, Found, grouped, print, say};
+use crate::runtime::wait;
 
 pub(crate) fn run(args: &args::Eval) -> Result<Found> {
     let (recipe, source) = recipe(&args.recipe)?;
@@ -36,10 +37,8 @@ pub(crate) fn run(args: &args::Eval) -> Result<Found> {
         }
         Ok(())
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_time().build();
-    let runtime = runtime.context("cannot start threads")?;
     let evaluation = eval::run(&args.set, &options, scratch.path(), &builder, &mut watch);
-    let report = runtime.block_on(evaluation);
+    let report = wait(async { Ok(evaluation.await?) });
     if let Some(bar) = &bar {
         bar.clear();
     }
