@@ -9,7 +9,7 @@ use crate::store::Store;
 use crate::store::change::Change;
 use crate::store::error::ReadError;
 use crate::store::item::{Crumb, Item, Link};
-use crate::store::query::{Direction, Filter, LIMIT_MAX, Order, Page};
+use crate::store::query::{Direction, Filter, LIMIT_MAX, Neighbours, Order, Page};
 use crate::store::viewer::Viewer;
 
 cases![
@@ -131,9 +131,9 @@ async fn links_show_when_both_ends_can_be_read(store: Arc<dyn Store>) {
         let view = view(&store, viewer).await;
         let linked = view.linked(&id("a"), direction, &sorts, 10).await.unwrap();
         let all = view.neighbours(&[id("none"), id("a")], &sorts, 10).await.unwrap();
-        let (outward, inward) = &all[1];
+        let Neighbours { outward, inward } = &all[1];
         assert_eq!(if direction == Direction::Outward { outward } else { inward }, &linked);
-        assert_eq!((&all[0], all.len()), (&(Vec::new(), Vec::new()), 2));
+        assert_eq!((&all[0], all.len()), (&Neighbours::default(), 2));
         let shown = |linked: crate::store::query::Linked| {
             (linked.link.sort, linked.stored.item.id.to_string())
         };

@@ -17,8 +17,8 @@ use crate::store::change::{Batch, Committed, Undone};
 use crate::store::error::{CommitError, ReadError};
 use crate::store::item::{Crumb, Happening, Passage, Record, Shelf, Stored, Version};
 use crate::store::query::{
-    Direction, Excerpt, Filter, Frequencies, FuzzySearch, Hit, Linked, Page, TextSearch,
-    TreeDistance, Usage, VectorSearch,
+    Direction, Excerpt, Filter, Frequencies, FuzzySearch, Hit, Linked, Neighbours, Page,
+    TextSearch, TreeDistance, Usage, VectorSearch,
 };
 use crate::store::viewer::Viewer;
 use crate::store::{Answer, Snapshot, Store};
@@ -236,7 +236,7 @@ impl Snapshot for OffloadedView {
         ids: &'a [ItemId],
         sorts: &'a [String],
         limit: usize,
-    ) -> Answer<'a, Vec<(Vec<Linked>, Vec<Linked>)>> {
+    ) -> Answer<'a, Vec<Neighbours>> {
         let (ids, sorts) = (ids.to_vec(), sorts.to_vec());
         self.ask(move |view| view.neighbours(&ids, &sorts, limit))
     }

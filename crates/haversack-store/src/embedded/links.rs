@@ -7,7 +7,7 @@ use super::records::structure;
 use super::view::{View, check_limit};
 use crate::store::error::ReadError;
 use crate::store::item::Link;
-use crate::store::query::{Direction, Linked};
+use crate::store::query::{Direction, Linked, Neighbours};
 
 impl View {
     /// What is linked with an item, by sort of link (all when empty), ordered by sort and id.
@@ -34,12 +34,15 @@ impl View {
         ids: &[ItemId],
         sorts: &[String],
         limit: usize,
-    ) -> Result<Vec<(Vec<Linked>, Vec<Linked>)>, ReadError> {
+    ) -> Result<Vec<Neighbours>, ReadError> {
         check_limit(limit)?;
         self.read(|connection| {
             let links = |id, direction| self.links(connection, id, direction, sorts, limit);
             ids.iter()
-                .map(|id| Ok((links(id, Direction::Outward)?, links(id, Direction::Inward)?)))
+                .map(|id| {
+                    let outward = links(id, Direction::Outward)?;
+                    Ok(Neighbours { outward, inward: links(id, Direction::Inward)? })
+                })
                 .collect()
         })
     }

@@ -22,8 +22,8 @@ use self::change::{Batch, Committed, Undone};
 use self::error::{CommitError, ReadError};
 use self::item::{Crumb, Happening, Passage, Record, Shelf, Stored, Version};
 use self::query::{
-    Direction, Excerpt, Filter, Frequencies, FuzzySearch, Hit, Linked, Page, TextSearch,
-    TreeDistance, Usage, VectorSearch,
+    Direction, Excerpt, Filter, Frequencies, FuzzySearch, Hit, Linked, Neighbours, Page,
+    TextSearch, TreeDistance, Usage, VectorSearch,
 };
 use self::viewer::Viewer;
 use crate::revision::Revision;
@@ -124,7 +124,7 @@ pub trait Snapshot: Send + Sync {
         ids: &'a [ItemId],
         sorts: &'a [String],
         limit: usize,
-    ) -> Answer<'a, Vec<(Vec<Linked>, Vec<Linked>)>>;
+    ) -> Answer<'a, Vec<Neighbours>>;
 
     /// How far items are from one in the tree; `None` where no readable way leads.
     fn distances<'a>(&'a self, from: &'a ItemId, to: &'a [ItemId])

@@ -187,6 +187,15 @@ pub enum Direction {
     Inward,
 }
 
+/// What is linked with an item.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Neighbours {
+    /// By links that begin at the item.
+    pub outward: Vec<Linked>,
+    /// By links that end at it.
+    pub inward: Vec<Linked>,
+}
+
 /// An item at the other end of a link.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Linked {

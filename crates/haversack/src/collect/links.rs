@@ -11,7 +11,7 @@ use haversack_core::rank::{Component, Signals};
 use haversack_core::units::Score;
 use haversack_store::store::error::ReadError;
 use haversack_store::store::item::{Item, Stored};
-use haversack_store::store::query::{Direction, LIMIT_MAX, Linked};
+use haversack_store::store::query::{Direction, LIMIT_MAX, Linked, Neighbours};
 use serde_json::{Value, json};
 
 use super::make::{collected, from_stored, get, relevant};
@@ -227,7 +227,9 @@ async fn edges(
     let (links, targets) = try_join(links, targets).await?;
     let mut targets = targets.into_iter();
     let mut edges: Vec<Edge> = Vec::new();
-    for (from, ((outward, inward), pointers)) in links.into_iter().zip(named).enumerate() {
+    for (from, (Neighbours { outward, inward }, pointers)) in
+        links.into_iter().zip(named).enumerate()
+    {
         for Pointer { sort, worth, .. } in pointers {
             let (direction, target) = (Direction::Outward, targets.next().flatten());
             edges.extend(target.map(|to| Edge { to, from, sort, direction, worth }));
