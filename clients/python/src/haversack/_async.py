@@ -1,0 +1,718 @@
+"""The asynchronous client. The synchronous one is made from this file by `make_sync.py`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Union, cast
+
+import httpx
+
+from . import _wire as wire
+from . import types as t
+from .errors import HaversackError, Unreachable
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from typing_extensions import Self, Unpack
+
+Items = Union[Iterable[t.NewItem], AsyncIterable[t.NewItem]]
+
+
+class AsyncHaversack:
+    """A server, and who asks it.
+
+    `user` and `groups` say for whom a trusted key asks; `timeout` is in seconds, for each step of a
+    request. `retries` is how often a request that the server refused with 429 or 503 is sent again;
+    only requests that can be repeated are.
+    """
+
+    def __init__(
+        self,
+        url: str = wire.DEFAULT_URL,
+        key: str | None = None,
+        user: str | None = None,
+        groups: Sequence[str] = (),
+        timeout: float = 30.0,
+        *,
+        retries: int = 2,
+        http: httpx.AsyncClient | None = None,
+    ) -> None:
+        self._url = url.rstrip("/")
+        self._retries = retries
+        self._viewer = wire.viewer_headers(user, groups)
+        self._headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self._own = http is None
+        self._http = http if http is not None else httpx.AsyncClient(timeout=timeout)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Closes the connections, unless `http` was given: then they are the giver's."""
+        if self._own:
+            await self._http.aclose()
+
+    def workspace(
+        self, name: str, *, user: str | None = None, groups: Sequence[str] | None = None
+    ) -> AsyncWorkspace:
+        """A workspace by name, asked for `user` and `groups` if given, else for the client's.
+
+        Nothing is sent: `get` says whether the workspace is there.
+        """
+        given = user is not None or groups is not None
+        viewer = wire.viewer_headers(user, groups or ()) if given else self._viewer
+        return AsyncWorkspace(self, name, viewer)
+
+    async def livez(self) -> t.Health:
+        """Whether the process runs."""
+        return cast(t.Health, await self._json("GET", "/livez"))
+
+    async def readyz(self) -> t.Health:
+        """Whether the server takes requests."""
+        return cast(t.Health, await self._json("GET", "/readyz"))
+
+    async def healthz(self) -> t.Health:
+        """Whether all is well, with the version."""
+        return cast(t.Health, await self._json("GET", "/healthz"))
+
+    async def metrics(self) -> str:
+        """The figures of the server, as Prometheus reads them."""
+        return (await self._send("GET", "/metrics")).text
+
+    async def openapi(self) -> dict[str, Any]:
+        """The server's own description."""
+        return cast("dict[str, Any]", await self._json("GET", "/openapi.json"))
+
+    async def list_workspaces(self) -> t.Workspaces:
+        """The workspaces that the key reaches."""
+        return cast(t.Workspaces, await self._json("GET", "/v1/workspaces"))
+
+    async def create_workspace(
+        self, name: str, *, idempotency_key: str | None = None
+    ) -> t.WorkspaceName:
+        """Makes a workspace."""
+        said = await self._json(
+            "POST", "/v1/workspaces", body={"name": name}, idempotency_key=idempotency_key
+        )
+        return cast(t.WorkspaceName, said)
+
+    async def _json(self, method: str, path: str, **more: Any) -> Any:
+        return (await self._send(method, path, **more)).json()
+
+    async def _send(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, Any] | None = None,
+        body: Any = None,
+        viewer: Mapping[str, str] | None = None,
+        idempotency_key: str | None = None,
+        reads: bool = False,
+    ) -> httpx.Response:
+        """Sends a request, and again if it may be repeated and the server was busy."""
+        headers = {**self._headers, **(viewer or {})}
+        content: bytes | None = None
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+            content = wire.encode(body)
+        if idempotency_key is not None:
+            headers["Idempotency-Key"] = idempotency_key
+        repeatable = reads or method != "POST" or idempotency_key is not None
+        attempt = 0
+        while True:
+            try:
+                response = await self._http.request(
+                    method,
+                    self._url + path,
+                    params=wire.query(query or {}),
+                    content=content,
+                    headers=headers,
+                )
+            except httpx.TransportError as error:
+                raise unreachable(self._url, error) from error
+            if response.is_success:
+                return response
+            failure = wire.failure(response.status_code, response.content, response.headers)
+            wait = wire.wait_seconds(attempt, failure.retry_after)
+            again = repeatable and response.status_code in wire.RETRIED
+            if not again or wait is None or attempt >= self._retries:
+                raise failure
+            attempt += 1
+            await asyncio.sleep(wait)
+
+    async def _lines(self, path: str, items: Items, viewer: Mapping[str, str]) -> Any:
+        """Sends lines as they come. A stream is never sent again: the iterator is used up."""
+        headers = {**self._headers, **viewer, "Content-Type": "application/x-ndjson"}
+        try:
+            response = await self._http.post(
+                self._url + path, content=pieces(items), headers=headers
+            )
+        except httpx.TransportError as error:
+            raise unreachable(self._url, error) from error
+        if not response.is_success:
+            raise wire.failure(response.status_code, response.content, response.headers)
+        return response.json()
+
+    async def _events(
+        self, path: str, query: Mapping[str, Any], body: Any, viewer: Mapping[str, str]
+    ) -> AsyncIterator[wire.StreamEvent]:
+        headers = {
+            **self._headers,
+            **viewer,
+            "Accept": "text/event-stream",
+            "Content-Type": "application/json",
+        }
+        reader = wire.EventReader()
+        ended = False
+        try:
+            async with self._http.stream(
+                "POST",
+                self._url + path,
+                params=wire.query(query),
+                content=wire.encode(body),
+                headers=headers,
+            ) as response:
+                if not response.is_success:
+                    await response.aread()
+                    raise wire.failure(response.status_code, response.content, response.headers)
+                async for line in response.aiter_lines():
+                    for event in reader.take(line):
+                        ended = ended or isinstance(event, wire.ResultEvent)
+                        yield event
+        except httpx.TransportError as error:
+            raise unreachable(self._url, error) from error
+        if not ended:
+            raise Unreachable("unreachable", 0, "the stream ended without a result")
+
+
+def unreachable(url: str, error: Exception) -> HaversackError:
+    """That there was no answer."""
+    detail = str(error) or type(error).__name__
+    return Unreachable("unreachable", 0, f"no answer from {url}: {detail}")
+
+
+async def pieces(items: Items) -> AsyncIterator[bytes]:
+    """Items as lines, in pieces that are worth sending."""
+    waiting = bytearray()
+    async for item in wire.aeach(items):
+        waiting += wire.line(item)
+        if len(waiting) >= wire.LINES_BYTES:
+            yield bytes(waiting)
+            waiting.clear()
+    if waiting:
+        yield bytes(waiting)
+
+
+class AsyncWorkspace:
+    """A workspace, with a method for each operation of the server.
+
+    Keyword arguments have Python's names (`token_budget`), what stands in dictionaries has the
+    wire's (`tokenBudget`). Writes are sent again on 429 and 503 only with an `idempotency_key`.
+    """
+
+    def __init__(self, client: AsyncHaversack, name: str, viewer: Mapping[str, str]) -> None:
+        self._client = client
+        self._viewer = viewer
+        self._base = wire.path("v1", "workspaces", name)
+        self.name = name
+
+    def as_user(self, user: str | None, groups: Sequence[str] = ()) -> AsyncWorkspace:
+        """The same workspace, asked for somebody else. The key must be trusted to."""
+        return AsyncWorkspace(self._client, self.name, wire.viewer_headers(user, groups))
+
+    async def _get(self, *parts: str, query: Mapping[str, Any] | None = None) -> Any:
+        path = self._base + (wire.path(*parts) if parts else "")
+        return await self._client._json("GET", path, query=query, viewer=self._viewer)
+
+    async def _ask(self, *parts: str, body: Any, query: Mapping[str, Any] | None = None) -> Any:
+        path = self._base + wire.path(*parts)
+        return await self._client._json(
+            "POST", path, query=query, body=body, viewer=self._viewer, reads=True
+        )
+
+    async def _write(self, *parts: str, body: Any, idempotency_key: str | None) -> Any:
+        response = await self._client._send(
+            "POST",
+            self._base + wire.path(*parts),
+            body=body,
+            viewer=self._viewer,
+            idempotency_key=idempotency_key,
+        )
+        return response.json() if response.content else None
+
+    async def _put(self, *parts: str, body: Any) -> None:
+        path = self._base + wire.path(*parts)
+        await self._client._send("PUT", path, body=body, viewer=self._viewer)
+
+    async def _delete(self, *parts: str, query: Mapping[str, Any] | None = None) -> httpx.Response:
+        path = self._base + (wire.path(*parts) if parts else "")
+        return await self._client._send("DELETE", path, query=query, viewer=self._viewer)
+
+    # --- The workspace itself ---
+
+    async def create(self, *, idempotency_key: str | None = None) -> t.WorkspaceName:
+        """Makes the workspace."""
+        return await self._client.create_workspace(self.name, idempotency_key=idempotency_key)
+
+    async def get(self) -> t.WorkspaceState:
+        """Its state, and how many items the viewer can read."""
+        return cast(t.WorkspaceState, await self._get())
+
+    async def remove(self) -> None:
+        """Removes the workspace with all that is in it."""
+        await self._delete()
+
+    # --- Items, links and events ---
+
+    async def put_items(
+        self, items: Sequence[t.NewItem], *, idempotency_key: str | None = None
+    ) -> t.Written:
+        """Adds items or replaces them, all or none."""
+        said = await self._write("items", body=list(items), idempotency_key=idempotency_key)
+        return cast(t.Written, said)
+
+    async def ingest(self, items: Items) -> t.Written:
+        """Adds any number of items from an iterator, written as they come.
+
+        Memory holds a piece of them at a time. An item that is wrong ends the stream: the error has
+        its `line`, and how many before it are `stored`. Items that are there exactly so stay, so a
+        stream can be sent again.
+        """
+        path = self._base + wire.path("items")
+        return cast(t.Written, await self._client._lines(path, items, self._viewer))
+
+    async def list_items(
+        self,
+        *,
+        kind: str | None = None,
+        parent: str | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> t.ItemPage:
+        """One page of items by id. `next` of a page is `after` of the one that follows."""
+        query = {"kind": kind, "parent": parent, "after": after, "limit": limit}
+        return cast(t.ItemPage, await self._get("items", query=query))
+
+    async def items(
+        self, *, kind: str | None = None, parent: str | None = None, page: int = 1000
+    ) -> AsyncIterator[t.Item]:
+        """All items by id, a page at a time."""
+        after: str | None = None
+        while True:
+            found = await self.list_items(kind=kind, parent=parent, after=after, limit=page)
+            for item in found["items"]:
+                yield item
+            after = found.get("next")
+            if after is None:
+                return
+
+    async def get_item(self, id: str) -> t.Item:
+        """An item."""
+        return cast(t.Item, await self._get("items", id))
+
+    async def delete_item(self, id: str, *, purge: bool = False) -> t.Written:
+        """Takes an item and what hangs under it out of sight; with `purge`, for good."""
+        response = await self._delete("items", id, query={"purge": purge})
+        return cast(t.Written, response.json())
+
+    async def put_links(
+        self,
+        add: Sequence[t.Link] = (),
+        remove: Sequence[t.Link] = (),
+        *,
+        idempotency_key: str | None = None,
+    ) -> t.Written:
+        """Adds links between items and takes links away."""
+        body = {"add": list(add), "remove": list(remove)}
+        said = await self._write("links", body=body, idempotency_key=idempotency_key)
+        return cast(t.Written, said)
+
+    async def put_events(
+        self, events: Sequence[t.Event], *, idempotency_key: str | None = None
+    ) -> t.Written:
+        """Notes what happened to items."""
+        body = {"events": list(events)}
+        said = await self._write("events", body=body, idempotency_key=idempotency_key)
+        return cast(t.Written, said)
+
+    # --- Memories ---
+
+    async def add_memories(
+        self,
+        memories: Sequence[t.NewMemory],
+        *,
+        user: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> t.Remembered:
+        """Stores what says something new, and says what does not."""
+        body = {**wire.options({"user": user}), "memories": list(memories)}
+        said = await self._write("memories", body=body, idempotency_key=idempotency_key)
+        return cast(t.Remembered, said)
+
+    async def search_memories(
+        self, query: str, **asked: Unpack[t.MemoryOptions]
+    ) -> list[t.MemorySearchResult]:
+        """Memories that answer, best first."""
+        return await self._search_memory({"query": query, **wire.options(asked)})
+
+    async def search_by_vector(
+        self, vector: Sequence[float], **asked: Unpack[t.MemoryOptions]
+    ) -> list[t.MemorySearchResult]:
+        """Memories near a vector of the workspace's own embedding model, best first."""
+        return await self._search_memory({"vector": list(vector), **wire.options(asked)})
+
+    async def _search_memory(self, search: Mapping[str, Any]) -> list[t.MemorySearchResult]:
+        return (await self.search_memories_batch([search]))[0]
+
+    async def search_memories_batch(
+        self, searches: Sequence[Mapping[str, Any]]
+    ) -> list[list[t.MemorySearchResult]]:
+        """Several questions at once, each as the wire has it; an answer for each, in order."""
+        said = await self._ask("memories", "search", body={"searches": list(searches)})
+        return cast(t.MemoryResults, said)["results"]
+
+    # --- Searching ---
+
+    async def search(
+        self,
+        query: str,
+        *,
+        kinds: Sequence[str] = (),
+        path: str | None = None,
+        under: str | None = None,
+        fields: Mapping[str, Any] | None = None,
+        way: t.Way | None = None,
+        limit: int | None = None,
+        per_item: int | None = None,
+        excerpt: int | None = None,
+        user: str | None = None,
+        groups: Sequence[str] = (),
+    ) -> t.SearchAnswer:
+        """What the workspace holds about a question: words, meaning and spelling together."""
+        asked = {
+            "kinds": list(kinds) or None,
+            "path": path,
+            "under": under,
+            "fields": fields,
+            "way": way,
+            "limit": limit,
+            "per_item": per_item,
+            "excerpt": excerpt,
+            "user": user,
+            "groups": list(groups) or None,
+        }
+        said = await self._ask("search", body={"query": query, **wire.options(asked)})
+        return cast(t.SearchAnswer, said)
+
+    # --- Contexts ---
+
+    async def _build(
+        self, recipe: str, body: Mapping[str, Any], *, explain: bool, preview: bool
+    ) -> Any:
+        query = {"explain": explain, "preview": preview}
+        return await self._ask("context", recipe, body=body, query=query)
+
+    async def build_any(
+        self,
+        recipe: str,
+        request: Mapping[str, Any],
+        *,
+        explain: bool = False,
+        preview: bool = False,
+    ) -> dict[str, Any]:
+        """A result of any recipe, for a request as the wire has it. The others are for those who
+        know which recipe they want."""
+        said = await self._build(recipe, request, explain=explain, preview=preview)
+        return cast("dict[str, Any]", said)
+
+    async def pack(
+        self,
+        query: str = "",
+        *,
+        recipe: str = "everything",
+        explain: bool = False,
+        preview: bool = False,
+        **asked: Unpack[t.Options],
+    ) -> t.SectionsContext:
+        """The context for a question, by any recipe whose result has sections.
+
+        With `preview` nothing is kept; with `explain` the ledger and the quality are told.
+        """
+        body = {"query": query, **wire.options(asked)}
+        said = await self._build(recipe, body, explain=explain, preview=preview)
+        return cast(t.SectionsContext, said)
+
+    async def build(
+        self,
+        thread_id: str | None,
+        message: str,
+        *,
+        recipe: str = "prime",
+        explain: bool = False,
+        preview: bool = False,
+        **asked: Unpack[t.PrimeOptions],
+    ) -> t.PrimeAnswer:
+        """One ranked list over files and threads, for a message in a thread."""
+        body = {
+            **wire.options({"thread_id": thread_id}),
+            "message": message,
+            **wire.options(asked),
+        }
+        said = await self._build(recipe, body, explain=explain, preview=preview)
+        return cast(t.PrimeAnswer, said)
+
+    async def assemble(
+        self,
+        query: str,
+        *,
+        recipe: str = "workspace",
+        explain: bool = False,
+        preview: bool = False,
+        **asked: Unpack[t.WorkspaceOptions],
+    ) -> t.WorkspaceContext:
+        """Blocks around what the asker looks at."""
+        body = {"query": query, **wire.options(asked)}
+        said = await self._build(recipe, body, explain=explain, preview=preview)
+        return cast(t.WorkspaceContext, said)
+
+    async def assemble_context(
+        self,
+        current_context: str | None = None,
+        situation: Mapping[str, Any] | None = None,
+        *,
+        recipe: str = "situation",
+        explain: bool = False,
+        preview: bool = False,
+        **asked: Unpack[t.SituationOptions],
+    ) -> t.SituationContext:
+        """Guidance for a situation, from inherited contexts and the rules that apply."""
+        own = {"current_context": current_context, "situation": situation}
+        body = {**wire.options(own), **wire.options(asked)}
+        said = await self._build(recipe, body, explain=explain, preview=preview)
+        return cast(t.SituationContext, said)
+
+    async def build_proposal_context(
+        self,
+        opportunity_id: str,
+        user_prompt: str,
+        *,
+        recipe: str = "proposal",
+        explain: bool = False,
+        preview: bool = False,
+        **asked: Unpack[t.ProposalOptions],
+    ) -> t.ProposalContext:
+        """What a proposal for an opportunity is written from."""
+        body = {
+            "opportunityId": opportunity_id,
+            "userPrompt": user_prompt,
+            **wire.options(asked),
+        }
+        said = await self._build(recipe, body, explain=explain, preview=preview)
+        return cast(t.ProposalContext, said)
+
+    async def build_context(
+        self,
+        query: str,
+        *,
+        recipe: str = "memory",
+        explain: bool = False,
+        **asked: Unpack[t.MemoryOptions],
+    ) -> t.MemoryContext:
+        """Memories for a message, ready for a prompt."""
+        body = {"query": query, **wire.options(asked)}
+        said = await self._build(recipe, body, explain=explain, preview=False)
+        return cast(t.MemoryContext, said)
+
+    async def build_context_by_vector(
+        self,
+        vector: Sequence[float],
+        *,
+        recipe: str = "memory",
+        explain: bool = False,
+        **asked: Unpack[t.MemoryOptions],
+    ) -> t.MemoryContext:
+        """The same for a vector of the workspace's own embedding model."""
+        body = {"vector": list(vector), **wire.options(asked)}
+        said = await self._build(recipe, body, explain=explain, preview=False)
+        return cast(t.MemoryContext, said)
+
+    async def preview_context(
+        self, query: str, *, recipe: str = "memory", **asked: Unpack[t.MemoryOptions]
+    ) -> t.MemoryPreview:
+        """What `build_context` would give, with what decided it. Nothing is kept."""
+        body = {"query": query, **wire.options(asked)}
+        said = await self._build(recipe, body, explain=False, preview=True)
+        return cast(t.MemoryPreview, said)
+
+    async def stream_context(
+        self,
+        query: str = "",
+        *,
+        recipe: str = "everything",
+        explain: bool = False,
+        preview: bool = False,
+        request: Mapping[str, Any] | None = None,
+        **asked: Unpack[t.Options],
+    ) -> AsyncIterator[wire.StreamEvent]:
+        """A build as it goes: its steps, then its warnings, then its result.
+
+        `request` is a recipe's own request as the wire has it; it stands beside the arguments. A
+        build that fails raises its error. Who stops reading ends the build.
+        """
+        body = {**({"query": query} if query else {}), **wire.options(asked), **(request or {})}
+        path = self._base + wire.path("context", recipe)
+        flags = {"explain": explain, "preview": preview}
+        async for event in self._client._events(path, flags, body, self._viewer):
+            yield event
+
+    async def frontier(
+        self,
+        query: str = "",
+        budgets: Sequence[int] = (),
+        *,
+        recipe: str = "everything",
+        request: Mapping[str, Any] | None = None,
+        **asked: Unpack[t.Options],
+    ) -> t.Frontier:
+        """What other budgets would give. `request` is as for `stream_context`."""
+        body = {**({"query": query} if query else {}), **wire.options(asked), **(request or {})}
+        said = await self._ask("frontier", recipe, body={"request": body, "budgets": list(budgets)})
+        return cast(t.Frontier, said)
+
+    # --- Looking back ---
+
+    async def get_receipt(self, id: str) -> t.Receipt:
+        """What a pack was made from, and what became of each candidate."""
+        return cast(t.Receipt, await self._get("receipts", id))
+
+    async def replay(self, id: str) -> t.Replay:
+        """Makes a pack again from its receipt: the same bytes, or what changed."""
+        return cast(t.Replay, await self._ask("receipts", id, "replay", body=None))
+
+    async def diff(self, a: str, b: str) -> t.Difference:
+        """What differs between two packs, and why."""
+        return cast(t.Difference, await self._get("receipts", a, "diff", b))
+
+    async def feedback(
+        self,
+        context_item_id: str,
+        useful: bool,
+        *,
+        user: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> None:
+        """Notes that an item helped, or did not: it counts in later scores."""
+        body = {
+            "contextItemId": context_item_id,
+            "useful": useful,
+            **wire.options({"user": user}),
+        }
+        await self._write("feedback", body=body, idempotency_key=idempotency_key)
+
+    async def citations(self, receipt: str, response: str) -> t.Citations:
+        """Which of a pack's sources a response used, and a block that names them."""
+        body = {"receipt": receipt, "response": response}
+        return cast(t.Citations, await self._ask("citations", body=body))
+
+    # --- Templates, rankers and recipes ---
+
+    async def list_templates(self) -> t.Names:
+        """The names of the workspace's own templates."""
+        return cast(t.Names, await self._get("templates"))
+
+    async def register_template(self, name: str, template: t.KeptTemplate) -> None:
+        """Keeps a template under a name."""
+        await self._put("templates", name, body=template)
+
+    async def get_template(self, name: str) -> t.KeptTemplate:
+        """A template of the workspace."""
+        return cast(t.KeptTemplate, await self._get("templates", name))
+
+    async def remove_template(self, name: str) -> None:
+        """Removes a template of the workspace."""
+        await self._delete("templates", name)
+
+    async def list_rankers(self) -> t.Names:
+        """The names of the workspace's own rankers."""
+        return cast(t.Names, await self._get("rankers"))
+
+    async def register_ranker(self, name: str, expression: str) -> None:
+        """Keeps a ranker, such as `semantic * 0.7 + recency * 0.3`, under a name."""
+        await self._put("rankers", name, body={"expression": expression})
+
+    async def get_ranker(self, name: str) -> t.RankerText:
+        """A ranker of the workspace."""
+        return cast(t.RankerText, await self._get("rankers", name))
+
+    async def remove_ranker(self, name: str) -> None:
+        """Removes a ranker of the workspace."""
+        await self._delete("rankers", name)
+
+    async def list_recipes(self) -> t.Names:
+        """The recipes that can be used here, built-in ones included."""
+        return cast(t.Names, await self._get("recipes"))
+
+    async def put_recipe(self, name: str, source: str) -> None:
+        """Keeps a recipe, a TOML text, under a name."""
+        await self._put("recipes", name, body={"source": source})
+
+    async def get_recipe(self, name: str) -> t.RecipeText:
+        """A recipe's text, as it would be used."""
+        return cast(t.RecipeText, await self._get("recipes", name))
+
+    async def remove_recipe(self, name: str) -> None:
+        """Removes a recipe of the workspace; a built-in one of its name shows again."""
+        await self._delete("recipes", name)
+
+    # --- Counting and checking ---
+
+    async def estimate_tokens(
+        self,
+        text: str | Mapping[str, Any],
+        *,
+        model: str | None = None,
+        tokenizer: str | None = None,
+    ) -> t.Count:
+        """Counts the tokens of a text, or of a result's final string."""
+        if isinstance(text, str):
+            what: dict[str, Any] = {"text": text}
+        else:
+            what = {"payload": {"context": text["context"]}}
+        body = {**what, **wire.options({"model": model, "tokenizer": tokenizer})}
+        return cast(t.Count, await self._ask("estimate", body=body))
+
+    async def validate(
+        self,
+        payload: t.WorkspaceContext,
+        *,
+        user: str | None = None,
+        groups: Sequence[str] = (),
+    ) -> t.WorkspaceValidation:
+        """Whether a result of `assemble` is within its budget, holds nothing forbidden and
+        nothing twice."""
+        viewer = wire.options({"user": user, "groups": list(groups) or None})
+        said = await self._ask("validate", body={"payload": payload, **viewer})
+        return cast(t.WorkspaceValidation, said)
+
+    # --- The same under the names of the applications' own documents ---
+
+    buildContext = build_context
+    buildContextByVector = build_context_by_vector
+    previewContext = preview_context
+    searchByVector = search_by_vector
+    registerTemplate = register_template
+    registerRanker = register_ranker
+    buildPrimeContext = build
+    estimateTokens = estimate_tokens
+    assembleContext = assemble_context

@@ -1,0 +1,718 @@
+"""The synchronous client. It is made from `_async.py` by `make_sync.py`: change that."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import httpx
+
+from . import _wire as wire
+from . import types as t
+from .errors import HaversackError, Unreachable
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from typing_extensions import Self, Unpack
+
+Items = Iterable[t.NewItem]
+
+
+class Haversack:
+    """A server, and who asks it.
+
+    `user` and `groups` say for whom a trusted key asks; `timeout` is in seconds, for each step of a
+    request. `retries` is how often a request that the server refused with 429 or 503 is sent again;
+    only requests that can be repeated are.
+    """
+
+    def __init__(
+        self,
+        url: str = wire.DEFAULT_URL,
+        key: str | None = None,
+        user: str | None = None,
+        groups: Sequence[str] = (),
+        timeout: float = 30.0,
+        *,
+        retries: int = 2,
+        http: httpx.Client | None = None,
+    ) -> None:
+        self._url = url.rstrip("/")
+        self._retries = retries
+        self._viewer = wire.viewer_headers(user, groups)
+        self._headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self._own = http is None
+        self._http = http if http is not None else httpx.Client(timeout=timeout)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the connections, unless `http` was given: then they are the giver's."""
+        if self._own:
+            self._http.close()
+
+    def workspace(
+        self, name: str, *, user: str | None = None, groups: Sequence[str] | None = None
+    ) -> Workspace:
+        """A workspace by name, asked for `user` and `groups` if given, else for the client's.
+
+        Nothing is sent: `get` says whether the workspace is there.
+        """
+        given = user is not None or groups is not None
+        viewer = wire.viewer_headers(user, groups or ()) if given else self._viewer
+        return Workspace(self, name, viewer)
+
+    def livez(self) -> t.Health:
+        """Whether the process runs."""
+        return cast(t.Health, self._json("GET", "/livez"))
+
+    def readyz(self) -> t.Health:
+        """Whether the server takes requests."""
+        return cast(t.Health, self._json("GET", "/readyz"))
+
+    def healthz(self) -> t.Health:
+        """Whether all is well, with the version."""
+        return cast(t.Health, self._json("GET", "/healthz"))
+
+    def metrics(self) -> str:
+        """The figures of the server, as Prometheus reads them."""
+        return (self._send("GET", "/metrics")).text
+
+    def openapi(self) -> dict[str, Any]:
+        """The server's own description."""
+        return cast("dict[str, Any]", self._json("GET", "/openapi.json"))
+
+    def list_workspaces(self) -> t.Workspaces:
+        """The workspaces that the key reaches."""
+        return cast(t.Workspaces, self._json("GET", "/v1/workspaces"))
+
+    def create_workspace(
+        self, name: str, *, idempotency_key: str | None = None
+    ) -> t.WorkspaceName:
+        """Makes a workspace."""
+        said = self._json(
+            "POST", "/v1/workspaces", body={"name": name}, idempotency_key=idempotency_key
+        )
+        return cast(t.WorkspaceName, said)
+
+    def _json(self, method: str, path: str, **more: Any) -> Any:
+        return (self._send(method, path, **more)).json()
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, Any] | None = None,
+        body: Any = None,
+        viewer: Mapping[str, str] | None = None,
+        idempotency_key: str | None = None,
+        reads: bool = False,
+    ) -> httpx.Response:
+        """Sends a request, and again if it may be repeated and the server was busy."""
+        headers = {**self._headers, **(viewer or {})}
+        content: bytes | None = None
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+            content = wire.encode(body)
+        if idempotency_key is not None:
+            headers["Idempotency-Key"] = idempotency_key
+        repeatable = reads or method != "POST" or idempotency_key is not None
+        attempt = 0
+        while True:
+            try:
+                response = self._http.request(
+                    method,
+                    self._url + path,
+                    params=wire.query(query or {}),
+                    content=content,
+                    headers=headers,
+                )
+            except httpx.TransportError as error:
+                raise unreachable(self._url, error) from error
+            if response.is_success:
+                return response
+            failure = wire.failure(response.status_code, response.content, response.headers)
+            wait = wire.wait_seconds(attempt, failure.retry_after)
+            again = repeatable and response.status_code in wire.RETRIED
+            if not again or wait is None or attempt >= self._retries:
+                raise failure
+            attempt += 1
+            time.sleep(wait)
+
+    def _lines(self, path: str, items: Items, viewer: Mapping[str, str]) -> Any:
+        """Sends lines as they come. A stream is never sent again: the iterator is used up."""
+        headers = {**self._headers, **viewer, "Content-Type": "application/x-ndjson"}
+        try:
+            response = self._http.post(
+                self._url + path, content=pieces(items), headers=headers
+            )
+        except httpx.TransportError as error:
+            raise unreachable(self._url, error) from error
+        if not response.is_success:
+            raise wire.failure(response.status_code, response.content, response.headers)
+        return response.json()
+
+    def _events(
+        self, path: str, query: Mapping[str, Any], body: Any, viewer: Mapping[str, str]
+    ) -> Iterator[wire.StreamEvent]:
+        headers = {
+            **self._headers,
+            **viewer,
+            "Accept": "text/event-stream",
+            "Content-Type": "application/json",
+        }
+        reader = wire.EventReader()
+        ended = False
+        try:
+            with self._http.stream(
+                "POST",
+                self._url + path,
+                params=wire.query(query),
+                content=wire.encode(body),
+                headers=headers,
+            ) as response:
+                if not response.is_success:
+                    response.read()
+                    raise wire.failure(response.status_code, response.content, response.headers)
+                for line in response.iter_lines():
+                    for event in reader.take(line):
+                        ended = ended or isinstance(event, wire.ResultEvent)
+                        yield event
+        except httpx.TransportError as error:
+            raise unreachable(self._url, error) from error
+        if not ended:
+            raise Unreachable("unreachable", 0, "the stream ended without a result")
+
+
+def unreachable(url: str, error: Exception) -> HaversackError:
+    """That there was no answer."""
+    detail = str(error) or type(error).__name__
+    return Unreachable("unreachable", 0, f"no answer from {url}: {detail}")
+
+
+def pieces(items: Items) -> Iterator[bytes]:
+    """Items as lines, in pieces that are worth sending."""
+    waiting = bytearray()
+    for item in items:
+        waiting += wire.line(item)
+        if len(waiting) >= wire.LINES_BYTES:
+            yield bytes(waiting)
+            waiting.clear()
+    if waiting:
+        yield bytes(waiting)
+
+
+class Workspace:
+    """A workspace, with a method for each operation of the server.
+
+    Keyword arguments have Python's names (`token_budget`), what stands in dictionaries has the
+    wire's (`tokenBudget`). Writes are sent again on 429 and 503 only with an `idempotency_key`.
+    """
+
+    def __init__(self, client: Haversack, name: str, viewer: Mapping[str, str]) -> None:
+        self._client = client
+        self._viewer = viewer
+        self._base = wire.path("v1", "workspaces", name)
+        self.name = name
+
+    def as_user(self, user: str | None, groups: Sequence[str] = ()) -> Workspace:
+        """The same workspace, asked for somebody else. The key must be trusted to."""
+        return Workspace(self._client, self.name, wire.viewer_headers(user, groups))
+
+    def _get(self, *parts: str, query: Mapping[str, Any] | None = None) -> Any:
+        path = self._base + (wire.path(*parts) if parts else "")
+        return self._client._json("GET", path, query=query, viewer=self._viewer)
+
+    def _ask(self, *parts: str, body: Any, query: Mapping[str, Any] | None = None) -> Any:
+        path = self._base + wire.path(*parts)
+        return self._client._json(
+            "POST", path, query=query, body=body, viewer=self._viewer, reads=True
+        )
+
+    def _write(self, *parts: str, body: Any, idempotency_key: str | None) -> Any:
+        response = self._client._send(
+            "POST",
+            self._base + wire.path(*parts),
+            body=body,
+            viewer=self._viewer,
+            idempotency_key=idempotency_key,
+        )
+        return response.json() if response.content else None
+
+    def _put(self, *parts: str, body: Any) -> None:
+        path = self._base + wire.path(*parts)
+        self._client._send("PUT", path, body=body, viewer=self._viewer)
+
+    def _delete(self, *parts: str, query: Mapping[str, Any] | None = None) -> httpx.Response:
+        path = self._base + (wire.path(*parts) if parts else "")
+        return self._client._send("DELETE", path, query=query, viewer=self._viewer)
+
+    # --- The workspace itself ---
+
+    def create(self, *, idempotency_key: str | None = None) -> t.WorkspaceName:
+        """Makes the workspace."""
+        return self._client.create_workspace(self.name, idempotency_key=idempotency_key)
+
+    def get(self) -> t.WorkspaceState:
+        """Its state, and how many items the viewer can read."""
+        return cast(t.WorkspaceState, self._get())
+
+    def remove(self) -> None:
+        """Removes the workspace with all that is in it."""
+        self._delete()
+
+    # --- Items, links and events ---
+
+    def put_items(
+        self, items: Sequence[t.NewItem], *, idempotency_key: str | None = None
+    ) -> t.Written:
+        """Adds items or replaces them, all or none."""
+        said = self._write("items", body=list(items), idempotency_key=idempotency_key)
+        return cast(t.Written, said)
+
+    def ingest(self, items: Items) -> t.Written:
+        """Adds any number of items from an iterator, written as they come.
+
+        Memory holds a piece of them at a time. An item that is wrong ends the stream: the error has
+        its `line`, and how many before it are `stored`. Items that are there exactly so stay, so a
+        stream can be sent again.
+        """
+        path = self._base + wire.path("items")
+        return cast(t.Written, self._client._lines(path, items, self._viewer))
+
+    def list_items(
+        self,
+        *,
+        kind: str | None = None,
+        parent: str | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> t.ItemPage:
+        """One page of items by id. `next` of a page is `after` of the one that follows."""
+        query = {"kind": kind, "parent": parent, "after": after, "limit": limit}
+        return cast(t.ItemPage, self._get("items", query=query))
+
+    def items(
+        self, *, kind: str | None = None, parent: str | None = None, page: int = 1000
+    ) -> Iterator[t.Item]:
+        """All items by id, a page at a time."""
+        after: str | None = None
+        while True:
+            found = self.list_items(kind=kind, parent=parent, after=after, limit=page)
+            for item in found["items"]:
+                yield item
+            after = found.get("next")
+            if after is None:
+                return
+
+    def get_item(self, id: str) -> t.Item:
+        """An item."""
+        return cast(t.Item, self._get("items", id))
+
+    def delete_item(self, id: str, *, purge: bool = False) -> t.Written:
+        """Takes an item and what hangs under it out of sight; with `purge`, for good."""
+        response = self._delete("items", id, query={"purge": purge})
+        return cast(t.Written, response.json())
+
+    def put_links(
+        self,
+        add: Sequence[t.Link] = (),
+        remove: Sequence[t.Link] = (),
+        *,
+        idempotency_key: str | None = None,
+    ) -> t.Written:
+        """Adds links between items and takes links away."""
+        body = {"add": list(add), "remove": list(remove)}
+        said = self._write("links", body=body, idempotency_key=idempotency_key)
+        return cast(t.Written, said)
+
+    def put_events(
+        self, events: Sequence[t.Event], *, idempotency_key: str | None = None
+    ) -> t.Written:
+        """Notes what happened to items."""
+        body = {"events": list(events)}
+        said = self._write("events", body=body, idempotency_key=idempotency_key)
+        return cast(t.Written, said)
+
+    # --- Memories ---
+
+    def add_memories(
+        self,
+        memories: Sequence[t.NewMemory],
+        *,
+        user: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> t.Remembered:
+        """Stores what says something new, and says what does not."""
+        body = {**wire.options({"user": user}), "memories": list(memories)}
+        said = self._write("memories", body=body, idempotency_key=idempotency_key)
+        return cast(t.Remembered, said)
+
+    def search_memories(
+        self, query: str, **asked: Unpack[t.MemoryOptions]
+    ) -> list[t.MemorySearchResult]:
+        """Memories that answer, best first."""
+        return self._search_memory({"query": query, **wire.options(asked)})
+
+    def search_by_vector(
+        self, vector: Sequence[float], **asked: Unpack[t.MemoryOptions]
+    ) -> list[t.MemorySearchResult]:
+        """Memories near a vector of the workspace's own embedding model, best first."""
+        return self._search_memory({"vector": list(vector), **wire.options(asked)})
+
+    def _search_memory(self, search: Mapping[str, Any]) -> list[t.MemorySearchResult]:
+        return (self.search_memories_batch([search]))[0]
+
+    def search_memories_batch(
+        self, searches: Sequence[Mapping[str, Any]]
+    ) -> list[list[t.MemorySearchResult]]:
+        """Several questions at once, each as the wire has it; an answer for each, in order."""
+        said = self._ask("memories", "search", body={"searches": list(searches)})
+        return cast(t.MemoryResults, said)["results"]
+
+    # --- Searching ---
+
+    def search(
+        self,
+        query: str,
+        *,
+        kinds: Sequence[str] = (),
+        path: str | None = None,
+        under: str | None = None,
+        fields: Mapping[str, Any] | None = None,
+        way: t.Way | None = None,
+        limit: int | None = None,
+        per_item: int | None = None,
+        excerpt: int | None = None,
+        user: str | None = None,
+        groups: Sequence[str] = (),
+    ) -> t.SearchAnswer:
+        """What the workspace holds about a question: words, meaning and spelling together."""
+        asked = {
+            "kinds": list(kinds) or None,
+            "path": path,
+            "under": under,
+            "fields": fields,
+            "way": way,
+            "limit": limit,
+            "per_item": per_item,
+            "excerpt": excerpt,
+            "user": user,
+            "groups": list(groups) or None,
+        }
+        said = self._ask("search", body={"query": query, **wire.options(asked)})
+        return cast(t.SearchAnswer, said)
+
+    # --- Contexts ---
+
+    def _build(
+        self, recipe: str, body: Mapping[str, Any], *, explain: bool, preview: bool
+    ) -> Any:
+        query = {"explain": explain, "preview": preview}
+        return self._ask("context", recipe, body=body, query=query)
+
+    def build_any(
+        self,
+        recipe: str,
+        request: Mapping[str, Any],
+        *,
+        explain: bool = False,
+        preview: bool = False,
+    ) -> dict[str, Any]:
+        """A result of any recipe, for a request as the wire has it. The others are for those who
+        know which recipe they want."""
+        said = self._build(recipe, request, explain=explain, preview=preview)
+        return cast("dict[str, Any]", said)
+
+    def pack(
+        self,
+        query: str = "",
+        *,
+        recipe: str = "everything",
+        explain: bool = False,
+        preview: bool = False,
+        **asked: Unpack[t.Options],
+    ) -> t.SectionsContext:
+        """The context for a question, by any recipe whose result has sections.
+
+        With `preview` nothing is kept; with `explain` the ledger and the quality are told.
+        """
+        body = {"query": query, **wire.options(asked)}
+        said = self._build(recipe, body, explain=explain, preview=preview)
+        return cast(t.SectionsContext, said)
+
+    def build(
+        self,
+        thread_id: str | None,
+        message: str,
+        *,
+        recipe: str = "prime",
+        explain: bool = False,
+        preview: bool = False,
+        **asked: Unpack[t.PrimeOptions],
+    ) -> t.PrimeAnswer:
+        """One ranked list over files and threads, for a message in a thread."""
+        body = {
+            **wire.options({"thread_id": thread_id}),
+            "message": message,
+            **wire.options(asked),
+        }
+        said = self._build(recipe, body, explain=explain, preview=preview)
+        return cast(t.PrimeAnswer, said)
+
+    def assemble(
+        self,
+        query: str,
+        *,
+        recipe: str = "workspace",
+        explain: bool = False,
+        preview: bool = False,
+        **asked: Unpack[t.WorkspaceOptions],
+    ) -> t.WorkspaceContext:
+        """Blocks around what the asker looks at."""
+        body = {"query": query, **wire.options(asked)}
+        said = self._build(recipe, body, explain=explain, preview=preview)
+        return cast(t.WorkspaceContext, said)
+
+    def assemble_context(
+        self,
+        current_context: str | None = None,
+        situation: Mapping[str, Any] | None = None,
+        *,
+        recipe: str = "situation",
+        explain: bool = False,
+        preview: bool = False,
+        **asked: Unpack[t.SituationOptions],
+    ) -> t.SituationContext:
+        """Guidance for a situation, from inherited contexts and the rules that apply."""
+        own = {"current_context": current_context, "situation": situation}
+        body = {**wire.options(own), **wire.options(asked)}
+        said = self._build(recipe, body, explain=explain, preview=preview)
+        return cast(t.SituationContext, said)
+
+    def build_proposal_context(
+        self,
+        opportunity_id: str,
+        user_prompt: str,
+        *,
+        recipe: str = "proposal",
+        explain: bool = False,
+        preview: bool = False,
+        **asked: Unpack[t.ProposalOptions],
+    ) -> t.ProposalContext:
+        """What a proposal for an opportunity is written from."""
+        body = {
+            "opportunityId": opportunity_id,
+            "userPrompt": user_prompt,
+            **wire.options(asked),
+        }
+        said = self._build(recipe, body, explain=explain, preview=preview)
+        return cast(t.ProposalContext, said)
+
+    def build_context(
+        self,
+        query: str,
+        *,
+        recipe: str = "memory",
+        explain: bool = False,
+        **asked: Unpack[t.MemoryOptions],
+    ) -> t.MemoryContext:
+        """Memories for a message, ready for a prompt."""
+        body = {"query": query, **wire.options(asked)}
+        said = self._build(recipe, body, explain=explain, preview=False)
+        return cast(t.MemoryContext, said)
+
+    def build_context_by_vector(
+        self,
+        vector: Sequence[float],
+        *,
+        recipe: str = "memory",
+        explain: bool = False,
+        **asked: Unpack[t.MemoryOptions],
+    ) -> t.MemoryContext:
+        """The same for a vector of the workspace's own embedding model."""
+        body = {"vector": list(vector), **wire.options(asked)}
+        said = self._build(recipe, body, explain=explain, preview=False)
+        return cast(t.MemoryContext, said)
+
+    def preview_context(
+        self, query: str, *, recipe: str = "memory", **asked: Unpack[t.MemoryOptions]
+    ) -> t.MemoryPreview:
+        """What `build_context` would give, with what decided it. Nothing is kept."""
+        body = {"query": query, **wire.options(asked)}
+        said = self._build(recipe, body, explain=False, preview=True)
+        return cast(t.MemoryPreview, said)
+
+    def stream_context(
+        self,
+        query: str = "",
+        *,
+        recipe: str = "everything",
+        explain: bool = False,
+        preview: bool = False,
+        request: Mapping[str, Any] | None = None,
+        **asked: Unpack[t.Options],
+    ) -> Iterator[wire.StreamEvent]:
+        """A build as it goes: its steps, then its warnings, then its result.
+
+        `request` is a recipe's own request as the wire has it; it stands beside the arguments. A
+        build that fails raises its error. Who stops reading ends the build.
+        """
+        body = {**({"query": query} if query else {}), **wire.options(asked), **(request or {})}
+        path = self._base + wire.path("context", recipe)
+        flags = {"explain": explain, "preview": preview}
+        for event in self._client._events(path, flags, body, self._viewer):
+            yield event
+
+    def frontier(
+        self,
+        query: str = "",
+        budgets: Sequence[int] = (),
+        *,
+        recipe: str = "everything",
+        request: Mapping[str, Any] | None = None,
+        **asked: Unpack[t.Options],
+    ) -> t.Frontier:
+        """What other budgets would give. `request` is as for `stream_context`."""
+        body = {**({"query": query} if query else {}), **wire.options(asked), **(request or {})}
+        said = self._ask("frontier", recipe, body={"request": body, "budgets": list(budgets)})
+        return cast(t.Frontier, said)
+
+    # --- Looking back ---
+
+    def get_receipt(self, id: str) -> t.Receipt:
+        """What a pack was made from, and what became of each candidate."""
+        return cast(t.Receipt, self._get("receipts", id))
+
+    def replay(self, id: str) -> t.Replay:
+        """Makes a pack again from its receipt: the same bytes, or what changed."""
+        return cast(t.Replay, self._ask("receipts", id, "replay", body=None))
+
+    def diff(self, a: str, b: str) -> t.Difference:
+        """What differs between two packs, and why."""
+        return cast(t.Difference, self._get("receipts", a, "diff", b))
+
+    def feedback(
+        self,
+        context_item_id: str,
+        useful: bool,
+        *,
+        user: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> None:
+        """Notes that an item helped, or did not: it counts in later scores."""
+        body = {
+            "contextItemId": context_item_id,
+            "useful": useful,
+            **wire.options({"user": user}),
+        }
+        self._write("feedback", body=body, idempotency_key=idempotency_key)
+
+    def citations(self, receipt: str, response: str) -> t.Citations:
+        """Which of a pack's sources a response used, and a block that names them."""
+        body = {"receipt": receipt, "response": response}
+        return cast(t.Citations, self._ask("citations", body=body))
+
+    # --- Templates, rankers and recipes ---
+
+    def list_templates(self) -> t.Names:
+        """The names of the workspace's own templates."""
+        return cast(t.Names, self._get("templates"))
+
+    def register_template(self, name: str, template: t.KeptTemplate) -> None:
+        """Keeps a template under a name."""
+        self._put("templates", name, body=template)
+
+    def get_template(self, name: str) -> t.KeptTemplate:
+        """A template of the workspace."""
+        return cast(t.KeptTemplate, self._get("templates", name))
+
+    def remove_template(self, name: str) -> None:
+        """Removes a template of the workspace."""
+        self._delete("templates", name)
+
+    def list_rankers(self) -> t.Names:
+        """The names of the workspace's own rankers."""
+        return cast(t.Names, self._get("rankers"))
+
+    def register_ranker(self, name: str, expression: str) -> None:
+        """Keeps a ranker, such as `semantic * 0.7 + recency * 0.3`, under a name."""
+        self._put("rankers", name, body={"expression": expression})
+
+    def get_ranker(self, name: str) -> t.RankerText:
+        """A ranker of the workspace."""
+        return cast(t.RankerText, self._get("rankers", name))
+
+    def remove_ranker(self, name: str) -> None:
+        """Removes a ranker of the workspace."""
+        self._delete("rankers", name)
+
+    def list_recipes(self) -> t.Names:
+        """The recipes that can be used here, built-in ones included."""
+        return cast(t.Names, self._get("recipes"))
+
+    def put_recipe(self, name: str, source: str) -> None:
+        """Keeps a recipe, a TOML text, under a name."""
+        self._put("recipes", name, body={"source": source})
+
+    def get_recipe(self, name: str) -> t.RecipeText:
+        """A recipe's text, as it would be used."""
+        return cast(t.RecipeText, self._get("recipes", name))
+
+    def remove_recipe(self, name: str) -> None:
+        """Removes a recipe of the workspace; a built-in one of its name shows again."""
+        self._delete("recipes", name)
+
+    # --- Counting and checking ---
+
+    def estimate_tokens(
+        self,
+        text: str | Mapping[str, Any],
+        *,
+        model: str | None = None,
+        tokenizer: str | None = None,
+    ) -> t.Count:
+        """Counts the tokens of a text, or of a result's final string."""
+        if isinstance(text, str):
+            what: dict[str, Any] = {"text": text}
+        else:
+            what = {"payload": {"context": text["context"]}}
+        body = {**what, **wire.options({"model": model, "tokenizer": tokenizer})}
+        return cast(t.Count, self._ask("estimate", body=body))
+
+    def validate(
+        self,
+        payload: t.WorkspaceContext,
+        *,
+        user: str | None = None,
+        groups: Sequence[str] = (),
+    ) -> t.WorkspaceValidation:
+        """Whether a result of `assemble` is within its budget, holds nothing forbidden and
+        nothing twice."""
+        viewer = wire.options({"user": user, "groups": list(groups) or None})
+        said = self._ask("validate", body={"payload": payload, **viewer})
+        return cast(t.WorkspaceValidation, said)
+
+    # --- The same under the names of the applications' own documents ---
+
+    buildContext = build_context
+    buildContextByVector = build_context_by_vector
+    previewContext = preview_context
+    searchByVector = search_by_vector
+    registerTemplate = register_template
+    registerRanker = register_ranker
+    buildPrimeContext = build
+    estimateTokens = estimate_tokens
+    assembleContext = assemble_context

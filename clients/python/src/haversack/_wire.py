@@ -1,0 +1,213 @@
+"""From Python to the wire and back: names, moments, lines, retries. Nothing here does I/O."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import (
+    AsyncIterable,
+    AsyncIterator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, TypeVar, Union
+from urllib.parse import quote
+
+from . import errors
+from .types import Notice
+
+T = TypeVar("T")
+
+DEFAULT_URL = "http://127.0.0.1:7077"
+
+RETRIED = (429, 503)
+"""Only what the server refused before it did anything is tried again."""
+
+WAIT_SECONDS_MAX = 30.0
+"""A server that asks for a longer wait is not waited for: the error is raised instead."""
+
+LINES_BYTES = 64 * 1024
+"""Lines are sent in pieces of about this size."""
+
+
+@dataclass(frozen=True)
+class StageEvent:
+    """A step of a build is done."""
+
+    stage: str
+    ms: float
+
+
+@dataclass(frozen=True)
+class WarningEvent:
+    """Something that the asker should know."""
+
+    notice: Notice
+
+
+@dataclass(frozen=True)
+class ResultEvent:
+    """The result, in the shape of its recipe. It is the last event."""
+
+    result: dict[str, Any]
+
+
+StreamEvent = Union[StageEvent, WarningEvent, ResultEvent]
+
+
+def camel(name: str) -> str:
+    """`token_budget` as `tokenBudget`."""
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)
+
+
+def options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Keyword arguments under the names of the wire. What is `None` is left out."""
+    return {camel(name): value for name, value in given.items() if value is not None}
+
+
+def _plain(value: Any) -> Any:
+    """What JSON does not have of its own."""
+    if isinstance(value, datetime):
+        if value.tzinfo is None:
+            raise ValueError(f"{value!r} has no time zone: give it one, such as timezone.utc")
+        return value.isoformat()
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Iterable):
+        return list(value)
+    raise TypeError(f"{type(value).__name__} has no form in JSON")
+
+
+def encode(value: Any) -> bytes:
+    """A value as JSON, without needless bytes."""
+    text = json.dumps(
+        value, default=_plain, ensure_ascii=False, separators=(",", ":"), allow_nan=False
+    )
+    return text.encode("utf-8")
+
+
+def path(*parts: str) -> str:
+    """A path whose parts may hold anything."""
+    for part in parts:
+        if part in {"", ".", ".."}:
+            raise ValueError(f"{part!r} cannot be part of a path")
+    return "/" + "/".join(quote(part, safe="") for part in parts)
+
+
+def query(given: Mapping[str, Any]) -> dict[str, str]:
+    """A query string's parts. What is `None` or `False` is left out."""
+    texts: dict[str, str] = {}
+    for name, value in given.items():
+        if value is None or value is False:
+            continue
+        texts[name] = "true" if value is True else str(value)
+    return texts
+
+
+def viewer_headers(user: str | None, groups: Sequence[str]) -> dict[str, str]:
+    """For whom a trusted key asks."""
+    headers: dict[str, str] = {}
+    if user is not None:
+        headers["Haversack-User"] = _ascii(user, "user")
+    if groups:
+        for group in groups:
+            if "," in group:
+                raise ValueError(f"the group {group!r} holds a comma: name it in the body instead")
+        headers["Haversack-Groups"] = ",".join(_ascii(group, "group") for group in groups)
+    return headers
+
+
+def _ascii(text: str, what: str) -> str:
+    if text and text.isascii() and text.isprintable() and text == text.strip():
+        return text
+    detail = "a header holds only visible ASCII: name them in the body instead"
+    raise ValueError(f"the {what} {text!r} cannot be sent: {detail}")
+
+
+def line(item: Mapping[str, Any]) -> bytes:
+    """An item as a line of a stream."""
+    return encode(item) + b"\n"
+
+
+def wait_seconds(attempt: int, retry_after: float | None) -> float | None:
+    """How long to wait before the next attempt; `None` when it is too long to wait for.
+
+    The server's own wish counts, with a little more at random so that clients do not return
+    together; without one, the wait doubles each time and is anything up to that.
+    """
+    if retry_after is not None:
+        if retry_after > WAIT_SECONDS_MAX:
+            return None
+        return retry_after + random.uniform(0.0, 0.25)
+    return random.uniform(0.0, min(0.25 * 2.0**attempt, WAIT_SECONDS_MAX))
+
+
+def seconds(text: str | None) -> float | None:
+    """A `Retry-After` header in seconds. The server sends no dates."""
+    try:
+        return max(0.0, float(text)) if text is not None else None
+    except ValueError:
+        return None
+
+
+def failure(status: int, body: bytes, headers: Mapping[str, str]) -> errors.HaversackError:
+    """The error that an answer tells."""
+    try:
+        said = json.loads(body)
+    except ValueError:
+        said = None
+    return errors.problem(
+        status,
+        said,
+        retry_after=seconds(headers.get("retry-after")),
+        request_id=headers.get("x-request-id"),
+    )
+
+
+class EventReader:
+    """Reads server-sent events line by line."""
+
+    def __init__(self) -> None:
+        self._name = ""
+        self._data: list[str] = []
+
+    def take(self, text: str) -> Iterator[StreamEvent]:
+        """Takes one line; gives an event when the line ends one."""
+        if text:
+            name, _, value = text.partition(":")
+            value = value.removeprefix(" ")
+            if name == "event":
+                self._name = value
+            elif name == "data":
+                self._data.append(value)
+            return
+        name, data = self._name, "\n".join(self._data)
+        self._name, self._data = "", []
+        if not data:
+            return
+        said = json.loads(data)
+        if name == "stage":
+            yield StageEvent(said["stage"], said["ms"])
+        elif name == "warning":
+            yield WarningEvent(said)
+        elif name == "result":
+            yield ResultEvent(said)
+        elif name == "problem":
+            raise errors.problem(int(said.get("status", 500)), said)
+
+
+async def aeach(items: Iterable[T] | AsyncIterable[T]) -> AsyncIterator[T]:
+    """The items of either sort of iterator."""
+    if isinstance(items, AsyncIterable):
+        async for item in items:
+            yield item
+    else:
+        for item in items:
+            yield item

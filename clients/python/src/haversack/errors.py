@@ -1,0 +1,175 @@
+"""What can go wrong. Every problem of the server is a `HaversackError` with its stable code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class HaversackError(Exception):
+    """The server refused or failed. `code` never changes; `detail` is for people."""
+
+    def __init__(
+        self,
+        code: str,
+        status: int,
+        detail: str,
+        *,
+        title: str = "",
+        field: str | None = None,
+        line: int | None = None,
+        stored: int | None = None,
+        retry_after: float | None = None,
+        request_id: str | None = None,
+    ) -> None:
+        super().__init__(f"{code}: {field}: {detail}" if field else f"{code}: {detail}")
+        self.code = code
+        """The stable name of the problem, such as `budget_too_small`."""
+        self.status = status
+        """The status of the answer; 0 when there was none."""
+        self.detail = detail
+        """What is wrong in this case, and what to do."""
+        self.title = title
+        """What is wrong in general."""
+        self.field = field
+        """The field it is about."""
+        self.line = line
+        """The line of a streamed body it is about, from 1."""
+        self.stored = stored
+        """How many lines of a streamed body are stored."""
+        self.retry_after = retry_after
+        """After how many seconds it is worth trying again, if the server said so."""
+        self.request_id = request_id
+        """The name under which the server's log has the request."""
+
+
+class Unreachable(HaversackError):
+    """There was no answer: the server is not there, or the connection broke."""
+
+
+class ValidationError(HaversackError):
+    """The request is wrong; `field` says where."""
+
+
+class Unauthenticated(HaversackError):
+    """There was no key, or one that is not good."""
+
+
+class Forbidden(HaversackError):
+    """The key does not reach so far."""
+
+
+class NotFound(HaversackError):
+    """There is no such workspace, item, receipt, recipe, ranker or template for this caller."""
+
+
+class TemplateNotFound(NotFound):
+    """There is no such template."""
+
+
+class Conflict(HaversackError):
+    """The name or id is taken, the idempotency key was used otherwise, or vectors are stale."""
+
+
+class BudgetTooSmall(HaversackError):
+    """What is never cut does not fit into the budget. `detail` names the least that would do."""
+
+
+class TooLarge(HaversackError):
+    """A body, line or batch is over its limit."""
+
+
+class RateLimited(HaversackError):
+    """The key's rate is used up; try again after `retry_after` seconds."""
+
+
+class Overloaded(HaversackError):
+    """The server has more to do than it can; try again after `retry_after` seconds."""
+
+
+class DeadlineExceeded(HaversackError):
+    """The answer took longer than it may."""
+
+
+class StorageError(HaversackError):
+    """The store failed, or its disk is full."""
+
+
+class EmbeddingError(HaversackError):
+    """The query could not be turned into a vector."""
+
+
+class SearchError(HaversackError):
+    """A search failed."""
+
+
+BY_CODE: dict[str, type[HaversackError]] = {
+    "bad_json": ValidationError,
+    "validation_error": ValidationError,
+    "unsupported_media_type": ValidationError,
+    "unauthenticated": Unauthenticated,
+    "forbidden": Forbidden,
+    "not_found": NotFound,
+    "workspace_not_found": NotFound,
+    "item_not_found": NotFound,
+    "receipt_not_found": NotFound,
+    "recipe_not_found": NotFound,
+    "ranker_not_found": NotFound,
+    "template_not_found": TemplateNotFound,
+    "workspace_exists": Conflict,
+    "id_taken": Conflict,
+    "idempotency_conflict": Conflict,
+    "stale_vectors": Conflict,
+    "budget_too_small": BudgetTooSmall,
+    "too_large": TooLarge,
+    "rate_limited": RateLimited,
+    "overloaded": Overloaded,
+    "deadline": DeadlineExceeded,
+    "slow_client": DeadlineExceeded,
+    "storage_error": StorageError,
+    "storage_full": StorageError,
+    "embedding_error": EmbeddingError,
+    "search_error": SearchError,
+}
+"""The classes of the codes that have one. Others are a plain `HaversackError`."""
+
+BY_STATUS: dict[int, type[HaversackError]] = {
+    400: ValidationError,
+    401: Unauthenticated,
+    403: Forbidden,
+    404: NotFound,
+    413: TooLarge,
+    429: RateLimited,
+    503: Overloaded,
+    504: DeadlineExceeded,
+}
+"""For answers that are not the server's own, such as those of a proxy before it."""
+
+
+def problem(
+    status: int,
+    body: Any,
+    *,
+    retry_after: float | None = None,
+    request_id: str | None = None,
+) -> HaversackError:
+    """The error that an answer tells. `body` is its JSON, if it is JSON."""
+    said = body if isinstance(body, dict) else {}
+    code = said.get("code")
+    if not isinstance(code, str):
+        sort = BY_STATUS.get(status, HaversackError)
+        detail = "the answer is not one of Haversack's: is something between it and you?"
+        return sort(
+            f"http_{status}", status, detail, retry_after=retry_after, request_id=request_id
+        )
+    sort = BY_CODE.get(code, HaversackError)
+    return sort(
+        code,
+        status,
+        str(said.get("detail", "")),
+        title=str(said.get("title", "")),
+        field=said.get("field"),
+        line=said.get("line"),
+        stored=said.get("stored"),
+        retry_after=retry_after,
+        request_id=request_id,
+    )

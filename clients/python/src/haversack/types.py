@@ -1,0 +1,725 @@
+"""The shapes of requests and results, exactly as they are on the wire.
+
+Results are the server's JSON as it came, so the names in them are the wire's. A test compares every
+shape here with the server's OpenAPI document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Union
+
+if TYPE_CHECKING:
+    from typing_extensions import NotRequired
+
+Moment = Union[str, int, datetime, date]
+"""RFC 3339, a day, Unix milliseconds, or Python's own. A `datetime` needs a time zone."""
+
+Trust = Literal["external", "internal", "trusted"]
+Way = Literal["text", "vector", "fuzzy"]
+Happening = Literal["viewed", "edited", "used", "useful", "not_useful"]
+RequestType = Literal["assist", "chat", "search", "automate"]
+
+
+# --- Workspaces and items ---
+
+
+class Health(TypedDict):
+    status: str
+    version: NotRequired[str]
+
+
+class WorkspaceName(TypedDict):
+    name: str
+
+
+class Workspaces(TypedDict):
+    workspaces: list[WorkspaceName]
+
+
+class WorkspaceState(TypedDict):
+    name: str
+    revision: int
+    items: int
+
+
+class NewItem(TypedDict):
+    """An item to store; one of the same id is replaced."""
+
+    id: str
+    kind: str
+    title: NotRequired[str]
+    body: NotRequired[str]
+    fields: NotRequired[Mapping[str, Any]]
+    path: NotRequired[str | None]
+    parent: NotRequired[str | None]
+    position: NotRequired[int]
+    created: NotRequired[Moment | None]
+    updated: NotRequired[Moment | None]
+    confidence: NotRequired[float | None]
+    readers: NotRequired[Sequence[str] | None]
+    trust: NotRequired[Trust | None]
+    active: NotRequired[bool]
+
+
+class Item(TypedDict):
+    id: str
+    kind: str
+    title: str
+    body: str
+    fields: dict[str, Any]
+    path: NotRequired[str]
+    parent: NotRequired[str]
+    position: int
+    created: NotRequired[str]
+    updated: NotRequired[str]
+    confidence: NotRequired[float]
+    readers: NotRequired[list[str]]
+    trust: str
+    active: bool
+    revision: int
+
+
+class ItemPage(TypedDict):
+    items: list[Item]
+    next: NotRequired[str]
+
+
+class Written(TypedDict):
+    revision: int
+    stored: int
+    unchanged: int
+
+
+Link = TypedDict("Link", {"from": str, "to": str, "sort": str})
+"""A link: where it starts, where it leads, what it means."""
+
+
+class Event(TypedDict):
+    """Something that happened to an item."""
+
+    item: str
+    happening: Happening
+    user: NotRequired[str | None]
+    at: NotRequired[Moment | None]
+
+
+# --- Memories ---
+
+
+class NewMemory(TypedDict):
+    content: str
+    id: NotRequired[str | None]
+    type: NotRequired[str | None]
+    confidence: NotRequired[float | None]
+    conversationId: NotRequired[str | None]
+    createdAt: NotRequired[Moment | None]
+
+
+class LeftOut(TypedDict):
+    id: str
+    reason: str
+    of: list[str]
+
+
+class Remembered(TypedDict):
+    revision: int
+    stored: list[str]
+    leftOut: list[LeftOut]
+
+
+class Memory(TypedDict):
+    id: str
+    content: str
+    type: NotRequired[str]
+    confidence: NotRequired[float]
+    created_at: NotRequired[str]
+    conversation: NotRequired[str]
+
+
+class MemoryRelated(TypedDict):
+    memory: str
+    relationship: str
+    depth: int
+
+
+class MemorySearchResult(TypedDict):
+    memory: Memory
+    score: float
+    rank: float
+    relationships: NotRequired[list[MemoryRelated]]
+
+
+class MemoryResults(TypedDict):
+    results: list[list[MemorySearchResult]]
+
+
+# --- Searching ---
+
+
+class SearchHit(TypedDict):
+    id: str
+    chunk: int
+    score: float
+    ranks: dict[str, int]
+    kind: str
+    title: str
+    path: NotRequired[str]
+    headings: list[str]
+    lines: list[int]
+    excerpt: str
+    hits: list[list[int]]
+
+
+class SearchAnswer(TypedDict):
+    found: list[SearchHit]
+    notices: list[str]
+
+
+# --- What requests are made of ---
+
+
+class Focus(TypedDict, total=False):
+    """What the asker looks at."""
+
+    blockId: str | None
+    pageId: str | None
+    databaseId: str | None
+
+
+class Turn(TypedDict):
+    """What was said before."""
+
+    role: str
+    content: str
+    timestamp: NotRequired[Moment | None]
+
+
+class Range(TypedDict, total=False):
+    start: Moment | None
+    end: Moment | None
+
+
+class Hints(TypedDict, total=False):
+    """What else to consider, prefer or leave out."""
+
+    prioritizeTypes: Sequence[str]
+    timeRange: Range | None
+    includeBlocks: Sequence[str]
+    excludeBlocks: Sequence[str]
+    maxDepth: int | None
+
+
+class RankerExpression(TypedDict):
+    expression: str
+
+
+class Revision(TypedDict):
+    revision: int
+
+
+class Member(TypedDict):
+    id: str
+    groups: NotRequired[Sequence[str]]
+
+
+Ranker = Union[str, RankerExpression]
+"""A ranker by name, or as an expression over the components."""
+
+
+class Options(TypedDict, total=False):
+    """What every recipe can be asked. On the wire the names are in camelCase."""
+
+    user: str | None
+    groups: Sequence[str]
+    type: str | None
+    focus: Focus | None
+    thread_id: str | None
+    opportunity_id: str | None
+    current_context: str | None
+    situation: Mapping[str, Any]
+    intent: str | None
+    conversation_history: Sequence[Turn]
+    hints: Hints
+    min_confidence: float | None
+    fields: Mapping[str, Any]
+    limit: int | None
+    token_budget: int | None
+    caps: Mapping[str, int]
+    reserves: Mapping[str, int]
+    priorities: Mapping[str, float]
+    model: str | None
+    tokenizer: str | None
+    template: str | None
+    ranker: Ranker | None
+    vector: Sequence[float] | None
+    previous: str | None
+    now: Moment | None
+    as_of: Moment | Revision | None
+    degrade: bool | None
+    cache: bool | None
+
+
+class CommonOptions(TypedDict, total=False):
+    """What every recipe can be asked beside the names that an application has of its own."""
+
+    groups: Sequence[str]
+    fields: Mapping[str, Any]
+    caps: Mapping[str, int]
+    reserves: Mapping[str, int]
+    priorities: Mapping[str, float]
+    model: str | None
+    tokenizer: str | None
+    previous: str | None
+    now: Moment | None
+    as_of: Moment | Revision | None
+    degrade: bool | None
+    cache: bool | None
+
+
+class MemoryOptions(CommonOptions, total=False):
+    """What can be asked of memories."""
+
+    user: str | None
+    limit: int | None
+    memory_types: Sequence[str]
+    date_from: Moment | None
+    date_to: Moment | None
+    min_confidence: float | None
+    conversation_id: str | None
+    include_relationships: bool
+    relationship_depth: int | None
+    template: str | None
+    token_budget: int | None
+    ranker: Ranker | None
+    include_metadata: bool
+
+
+class PrimeOptions(CommonOptions, total=False):
+    """What can be asked beside a thread and a message."""
+
+    user: str | None
+    conversation_history: Sequence[Turn]
+    hints: Hints
+    limit: int | None
+    token_budget: int | None
+    template: str | None
+    ranker: Ranker | None
+
+
+class WorkspaceOptions(CommonOptions, total=False):
+    """What can be asked inside pages and blocks."""
+
+    focus: Focus | None
+    type: RequestType | None
+    user: str | Member | None
+    conversation_history: Sequence[Turn]
+    token_budget: int | Mapping[str, int] | None
+    hints: Hints | None
+    limit: int | None
+
+
+class SituationOptions(CommonOptions, total=False):
+    """What can be asked beside a context and a situation."""
+
+    user: str | None
+    intent: str | None
+    max_tokens: int | None
+    conversation_history: Sequence[Turn]
+
+
+class ProposalOptions(CommonOptions, total=False):
+    """What can be asked beside an opportunity and a prompt."""
+
+    user: str | None
+    target_budget: int | None
+    system_prompt_tokens: int | None
+    category_priorities: Mapping[str, float]
+    hints: Hints
+
+
+# --- What every result shares ---
+
+
+class Layer(TypedDict):
+    name: str
+    title: str
+    tokens: int
+    wanted: int
+    candidates: int
+    items: int
+    cut: int
+    removed: int
+
+
+class Notice(TypedDict):
+    code: str
+    message: str
+    details: NotRequired[Any]
+    suggestions: NotRequired[list[str]]
+
+
+class Time(TypedDict):
+    text: str
+    start: str
+    end: str
+
+
+class Analysis(TypedDict):
+    language: str
+    keywords: list[str]
+    phrases: list[str]
+    paths: list[str]
+    references: list[str]
+    times: list[Time]
+    intent: str
+
+
+class Delta(TypedDict):
+    previous: str
+    keptBytes: int
+    context: str
+    added: list[str]
+    removed: list[str]
+
+
+class Quality(TypedDict):
+    coverage: float
+    redundancy: float
+    freshness: float
+    budgetUse: float
+    score: float
+
+
+class LedgerLine(TypedDict):
+    item: str
+    chunk: NotRequired[int]
+    layer: str
+    kind: str
+    found: dict[str, int]
+    score: float
+    parts: dict[str, list[float]]
+    outcome: str
+    why: NotRequired[str]
+    tokens: int
+    tokensWhole: int
+    displacedBy: NotRequired[str]
+    text: NotRequired[str]
+
+
+class Assembly(TypedDict):
+    """What every result has under `assembly`: what it was made from."""
+
+    receipt: str
+    recipe: str
+    revision: int
+    now: str
+    tokenizer: str
+    accuracy: str
+    budget: int
+    limit: int
+    tokens: int
+    layers: list[Layer]
+    notices: list[Notice]
+    degraded: bool
+    query: Analysis
+    timingsMs: dict[str, float]
+    facts: NotRequired[dict[str, Any]]
+    delta: NotRequired[Delta]
+    quality: NotRequired[Quality]
+    ledger: NotRequired[list[LedgerLine]]
+
+
+# --- The results of recipes ---
+
+
+class SectionsItem(TypedDict):
+    id: str
+    chunk: NotRequired[int]
+    type: str
+    content: str
+    relevance: float
+    citation: str
+    tokens: int
+    shortened: bool
+
+
+class SectionsSection(TypedDict):
+    name: str
+    title: str
+    tokenCount: int
+    items: list[SectionsItem]
+
+
+class Citation(TypedDict):
+    id: str
+    item: str
+    title: NotRequired[str]
+    path: NotRequired[str]
+    breadcrumb: NotRequired[list[str]]
+    lines: NotRequired[list[int]]
+    spans: list[list[int]]
+
+
+class SectionsContext(TypedDict):
+    context: str
+    tokenCount: int
+    sections: list[SectionsSection]
+    citations: list[Citation]
+    assembly: Assembly
+
+
+class MemoryContext(TypedDict):
+    context: str
+    tokenCount: int
+    memories: list[MemorySearchResult]
+    truncated: bool
+    template: str
+    assembly: Assembly
+
+
+class MemoryPreview(MemoryContext):
+    memoryIds: list[str]
+    rankingScores: dict[str, float]
+    budgetUsed: float
+
+
+class PrimeMetadata(TypedDict):
+    path: NotRequired[str]
+    createdAt: NotRequired[str]
+    matchedKeywords: list[str]
+    searchRank: NotRequired[int]
+    lines: NotRequired[list[int]]
+    foundBy: list[str]
+
+
+class PrimeItem(TypedDict):
+    id: str
+    type: str
+    content: str
+    excerpt: NotRequired[str]
+    source: str
+    relevance: float
+    tokens: int
+    metadata: PrimeMetadata
+
+
+class PrimeCitation(TypedDict):
+    id: str
+    item: str
+    source: str
+    type: str
+    path: NotRequired[str]
+    relevance: float
+    usedInResponse: bool
+
+
+class PrimeStats(TypedDict):
+    explicitCount: int
+    searchCount: int
+    historyCount: int
+    excludedCount: int
+
+
+class PrimeContext(TypedDict):
+    totalTokens: int
+    items: list[PrimeItem]
+    citations: list[PrimeCitation]
+    stats: PrimeStats
+
+
+class PrimeMeta(TypedDict):
+    tokenUsage: int
+    sourceCount: int
+    citationCount: int
+
+
+class PrimeAnswer(TypedDict):
+    data: PrimeContext
+    meta: PrimeMeta
+    context: str
+    assembly: Assembly
+
+
+class WorkspaceItemMetadata(TypedDict):
+    pageTitle: NotRequired[str]
+    path: list[str]
+    lastModified: NotRequired[str]
+
+
+class WorkspaceItem(TypedDict):
+    blockId: str
+    blockType: str
+    content: str
+    relevance: float
+    metadata: WorkspaceItemMetadata
+
+
+class WorkspaceSection(TypedDict):
+    type: str
+    title: str
+    items: list[WorkspaceItem]
+    tokenCount: int
+
+
+class WorkspaceMetadata(TypedDict):
+    totalTokens: int
+    focusBlockId: NotRequired[str]
+    focusPageId: NotRequired[str]
+    timestamp: str
+    collectorsUsed: list[str]
+    blocksIncluded: int
+    blocksConsidered: int
+
+
+class WorkspaceContext(TypedDict):
+    sections: list[WorkspaceSection]
+    metadata: WorkspaceMetadata
+    serialized: str
+    context: str
+    assembly: Assembly
+
+
+class WorkspaceValidation(TypedDict):
+    valid: bool
+    problems: list[str]
+
+
+class SituationMetadata(TypedDict):
+    currentContext: NotRequired[str]
+    contextsLoaded: int
+    assemblyTime: str
+
+
+class SituationContext(TypedDict):
+    context: str
+    tokenCount: int
+    contexts: list[SectionsItem]
+    history: list[SectionsItem]
+    rules: Any
+    chain: Any
+    metadata: SituationMetadata
+    assembly: Assembly
+
+
+class ProposalTruncationDetail(TypedDict):
+    category: str
+    originalTokens: int
+    finalTokens: int
+    itemsRemoved: int
+
+
+class ProposalBudgetStatus(TypedDict):
+    totalTokens: int
+    budgetLimit: int
+    isOverBudget: bool
+    truncatedCategories: list[str]
+    truncationDetails: list[ProposalTruncationDetail]
+
+
+class ProposalRetrievalMetrics(TypedDict):
+    dealContextItems: int
+    productsRetrieved: int
+    battlecardsRetrieved: int
+    playbooksRetrieved: int
+
+
+class ProposalContext(TypedDict):
+    companyProfile: dict[str, Any] | None
+    brandContext: dict[str, Any] | None
+    dealContext: str
+    products: list[dict[str, Any]]
+    competitive: list[dict[str, Any]]
+    playbooks: list[dict[str, Any]]
+    historicalPatterns: list[dict[str, Any]]
+    budgetStatus: ProposalBudgetStatus
+    retrievalMetrics: ProposalRetrievalMetrics
+    warnings: list[Notice]
+    context: str
+    assembly: Assembly
+
+
+# --- Looking back ---
+
+
+class FrontierPoint(TypedDict):
+    budget: int
+    tokens: int
+    items: int
+    value: float
+    coverage: float
+
+
+class Frontier(TypedDict):
+    points: list[FrontierPoint]
+
+
+class Receipt(TypedDict):
+    format: int
+    id: str
+    packing: int
+    recipe: str
+    recipeHash: str
+    request: dict[str, Any]
+    viewer: NotRequired[list[str]]
+    revision: int
+    now: int
+    tokenizer: str
+    embedder: str
+    budget: int
+    limit: int
+    tokens: int
+    inputs: str
+    text: str
+    nonce: NotRequired[str]
+    marks: list[list[Any]]
+    ledger: list[LedgerLine]
+    unlisted: int
+
+
+class Difference(TypedDict):
+    """What differs between two packs: causes first, then what became of which candidate."""
+
+    same: bool
+    causes: list[dict[str, Any]]
+    candidates: dict[str, list[dict[str, Any]]]
+
+
+class Replay(TypedDict):
+    difference: Difference
+    result: dict[str, Any]
+
+
+class Citations(TypedDict):
+    citations: list[PrimeCitation]
+    sources: str
+
+
+# --- What is kept under a name ---
+
+
+class Names(TypedDict):
+    names: list[str]
+
+
+class KeptTemplate(TypedDict):
+    item: str
+    header: NotRequired[str]
+    separator: NotRequired[str]
+    footer: NotRequired[str]
+    empty: NotRequired[str | None]
+
+
+class RankerText(TypedDict):
+    expression: str
+
+
+class RecipeText(TypedDict):
+    source: str
+
+
+class Count(TypedDict):
+    tokens: int
+    tokenizer: str
+    accuracy: str
