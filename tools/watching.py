@@ -1,7 +1,7 @@
 """Checks that alerts and dashboard ask only for figures that the server has.
 
-Reads the names from the server's own page, whose families are listed even at zero, and from the code for
-those that only show once something happened.
+Reads the names from the server's own page, and from the code for those that only show once something
+happened.
 
     python tools/watching.py METRICS-PAGE
 """
@@ -32,10 +32,11 @@ def exported(page: str) -> set[str]:
     names = set()
     for name, sort in re.findall(r"^# TYPE (\S+) (\S+)$", page, re.MULTILINE):
         names.update(name + suffix for suffix in SUFFIXES[sort])
-    # A family without a series yet is not on the page. All of those are counters.
+    # A family without a series yet is not on the page, so that its sort is not known either.
     for name in re.findall(r'register\(\s*"(\w+)"', CODE.read_text(encoding="utf-8")):
         if f"# TYPE haversack_{name} " not in page:
-            names.add(f"haversack_{name}_total")
+            for suffixes in SUFFIXES.values():
+                names.update(f"haversack_{name}{suffix}" for suffix in suffixes)
     return names
 
 
