@@ -10,7 +10,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from conftest import Connect, Server
+from conftest import Connect, Server, started
 
 import haversack
 import make_sync
@@ -202,3 +202,16 @@ def test_the_synchronous_client_is_made_from_the_asynchronous_one() -> None:
     source = Path(haversack.__file__).parent
     made = make_sync.sync((source / "_async.py").read_text(encoding="utf-8"))
     assert made == (source / "_sync.py").read_text(encoding="utf-8"), "run python make_sync.py"
+
+
+def test_a_rate_is_kept_and_told(
+    connect: Connect, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    limits = {"HAVERSACK_LIMITS_RATE": "0.001", "HAVERSACK_LIMITS_BURST": "1"}
+    for limited in started(tmp_path_factory.mktemp("limited"), **limits):
+        client = connect(limited.url)
+        client.list_workspaces()
+        with pytest.raises(haversack.RateLimited) as busy:
+            client.list_workspaces()
+        assert busy.value.retry_after == 1000.0
+        assert client.livez() == {"status": "ok"}
