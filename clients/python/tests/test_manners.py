@@ -161,6 +161,10 @@ def test_what_can_be_repeated_is_after_the_wait(connect: Connect, stub: str) -> 
     Stub.refusals = [(429, "0")]
     connect(stub).workspace("acme").put_items([], idempotency_key="once")
     assert Stub.seen == 7
+    Stub.refusals = [(503, "0")]
+    with pytest.raises(haversack.Unreachable, match="without a result"):
+        list(connect(stub).workspace("acme").stream_context("x"))
+    assert Stub.seen == 9
 
 
 def test_what_cannot_be_repeated_is_not(connect: Connect, stub: str) -> None:

@@ -144,12 +144,16 @@ class Haversack:
             if response.is_success:
                 return response
             failure = wire.failure(response.status_code, response.content, response.headers)
-            wait = wire.wait_seconds(attempt, failure.retry_after)
-            again = repeatable and response.status_code in wire.RETRIED
-            if not again or wait is None or attempt >= self._retries:
-                raise failure
+            self._pause(failure, attempt, repeatable)
             attempt += 1
-            time.sleep(wait)
+
+    def _pause(self, failure: HaversackError, attempt: int, repeatable: bool) -> None:
+        """Waits until it is worth trying again, or raises what went wrong."""
+        wait = wire.wait_seconds(attempt, failure.retry_after)
+        again = repeatable and failure.status in wire.RETRIED
+        if not again or wait is None or attempt >= self._retries:
+            raise failure
+        time.sleep(wait)
 
     def _lines(self, path: str, items: Items, viewer: Mapping[str, str]) -> Any:
         """Sends lines as they come. A stream is never sent again: the iterator is used up."""
@@ -174,26 +178,32 @@ class Haversack:
             "Content-Type": "application/json",
         }
         reader = wire.EventReader()
-        ended = False
-        try:
-            with self._http.stream(
-                "POST",
-                self._url + path,
-                params=wire.query(query),
-                content=wire.encode(body),
-                headers=headers,
-            ) as response:
-                if not response.is_success:
-                    response.read()
-                    raise wire.failure(response.status_code, response.content, response.headers)
-                for line in response.iter_lines():
-                    for event in reader.take(line):
-                        ended = ended or isinstance(event, wire.ResultEvent)
-                        yield event
-        except httpx.TransportError as error:
-            raise unreachable(self._url, error) from error
-        if not ended:
-            raise Unreachable("unreachable", 0, "the stream ended without a result")
+        attempt, ended = 0, False
+        while not ended:
+            failure: HaversackError | None = None
+            try:
+                with self._http.stream(
+                    "POST",
+                    self._url + path,
+                    params=wire.query(query),
+                    content=wire.encode(body),
+                    headers=headers,
+                ) as response:
+                    if response.is_success:
+                        for line in response.iter_lines():
+                            for event in reader.take(line):
+                                ended = ended or isinstance(event, wire.ResultEvent)
+                                yield event
+                    else:
+                        said = response.read()
+                        failure = wire.failure(response.status_code, said, response.headers)
+            except httpx.TransportError as error:
+                raise unreachable(self._url, error) from error
+            if failure is not None:
+                self._pause(failure, attempt, True)
+                attempt += 1
+            elif not ended:
+                raise Unreachable("unreachable", 0, "the stream ended without a result")
 
 
 def unreachable(url: str, error: Exception) -> HaversackError:
