@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::body::{Body, BodyDataStream};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
@@ -35,6 +35,7 @@ pub(crate) struct Call {
     pub(crate) asserted: Asserted,
     pub(crate) parameters: BTreeMap<String, String>,
     pub(crate) query: BTreeMap<String, String>,
+    pub(crate) method: Method,
     pub(crate) headers: HeaderMap,
     /// A body can be sent to another thread but not shared; the lock, which nobody ever waits for,
     /// makes up for it.

@@ -132,7 +132,25 @@ impl Metrics {
         };
         metrics.name_requests();
         metrics.name_assemblies();
+        metrics.begin();
         metrics
+    }
+
+    /// Puts what is watched for its first time at zero: a counter that is born at one never rose.
+    fn begin(&self) {
+        let names = haversack::recipe::BUILT_IN.iter().map(|(name, _)| *name).chain([CUSTOM]);
+        for name in names {
+            let recipe = Recipe { recipe: name.to_owned() };
+            for family in [
+                &self.assemblies,
+                &self.truncated_assemblies,
+                &self.foundational_missing,
+                &self.budget_exceeded,
+                &self.degraded,
+            ] {
+                drop(family.get_or_create(&recipe));
+            }
+        }
     }
 
     fn name_requests(&mut self) {

@@ -103,6 +103,18 @@ impl Generators {
     fn definitions(mut self) -> Map<String, Value> {
         let mut all = self.answers.take_definitions(true);
         all.extend(self.requests.take_definitions(true));
+        // A recipe's own request takes what every recipe can be asked besides, where it does not have
+        // a field of that name itself.
+        let common = all.get("AnyRequest").and_then(|any| any.get("properties")).cloned();
+        let Some(Value::Object(common)) = common else { return all };
+        for recipe in &RECIPES {
+            let name = format!("{}Request", capital(recipe.name));
+            let own = all.get_mut(&name).and_then(|own| own.get_mut("properties"));
+            let Some(Value::Object(own)) = own else { continue };
+            for (field, what) in &common {
+                own.entry(field.clone()).or_insert_with(|| what.clone());
+            }
+        }
         all.sort_keys();
         all
     }

@@ -124,6 +124,14 @@ impl Route {
         }
     }
 
+    /// What is done where there is no route; it is in no table.
+    pub(crate) const fn outside(
+        operation: &'static str,
+        run: fn(Call) -> BoxFuture<'static, Answer>,
+    ) -> Route {
+        Route::new(Method::Get, "", operation, None, "", run)
+    }
+
     const fn takes(mut self, body: Content) -> Route {
         self.body = Some(body);
         self

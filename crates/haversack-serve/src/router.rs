@@ -9,10 +9,11 @@ use std::time::Instant;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{RawPathParams, Request};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{self, HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodFilter, MethodRouter, on};
+use axum::routing::{MethodFilter, MethodRouter, any, on};
 use futures_util::FutureExt;
+use futures_util::future::ready;
 use http_body_util::BodyExt;
 
 use crate::audit::Entry;
@@ -44,38 +45,55 @@ pub(crate) fn router(state: &Shared) -> Router {
         };
         let handler = move |parameters: RawPathParams, request: Request| {
             let state = Arc::clone(&state);
-            async move { answer(state, route, &parameters, request).await }
+            let parameters =
+                parameters.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
+            let parameters = parameters.collect();
+            async move { answer(state, route, parameters, request).await }
         };
         let methods = by_path.remove(route.path).unwrap_or_default();
         let methods = methods.merge(on(filter, handler));
         by_path.insert(route.path, methods);
     }
-    let wrong_method = |request: Request| async move {
-        let detail = format!("{} is not among this route's methods", request.method());
-        Problem::new(Code::MethodNotAllowed, detail).into_response()
-    };
     let mut router = Router::new();
     for (path, methods) in by_path {
-        router = router.route(path, methods.fallback(wrong_method));
+        router = router.route(path, methods.fallback(nowhere(state, &WRONG_METHOD)));
     }
-    router.fallback(|| async {
-        let detail = "there is nothing here: /openapi.json lists the routes";
-        Problem::new(Code::NotFound, detail).into_response()
-    })
+    router.fallback(nowhere(state, &NOWHERE))
+}
+
+/// What is asked where there is nothing.
+static NOWHERE: Route = Route::outside("nowhere", |_| {
+    let detail = "there is nothing here: /openapi.json lists the routes";
+    ready(Err(Problem::new(Code::NotFound, detail))).boxed()
+});
+
+/// What is asked of a route in a way that it does not have. A browser asks so whether a page may ask.
+static WRONG_METHOD: Route = Route::outside("wrongMethod", |call| {
+    let answer = if call.method == http::Method::OPTIONS {
+        crate::call::nothing()
+    } else {
+        let detail = format!("{} is not among this route's methods", call.method);
+        Err(Problem::new(Code::MethodNotAllowed, detail))
+    };
+    ready(answer).boxed()
+});
+
+fn nowhere(state: &Shared, route: &'static Route) -> MethodRouter {
+    let state = Arc::clone(state);
+    any(move |request: Request| answer(Arc::clone(&state), route, BTreeMap::new(), request))
 }
 
 /// Answers one request, whatever happens.
 async fn answer(
     state: Shared,
     route: &'static Route,
-    parameters: &RawPathParams,
+    parameters: BTreeMap<String, String>,
     request: Request,
 ) -> Response {
     let started = Instant::now();
     let request_id = request_id(request.headers());
-    let parameters: BTreeMap<String, String> =
-        parameters.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     let workspace = parameters.get("ws").cloned();
+    let origin = request.headers().get(header::ORIGIN).cloned();
     let (request, rest) = Rest::of(request);
     state.metrics.in_flight.inc();
     let mut caller = None;
@@ -100,6 +118,7 @@ async fn answer(
     if let Ok(id) = HeaderValue::from_str(&request_id) {
         response.headers_mut().insert("x-request-id", id);
     }
+    share(&state, origin, response.headers_mut());
     let nosniff = HeaderValue::from_static("nosniff");
     response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
     let status = response.status().as_u16();
@@ -185,9 +204,13 @@ async fn serve(
 ) -> Answer {
     let (head, body) = request.into_parts();
     check_host(state, &head.headers)?;
-    let access = admit(state, route, &head.headers)?;
+    let access = known_as(state, route, &head.headers)?;
     let asserted = asserted(&head.headers)?;
     *caller = Some(Caller { credential: access.credential.clone(), user: asserted.user.clone() });
+    if let Some(scope) = route.scope.filter(|scope| !access.reaches(*scope)) {
+        let detail = format!("this key does not reach {:?}", scope.as_str());
+        return Err(Problem::new(Code::Forbidden, detail));
+    }
     if let Some(workspace) = parameters.get("ws")
         && !access.enters(workspace)
     {
@@ -212,6 +235,7 @@ async fn serve(
         asserted,
         parameters,
         query,
+        method: head.method,
         headers: head.headers,
         body: Mutex::new(body),
         _turn: turn,
@@ -272,11 +296,35 @@ fn host_name(host: &str) -> &str {
     host.rsplit_once(':').map_or(host, |(name, _)| name)
 }
 
-/// What the caller's credential grants, if it reaches the route.
-fn admit(state: &State, route: &Route, headers: &HeaderMap) -> Result<Access, Problem> {
-    let Some(scope) = route.scope else {
+/// Lets pages of the configured origins read answers.
+fn share(state: &State, origin: Option<HeaderValue>, headers: &mut HeaderMap) {
+    let origins = &state.config.server.origins;
+    let Some(origin) = origin.filter(|_| !origins.is_empty()) else { return };
+    let allowed = origin.to_str().is_ok_and(|origin| origins.iter().any(|known| known == origin));
+    if !allowed {
+        return;
+    }
+    let text = HeaderValue::from_static;
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    headers.insert(header::VARY, text("origin"));
+    headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, text("GET, POST, PUT, DELETE"));
+    headers.insert(
+        header::ACCESS_CONTROL_ALLOW_HEADERS,
+        text(
+            "authorization, content-type, haversack-groups, haversack-user, idempotency-key, \
+             if-none-match, x-request-id",
+        ),
+    );
+    let told = text("etag, idempotent-replayed, retry-after, x-request-id");
+    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, told);
+    headers.insert(header::ACCESS_CONTROL_MAX_AGE, text("600"));
+}
+
+/// What the caller's credential grants.
+fn known_as(state: &State, route: &Route, headers: &HeaderMap) -> Result<Access, Problem> {
+    if route.scope.is_none() {
         return Ok(Access { scopes: [].into(), ..Access::local() });
-    };
+    }
     if !state.config.needs_keys() {
         return Ok(Access::local());
     }
@@ -298,12 +346,7 @@ fn admit(state: &State, route: &Route, headers: &HeaderMap) -> Result<Access, Pr
         (None, Some(signers)) => signers.access(bearer),
         (None, None) => None,
     };
-    let access = access.ok_or_else(missing)?;
-    if !access.reaches(scope) {
-        let detail = format!("this key does not reach {:?}", scope.as_str());
-        return Err(Problem::new(Code::Forbidden, detail));
-    }
-    Ok(access)
+    access.ok_or_else(missing)
 }
 
 /// Does what a route does, once for each idempotency key: the same request again gets the same

@@ -240,8 +240,17 @@ pub enum PastState {
 pub fn read<T: DeserializeOwned>(value: Value) -> Result<T, Error> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let path = error.path().to_string();
-        let field = if path == "." { "request".to_owned() } else { path };
-        Error::invalid(field, error.into_inner().to_string())
+        let message = error.into_inner().to_string();
+        // A field that is not there has no path of its own.
+        let missing =
+            message.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
+        let field = match (path.as_str(), missing) {
+            (".", Some(name)) => name.to_owned(),
+            (".", None) => "request".to_owned(),
+            (path, Some(name)) => format!("{path}.{name}"),
+            (path, None) => path.to_owned(),
+        };
+        Error::invalid(field, message)
     })
 }
 

@@ -8,7 +8,7 @@ use haversack::Workspace;
 use haversack_core::ids::ItemId;
 use haversack_store::store::change::{Batch, Change, Committed};
 use haversack_store::store::item::{Event, Item};
-use haversack_store::store::query::{Filter, Order, Page};
+use haversack_store::store::query::{Filter, LIMIT_MAX, Order, Page};
 use haversack_store::store::viewer::Viewer;
 use serde_json::Value;
 
@@ -233,10 +233,12 @@ pub(crate) fn list(call: Call) -> BoxFuture<'static, Answer> {
         filter.under = call.query.get("parent").map(|text| id("parent", text)).transpose()?;
         let after = call.query.get("after").map(|text| id("after", text)).transpose()?;
         let snapshot = workspace.store().snapshot(&call.viewer()?).await?;
-        let page = Page { order: Order::Id, after, limit };
-        let stored = snapshot.list(&filter, &page).await?;
-        let next = stored.last().filter(|_| stored.len() == limit);
-        let next = next.map(|last| last.item.id.as_str().to_owned());
+        // One more than asked for tells whether there is a next page.
+        let page = Page { order: Order::Id, after, limit: (limit + 1).min(LIMIT_MAX) };
+        let mut stored = snapshot.list(&filter, &page).await?;
+        let more = stored.len() > limit || stored.len() == LIMIT_MAX;
+        stored.truncate(limit);
+        let next = stored.last().filter(|_| more).map(|last| last.item.id.as_str().to_owned());
         let tells = call.access.is_trusted() && call.asserted.is_nobody();
         let items = stored.into_iter().map(|stored| WireItem::of(stored, tells)).collect();
         let state = state(&call, snapshot.revision().get())?;

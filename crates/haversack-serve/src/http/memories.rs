@@ -56,10 +56,10 @@ pub(crate) struct WireNewMemory {
     #[schemars(range(min = 0.0, max = 1.0))]
     pub(crate) confidence: Option<f64>,
     /// The conversation it comes from.
-    #[serde(default)]
+    #[serde(default, alias = "conversation")]
     pub(crate) conversation_id: Option<String>,
     /// When it was made; now when left out.
-    #[serde(default)]
+    #[serde(default, alias = "created_at")]
     #[schemars(with = "Option<haversack::wire::Moment>")]
     pub(crate) created_at: Option<Value>,
 }

@@ -243,6 +243,25 @@ async fn other_hosts_and_origins_are_refused() {
     running.stop().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_of_a_configured_origin_may_ask_and_read() {
+    let mut config = crate::support::config();
+    let origin = "https://app.example";
+    config.server.origins = vec![origin.to_owned()];
+    let running = Running::with(config).await;
+    for method in ["OPTIONS", "GET"] {
+        let ask = running.ask(method, "/v1/workspaces").header("origin", origin);
+        let reply = ask.header("access-control-request-method", "POST").send().await;
+        assert!(matches!(reply.status, 200 | 204), "{method}: {reply:?}");
+        assert_eq!(reply.header("access-control-allow-origin"), origin);
+        assert!(reply.header("access-control-allow-headers").contains("authorization"));
+    }
+    let other = running.ask("OPTIONS", "/v1/workspaces").header("origin", "https://evil.example");
+    let other = other.send().await;
+    assert_eq!((other.status, other.header("access-control-allow-origin")), (403, ""));
+    running.stop().await;
+}
+
 #[tokio::test]
 async fn a_server_for_others_asks_for_keys_or_does_not_start() {
     let mut config = crate::support::config();

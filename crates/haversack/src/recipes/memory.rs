@@ -66,7 +66,7 @@ pub struct Request {
     pub include_metadata: bool,
     /// What every recipe can be asked.
     #[serde(flatten)]
-    #[cfg_attr(feature = "schema", schemars(with = "WireRequest"))]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub other: Map<String, Value>,
 }
 

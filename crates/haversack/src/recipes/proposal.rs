@@ -35,7 +35,7 @@ pub struct Request {
     pub category_priorities: BTreeMap<String, f64>,
     /// What every recipe can be asked.
     #[serde(flatten)]
-    #[cfg_attr(feature = "schema", schemars(with = "WireRequest"))]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub other: Map<String, Value>,
 }
 

@@ -30,7 +30,7 @@ pub struct Request {
     pub max_tokens: Option<u32>,
     /// What every recipe can be asked.
     #[serde(flatten)]
-    #[cfg_attr(feature = "schema", schemars(with = "WireRequest"))]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub other: Map<String, Value>,
 }
 

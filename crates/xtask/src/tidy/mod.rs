@@ -13,8 +13,8 @@ use anyhow::{Context, Result};
 use crate::problem::{Problem, conclude};
 
 /// Folders of data, not of ours to format, and folders of built things.
-const FOLDERS_SKIPPED: [&str; 7] =
-    [".git", "artifacts", "corpus", "fixtures", "grown", "snapshots", "target"];
+const FOLDERS_SKIPPED: [&str; 8] =
+    [".git", "artifacts", "corpus", "fixtures", "grown", "node_modules", "snapshots", "target"];
 
 /// A text of the repository.
 #[derive(Debug)]
