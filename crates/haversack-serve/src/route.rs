@@ -216,7 +216,7 @@ pub(crate) static RECIPES: [RecipeShape; 6] = [
         name: "proposal",
         request: content(
             shape::<proposal::Request>,
-            r#"{"opportunityId": "opp-1", "prompt": "Write the executive summary", "tokenBudget": 8000}"#,
+            r#"{"opportunityId": "opp-1", "userPrompt": "Write the executive summary", "targetBudget": 8000}"#,
         ),
         result: shape::<proposal::Context>,
     },
@@ -756,7 +756,7 @@ pub(crate) static ROUTES: &[Route] = &[
         "Whether a payload is within its budget, holds nothing forbidden and nothing twice.",
         http::tokens::validate,
     )
-    .takes(content(shape::<http::tokens::WireValidate>, r#"{"payload": {}}"#))
+    .takes(content(shape::<http::tokens::WireValidate>, r#"{"payload": {"sections": [], "metadata": {"totalTokens": 1, "blocksIncluded": 0}, "serialized": "Hello", "assembly": {"limit": 10, "tokenizer": "o200k_base"}}}"#))
     .gives(
         200,
         Some(content(shape::<workspace::Validation>, r#"{"valid": true, "problems": []}"#)),

@@ -111,7 +111,7 @@ async fn answer(
     };
     if response.status().is_client_error() || response.status().is_server_error() {
         let status = response.status().as_u16();
-        if !rest.drain(matches!(status, 401 | 403 | 404 | 421 | 429 | 503)).await {
+        if !rest.drain(matches!(status, 401 | 403 | 404 | 408 | 421 | 429 | 503)).await {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
     }

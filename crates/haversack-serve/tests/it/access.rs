@@ -92,7 +92,12 @@ async fn tried(running: &Running, operation: &Operation, keys: &Keys) -> u64 {
         if operation.path == "/v1/workspaces/{ws}" && operation.method == "DELETE" {
             continue;
         }
-        let status = send(Some(key)).await.status;
+        let reply = send(Some(key)).await;
+        let status = reply.status;
+        // The example of the document is understood, whether or not there is what it names.
+        for misunderstood in ["unknown field", "missing field", "invalid type"] {
+            assert!(!reply.text.contains(misunderstood), "{what}: {}", reply.text);
+        }
         if *other == scope || *other == Scope::Admin {
             assert!(!matches!(status, 401 | 403), "{what} with {other:?}: {status}");
         } else {

@@ -58,7 +58,7 @@ async fn figures_name_what_people_watch_and_no_tenant_k11_p16() {
     running.sample("proposal");
     let opportunity = "opp-harrowmere";
     let prompt = haversack::samples::Sample::named("proposal").unwrap().questions[0].text;
-    let body = json!({ "opportunityId": opportunity, "prompt": prompt, "user": "secret-user" });
+    let body = json!({ "opportunityId": opportunity, "userPrompt": prompt, "user": "secret-user" });
     for _ in 0..2 {
         let reply = running.post("/v1/workspaces/proposal/context/proposal", &body).await;
         assert_eq!(reply.status, 200, "{}", reply.text);

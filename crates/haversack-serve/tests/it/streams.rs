@@ -36,7 +36,7 @@ async fn a_build_can_be_watched_p12() {
     let opportunity = "opp-harrowmere";
     let prompt = haversack::samples::Sample::named("proposal").unwrap().questions[0].text;
     // So little that a category must be cut by more than a fifth.
-    let body = json!({ "opportunityId": opportunity, "prompt": prompt, "tokenBudget": 5_000 });
+    let body = json!({ "opportunityId": opportunity, "userPrompt": prompt, "targetBudget": 5_000 });
     let path = "/v1/workspaces/proposal/context/proposal";
     let ask = running.ask("POST", path).header("accept", "text/event-stream").json(&body);
     let reply = ask.send().await;
@@ -61,7 +61,8 @@ async fn a_build_can_be_watched_p12() {
     assert_eq!(*name, "result");
     let whole = running.post(path, &body).await.json();
     assert_eq!(result["context"], whole["context"]);
-    let wrong = json!({ "opportunityId": opportunity, "prompt": "x", "model": "no-such-model" });
+    let wrong =
+        json!({ "opportunityId": opportunity, "userPrompt": "x", "model": "no-such-model" });
     let ask = running.ask("POST", path).header("accept", "text/event-stream").json(&wrong);
     let reply = ask.send().await;
     assert!(reply.text.starts_with("event: problem\n"), "{}", reply.text);
