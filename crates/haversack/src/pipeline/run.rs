@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use haversack_core::candidate::Candidate;
 use haversack_core::embed::Vector;
 use haversack_core::ids::ItemId;
-use haversack_core::pack::{Overflow, Previous, Request as PackRequest};
+use haversack_core::pack::{Previous, Request as PackRequest};
 use haversack_core::query::analyse;
-use haversack_core::text::tokenizer::Accuracy;
+use haversack_core::text::tokenizer::{Accuracy, Tokenizer};
 use haversack_core::units::{Timestamp, Tokens};
 use haversack_store::kinds;
 use haversack_store::store::Snapshot;
@@ -27,7 +27,7 @@ use crate::collect::{Deal, Question, Searches, plan};
 use crate::engine::{Ready, Shared};
 use crate::error::Error;
 use crate::notice::{Notice, NoticeCode};
-use crate::recipe::{Facts, QueryPart};
+use crate::recipe::{Facts, QueryPart, Recipe};
 use crate::request::Request;
 
 /// Most items of a deal that are looked at.
@@ -133,14 +133,7 @@ pub(crate) async fn prepare(shared: &Shared, start: Start) -> Result<Prepared, E
     let order =
         order(&recipe.layers, &means.rankers, layers, &question.request, previous.as_ref())?;
     timings.rank = laps.end("rank");
-    if recipe.layers.iter().any(|layer| layer.summarise) {
-        let message = "no model summarises here: the most important sentences are kept instead";
-        notices.push(Notice::new(NoticeCode::NotSummarised, message));
-    }
-    if means.tokenizer.accuracy() != Accuracy::Exact {
-        let message = format!("tokens are an estimate by {}", means.tokenizer.name());
-        notices.push(Notice::new(NoticeCode::EstimatedTokens, message));
-    }
+    notices.extend(caveats(&recipe, &*means.tokenizer));
     let core = PackRequest {
         query: question.request.query.clone(),
         query_terms: question.analysis.terms.clone(),
@@ -155,8 +148,21 @@ pub(crate) async fn prepare(shared: &Shared, start: Start) -> Result<Prepared, E
         previous,
         ..PackRequest::new(means.tokenizer, means.budget)
     };
-    debug_assert!(matches!(core.overflow, Overflow::Refuse | Overflow::Exceed));
     Ok(Prepared { core, ready, question, used, facts, notices, timings })
+}
+
+/// What a recipe or a tokenizer cannot do here.
+fn caveats(recipe: &Recipe, tokenizer: &dyn Tokenizer) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    if recipe.layers.iter().any(|layer| layer.summarise) {
+        let message = "no model summarises here: the most important sentences are kept instead";
+        notices.push(Notice::new(NoticeCode::NotSummarised, message));
+    }
+    if tokenizer.accuracy() != Accuracy::Exact {
+        let message = format!("tokens are an estimate by {}", tokenizer.name());
+        notices.push(Notice::new(NoticeCode::EstimatedTokens, message));
+    }
+    notices
 }
 
 impl Prepared {
