@@ -31,6 +31,8 @@ pub(crate) type Answer = Result<Response, Problem>;
 pub(crate) struct Call {
     pub(crate) state: Arc<State>,
     pub(crate) route: &'static Route,
+    /// The name of the request, as its answer is told.
+    pub(crate) request: String,
     pub(crate) access: Access,
     pub(crate) asserted: Asserted,
     pub(crate) parameters: BTreeMap<String, String>,
@@ -66,15 +68,7 @@ impl Call {
         user: Option<&String>,
         groups: &[String],
     ) -> Result<Asserted, Problem> {
-        let body = Asserted { user: user.cloned(), groups: groups.iter().cloned().collect() };
-        if body.is_nobody() {
-            return Ok(self.asserted.clone());
-        }
-        if self.asserted.is_nobody() || self.asserted == body {
-            return Ok(body);
-        }
-        let detail = "the body names another user than the header Haversack-User";
-        Err(Problem::invalid("user", detail))
+        self.asserted.or_in_body(user, groups)
     }
 
     /// A whole number of the query string, with its bounds.

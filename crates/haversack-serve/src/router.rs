@@ -97,7 +97,7 @@ async fn answer(
     let (request, rest) = Rest::of(request);
     state.metrics.in_flight.inc();
     let mut caller = None;
-    let work = serve(&state, route, parameters, request, &mut caller);
+    let work = serve(&state, route, &request_id, parameters, request, &mut caller);
     let answered = AssertUnwindSafe(work).catch_unwind().await;
     state.metrics.in_flight.dec();
     let mut response = match answered {
@@ -198,6 +198,7 @@ fn request_id(headers: &HeaderMap) -> String {
 async fn serve(
     state: &Shared,
     route: &'static Route,
+    request_id: &str,
     parameters: BTreeMap<String, String>,
     request: Request,
     caller: &mut Option<Caller>,
@@ -231,6 +232,7 @@ async fn serve(
     let call = Call {
         state: Arc::clone(state),
         route,
+        request: request_id.to_owned(),
         access,
         asserted,
         parameters,

@@ -21,6 +21,8 @@ use tokio::sync::mpsc;
 use crate::call::{Answer, Call, json};
 use crate::codes::Code;
 use crate::problem::Problem;
+use crate::state::State;
+use crate::who::{Access, Asserted};
 
 /// Most budgets of one frontier.
 const BUDGETS_MAX: usize = 100;
@@ -40,7 +42,7 @@ pub(crate) fn build(mut call: Call) -> BoxFuture<'static, Answer> {
             return Ok(watched(call, workspace, request, explain));
         }
         let preview = !request.keep;
-        let assembled = made(&call, &workspace, request, None).await?;
+        let assembled = made(&call.state, &workspace, request, None).await?;
         let mut response = Response::new(Body::from(bytes(&assembled, explain, preview)?));
         let media_type = HeaderValue::from_static("application/json");
         response.headers_mut().insert(header::CONTENT_TYPE, media_type);
@@ -56,7 +58,8 @@ async fn asked(call: &mut Call, workspace: &Workspace) -> Result<(Request, bool)
         return Err(Problem::invalid("request", "is not an object"));
     };
     explain |= told(&mut body)?;
-    let mut request = request(call, workspace, body).await?;
+    let recipe = call.parameter("recipe");
+    let mut request = request(&call.access, &call.asserted, workspace, recipe, body).await?;
     request.keep = !preview;
     Ok((request, explain))
 }
@@ -70,25 +73,29 @@ fn told(body: &mut Map<String, Value>) -> Result<bool, Problem> {
     }
 }
 
-async fn request(
-    call: &Call,
+/// A request in a recipe's own shape, made that of who may ask it.
+pub(crate) async fn request(
+    access: &Access,
+    asserted: &Asserted,
     workspace: &Workspace,
+    recipe: &str,
     body: Map<String, Value>,
 ) -> Result<Request, Problem> {
-    let recipe = workspace.recipe(call.parameter("recipe")).await?;
+    let recipe = workspace.recipe(recipe).await?;
     let mut request = request_of(&recipe.name, recipe.shape, Value::Object(body))?;
-    call.access.impose(&mut request, &call.asserted)?;
+    access.impose(&mut request, asserted)?;
     Ok(request)
 }
 
-async fn made(
-    call: &Call,
+/// A pack, with its figures noted.
+pub(crate) async fn made(
+    state: &State,
     workspace: &Workspace,
     request: Request,
     watch: Option<Watch>,
 ) -> Result<Arc<Assembled>, Problem> {
     let answer = workspace.answer(request, watch).await?;
-    call.state.metrics.assembled(&answer.assembled, answer.repeated);
+    state.metrics.assembled(&answer.assembled, answer.repeated);
     Ok(answer.assembled)
 }
 
@@ -118,7 +125,7 @@ fn watched(call: Call, workspace: Workspace, request: Request, explain: bool) ->
     let build = async move {
         let preview = !request.keep;
         let built = async {
-            let assembled = made(&call, &workspace, request, Some(watch)).await?;
+            let assembled = made(&call.state, &workspace, request, Some(watch)).await?;
             let result = bytes(&assembled, explain, preview)?;
             Ok::<_, Problem>((assembled, result))
         };
@@ -211,7 +218,9 @@ pub(crate) fn frontier(mut call: Call) -> BoxFuture<'static, Answer> {
                 format!("{} budgets are more than the most, {BUDGETS_MAX}", wanted.budgets.len());
             return Err(Problem::invalid("budgets", detail));
         }
-        let mut request = request(&call, &workspace, wanted.request).await?;
+        let recipe = call.parameter("recipe");
+        let mut request =
+            request(&call.access, &call.asserted, &workspace, recipe, wanted.request).await?;
         request.keep = false;
         let budgets: Vec<Tokens> = wanted.budgets.iter().copied().map(Tokens::new).collect();
         let points = workspace.frontier(request, &budgets).await?;

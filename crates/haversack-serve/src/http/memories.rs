@@ -17,6 +17,8 @@ use serde_json::{Value, json};
 
 use crate::call::{Answer, Call, json};
 use crate::problem::Problem;
+use crate::state::State;
+use crate::who::{Access, Asserted};
 
 /// Most memories or searches in one request.
 const MANY_MAX: usize = 1_000;
@@ -94,14 +96,18 @@ pub(crate) fn add(mut call: Call) -> BoxFuture<'static, Answer> {
     async move {
         let workspace = call.workspace().await?;
         let wanted: WireMemories = call.read().await?;
-        json(StatusCode::OK, &remember(&call, &workspace, wanted).await?)
+        let remembered =
+            remember(&call.state, &call.access, &call.asserted, &workspace, wanted).await?;
+        json(StatusCode::OK, &remembered)
     }
     .boxed()
 }
 
 /// Stores memories that say something new.
 pub(crate) async fn remember(
-    call: &Call,
+    state: &State,
+    access: &Access,
+    asserted: &Asserted,
     workspace: &Workspace,
     wanted: WireMemories,
 ) -> Result<WireRemembered, Problem> {
@@ -109,12 +115,12 @@ pub(crate) async fn remember(
         let detail = format!("{} are more than the most, {MANY_MAX}", wanted.memories.len());
         return Err(Problem::invalid("memories", detail));
     }
-    let asserted = call.asserted(wanted.user.as_ref(), &[])?;
-    let (viewer, user) = call.access.viewer(&asserted)?;
+    let asserted = asserted.or_in_body(wanted.user.as_ref(), &[])?;
+    let (viewer, user) = access.viewer(&asserted)?;
     let items: Result<Vec<Item>, Problem> =
         wanted.memories.iter().map(|memory| item(memory, workspace, user.as_deref())).collect();
     let items = items?;
-    if !call.access.is_trusted() {
+    if !access.is_trusted() {
         super::items::own(workspace, &viewer, &items).await?;
     }
     let mut ids: Vec<String> = items.iter().map(|item| item.id.as_str().to_owned()).collect();
@@ -122,7 +128,7 @@ pub(crate) async fn remember(
     let left_out: Vec<WireLeftOut> = remembered.left_out.iter().map(left_out).collect();
     ids.retain(|id| left_out.iter().all(|left_out| left_out.id != *id));
     ids.dedup();
-    call.state.metrics.stored(u64::try_from(remembered.committed.stored).unwrap_or(u64::MAX));
+    state.metrics.stored(u64::try_from(remembered.committed.stored).unwrap_or(u64::MAX));
     let revision = remembered.committed.revision.get();
     Ok(WireRemembered { revision, stored: ids, left_out })
 }

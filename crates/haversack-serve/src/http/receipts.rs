@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::call::{Answer, Call, json, nothing, tagged};
 use crate::problem::Problem;
+use crate::who::{Access, Asserted};
 use crate::wire::id;
 
 pub(crate) fn get(call: Call) -> BoxFuture<'static, Answer> {
@@ -71,7 +72,7 @@ pub(crate) fn feedback(mut call: Call) -> BoxFuture<'static, Answer> {
     async move {
         let workspace = call.workspace().await?;
         let feedback: WireFeedback = call.read().await?;
-        note(&call, &workspace, &feedback).await?;
+        note(&call.access, &call.asserted, &workspace, &feedback).await?;
         nothing()
     }
     .boxed()
@@ -79,13 +80,14 @@ pub(crate) fn feedback(mut call: Call) -> BoxFuture<'static, Answer> {
 
 /// Notes whether an item helped.
 pub(crate) async fn note(
-    call: &Call,
+    access: &Access,
+    asserted: &Asserted,
     workspace: &haversack::Workspace,
     feedback: &WireFeedback,
 ) -> Result<(), Problem> {
-    let asserted = call.asserted(feedback.user.as_ref(), &[])?;
-    let (viewer, user) = call.access.viewer(&asserted)?;
-    let user = user.unwrap_or_else(|| call.access.credential.clone());
+    let asserted = asserted.or_in_body(feedback.user.as_ref(), &[])?;
+    let (viewer, user) = access.viewer(&asserted)?;
+    let user = user.unwrap_or_else(|| access.credential.clone());
     let item = id("contextItemId", &feedback.context_item_id)?;
     workspace.feedback(&viewer, &user, &item, feedback.useful).await?;
     Ok(())

@@ -5,13 +5,15 @@ use std::time::Instant;
 use axum::http::StatusCode;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use haversack::search::{Found, Search, SearchError, Way, hybrid};
+use haversack::Workspace;
+use haversack::search::{Answers, Found, Search, SearchError, Way, hybrid};
 use haversack_store::store::query::LIMIT_MAX;
+use haversack_store::store::viewer::Viewer;
 use serde_json::Value;
 
 use crate::call::{Answer, Call, json};
 use crate::problem::Problem;
-use crate::state::blocking;
+use crate::state::{State, blocking};
 use crate::wire::{WireFound, WireHit, WireSearch, id, kind};
 
 /// Answers when nobody says how many, and how many of them from one item.
@@ -28,21 +30,31 @@ pub(crate) fn search(mut call: Call) -> BoxFuture<'static, Answer> {
         let wanted: WireSearch = call.read().await?;
         let asserted = call.asserted(wanted.user.as_ref(), &wanted.groups)?;
         let (viewer, _) = call.access.viewer(&asserted)?;
-        let search = asked(wanted)?;
-        let store = std::sync::Arc::clone(workspace.embedded());
-        let started = Instant::now();
-        let answers =
-            blocking(move || hybrid(&store.view(&viewer), &**store.embedder(), &search)).await?;
-        let answers = answers.map_err(|error| match error {
-            SearchError::Read(error) => haversack::Error::from(error).into(),
-            SearchError::Embed(error) => haversack::Error::from(error).into(),
-            error => Problem::new(crate::codes::Code::Search, error.to_string()),
-        })?;
-        call.state.metrics.searched(answers.found.len(), started.elapsed());
+        let answers = answers(&call.state, &workspace, viewer, asked(wanted)?).await?;
         let found = answers.found.into_iter().map(hit).collect();
         json(StatusCode::OK, &WireFound { found, notices: answers.notices })
     }
     .boxed()
+}
+
+/// What a search finds for a viewer.
+pub(crate) async fn answers(
+    state: &State,
+    workspace: &Workspace,
+    viewer: Viewer,
+    search: Search,
+) -> Result<Answers, Problem> {
+    let store = std::sync::Arc::clone(workspace.embedded());
+    let started = Instant::now();
+    let answers =
+        blocking(move || hybrid(&store.view(&viewer), &**store.embedder(), &search)).await?;
+    let answers = answers.map_err(|error| match error {
+        SearchError::Read(error) => haversack::Error::from(error).into(),
+        SearchError::Embed(error) => haversack::Error::from(error).into(),
+        error => Problem::new(crate::codes::Code::Search, error.to_string()),
+    })?;
+    state.metrics.searched(answers.found.len(), started.elapsed());
+    Ok(answers)
 }
 
 fn bounded(

@@ -88,6 +88,26 @@ impl Asserted {
         self.user.is_none() && self.groups.is_empty()
     }
 
+    /// For whom a body says it asks, unless the headers, which these are, say so.
+    ///
+    /// # Errors
+    /// When headers and body disagree.
+    pub fn or_in_body(
+        &self,
+        user: Option<&String>,
+        groups: &[String],
+    ) -> Result<Asserted, Problem> {
+        let body = Asserted { user: user.cloned(), groups: groups.iter().cloned().collect() };
+        if body.is_nobody() {
+            return Ok(self.clone());
+        }
+        if self.is_nobody() || *self == body {
+            return Ok(body);
+        }
+        let detail = "the body names another user than the header Haversack-User";
+        Err(Problem::invalid("user", detail))
+    }
+
     fn viewer(&self) -> Result<Viewer, Problem> {
         let wrong =
             |error: haversack_core::ids::IdError| Problem::invalid("user", error.to_string());
