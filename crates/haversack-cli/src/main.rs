@@ -48,6 +48,7 @@ fn main() -> ExitCode {
         Command::Feedback(args) => commands::feedback::run(&place, &args),
         Command::Remember(args) => commands::remember::run(&place, &args),
         Command::Serve(args) => commands::serve::run(&place, &args),
+        Command::Mcp(args) => commands::mcp::run(&place, &args),
         Command::Key(command) => commands::key::run(&place, &command),
         Command::Config(command) => commands::serve::config(&command),
         Command::Models(args) => commands::models::run(&args),

@@ -26,6 +26,7 @@ pub mod config;
 mod gate;
 mod guard;
 mod http;
+pub mod mcp;
 mod metrics;
 mod openapi;
 pub mod problem;

@@ -1,6 +1,7 @@
 //! What the user typed, checked for form and nothing else.
 
 mod eval;
+mod mcp;
 mod pack;
 mod recipe;
 mod serve;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use eval::*;
+pub(crate) use mcp::*;
 pub(crate) use pack::*;
 pub(crate) use recipe::*;
 pub(crate) use serve::*;
@@ -86,6 +88,9 @@ pub(crate) enum Command {
     Remember(Remember),
     /// Serve the workspaces over HTTP
     Serve(Serve),
+    /// Serve a workspace to an MCP client on standard input and output, or give another server's
+    /// tools context
+    Mcp(Mcp),
     /// Make, list and revoke the keys of the server
     #[command(subcommand)]
     Key(Key),

@@ -16,6 +16,7 @@ pub(crate) mod feedback;
 pub(crate) mod frontier;
 pub(crate) mod import;
 pub(crate) mod key;
+pub(crate) mod mcp;
 pub(crate) mod models;
 pub(crate) mod pack;
 mod receipts;

@@ -3,6 +3,7 @@
 
 mod demo;
 mod eval;
+mod mcp;
 mod pack;
 mod past;
 mod recipe;

@@ -3,6 +3,7 @@
 pub(crate) mod context;
 pub(crate) mod health;
 pub(crate) mod items;
+pub(crate) mod mcp;
 pub(crate) mod memories;
 pub(crate) mod named;
 pub(crate) mod receipts;

@@ -85,6 +85,21 @@ pub(crate) static ROUTES: &[Route] = &[
     )
     .gives(200, Some(content(anything, r#"{"openapi": "3.1.0"}"#))),
     Route::new(
+        Method::Post,
+        "/mcp",
+        "mcp",
+        READ,
+        "The Model Context Protocol over Streamable HTTP, 2026-07-28 and the revisions before it: \
+         tools, resources and prompts. Tools that write need the scope `write` as well. The header \
+         `Haversack-Workspace` names the workspace when calls do not.",
+        http::mcp::post,
+    )
+    .takes(content(
+        anything,
+        r#"{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}"#,
+    ))
+    .gives(200, Some(content(anything, r#"{"jsonrpc": "2.0", "id": 1, "result": {"tools": []}}"#))),
+    Route::new(
         Method::Get,
         "/v1/workspaces",
         "listWorkspaces",

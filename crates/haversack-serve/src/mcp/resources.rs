@@ -1,0 +1,143 @@
+//! Resources: items and receipts, each with its address.
+
+use haversack_core::ids::ItemId;
+use haversack_store::store::item::Stored;
+use haversack_store::store::query::{Filter, Order, Page};
+use rmcp::model::{
+    CacheScope, ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource,
+    ResourceContents, ResourceTemplate,
+};
+use serde_json::{Value, json};
+
+use super::caller::Caller;
+use super::uri;
+use crate::codes::Code;
+use crate::problem::Problem;
+use crate::state::State;
+use crate::who::Scope;
+use crate::wire::WireItem;
+
+/// Resources on a page of the list.
+const PAGE: usize = 50;
+
+/// Most bytes of an item's text in one answer.
+const TEXT_BYTES_MAX: usize = 1 << 20;
+
+const TEXT: &str = "text/plain";
+const JSON: &str = "application/json";
+
+/// The templates of addresses.
+pub(crate) fn templates() -> ListResourceTemplatesResult {
+    let item = ResourceTemplate::new(uri::ITEMS, "item")
+        .with_title("Item")
+        .with_description("A stored item: its text, then what else is known of it")
+        .with_mime_type(TEXT);
+    let receipt = ResourceTemplate::new(uri::RECEIPTS, "receipt")
+        .with_title("Receipt")
+        .with_description("What a pack was made from, and what became of each candidate")
+        .with_mime_type(JSON);
+    ListResourceTemplatesResult::with_all_items(vec![item, receipt])
+}
+
+/// A page of the items that a caller can read in the usual workspace.
+pub(crate) async fn list(
+    state: &State,
+    caller: &Caller,
+    cursor: Option<&str>,
+) -> Result<ListResourcesResult, Problem> {
+    caller.needs(Scope::Read)?;
+    let workspace = caller.workspace(state, None).await?;
+    let after = cursor.filter(|cursor| !cursor.is_empty()).map(last).transpose()?;
+    let snapshot = workspace.store().snapshot(&caller.viewer()?).await?;
+    let page = Page { order: Order::Id, after, limit: PAGE };
+    let stored = snapshot.list(&Filter::default(), &page).await?;
+    let next = stored.last().filter(|_| stored.len() == PAGE);
+    let next = next.map(|last| uri::of_item(workspace.name(), last.item.id.as_str()));
+    let resources = stored.iter().map(|stored| resource(workspace.name(), stored)).collect();
+    let mut result = ListResourcesResult::with_all_items(resources);
+    result.next_cursor = next;
+    Ok(result.with_ttl_ms(0).with_cache_scope(CacheScope::Private))
+}
+
+/// The item that a cursor names: the last of the page before.
+fn last(cursor: &str) -> Result<ItemId, Problem> {
+    let id = match uri::parse(cursor) {
+        Some((_, uri::Resource::Item(id))) => ItemId::new(&id).ok(),
+        _ => None,
+    };
+    id.ok_or_else(|| Problem::invalid("cursor", "is not one of this list: ask without it"))
+}
+
+fn resource(workspace: &str, stored: &Stored) -> Resource {
+    let item = &stored.item;
+    let name = item.id.as_str();
+    let title = if item.title.is_empty() { name } else { &item.title };
+    Resource::new(uri::of_item(workspace, name), name)
+        .with_title(title)
+        .with_description(item.kind.to_string())
+        .with_mime_type(TEXT)
+}
+
+/// A resource; nothing when it is not there for this caller.
+pub(crate) async fn read(
+    state: &State,
+    caller: &Caller,
+    address: &str,
+) -> Result<Option<ReadResourceResult>, Problem> {
+    caller.needs(Scope::Read)?;
+    let Some((name, wanted)) = uri::parse(address) else { return Ok(None) };
+    let workspace = match caller.workspace(state, Some(&name)).await {
+        Ok(workspace) => workspace,
+        Err(problem) if problem.code == Code::WorkspaceNotFound => return Ok(None),
+        Err(problem) => return Err(problem),
+    };
+    let viewer = caller.viewer()?;
+    let contents = match wanted {
+        uri::Resource::Item(id) => {
+            let Ok(id) = ItemId::new(&id) else { return Ok(None) };
+            let snapshot = workspace.store().snapshot(&viewer).await?;
+            let found = snapshot.get(std::slice::from_ref(&id)).await?.pop().flatten();
+            found.map(|stored| of_item(address, stored, caller.sees_all()))
+        }
+        uri::Resource::Receipt(id) => match workspace.receipt(&id, &viewer).await {
+            Ok(receipt) => Some(vec![of_json(address, &json!(*receipt))]),
+            Err(error) => match Problem::from(error) {
+                problem if problem.code == Code::ReceiptNotFound => None,
+                problem => return Err(problem),
+            },
+        },
+    };
+    // Who may read it can change at any time, and others must not be given what one was given.
+    let result = |contents| {
+        ReadResourceResult::new(contents).with_ttl_ms(0).with_cache_scope(CacheScope::Private)
+    };
+    Ok(contents.map(result))
+}
+
+/// An item's text, and then what else is known of it.
+fn of_item(address: &str, stored: Stored, tells_readers: bool) -> Vec<ResourceContents> {
+    let body = stored.item.body.clone();
+    let mut rest = json!(WireItem::of(stored, tells_readers));
+    let mut end = body.len().min(TEXT_BYTES_MAX);
+    while !body.is_char_boundary(end) {
+        end -= 1;
+    }
+    if let Value::Object(fields) = &mut rest {
+        fields.shift_remove("body");
+        if end < body.len() {
+            fields.insert("bodyBytes".to_owned(), json!(body.len()));
+            fields.insert("bodyCutAt".to_owned(), json!(end));
+        }
+    }
+    let mut contents = Vec::new();
+    if end > 0 {
+        let text = body.get(..end).unwrap_or_default();
+        contents.push(ResourceContents::text(text, address).with_mime_type(TEXT));
+    }
+    contents.push(of_json(address, &rest));
+    contents
+}
+
+fn of_json(address: &str, value: &Value) -> ResourceContents {
+    ResourceContents::text(value.to_string(), address).with_mime_type(JSON)
+}

@@ -1,0 +1,83 @@
+//! Schemas as models and their clients read them best: one document without references, no type that
+//! is two types, no formats that only some languages know.
+
+use rmcp::model::JsonObject;
+use schemars::SchemaGenerator;
+use schemars::generate::SchemaSettings;
+use serde_json::Value;
+
+use crate::route::Shape;
+
+/// The schema of a tool's arguments, with every word of it: the model reads it.
+pub(crate) fn of_input(shape: Shape) -> JsonObject {
+    made(shape, true)
+}
+
+/// The schema of a tool's result. Programs check against it; the names say enough.
+pub(crate) fn of_output(shape: Shape) -> JsonObject {
+    made(shape, false)
+}
+
+fn made(shape: Shape, described: bool) -> JsonObject {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.meta_schema = None;
+        settings.inline_subschemas = true;
+    });
+    let mut generator = SchemaGenerator::new(settings);
+    let mut schema = shape(&mut generator).to_value();
+    plain(&mut schema, described);
+    match schema {
+        Value::Object(schema) => schema,
+        _ => JsonObject::new(),
+    }
+}
+
+/// Takes out of a schema what not every client understands.
+fn plain(schema: &mut Value, described: bool) {
+    match schema {
+        Value::Array(parts) => parts.iter_mut().for_each(|part| plain(part, described)),
+        Value::Object(parts) => {
+            one_type(parts);
+            let is_number = |value: &Value| matches!(value.as_str(), Some("integer" | "number"));
+            if parts.get("type").is_some_and(is_number) {
+                parts.shift_remove("format");
+            }
+            // Only where it stands for a keyword: a property may have any name.
+            if parts.get("title").is_some_and(Value::is_string) {
+                parts.shift_remove("title");
+            }
+            if !described && parts.get("description").is_some_and(Value::is_string) {
+                parts.shift_remove("description");
+            }
+            if parts.get("default").is_some_and(Value::is_null) {
+                parts.shift_remove("default");
+            }
+            for part in parts.values_mut() {
+                plain(part, described);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// What may be left out is not required; that it may also be null says nothing more.
+fn one_type(schema: &mut JsonObject) {
+    if let Some(Value::Array(types)) = schema.get_mut("type") {
+        types.retain(|name| name != "null");
+        if let [only] = &types[..] {
+            let only = only.clone();
+            schema.insert("type".to_owned(), only);
+        }
+    }
+    if let Some(Value::Array(choices)) = schema.get_mut("anyOf") {
+        choices.retain(|choice| choice.get("type").is_none_or(|name| name != "null"));
+        if choices.len() == 1
+            && let Some(Value::Object(only)) = choices.pop()
+        {
+            schema.shift_remove("anyOf");
+            for (name, part) in only {
+                schema.entry(name).or_insert(part);
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The tools that write: memories and feedback.
+
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::caller::Caller;
+use super::tools::{Done, arguments, done};
+use crate::http::memories::{WireMemories, WireNewMemory, remember};
+use crate::http::receipts::{WireFeedback, note};
+use crate::problem::Problem;
+use crate::state::State;
+
+/// What to remember.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct MemoryArguments {
+    /// One fact in one or two sentences that can be understood alone
+    #[schemars(length(min = 1))]
+    content: String,
+    /// Such as fact, preference, event
+    #[serde(default, rename = "type")]
+    sort: Option<String>,
+    /// How sure it is
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    confidence: Option<f64>,
+    /// The conversation it comes from
+    #[serde(default)]
+    conversation_id: Option<String>,
+    /// Only if not the usual one
+    #[serde(default)]
+    workspace: Option<String>,
+}
+
+pub(crate) fn add(
+    state: Arc<State>,
+    caller: Caller,
+    given: Map<String, Value>,
+) -> BoxFuture<'static, Result<Done, Problem>> {
+    async move {
+        let wanted: MemoryArguments = arguments(given)?;
+        let workspace = caller.workspace(&state, wanted.workspace.as_deref()).await?;
+        let memory = WireNewMemory {
+            content: wanted.content,
+            id: None,
+            sort: wanted.sort,
+            confidence: wanted.confidence,
+            conversation_id: wanted.conversation_id,
+            created_at: None,
+        };
+        let memories = WireMemories { user: None, memories: vec![memory] };
+        let (access, asserted) = (&caller.access, &caller.asserted);
+        done(&remember(&state, access, asserted, &workspace, memories).await?)
+    }
+    .boxed()
+}
+
+/// Whether an item helped.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct FeedbackArguments {
+    /// The item, as packs and searches name it
+    item: String,
+    /// Whether it helped
+    useful: bool,
+    /// Only if not the usual one
+    #[serde(default)]
+    workspace: Option<String>,
+}
+
+/// What was noted.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Noted {
+    /// The item.
+    item: String,
+    /// Whether it helped.
+    useful: bool,
+}
+
+pub(crate) fn feedback(
+    state: Arc<State>,
+    caller: Caller,
+    given: Map<String, Value>,
+) -> BoxFuture<'static, Result<Done, Problem>> {
+    async move {
+        let wanted: FeedbackArguments = arguments(given)?;
+        let workspace = caller.workspace(&state, wanted.workspace.as_deref()).await?;
+        let feedback = WireFeedback {
+            context_item_id: wanted.item.clone(),
+            useful: wanted.useful,
+            user: None,
+        };
+        note(&caller.access, &caller.asserted, &workspace, &feedback).await?;
+        done(&Noted { item: wanted.item, useful: wanted.useful })
+    }
+    .boxed()
+}
