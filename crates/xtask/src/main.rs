@@ -8,6 +8,7 @@
 
 mod deps;
 mod fuzz;
+mod mcp;
 mod problem;
 mod shell;
 mod suite;
@@ -62,6 +63,8 @@ enum Task {
         #[arg(long, default_value_t = 1)]
         seed: u32,
     },
+    /// Hold the program against MCP's own inspector and conformance suite, which come from npm
+    Mcp,
     /// Run benchmarks
     Bench {
         #[command(subcommand)]
@@ -135,6 +138,7 @@ fn run(task: Task) -> Result<()> {
                 ("HAVERSACK_SEED", seed),
             ],
         ),
+        Task::Mcp => mcp::run(&shell),
         Task::Bench { what } => bench(&shell, &what.unwrap_or(Bench::Core)),
         Task::Fuzz { target, seconds } => fuzz::run(&shell, target.as_deref(), seconds),
     }
