@@ -5,6 +5,8 @@ mod access;
 mod documents;
 mod isolation;
 mod limits;
+mod mcp;
+mod mcp_gateway;
 mod streams;
 mod support;
 mod whole;
