@@ -89,8 +89,13 @@ pub(crate) async fn note(
     let (viewer, user) = access.viewer(&asserted)?;
     let user = user.unwrap_or_else(|| access.credential.clone());
     let item = id("contextItemId", &feedback.context_item_id)?;
-    workspace.feedback(&viewer, &user, &item, feedback.useful).await?;
-    Ok(())
+    match workspace.feedback(&viewer, &user, &item, feedback.useful).await {
+        // The only thing that can be wrong with the item is that it is not there.
+        Err(haversack::Error::Invalid { field, .. }) if field == "contextItemId" => {
+            Err(Problem::no_item(item.as_str()))
+        }
+        noted => Ok(noted?),
+    }
 }
 
 /// A response and the pack it was made with.

@@ -370,7 +370,7 @@ pub(crate) static ROUTES: &[Route] = &[
         r#"{"contextItemId": "n1", "useful": true}"#,
     ))
     .gives(204, None)
-    .fails(&[Code::StorageFull, Code::IdempotencyConflict])
+    .fails(&[Code::ItemNotFound, Code::StorageFull, Code::IdempotencyConflict])
     .repeats(),
     Route::new(
         Method::Post,

@@ -98,13 +98,24 @@ impl Asserted {
         groups: &[String],
     ) -> Result<Asserted, Problem> {
         let body = Asserted { user: user.cloned(), groups: groups.iter().cloned().collect() };
+        Ok(self.and(&body)?.clone())
+    }
+
+    /// Headers, which these are, and a body together: one of them names somebody, or both the same.
+    fn and<'a>(&'a self, body: &'a Asserted) -> Result<&'a Asserted, Problem> {
         if body.is_nobody() {
-            return Ok(self.clone());
+            return Ok(self);
         }
-        if self.is_nobody() || *self == body {
+        if self.is_nobody() {
             return Ok(body);
         }
-        let detail = "the body names another user than the header Haversack-User";
+        // Who says less says nothing else.
+        let same_user = body.user.is_none() || body.user == self.user;
+        let same_groups = body.groups.is_empty() || body.groups == self.groups;
+        if same_user && same_groups {
+            return Ok(self);
+        }
+        let detail = "the body names somebody else than the headers do";
         Err(Problem::invalid("user", detail))
     }
 
@@ -200,15 +211,7 @@ impl Access {
     /// When the credential may not ask for them, or headers and body disagree.
     pub fn impose(&self, request: &mut Request, header: &Asserted) -> Result<(), Problem> {
         let body = in_body(request);
-        let asserted = match (body.is_nobody(), header.is_nobody()) {
-            (true, _) => header,
-            (false, true) => &body,
-            (false, false) if body == *header => header,
-            (false, false) => {
-                let detail = "the body names another user than the header Haversack-User";
-                return Err(Problem::invalid("user", detail));
-            }
-        };
+        let asserted = header.and(&body)?;
         (request.viewer, request.user) = self.viewer(asserted)?;
         Ok(())
     }

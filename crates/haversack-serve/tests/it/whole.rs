@@ -204,7 +204,7 @@ async fn what_a_response_used_is_told_and_counts_k7_k8() {
     assert_eq!(noted.status, 204, "{noted:?}");
     let missing = json!({ "contextItemId": "nothing", "useful": true, "user": "mara" });
     let missing = running.post("/v1/workspaces/prime/feedback", &missing).await;
-    assert_eq!(missing.status, 400, "{missing:?}");
+    assert_eq!((missing.status, missing.code().as_str()), (404, "item_not_found"));
     running.stop().await;
 }
 
