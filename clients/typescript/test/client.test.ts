@@ -67,7 +67,8 @@ test("every operation has a method", async () => {
     Object.values(path).map((operation) => operation.operationId),
   );
   assert.ok(operations.length > 40);
-  for (const operation of operations) {
+  // What is asked over MCP is asked by clients of MCP.
+  for (const operation of operations.filter((operation) => operation !== "mcp")) {
     const name = METHODS[operation] ?? operation;
     assert.ok(name in Workspace.prototype || name in Haversack.prototype, operation);
   }
