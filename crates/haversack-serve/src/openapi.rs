@@ -35,17 +35,17 @@ fn make() -> Value {
     let mut generator = Generators::new();
     let mut paths: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
     for route in ROUTES {
-        let operation = operation(route, route.operation, route.body, route.answer, &mut generator);
-        paths.entry(route.path.to_owned()).or_default().insert(method(route), operation);
+        let (name, body, answer) = (route.operation, route.body, route.answer);
+        let described = operation(route, route.path, name, body, answer, &mut generator);
+        paths.entry(route.path.to_owned()).or_default().insert(method(route), described);
         if route.path.ends_with("/context/{recipe}") {
             for recipe in &RECIPES {
                 let path = route.path.replace("{recipe}", recipe.name);
                 let name = format!("{}{}", route.operation, capital(recipe.name));
                 let answer = Content { shape: recipe.result, example: "null", lines: None };
                 let body = Some(recipe.request);
-                let operation =
-                    operation_at(route, &path, &name, body, Some(answer), &mut generator);
-                paths.entry(path).or_default().insert(method(route), operation);
+                let described = operation(route, &path, &name, body, Some(answer), &mut generator);
+                paths.entry(path).or_default().insert(method(route), described);
             }
         }
     }
@@ -161,16 +161,6 @@ fn problems_of(schema: &str) -> Map<String, Value> {
 }
 
 fn operation(
-    route: &Route,
-    name: &str,
-    body: Option<Content>,
-    answer: Option<Content>,
-    generator: &mut Generators,
-) -> Value {
-    operation_at(route, route.path, name, body, answer, generator)
-}
-
-fn operation_at(
     route: &Route,
     path: &str,
     name: &str,

@@ -95,6 +95,19 @@ impl From<WireTrust> for Trust {
     }
 }
 
+/// A count within its bounds, or the default.
+pub(crate) fn bounded(
+    field: &str,
+    value: Option<usize>,
+    default: usize,
+    most: usize,
+) -> Result<usize, Problem> {
+    match value.unwrap_or(default) {
+        value if (1..=most).contains(&value) => Ok(value),
+        value => Err(Problem::invalid(field, format!("{value} is not from 1 to {most}"))),
+    }
+}
+
 pub(crate) fn id(field: &str, text: &str) -> Result<ItemId, Problem> {
     ItemId::new(text).map_err(|error| Problem::invalid(field, error.to_string()))
 }

@@ -5,7 +5,7 @@ use std::future::Future;
 
 use anyhow::{Context, Result};
 use haversack::Engine;
-use haversack_serve::config::{Level, LogFormat};
+use haversack_serve::config::LogFormat;
 use haversack_serve::{Config, Server};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
@@ -64,13 +64,7 @@ pub(crate) fn greet(server: &Server, config: &Config) -> Result<()> {
 
 /// Sends the log of the server to standard error.
 pub(crate) fn log(config: &Config) {
-    let level = match config.log.level {
-        Level::Error => LevelFilter::ERROR,
-        Level::Warn => LevelFilter::WARN,
-        Level::Info => LevelFilter::INFO,
-        Level::Debug => LevelFilter::DEBUG,
-        Level::Trace => LevelFilter::TRACE,
-    };
+    let level = LevelFilter::from_level(config.log.level.tracing());
     // What libraries tell is about themselves, and may hold what they were given.
     let targets = Targets::new().with_target("haversack", level);
     let registry = tracing_subscriber::registry().with(targets);

@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::call::{Answer, Call, json};
 use crate::problem::Problem;
 use crate::state::{State, blocking};
-use crate::wire::{WireFound, WireHit, WireSearch, id, kind};
+use crate::wire::{WireFound, WireHit, WireSearch, bounded, id, kind};
 
 /// Answers when nobody says how many, and how many of them from one item.
 const LIMIT: usize = 10;
@@ -55,18 +55,6 @@ pub(crate) async fn answers(
     })?;
     state.metrics.searched(answers.found.len(), started.elapsed());
     Ok(answers)
-}
-
-fn bounded(
-    field: &str,
-    value: Option<usize>,
-    default: usize,
-    most: usize,
-) -> Result<usize, Problem> {
-    match value.unwrap_or(default) {
-        value if (1..=most).contains(&value) => Ok(value),
-        value => Err(Problem::invalid(field, format!("{value} is not from 1 to {most}"))),
-    }
 }
 
 pub(crate) fn asked(wanted: WireSearch) -> Result<Search, Problem> {

@@ -17,7 +17,7 @@ use super::tools::{Done, arguments, done};
 use crate::http::{context, search};
 use crate::problem::Problem;
 use crate::state::State;
-use crate::wire::{WireSearch, id};
+use crate::wire::{WireSearch, bounded, id};
 
 /// The recipe when a call names none.
 pub(crate) const RECIPE: &str = "everything";
@@ -295,18 +295,6 @@ fn page<T: Serialize>(parts: impl Iterator<Item = T>) -> Vec<T> {
         page.push(part);
     }
     page
-}
-
-fn bounded(
-    field: &str,
-    value: Option<usize>,
-    default: usize,
-    most: usize,
-) -> Result<usize, Problem> {
-    match value.unwrap_or(default) {
-        value if (1..=most).contains(&value) => Ok(value),
-        value => Err(Problem::invalid(field, format!("{value} is not from 1 to {most}"))),
-    }
 }
 
 /// Which pack to explain.

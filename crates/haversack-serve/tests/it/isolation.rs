@@ -91,8 +91,7 @@ async fn fill(running: &Running, tenant: usize) {
 async fn call(running: &Running, dice: &mut Dice, key: &str, own: usize) -> Reply {
     let other = dice.below(TENANTS);
     let place = name(if dice.below(3) == 0 { other } else { own });
-    // Asking for another's word must find nothing of theirs; it is written in base 36 so that the
-    // echo of a query is no find.
+    // Never another's word: the echo of a query would be taken for a find.
     let query = if dice.below(2) == 0 { word(own) } else { "plan budget launch tea".to_owned() };
     let recipes = ["everything", "memory", "prime", "workspace"];
     let foreign = format!("{}-{}", word(other), dice.below(8));
