@@ -143,7 +143,7 @@ impl Default for Limits {
             connections: 12_000,
             concurrent: 64,
             queue: 256,
-            queue_seconds: 1.0,
+            queue_seconds: 0.03,
             head_seconds: 10.0,
             body_seconds: 30.0,
             write_seconds: 30.0,

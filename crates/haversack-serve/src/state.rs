@@ -100,6 +100,9 @@ impl State {
 
     /// A workspace that is there. Opening reads files, so it is done apart.
     pub(crate) async fn workspace(&self, name: &str) -> Result<Workspace, Problem> {
+        if let Some(workspace) = self.engine.at_hand(name) {
+            return Ok(workspace);
+        }
         let (engine, name) = (self.engine.clone(), name.to_owned());
         let wanted = name.clone();
         let opened = blocking(move || engine.existing(&name)).await?;

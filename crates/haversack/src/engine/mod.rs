@@ -12,7 +12,7 @@ mod workspace;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use haversack_core::assemble::{Template, TemplateText, Templates};
@@ -43,7 +43,15 @@ pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 pub struct Engine {
     shared: Arc<Shared>,
     /// Beside what workspaces share, not in it: they would keep one another open for ever.
-    open: Arc<Mutex<BTreeMap<String, Workspace>>>,
+    open: Arc<Mutex<BTreeMap<String, Slot>>>,
+}
+
+/// A workspace, or the place of one: whoever opens or removes it holds the lock, and no other
+/// workspace waits for that.
+type Slot = Arc<Mutex<Option<Workspace>>>;
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What all workspaces of an engine share.
@@ -110,13 +118,50 @@ impl Engine {
             haversack_store::store::error::OpenError,
         >,
     ) -> Result<Workspace, Error> {
-        let mut known = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(workspace) = known.get(name) {
+        let slot = self.slot(name);
+        let mut place = locked(&slot);
+        if let Some(workspace) = &*place {
             return Ok(workspace.clone());
         }
-        let workspace = Workspace::new(name, Arc::clone(&self.shared), open(&self.shared.home)?);
-        known.insert(name.to_owned(), workspace.clone());
-        Ok(workspace)
+        match open(&self.shared.home) {
+            Ok(embedded) => {
+                let workspace = Workspace::new(name, Arc::clone(&self.shared), embedded);
+                Ok(place.insert(workspace).clone())
+            }
+            Err(error) => {
+                drop(place);
+                self.forget(name, slot);
+                Err(error.into())
+            }
+        }
+    }
+
+    /// A workspace that is open already. Reads no file and waits for nobody.
+    #[must_use]
+    pub fn at_hand(&self, name: &str) -> Option<Workspace> {
+        let slot = Arc::clone(locked(&self.open).get(name)?);
+        let place = slot.try_lock().ok()?;
+        place.clone()
+    }
+
+    fn slot(&self, name: &str) -> Slot {
+        let mut slots = locked(&self.open);
+        match slots.get(name) {
+            Some(slot) => Arc::clone(slot),
+            None => Arc::clone(slots.entry(name.to_owned()).or_default()),
+        }
+    }
+
+    /// Gives up an empty place, unless somebody else is there.
+    fn forget(&self, name: &str, slot: Slot) {
+        let mut slots = locked(&self.open);
+        drop(slot);
+        if slots
+            .get(name)
+            .is_some_and(|slot| Arc::strong_count(slot) == 1 && locked(slot).is_none())
+        {
+            slots.remove(name);
+        }
     }
 
     /// Who counts for a model or under a name; `o200k_base` when neither is said (M10).
@@ -137,10 +182,15 @@ impl Engine {
     /// # Errors
     /// When there is none of that name, or its folder cannot be removed.
     pub fn remove(&self, name: &str) -> Result<(), Error> {
-        let mut known = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        self.shared.home.remove(name)?;
-        known.remove(name);
-        Ok(())
+        let slot = self.slot(name);
+        let mut place = locked(&slot);
+        let removed = self.shared.home.remove(name);
+        if removed.is_ok() {
+            *place = None;
+        }
+        drop(place);
+        self.forget(name, slot);
+        Ok(removed?)
     }
 
     /// The names of the workspaces.
