@@ -39,6 +39,16 @@ pub struct Essential {
     pub worth: Score,
 }
 
+/// A sentence of a candidate's text, and what it adds to the text's own score when it is bought by
+/// itself ([`crate::layer::Order::Sentences`]).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sentence {
+    /// Its bytes in the text.
+    pub range: Range<usize>,
+    /// How much it says to the query.
+    pub score: Score,
+}
+
 /// One collector's find.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
@@ -66,6 +76,8 @@ pub struct Candidate {
     pub units: Option<u64>,
     /// A reduced form, if there is one.
     pub essential: Option<Essential>,
+    /// The text's sentences in its order, without gaps, where each was measured; else none.
+    pub sentences: Vec<Sentence>,
     /// How far the text is trusted.
     pub trust: Trust,
     /// When the item was made or last changed, if known.
@@ -90,6 +102,7 @@ impl Candidate {
             span: Span::whole(text),
             units: None,
             essential: None,
+            sentences: Vec::new(),
             trust: Trust::External,
             moment: None,
             confidence: None,

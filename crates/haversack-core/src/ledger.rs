@@ -29,7 +29,7 @@ pub enum Outcome {
 /// How a candidate was shortened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shortened {
-    /// Its text was cut to the room that was left.
+    /// Its text was cut to the room that was left, or to the sentences that say most.
     Trimmed,
     /// Its essential form stands for it.
     Essential,

@@ -8,10 +8,11 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use super::citation::{assign, one_line, source};
+use super::extracts::{Extract, Worth, extracts};
 use super::fence::{Fencing, Nonce, escape};
 use super::template::Variable;
 use crate::ids::CandidateId;
-use crate::layer::{Arrangement, Claim, Layer};
+use crate::layer::{Arrangement, Claim, Layer, Order};
 use crate::pack::Request;
 use crate::rank::Ranked;
 use crate::select::Piece;
@@ -26,7 +27,27 @@ pub(crate) struct Unit<'r> {
     pub(crate) separator: usize,
     pub(crate) full: usize,
     pub(crate) essential: Option<usize>,
+    /// What the text is while it grows by its sentences, smallest first.
+    pub(crate) forms: Vec<Form>,
+    /// What the last step of that growth adds.
+    pub(crate) last: Worth,
     pub(crate) is_fenced: bool,
+}
+
+impl Unit<'_> {
+    /// The form that a piece shows.
+    pub(crate) fn form(&self, piece: usize) -> Option<&Form> {
+        self.forms.iter().find(|form| form.piece == piece)
+    }
+}
+
+/// Some sentences of a unit's text.
+#[derive(Debug)]
+pub(crate) struct Form {
+    pub(crate) piece: usize,
+    /// What was kept, as byte ranges of the text.
+    pub(crate) kept: Vec<Range<usize>>,
+    pub(crate) worth: Worth,
 }
 
 /// A layer's part of the page.
@@ -140,6 +161,16 @@ impl<'r> Layout<'r> {
                 .as_ref()
                 .filter(|essential| !essential.text.trim().is_empty())
                 .map(|essential| self.add(wrap.piece(tokenizer, &essential.text, None)));
+            let (extracts, last) = match layer.order {
+                Order::Sentences => extracts(candidate),
+                _ => (Vec::new(), Worth { merit: 0.0, share: 1.0 }),
+            };
+            let forms = extracts.into_iter().map(|Extract { text, kept, worth }| Form {
+                piece: self.add(wrap.piece(tokenizer, &text, None)),
+                kept,
+                worth,
+            });
+            let forms = forms.collect();
             let is_fenced = nonce.is_some();
             self.units.push(Unit {
                 layer: index,
@@ -148,6 +179,8 @@ impl<'r> Layout<'r> {
                 separator,
                 full,
                 essential,
+                forms,
+                last,
                 is_fenced,
             });
         }

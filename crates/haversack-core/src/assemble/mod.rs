@@ -2,6 +2,7 @@
 //! ledger. Adds nothing, drops nothing, reorders nothing.
 
 pub mod citation;
+mod extracts;
 pub mod fence;
 mod layout;
 mod template;
@@ -122,6 +123,8 @@ impl Desk<'_> {
         let index = self.selection.choices[unit]?;
         let shortened = if Some(index) == layout.units[unit].essential {
             Some(Shortened::Essential)
+        } else if layout.units[unit].form(index).is_some() {
+            Some(Shortened::Trimmed)
         } else if schedule.capped.get(&unit).is_some_and(|&(piece, _)| piece == index) {
             Some(Shortened::Trimmed)
         } else {
@@ -178,7 +181,7 @@ impl Desk<'_> {
                 tokens: tokenizer.tokens(piece.units),
                 shortened,
             });
-            citations.push(self.citation(unit, shortened));
+            citations.push(self.citation(unit));
         }
         write(&layout.pieces[footer], text);
         let layer = &request.layers[page.layer].0;
@@ -196,13 +199,16 @@ impl Desk<'_> {
     }
 
     /// The bytes of the item's body that a unit shows.
-    fn citation(&self, unit: usize, shortened: Option<Shortened>) -> Citation {
+    fn citation(&self, unit: usize) -> Citation {
         let layout_unit = &self.plan.layout.units[unit];
         let candidate = &layout_unit.ranked.candidate;
         let kept = match (&self.selection.cut, self.plan.schedule.capped.get(&unit)) {
             (Some(cut), _) if cut.unit == unit => Some(&cut.kept),
-            (_, Some((_, kept))) if shortened == Some(Shortened::Trimmed) => Some(kept),
-            _ => None,
+            (_, Some((piece, kept))) if self.selection.choices[unit] == Some(*piece) => Some(kept),
+            _ => {
+                let form = self.selection.choices[unit].and_then(|piece| layout_unit.form(piece));
+                form.map(|form| &form.kept)
+            }
         };
         // Only a text that is the body's own bytes can say which of them were kept.
         let verbatim = candidate.span.len() == candidate.text.len();

@@ -29,7 +29,7 @@ pub enum Component {
     Affinity,
     /// How sure its author was (M6).
     Confidence,
-    /// It is named in the request or the deal (P9).
+    /// It is named in the request or the deal (P9), or in what was found.
     Mention,
     /// It is the current context (S5).
     Current,
@@ -41,11 +41,13 @@ pub enum Component {
     Collector,
     /// What fusing several result lists gave it.
     Fusion,
+    /// How well that answers which it stands beside.
+    Neighbour,
 }
 
 impl Component {
     /// Every component.
-    pub const ALL: [Component; 16] = [
+    pub const ALL: [Component; 17] = [
         Component::Semantic,
         Component::TextSimilarity,
         Component::KeywordMatch,
@@ -62,6 +64,7 @@ impl Component {
         Component::Rules,
         Component::Collector,
         Component::Fusion,
+        Component::Neighbour,
     ];
 
     /// The name used in expressions, recipes and ledgers.
@@ -84,6 +87,7 @@ impl Component {
             Component::Rules => "rules",
             Component::Collector => "collector",
             Component::Fusion => "fusion",
+            Component::Neighbour => "neighbour",
         }
     }
 

@@ -33,13 +33,20 @@ impl Step {
 
 /// A layer's steps in order.
 pub(crate) fn layer_steps(layout: &Layout<'_>, layer: &Layer, units: &[usize]) -> Vec<Step> {
+    if layer.order == Order::Sentences {
+        let steps = by_sentences(layout, units);
+        return match layer.kind_cap {
+            Some(cap) => within_kind_cap(layout, &steps, cap),
+            None => steps,
+        };
+    }
     let mut steps: Vec<Step> =
         units.iter().flat_map(|&unit| unit_steps(layout, layer.order, unit)).collect();
     // Stable: what is equal stays in the order of rank.
     match layer.order {
         Order::Density => steps.sort_by(|a, b| b.density().total_cmp(&a.density())),
         Order::Essentials => steps.sort_by_key(|step| step.from.is_some()),
-        Order::Rank => {}
+        Order::Rank | Order::Sentences => {}
     }
     match layer.kind_cap {
         Some(cap) => within_kind_cap(layout, &steps, cap),
@@ -97,15 +104,54 @@ fn unit_steps(layout: &Layout<'_>, order: Order, index: usize) -> Vec<Step> {
     if second.cost > 0 && first_pays { vec![first, second] } else { vec![whole] }
 }
 
+/// What more of a text must be better by than the beginning of another: two sources say more.
+const GROWTH: f64 = 0.1;
+
+/// How much length counts against a sentence: a little, or only the shortest would be bought.
+const LENGTH: f64 = 0.05;
+
+/// Steps by which texts grow, the best sentences of all texts first. A text's own steps only get
+/// worse, so sorting leaves them in their order.
+fn by_sentences(layout: &Layout<'_>, units: &[usize]) -> Vec<Step> {
+    let mut steps: Vec<(f64, Step)> = Vec::new();
+    for &index in units {
+        let unit = &layout.units[index];
+        let value = value(layout, index);
+        let separator = layout.pieces[unit.separator].units;
+        let (mut from, mut cost, mut share, mut last) = (None, 0, 0.0, f64::INFINITY);
+        let whole = (unit.full, unit.last);
+        let forms = unit.forms.iter().map(|form| (form.piece, form.worth));
+        for (to, worth) in forms.chain([whole]) {
+            let costs = layout.pieces[to].units + separator;
+            let step = Step {
+                unit: index,
+                from,
+                to,
+                cost: costs.saturating_sub(cost),
+                gain: value * (worth.share - share).max(0.0),
+                place: None,
+            };
+            let growth = if from.is_some() { GROWTH } else { 0.0 };
+            #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
+            let length = libm::pow(step.cost.max(1) as f64, LENGTH);
+            last = last.min((value + worth.merit - growth) / length);
+            steps.push((last, step));
+            (from, cost, share) = (Some(to), costs.max(cost), worth.share);
+        }
+    }
+    steps.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    steps.into_iter().map(|(_, step)| step).collect()
+}
+
 /// Takes steps in their order, but passes over a kind that has its share as long as another waits
 /// that has not: a share is only kept free for somebody.
 fn within_kind_cap(layout: &Layout<'_>, steps: &[Step], cap: KindCap) -> Vec<Step> {
     let kind_of = |step: &Step| &layout.units[step.unit].ranked.candidate.kind;
     let mut waiting: BTreeMap<&Kind, VecDeque<usize>> = BTreeMap::new();
-    let mut larger: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut larger: BTreeMap<usize, VecDeque<usize>> = BTreeMap::new();
     for (place, step) in steps.iter().enumerate() {
         if step.from.is_some() {
-            larger.insert(step.unit, place);
+            larger.entry(step.unit).or_default().push_back(place);
         } else {
             waiting.entry(kind_of(step)).or_default().push_back(place);
         }
@@ -133,8 +179,8 @@ fn within_kind_cap(layout: &Layout<'_>, steps: &[Step], cap: KindCap) -> Vec<Ste
             let places = waiting.entry(kind_of(step)).or_default();
             places.pop_front();
             heads.extend(places.front());
-            heads.extend(larger.get(&step.unit));
         }
+        heads.extend(larger.get_mut(&step.unit).and_then(VecDeque::pop_front));
         taken.push(place);
     }
     taken.into_iter().map(|place| steps[place].clone()).collect()

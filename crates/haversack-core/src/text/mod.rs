@@ -6,6 +6,7 @@ pub mod clean;
 pub mod duplicate;
 mod extract;
 pub mod model;
+pub mod names;
 pub mod spelling;
 pub mod terms;
 pub mod tokenizer;

@@ -186,28 +186,32 @@ impl<'t> Truncator<'t> {
     fn joined(&self, n: usize) -> Truncated {
         let mut chosen: Vec<usize> = self.important[..n].to_vec();
         chosen.sort_unstable();
-        let mut kept: Vec<Range<usize>> = Vec::new();
-        for index in chosen {
-            let range = self.sentences[index].clone();
-            match kept.last_mut() {
-                Some(last) if last.end == range.start => last.end = range.end,
-                _ => kept.push(range),
-            }
-        }
-        let mut text = String::new();
-        for range in &mut kept {
-            range.end = range.start + self.text[range.clone()].trim_end().len();
-            if range.start > 0 {
-                text.push_str(if text.is_empty() { CUT_BEFORE } else { GAP });
-            }
-            text.push_str(&self.text[range.clone()]);
-        }
-        let end = self.text.trim_end().len();
-        if kept.last().is_some_and(|last| last.end < end) {
-            text.push_str(CUT_AFTER);
-        }
-        Truncated { text, kept }
+        joined(self.text, chosen.into_iter().map(|index| self.sentences[index].clone()))
     }
+}
+
+/// Some parts of a text, in its order, with marks where something was left out.
+pub(crate) fn joined(text: &str, parts: impl Iterator<Item = Range<usize>>) -> Truncated {
+    let mut kept: Vec<Range<usize>> = Vec::new();
+    for part in parts {
+        match kept.last_mut() {
+            Some(last) if last.end == part.start => last.end = part.end,
+            _ => kept.push(part),
+        }
+    }
+    let mut shown = String::new();
+    for range in &mut kept {
+        range.end = range.start + text[range.clone()].trim_end().len();
+        if range.start > 0 {
+            shown.push_str(if shown.is_empty() { CUT_BEFORE } else { GAP });
+        }
+        shown.push_str(&text[range.clone()]);
+    }
+    let end = text.trim_end().len();
+    if kept.last().is_some_and(|last| last.end < end) {
+        shown.push_str(CUT_AFTER);
+    }
+    Truncated { text: shown, kept }
 }
 
 /// Cuts a text once; [`Truncator`] cuts one text many times.

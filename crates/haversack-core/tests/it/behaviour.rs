@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use haversack_core::assemble::{Fencing, Template, TemplateText, Templates, citation};
 use haversack_core::budget::Budget;
-use haversack_core::candidate::{Candidate, Essential, Found, merge};
+use haversack_core::candidate::{Candidate, Essential, Found, Sentence, merge};
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::item::{Kind, Trust};
 use haversack_core::layer::{Arrangement, Claim, Cut, KindCap, Layer, Order, Stability};
@@ -103,6 +103,43 @@ fn an_empty_section_says_so_and_foundations_stand_first() {
 }
 
 #[test]
+fn the_best_sentences_of_all_texts_come_first() {
+    let layer = || Layer { order: Order::Sentences, ..plain("found") };
+    let text = |id: &str, score: f64, text: &str, scores: &[f64]| {
+        let mut ranked = ranked(id, score, text);
+        let ranges = haversack_core::text::boundary::sentences(text);
+        assert_eq!(ranges.len(), scores.len(), "{ranges:?}");
+        let sentence = |(range, score): (_, &f64)| Sentence { range, score: Score::unit(*score) };
+        ranked.candidate.sentences = ranges.into_iter().zip(scores).map(sentence).collect();
+        ranked
+    };
+    let texts = || {
+        vec![
+            text("a", 0.5, "It rained. The ferry leaves at nine. We ate.", &[0.0, 0.9, 0.1]),
+            text("b", 0.4, "Buses are slow. The ferry takes a bicycle.", &[0.0, 0.6]),
+        ]
+    };
+    let check = |total: u32, expected: &str, spans: &[&[(usize, usize)]]| {
+        let packed = pack(&request(total, vec![(layer(), texts())])).unwrap();
+        assert_eq!(packed.text, expected, "at {total}");
+        let found: Vec<Vec<(usize, usize)>> = packed
+            .citations
+            .iter()
+            .map(|citation| citation.spans.iter().map(|s| (s.start(), s.end())).collect())
+            .collect();
+        assert_eq!(found, spans, "at {total}");
+    };
+    check(10, "… The ferry leaves at nine. …", &[&[(11, 36)]]);
+    let both = "… The ferry leaves at nine. … The ferry takes a bicycle.";
+    check(17, both, &[&[(11, 36)], &[(16, 42)]]);
+    let grown = "… The ferry leaves at nine. We ate.… The ferry takes a bicycle.";
+    check(20, grown, &[&[(11, 44)], &[(16, 42)]]);
+    let all =
+        "It rained. The ferry leaves at nine. We ate.Buses are slow. The ferry takes a bicycle.";
+    check(100, all, &[&[(0, 44)], &[(0, 42)]]);
+}
+
+#[test]
 fn shares_spill_and_cuts_go_playbooks_first() {
     // P3, P4, P7, P11: twenty texts of about ten tokens for each layer.
     let texts = |prefix: &str| -> Vec<Ranked> {
@@ -172,7 +209,7 @@ fn a_core_survives_its_details() {
         assert_eq!(fates(&packed), expected, "at {total}: {:?}", packed.text);
     };
     // Whatever order and cut: what does not fit whole is reduced to its essentials (S5).
-    for order in [Order::Density, Order::Rank, Order::Essentials] {
+    for order in [Order::Density, Order::Rank, Order::Essentials, Order::Sentences] {
         let ranked = Layer { order, cut: None, ..plain("products") };
         let packed = pack(&request(8, vec![(ranked, vec![product("a", 0.9)])])).unwrap();
         assert_eq!(fates(&packed), "a:essential");

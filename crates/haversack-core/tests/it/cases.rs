@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use haversack_core::assemble::{Fencing, Pattern, Template, TemplateText, Templates};
 use haversack_core::budget::Budget;
-use haversack_core::candidate::{Candidate, Essential, Place};
+use haversack_core::candidate::{Candidate, Essential, Place, Sentence};
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::item::{Kind, Trust};
 use haversack_core::layer::{Arrangement, Claim, Cut, KindCap, Layer, Order, Stability};
 use haversack_core::pack::{Frame, Overflow, Request};
 use haversack_core::rank::Ranked;
 use haversack_core::select::{Selector, Stop};
+use haversack_core::text::boundary::sentences;
 use haversack_core::text::tokenizer::{CharacterEstimate, Encoding, Tokenizer, UpperEstimate};
 use haversack_core::text::truncate::Truncation;
 use haversack_core::units::{Score, Share, Timestamp, Tokens};
@@ -90,7 +91,7 @@ prop_compose! {
         share in 0u32..34,
         cap in prop::option::weighted(0.25, 0u32..400),
         spill in 0u32..3,
-        order in select(vec![Order::Density, Order::Rank, Order::Essentials]),
+        order in select(vec![Order::Density, Order::Rank, Order::Essentials, Order::Sentences]),
         cut in prop::option::weighted(0.8, select(vec![
             Truncation::KeepStart, Truncation::KeepEnd, Truncation::Extractive,
         ])),
@@ -133,6 +134,7 @@ prop_compose! {
         moment in prop::option::of(0i64..1_000_000_000_000),
         title in prop::option::of("[\\PC\n\"<>/-]{0,12}"),
         counted in any::<bool>(),
+        measured in proptest::collection::vec(0.0..2.0, 0..6),
     ) -> (Ranked, bool) {
         let item = ItemId::new(&format!("item {id}")).unwrap();
         let id = CandidateId { item, chunk };
@@ -142,6 +144,13 @@ prop_compose! {
             text: word.into(),
             worth: Score::unit(worth),
         });
+        if !measured.is_empty() {
+            let scores = measured.iter().cycle();
+            let sentences = sentences(&text).into_iter().zip(scores);
+            candidate.sentences = sentences
+                .map(|(range, &score)| Sentence { range, score: Score::new(score).unwrap() })
+                .collect();
+        }
         candidate.trust = trust;
         candidate.moment = moment.map(Timestamp::from_millis);
         candidate.place = Place { title, breadcrumb: vec!["A".into(), "B".into()], ..Place::default() };
