@@ -182,6 +182,16 @@ impl Snapshot for OffloadedView {
         self.ask(move |view| view.fuzzy(&search))
     }
 
+    fn named<'a>(
+        &'a self,
+        keys: &'a [String],
+        filter: &'a Filter,
+        most: usize,
+    ) -> Answer<'a, Vec<Vec<CandidateId>>> {
+        let (keys, filter) = (keys.to_vec(), filter.clone());
+        self.ask(move |view| view.named(&keys, &filter, most))
+    }
+
     fn frequencies<'a>(&'a self, text: &'a str) -> Answer<'a, Frequencies> {
         let text = text.to_owned();
         self.ask(move |view| view.frequencies(&text))
@@ -204,6 +214,11 @@ impl Snapshot for OffloadedView {
     fn trails<'a>(&'a self, ids: &'a [ItemId]) -> Answer<'a, Vec<Vec<Crumb>>> {
         let ids = ids.to_vec();
         self.ask(move |view| view.trails(&ids))
+    }
+
+    fn beside<'a>(&'a self, ids: &'a [ItemId]) -> Answer<'a, Vec<Vec<ItemId>>> {
+        let ids = ids.to_vec();
+        self.ask(move |view| view.beside(&ids))
     }
 
     fn children<'a>(&'a self, id: &'a ItemId, limit: usize) -> Answer<'a, Vec<Stored>> {

@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use haversack_core::ids::CandidateId;
 use haversack_core::text::terms::{Language, each_term};
 
 use super::indexes::effort;
 use super::records::lookup;
+use super::row::Row;
 use super::state::Vectored;
 use super::text::{Must, QueryOptions, TextError, TextQuery, excerpt};
 use super::vectors::SearchError;
@@ -13,7 +15,8 @@ use super::view::{View, check_limit};
 use crate::store::error::{ReadError, Stale};
 use crate::store::item::Passage;
 use crate::store::query::{
-    Excerpt, FREQUENCIES_MAX, Frequencies, FuzzySearch, Hit, TextSearch, VectorSearch,
+    Excerpt, FREQUENCIES_MAX, Filter, Frequencies, FuzzySearch, Hit, NAMES_MAX, TextSearch,
+    VectorSearch,
 };
 
 impl View {
@@ -76,6 +79,30 @@ impl View {
             .fuzzy(&search.query, &self.visible, &among, search.limit, least)
             .map_err(index_error)?;
         self.hits(found.hits.into_iter().map(|hit| (hit.row, hit.chunk, hit.similarity)))
+    }
+
+    /// The first chunks of items whose titles have these keys ([`haversack_core::text::names`]), by
+    /// key; none for a key that more than `most` items have.
+    ///
+    /// # Errors
+    /// When there are too many keys or the store cannot be read.
+    pub fn named(
+        &self,
+        keys: &[String],
+        filter: &Filter,
+        most: usize,
+    ) -> Result<Vec<Vec<CandidateId>>, ReadError> {
+        if keys.len() > NAMES_MAX {
+            let what = format!("keys: {} are more than the most, {NAMES_MAX}", keys.len());
+            return Err(ReadError::Invalid { what });
+        }
+        let among = self.among(filter)?;
+        let text = &self.watched.state.text;
+        let found = text.named(keys, &self.visible, &among, most).map_err(index_error)?;
+        let rows: Vec<Row> = found.iter().flatten().copied().collect();
+        let mut names = self.watched.shared.names(&rows)?.into_iter();
+        let mut first = |_: &Row| Some(CandidateId::chunk(names.next()??, 0));
+        Ok(found.iter().map(|rows| rows.iter().filter_map(&mut first).collect()).collect())
     }
 
     /// In how many readable chunks the terms of a text occur, in the language that it seems to be in.

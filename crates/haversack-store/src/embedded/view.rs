@@ -1,6 +1,7 @@
 //! One state as one viewer may see it: every answer passes through its bitmap.
 
 use std::borrow::Cow;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use super::text::Visible;
 use crate::revision::Revision;
 use crate::store::error::ReadError;
 use crate::store::item::{Passage, Record, Shelf, Stored, Version};
-use crate::store::query::{Filter, Hit, LIMIT_MAX, Order, Page, TreeDistance};
+use crate::store::query::{FAMILY_MAX, Filter, Hit, LIMIT_MAX, Order, Page, TreeDistance};
 
 /// A state as a viewer may see it.
 #[derive(Debug)]
@@ -335,6 +336,43 @@ impl View {
             let after = rows.get(at + 1..).unwrap_or(&[]);
             Ok((before, fetch(&after[..either_side.min(after.len())])?))
         })
+    }
+
+    /// What stands right before and right after each of these items under the same parent.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn beside(&self, ids: &[ItemId]) -> Result<Vec<Vec<ItemId>>, ReadError> {
+        let mut families: BTreeMap<i64, Vec<(i64, Row)>> = BTreeMap::new();
+        let found: Vec<Vec<Row>> = self.read(|connection| {
+            let mut found = Vec::with_capacity(ids.len());
+            for id in ids {
+                let chain = self.chain(connection, id)?;
+                let [(_, row), (parent, _), ..] = chain[..] else {
+                    found.push(Vec::new());
+                    continue;
+                };
+                if let Entry::Vacant(family) = families.entry(parent) {
+                    let mut rows = self.children_rows(connection, parent, FAMILY_MAX + 1)?;
+                    if rows.len() > FAMILY_MAX {
+                        rows.clear();
+                    }
+                    family.insert(rows);
+                }
+                let family = &families[&parent];
+                let at = family.iter().position(|(_, sibling)| *sibling == row);
+                let near = at.map_or_else(Vec::new, |at| {
+                    let before = at.checked_sub(1).and_then(|at| family.get(at));
+                    before.into_iter().chain(family.get(at + 1)).map(|(_, row)| *row).collect()
+                });
+                found.push(near);
+            }
+            Ok(found)
+        })?;
+        let rows: Vec<Row> = found.iter().flatten().copied().collect();
+        let mut names = self.watched.shared.names(&rows)?.into_iter();
+        let mut name = |_: &Row| names.next()?;
+        Ok(found.iter().map(|rows| rows.iter().filter_map(&mut name).collect()).collect())
     }
 
     /// How far items are from one in the tree; `None` where no readable way leads.

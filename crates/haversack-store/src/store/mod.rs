@@ -83,6 +83,15 @@ pub trait Snapshot: Send + Sync {
     /// Chunks whose title, path or short text is spelt alike, most similar first.
     fn fuzzy<'a>(&'a self, search: &'a FuzzySearch) -> Answer<'a, Vec<Hit>>;
 
+    /// The first chunks of items whose titles have these keys ([`haversack_core::text::names`]), by
+    /// key; none for a key that more than `most` items have.
+    fn named<'a>(
+        &'a self,
+        keys: &'a [String],
+        filter: &'a Filter,
+        most: usize,
+    ) -> Answer<'a, Vec<Vec<CandidateId>>>;
+
     /// In how many readable chunks the terms of a text occur, in the language that it seems to be in.
     fn frequencies<'a>(&'a self, text: &'a str) -> Answer<'a, Frequencies>;
 
@@ -108,6 +117,10 @@ pub trait Snapshot: Send + Sync {
         id: &'a ItemId,
         either_side: usize,
     ) -> Answer<'a, (Vec<Stored>, Vec<Stored>)>;
+
+    /// What stands right before and right after each of these items under the same parent, unless
+    /// that has more than [`query::FAMILY_MAX`] children.
+    fn beside<'a>(&'a self, ids: &'a [ItemId]) -> Answer<'a, Vec<Vec<ItemId>>>;
 
     /// What is linked with an item, by sort of link (all when empty), ordered by sort and id.
     fn linked<'a>(

@@ -26,6 +26,12 @@ pub const VALUES_MAX: usize = 64;
 /// Most distinct terms whose frequencies are counted at once; later ones are left out.
 pub const FREQUENCIES_MAX: usize = 256;
 
+/// Most keys of names that are looked up at once.
+pub const NAMES_MAX: usize = 1_024;
+
+/// Children of one parent that have neighbours; those of a larger family stand beside nobody.
+pub const FAMILY_MAX: usize = 10_000;
+
 /// Which of the readable items are asked for. The default is all that are active.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Filter {

@@ -5,6 +5,7 @@
 
 mod asked;
 mod contexts;
+mod follow;
 mod links;
 mod make;
 mod names;
@@ -130,6 +131,8 @@ pub(crate) fn built_in(name: &str) -> Option<Arc<dyn Collector>> {
         "hybrid" => Arc::new(search::Hybrid),
         "relations" => Arc::new(links::Relations),
         "expand" => Arc::new(links::Expand),
+        "follow" => Arc::new(follow::Follow),
+        "beside" => Arc::new(follow::Beside),
         "activity" => Arc::new(time::Activity),
         "recent" => Arc::new(time::Recent),
         "references" => Arc::new(names::References),

@@ -113,6 +113,22 @@ pub const BUILT_IN: &[CollectorDoc] = &[
         ],
     },
     CollectorDoc {
+        name: "follow",
+        about: "what the layer's first finds call by name, by its title",
+        settings: &[
+            count("first", "how many finds are read for names", LIMIT, 10),
+            count("limit", "how many at most", LIMIT, 20),
+        ],
+    },
+    CollectorDoc {
+        name: "beside",
+        about: "what stands before and after the layer's first finds, under the same parent",
+        settings: &[
+            count("first", "how many finds have neighbours", LIMIT, 20),
+            count("limit", "how many at most", LIMIT, 40),
+        ],
+    },
+    CollectorDoc {
         name: "activity",
         about: "what the asker edited and viewed of late (W5)",
         settings: &[

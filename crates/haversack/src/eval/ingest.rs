@@ -1,7 +1,9 @@
 //! A corpus into a workspace of its own, as items that the recipe looks for.
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
+use haversack_core::ids::ItemId;
 use haversack_core::item::Kind;
 use haversack_store::store::item::Item;
 
@@ -39,17 +41,21 @@ pub(super) async fn ingest(
 ) -> Result<Ingest, EvalError> {
     let mut rows = Rows::open(&scope.path.join(CORPUS))?;
     let started = Instant::now();
-    let (mut stored, mut bytes) = (0, 0);
+    let (mut read, mut stored, mut bytes) = (0, 0, 0);
     let mut batch: Vec<Item> = Vec::new();
+    let mut talks: BTreeSet<ItemId> = BTreeSet::new();
     loop {
         let document = rows.object()?.map(|mut object| Document::of(&mut object)).transpose()?;
         let is_last = document.is_none();
         if let Some(document) = document {
             bytes += document.text.len();
-            batch.push(item(document, kind));
+            read += 1;
+            let talk = document.talk.as_deref().and_then(talk_id);
+            batch.extend(talk.clone().filter(|id| talks.insert(id.clone())).map(talk_item));
+            batch.push(Item { parent: talk, position: read, ..item(document, kind) });
         }
-        if !batch.is_empty() && (is_last || batch.len() == BATCH_ITEMS || bytes >= BATCH_BYTES) {
-            stored += batch.len() as u64;
+        if !batch.is_empty() && (is_last || batch.len() >= BATCH_ITEMS || bytes >= BATCH_BYTES) {
+            stored = read.unsigned_abs();
             let written = workspace.put(std::mem::take(&mut batch)).await;
             written.map_err(|source| EvalError::Store {
                 set: scope.name.clone(),
@@ -65,8 +71,19 @@ pub(super) async fn ingest(
     }
 }
 
+/// What turns of one conversation hang under, so that each has its neighbours. It has no text and
+/// is never found itself.
+fn talk_item(id: ItemId) -> Item {
+    Item::new(id, Kind::new("conversation").expect("a constant that is a kind"), "")
+}
+
+/// An id that no document has: theirs come from a file of their own.
+fn talk_id(name: &str) -> Option<ItemId> {
+    ItemId::new(&format!("talk of {name}")).ok()
+}
+
 fn item(document: Document, kind: &Kind) -> Item {
-    let Document { id, title, text, dates } = document;
+    let Document { id, title, text, dates, talk: _ } = document;
     Item {
         title: title.unwrap_or_default(),
         body: text,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use haversack_core::ids::ItemId;
 use haversack_core::units::Timestamp;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::dates::Dates;
 use super::error::EvalError;
@@ -68,6 +68,8 @@ pub(super) struct Document {
     pub(super) title: Option<String>,
     pub(super) text: String,
     pub(super) dates: Dates,
+    /// The conversation or session it is a turn of.
+    pub(super) talk: Option<String>,
 }
 
 impl Document {
@@ -75,8 +77,21 @@ impl Document {
         let id = object.text("id")?;
         let id = ItemId::new(&id).map_err(|error| object.wrong(format!("id: {error}")))?;
         let (title, text) = (object.optional("title")?, object.text("text")?);
-        Ok(Document { id, title, text, dates: Dates::of(&object.meta()?) })
+        let meta = object.meta()?;
+        Ok(Document { id, title, text, dates: Dates::of(&meta), talk: talk(&meta) })
     }
+}
+
+/// What a turn belongs to, as its `meta` says: the session, or else the conversation.
+fn talk(meta: &Map<String, Value>) -> Option<String> {
+    let said = |name: &str| match meta.get(name) {
+        Some(Value::String(text)) if !text.is_empty() => Some(text.clone()),
+        Some(Value::Number(number)) => Some(number.to_string()),
+        _ => None,
+    };
+    let parts: Vec<String> =
+        ["conversation", "thread", "session"].iter().filter_map(|name| said(name)).collect();
+    (!parts.is_empty()).then(|| parts.join("/"))
 }
 
 /// A row of `spans.tsv`, until its document comes by.

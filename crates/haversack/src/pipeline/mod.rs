@@ -13,6 +13,7 @@ mod quality;
 mod ranking;
 mod resolve;
 mod run;
+mod sentences;
 mod words;
 
 pub use assembled::{Assembled, Delta, LayerReport, Timings};

@@ -23,6 +23,7 @@ use super::collecting::{Finds, collect};
 use super::measure::measure;
 use super::ranking::order;
 use super::resolve::means;
+use super::sentences::measure_sentences;
 use crate::collect::{Deal, Question, Searches, plan};
 use crate::engine::{Ready, Shared};
 use crate::error::Error;
@@ -130,8 +131,12 @@ pub(crate) async fn prepare(shared: &Shared, start: Start) -> Result<Prepared, E
     }
     measure(&question, &recipe.layers, &means.rankers, &mut layers).await?;
     timings.measure = laps.end("measure");
-    let order =
+    let mut order =
         order(&recipe.layers, &means.rankers, layers, &question.request, previous.as_ref())?;
+    if previous.is_none() {
+        // What an earlier pack had must stay as it stood there: whole.
+        measure_sentences(&question, &recipe.layers, &mut order.layers).await?;
+    }
     timings.rank = laps.end("rank");
     notices.extend(caveats(&recipe, &*means.tokenizer));
     let core = PackRequest {

@@ -99,6 +99,11 @@ pub(super) const ORDERS: &[Word<Order>] = &[
         Order::Essentials,
         "best score first, the essential form of each before the rest of any",
     ),
+    word(
+        "sentences",
+        Order::Sentences,
+        "best sentence first, whichever text it is of; a text grows by its sentences, in its order",
+    ),
 ];
 
 pub(super) const CUTS: &[Word<CutWord>] = &[

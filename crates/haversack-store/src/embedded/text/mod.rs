@@ -10,6 +10,7 @@ mod directory;
 mod excerpt;
 mod fuzzy;
 mod index;
+mod named;
 mod open;
 mod phrase;
 mod query;

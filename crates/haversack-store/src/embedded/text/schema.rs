@@ -1,12 +1,13 @@
 //! What the index holds of a document, and how its texts become terms.
 
+use haversack_core::text::names::key;
 use haversack_core::text::terms::{Language, each_token};
 use haversack_core::text::trigram::{Trigram, first_trigrams, trigrams};
 use tantivy::TantivyDocument;
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions,
 };
-use tantivy::tokenizer::{Token, TokenStream, Tokenizer, TokenizerManager};
+use tantivy::tokenizer::{RawTokenizer, Token, TokenStream, Tokenizer, TokenizerManager};
 
 use super::Document;
 
@@ -18,6 +19,7 @@ pub(super) const N_FIELDS: usize = 3;
 
 const WORDS: &str = "haversack_words";
 const TRIGRAMS: &str = "haversack_trigrams";
+const WHOLE: &str = "haversack_whole";
 
 /// The columns of a document, by name, because Tantivy opens them so.
 pub(super) const ROW: &str = "row";
@@ -38,6 +40,8 @@ pub(super) struct Fields {
     /// Title, path and body by trigrams.
     pub(super) trigrams: [Field; N_FIELDS],
     sizes: [Field; N_FIELDS],
+    /// The title's key, of the first chunk alone.
+    pub(super) name: Field,
 }
 
 impl Fields {
@@ -47,11 +51,12 @@ impl Fields {
             TextOptions::default().set_indexing_options(indexing.set_index_option(record))
         };
         let positions = words(IndexRecordOption::WithFreqsAndPositions);
-        let basic = TextFieldIndexing::default()
-            .set_tokenizer(TRIGRAMS)
-            .set_fieldnorms(false)
-            .set_index_option(IndexRecordOption::Basic);
-        let basic = TextOptions::default().set_indexing_options(basic);
+        let basic = |tokenizer| {
+            let indexing = TextFieldIndexing::default().set_tokenizer(tokenizer);
+            let indexing = indexing.set_fieldnorms(false);
+            let indexing = indexing.set_index_option(IndexRecordOption::Basic);
+            TextOptions::default().set_indexing_options(indexing)
+        };
         let mut schema = Schema::builder();
         let row = schema.add_u64_field(ROW, FAST | INDEXED);
         let chunk = schema.add_u64_field(CHUNK, FAST);
@@ -59,9 +64,10 @@ impl Fields {
         let words =
             ["title", "path", "body"].map(|name| schema.add_text_field(name, positions.clone()));
         let trigrams = ["title_trigrams", "path_trigrams", "body_trigrams"]
-            .map(|name| schema.add_text_field(name, basic.clone()));
+            .map(|name| schema.add_text_field(name, basic(TRIGRAMS)));
         let sizes = SIZES.map(|name| schema.add_u64_field(name, FAST));
-        Fields { schema: schema.build(), row, chunk, tie, words, trigrams, sizes }
+        let name = schema.add_text_field("name", basic(WHOLE));
+        Fields { schema: schema.build(), row, chunk, tie, words, trigrams, sizes, name }
     }
 
     /// A document as Tantivy takes it. The words are taken apart later, by the indexing thread.
@@ -87,6 +93,9 @@ impl Fields {
         if document.chunk == 0 {
             self.add_trigrams(0, &trigrams(document.title), &mut out);
             self.add_trigrams(1, &trigrams(document.path), &mut out);
+            if let Some(key) = key(document.title) {
+                out.add_text(self.name, key);
+            }
         }
         let (body, more) = first_trigrams(document.body, BODY_TRIGRAMS_MAX);
         if !more {
@@ -117,6 +126,7 @@ pub(super) fn tokenizers() -> TokenizerManager {
     manager.register("default", Trigrams::default());
     manager.register(WORDS, Words::default());
     manager.register(TRIGRAMS, Trigrams::default());
+    manager.register(WHOLE, RawTokenizer::default());
     manager
 }
 

@@ -1,5 +1,6 @@
 //! What the collectors find, on real stores.
 
+mod follow;
 mod links;
 mod names;
 mod readers;
@@ -236,5 +237,5 @@ fn every_collector_of_the_table_is_built_in() {
     assert!(built_in("magic").is_none());
     let after = table::BUILT_IN.iter().filter_map(|doc| built_in(doc.name).map(|c| (doc.name, c)));
     let after: Vec<&str> = after.filter(|(_, c)| c.comes_after()).map(|(name, _)| name).collect();
-    assert_eq!(after, ["expand"]);
+    assert_eq!(after, ["expand", "follow", "beside"]);
 }

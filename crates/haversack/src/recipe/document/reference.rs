@@ -136,12 +136,15 @@ const fn measures(component: Component) -> &'static str {
         Component::TypeMatch => "whether its kind fits what the query wants",
         Component::Affinity => "how much the asker has to do with it",
         Component::Confidence => "how sure its author was",
-        Component::Mention => "1 when the query or the deal names it",
+        Component::Mention => {
+            "1 when the query or the deal names it; how well that answers which does, when a find does"
+        }
         Component::Current => "1 for the current context",
         Component::Parent => "1 for the current context's direct parent",
         Component::Rules => "1 for a context with behaviour rules",
         Component::Collector => "what its collector thought of it",
         Component::Fusion => "what fusing several searches gave it",
+        Component::Neighbour => "how well that answers which it stands beside",
     }
 }
 
