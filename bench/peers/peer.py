@@ -65,7 +65,13 @@ class Peer:
             if size <= left:
                 chosen.append(place)
                 left -= size
-        return "\n\n".join(self.pieces[place].text for place in chosen), chosen
+        # Tokens may reach over a joint, so that the whole is seldom one more than its parts.
+        while tokens.count(text := self.joined(chosen)) > budget:
+            chosen.pop()
+        return text, chosen
+
+    def joined(self, places):
+        return "\n\n".join(self.pieces[place].text for place in places)
 
     def size(self, place):
         if place not in self.counts:

@@ -7,7 +7,7 @@ ORDER = (
     "haversack",
     "haversack-everything",
     "bm25s",
-    "bm25s-split",
+    "bm25s-whole",
     "langchain",
     "langchain-approximate",
     "llamaindex",
@@ -30,9 +30,19 @@ No model judges. All get the same corpora, the same questions (evenly spread, th
 - **items/s**: documents stored a second, splitting and embedding included. **p50, p95**: search and
   packing of one question in milliseconds, over all budgets. **MB**: the peak of the process, with
   the language's own runtime and the set in it.
-- Pieces of about 800 characters for all peers (`bm25s` alone has whole documents, the floor), each
+- Pieces of about 800 characters for all peers (`bm25s-whole` alone has whole documents), each
   under its document's title. Every search finds 200. Peers without packing of their own get all
   pieces that still fit, in order of rank, by an exact count.
+"""
+NOT_RUN = """\
+- mem0 has no spaCy model here (it is not on PyPI), so no lemmas and no boost for entities, and no
+  model that would rewrite memories (`infer=False`). Its two SQLite files were kept in memory: on
+  disk they take most of the time.
+- Chroma's full-text ranking is part of its cloud; its local collections search by vectors alone.
+- Zep, Letta, Graphiti, Cognee, Hindsight, Onyx and RAGFlow need a model to write, or servers beside
+  them.
+- Rust peers (VelesDB's memory, mentedb, memvid) have no adapter: each needs a program of its own, and
+  a build that is longer than the whole bench.
 """
 
 
@@ -49,11 +59,9 @@ def systems(results):
 
 
 def common(results):
-    """Sets that every system with most of the sets has, in the order of their names."""
-    found = systems(results).values()
-    most = max(len(own) for own in found)
-    whole = [set(own) for own in found if len(own) == most]
-    return sorted(set.intersection(*whole))
+    """The sets that Haversack was run on; without it, all."""
+    every = {name for own in results["systems"].values() for name in own}
+    return sorted(results["systems"].get(OURS, every))
 
 
 def average(own, sets, value):
@@ -84,22 +92,25 @@ def means(results, sets, budgets):
             continue
         values = [average(own, sets, lambda one, b=b: one["er"][b]) for b in budgets]
         rows.append([name, *map(share, values), *cells(own, sets)])
-    return table([*heads(budgets)], rows)
+    return table(heads(budgets), rows)
 
 
 def fewer(results, partial, budgets):
     """Systems that were not done with all sets, beside Haversack on the same ones."""
-    parts = ["Not done with all sets, so beside Haversack on the sets that they have:\n"]
-    rows = []
+    groups = {}
     for name, own in partial.items():
-        sets = sorted(own)
-        for other in (name, OURS):
-            theirs = results["systems"].get(other, {})
-            if set(sets) <= set(theirs):
-                values = [average(theirs, sets, lambda one, b=b: one["er"][b]) for b in budgets]
-                label = f"{other}, {len(sets)} sets"
-                rows.append([label, *map(share, values), *cells(theirs, sets)])
-    return "\n".join([*parts, table(heads(budgets), rows)])
+        groups.setdefault(tuple(sorted(own)), []).append(name)
+    parts = []
+    for sets, names in groups.items():
+        rows = []
+        for name in [OURS, *names]:
+            own = results["systems"].get(name, {})
+            if set(sets) <= set(own):
+                values = [average(own, sets, lambda one, b=b: one["er"][b]) for b in budgets]
+                rows.append([name, *map(share, values), *cells(own, sets)])
+        parts.append(f"On {len(sets)} of them alone ({', '.join(sets)}):\n")
+        parts.append(table(heads(budgets), rows))
+    return "\n".join(parts)
 
 
 def heads(budgets):
@@ -129,7 +140,8 @@ def one_set(results, name, budgets):
 
 
 def notes(results):
-    parts = ["## What was run\n", f"Machine: {results['machine']}.\n"]
+    remark = results.get("remark", "")
+    parts = ["## What was run\n", f"Machine: {results['machine']}. {remark}\n"]
     rows = []
     for name, own in systems(results).items():
         one = next(iter(own.values()))
@@ -143,8 +155,8 @@ def notes(results):
         for peer, sets in sorted(results["failed"].items())
         for name, problem in sorted(sets.items())
     ]
-    missing = "\n".join([*failed, *results.get("notRun", [])]) or "Nothing."
-    parts.append(f"## What could not be run\n\n{missing}\n")
+    missing = "\n".join([*failed, NOT_RUN])
+    parts.append(f"## What could not be run\n\n{missing}")
     return "\n".join(parts)
 
 

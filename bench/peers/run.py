@@ -55,6 +55,8 @@ def main():
     path = options.out / "results.json"
     results = json.loads(path.read_text()) if path.is_file() else {"systems": {}, "failed": {}}
     results |= {"limit": options.limit, "budgets": options.budgets, "machine": machine()}
+    if options.remark:
+        results["remark"] = options.remark
     for name in options.sets:
         for peer in options.peers:
             began = time.monotonic()
@@ -82,6 +84,7 @@ def arguments():
                         default=[512, 1000, 2000, 4000])
     parser.add_argument("--haversack", type=Path, default=Path("haversack"), help="the program")
     parser.add_argument("--out", type=Path, default=HERE, help="where results are kept and added to")
+    parser.add_argument("--remark", help="what else should be said of this run")
     parser.add_argument("--seconds", type=int, default=900, help="most time for a peer on a set")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -166,7 +169,7 @@ def own(found, answers, memory, version, recipe):
 
 
 def machine():
-    return f"{os.cpu_count()} cores, {platform.system()} on {platform.machine()}, one thread a peer"
+    return f"{os.cpu_count()} cores, {platform.system()} on {platform.machine()}"
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """One file for each peer; `PEERS` says which."""
 
 PEERS = {
-    "bm25s": ("bm25s_whole", "Whole"),
-    "bm25s-split": ("bm25s_whole", "Split"),
+    "bm25s": ("bm25s_plain", "Split"),
+    "bm25s-whole": ("bm25s_plain", "Whole"),
     "langchain": ("langchain", "LangChain"),
     "llamaindex": ("llamaindex", "LlamaIndex"),
     "txtai": ("txtai_hybrid", "Txtai"),

@@ -87,12 +87,12 @@ class LlamaIndex(Peer):
     def pack(self, places, budget, packing):
         helper = PromptHelper(context_window=budget, num_output=0, chunk_overlap_ratio=0.0)
         # What the limit cannot hold goes to the next call of the model; the first is what is
-        # measured. Twice the budget is more than it can take.
+        # measured, and nothing beyond the budget can be in it.
         texts, size = [], 0
         for place in places:
             texts.append(self.pieces[place].text)
             size += self.size(place)
-            if size > 2 * budget:
+            if size > budget + TOKENS:
                 break
         parts = helper.repack(TEMPLATE, texts)
         return (parts[0] if parts else ""), places[: len(texts)]
