@@ -26,24 +26,34 @@ pub(crate) struct Options {
     /// Which sets, several with commas [default: all]
     #[arg(long)]
     sets: Option<String>,
+    /// The program to measure [default: built now, optimised]
+    #[arg(long)]
+    haversack: Option<PathBuf>,
 }
 
 /// Installs the peers if need be, builds Haversack and measures both.
 pub(crate) fn run(shell: &Shell, options: &Options) -> Result<()> {
     let data = std::path::absolute(&options.data)?;
     let python = install(shell)?;
-    shell.run(&mut shell.cargo(["build", "--release", "--locked", "--workspace", "--bins"]))?;
-    let haversack = format!("haversack{}", std::env::consts::EXE_SUFFIX);
+    let haversack = match &options.haversack {
+        Some(program) => std::path::absolute(program)?,
+        None => build(shell)?,
+    };
     let mut bench = shell.command(&python);
     bench.args(["-m", "bench.peers.run", "--data"]).arg(data);
-    bench.args(["--limit", &options.limit.to_string(), "--haversack"]);
-    bench.arg(shell.target().join("release").join(haversack));
+    bench.args(["--limit", &options.limit.to_string(), "--haversack"]).arg(haversack);
     for (name, chosen) in [("--peers", &options.peers), ("--sets", &options.sets)] {
         if let Some(chosen) = chosen {
             bench.args([name, chosen]);
         }
     }
     shell.run(&mut bench)
+}
+
+fn build(shell: &Shell) -> Result<PathBuf> {
+    shell.run(&mut shell.cargo(["build", "--release", "--locked", "--workspace", "--bins"]))?;
+    let name = format!("haversack{}", std::env::consts::EXE_SUFFIX);
+    Ok(shell.target().join("release").join(name))
 }
 
 /// The Python of an environment that has what is pinned.
