@@ -35,14 +35,16 @@ No model judges. All get the same corpora, the same questions (evenly spread, th
   pieces that still fit, in order of rank, by an exact count.
 """
 NOT_RUN = """\
-- mem0 has no spaCy model here (it is not on PyPI), so no lemmas and no boost for entities, and no
-  model that would rewrite memories (`infer=False`). Its two SQLite files were kept in memory: on
-  disk they take most of the time.
-- Chroma's full-text ranking is part of its cloud; its local collections search by vectors alone.
-- Zep, Letta, Graphiti, Cognee, Hindsight, Onyx and RAGFlow need a model to write, or servers beside
-  them.
-- Rust peers (VelesDB's memory, mentedb, memvid) have no adapter: each needs a program of its own, and
-  a build that is longer than the whole bench.
+- mem0 runs without spaCy's model, which is not on PyPI: no lemmas, no boost for entities. No model
+  rewrites memories (`infer=False`). It is slow to fill and to search in Qdrant's local store, so it
+  may be on few sets.
+- Chroma searches by vectors alone: its search by several ranks is not implemented for local
+  collections in this version ("Search is not implemented for Local Chroma").
+- Not tried: Zep, Letta, Graphiti, Cognee, Hindsight, Onyx and RAGFlow, which need a model to write
+  or servers beside them; Haystack; Rust peers (VelesDB's memory, mentedb, memvid, rig), each of which
+  needs a program of its own.
+- Haversack's own overruns are by its own count, which `eval` reports; the strings of the others are
+  counted here.
 """
 
 

@@ -62,8 +62,11 @@ class LlamaIndex(Peer):
                 start = document.text.find(text, at)
                 at = start if start >= 0 else at
                 self.pieces.append(Piece(document.id, at, head(document), text))
+        # The place tells pieces with the same text apart, whose scores fusion would add up.
+        apart = {"excluded_embed_metadata_keys": ["place"], "excluded_llm_metadata_keys": ["place"]}
         nodes = [
-            TextNode(text=piece.text, id_=str(place)) for place, piece in enumerate(self.pieces)
+            TextNode(text=piece.text, id_=str(place), metadata={"place": place}, **apart)
+            for place, piece in enumerate(self.pieces)
         ]
         model = BuiltIn(own=self.embedder, embed_batch_size=256)
         store = FaissVectorStore(faiss_index=faiss.IndexFlatIP(self.embedder.dimensions))
