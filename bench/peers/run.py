@@ -53,8 +53,12 @@ def main():
         print(json.dumps(found))
         return
     path = options.out / "results.json"
-    results = json.loads(path.read_text()) if path.is_file() else {"systems": {}, "failed": {}}
-    results |= {"limit": options.limit, "budgets": options.budgets, "machine": machine()}
+    asked = {"limit": options.limit, "budgets": options.budgets}
+    results = json.loads(path.read_text()) if path.is_file() else {}
+    # Figures of other questions or budgets cannot stand in one table.
+    if any(results.get(key) != value for key, value in asked.items()):
+        results = {"systems": {}, "failed": {}}
+    results |= asked | {"machine": machine()}
     if options.remark:
         results["remark"] = options.remark
     for name in options.sets:
