@@ -9,6 +9,7 @@
 mod deps;
 mod fuzz;
 mod mcp;
+mod peers;
 mod problem;
 mod shell;
 mod suite;
@@ -108,6 +109,9 @@ enum Bench {
         #[arg(long)]
         keep: Option<PathBuf>,
     },
+    /// Haversack beside what people use today: evidence, overruns, speed and memory; the peers come
+    /// from `PyPI`
+    Peers(peers::Options),
 }
 
 fn main() -> ExitCode {
@@ -149,6 +153,7 @@ fn bench(shell: &Shell, what: &Bench) -> Result<()> {
         Bench::Core => ("haversack-core", "core"),
         Bench::Store { .. } => ("haversack-store", "scale"),
         Bench::Engine { .. } => ("haversack", "engine"),
+        Bench::Peers(options) => return peers::run(shell, options),
     };
     let mut cargo = shell.cargo(["bench", "--locked", "-p", package, "--bench", name]);
     if let Bench::Engine { turns: Some(turns), .. } = what {

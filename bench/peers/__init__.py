@@ -1,0 +1,1 @@
+"""Haversack beside its peers: the same sets, questions, embedder and budgets for all."""

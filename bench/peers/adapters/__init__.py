@@ -1,0 +1,12 @@
+"""One file for each peer; `PEERS` says which."""
+
+PEERS = {
+    "bm25s": ("bm25s_plain", "Split"),
+    "bm25s-whole": ("bm25s_plain", "Whole"),
+    "langchain": ("langchain", "LangChain"),
+    "llamaindex": ("llamaindex", "LlamaIndex"),
+    "txtai": ("txtai_hybrid", "Txtai"),
+    "mem0": ("mem0_plain", "Mem0"),
+    "chroma": ("chroma", "Chroma"),
+    "lancedb": ("lancedb_hybrid", "LanceDb"),
+}

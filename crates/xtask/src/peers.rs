@@ -1,0 +1,77 @@
+//! The bench beside the peers: a virtual environment with what `bench/peers/requirements.txt` pins,
+//! then the program in `bench/peers` with it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use crate::shell::Shell;
+
+/// The Python that the pinned packages were chosen for.
+const PYTHON: &str = "python3.11";
+
+/// What is asked of the bench.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// The folder of the labelled sets, in the form of `haversack eval`
+    #[arg(long)]
+    data: PathBuf,
+    /// How many questions of each set
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
+    limit: u32,
+    /// Which peers, several with commas [default: all]
+    #[arg(long)]
+    peers: Option<String>,
+    /// Which sets, several with commas [default: all]
+    #[arg(long)]
+    sets: Option<String>,
+    /// The program to measure [default: built now, optimised]
+    #[arg(long)]
+    haversack: Option<PathBuf>,
+}
+
+/// Installs the peers if need be, builds Haversack and measures both.
+pub(crate) fn run(shell: &Shell, options: &Options) -> Result<()> {
+    let data = std::path::absolute(&options.data)?;
+    let python = install(shell)?;
+    let haversack = match &options.haversack {
+        Some(program) => std::path::absolute(program)?,
+        None => build(shell)?,
+    };
+    let mut bench = shell.command(&python);
+    bench.args(["-m", "bench.peers.run", "--data"]).arg(data);
+    bench.args(["--limit", &options.limit.to_string(), "--haversack"]).arg(haversack);
+    for (name, chosen) in [("--peers", &options.peers), ("--sets", &options.sets)] {
+        if let Some(chosen) = chosen {
+            bench.args([name, chosen]);
+        }
+    }
+    shell.run(&mut bench)
+}
+
+fn build(shell: &Shell) -> Result<PathBuf> {
+    shell.run(&mut shell.cargo(["build", "--release", "--locked", "--workspace", "--bins"]))?;
+    let name = format!("haversack{}", std::env::consts::EXE_SUFFIX);
+    Ok(shell.target().join("release").join(name))
+}
+
+/// The Python of an environment that has what is pinned.
+fn install(shell: &Shell) -> Result<PathBuf> {
+    let folder = shell.target().join("peers");
+    let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
+    let pinned = Path::new("bench/peers/requirements.txt");
+    let wanted = fs::read_to_string(shell.root().join(pinned)).context("no requirements.txt")?;
+    let mark = folder.join("installed");
+    if fs::read_to_string(&mark).is_ok_and(|installed| installed == wanted) {
+        return Ok(python);
+    }
+    let mut make = shell.command(PYTHON);
+    shell
+        .run(make.args(["-m", "venv", "--clear"]).arg(&folder))
+        .with_context(|| format!("{PYTHON} is needed for the peers"))?;
+    let mut pip = shell.command(&python);
+    shell.run(pip.args(["-m", "pip", "install", "--quiet", "-r"]).arg(pinned))?;
+    fs::write(&mark, wanted).context("cannot note what was installed")?;
+    Ok(python)
+}
