@@ -1,10 +1,13 @@
 //! Where the store is, and opening it.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use haversack::{Builder, Engine, Error, Workspace};
+use haversack_core::embed::Embedder;
 use haversack_core::text::spelling::{nearest, shown};
+use haversack_model::Shelf;
 use haversack_store::embedded::{Embedded, Home};
 use haversack_store::store::error::OpenError;
 
@@ -36,10 +39,22 @@ impl Place {
         Ok(folder)
     }
 
+    /// What makes the vectors of the data folder: the model that was chosen for it.
+    pub(crate) fn embedder(&self) -> Result<Arc<dyn Embedder>> {
+        let shelf = Shelf::of(&self.folder()?);
+        let chosen = shelf.in_use()?;
+        shelf.named(&chosen).with_context(|| {
+            format!(
+                "the model {chosen:?}, which this data folder uses, cannot be opened; `haversack \
+                     model use built-in` goes back to the one that is always there"
+            )
+        })
+    }
+
     /// The workspace, which must be there.
     pub(crate) fn existing(&self) -> Result<Embedded> {
         let home = self.home()?;
-        let store = match home.existing(&self.workspace, haversack::embedder()) {
+        let store = match home.existing(&self.workspace, self.embedder()?) {
             Ok(store) => store,
             Err(error @ OpenError::Missing { .. }) => {
                 bail!("{error}: {}", self.nearest(&home.workspaces()?))
@@ -52,7 +67,7 @@ impl Place {
 
     /// The workspace, which must be there, with the engine around it.
     pub(crate) fn engine_on_existing(&self, builder: Builder) -> Result<Workspace> {
-        let engine = builder.open(self.existing_folder()?)?;
+        let engine = builder.embedder(self.embedder()?).open(self.existing_folder()?)?;
         let workspace = match engine.existing(&self.workspace) {
             Ok(workspace) => workspace,
             Err(Error::Open(error @ OpenError::Missing { .. })) => {
@@ -64,9 +79,14 @@ impl Place {
         Ok(workspace)
     }
 
+    /// The data folder, which is made if need be, with the engine on it.
+    pub(crate) fn engine(&self) -> Result<Engine> {
+        Ok(Engine::builder().embedder(self.embedder()?).open(self.folder()?)?)
+    }
+
     /// The workspace, which is made if need be, with the engine around it.
     pub(crate) fn engine_on_made(&self) -> Result<Workspace> {
-        let workspace = Engine::open(self.folder()?)?.workspace(&self.workspace)?;
+        let workspace = self.engine()?.workspace(&self.workspace)?;
         tell_repairs(workspace.embedded());
         Ok(workspace)
     }
@@ -84,7 +104,7 @@ impl Place {
     /// The workspace, which is made if need be.
     pub(crate) fn made(&self) -> Result<Embedded> {
         let home = Home::open(&self.folder()?)?;
-        let store = home.workspace(&self.workspace, haversack::embedder())?;
+        let store = home.workspace(&self.workspace, self.embedder()?)?;
         tell_repairs(&store);
         Ok(store)
     }

@@ -7,6 +7,7 @@ use haversack::Error;
 use haversack_core::assemble::TemplateError;
 use haversack_core::pack::PackError;
 use haversack_core::text::spelling::nearest;
+use haversack_model::ModelError;
 
 use crate::output::say;
 
@@ -38,7 +39,10 @@ pub(crate) fn tell(trouble: &Trouble) {
         Some(error) => say(&format!("error ({}): {trouble:#}", error.code().as_str())),
         None => say(&format!("error: {trouble:#}")),
     }
-    let hint = hinted.map(|hinted| hinted.hint.clone()).or_else(|| hint(engine?));
+    let hint = hinted.map(|hinted| hinted.hint.clone()).or_else(|| match engine {
+        Some(error) => hint(error),
+        None => trouble.chain().find_map(|cause| hint_of_model(cause.downcast_ref()?)),
+    });
     if let Some(hint) = hint {
         say(&format!("hint: {hint}"));
     }
@@ -52,6 +56,15 @@ fn hint(error: &Error) -> Option<String> {
             did_you_mean(name, available)
         }
         Error::Pack(PackError::Infeasible { least, .. }) => Some(format!("--budget {least}")),
+        _ => None,
+    }
+}
+
+/// What could be done about a model.
+fn hint_of_model(error: &ModelError) -> Option<String> {
+    match error {
+        ModelError::Unknown { name, available } => did_you_mean(name, available)
+            .or_else(|| Some(format!("there are {}", available.join(", ")))),
         _ => None,
     }
 }

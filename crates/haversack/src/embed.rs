@@ -37,11 +37,14 @@ impl Remembering {
 
     /// Vectors from whoever makes them, which must be as many as the texts and as long as promised.
     fn made(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
-        let vectors = self.inner.embed(texts)?;
+        self.checked(self.inner.embed(texts)?, texts.len())
+    }
+
+    fn checked(&self, vectors: Vec<Vector>, asked: usize) -> Result<Vec<Vector>, EmbedError> {
         let model = self.inner.model();
         let wrong =
             |cause: String| EmbedError::NeverRetry { model: model.clone(), cause: cause.into() };
-        let (given, asked) = (vectors.len(), texts.len());
+        let given = vectors.len();
         if given != asked {
             return Err(wrong(format!("{given} vectors came back for {asked} texts")));
         }
@@ -55,14 +58,37 @@ impl Remembering {
         }
     }
 
-    /// Model and text decide; nothing else does.
-    fn key(&self, text: &str) -> [u8; 32] {
+    /// What is remembered under a key, or what is made now and kept under it.
+    fn remembered(
+        &self,
+        key: [u8; 32],
+        make: impl FnOnce() -> Result<Vec<Vector>, EmbedError>,
+    ) -> Result<Vec<Vector>, EmbedError> {
+        if let Some(vector) = self.known.get(&key) {
+            return Ok(vec![vector]);
+        }
+        let vectors = make()?;
+        if let [vector] = &vectors[..] {
+            self.known.insert(key, vector.clone());
+        }
+        Ok(vectors)
+    }
+
+    /// Model, text and whether it is a question decide; nothing else does.
+    fn key(&self, role: Role, text: &str) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new();
         hasher.update(self.inner.model().to_string().as_bytes());
-        hasher.update(&[0]);
+        hasher.update(&[role as u8]);
         hasher.update(text.as_bytes());
         *hasher.finalize().as_bytes()
     }
+}
+
+/// What a text is to a model that tells questions from what answers them.
+#[derive(Debug, Clone, Copy)]
+enum Role {
+    Text,
+    Query,
 }
 
 impl Embedder for Remembering {
@@ -77,15 +103,13 @@ impl Embedder for Remembering {
             [text] => text,
             _ => return self.made(texts),
         };
-        let key = self.key(text);
-        if let Some(vector) = self.known.get(&key) {
-            return Ok(vec![vector]);
-        }
-        let vectors = self.made(texts)?;
-        if let [vector] = &vectors[..] {
-            self.known.insert(key, vector.clone());
-        }
-        Ok(vectors)
+        self.remembered(self.key(Role::Text, text), || self.made(texts))
+    }
+
+    fn embed_query(&self, query: &str) -> Result<Vector, EmbedError> {
+        let make = || self.checked(vec![self.inner.embed_query(query)?], 1);
+        let vectors = self.remembered(self.key(Role::Query, query), make)?;
+        Ok(vectors.into_iter().next().expect("one vector was asked for, made and checked"))
     }
 }
 
@@ -138,7 +162,21 @@ mod tests {
         assert_eq!(one.asked(), ["tea", "coffee"]);
         assert!(first.embed(&[]).unwrap().is_empty());
         let second = Remembering::new(Arc::clone(&two) as Arc<dyn Embedder>);
-        assert_ne!(first.key("tea"), second.key("tea"), "another model, another vector");
+        let keys = [&first, &second].map(|of| of.key(Role::Text, "tea"));
+        assert_ne!(keys[0], keys[1], "another model, another vector");
+    }
+
+    #[test]
+    fn a_question_is_remembered_apart_from_a_text_of_the_same_words_m4_m5() {
+        let inner = Noting::new("1", 4);
+        let remembering = Remembering::new(Arc::clone(&inner) as Arc<dyn Embedder>);
+        for _ in 0..2 {
+            remembering.embed(&["tea"]).unwrap();
+            remembering.embed_query("tea").unwrap();
+        }
+        assert_eq!(inner.asked(), ["tea", "tea"], "a model may tell them apart");
+        let odd = Remembering::new(Noting::new("1", 3));
+        odd.embed_query("tea").unwrap_err();
     }
 
     #[test]

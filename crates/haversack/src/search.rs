@@ -211,8 +211,7 @@ fn by_meaning(
     search: &Search,
     limit: usize,
 ) -> Result<Vec<Hit>, SearchError> {
-    let mut vectors = embedder.embed(&[&search.query])?;
-    let Some(vector) = vectors.pop() else { return Ok(Vec::new()) };
+    let vector = embedder.embed_query(&search.query)?;
     let (effort, filter) = (Effort::Fast, search.filter.clone());
     Ok(view.vector(&VectorSearch { vector, effort, filter, limit })?)
 }

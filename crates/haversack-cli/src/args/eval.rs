@@ -18,6 +18,10 @@ pub(crate) struct Eval {
     /// The recipe that answers: its name, or a TOML file
     #[arg(long, value_name = "NAME|FILE", default_value = "memory")]
     pub(crate) recipe: String,
+    /// What makes the vectors: a model's name as `haversack model list` shows it, or the folder of
+    /// one (./model)
+    #[arg(long, value_name = "NAME|FOLDER", default_value = haversack_model::BUILT_IN)]
+    pub(crate) embedder: String,
     /// The sizes of packs, in o200k_base tokens
     #[arg(long, value_name = "TOKENS", value_delimiter = ',')]
     #[arg(default_values_t = [512, 1_000, 2_000, 4_000])]

@@ -2,6 +2,7 @@
 
 mod eval;
 mod mcp;
+mod model;
 mod pack;
 mod recipe;
 mod serve;
@@ -13,6 +14,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use eval::*;
 pub(crate) use mcp::*;
+pub(crate) use model::*;
 pub(crate) use pack::*;
 pub(crate) use recipe::*;
 pub(crate) use serve::*;
@@ -97,7 +99,10 @@ pub(crate) enum Command {
     /// Look at the settings of the server
     #[command(subcommand)]
     Config(Config),
-    /// List the models whose windows and tokenizers are known
+    /// List, add and choose the embedding models that make vectors
+    #[command(subcommand)]
+    Model(Model),
+    /// List the language models whose windows and tokenizers are known
     Models(Models),
     /// Print a script that completes commands and options in a shell
     Completions(Completions),

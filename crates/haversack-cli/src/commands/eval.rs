@@ -4,17 +4,20 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use haversack::eval::{self, AtBudget, Event, Figures, Latency, Options, Report};
 use haversack::{Builder, Engine};
 
-use crate::args;
+use super::model::embedder;
+use crate::args::{self, Place};
 use crate::output::{Bar, Found, grouped, print, say};
 use crate::runtime::wait;
 
-pub(crate) fn run(args: &args::Eval) -> Result<Found> {
+pub(crate) fn run(place: &Place, args: &args::Eval) -> Result<Found> {
+    let embedder = embedder(place, &args.embedder)?;
     let (recipe, source) = recipe(&args.recipe)?;
     let options = Options {
         recipe,
@@ -22,7 +25,10 @@ pub(crate) fn run(args: &args::Eval) -> Result<Found> {
         limit: args.limit,
         candidates: args.limit_candidates,
     };
-    let builder = || source.iter().fold(Engine::builder(), with(&options.recipe));
+    let builder = || {
+        let builder = Engine::builder().embedder(Arc::clone(&embedder));
+        source.iter().fold(builder, with(&options.recipe))
+    };
     let scratch = tempfile::Builder::new().prefix("haversack-eval-").tempdir();
     let scratch = scratch.context("cannot make a temporary folder")?;
     let mut lines = args.per_query.as_deref().map(create).transpose()?;

@@ -21,7 +21,7 @@ pub(crate) fn run(place: &Place, args: &args::Mcp) -> Result<Found> {
         return wrap(place, args);
     }
     let folder = place.folder()?;
-    let engine = Engine::open(&folder)?;
+    let engine = place.engine()?;
     // A client that is set up before anything was stored can begin by remembering.
     engine.workspace(&place.workspace)?;
     let user = args.user.clone().map(|user| (user, args.group.iter().cloned().collect()));
@@ -44,7 +44,8 @@ fn wrap(place: &Place, args: &args::Wrap) -> Result<Found> {
     };
     wait_alone(async {
         let folder = place.folder()?;
-        let open = || Engine::open(&folder);
+        let embedder = place.embedder()?;
+        let open = || Engine::builder().embedder(embedder).open(&folder);
         let gateway = Gateway::new(settings, open, &place.workspace, wrapped)?;
         gateway.run(tokio::io::stdin(), tokio::io::stdout()).await?;
         Ok(Found::Something)

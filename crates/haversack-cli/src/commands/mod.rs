@@ -17,6 +17,7 @@ pub(crate) mod frontier;
 pub(crate) mod import;
 pub(crate) mod key;
 pub(crate) mod mcp;
+pub(crate) mod model;
 pub(crate) mod models;
 pub(crate) mod pack;
 mod receipts;

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::future::Future;
 
 use anyhow::{Context, Result};
-use haversack::Engine;
 use haversack_serve::config::LogFormat;
 use haversack_serve::{Config, Server};
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -18,7 +17,7 @@ use crate::runtime::wait;
 pub(crate) fn run(place: &Place, args: &args::Serve) -> Result<Found> {
     let config = settings(&args.settings)?;
     let folder = place.folder()?;
-    let engine = Engine::open(&folder)?;
+    let engine = place.engine()?;
     log(&config);
     wait(async {
         let server = Server::bind(engine, &folder, config.clone(), args.insecure).await?;

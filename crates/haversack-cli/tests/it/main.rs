@@ -4,10 +4,13 @@
 mod demo;
 mod eval;
 mod mcp;
+mod model;
 mod pack;
 mod past;
 mod recipe;
 mod store;
+#[path = "../../../haversack-model/tests/it/tiny.rs"]
+mod tiny;
 
 use std::fs;
 use std::io::Write;

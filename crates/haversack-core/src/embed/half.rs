@@ -22,8 +22,9 @@ pub(super) fn to_half(value: f32) -> u16 {
     }
 }
 
-/// The same number; every half-precision number has an exact `f32`.
-pub(super) fn from_half(half: u16) -> f32 {
+/// The number that the bits of a half-precision number stand for; every one has an exact `f32`.
+#[must_use]
+pub fn from_half(half: u16) -> f32 {
     let sign = u32::from(half & 0x8000) << 16;
     let exponent = u32::from((half >> 10) & 0x1f);
     let mantissa = u32::from(half & 0x03ff);

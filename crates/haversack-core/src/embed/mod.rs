@@ -15,6 +15,7 @@ use std::fmt;
 use thiserror::Error;
 
 pub use built_in::BuiltIn;
+pub use half::from_half;
 pub use vector::{Vector, VectorError};
 
 /// What made a vector: two vectors are comparable only when these are equal.
@@ -45,6 +46,19 @@ pub trait Embedder: Send + Sync + fmt::Debug {
     ///
     /// When one text fails, all fail; the variant says what to do next.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError>;
+
+    /// The vector of a question, to be compared with those of texts. Most models treat the two
+    /// alike; some were taught to tell them apart, by words put before a question.
+    ///
+    /// # Errors
+    ///
+    /// As [`Embedder::embed`].
+    fn embed_query(&self, query: &str) -> Result<Vector, EmbedError> {
+        self.embed(&[query])?.pop().ok_or_else(|| EmbedError::NeverRetry {
+            model: self.model().clone(),
+            cause: "no vector came back for the query".into(),
+        })
+    }
 }
 
 /// Why texts have no vectors, by what the caller can do about it.

@@ -288,9 +288,9 @@ async fn vector(
         return Ok(None);
     }
     let embedder = Arc::clone(&shared.embedder);
-    let embedded = tokio::task::spawn_blocking(move || embedder.embed(&[&text])).await;
+    let embedded = tokio::task::spawn_blocking(move || embedder.embed_query(&text)).await;
     let error = match embedded {
-        Ok(Ok(mut vectors)) => return Ok(vectors.pop()),
+        Ok(Ok(vector)) => return Ok(Some(vector)),
         Ok(Err(error)) if degrade => chain(&error),
         Ok(Err(error)) => return Err(error.into()),
         Err(lost) => std::panic::resume_unwind(lost.into_panic()),

@@ -6,8 +6,14 @@ use super::File;
 use crate::problem::Problem;
 
 /// The line of product crates. Each may know those before it.
-const LINE: [&str; 5] =
-    ["haversack-core", "haversack-store", "haversack", "haversack-serve", "haversack-cli"];
+const LINE: [&str; 6] = [
+    "haversack-core",
+    "haversack-model",
+    "haversack-store",
+    "haversack",
+    "haversack-serve",
+    "haversack-cli",
+];
 
 /// Crates of ours outside the line.
 const CHORES: [&str; 2] = ["testkit", "xtask"];
