@@ -18,8 +18,8 @@ pub enum Outcome {
     Cut {
         /// In which way.
         how: Shortened,
-        /// The whole budget, reserves included, at which it is in whole; `None` when its layer's
-        /// cap is what shortened it.
+        /// The whole budget, reserves included, at which it is in whole, or as far as its layer's
+        /// cap lets it; `None` when that cap is what shortened it.
         whole_from: Option<Tokens>,
     },
     /// Not in the pack.

@@ -288,9 +288,11 @@ impl Desk<'_> {
             Some((_, None)) => Outcome::In,
             Some((_, Some(how))) => {
                 // A layer's cap may end a unit's steps before it is whole.
-                let ends_whole =
-                    last.is_some_and(|index| schedule.steps[index].to == layout.units[unit].full);
-                Outcome::Cut { how, whole_from: whole_from.filter(|_| ends_whole) }
+                let is_cut = self.selection.cut.as_ref().is_some_and(|cut| cut.unit == unit);
+                let may_grow = last.is_some_and(|index| {
+                    is_cut || self.selection.choices[unit] != Some(schedule.steps[index].to)
+                });
+                Outcome::Cut { how, whole_from: whole_from.filter(|_| may_grow) }
             }
             None => Outcome::Out(match (kept_out.get(&unit), whole_from) {
                 (Some(&reason), _) => reason.clone(),

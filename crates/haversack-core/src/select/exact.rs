@@ -196,13 +196,19 @@ fn settle(
     let room = room_units(tokenizer, limit);
     let units = |choices: &Choices| units_of(tokenizer, pieces(layout, choices));
     let mut spent = units(choices);
-    for step in schedule.steps_by_density().rev() {
-        if spent <= room {
-            break;
-        }
-        if choices[step.unit] == Some(step.to) {
-            choices[step.unit] = step.from;
-            spent = units(choices);
+    // A text may give back its steps in another order than it took them, so once may not do.
+    let mut goes_on = true;
+    while spent > room && goes_on {
+        goes_on = false;
+        for step in schedule.steps_by_density().rev() {
+            if spent <= room {
+                break;
+            }
+            if choices[step.unit] == Some(step.to) {
+                choices[step.unit] = step.from;
+                spent = units(choices);
+                goes_on = true;
+            }
         }
     }
     for step in schedule.steps_by_density() {

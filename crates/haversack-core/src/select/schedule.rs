@@ -292,7 +292,8 @@ impl Schedule {
         let tokenizer = &*request.tokenizer;
         let sequence = |choices: &Choices| layout.sequence(choices);
         let hole = Hole::new(tokenizer, layout, choices, step.unit, self.units[n], sequence);
-        let essential = unit.essential.and_then(|piece| {
+        // A text that grows by its sentences has no other short form.
+        let essential = unit.essential.filter(|_| unit.forms.is_empty()).and_then(|piece| {
             let units = hole.units_with(&layout.pieces[piece]);
             let gain = essential_value(layout, step.unit);
             (tokenizer.tokens(units) <= limit).then_some(Short::Essential { piece, units, gain })
@@ -305,7 +306,8 @@ impl Schedule {
                 cut.least = Tokens::new(1);
             }
             let fitted = fit(request, layout, &hole, step.unit, cut, limit)?;
-            let gain = value(layout, step.unit) * fitted.share;
+            // Less than the step that did not fit, so it is worth no more.
+            let gain = (value(layout, step.unit) * fitted.share).min(step.gain);
             Some(Short::Cut(fitted, gain))
         });
         match (essential, cut) {

@@ -123,6 +123,10 @@ fn by_sentences(layout: &Layout<'_>, units: &[usize]) -> Vec<Step> {
         let forms = unit.forms.iter().map(|form| (form.piece, form.worth));
         for (to, worth) in forms.chain([whole]) {
             let costs = layout.pieces[to].units + separator;
+            // Marks for what was left out can cost more than it.
+            if to != unit.full && costs >= layout.pieces[unit.full].units + separator {
+                continue;
+            }
             let step = Step {
                 unit: index,
                 from,

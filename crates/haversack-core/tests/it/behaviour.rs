@@ -130,12 +130,12 @@ fn the_best_sentences_of_all_texts_come_first() {
         assert_eq!(found, spans, "at {total}");
     };
     check(10, "… The ferry leaves at nine. …", &[&[(11, 36)]]);
-    let both = "… The ferry leaves at nine. … The ferry takes a bicycle.";
-    check(17, both, &[&[(11, 36)], &[(16, 42)]]);
-    let grown = "… The ferry leaves at nine. We ate.… The ferry takes a bicycle.";
-    check(20, grown, &[&[(11, 44)], &[(16, 42)]]);
+    let both = "… The ferry leaves at nine. …\n… The ferry takes a bicycle.";
+    check(16, both, &[&[(11, 36)], &[(16, 42)]]);
+    let grown = "… The ferry leaves at nine. We ate.\n… The ferry takes a bicycle.";
+    check(18, grown, &[&[(11, 44)], &[(16, 42)]]);
     let all =
-        "It rained. The ferry leaves at nine. We ate.Buses are slow. The ferry takes a bicycle.";
+        "It rained. The ferry leaves at nine. We ate.\nBuses are slow. The ferry takes a bicycle.";
     check(100, all, &[&[(0, 44)], &[(0, 42)]]);
 }
 

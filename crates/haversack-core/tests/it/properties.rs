@@ -250,7 +250,12 @@ proptest! {
         request.selector = Selector::Exact;
         let plan = Plan::new(&request).unwrap();
         let exact = plan.pack_at(total).unwrap();
-        prop_assert!(exact.worth.value >= greedy.worth.value);
+        prop_assert!(
+            exact.worth.value >= greedy.worth.value,
+            "{} is less than {}",
+            exact.worth.value,
+            greedy.worth.value
+        );
         prop_assert!(exact.worth.bound >= exact.worth.value);
         prop_assert!(exact.tokens <= greedy.tokens.max(total.saturating_sub(request.budget.reserved())));
         prop_assert_eq!(exact.tokens, request.tokenizer.count(&exact.text));

@@ -9,6 +9,9 @@ use whatlang::{Lang, Script};
 /// Detection looks no further than this: more text does not change the answer, only the time.
 const DETECT_BYTES_MAX: usize = 4_096;
 
+/// How much of a text without accents is looked through for small words.
+const SAMPLE_BYTES: usize = 512;
+
 /// Below this many letters a trigram profile is a guess, however sure it sounds.
 const RELIABLE_LETTERS_MIN: usize = 40;
 
@@ -62,9 +65,10 @@ pub enum Language {
 }
 
 /// Frequent words of English that are no words of other languages in Latin script.
-const ENGLISH_ONLY: [&str; 15] = [
-    "and", "from", "how", "should", "that", "the", "their", "these", "this", "what", "when",
-    "which", "with", "you", "your",
+const ENGLISH_ONLY: [&str; 26] = [
+    "about", "and", "been", "could", "does", "from", "has", "have", "how", "should", "that", "the",
+    "their", "there", "these", "they", "this", "were", "what", "when", "where", "which", "with",
+    "would", "you", "your",
 ];
 
 /// Whether every eighth word or more is one that only English has, and two at least.
@@ -119,6 +123,14 @@ impl Language {
         let text = &text[..text.floor_char_boundary(DETECT_BYTES_MAX)];
         if is_plainly_english(text) {
             return Language::English;
+        }
+        // Other languages of Latin script hardly do without accents and their own small words;
+        // who has neither may be code, a table or a few names.
+        if text.is_ascii() {
+            let sample = &text[..text.len().min(SAMPLE_BYTES)];
+            if Language::by_stop_words(sample, Language::English) == Language::English {
+                return Language::English;
+            }
         }
         let Some(info) = whatlang::detect(text) else { return Language::English };
         let guess = Language::from_whatlang(info.lang());

@@ -620,14 +620,15 @@ fn the_format_of_another_version_is_told_apart() {
     let meta = directory::checked(fs::read(&path).unwrap()).unwrap();
     let write = |format: u32| {
         let meta = String::from_utf8(meta.clone()).unwrap();
-        let meta = meta.replace("haversack-text 1 ", &format!("haversack-text {format} "));
+        let meta = meta
+            .replace(&format!("haversack-text {FORMAT} "), &format!("haversack-text {format} "));
         let trailer = format!("\n#crc32 {:08x}\n", crc32fast::hash(meta.as_bytes()));
         fs::write(&path, meta + &trailer).unwrap();
     };
     write(7);
     let error = TextIndex::open(folder.path()).unwrap_err();
     assert!(matches!(error, TextError::Newer { found: 7, known: FORMAT }), "{error}");
-    assert!(error.to_string().contains("format 7, newer than 1"));
+    assert!(error.to_string().contains(&format!("format 7, newer than {FORMAT}")));
     write(0);
     let opened = TextIndex::open(folder.path()).unwrap();
     assert!(matches!(opened.state, State::Emptied { reason } if reason.contains("older")));

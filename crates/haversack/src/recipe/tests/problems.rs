@@ -270,9 +270,8 @@ fn collectors_are_checked() {
     let found =
         wrong("haversack = 1\n[[layer]]\nname = \"a\"\ncollect = [{ kinds = [\"file\"] }]\n");
     assert!(
-        found.starts_with(
-            "4:12: layer a collect 1: by is missing; say who finds: activity, contexts"
-        ),
+        found
+            .starts_with("4:12: layer a collect 1: by is missing; say who finds: activity, beside"),
         "{found}"
     );
 }
