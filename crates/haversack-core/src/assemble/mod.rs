@@ -123,12 +123,10 @@ impl Desk<'_> {
         let index = self.selection.choices[unit]?;
         let shortened = if Some(index) == layout.units[unit].essential {
             Some(Shortened::Essential)
-        } else if layout.units[unit].form(index).is_some() {
-            Some(Shortened::Trimmed)
-        } else if schedule.capped.get(&unit).is_some_and(|&(piece, _)| piece == index) {
-            Some(Shortened::Trimmed)
         } else {
-            None
+            let capped = schedule.capped.get(&unit).is_some_and(|&(piece, _)| piece == index);
+            let is_short = capped || layout.units[unit].form(index).is_some();
+            is_short.then_some(Shortened::Trimmed)
         };
         Some((&layout.pieces[index], shortened))
     }
