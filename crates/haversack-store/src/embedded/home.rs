@@ -61,6 +61,7 @@ impl Home {
             write!(file, "{}", std::process::id())
         };
         note(&mut file).map_err(io)?;
+        sweep(&folder.join("workspaces")).map_err(io)?;
         Ok(Home { folder: folder.to_owned(), lock: Arc::new(Lock { _file: file }) })
     }
 
@@ -108,20 +109,43 @@ impl Home {
         Embedded::open(&path, embedder, Some(Arc::clone(&self.lock)))
     }
 
-    /// Removes a workspace with all that is in it.
+    /// Removes a workspace with all that is in it. Whoever has it open should close it before.
+    ///
+    /// The folder is renamed first: from then on the workspace is gone, whatever is still at work
+    /// in it, and what cannot be deleted now is when the data folder is opened again.
     ///
     /// # Errors
     /// When there is none of this name, or its folder cannot be removed.
     pub fn remove(&self, name: &str) -> Result<(), OpenError> {
         let path = self.path(name)?;
-        match std::fs::remove_dir_all(&path) {
-            Ok(()) => Ok(()),
+        let workspaces = self.folder.join("workspaces");
+        let mut graves = (0_u32..).map(|n| workspaces.join(format!("{REMOVED}{n}-{name}")));
+        let grave = graves.find(|grave| !grave.exists()).unwrap_or_else(|| path.clone());
+        match std::fs::rename(&path, &grave) {
+            Ok(()) => {
+                let _ = std::fs::remove_dir_all(&grave);
+                Ok(())
+            }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 Err(OpenError::Missing { name: name.to_owned(), folder: self.folder.clone() })
             }
             Err(error) => Err(OpenError::Io { path, cause: error.into() }),
         }
     }
+}
+
+/// What the folders of removed workspaces begin with; no workspace's name does.
+const REMOVED: &str = ".removed-";
+
+/// Deletes what was left of workspaces that were removed. What still resists is tried next time.
+fn sweep(workspaces: &Path) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(workspaces)? {
+        let entry = entry?;
+        if entry.file_name().to_str().is_some_and(|name| name.starts_with(REMOVED)) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+    Ok(())
 }
 
 /// Takes the lock, or says after a moment that it is taken: a process that is just being started
@@ -148,7 +172,28 @@ fn is_name(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_name;
+    use std::sync::Arc;
+
+    use haversack_core::embed::BuiltIn;
+
+    use super::{Home, is_name};
+    use crate::store::error::OpenError;
+
+    #[test]
+    fn what_is_removed_is_gone_at_once_and_what_is_left_of_it_swept_later() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::open(folder.path()).unwrap();
+        let open = home.workspace("acme", Arc::new(BuiltIn::new())).unwrap();
+        home.remove("acme").unwrap();
+        assert_eq!(home.workspaces().unwrap(), [] as [&str; 0]);
+        assert!(matches!(home.remove("acme"), Err(OpenError::Missing { .. })));
+        drop((open, home));
+        let left = folder.path().join("workspaces/.removed-0-acme/text");
+        std::fs::create_dir_all(&left).unwrap();
+        let home = Home::open(folder.path()).unwrap();
+        assert!(!left.exists());
+        assert_eq!(home.workspaces().unwrap(), [] as [&str; 0]);
+    }
 
     #[test]
     fn a_name_is_a_folder_and_nothing_else() {

@@ -184,6 +184,10 @@ impl Engine {
     pub fn remove(&self, name: &str) -> Result<(), Error> {
         let slot = self.slot(name);
         let mut place = locked(&slot);
+        // Nothing may be written while the folder goes.
+        if let Some(workspace) = &*place {
+            workspace.embedded().close();
+        }
         let removed = self.shared.home.remove(name);
         if removed.is_ok() {
             *place = None;
