@@ -36,8 +36,8 @@ No model judges. All get the same corpora, the same questions (evenly spread, th
 """
 NOT_RUN = """\
 - mem0 runs without spaCy's model, which is not on PyPI: no lemmas, no boost for entities. No model
-  rewrites memories (`infer=False`). It is slow to fill and to search in Qdrant's local store, so it
-  may be on few sets.
+  rewrites memories (`infer=False`). It is slow to fill and to search in Qdrant's local store: it was
+  stopped after four sets, and the others were not begun.
 - Chroma searches by vectors alone: its search by several ranks is not implemented for local
   collections in this version ("Search is not implemented for Local Chroma").
 - Not tried: Zep, Letta, Graphiti, Cognee, Hindsight, Onyx and RAGFlow, which need a model to write
