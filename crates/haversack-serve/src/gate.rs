@@ -1,6 +1,8 @@
 //! How much at once: a bounded number of requests is worked on, a bounded number waits for a bounded
-//! time, and the rest is told to come again. Each key has a rate.
+//! time, and the rest is told to come again. Of those that are worked on, no more compute at once
+//! than there are processors for, so that there is always one to tell the rest. Each key has a rate.
 
+use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -20,6 +22,7 @@ const BUCKETS_MAX: u64 = 100_000;
 #[derive(Debug)]
 pub(crate) struct Gate {
     permits: Arc<Semaphore>,
+    processors: Semaphore,
     waiting: AtomicUsize,
     queue: usize,
     patience: Duration,
@@ -39,6 +42,7 @@ impl Gate {
     pub(crate) fn new(limits: &Limits) -> Gate {
         Gate {
             permits: Arc::new(Semaphore::new(limits.concurrent)),
+            processors: Semaphore::new(processors()),
             waiting: AtomicUsize::new(0),
             queue: limits.queue,
             patience: seconds(limits.queue_seconds),
@@ -65,6 +69,13 @@ impl Gate {
         }
     }
 
+    /// Does work that takes a processor for milliseconds, when it is its turn.
+    pub(crate) async fn compute<T>(&self, work: impl Future<Output = T>) -> T {
+        // The semaphore is never closed.
+        let _processor = self.processors.acquire().await.ok();
+        work.await
+    }
+
     /// How many wait.
     pub(crate) fn waiting(&self) -> usize {
         self.waiting.load(Ordering::Relaxed)
@@ -74,6 +85,11 @@ impl Gate {
     pub(crate) fn rate(&self, credential: &str) -> Result<(), Problem> {
         self.rates.take(credential, Instant::now())
     }
+}
+
+/// How many compute at once: one more than there are processors, as each waits for a disk at times.
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(2, NonZero::get) + 1
 }
 
 /// A bucket for each credential: it fills at the rate, up to the burst, and each request takes one.
@@ -135,6 +151,20 @@ mod tests {
         rates.take("b", start).unwrap();
         rates.take("a", start + Duration::from_millis(500)).unwrap();
         assert!(rates.take("a", start + Duration::from_millis(500)).is_err());
+    }
+
+    #[tokio::test]
+    async fn no_more_compute_at_once_than_there_are_processors_for() {
+        let gate = Gate::new(&Limits::default());
+        let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let work = || async {
+            most.fetch_max(now.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
+            tokio::task::yield_now().await;
+            now.fetch_sub(1, Ordering::Relaxed);
+        };
+        let all = (0..4 * processors()).map(|_| gate.compute(work()));
+        futures_util::future::join_all(all).await;
+        assert_eq!(most.into_inner(), processors());
     }
 
     #[tokio::test(start_paused = true)]

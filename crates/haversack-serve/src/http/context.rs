@@ -94,7 +94,7 @@ pub(crate) async fn made(
     request: Request,
     watch: Option<Watch>,
 ) -> Result<Arc<Assembled>, Problem> {
-    let answer = workspace.answer(request, watch).await?;
+    let answer = state.gate.compute(workspace.answer(request, watch)).await?;
     state.metrics.assembled(&answer.assembled, answer.repeated);
     Ok(answer.assembled)
 }
@@ -223,7 +223,7 @@ pub(crate) fn frontier(mut call: Call) -> BoxFuture<'static, Answer> {
             request(&call.access, &call.asserted, &workspace, recipe, wanted.request).await?;
         request.keep = false;
         let budgets: Vec<Tokens> = wanted.budgets.iter().copied().map(Tokens::new).collect();
-        let points = workspace.frontier(request, &budgets).await?;
+        let points = call.state.gate.compute(workspace.frontier(request, &budgets)).await?;
         let points = points.iter().map(point).collect();
         json(StatusCode::OK, &WireFrontier { points })
     }

@@ -38,7 +38,9 @@ pub(crate) struct WireReplay {
 pub(crate) fn replay(call: Call) -> BoxFuture<'static, Answer> {
     async move {
         let workspace = call.workspace().await?;
-        let replay = workspace.replay(call.parameter("id"), &call.viewer()?).await?;
+        let viewer = call.viewer()?;
+        let replay = workspace.replay(call.parameter("id"), &viewer);
+        let replay = call.state.gate.compute(replay).await?;
         let result = result_of(&replay.assembled, false);
         json(StatusCode::OK, &WireReplay { difference: replay.difference, result })
     }
@@ -124,7 +126,9 @@ pub(crate) fn citations(mut call: Call) -> BoxFuture<'static, Answer> {
     async move {
         let workspace = call.workspace().await?;
         let wanted: WireCitations = call.read().await?;
-        let replay = workspace.replay(&wanted.receipt, &call.viewer()?).await?;
+        let viewer = call.viewer()?;
+        let replay = workspace.replay(&wanted.receipt, &viewer);
+        let replay = call.state.gate.compute(replay).await?;
         let cited = prime::cite(&replay.assembled, &wanted.response);
         let (citations, sources) = (cited.citations, cited.sources);
         json(StatusCode::OK, &WireCited { citations, sources })

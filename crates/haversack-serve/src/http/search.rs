@@ -46,8 +46,8 @@ pub(crate) async fn answers(
 ) -> Result<Answers, Problem> {
     let store = std::sync::Arc::clone(workspace.embedded());
     let started = Instant::now();
-    let answers =
-        blocking(move || hybrid(&store.view(&viewer), &**store.embedder(), &search)).await?;
+    let search = blocking(move || hybrid(&store.view(&viewer), &**store.embedder(), &search));
+    let answers = state.gate.compute(search).await?;
     let answers = answers.map_err(|error| match error {
         SearchError::Read(error) => haversack::Error::from(error).into(),
         SearchError::Embed(error) => haversack::Error::from(error).into(),

@@ -274,7 +274,7 @@ async fn long_texts_are_found_by_their_parts(store: Arc<dyn Store>) {
     assert!(passage.text.contains("zirconium") && passage.text.len() < body.len());
     assert!(passage.stored.item.body.is_empty(), "the text is in the passage");
     assert!(!passage.is_whole);
-    let excerpt = view.excerpt(passage, "zirconium", 60);
+    let excerpt = view.excerpts(&[passage], "zirconium", 60).remove(0);
     assert!(excerpt.text.contains("zirconium") && excerpt.text.chars().count() <= 62);
     assert!(excerpt.hits.iter().any(|hit| &excerpt.text[hit.clone()] == "zirconium"));
     let none = CandidateId::chunk(id("long"), 9_999);

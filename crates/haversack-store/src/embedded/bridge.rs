@@ -1,5 +1,5 @@
 //! The embedded engine as an asynchronous store: its blocking work goes to threads made for that,
-//! a bounded number at a time.
+//! a bounded number at a time. On such a thread small questions are answered at once.
 
 use std::sync::Arc;
 
@@ -35,6 +35,7 @@ pub struct Offloaded {
     engine: Arc<Embedded>,
     reads: Arc<Semaphore>,
     writes: Arc<Semaphore>,
+    may_block: bool,
 }
 
 impl Offloaded {
@@ -42,18 +43,28 @@ impl Offloaded {
     #[must_use]
     pub fn new(engine: Arc<Embedded>) -> Offloaded {
         let permits = |most| Arc::new(Semaphore::new(most));
-        Offloaded { engine, reads: permits(READS_MAX), writes: permits(WRITES_MAX) }
+        let (reads, writes) = (permits(READS_MAX), permits(WRITES_MAX));
+        Offloaded { engine, reads, writes, may_block: false }
+    }
+
+    /// The same for threads that may block: what a search does not have to run beside is read at
+    /// once, without the cost of going to another thread and back.
+    #[must_use]
+    pub fn for_blocking_threads(&self) -> Offloaded {
+        Offloaded { may_block: true, ..self.clone() }
     }
 
     fn look<'a>(
         &self,
         take: impl FnOnce(&Embedded) -> Result<View, ReadError> + Send + 'static,
     ) -> Answer<'a, Arc<dyn Snapshot>> {
-        let (engine, reads) = (Arc::clone(&self.engine), Arc::clone(&self.reads));
-        answer(&self.reads, move || {
+        let (engine, reads, may_block) =
+            (Arc::clone(&self.engine), Arc::clone(&self.reads), self.may_block);
+        let work = move || {
             let view = Arc::new(take(&engine)?);
-            Ok(Arc::new(OffloadedView { view, reads }) as Arc<dyn Snapshot>)
-        })
+            Ok(Arc::new(OffloadedView { view, reads, may_block }) as Arc<dyn Snapshot>)
+        };
+        if may_block { async { work() }.boxed() } else { answer(&self.reads, work) }
     }
 }
 
@@ -131,10 +142,24 @@ impl Store for Offloaded {
 struct OffloadedView {
     view: Arc<View>,
     reads: Arc<Semaphore>,
+    may_block: bool,
 }
 
 impl OffloadedView {
+    /// Asks what takes a moment.
     fn ask<'a, T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&View) -> Result<T, ReadError> + Send + 'static,
+    ) -> Answer<'a, T> {
+        if !self.may_block {
+            return self.search(question);
+        }
+        let view = Arc::clone(&self.view);
+        async move { question(&view) }.boxed()
+    }
+
+    /// Asks what others can be asked beside.
+    fn search<'a, T: Send + 'static>(
         &self,
         question: impl FnOnce(&View) -> Result<T, ReadError> + Send + 'static,
     ) -> Answer<'a, T> {
@@ -169,17 +194,17 @@ impl Snapshot for OffloadedView {
 
     fn text<'a>(&'a self, search: &'a TextSearch) -> Answer<'a, Vec<Hit>> {
         let search = search.clone();
-        self.ask(move |view| view.text(&search))
+        self.search(move |view| view.text(&search))
     }
 
     fn vector<'a>(&'a self, search: &'a VectorSearch) -> Answer<'a, Vec<Hit>> {
         let search = search.clone();
-        self.ask(move |view| view.vector(&search))
+        self.search(move |view| view.vector(&search))
     }
 
     fn fuzzy<'a>(&'a self, search: &'a FuzzySearch) -> Answer<'a, Vec<Hit>> {
         let search = search.clone();
-        self.ask(move |view| view.fuzzy(&search))
+        self.search(move |view| view.fuzzy(&search))
     }
 
     fn named<'a>(
@@ -202,8 +227,8 @@ impl Snapshot for OffloadedView {
         self.ask(move |view| view.passages(&ids))
     }
 
-    fn excerpt(&self, passage: &Passage, query: &str, characters_max: usize) -> Excerpt {
-        self.view.excerpt(passage, query, characters_max)
+    fn excerpts(&self, passages: &[&Passage], query: &str, characters_max: usize) -> Vec<Excerpt> {
+        self.view.excerpts(passages, query, characters_max)
     }
 
     fn ancestors<'a>(&'a self, id: &'a ItemId, limit: usize) -> Answer<'a, Vec<Stored>> {

@@ -125,14 +125,26 @@ impl View {
         Ok(Frequencies { texts: visible.statistics(index).n_documents, with })
     }
 
-    /// The most telling stretch of a passage for a query, with the hits marked.
+    /// The most telling stretch of each passage for a query, with the hits marked.
     #[must_use]
-    pub fn excerpt(&self, passage: &Passage, query: &str, characters_max: usize) -> Excerpt {
-        let language = Language::of_code(&passage.language);
-        let options = QueryOptions { languages: &[language], ..QueryOptions::default() };
-        let query = TextQuery::new(query, &options);
-        let found = excerpt(&passage.text, &query, language, characters_max);
-        Excerpt { text: found.text, hits: found.hits }
+    pub fn excerpts(
+        &self,
+        passages: &[&Passage],
+        query: &str,
+        characters_max: usize,
+    ) -> Vec<Excerpt> {
+        // The query is read once for each language, not for each passage.
+        let mut queries: BTreeMap<Language, TextQuery> = BTreeMap::new();
+        let mut told = |passage: &&Passage| {
+            let language = Language::of_code(&passage.language);
+            let query = queries.entry(language).or_insert_with(|| {
+                let options = QueryOptions { languages: &[language], ..QueryOptions::default() };
+                TextQuery::new(query, &options)
+            });
+            let found = excerpt(&passage.text, query, language, characters_max);
+            Excerpt { text: found.text, hits: found.hits }
+        };
+        passages.iter().map(&mut told).collect()
     }
 }
 

@@ -98,8 +98,8 @@ pub trait Snapshot: Send + Sync {
     /// The texts and places of chunks, in their order.
     fn passages<'a>(&'a self, ids: &'a [CandidateId]) -> Answer<'a, Vec<Option<Passage>>>;
 
-    /// The most telling stretch of a passage for a query, with the hits marked.
-    fn excerpt(&self, passage: &Passage, query: &str, characters_max: usize) -> Excerpt;
+    /// The most telling stretch of each passage for a query, with the hits marked.
+    fn excerpts(&self, passages: &[&Passage], query: &str, characters_max: usize) -> Vec<Excerpt>;
 
     /// What an item hangs under, nearest first, up to where the viewer may not read on.
     fn ancestors<'a>(&'a self, id: &'a ItemId, limit: usize) -> Answer<'a, Vec<Stored>>;

@@ -354,7 +354,7 @@ fn ask_searches(
         let place = (passage.chunk, passage.is_whole, passage.span, passage.lines);
         let shown = (&passage.stored.item, place);
         answers.say(&format!("passage for {search:?}"), format!("{shown:?}"));
-        let excerpt = view.excerpt(&passage, &query, 80);
+        let excerpt = view.excerpts(&[&passage], &query, 80).remove(0);
         answers.say(&format!("excerpt for {search:?}"), format!("{excerpt:?}"));
     }
     for effort in [Effort::Fast, Effort::Full, Effort::Exact] {

@@ -30,8 +30,6 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 const NOW: Timestamp = Timestamp::from_millis(1_794_819_600_000);
 /// Questions that are measured; as many others come before them, to warm up.
 const QUERIES: usize = 100;
-/// How many candidates each search is asked for, whatever the recipe says.
-const CANDIDATES: usize = 50;
 const RECIPES: [&str; 6] = ["everything", "memory", "prime", "proposal", "situation", "workspace"];
 
 #[tokio::main]
@@ -94,7 +92,9 @@ fn request(recipe: &str, query: &str) -> Request {
     let mut request = Request::new(recipe, query);
     request.viewer = Viewer::user("mara").expect("a name");
     request.user = Some("mara".to_owned());
-    request.limit = Some(CANDIDATES);
+    // How many candidates each search is asked for; as many as the recipe says when not set.
+    let candidates = std::env::var("HAVERSACK_BENCH_CANDIDATES").ok();
+    request.limit = candidates.and_then(|number| number.parse().ok());
     request.cache = false;
     request.keep = false;
     match recipe {

@@ -7,6 +7,7 @@ use haversack_core::pack::{Plan, Request as PackRequest, pack};
 use haversack_core::units::Tokens;
 
 use super::Workspace;
+use super::apart::apart;
 use super::workspace::complete;
 use crate::error::Error;
 use crate::pipeline::{Assembled, Prepared, assembled, prepare};
@@ -32,6 +33,15 @@ impl Workspace {
     /// As [`Workspace::pack`], at the first budget that cannot be met; and when the request names
     /// a previous pack, which has one budget only.
     pub async fn pack_many(
+        &self,
+        request: Request,
+        budgets: &[Tokens],
+    ) -> Result<Vec<Arc<Assembled>>, Error> {
+        let (workspace, budgets) = (self.clone(), budgets.to_vec());
+        apart(async move { workspace.pack_many_here(request, &budgets).await }).await
+    }
+
+    async fn pack_many_here(
         &self,
         mut request: Request,
         budgets: &[Tokens],

@@ -2,6 +2,7 @@
 //! whatever an application brings along. Nothing here is global.
 
 mod answers;
+mod apart;
 mod many;
 mod outbox;
 mod past;

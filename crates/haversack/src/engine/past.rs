@@ -7,6 +7,7 @@ use haversack_store::store::item::Shelf;
 use haversack_store::store::viewer::Viewer;
 
 use super::Workspace;
+use super::apart::apart;
 use crate::error::Error;
 use crate::pipeline::Assembled;
 use crate::receipt::{Difference, Receipt};
@@ -49,6 +50,11 @@ impl Workspace {
     /// # Errors
     /// When there is no such receipt for this viewer, or the pack cannot be made any more.
     pub async fn replay(&self, id: &str, viewer: &Viewer) -> Result<Replay, Error> {
+        let (workspace, id, viewer) = (self.clone(), id.to_owned(), viewer.clone());
+        apart(async move { workspace.replay_here(&id, &viewer).await }).await
+    }
+
+    async fn replay_here(&self, id: &str, viewer: &Viewer) -> Result<Replay, Error> {
         let receipt = self.receipt(id, viewer).await?;
         let mut request = receipt.request.request(&receipt.recipe)?;
         request.viewer = viewer_of(receipt.viewer.as_deref())?;

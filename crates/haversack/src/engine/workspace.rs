@@ -17,6 +17,7 @@ use haversack_store::store::{Snapshot, Store};
 use moka::sync::Cache;
 
 use super::answers::{Answers, Repeats};
+use super::apart::apart;
 use super::outbox::Outbox;
 use super::{Ready, Shared};
 use crate::error::Error;
@@ -52,6 +53,8 @@ pub(super) struct Inner {
     pub(super) shared: Arc<Shared>,
     embedded: Arc<Embedded>,
     pub(super) store: Arc<dyn Store>,
+    /// The same, for [`apart`].
+    pub(super) store_apart: Arc<dyn Store>,
     answers: Answers,
     pub(super) ready: Cache<String, Arc<Ready>>,
     outbox: Outbox,
@@ -67,12 +70,13 @@ impl fmt::Debug for Workspace {
 impl Workspace {
     pub(super) fn new(name: &str, shared: Arc<Shared>, embedded: Embedded) -> Workspace {
         let embedded = Arc::new(embedded);
-        let store: Arc<dyn Store> = Arc::new(Offloaded::new(Arc::clone(&embedded)));
+        let store = Offloaded::new(Arc::clone(&embedded));
         Workspace(Arc::new(Inner {
             name: name.to_owned(),
             shared,
             embedded,
-            store,
+            store_apart: Arc::new(store.for_blocking_threads()),
+            store: Arc::new(store),
             answers: Answers::default(),
             ready: Cache::builder().max_capacity(READY_MAX).time_to_live(READY_KEPT).build(),
             outbox: Outbox::default(),
@@ -129,8 +133,9 @@ impl Workspace {
         self.write(Batch::put(self.now(), items)).await
     }
 
+    /// What the request may see, for a thread that may block.
     pub(super) async fn snapshot(&self, request: &Request) -> Result<Arc<dyn Snapshot>, Error> {
-        let store = &self.0.store;
+        let store = &self.0.store_apart;
         Ok(match request.as_of {
             None => store.snapshot(&request.viewer).await?,
             Some(AsOf::Moment(moment)) => store.as_of(&request.viewer, moment).await?,
@@ -154,6 +159,16 @@ impl Workspace {
     /// # Errors
     /// As [`Workspace::pack`].
     pub async fn answer(&self, request: Request, watch: Option<Watch>) -> Result<Answer, Error> {
+        let workspace = self.clone();
+        let answer = apart(async move { workspace.answer_here(request, watch).await }).await?;
+        if !answer.repeated {
+            // Here, where whoever asks may have a log of their own.
+            announce(&self.0.name, &answer.assembled);
+        }
+        Ok(answer)
+    }
+
+    async fn answer_here(&self, request: Request, watch: Option<Watch>) -> Result<Answer, Error> {
         let ready = self.ready(&request.recipe).await?;
         let snapshot = self.snapshot(&request).await?;
         let cache = ready.recipe.cache.filter(|_| request.cache && may_repeat(&request));
@@ -165,7 +180,6 @@ impl Workspace {
         }
         let keep = request.keep;
         let assembled = Arc::new(self.assemble(ready, snapshot, request, watch).await?);
-        announce(&self.0.name, &assembled);
         if keep {
             self.note(&assembled).await;
             if let Some(spec) = cache {
@@ -219,6 +233,15 @@ impl Workspace {
     /// # Errors
     /// As [`Workspace::pack`]. Budgets below the least possible are left out.
     pub async fn frontier(
+        &self,
+        request: Request,
+        budgets: &[Tokens],
+    ) -> Result<Vec<Point>, Error> {
+        let (workspace, budgets) = (self.clone(), budgets.to_vec());
+        apart(async move { workspace.frontier_here(request, &budgets).await }).await
+    }
+
+    async fn frontier_here(
         &self,
         request: Request,
         budgets: &[Tokens],

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_store::store::Snapshot;
 use haversack_store::store::error::ReadError;
+use haversack_store::store::item::Passage;
 use haversack_store::store::query::Excerpt;
 
 use super::assembled::Assembled;
@@ -40,12 +41,15 @@ pub(crate) async fn illustrate(
         }
         Shape::Prime => {
             let passages = snapshot.passages(&shown).await?;
-            for (id, passage) in shown.into_iter().zip(passages) {
-                let Some(passage) = passage else { continue };
-                let query = &assembled.request.query;
-                let excerpt = snapshot.excerpt(&passage, query, EXCERPT_CHARS_MAX);
-                assembled.excerpts.insert(id, marked(&excerpt));
-            }
+            let (ids, passages): (Vec<CandidateId>, Vec<Passage>) = shown
+                .into_iter()
+                .zip(passages)
+                .filter_map(|(id, passage)| Some((id, passage?)))
+                .unzip();
+            let passages: Vec<&Passage> = passages.iter().collect();
+            let query = &assembled.request.query;
+            let excerpts = snapshot.excerpts(&passages, query, EXCERPT_CHARS_MAX);
+            assembled.excerpts = ids.into_iter().zip(excerpts.iter().map(marked)).collect();
         }
         Shape::Sections | Shape::Workspace | Shape::Situation => {}
     }

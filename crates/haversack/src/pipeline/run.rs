@@ -83,7 +83,7 @@ impl Laps {
     }
 }
 
-/// Resolves, analyses, collects, measures and ranks.
+/// Resolves, analyses, collects, measures and ranks, on a thread that may block.
 ///
 /// # Errors
 /// When the request is wrong or what it cannot do without fails.
@@ -104,8 +104,7 @@ pub(crate) async fn prepare(shared: &Shared, start: Start) -> Result<Prepared, E
     let facts = request_facts(&request, deal.as_ref());
     let means = means(&ready, &request, &facts, &mut notices)?;
     timings.analyse = laps.end("analyse");
-    let vector =
-        vector(shared, &recipe.embed, &request, deal.as_ref(), degrade, &mut notices).await?;
+    let vector = vector(shared, &recipe.embed, &request, deal.as_ref(), degrade, &mut notices)?;
     timings.embed = laps.end("embed");
     let judge = Arc::clone(&shared.judge);
     // Collectors know the request alone, and the recipe may have decided in its place (M11).
@@ -265,7 +264,7 @@ fn request_facts(request: &Request, deal: Option<&Deal>) -> Facts {
 }
 
 /// The query's vector, from what the recipe says it is made of.
-async fn vector(
+fn vector(
     shared: &Shared,
     parts: &[QueryPart],
     request: &Request,
@@ -287,13 +286,10 @@ async fn vector(
     if text.trim().is_empty() {
         return Ok(None);
     }
-    let embedder = Arc::clone(&shared.embedder);
-    let embedded = tokio::task::spawn_blocking(move || embedder.embed_query(&text)).await;
-    let error = match embedded {
-        Ok(Ok(vector)) => return Ok(Some(vector)),
-        Ok(Err(error)) if degrade => chain(&error),
-        Ok(Err(error)) => return Err(error.into()),
-        Err(lost) => std::panic::resume_unwind(lost.into_panic()),
+    let error = match shared.embedder.embed_query(&text) {
+        Ok(vector) => return Ok(Some(vector)),
+        Err(error) if degrade => chain(&error),
+        Err(error) => return Err(error.into()),
     };
     let message = format!("the query could not be embedded, so words answer alone: {error}");
     notices.push(Notice::new(NoticeCode::Degraded, message));

@@ -3,7 +3,9 @@
 //! A name is compared by its letters and digits only, so that "Sales Force", "sales-force" and
 //! "Salesforce" are one. Names are sorted once; a text is then read word by word.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use crate::ids::ItemId;
 use crate::text::terms::{Language, is_unspaced, is_word};
@@ -62,8 +64,9 @@ pub struct Mentions {
     entries: Vec<Entry>,
     /// Places in `entries` by first character and number of characters of the key.
     by_shape: BTreeMap<(char, usize), Vec<usize>>,
+    /// The most characters of a key, by its first one: most words of a text begin no name at all.
+    longest: BTreeMap<char, usize>,
     words_max: usize,
-    characters_max: usize,
 }
 
 /// One name of one item.
@@ -79,14 +82,55 @@ struct Entry {
     name: String,
 }
 
-/// A word of the text.
+/// A text and its words.
+struct Text<'t> {
+    text: &'t str,
+    /// The words, lower-cased, without anything between them.
+    lowered: String,
+    words: Vec<Word>,
+    /// Told when it is first asked for: in most texts nothing is like a name.
+    language: OnceCell<Language>,
+}
+
+/// A word of a text.
 struct Word {
-    lower: String,
+    /// Where it stands in the text.
     start: usize,
     end: usize,
+    /// Where it stands among the lower-cased words.
+    lowered: Range<usize>,
     /// Only spaces, a hyphen, an apostrophe or the like before it, since the word before.
     joins: bool,
-    is_stop: bool,
+}
+
+/// Words of a text that follow each other.
+struct Window<'w> {
+    of: &'w Text<'w>,
+    words: &'w [Word],
+}
+
+impl<'w> Window<'w> {
+    /// The words, lower-cased and joined.
+    fn key(&self) -> &'w str {
+        let start = self.words.first().map_or(0, |word| word.lowered.start);
+        let end = self.words.last().map_or(start, |word| word.lowered.end);
+        &self.of.lowered[start..end]
+    }
+
+    /// Each word, lower-cased.
+    fn lowered(&self) -> impl Iterator<Item = &'w str> {
+        self.words.iter().map(|word| &self.of.lowered[word.lowered.clone()])
+    }
+
+    fn is_stop(&self, lowered: &str) -> bool {
+        let language = self.of.language.get_or_init(|| Language::detect(self.of.text));
+        language.is_stop_word(lowered)
+    }
+
+    fn hit(&self, distance: usize, entry: usize) -> Hit {
+        let start = self.words.first().map_or(0, |word| word.start);
+        Hit { start, end: self.words.last().map_or(start, |word| word.end), distance, entry }
+    }
 }
 
 /// A possible mention: an entry and the bytes it covers.
@@ -113,9 +157,10 @@ impl Mentions {
                 by_shape.entry((first, entry.n_characters)).or_default().push(index);
             }
         }
+        // The longest of a character comes last.
+        let longest = by_shape.keys().copied().collect();
         let words_max = entries.iter().map(|entry| entry.words.len()).max().unwrap_or(0);
-        let characters_max = entries.iter().map(|entry| entry.n_characters).max().unwrap_or(0);
-        Mentions { entries, by_shape, words_max, characters_max }
+        Mentions { entries, by_shape, longest, words_max }
     }
 
     /// The mentions of a text in order of their place.
@@ -130,11 +175,10 @@ impl Mentions {
         if self.entries.is_empty() {
             return Vec::new();
         }
-        let language = Language::detect(text);
-        let words = words_of(text, language);
+        let read = Text::new(text);
         let mut hits = self.unspaced_hits(text);
-        for first in 0..words.len() {
-            self.hits_from(&words[first..], &mut hits);
+        for first in 0..read.words.len() {
+            self.hits_from(&read, first, &mut hits);
         }
         self.kept(hits)
             .into_iter()
@@ -159,49 +203,58 @@ impl Mentions {
         start..start + length
     }
 
-    /// The names that begin at the first of `words`.
-    fn hits_from(&self, words: &[Word], hits: &mut Vec<Hit>) {
-        let mut key = String::new();
+    /// The names that begin at one of the words.
+    fn hits_from(&self, text: &Text<'_>, first: usize, hits: &mut Vec<Hit>) {
+        let words = &text.words[first..];
+        let longest = self.longest_from(&text.lowered[words[0].lowered.start..]);
         // One word more than any name has, for names that are written in two.
         for (index, word) in words.iter().take(self.words_max + 1).enumerate() {
-            if index > 0 && !word.joins {
-                break;
-            }
-            key.push_str(&word.lower);
+            let window = Window { of: text, words: &words[..=index] };
+            let key = window.key();
             // A character has at most four bytes.
-            if key.len() > (self.characters_max + EDITS_MAX) * 4 {
+            if index > 0 && !word.joins || key.len() > (longest + EDITS_MAX) * 4 {
                 break;
             }
-            let window = &words[..=index];
-            let (start, end) = (words[0].start, word.end);
+            let n_characters = key.chars().count();
+            if n_characters > longest + EDITS_MAX {
+                break;
+            }
             let mut found = false;
-            for entry in self.exact(&key) {
-                if self.entries[entry].is_spelt(window) {
-                    hits.push(Hit { start, end, distance: 0, entry });
+            for entry in self.exact(key) {
+                if self.entries[entry].is_spelt(&window) {
+                    hits.push(window.hit(0, entry));
                     found = true;
                 }
             }
             if !found {
-                self.misspelt(&key, window, hits);
+                self.misspelt(key, n_characters, &window, hits);
             }
         }
     }
 
-    fn misspelt(&self, key: &str, window: &[Word], hits: &mut Vec<Hit>) {
-        let n_characters = key.chars().count();
+    /// The most characters of a name that can begin as `lowered` does, spelt right or wrong.
+    fn longest_from(&self, lowered: &str) -> usize {
+        let mut characters = lowered.chars();
+        let (first, second) = (characters.next(), characters.next());
+        let of = |initial: Option<char>| self.longest.get(&initial?).copied();
+        of(first).max(of(second)).unwrap_or(0)
+    }
+
+    fn misspelt(&self, key: &str, n_characters: usize, window: &Window<'_>, hits: &mut Vec<Hit>) {
         let mut first_two = key.chars();
         let (Some(first), Some(second)) = (first_two.next(), first_two.next()) else { return };
         let letters = letters_of(key);
-        let (start, end) = (window[0].start, window[window.len() - 1].end);
         let shortest = n_characters.saturating_sub(EDITS_MAX).max(VARIANT_CHARACTERS_MIN);
-        for length in shortest..=n_characters + EDITS_MAX {
-            let allowed = edits_allowed(length);
-            if length.abs_diff(n_characters) > allowed {
-                continue;
-            }
-            let swapped = (second != first).then_some(second);
-            for initial in [Some(first), swapped].into_iter().flatten() {
-                for &index in self.by_shape.get(&(initial, length)).into_iter().flatten() {
+        let longest = (n_characters + EDITS_MAX).max(shortest);
+        let swapped = (second != first).then_some(second);
+        for initial in [Some(first), swapped].into_iter().flatten() {
+            let alike = self.by_shape.range((initial, shortest)..=(initial, longest));
+            for (&(_, length), entries) in alike {
+                let allowed = edits_allowed(length);
+                if length.abs_diff(n_characters) > allowed {
+                    continue;
+                }
+                for &index in entries {
                     let entry = &self.entries[index];
                     let swap_agrees = initial == first || entry.key.chars().nth(1) == Some(first);
                     // Each edit changes the kinds of letters by at most two.
@@ -212,7 +265,7 @@ impl Mentions {
                     }
                     let distance = strsim::osa_distance(key, &entry.key);
                     if (1..=allowed).contains(&distance) {
-                        hits.push(Hit { start, end, distance, entry: index });
+                        hits.push(window.hit(distance, index));
                     }
                 }
             }
@@ -280,9 +333,10 @@ impl Entry {
         if name.len() > NAME_BYTES_MAX {
             return None;
         }
-        let words: Vec<String> =
-            words_of(name, Language::Other).into_iter().map(|word| word.lower).collect();
-        let key = words.concat();
+        let text = Text::new(name);
+        let window = Window { of: &text, words: &text.words };
+        let words: Vec<String> = window.lowered().map(str::to_owned).collect();
+        let key = window.key().to_owned();
         let (n_characters, letters) = (key.chars().count(), letters_of(&key));
         (n_characters > 0 && words.len() <= NAME_WORDS_MAX).then(|| Entry {
             key,
@@ -295,21 +349,21 @@ impl Entry {
     }
 
     /// Whether words with the name's letters are the name: parted as it is, or a sound variant.
-    fn is_spelt(&self, window: &[Word]) -> bool {
-        if window.iter().map(|word| word.lower.as_str()).eq(self.words.iter().map(String::as_str)) {
+    fn is_spelt(&self, window: &Window<'_>) -> bool {
+        if window.lowered().eq(self.words.iter().map(String::as_str)) {
             return true;
         }
         // "In vision" is not InVision: a little word is no part of a name written as one.
-        let sound = |word: &Word| !word.is_stop && word.lower.chars().nth(1).is_some();
+        let sound = |word: &str| word.chars().nth(1).is_some() && !window.is_stop(word);
         self.n_characters >= VARIANT_CHARACTERS_MIN
-            && (window.len() == 1 || window.iter().all(sound))
+            && (window.words.len() == 1 || window.lowered().all(sound))
     }
 
     /// Whether words may be the name with an error: as many words, and no little word in the place
     /// of another.
-    fn may_be_misspelt_as(&self, window: &[Word]) -> bool {
-        window.len() == self.words.len()
-            && window.iter().zip(&self.words).all(|(word, own)| !word.is_stop || word.lower == *own)
+    fn may_be_misspelt_as(&self, window: &Window<'_>) -> bool {
+        let may_stand = |(word, own): (&str, &String)| word == own || !window.is_stop(word);
+        window.words.len() == self.words.len() && window.lowered().zip(&self.words).all(may_stand)
     }
 }
 
@@ -325,22 +379,35 @@ fn letters_of(key: &str) -> u64 {
     key.chars().fold(0, |letters, c| letters | 1 << (u32::from(c) % 64))
 }
 
-/// The words of a text: letters and digits, lower-cased. Scripts without spaces give one word per
-/// run, and end the word of another script, so that "和Acme竞争" holds "acme".
-fn words_of(text: &str, language: Language) -> Vec<Word> {
-    let mut words: Vec<Word> = Vec::new();
-    let mut at = 0;
-    while let Some(length) = text[at..].find(is_word) {
-        let start = at + length;
-        let end = start + word_length(&text[start..]);
-        let lower: String = text[start..end].chars().flat_map(char::to_lowercase).collect();
-        let gap = &text[at..start];
-        let joins = !words.is_empty() && is_joint(gap);
-        let is_stop = language.is_stop_word(&lower);
-        words.push(Word { lower, start, end, joins, is_stop });
-        at = end;
+impl<'t> Text<'t> {
+    /// Reads a text's words: letters and digits. Scripts without spaces give one word per run, and
+    /// end the word of another script, so that "和Acme竞争" holds "acme".
+    fn new(text: &'t str) -> Text<'t> {
+        let mut lowered = String::with_capacity(text.len());
+        let mut words: Vec<Word> = Vec::with_capacity(text.len() / 6);
+        let mut at = 0;
+        while let Some(length) = text[at..].find(is_word) {
+            let start = at + length;
+            let end = start + word_length(&text[start..]);
+            let from = lowered.len();
+            lower(&text[start..end], &mut lowered);
+            let joins = !words.is_empty() && is_joint(&text[at..start]);
+            words.push(Word { start, end, lowered: from..lowered.len(), joins });
+            at = end;
+        }
+        Text { text, lowered, words, language: OnceCell::new() }
     }
-    words
+}
+
+/// Adds a word, lower-cased.
+fn lower(word: &str, lowered: &mut String) {
+    let from = lowered.len();
+    if word.is_ascii() {
+        lowered.push_str(word);
+        lowered[from..].make_ascii_lowercase();
+    } else {
+        lowered.extend(word.chars().flat_map(char::to_lowercase));
+    }
 }
 
 /// How many bytes of `rest`, which begins with a word, the word has.

@@ -104,6 +104,7 @@ impl Pool {
         connection.execute_batch(
             "PRAGMA query_only = ON;
              PRAGMA cache_size = -16384;
+             PRAGMA mmap_size = 2147418112;
              PRAGMA trusted_schema = OFF;",
         )?;
         Ok(connection)

@@ -164,6 +164,8 @@ pub(super) struct QueryCodes {
     /// weight of its plane. The heaviest plane comes first.
     pub(super) planes: Vec<u64>,
     pub(super) values: Vec<i16>,
+    /// What one step of a value stands for.
+    pub(super) scale: f32,
 }
 
 impl QueryCodes {
@@ -177,7 +179,7 @@ impl QueryCodes {
         #[expect(clippy::cast_possible_truncation, reason = "at most the bound in size")]
         let value = |value: &f32| (value / largest * bound).round() as i16;
         let values = vector.iter().map(value).collect();
-        QueryCodes { planes: planes(&rotate(vector)), values }
+        QueryCodes { planes: planes(&rotate(vector)), values, scale: largest / bound }
     }
 }
 

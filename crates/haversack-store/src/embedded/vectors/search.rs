@@ -1,4 +1,5 @@
-//! Search in three stages: bits, bytes, exact vectors. Each keeps what the next looks at.
+//! Search in three stages: bits, bytes, exact vectors. Each keeps what the next looks at; what is far
+//! down a long list is left as the bytes measure it.
 //!
 //! What a stage keeps depends on the readable slots alone, as a set. The first keeps every slot up
 //! to a distance; the later ones follow a total order that ends in the slot's own numbers. No
@@ -21,11 +22,15 @@ const STRIDE: usize = 1_024;
 /// Exact vectors that are in memory at a time.
 const EXACT_BATCH: usize = 1_024;
 
-/// How thorough a search is. Every effort returns exact scores in exact order of what it finds.
+/// How many of the best are measured by their exact vectors, each of which is read from the store.
+/// Behind them, where lists are only mixed, bytes tell enough: they are off by a thousandth or less.
+const EXACT_MAX: usize = 64;
+
+/// How thorough a search is. What it finds is in order, the best [`EXACT_MAX`] of it exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effort {
     /// Bits first: at least this many slots, and those as near as the last of them, go on to the
-    /// bytes. Raised to twenty times the limit, and for more than 100,000 readable rows. With the
+    /// bytes. Raised to eight times the limit, and for more than 100,000 readable rows. With the
     /// default of 1,000 about 99 % of the best 50 are found.
     Fast {
         /// The least number of slots, if there are as many.
@@ -75,15 +80,21 @@ impl VectorReader {
         }
         let codes = QueryCodes::of(query);
         let rescored = limit.saturating_add(limit / 8).saturating_add(8);
-        let candidates = match effort {
+        let mut by_bytes = match effort {
             Effort::Fast { binary } => {
                 let near = self.near(&codes, among, breadth(binary, limit, among));
                 self.rescore(&codes, &near, rescored)
             }
             Effort::Full => self.rescore(&codes, &self.readable(among), rescored),
-            Effort::Exact => self.all(among),
+            Effort::Exact => return exact_scores(query, self.all(among), limit, exact),
         };
-        exact_scores(query, candidates, limit, exact)
+        let rest = by_bytes.split_off(by_bytes.len().min(EXACT_MAX));
+        let slots = by_bytes.into_iter().map(|hit| hit.slot).collect();
+        let mut hits = exact_scores(query, slots, limit, exact)?;
+        hits.extend(rest.into_iter().filter(|hit| hit.score.abs() > 0.0));
+        hits.sort_unstable_by(order);
+        hits.truncate(limit);
+        Ok(hits)
     }
 
     /// For each part, the slots within the least distance that holds `least` of them.
@@ -109,7 +120,7 @@ impl VectorReader {
         self.state.parts().map(part).collect()
     }
 
-    fn rescore(&self, query: &QueryCodes, picked: &[Vec<u32>], keep: usize) -> Vec<Slot> {
+    fn rescore(&self, query: &QueryCodes, picked: &[Vec<u32>], keep: usize) -> Vec<Hit> {
         let mut best = Best::new(keep);
         let mut products = Vec::new();
         for (codes, picked) in self.state.parts().zip(picked) {
@@ -118,14 +129,14 @@ impl VectorReader {
                 for (at, product) in picked.iter().zip(&products) {
                     let at = *at as usize;
                     #[expect(clippy::cast_precision_loss, reason = "rounded alike everywhere")]
-                    let score = *product as f32 * codes.scale(at);
+                    let score = *product as f32 * codes.scale(at) * query.scale;
                     if codes.scale(at) > 0.0 && best.wants(score) {
                         best.offer(Hit { slot: codes.slot(at), score });
                     }
                 }
             }
         }
-        best.finish().into_iter().map(|hit| hit.slot).collect()
+        best.finish()
     }
 
     fn all(&self, among: &Bitmap) -> Vec<Slot> {
@@ -141,7 +152,7 @@ impl VectorReader {
 /// square root of what is readable. What is not readable is not counted.
 fn breadth(binary: usize, limit: usize, among: &Bitmap) -> usize {
     let tenths = (among.len() / 1_000).isqrt().max(10);
-    binary.max(limit.saturating_mul(20)).saturating_mul(tenths) / 10
+    binary.max(limit.saturating_mul(8)).saturating_mul(tenths) / 10
 }
 
 /// The distance up to which slots can still be among the nearest.
