@@ -39,6 +39,7 @@ fn main() -> ExitCode {
         Command::Trim(args) => commands::trim::run(&args),
         Command::Chunk(args) => commands::chunk::run(&args),
         Command::Eval(args) => commands::eval::run(&place, &args),
+        Command::Tune(args) => commands::tune::run(&place, &args),
         Command::Recipe(command) => commands::recipe::run(&command),
         Command::Pack(args) => commands::pack::run(&place, &args),
         Command::Frontier(args) => commands::frontier::run(&place, &args),

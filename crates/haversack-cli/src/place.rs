@@ -31,7 +31,7 @@ impl Place {
         Ok(Home::open(&self.existing_folder()?)?)
     }
 
-    fn existing_folder(&self) -> Result<PathBuf> {
+    pub(crate) fn existing_folder(&self) -> Result<PathBuf> {
         let folder = self.folder()?;
         if !folder.is_dir() {
             bail!("there is no data folder {}: begin with `haversack add PATH`", folder.display());

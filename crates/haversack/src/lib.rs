@@ -81,6 +81,7 @@ pub mod request;
 pub mod samples;
 pub mod search;
 pub mod situation;
+pub mod tune;
 pub mod wire;
 
 use std::sync::Arc;

@@ -7,6 +7,7 @@ mod pack;
 mod recipe;
 mod serve;
 mod store;
+mod tune;
 
 use std::path::PathBuf;
 
@@ -19,6 +20,7 @@ pub(crate) use pack::*;
 pub(crate) use recipe::*;
 pub(crate) use serve::*;
 pub(crate) use store::*;
+pub(crate) use tune::*;
 
 /// Puts the right text into an exact token budget, and says why.
 #[derive(Debug, Parser)]
@@ -73,6 +75,8 @@ pub(crate) enum Command {
     Pack(Pack),
     /// Measure how much of the evidence for known questions reaches the pack
     Eval(Eval),
+    /// Find better weights for a recipe, by questions whose answers are known
+    Tune(Tune),
     /// List, show, check and begin recipes: what a pack is made of
     #[command(subcommand)]
     Recipe(Recipe),

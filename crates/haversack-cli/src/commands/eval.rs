@@ -64,7 +64,7 @@ pub(crate) fn run(place: &Place, args: &args::Eval) -> Result<Found> {
 }
 
 /// A recipe's name, and its text when it is a file.
-fn recipe(given: &str) -> Result<(String, Option<String>)> {
+pub(super) fn recipe(given: &str) -> Result<(String, Option<String>)> {
     let path = Path::new(given);
     if !given.ends_with(".toml") {
         return Ok((given.to_owned(), None));
@@ -74,7 +74,7 @@ fn recipe(given: &str) -> Result<(String, Option<String>)> {
     Ok((name.unwrap_or_default(), Some(source)))
 }
 
-fn with(name: &str) -> impl Fn(Builder, &String) -> Builder + '_ {
+pub(super) fn with(name: &str) -> impl Fn(Builder, &String) -> Builder + '_ {
     |builder, source| builder.recipe(name, source)
 }
 
@@ -83,7 +83,7 @@ fn create(path: &Path) -> Result<BufWriter<File>> {
     Ok(BufWriter::new(file))
 }
 
-fn line(event: &Event<'_>) -> String {
+pub(super) fn line(event: &Event<'_>) -> String {
     match event {
         Event::Reading { set } => format!("reading {set}"),
         Event::Stored { set, done, of } => {

@@ -32,5 +32,6 @@ mod show;
 pub(crate) mod stats;
 pub(crate) mod tokens;
 pub(crate) mod trim;
+pub(crate) mod tune;
 pub(crate) mod undo;
 pub(crate) mod workspaces;

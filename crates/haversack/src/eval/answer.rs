@@ -69,7 +69,7 @@ pub struct Missing {
 
 impl Answer {
     /// Holds packs, smallest budget first, against a question's evidence.
-    pub(super) fn of(set: &str, question: &Question, packs: &[Arc<Assembled>]) -> Answer {
+    pub(crate) fn of(set: &str, question: &Question, packs: &[Arc<Assembled>]) -> Answer {
         let ranked = packs.first().map(|pack| ranked(pack)).unwrap_or_default();
         let ranking = ranking(&ranked);
         let by_spans = question.has_spans();

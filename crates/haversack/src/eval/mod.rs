@@ -30,7 +30,8 @@ pub use figures::{AtBudget, Figures, Ingest, Latency, Report};
 pub use remarks::{Oddity, Remarks};
 
 use self::folder::Folder;
-use self::scope::{Question, Scope};
+use self::scope::Scope;
+pub(crate) use self::scope::{Evidence, Question};
 use crate::engine::{Builder, Workspace};
 use crate::error::Error;
 use crate::recipe::Recipe;
@@ -73,7 +74,7 @@ impl Default for Options {
 
 impl Options {
     /// The budgets, smallest first.
-    fn tokens(&self) -> Result<Vec<Tokens>, EvalError> {
+    pub(crate) fn tokens(&self) -> Result<Vec<Tokens>, EvalError> {
         let mut budgets: Vec<Tokens> = self.budgets.iter().copied().map(Tokens::new).collect();
         budgets.sort_unstable();
         budgets.dedup();
@@ -142,22 +143,72 @@ pub async fn run(
     watch: &mut Watch<'_>,
 ) -> Result<Report, EvalError> {
     let budgets = options.tokens()?;
+    let plan = Plan {
+        recipes: std::slice::from_ref(&options.recipe),
+        budgets: &budgets,
+        limit: options.limit,
+        candidates: Some(options.candidates),
+    };
+    let (folder, asked) = ask(set, plan, scratch, builder, watch).await?;
+    Ok(report(&folder, &asked, options))
+}
+
+/// What is asked of a set.
+#[derive(Clone, Copy)]
+pub(crate) struct Plan<'p> {
+    /// The recipes that answer each question, one after another.
+    pub(crate) recipes: &'p [String],
+    /// Smallest first.
+    pub(crate) budgets: &'p [Tokens],
+    pub(crate) limit: Option<usize>,
+    /// As many as each recipe says when `None`.
+    pub(crate) candidates: Option<usize>,
+}
+
+/// The answers of several recipes to a set's questions: for each question, in order, one by each.
+pub(crate) async fn answers(
+    set: &Path,
+    plan: Plan<'_>,
+    scratch: &Path,
+    builder: &dyn Fn() -> Builder,
+    watch: &mut Watch<'_>,
+) -> Result<Vec<Vec<Answer>>, EvalError> {
+    let (_, asked) = ask(set, plan, scratch, builder, watch).await?;
+    let answers: Vec<Answer> = asked.into_values().flat_map(|asked| asked.answers).collect();
+    let mut answers = answers.into_iter();
+    let mut by_question = Vec::new();
+    loop {
+        let one: Vec<Answer> = answers.by_ref().take(plan.recipes.len()).collect();
+        if one.is_empty() {
+            return Ok(by_question);
+        }
+        by_question.push(one);
+    }
+}
+
+async fn ask(
+    set: &Path,
+    plan: Plan<'_>,
+    scratch: &Path,
+    builder: &dyn Fn() -> Builder,
+    watch: &mut Watch<'_>,
+) -> Result<(Folder, BTreeMap<String, Asked>), EvalError> {
     let mut folder = Folder::read(set, &mut |name| {
         watch(Event::Reading { set: name }).map_err(EvalError::Watch)
     })?;
-    let questions = choose(&mut folder, options.limit);
-    if questions == 0 {
+    let of = choose(&mut folder, plan.limit) * plan.recipes.len();
+    if of == 0 {
         let what = "no question has evidence: no row of qrels.tsv with a grade above 0 fits";
         return Err(EvalError::folder(set, what));
     }
-    let mut run = Run { options, budgets, scratch, builder, watch, done: 0, of: questions };
+    let mut run = Run { plan, scratch, builder, watch, done: 0, of };
     let mut asked: BTreeMap<String, Asked> = BTreeMap::new();
     for scope in folder.scopes_mut() {
         let one = run.scope(scope).await?;
         scope.questions = Vec::new();
         asked.insert(scope.name.clone(), one);
     }
-    Ok(report(&folder, &asked, options))
+    Ok((folder, asked))
 }
 
 /// Leaves as many questions as are wanted: every n-th of all, corpus by corpus, so that each has
@@ -187,8 +238,7 @@ struct Asked {
 }
 
 struct Run<'r, 'w> {
-    options: &'r Options,
-    budgets: Vec<Tokens>,
+    plan: Plan<'r>,
     scratch: &'r Path,
     builder: &'r dyn Fn() -> Builder,
     watch: &'r mut Watch<'w>,
@@ -212,14 +262,23 @@ impl Run<'_, '_> {
         let place = self.scratch.join(format!("at-{}", self.done));
         let engine = (self.builder)().clock(move || now).open(&place).map_err(refused)?;
         let workspace = engine.workspace("set").map_err(refused)?;
-        let recipe = workspace.recipe(&self.options.recipe).await;
-        let recipe = recipe.map_err(|error| EvalError::Recipe(Box::new(error)))?;
-        let kind = ingest::kind(&recipe);
+        let mut recipes = Vec::with_capacity(self.plan.recipes.len());
+        for name in self.plan.recipes {
+            let recipe = workspace.recipe(name).await;
+            recipes.push((name, recipe.map_err(|error| EvalError::Recipe(Box::new(error)))?));
+        }
+        let kind = ingest::kind(&recipes.first().ok_or_else(no_recipe)?.1);
         let ingest = ingest::ingest(&workspace, scope, &kind, self.watch).await?;
-        let mut answers = Vec::with_capacity(scope.questions.len());
-        for question in &scope.questions {
-            let request = self.request(&recipe, question, now);
-            let packs = workspace.pack_many(request, &self.budgets).await;
+        let mut answers = Vec::with_capacity(scope.questions.len() * recipes.len());
+        let pairs = scope.questions.iter().flat_map(|one| recipes.iter().map(move |r| (one, r)));
+        for (question, (name, recipe)) in pairs {
+            let request = Request {
+                limit: self.plan.candidates,
+                exclude: question.exclude.clone(),
+                now: Some(now),
+                ..measured(name, recipe, &question.text)
+            };
+            let packs = workspace.pack_many(request, self.plan.budgets).await;
             let packs = packs.map_err(|source| EvalError::Pack {
                 set: scope.name.clone(),
                 question: question.id.clone(),
@@ -240,19 +299,21 @@ impl Run<'_, '_> {
         let _ = std::fs::remove_dir_all(&place);
         Ok(Asked { kind: kind.as_str().to_owned(), ingest, answers, remarks })
     }
+}
 
-    fn request(&self, recipe: &Recipe, question: &Question, now: Timestamp) -> Request {
-        let reserves = recipe.budget.reserves.iter();
-        Request {
-            limit: Some(self.options.candidates),
-            exclude: question.exclude.clone(),
-            reserves: reserves.map(|(name, _)| (name.clone(), Tokens::ZERO)).collect(),
-            tokenizer: Some(TOKENIZER.to_owned()),
-            now: Some(now),
-            cache: false,
-            keep: false,
-            ..Request::new(&self.options.recipe, &question.text)
-        }
+fn no_recipe() -> EvalError {
+    EvalError::Option { option: "recipes", what: "there has to be one".to_owned() }
+}
+
+/// A question whose pack may have all of a budget, and is nobody's.
+pub(crate) fn measured(name: &str, recipe: &Recipe, query: &str) -> Request {
+    let reserves = recipe.budget.reserves.iter();
+    Request {
+        reserves: reserves.map(|(name, _)| (name.clone(), Tokens::ZERO)).collect(),
+        tokenizer: Some(TOKENIZER.to_owned()),
+        cache: false,
+        keep: false,
+        ..Request::new(name, query)
     }
 }
 

@@ -38,12 +38,12 @@ pub(super) struct Scope {
 
 /// A question and what has to be in a pack for it.
 #[derive(Debug, Clone)]
-pub(super) struct Question {
-    pub(super) id: String,
-    pub(super) text: String,
+pub(crate) struct Question {
+    pub(crate) id: String,
+    pub(crate) text: String,
     /// Documents that must not answer it.
-    pub(super) exclude: Vec<ItemId>,
-    pub(super) evidence: BTreeMap<String, Evidence>,
+    pub(crate) exclude: Vec<ItemId>,
+    pub(crate) evidence: BTreeMap<String, Evidence>,
 }
 
 impl Question {
@@ -55,11 +55,11 @@ impl Question {
 
 /// What is labelled of a document for a question.
 #[derive(Debug, Clone)]
-pub(super) struct Evidence {
-    pub(super) grade: u8,
+pub(crate) struct Evidence {
+    pub(crate) grade: u8,
     /// The bytes of each word of its evidence, in order and apart. Blanks do not count: where a
     /// text is split, they belong to neither side.
-    pub(super) words: Vec<Range<usize>>,
+    pub(crate) words: Vec<Range<usize>>,
 }
 
 /// A document as its line says it.

@@ -35,6 +35,31 @@ impl Recipe {
         out
     }
 
+    /// The recipe as a file that extends another one, of which it differs in how layers collect and
+    /// score. Read again beside that one, it gives the same recipe.
+    #[must_use]
+    pub fn to_toml_extending(&self, base: &Recipe) -> String {
+        let mut out = String::new();
+        put(&mut out, "haversack", &FORMAT.to_string());
+        put(&mut out, "name", &quoted(&self.name));
+        put(&mut out, "extends", &quoted(&base.name));
+        put(&mut out, "description", &quoted(&self.description));
+        for (layer, before) in self.layers.iter().zip(&base.layers) {
+            if (&layer.score, &layer.collect) == (&before.score, &before.collect) {
+                continue;
+            }
+            out.push_str("\n[[layer]]\n");
+            put(&mut out, "name", &quoted(&layer.name));
+            if layer.score != before.score {
+                put(&mut out, "score", &score(&layer.score));
+            }
+            if layer.collect != before.collect {
+                layer.collect.iter().for_each(|collector| put_collector(&mut out, collector));
+            }
+        }
+        out
+    }
+
     fn put_tables(&self, out: &mut String) {
         out.push_str("\n[budget]\n");
         put(out, "total", &tokens(self.budget.total));

@@ -1,0 +1,37 @@
+//! What the user typed for `haversack tune`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Without DIR the questions are the workspace's own packs for which something was called \
+                  useful (`haversack feedback`). What the tuned recipe is worth is measured \
+                  on questions that did not help to choose it; it is written only when it is worth \
+                  more than the one that was tuned. docs/eval.md has the form of DIR."
+)]
+pub(crate) struct Tune {
+    /// Labelled questions, as for `haversack eval`
+    #[arg(value_name = "DIR")]
+    pub(crate) set: Option<PathBuf>,
+    /// The recipe that is tuned: its name, or a TOML file
+    #[arg(long, value_name = "NAME|FILE", default_value = "memory")]
+    pub(crate) recipe: String,
+    /// Where the tuned recipe goes; its name is that of the file [default: RECIPE-tuned.toml]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// The sizes of packs over which evidence is averaged, in o200k_base tokens
+    #[arg(long, value_name = "TOKENS", value_delimiter = ',')]
+    #[arg(default_values_t = [512, 1_000, 2_000, 4_000])]
+    pub(crate) budgets: Vec<u32>,
+    /// How many questions to ask
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    /// How many settings to try, 2 to 60
+    #[arg(long, value_name = "N", default_value_t = 40)]
+    pub(crate) tries: usize,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+}

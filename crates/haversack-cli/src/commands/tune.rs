@@ -1,0 +1,151 @@
+//! `haversack tune`: other weights for a recipe, by questions whose answers are known.
+
+use std::fmt::Write as _;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use haversack::Engine;
+use haversack::eval::Event;
+use haversack::tune::{Options, Report, by_feedback, by_set};
+use serde_json::json;
+
+use super::eval::{line, recipe, with};
+use crate::args::{self, Place};
+use crate::output::{Bar, Found, grouped, print};
+use crate::runtime::wait;
+
+pub(crate) fn run(place: &Place, args: &args::Tune) -> Result<Found> {
+    let (recipe, source) = recipe(&args.recipe)?;
+    let out = args.out.clone().unwrap_or_else(|| format!("{recipe}-tuned.toml").into());
+    let options = Options {
+        name: name_of(&out)?,
+        recipe,
+        budgets: args.budgets.clone(),
+        limit: args.limit,
+        tries: args.tries,
+        ..Options::default()
+    };
+    let embedder = place.embedder()?;
+    let builder = || {
+        let builder = Engine::builder().embedder(Arc::clone(&embedder));
+        source.iter().fold(builder, with(&options.recipe))
+    };
+    let quiet = args.json && !std::io::stderr().is_terminal();
+    let mut bar = (!quiet).then(Bar::new);
+    let mut watch = |event: Event<'_>| {
+        if let Some(bar) = &mut bar {
+            bar.show(&line(&event));
+        }
+        Ok(())
+    };
+    let report = match &args.set {
+        Some(set) => {
+            let scratch = tempfile::Builder::new().prefix("haversack-tune-").tempdir();
+            let scratch = scratch.context("cannot make a temporary folder")?;
+            let tuning = by_set(set, &options, scratch.path(), &builder, &mut watch);
+            wait(async { Ok(tuning.await?) })
+        }
+        None => {
+            let folder = place.existing_folder()?;
+            let tuning = by_feedback(&folder, &place.workspace, &options, &builder, &mut watch);
+            wait(async { Ok(tuning.await?) })
+        }
+    };
+    if let Some(bar) = &bar {
+        bar.clear();
+    }
+    let report = report?;
+    if let Some(source) = &report.source {
+        write(&out, &written(&report, source))?;
+    }
+    if args.json {
+        print(&format!("{:#}", as_json(&report, &out)))?;
+    } else {
+        print(&shown(&report, &options, &out))?;
+    }
+    Ok(if report.source.is_some() { Found::Something } else { Found::Nothing })
+}
+
+/// A recipe is called as its file is.
+fn name_of(out: &Path) -> Result<String> {
+    let is_toml = out.extension().is_some_and(|extension| extension == "toml");
+    match out.file_stem().and_then(|stem| stem.to_str()) {
+        Some(name) if is_toml => Ok(name.to_owned()),
+        _ => bail!("--out: {} is not the name of a TOML file", out.display()),
+    }
+}
+
+fn write(out: &Path, text: &str) -> Result<()> {
+    std::fs::write(out, text).with_context(|| format!("cannot write {}", out.display()))
+}
+
+/// The recipe, with where it comes from.
+fn written(report: &Report, source: &str) -> String {
+    format!(
+        "# {} with other weights, tuned on {} questions: {:.3} of the evidence in its packs, {:.3} \
+         before;\n# on questions that did not help to choose them {:+.3}, give or take {:.3}.\n\n\
+         {source}",
+        report.recipe, report.questions, report.after, report.before, report.gain, report.error
+    )
+}
+
+fn as_json(report: &Report, out: &Path) -> serde_json::Value {
+    let change = |change: &haversack::tune::Change| {
+        json!({ "layer": change.layer, "name": change.name, "before": change.before,
+                "after": change.after })
+    };
+    json!({
+        "recipe": report.recipe,
+        "questions": report.questions,
+        "tries": report.tries,
+        "before": report.before,
+        "after": report.after,
+        "expected": report.expected,
+        "gain": report.gain,
+        "error": report.error,
+        "changes": report.changes.iter().map(change).collect::<Vec<_>>(),
+        "written": report.source.is_some().then(|| out.display().to_string()),
+    })
+}
+
+/// A report as people read it.
+fn shown(report: &Report, options: &Options, out: &PathBuf) -> String {
+    let mut text = String::new();
+    let budgets: Vec<String> = options.budgets.iter().map(grouped).collect();
+    // Writing to a string cannot fail.
+    let _ = writeln!(
+        text,
+        "{}: {} questions, {} settings, packs of {} tokens\n",
+        report.recipe,
+        grouped(report.questions),
+        report.tries,
+        budgets.join(", ")
+    );
+    let _ = writeln!(text, "evidence in the pack\n  as it is          {:.3}", report.before);
+    let _ = writeln!(text, "  the best setting  {:.3}", report.after);
+    let _ = writeln!(
+        text,
+        "  on new questions  {:.3}  ({:+.3} ± {:.3}, by cross-validation)",
+        report.expected, report.gain, report.error
+    );
+    if !report.changes.is_empty() {
+        let _ = writeln!(text, "\nthe best setting changes");
+    }
+    for change in &report.changes {
+        let name = format!("{}, {}", change.layer, change.name);
+        let _ = writeln!(text, "  {name:<28}{:>7} → {}", change.before, change.after);
+    }
+    let _ = match report.source {
+        Some(_) => {
+            writeln!(text, "\nwrote {}; use it with --recipe {}", out.display(), out.display())
+        }
+        None => writeln!(
+            text,
+            "\nnothing was written: on new questions no setting is surely better than the recipe as \
+             it is"
+        ),
+    };
+    text
+}
