@@ -139,6 +139,7 @@ impl Server {
         if tokio::time::timeout(patience, graceful.shutdown()).await.is_err() {
             tracing::warn!(target: "haversack", "some requests did not end in time");
         }
+        state.engine.settle().await;
         Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! From what was typed to a request: where it is asked, and what it says in the recipe's own shape.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -68,23 +69,42 @@ fn brought(asking: &Asking) -> Result<(Builder, String)> {
     {
         builder = builder.tokenizer(name, tokenizer(&asking.counting)?);
     }
-    if !asking.recipe.ends_with(".toml") {
-        return Ok((builder, asking.recipe.clone()));
+    let (name, recipes) = brought_recipes(&asking.recipe)?;
+    Ok((with_recipes(builder, &recipes), name))
+}
+
+/// A recipe's name; and when it was given as a file, its text under that name, and those of the
+/// files beside it, which it may extend.
+pub(super) fn brought_recipes(given: &str) -> Result<(String, Recipes)> {
+    if !given.ends_with(".toml") {
+        return Ok((given.to_owned(), Recipes::new()));
     }
-    let path = Path::new(&asking.recipe);
+    let path = Path::new(given);
     let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let name = name.unwrap_or_default();
-    Ok((with_recipe(builder, path, &name)?, name))
+    Ok((name.clone(), recipes_at(path, &name)?))
+}
+
+/// The recipe of a file under a name, and those beside it.
+fn recipes_at(path: &Path, name: &str) -> Result<Recipes> {
+    let source = read_text(path)?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let mut recipes = recipes_of(folder.unwrap_or(Path::new(".")));
+    recipes.insert(name.to_owned(), source);
+    Ok(recipes)
+}
+
+/// Recipes' texts by their names.
+pub(super) type Recipes = BTreeMap<String, String>;
+
+/// An engine that knows these recipes.
+pub(super) fn with_recipes(builder: Builder, recipes: &Recipes) -> Builder {
+    recipes.iter().fold(builder, |builder, (name, source)| builder.recipe(name, source))
 }
 
 /// An engine with the recipe of a file under a name, and those beside it, which it may extend.
-pub(crate) fn with_recipe(mut builder: Builder, path: &Path, name: &str) -> Result<Builder> {
-    let source = read_text(path)?;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    for (name, source) in recipes_of(folder.unwrap_or(Path::new("."))) {
-        builder = builder.recipe(&name, &source);
-    }
-    Ok(builder.recipe(name, &source))
+pub(crate) fn with_recipe(builder: Builder, path: &Path, name: &str) -> Result<Builder> {
+    Ok(with_recipes(builder, &recipes_at(path, name)?))
 }
 
 fn of_files(asking: &Asking, builder: Builder) -> Result<(Workspace, TempDir)> {

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use haversack::Engine;
 use haversack::eval::{self, AtBudget, Event, Figures, Latency, Options, Report};
-use haversack::{Builder, Engine};
 
+use super::asking::{brought_recipes, with_recipes};
 use super::model::embedder;
 use crate::args::{self, Place};
 use crate::output::{Bar, Found, grouped, print, say};
@@ -18,17 +19,14 @@ use crate::runtime::wait;
 
 pub(crate) fn run(place: &Place, args: &args::Eval) -> Result<Found> {
     let embedder = embedder(place, &args.embedder)?;
-    let (recipe, source) = recipe(&args.recipe)?;
+    let (recipe, recipes) = brought_recipes(&args.recipe)?;
     let options = Options {
         recipe,
         budgets: args.budgets.clone(),
         limit: args.limit,
         candidates: args.limit_candidates,
     };
-    let builder = || {
-        let builder = Engine::builder().embedder(Arc::clone(&embedder));
-        source.iter().fold(builder, with(&options.recipe))
-    };
+    let builder = || with_recipes(Engine::builder().embedder(Arc::clone(&embedder)), &recipes);
     let scratch = tempfile::Builder::new().prefix("haversack-eval-").tempdir();
     let scratch = scratch.context("cannot make a temporary folder")?;
     let mut lines = args.per_query.as_deref().map(create).transpose()?;
@@ -61,21 +59,6 @@ pub(crate) fn run(place: &Place, args: &args::Eval) -> Result<Found> {
         say(&format!("note: {remark}"));
     }
     Ok(Found::Something)
-}
-
-/// A recipe's name, and its text when it is a file.
-pub(super) fn recipe(given: &str) -> Result<(String, Option<String>)> {
-    let path = Path::new(given);
-    if !given.ends_with(".toml") {
-        return Ok((given.to_owned(), None));
-    }
-    let source = crate::input::read_text(path)?;
-    let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    Ok((name.unwrap_or_default(), Some(source)))
-}
-
-pub(super) fn with(name: &str) -> impl Fn(Builder, &String) -> Builder + '_ {
-    |builder, source| builder.recipe(name, source)
 }
 
 fn create(path: &Path) -> Result<BufWriter<File>> {

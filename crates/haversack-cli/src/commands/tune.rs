@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
@@ -11,13 +11,14 @@ use haversack::eval::Event;
 use haversack::tune::{Options, Report, by_feedback, by_set};
 use serde_json::json;
 
-use super::eval::{line, recipe, with};
+use super::asking::{brought_recipes, with_recipes};
+use super::eval::line;
 use crate::args::{self, Place};
 use crate::output::{Bar, Found, grouped, print};
 use crate::runtime::wait;
 
 pub(crate) fn run(place: &Place, args: &args::Tune) -> Result<Found> {
-    let (recipe, source) = recipe(&args.recipe)?;
+    let (recipe, recipes) = brought_recipes(&args.recipe)?;
     let out = args.out.clone().unwrap_or_else(|| format!("{recipe}-tuned.toml").into());
     let options = Options {
         name: name_of(&out)?,
@@ -28,10 +29,7 @@ pub(crate) fn run(place: &Place, args: &args::Tune) -> Result<Found> {
         ..Options::default()
     };
     let embedder = place.embedder()?;
-    let builder = || {
-        let builder = Engine::builder().embedder(Arc::clone(&embedder));
-        source.iter().fold(builder, with(&options.recipe))
-    };
+    let builder = || with_recipes(Engine::builder().embedder(Arc::clone(&embedder)), &recipes);
     let quiet = args.json && !std::io::stderr().is_terminal();
     let mut bar = (!quiet).then(Bar::new);
     let mut watch = |event: Event<'_>| {
@@ -111,7 +109,7 @@ fn as_json(report: &Report, out: &Path) -> serde_json::Value {
 }
 
 /// A report as people read it.
-fn shown(report: &Report, options: &Options, out: &PathBuf) -> String {
+fn shown(report: &Report, options: &Options, out: &Path) -> String {
     let mut text = String::new();
     let budgets: Vec<String> = options.budgets.iter().map(grouped).collect();
     // Writing to a string cannot fail.

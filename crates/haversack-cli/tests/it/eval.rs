@@ -74,3 +74,62 @@ fn a_recipe_of_ones_own_is_a_file() {
     check(&["tiny", "--budgets", "x"], "invalid value 'x'");
     check(&["tiny", "--per-query", "no/such/folder"], "cannot write no/such/folder");
 }
+
+/// Twelve questions whose answers are old, for a recipe that thinks too much of what is new.
+fn old_answers(test: &str) -> Folder {
+    let folder = Folder::new(test);
+    fs::create_dir_all(folder.0.join("set")).unwrap();
+    let (mut corpus, mut questions, mut labels) = (String::new(), String::new(), String::new());
+    for number in 0..12 {
+        let thing = format!("{}ket", (b'a' + number) as char);
+        let old = format!("The {thing} is kept in the cellar.");
+        let new = format!("Somebody spoke of a {thing} lately.");
+        for (id, text, date) in [("old", old, "2001-05-01"), ("new", new, "2025-12-30")] {
+            let id = format!("{id}-{number}");
+            let line = serde_json::json!({ "id": id, "text": text, "meta": { "date": date } });
+            corpus.push_str(&format!("{line}\n"));
+        }
+        let text = format!("Which {thing} is in the cellar?");
+        questions.push_str(&format!("{}\n", serde_json::json!({ "id": thing, "text": text })));
+        labels.push_str(&format!("{thing}\told-{number}\t1\n"));
+    }
+    let recipe = "haversack = 1\nname = \"newest\"\nextends = \"memory\"\n[[layer]]\n\
+                  name = \"memories\"\nscore = { fusion = 0.1, recency = 0.9 }\norder = \"rank\"\n";
+    folder.file("set/corpus.jsonl", corpus).file("set/queries.jsonl", questions);
+    folder.file("set/qrels.tsv", labels).file("newest.toml", recipe);
+    folder
+}
+
+#[test]
+fn a_recipe_is_tuned_and_the_tuned_one_can_be_used() {
+    let folder = old_answers("tune");
+    let tune = ["tune", "set", "--recipe", "newest.toml", "--budgets", "16", "--tries", "12"];
+    let output = folder.run(&[&tune[..], &["--json"]].concat());
+    assert_eq!((output.status.code(), err(&output)), (Some(0), String::new()), "{}", out(&output));
+    let json: Value = serde_json::from_str(&out(&output)).unwrap();
+    assert_eq!((&json["questions"], &json["tries"]), (&12.into(), &12.into()));
+    assert_eq!(json["written"], "newest-tuned.toml");
+    let tuned = fs::read_to_string(folder.0.join("newest-tuned.toml")).unwrap();
+    assert!(tuned.starts_with("# newest with other weights, tuned on 12 questions"), "{tuned}");
+    assert!(tuned.contains("extends = \"newest\""), "{tuned}");
+
+    let eval = ["eval", "set", "--recipe", "newest-tuned.toml", "--budgets", "16", "--json"];
+    let output = folder.run(&eval);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let again: Value = serde_json::from_str(&out(&output)).unwrap();
+    assert!(again["er"]["16"].as_f64() > json["before"].as_f64(), "{again} {json}");
+}
+
+#[test]
+fn nothing_is_written_where_nothing_is_better() {
+    let folder = old_answers("tune-nothing");
+    // A budget at which everything is in, whatever the weights.
+    let tune = ["tune", "set", "--recipe", "newest.toml", "--budgets", "4000", "--tries", "4"];
+    let output = folder.run(&tune);
+    assert_eq!(output.status.code(), Some(1), "{}", err(&output));
+    assert!(out(&output).contains("\nnothing was written: "), "{}", out(&output));
+    assert!(!folder.0.join("newest-tuned.toml").exists());
+    let output = folder.run(&["tune"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(err(&output).contains("there is no data folder"), "{}", err(&output));
+}

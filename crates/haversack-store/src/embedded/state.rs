@@ -25,8 +25,8 @@ const VIEWERS_MAX: usize = 64;
 /// Filters whose rows are remembered for one state.
 const FILTERS_MAX: usize = 64;
 
-/// Names of rows that are remembered; then all are forgotten and it starts over.
-const NAMES_MAX: usize = 100_000;
+/// Names of rows that are remembered, some 20 MB; then all are forgotten and it starts over.
+const NAMES_MAX: usize = 300_000;
 
 /// What readers and writer share.
 #[derive(Debug)]

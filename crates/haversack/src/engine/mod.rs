@@ -145,6 +145,18 @@ impl Engine {
         place.clone()
     }
 
+    /// Waits until what packs leave behind is in the stores of all workspaces that are open:
+    /// [`Workspace::settle`] for each.
+    pub async fn settle(&self) {
+        let slots: Vec<Slot> = locked(&self.open).values().cloned().collect();
+        for slot in slots {
+            let workspace = locked(&slot).clone();
+            if let Some(workspace) = workspace {
+                workspace.settle().await;
+            }
+        }
+    }
+
     fn slot(&self, name: &str) -> Slot {
         let mut slots = locked(&self.open);
         match slots.get(name) {

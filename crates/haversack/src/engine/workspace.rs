@@ -61,6 +61,12 @@ pub(super) struct Inner {
     pub(super) receipts: Cache<String, Arc<Receipt>>,
 }
 
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.outbox.close(&self.embedded);
+    }
+}
+
 impl fmt::Debug for Workspace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Workspace").field("name", &self.0.name).finish_non_exhaustive()
@@ -288,9 +294,10 @@ impl Workspace {
         self.0.outbox.send(&self.0.store, Batch::new(at, changes)).await;
     }
 
-    /// Waits until all receipts and uses are in the store.
+    /// Waits until all receipts and uses are in the store. What packs leave there is written a moment
+    /// behind them, several together, or when the last handle of the workspace goes.
     pub async fn settle(&self) {
-        self.0.outbox.settle().await;
+        self.0.outbox.settle(&*self.0.store).await;
     }
 
     /// Notes that an item helped, or did not: it counts in later scores (K8).
