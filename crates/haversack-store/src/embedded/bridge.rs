@@ -1,6 +1,7 @@
 //! The embedded engine as an asynchronous store: its blocking work goes to threads made for that,
 //! a bounded number at a time. On such a thread small questions are answered at once.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use futures_util::FutureExt;
@@ -8,7 +9,7 @@ use futures_util::future::BoxFuture;
 use haversack_core::embed::Model;
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::units::Timestamp;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
 
 use super::engine::Embedded;
 use super::view::View;
@@ -48,7 +49,8 @@ impl Offloaded {
     }
 
     /// The same for threads that may block: what a search does not have to run beside is read at
-    /// once, without the cost of going to another thread and back.
+    /// once, without the cost of going to another thread and back. Searches go to the threads for
+    /// computing, one for each processor, which wait for nobody.
     #[must_use]
     pub fn for_blocking_threads(&self) -> Offloaded {
         Offloaded { may_block: true, ..self.clone() }
@@ -151,11 +153,11 @@ impl OffloadedView {
         &self,
         question: impl FnOnce(&View) -> Result<T, ReadError> + Send + 'static,
     ) -> Answer<'a, T> {
-        if !self.may_block {
-            return self.search(question);
-        }
         let view = Arc::clone(&self.view);
-        async move { question(&view) }.boxed()
+        if self.may_block {
+            return async move { question(&view) }.boxed();
+        }
+        answer(&self.reads, move || question(&view))
     }
 
     /// Asks what others can be asked beside.
@@ -163,8 +165,24 @@ impl OffloadedView {
         &self,
         question: impl FnOnce(&View) -> Result<T, ReadError> + Send + 'static,
     ) -> Answer<'a, T> {
+        if !self.may_block {
+            return self.ask(question);
+        }
         let view = Arc::clone(&self.view);
-        answer(&self.reads, move || question(&view))
+        let (sender, answer) = oneshot::channel();
+        async move {
+            rayon::spawn(move || {
+                // A panic drops the sender, and whoever waits is told.
+                let asked = AssertUnwindSafe(|| question(&view));
+                if let Ok(answer) = catch_unwind(asked) {
+                    // Nobody waits any more: then nobody misses it.
+                    let _ = sender.send(answer);
+                }
+            });
+            let lost = |_| Err(ReadError::Storage { cause: "the search panicked".into() });
+            answer.await.unwrap_or_else(lost)
+        }
+        .boxed()
     }
 }
 

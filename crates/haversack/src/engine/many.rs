@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use haversack_core::pack::{Plan, Request as PackRequest, pack};
 use haversack_core::units::Tokens;
 
-use super::Workspace;
 use super::apart::apart;
 use super::workspace::complete;
+use super::{Ready, Workspace};
 use crate::error::Error;
 use crate::pipeline::{Assembled, Prepared, assembled, prepare};
 use crate::recipe::Recipe;
@@ -34,15 +34,6 @@ impl Workspace {
     /// a previous pack, which has one budget only.
     pub async fn pack_many(
         &self,
-        request: Request,
-        budgets: &[Tokens],
-    ) -> Result<Vec<Arc<Assembled>>, Error> {
-        let (workspace, budgets) = (self.clone(), budgets.to_vec());
-        apart(async move { workspace.pack_many_here(request, &budgets).await }).await
-    }
-
-    async fn pack_many_here(
-        &self,
         mut request: Request,
         budgets: &[Tokens],
     ) -> Result<Vec<Arc<Assembled>>, Error> {
@@ -54,6 +45,16 @@ impl Workspace {
         request.budget = Some(largest);
         request.keep = false;
         let ready = self.ready(&request.recipe).await?;
+        let (workspace, budgets) = (self.clone(), budgets.to_vec());
+        apart(async move { workspace.pack_many_here(ready, request, &budgets).await }).await
+    }
+
+    async fn pack_many_here(
+        &self,
+        ready: Arc<Ready>,
+        request: Request,
+        budgets: &[Tokens],
+    ) -> Result<Vec<Arc<Assembled>>, Error> {
         let snapshot = self.snapshot(&request).await?;
         let start = self.start(ready, Arc::clone(&snapshot), request, None)?;
         let prepared = prepare(&self.0.shared, start).await?;

@@ -50,11 +50,6 @@ impl Workspace {
     /// # Errors
     /// When there is no such receipt for this viewer, or the pack cannot be made any more.
     pub async fn replay(&self, id: &str, viewer: &Viewer) -> Result<Replay, Error> {
-        let (workspace, id, viewer) = (self.clone(), id.to_owned(), viewer.clone());
-        apart(async move { workspace.replay_here(&id, &viewer).await }).await
-    }
-
-    async fn replay_here(&self, id: &str, viewer: &Viewer) -> Result<Replay, Error> {
         let receipt = self.receipt(id, viewer).await?;
         let mut request = receipt.request.request(&receipt.recipe)?;
         request.viewer = viewer_of(receipt.viewer.as_deref())?;
@@ -62,8 +57,13 @@ impl Workspace {
         request.as_of = Some(AsOf::Revision(receipt.revision));
         request.keep = false;
         let ready = self.ready(&request.recipe).await?;
-        let snapshot = self.snapshot(&request).await?;
-        let assembled = self.assemble(ready, snapshot, request, None).await?;
+        let before = self.before(&request).await?;
+        let workspace = self.clone();
+        let work = async move {
+            let snapshot = workspace.snapshot(&request).await?;
+            workspace.assemble(ready, snapshot, request, before, None).await
+        };
+        let assembled = apart(work).await?;
         let again = Receipt::of(&assembled, &self.0.shared.embedder.model().to_string());
         Ok(Replay { difference: receipt.diff(&again), assembled })
     }

@@ -165,34 +165,53 @@ impl Workspace {
     /// # Errors
     /// As [`Workspace::pack`].
     pub async fn answer(&self, request: Request, watch: Option<Watch>) -> Result<Answer, Error> {
+        let ready = self.ready(&request.recipe).await?;
+        let before = self.before(&request).await?;
         let workspace = self.clone();
-        let answer = apart(async move { workspace.answer_here(request, watch).await }).await?;
+        let work = async move { workspace.answer_here(ready, before, request, watch).await };
+        let (answer, noted) = apart(work).await?;
         if !answer.repeated {
             // Here, where whoever asks may have a log of their own.
             announce(&self.0.name, &answer.assembled);
         }
+        if let Some(noted) = noted {
+            self.0.outbox.send(&self.0.store, noted).await;
+        }
         Ok(answer)
     }
 
-    async fn answer_here(&self, request: Request, watch: Option<Watch>) -> Result<Answer, Error> {
-        let ready = self.ready(&request.recipe).await?;
+    /// A pack, and what is to be noted of it.
+    async fn answer_here(
+        &self,
+        ready: Arc<Ready>,
+        before: Option<Arc<Receipt>>,
+        request: Request,
+        watch: Option<Watch>,
+    ) -> Result<(Answer, Option<Batch>), Error> {
         let snapshot = self.snapshot(&request).await?;
         let cache = ready.recipe.cache.filter(|_| request.cache && may_repeat(&request));
         let key = key(&ready, &*snapshot, &request);
         if let Some(spec) = cache
             && let Some(assembled) = self.0.answers.get(&ready.recipe.name, spec, &key)
         {
-            return Ok(Answer { assembled, repeated: true });
+            return Ok((Answer { assembled, repeated: true }, None));
         }
         let keep = request.keep;
-        let assembled = Arc::new(self.assemble(ready, snapshot, request, watch).await?);
-        if keep {
-            self.note(&assembled).await;
-            if let Some(spec) = cache {
-                self.0.answers.put(&assembled.recipe.name, spec, key, &assembled);
-            }
+        let assembled = self.assemble(ready, snapshot, request, before, watch).await?;
+        let assembled = Arc::new(assembled);
+        let noted = keep.then(|| self.note(&assembled));
+        if let Some(spec) = cache.filter(|_| keep) {
+            self.0.answers.put(&assembled.recipe.name, spec, key, &assembled);
         }
-        Ok(Answer { assembled, repeated: false })
+        Ok((Answer { assembled, repeated: false }, noted))
+    }
+
+    /// The receipt of the pack that a request goes on from.
+    pub(super) async fn before(&self, request: &Request) -> Result<Option<Arc<Receipt>>, Error> {
+        match &request.previous {
+            Some(id) => Ok(Some(self.receipt(id, &request.viewer).await?)),
+            None => Ok(None),
+        }
     }
 
     pub(super) async fn assemble(
@@ -200,12 +219,9 @@ impl Workspace {
         ready: Arc<Ready>,
         snapshot: Arc<dyn Snapshot>,
         request: Request,
+        before: Option<Arc<Receipt>>,
         watch: Option<Watch>,
     ) -> Result<Assembled, Error> {
-        let before = match &request.previous {
-            Some(id) => Some(self.receipt(id, &request.viewer).await?),
-            None => None,
-        };
         let mut start = self.start(ready, snapshot, request, before.as_deref())?;
         start.watch.clone_from(&watch);
         let snapshot = Arc::clone(&start.snapshot);
@@ -243,16 +259,17 @@ impl Workspace {
         request: Request,
         budgets: &[Tokens],
     ) -> Result<Vec<Point>, Error> {
+        let ready = self.ready(&request.recipe).await?;
         let (workspace, budgets) = (self.clone(), budgets.to_vec());
-        apart(async move { workspace.frontier_here(request, &budgets).await }).await
+        apart(async move { workspace.frontier_here(ready, request, &budgets).await }).await
     }
 
     async fn frontier_here(
         &self,
+        ready: Arc<Ready>,
         request: Request,
         budgets: &[Tokens],
     ) -> Result<Vec<Point>, Error> {
-        let ready = self.ready(&request.recipe).await?;
         let snapshot = self.snapshot(&request).await?;
         let start = self.start(ready, snapshot, request, None)?;
         let prepared = prepare(&self.0.shared, start).await?;
@@ -270,8 +287,8 @@ impl Workspace {
         Ok(plan.frontier(&totals)?)
     }
 
-    /// Keeps a pack's receipt and notes that its items were used (K10), behind the answer.
-    async fn note(&self, assembled: &Assembled) {
+    /// What is kept of a pack, behind the answer: its receipt, and that its items were used (K10).
+    fn note(&self, assembled: &Assembled) -> Batch {
         let embedder = self.0.shared.embedder.model().to_string();
         let receipt = Arc::new(Receipt::of(assembled, &embedder));
         self.0.receipts.insert(receipt.id.clone(), Arc::clone(&receipt));
@@ -291,7 +308,7 @@ impl Workspace {
         if let Some(user) = &assembled.request.user {
             changes.extend(uses(assembled, user, assembled.now));
         }
-        self.0.outbox.send(&self.0.store, Batch::new(at, changes)).await;
+        Batch::new(at, changes)
     }
 
     /// Waits until all receipts and uses are in the store. What packs leave there is written a moment
