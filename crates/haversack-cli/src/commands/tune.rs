@@ -34,7 +34,12 @@ pub(crate) fn run(place: &Place, args: &args::Tune) -> Result<Found> {
     let mut bar = (!quiet).then(Bar::new);
     let mut watch = |event: Event<'_>| {
         if let Some(bar) = &mut bar {
-            bar.show(&line(&event));
+            bar.show(&match &event {
+                Event::Answered { done, of, .. } => {
+                    format!("packed {} of {} times", grouped(done), grouped(of))
+                }
+                event => line(event),
+            });
         }
         Ok(())
     };
@@ -141,8 +146,8 @@ fn shown(report: &Report, options: &Options, out: &Path) -> String {
         }
         None => writeln!(
             text,
-            "\nnothing was written: on new questions no setting is surely better than the recipe as \
-             it is"
+            "\nnothing was written: on new questions no setting is better than the recipe as it is by \
+             more than the error"
         ),
     };
     text

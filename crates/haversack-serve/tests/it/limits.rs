@@ -42,20 +42,21 @@ async fn what_is_too_much_is_told_to_come_again() {
     config.limits.queue = 0;
     let running = Running::with(config).await;
     running.engine.workspace("acme").unwrap();
-    // One request holds the only turn: its body does not end.
-    let mut slow = TcpStream::connect(running.address).await.unwrap();
     let head = format!(
         "POST /v1/workspaces/acme/search HTTP/1.1\r\nhost: {}\r\ncontent-length: 50\r\n\
          content-type: application/json\r\n\r\n{{",
         running.address
     );
-    slow.write_all(head.as_bytes()).await.unwrap();
-    let refused = loop {
+    let (slow, refused) = loop {
+        // One request holds the only turn: its body does not end. It is sent again as long as it may
+        // have come while another had the turn.
+        let mut slow = TcpStream::connect(running.address).await.unwrap();
+        slow.write_all(head.as_bytes()).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(50)).await;
         let reply = running.get("/v1/workspaces").await;
         if reply.status != 200 {
-            break reply;
+            break (slow, reply);
         }
-        tokio::time::sleep(Duration::from_millis(5)).await;
     };
     assert_eq!((refused.status, refused.code().as_str()), (503, "overloaded"));
     assert_eq!(refused.header("retry-after"), "1");
