@@ -258,8 +258,10 @@ async fn serve(
     }
 }
 
+/// Whether a route has a parameter. What is asked outside of any route has all: it is not the
+/// parameter that is wrong there.
 fn known(route: &Route, name: &str) -> bool {
-    route.query.iter().any(|parameter| parameter.name == name)
+    route.path.is_empty() || route.query.iter().any(|parameter| parameter.name == name)
 }
 
 /// Refuses requests for another host and from pages of other sites: a page that a browser on this

@@ -203,6 +203,9 @@ pub(crate) fn search(mut call: Call) -> BoxFuture<'static, Answer> {
             let detail = format!("{} are more than the most, {MANY_MAX}", wanted.searches.len());
             return Err(Problem::invalid("searches", detail));
         }
+        if wanted.searches.is_empty() {
+            return Err(Problem::invalid("searches", "there has to be one"));
+        }
         let mut results = Vec::with_capacity(wanted.searches.len());
         for search in &wanted.searches {
             let mut request = search.request()?;
@@ -210,7 +213,7 @@ pub(crate) fn search(mut call: Call) -> BoxFuture<'static, Answer> {
             request.keep = false;
             request.budget = Some(Tokens::new(ROOM));
             request.model = None;
-            let answer = workspace.answer(request, None).await?;
+            let answer = call.state.gate.compute(workspace.answer(request, None)).await?;
             let took = answer.assembled.timings.total();
             let found = memory::Context::of(&answer.assembled, false).memories;
             call.state.metrics.searched(found.len(), took);

@@ -97,7 +97,7 @@ async fn health_and_what_is_not_there() {
     }
     let nothing = running.get("/v2/nothing").await;
     assert_eq!((nothing.status, nothing.code().as_str()), (404, "not_found"));
-    let method = running.ask("PATCH", "/v1/workspaces").send().await;
+    let method = running.ask("PATCH", "/v1/workspaces?explain=true").send().await;
     assert_eq!((method.status, method.code().as_str()), (405, "method_not_allowed"));
     let unknown = running.get("/v1/workspaces/acme/items?lmit=3").await;
     assert_eq!(unknown.json()["field"], "lmit", "{}", unknown.text);

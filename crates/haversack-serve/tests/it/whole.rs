@@ -121,6 +121,8 @@ async fn memories_are_added_searched_previewed_and_built_m2_m9() {
     let found = running.post(&format!("{path}/search"), &searches).await.json();
     assert!(found["results"][0].to_string().contains("green tea"), "{found}");
     assert!(!found["results"][1].to_string().contains("green tea"), "ben sees anna's memory");
+    let none = running.post(&format!("{path}/search"), &json!({ "searches": [] })).await;
+    assert_eq!((none.status, none.json()["field"].as_str()), (400, Some("searches")));
     let request = json!({ "query": "what does Anna drink?", "user": "anna", "tokenBudget": 200 });
     let context = "/v1/workspaces/acme/context/memory";
     let preview = running.post(&format!("{context}?preview=true"), &request).await.json();
