@@ -54,11 +54,12 @@ pub(super) async fn run(
     };
     tokio::pin!(reading);
     // Either it closes its output, or the client ends: then its input is closed and it has a while.
-    let closed = tokio::select! {
-        read = &mut reading => { read?; true }
-        _ = writing => false,
+    let (closed, asked) = tokio::select! {
+        read = &mut reading => { read?; (true, asking.is_finished()) }
+        // All that the client said was written: it ended. Else the pipe broke. The task that asks
+        // may not be seen to be finished yet.
+        written = writing => (false, matches!(written, Ok(Ok(())))),
     };
-    let asked = asking.is_finished();
     if !closed && tokio::time::timeout(PATIENCE, &mut reading).await.is_err() {
         tracing::warn!(target: "haversack", "the wrapped server did not end, and is ended");
         child.start_kill()?;
