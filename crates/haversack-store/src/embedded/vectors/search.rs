@@ -26,7 +26,7 @@ const EXACT_BATCH: usize = 1_024;
 /// Behind them, where lists are only mixed, bytes tell enough: they are off by a thousandth or less.
 const EXACT_MAX: usize = 64;
 
-/// How thorough a search is. What it finds is in order, the best [`EXACT_MAX`] of it exactly.
+/// How thorough a search is. What it finds is in order, the best 64 of it exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effort {
     /// Bits first: at least this many slots, and those as near as the last of them, go on to the
