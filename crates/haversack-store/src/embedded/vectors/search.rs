@@ -23,7 +23,7 @@ const STRIDE: usize = 1_024;
 const EXACT_BATCH: usize = 1_024;
 
 /// How many of the best are measured by their exact vectors, each of which is read from the store.
-/// Behind them, where lists are only mixed, bytes tell enough: they are off by a thousandth or less.
+/// Behind them, where lists are only mixed, bytes tell enough: they are off by two thousandths at worst.
 const EXACT_MAX: usize = 64;
 
 /// How thorough a search is. What it finds is in order, the best 64 of it exactly.

@@ -264,6 +264,26 @@ fn fast_search_finds_nearly_all() {
     assert!(found * 100 >= wanted * 98, "{found} of {wanted}");
 }
 
+#[test]
+fn behind_the_best_bytes_are_off_by_two_thousandths_at_worst() {
+    let world = World::new(29, 256, 2_000, 20);
+    let folder = TempDir::new().unwrap();
+    let mut vectors = world.open(folder.path()).vectors;
+    world.feed(&mut vectors, &[]);
+    let (mut dice, mut worst) = (Dice(3), 0.0_f32);
+    for _ in 0..20 {
+        let query = dice.near(&world.vectors, 0.05);
+        let exact = &|numbers: &[u32]| world.exact(numbers);
+        let hits = vectors.reader().search(&query, &world.all(), Effort::Full, 1_000, exact);
+        for hit in hits.unwrap() {
+            let vector = &world.vectors[hit.slot.embedding as usize];
+            let product: f32 = query.iter().zip(vector).map(|(a, b)| a * b).sum();
+            worst = worst.max((product - hit.score).abs());
+        }
+    }
+    assert!(worst > 1e-6 && worst < 2e-3, "{worst}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
 
