@@ -21,7 +21,7 @@ use haversack_core::text::chunk::{ChunkLimits, Format, chunk};
 use haversack_core::text::clean::clean;
 use haversack_core::text::duplicate::duplicates;
 use haversack_core::text::terms::{Language, terms};
-use haversack_core::text::tokenizer::{Encoding, Tokenizer};
+use haversack_core::text::tokenizer::{Counted, Encoding, Tokenizer};
 use haversack_core::units::{Score, Timestamp, Tokens};
 
 fn main() {
@@ -74,7 +74,10 @@ fn request(n: usize, counted: bool) -> Request {
             let text = text(&mut dice, bytes);
             let id = ItemId::new(&format!("item {index}")).expect("an id");
             let mut candidate = Candidate::new(CandidateId::whole(id), kind.clone(), text.trim());
-            candidate.units = counted.then(|| tokenizer.units(&candidate.text));
+            if counted {
+                let (text, all) = (&candidate.text, 0..candidate.text.len());
+                candidate.counted = Counted::of(&*tokenizer, text, all).into_iter().collect();
+            }
             let score = Score::unit(f64::from(u32::try_from(dice.below(1_000)).unwrap_or(0)) / 1e3);
             Ranked { candidate, score, parts: Vec::new() }
         })

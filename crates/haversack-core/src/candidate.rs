@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::ids::CandidateId;
 use crate::item::{Kind, Trust};
 use crate::rank::Signals;
+use crate::text::tokenizer::Counted;
 use crate::units::{Score, Span, Timestamp};
 
 /// Where a candidate stands in the world of its owner, for people and for citations.
@@ -71,9 +72,9 @@ pub struct Candidate {
     pub text: Arc<str>,
     /// The bytes of the item's body that the text stands for.
     pub span: Span,
-    /// The text's size in units of the request's tokenizer, when it was counted before. A wrong
+    /// Parts of the text that the request's tokenizer counted before, in order and apart. A wrong
     /// number costs a second round, never the budget: the final string is counted anew.
-    pub units: Option<u64>,
+    pub counted: Arc<[Counted]>,
     /// A reduced form, if there is one.
     pub essential: Option<Essential>,
     /// The text's sentences in its order, without gaps, where each was measured; else none.
@@ -100,7 +101,7 @@ impl Candidate {
             place: Place::default(),
             text: text.into(),
             span: Span::whole(text),
-            units: None,
+            counted: Arc::default(),
             essential: None,
             sentences: Vec::new(),
             trust: Trust::External,

@@ -300,7 +300,7 @@ impl<'r> Plan<'r> {
     }
 
     fn has_units_handed_in(&self) -> bool {
-        self.layout.units.iter().any(|unit| unit.ranked.candidate.units.is_some())
+        self.layout.units.iter().any(|unit| !unit.ranked.candidate.counted.is_empty())
     }
 
     /// Whether a size that was handed in turned out to be wrong.

@@ -4,7 +4,8 @@ use std::cmp::Reverse;
 use std::ops::Range;
 
 use crate::candidate::{Candidate, Sentence};
-use crate::text::truncate::joined;
+use crate::text::tokenizer::Counted;
+use crate::text::truncate::{joined, places};
 
 /// A form that is in doubt is worth a little, so that no step of a text's growth is for nothing.
 const LEAST: f64 = 0.05;
@@ -18,6 +19,24 @@ pub(crate) struct Extract {
     pub(crate) kept: Vec<Range<usize>>,
     /// What is known of it for the schedule.
     pub(crate) worth: Worth,
+}
+
+impl Extract {
+    /// Of the parts of the text that were counted before, those that are kept, where they stand
+    /// in the extract.
+    pub(crate) fn counted(&self, known: &[Counted]) -> Vec<Counted> {
+        let mut counted = Vec::new();
+        let mut known = known.iter().peekable();
+        for (kept, at) in self.kept.iter().zip(places(&self.kept)) {
+            while known.next_if(|part| part.range.start < kept.start).is_some() {}
+            while let Some(part) = known.next_if(|part| part.range.end <= kept.end) {
+                let shift = |bytes: usize| bytes - kept.start + at;
+                let range = shift(part.range.start)..shift(part.range.end);
+                counted.push(Counted { range, units: part.units });
+            }
+        }
+        counted
+    }
 }
 
 /// What a step of a text's growth adds.

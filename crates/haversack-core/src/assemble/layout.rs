@@ -16,7 +16,7 @@ use crate::layer::{Arrangement, Claim, Layer, Order};
 use crate::pack::Request;
 use crate::rank::Ranked;
 use crate::select::Piece;
-use crate::text::tokenizer::Tokenizer;
+use crate::text::tokenizer::{Counted, Tokenizer};
 
 /// A candidate as it would stand in the pack. Numbers are indices of pieces.
 #[derive(Debug)]
@@ -154,21 +154,21 @@ impl<'r> Layout<'r> {
             };
             let candidate = &ranked.candidate;
             let separator = self.add(separator.clone());
-            let units = candidate.units.filter(|_| trust_units);
-            let full = self.add(wrap.piece(tokenizer, &candidate.text, units));
+            let known = if trust_units { &*candidate.counted } else { &[] };
+            let full = self.add(wrap.piece(tokenizer, &candidate.text, known));
             let essential = candidate
                 .essential
                 .as_ref()
                 .filter(|essential| !essential.text.trim().is_empty())
-                .map(|essential| self.add(wrap.piece(tokenizer, &essential.text, None)));
+                .map(|essential| self.add(wrap.piece(tokenizer, &essential.text, &[])));
             let (extracts, last) = match layer.order {
                 Order::Sentences => extracts(candidate),
                 _ => (Vec::new(), Worth { merit: 0.0, share: 1.0 }),
             };
-            let forms = extracts.into_iter().map(|Extract { text, kept, worth }| Form {
-                piece: self.add(wrap.piece(tokenizer, &text, None)),
-                kept,
-                worth,
+            let forms = extracts.into_iter().map(|extract| {
+                let known = extract.counted(known);
+                let Extract { text, kept, worth } = extract;
+                Form { piece: self.add(wrap.piece(tokenizer, &text, &known)), kept, worth }
             });
             let forms = forms.collect();
             let is_fenced = nonce.is_some();
@@ -216,7 +216,7 @@ impl<'r> Layout<'r> {
         let nonce = self.nonce.as_ref().filter(|_| request.fencing.covers(ranked.candidate.trust));
         let layer = &request.layers[*layer].0;
         let wrap = Wrap { layer, ranked, citation, nonce, fencing: request.fencing };
-        wrap.piece(&*request.tokenizer, content, None)
+        wrap.piece(&*request.tokenizer, content, &[])
     }
 
     /// The pieces of one page, in order.
@@ -349,11 +349,9 @@ struct Wrap<'w> {
 }
 
 impl Wrap<'_> {
-    /// The rendered unit. `units` is the content's size when it is known.
-    fn piece(&self, tokenizer: &dyn Tokenizer, content: &str, units: Option<u64>) -> Piece {
-        let shown = content.trim_end();
-        let units = units.filter(|_| shown.len() == content.len());
-        let (inner, at) = self.inner(shown);
+    /// The rendered unit. `known` are parts of the content that were counted before.
+    fn piece(&self, tokenizer: &dyn Tokenizer, content: &str, known: &[Counted]) -> Piece {
+        let (inner, at) = self.inner(content.trim_end());
         let (text, at) = match self.nonce {
             None => (inner, Some(at)),
             Some(nonce) => {
@@ -372,10 +370,12 @@ impl Wrap<'_> {
                 (text, unchanged.then(|| at.start + shift..at.end + shift))
             }
         };
-        match (at, units) {
-            (Some(at), Some(units)) => Piece::with_known(tokenizer, text, at, units),
-            _ => Piece::new(tokenizer, text),
-        }
+        let Some(at) = at else { return Piece::new(tokenizer, text) };
+        let known = known.iter().take_while(|part| part.range.end <= at.len()).map(|part| {
+            let range = part.range.start + at.start..part.range.end + at.start;
+            Counted { range, units: part.units }
+        });
+        Piece::with_known(tokenizer, text, known)
     }
 
     /// The unit as its template renders it, and where the content stands in it.

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::text::tokenizer::Tokenizer;
+use crate::text::tokenizer::{Counted, Tokenizer};
 
 /// More than any text has; a larger count that is handed in is taken as this, so that sums of
 /// counts cannot overflow.
@@ -26,32 +26,28 @@ pub(crate) struct Piece {
 impl Piece {
     /// Measures a text.
     pub(crate) fn new(tokenizer: &dyn Tokenizer, text: String) -> Piece {
-        let Some(core) = seams(tokenizer, &text) else {
-            return Piece { units: tokenizer.units(&text), core: None, text };
-        };
-        let inner = tokenizer.units(&text[core.clone()]);
-        Piece::with_core(tokenizer, text, core, inner)
+        Piece::with_known(tokenizer, text, [])
     }
 
-    /// Measures a text of which the part `known` was counted before.
-    ///
-    /// Only the ends are counted, so that a text's tokens are counted once in its life.
+    /// Measures a text of which parts were counted before, in order. What is no part of the text,
+    /// or overlaps the one before, is counted anew like everything between.
     pub(crate) fn with_known(
         tokenizer: &dyn Tokenizer,
         text: String,
-        known: Range<usize>,
-        known_units: u64,
+        known: impl IntoIterator<Item = Counted>,
     ) -> Piece {
-        let Some(inside) = seams(tokenizer, &text[known.clone()]) else {
-            return Piece::new(tokenizer, text);
+        let Some(core) = seams(tokenizer, &text) else {
+            return Piece { units: tokenizer.units(&text), core: None, text };
         };
-        let inside = known.start + inside.start..known.start + inside.end;
-        let ends = tokenizer.units(&text[known.start..inside.start])
-            + tokenizer.units(&text[inside.end..known.end]);
-        let core = seams(tokenizer, &text).unwrap_or(inside.clone());
-        let before = tokenizer.units(&text[core.start..inside.start]);
-        let after = tokenizer.units(&text[inside.end..core.end]);
-        let inner = known_units.saturating_sub(ends).min(KNOWN_UNITS_MAX) + before + after;
+        let (mut inner, mut at) = (0, core.start);
+        for Counted { range, units } in known {
+            if range.start < at || range.end > core.end || text.get(range.clone()).is_none() {
+                continue;
+            }
+            inner += tokenizer.units(&text[at..range.start]) + units.min(KNOWN_UNITS_MAX);
+            at = range.end;
+        }
+        inner += tokenizer.units(&text[at..core.end]);
         Piece::with_core(tokenizer, text, core, inner)
     }
 
@@ -311,14 +307,22 @@ mod tests {
         }
 
         #[test]
-        fn a_known_part_need_not_be_counted_again(
-            before in any_piece(), text in "[a-z ,.]{0,40}", after in any_piece(),
+        fn known_parts_need_not_be_counted_again(
+            texts in proptest::collection::vec((any_piece(), "[a-z ,.一二]{0,40}"), 1..4),
+            after in any_piece(),
         ) {
             let tokenizer: &dyn Tokenizer = &Encoding::O200k;
-            let whole = format!("{before}{text}{after}");
-            let known = before.len()..before.len() + text.len();
-            let piece =
-                Piece::with_known(tokenizer, whole.clone(), known, tokenizer.units(&text));
+            let mut whole = String::new();
+            let mut parts = Vec::new();
+            for (before, text) in texts {
+                whole.push_str(&before);
+                parts.push(whole.len()..whole.len() + text.len());
+                whole.push_str(&text);
+            }
+            whole.push_str(&after);
+            let known = parts.into_iter().filter_map(|part| Counted::of(tokenizer, &whole, part));
+            let known: Vec<Counted> = known.collect();
+            let piece = Piece::with_known(tokenizer, whole.clone(), known);
             prop_assert_eq!(piece.units, tokenizer.units(&whole));
             prop_assert_eq!(units_of(tokenizer, [&piece]), tokenizer.units(&whole));
         }

@@ -214,6 +214,21 @@ pub(crate) fn joined(text: &str, parts: impl Iterator<Item = Range<usize>>) -> T
     Truncated { text: shown, kept }
 }
 
+/// Where each of the kept ranges stands in the text that [`joined`] made of them.
+pub(crate) fn places(kept: &[Range<usize>]) -> impl Iterator<Item = usize> {
+    let mut end = 0;
+    kept.iter().map(move |range| {
+        let mark = match (range.start, end) {
+            (0, _) => "",
+            (_, 0) => CUT_BEFORE,
+            _ => GAP,
+        };
+        let start = end + mark.len();
+        end = start + range.len();
+        start
+    })
+}
+
 /// Cuts a text once; [`Truncator`] cuts one text many times.
 #[must_use]
 pub fn truncate(

@@ -1,5 +1,6 @@
 //! Bad input gets a clear error or a sensible outcome, never a panic.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use haversack_core::assemble::{Fencing, Pattern};
@@ -8,7 +9,7 @@ use haversack_core::layer::{Claim, Layer};
 use haversack_core::ledger::{Outcome, Reason};
 use haversack_core::pack::{CANDIDATES_MAX, LAYERS_MAX, Overflow, Plan, pack};
 use haversack_core::query::analyse;
-use haversack_core::text::tokenizer::HuggingFace;
+use haversack_core::text::tokenizer::{Counted, HuggingFace};
 use haversack_core::text::truncate::{Truncation, truncate};
 use haversack_core::units::{Share, Timestamp, Tokens};
 
@@ -121,13 +122,13 @@ fn a_wrong_count_handed_in_costs_a_round_but_never_the_budget() {
     let mut candidates = Vec::new();
     for n in 0..20 {
         let mut ranked = ranked(&n.to_string(), 0.5, "Words that are counted far too low here.");
-        ranked.candidate.units = Some(1);
+        ranked.candidate.counted = [Counted { range: 5..39, units: 1 }].into();
         candidates.push(ranked);
     }
     let misled = request(60, vec![(plain("notes"), candidates)]);
     let mut right = misled.clone();
     for ranked in &mut right.layers[0].1 {
-        ranked.candidate.units = None;
+        ranked.candidate.counted = [].into();
     }
     let (packed, expected) = (pack(&misled).unwrap(), pack(&right).unwrap());
     assert_eq!((packed.text, packed.tokens), (expected.text, expected.tokens));
@@ -135,8 +136,11 @@ fn a_wrong_count_handed_in_costs_a_round_but_never_the_budget() {
     let frontier = |request| Plan::new(request).unwrap().frontier(&totals).unwrap();
     assert_eq!(frontier(&misled), frontier(&right));
     let mut absurd = misled;
-    absurd.layers[0].1[0].candidate.units = Some(u64::MAX);
-    assert!(pack(&absurd).unwrap().tokens <= Tokens::new(60));
+    for (start, end) in [(5, 39), (0, 1_000), (30, 20), (999, 1_000)] {
+        let range = Range { start, end };
+        absurd.layers[0].1[0].candidate.counted = [Counted { range, units: u64::MAX }].into();
+        assert!(pack(&absurd).unwrap().tokens <= Tokens::new(60));
+    }
     absurd.layers[0].0.claim = Claim::Pinned;
     absurd.layers[0].1.truncate(1);
     assert!(pack(&absurd).is_ok());

@@ -12,7 +12,9 @@ use haversack_core::pack::{Frame, Overflow, Request};
 use haversack_core::rank::Ranked;
 use haversack_core::select::{Selector, Stop};
 use haversack_core::text::boundary::sentences;
-use haversack_core::text::tokenizer::{CharacterEstimate, Encoding, Tokenizer, UpperEstimate};
+use haversack_core::text::tokenizer::{
+    CharacterEstimate, Counted, Encoding, Tokenizer, UpperEstimate,
+};
 use haversack_core::text::truncate::Truncation;
 use haversack_core::units::{Score, Share, Timestamp, Tokens};
 use proptest::prelude::*;
@@ -185,7 +187,11 @@ prop_compose! {
             [one, two, three].into_iter().take(n_layers).map(|layer| (layer, Vec::new())).collect();
         for ((mut ranked, counted), layer) in ranked {
             let candidate = &mut ranked.candidate;
-            candidate.units = counted.then(|| tokenizer.units(&candidate.text));
+            if counted {
+                let parts = sentences(&candidate.text).into_iter();
+                let parts = parts.filter_map(|part| Counted::of(&*tokenizer, &candidate.text, part));
+                candidate.counted = parts.collect();
+            }
             layers[layer % n_layers].1.push(ranked);
         }
         let frame_of = |source: &str| {

@@ -29,6 +29,8 @@ cases![
     the_nearest_come_first,
     misspelt_names_are_found,
     long_texts_are_found_by_their_parts,
+    parts_of_very_long_texts_are_read_alone,
+    items_are_found_by_who_wrote_them,
     frequencies_are_those_of_the_readable,
 ];
 
@@ -283,6 +285,35 @@ async fn long_texts_are_found_by_their_parts(store: Arc<dyn Store>) {
     assert!(passages[0].is_none());
     let first = passages[1].as_ref().map(|passage| (passage.chunk, passage.is_whole));
     assert_eq!(first, Some((0, false)));
+}
+
+async fn parts_of_very_long_texts_are_read_alone(store: Arc<dyn Store>) {
+    let filler = "Schöne Sätze füllen die Seite, bis sie lang genug ist. ".repeat(900);
+    let body = format!("{filler}\n\nThe word zirconium stands here.\n\n{filler}");
+    write_items(&store, 1, vec![item("long", &body)]).await;
+    let view = view(&store, &Viewer::anyone()).await;
+    let hits = view.text(&words("zirconium")).await.unwrap();
+    let last = CandidateId::chunk(id("long"), 2 * hits[0].id.chunk.unwrap() - 1);
+    for passage in view.passages(&[hits[0].id.clone(), last]).await.unwrap() {
+        let passage = passage.unwrap();
+        assert_eq!(passage.span.slice(&body), Some(passage.text.as_str()));
+    }
+}
+
+async fn items_are_found_by_who_wrote_them(store: Arc<dyn Store>) {
+    let article = |name: &str, source: &str, url: &str| {
+        let fields = json!({"source": source, "url": url}).as_object().unwrap().clone();
+        Item { fields, ..item(name, "Phones became lighter this year.") }
+    };
+    let items = vec![
+        article("verge", "The Verge", "https://example.com/wired"),
+        article("wired", "Wired", "https://example.com/verge"),
+        only(&["anna"], article("secret", "Verge Insider", "")),
+    ];
+    write_items(&store, 1, items).await;
+    let view = view(&store, &user("bob")).await;
+    assert_eq!(found(&view, &words("verge")).await, ["verge"]);
+    assert_eq!(found(&view, &words("phones verge")).await, ["verge", "wired"]);
 }
 
 async fn frequencies_are_those_of_the_readable(store: Arc<dyn Store>) {

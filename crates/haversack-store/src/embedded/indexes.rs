@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use haversack_core::embed::{Model, Vector};
+use haversack_core::item::Kind;
 use haversack_core::text::terms::Language;
 use rusqlite::{Connection, OptionalExtension, params};
 use thiserror::Error;
@@ -16,6 +17,7 @@ use super::row::{Bitmap, Row};
 use super::state::Vectored;
 use super::text::{self, Document, TextError, TextIndex, TextReader};
 use super::vectors::{self, ModelTag, RevisionRange, Slot, Vectors, VectorsError};
+use crate::kinds;
 use crate::prepare::{Prepared, tie};
 use crate::revision::Revision;
 use crate::store::change::Change;
@@ -117,10 +119,11 @@ impl Indexes {
             let (item, prepared) = (puts[birth.item], &prepared.items[birth.item]);
             let (body, tie) =
                 (prepared.text.as_deref().unwrap_or(&item.body), tie(item.id.as_str()));
+            let byline = kinds::byline(&item.kind, &item.fields);
             for ((chunk, number), embedding) in
                 prepared.chunks.iter().zip(0u32..).zip(&birth.embeddings)
             {
-                let headings = chunk.headings.join(" ");
+                let headings = over(&chunk.headings, &byline);
                 self.text()?.add(&Document {
                     row: birth.row,
                     chunk: number,
@@ -288,6 +291,16 @@ fn remove(path: &Path) -> Result<(), IndexError> {
     }
 }
 
+/// What stands over a chunk: its headings, and what its item's fields call it by.
+fn over(headings: &[String], byline: &str) -> String {
+    let mut text = headings.join(" ");
+    if !byline.is_empty() {
+        text.push(' ');
+        text.push_str(byline);
+    }
+    text
+}
+
 /// Adds every row born after a revision to the text index.
 fn feed_text(
     connection: &Connection,
@@ -295,8 +308,8 @@ fn feed_text(
     after: Revision,
 ) -> Result<(), IndexError> {
     let mut statement = connection.prepare_cached(
-        "SELECT i.row, n.id, i.title, i.path, i.language, coalesce(i.text, i.body) \
-         FROM items i JOIN nodes n ON n.node = i.node WHERE i.born > ? ORDER BY i.row",
+        "SELECT i.row, n.id, i.title, i.path, i.language, coalesce(i.text, i.body), i.kind, \
+         i.fields FROM items i JOIN nodes n ON n.node = i.node WHERE i.born > ? ORDER BY i.row",
     )?;
     let mut lines = statement.query([after.get()])?;
     while let Some(line) = lines.next()? {
@@ -304,6 +317,13 @@ fn feed_text(
         let damaged = || IndexError::Truth(ReadError::Damaged { what: format!("row {row}") });
         let text = |column: usize| line.get_ref(column)?.as_str().map_err(|_| damaged());
         let (body, path): (&str, Option<String>) = (text(5)?, line.get(3)?);
+        let byline = match line.get::<_, Option<String>>(7)? {
+            Some(fields) => {
+                let kind = Kind::new(text(6)?).map_err(|_| damaged())?;
+                kinds::byline(&kind, &serde_json::from_str(&fields).map_err(|_| damaged())?)
+            }
+            None => String::new(),
+        };
         let pieces = chunks_of(connection, Row::new(row))?;
         for piece in pieces {
             index.add(&Document {
@@ -312,7 +332,7 @@ fn feed_text(
                 tie: tie(text(1)?),
                 title: text(2)?,
                 path: path.as_deref().unwrap_or(""),
-                headings: &piece.headings.ok_or_else(damaged)?.join(" "),
+                headings: &over(&piece.headings.ok_or_else(damaged)?, &byline),
                 body: body.get(piece.bytes).ok_or_else(damaged)?,
                 language: Language::of_code(text(4)?),
             })?;

@@ -3,7 +3,8 @@
 //! What is built in is a table ([`all`]), and everything here reads it: nothing is known of a kind
 //! but what its [`KindSpec`] says. A kind that is not in the table is a plain document, whose
 //! fields are bounded and otherwise its owner's business. Fields that an application adds to a
-//! built-in kind are kept as they are, but neither searched nor shown.
+//! built-in kind are kept as they are and not shown; short texts among them are searched
+//! ([`byline`]).
 
 mod bounds;
 mod check;
@@ -16,7 +17,7 @@ pub use bounds::{DEPTH_MAX, JSON_BYTES_MAX, KEY_BYTES_MAX, VALUES_MAX};
 pub use check::{check, moment};
 pub use problem::{FieldErrors, Limit, PROBLEMS_MAX, Problem, StandIn, Warning, Wrong};
 pub use spec::{FieldSpec, KindSpec, Role, Shown, Type};
-pub use text::{essential, names, searchable};
+pub use text::{byline, essential, names, searchable};
 
 use haversack_core::item::Kind;
 use haversack_core::units::Timestamp;

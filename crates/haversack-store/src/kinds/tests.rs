@@ -372,6 +372,25 @@ fn s5_contexts_reduce_to_metadata_goal_and_intent_type() {
 }
 
 #[test]
+fn further_fields_that_are_names_are_a_byline() {
+    let check = |name: &str, given: Value, expected: &str| {
+        assert_eq!(byline(&kind(name), &fields(given)), expected);
+    };
+    let article = json!({
+        "source": "The Verge", "authors": ["Ann Lee", "Bo"], "url": "https://example.com/a",
+        "published_at": "2026-01-31T09:30:00Z", "words": 812, "rating": "4.5", "nothing": null,
+        "abstract": "long ".repeat(40), "deep": {"er": "not"},
+    });
+    check("article", article.clone(), "The Verge Ann Lee Bo");
+    check("memory", article, "The Verge Ann Lee Bo");
+    // What the kind knows is text of the item already, or meant for nobody's eyes.
+    check("memory", json!({"type": "fact", "speaker": "Ann"}), "Ann");
+    let many: Vec<String> = (0..100).map(|n| format!("keyword{n:03}")).collect();
+    let line = byline(&kind("article"), &fields(json!({"keywords": many})));
+    assert!(line.starts_with("keyword000 keyword001") && line.len() <= 400, "{line}");
+}
+
+#[test]
 fn m1_memories_have_content_type_confidence_and_relationships() {
     let memory = json!({
         "content": "Ann likes tea.", "type": "fact", "confidence": 0.9, "created_at": "2026-01-31T09:30:00.5Z",

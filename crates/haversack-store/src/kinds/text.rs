@@ -4,10 +4,15 @@ use haversack_core::item::Kind;
 use serde_json::Value;
 
 use super::bounds::DEPTH_MAX;
-use super::check::is_given;
+use super::check::{is_given, moment};
 use super::problem::StandIn;
 use super::spec::{FieldSpec, Role, Shown, Type};
 use super::{Fields, find};
+
+/// Longest text of a further field that is searched as a name.
+const NAME_BYTES_MAX: usize = 100;
+/// Most of them together: a long list of keywords must not outweigh a title.
+const BYLINE_BYTES_MAX: usize = 400;
 
 /// The text under which an item is searched and shown: its body as it is, then what its fields
 /// add, as `Label: value` lines in the table's order.
@@ -76,6 +81,34 @@ pub fn names(kind: &Kind, title: &str, fields: &Fields) -> Vec<String> {
         }
     }
     names
+}
+
+/// What an item's further fields call it by: who wrote it, where it comes from, what it is about.
+/// People ask for "what The Verge wrote", so these words are searched as a heading's are.
+///
+/// Only short texts under names that the kind does not know, for those it knows are text of the
+/// item already. Addresses and moments say nothing that is asked for in words.
+#[must_use]
+pub fn byline(kind: &Kind, fields: &Fields) -> String {
+    let known = find(kind).map_or(&[][..], |spec| spec.fields);
+    let further = fields.iter().filter(|(name, _)| known.iter().all(|spec| spec.name != *name));
+    let texts = further.flat_map(|(_, value)| match value {
+        Value::Array(entries) => entries.as_slice(),
+        other => std::slice::from_ref(other),
+    });
+    let mut line = String::new();
+    for text in texts.filter(|value| moment(value).is_none()).filter_map(Value::as_str) {
+        let is_name = text.len() <= NAME_BYTES_MAX
+            && text.chars().any(char::is_alphabetic)
+            && !text.contains("://");
+        if is_name && line.len() + text.len() < BYLINE_BYTES_MAX {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(text);
+        }
+    }
+    line
 }
 
 /// What stands beside the fields, and how much of them is wanted.

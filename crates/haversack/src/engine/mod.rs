@@ -26,6 +26,7 @@ use haversack_store::embedded::Home;
 use crate::collect::{self, Collector};
 use crate::embed::Remembering;
 use crate::error::Error;
+use crate::pipeline::Readings;
 use crate::recipe::BUILT_IN;
 use crate::situation::{Judge, LocalJudge};
 
@@ -69,6 +70,8 @@ pub(crate) struct Shared {
     pub(crate) tokenizers: BTreeMap<String, Arc<dyn Tokenizer>>,
     pub(crate) recipes: BTreeMap<String, String>,
     pub(crate) clock: Clock,
+    /// What was read of texts that were found.
+    pub(crate) readings: Readings,
 }
 
 impl fmt::Debug for Engine {
@@ -344,6 +347,7 @@ impl Builder {
             tokenizers: self.tokenizers,
             recipes,
             clock: self.clock.unwrap_or_else(|| Arc::new(system_time)),
+            readings: Readings::default(),
         };
         Ok(Engine { shared: Arc::new(shared), open: Arc::default() })
     }

@@ -70,6 +70,8 @@ pub(super) struct Document {
     pub(super) dates: Dates,
     /// The conversation or session it is a turn of.
     pub(super) talk: Option<String>,
+    /// The short texts of its `meta`: who wrote it, where it comes from.
+    pub(super) fields: Map<String, Value>,
 }
 
 impl Document {
@@ -78,8 +80,25 @@ impl Document {
         let id = ItemId::new(&id).map_err(|error| object.wrong(format!("id: {error}")))?;
         let (title, text) = (object.optional("title")?, object.text("text")?);
         let meta = object.meta()?;
-        Ok(Document { id, title, text, dates: Dates::of(&meta), talk: talk(&meta) })
+        let (dates, talk) = (Dates::of(&meta), talk(&meta));
+        Ok(Document { id, title, text, dates, talk, fields: names(meta) })
     }
+}
+
+/// What a turn belongs to, from the widest to the narrowest.
+const TALKS: [&str; 3] = ["conversation", "thread", "session"];
+
+/// Most of `meta` that is taken over, and the longest of it.
+const NAMES_MAX: usize = 32;
+const NAME_BYTES_MAX: usize = 100;
+
+/// What of `meta` may help to find a document: who wrote it, where it comes from. What has a
+/// meaning of its own is left out.
+fn names(meta: Map<String, Value>) -> Map<String, Value> {
+    let is_short = |value: &Value| value.as_str().is_some_and(|text| text.len() <= NAME_BYTES_MAX);
+    let is_name = |name: &str| name.len() <= NAME_BYTES_MAX && !TALKS.contains(&name);
+    let names = meta.into_iter().filter(|(name, value)| is_name(name) && is_short(value));
+    names.take(NAMES_MAX).collect()
 }
 
 /// What a turn belongs to, as its `meta` says: the session, or else the conversation.
@@ -89,8 +108,7 @@ fn talk(meta: &Map<String, Value>) -> Option<String> {
         Some(Value::Number(number)) => Some(number.to_string()),
         _ => None,
     };
-    let parts: Vec<String> =
-        ["conversation", "thread", "session"].iter().filter_map(|name| said(name)).collect();
+    let parts: Vec<String> = TALKS.iter().filter_map(|name| said(name)).collect();
     (!parts.is_empty()).then(|| parts.join("/"))
 }
 

@@ -46,7 +46,7 @@ fn clean_one(candidate: &mut Candidate) -> usize {
     if let Some(text) = cleaned(&candidate.text, &mut hidden) {
         candidate.text = text.into();
         // It was counted with what is gone.
-        candidate.units = None;
+        candidate.counted = [].into();
     }
     if let Some(essential) = &mut candidate.essential
         && let Some(text) = cleaned(&essential.text, &mut 0)
@@ -83,12 +83,14 @@ fn cleaned(text: &str, hidden: &mut usize) -> Option<String> {
 mod tests {
     use haversack_core::ids::{CandidateId, ItemId};
     use haversack_core::item::Kind;
+    use haversack_core::text::tokenizer::Counted;
 
     use super::*;
 
     fn candidate(id: &str, text: &str) -> Candidate {
         let id = CandidateId::whole(ItemId::new(id).unwrap());
-        Candidate { units: Some(7), ..Candidate::new(id, Kind::new("note").unwrap(), text) }
+        let counted = [Counted { range: 0..1, units: 7 }].into();
+        Candidate { counted, ..Candidate::new(id, Kind::new("note").unwrap(), text) }
     }
 
     #[test]
@@ -101,10 +103,10 @@ mod tests {
         layers[0][0].place.title = Some("ti\u{200b}tle".to_owned());
         let notice = clean_all(&mut layers).unwrap();
         assert_eq!(&*layers[0][0].text, "plain, caf\u{e9}");
-        assert_eq!(layers[0][0].units, Some(7));
+        assert_eq!(layers[0][0].counted.len(), 1);
         assert_eq!(layers[0][0].place.title.as_deref(), Some("title"));
         assert_eq!(&*layers[1][0].text, "The launch is in May.");
-        assert_eq!(layers[1][0].units, None);
+        assert!(layers[1][0].counted.is_empty());
         assert_eq!(notice.message, "left out 3 hidden characters of a, b");
         assert_eq!(notice.details, json!({ "items": { "a": 1, "b": 2 } }));
         assert_eq!(clean_all(&mut layers), None, "cleaning twice is cleaning once");

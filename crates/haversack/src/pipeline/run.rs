@@ -134,7 +134,9 @@ pub(crate) async fn prepare(shared: &Shared, start: Start) -> Result<Prepared, E
         order(&recipe.layers, &means.rankers, layers, &question.request, previous.as_ref())?;
     if previous.is_none() {
         // What an earlier pack had must stay as it stood there: whole.
-        measure_sentences(&question, &recipe.layers, &mut order.layers).await?;
+        let (readings, tokenizer) = (&shared.readings, &*means.tokenizer);
+        measure_sentences(readings, tokenizer, &question, &recipe.layers, &mut order.layers)
+            .await?;
     }
     timings.rank = laps.end("rank");
     notices.extend(caveats(&recipe, &*means.tokenizer));

@@ -3,12 +3,12 @@
 use haversack_core::candidate::Sentence;
 use haversack_core::layer::Order;
 use haversack_core::rank::{Ranked, idf};
-use haversack_core::text::boundary::sentences;
-use haversack_core::text::terms::TermsOfMany;
+use haversack_core::text::tokenizer::Tokenizer;
 use haversack_core::units::Score;
 use haversack_store::store::error::ReadError;
 use haversack_store::store::query::Frequencies;
 
+use super::readings::{Reader, Reading, Readings, Word, word};
 use crate::collect::Question;
 use crate::recipe::LayerSpec;
 
@@ -21,14 +21,13 @@ const TITLE: f64 = 0.5;
 /// How soon more of the same word in a sentence stops counting.
 const SATURATION: f64 = 0.5;
 
-/// Shorter sentences are no sense of their own and go with the next.
-const BYTES_LEAST: usize = 60;
-
-/// Measures the sentences of what is bought by sentences.
+/// Measures the sentences of what is bought by sentences, and counts them.
 ///
 /// # Errors
 /// When the store cannot be read.
 pub(super) async fn measure_sentences(
+    readings: &Readings,
+    tokenizer: &dyn Tokenizer,
     question: &Question,
     specs: &[LayerSpec],
     layers: &mut [Vec<Ranked>],
@@ -38,29 +37,31 @@ pub(super) async fn measure_sentences(
         return Ok(());
     }
     let frequencies = question.snapshot.frequencies(&question.request.query).await?;
-    let mut reader = Reader::new(question, &frequencies);
+    let mut query = Query::new(question, &frequencies);
+    let mut reader = Reader::new(readings, question.analysis.language, tokenizer);
     for (_, layer) in specs.iter().zip(layers).filter(|(spec, _)| by_sentences(spec)) {
         for ranked in layer {
             let candidate = &mut ranked.candidate;
-            let title = candidate.place.title.as_deref().unwrap_or_default();
-            candidate.sentences = reader.read(title, &candidate.text);
+            query.set_title(&mut reader, candidate.place.title.as_deref().unwrap_or_default());
+            let reading = reader.read(&candidate.text);
+            candidate.sentences = query.scored(&reading);
+            candidate.counted = reading.counted.clone();
         }
     }
     Ok(())
 }
 
-/// Reads texts for the query's words.
-struct Reader {
-    terms: TermsOfMany,
+/// What is looked for in sentences.
+struct Query {
     /// The query's words, each once, in order, with how much each tells of all of them together.
-    query: Vec<(String, f64)>,
-    /// How often each of them stands in the title, and in a sentence.
+    words: Vec<(Word, f64)>,
+    /// What each of them counts because the title has it, and how often a sentence has it.
     title: Vec<f64>,
     counts: Vec<f64>,
 }
 
-impl Reader {
-    fn new(question: &Question, frequencies: &Frequencies) -> Reader {
+impl Query {
+    fn new(question: &Question, frequencies: &Frequencies) -> Query {
         let mut terms = question.analysis.terms.clone();
         terms.sort_unstable();
         terms.dedup();
@@ -70,52 +71,45 @@ impl Reader {
         };
         let all: f64 = terms.iter().map(weight).sum();
         let part = |weight: f64| if all > 0.0 { weight / all } else { 0.0 };
-        let query: Vec<(String, f64)> =
-            terms.into_iter().map(|term| (term.clone(), part(weight(&term)))).collect();
-        let (title, counts) = (vec![0.0; query.len()], vec![0.0; query.len()]);
-        Reader { terms: TermsOfMany::new(question.analysis.language), query, title, counts }
+        let mut words: Vec<(Word, f64)> =
+            terms.iter().map(|term| (word(term), part(weight(term)))).collect();
+        words.sort_unstable_by_key(|&(word, _)| word);
+        let (title, counts) = (vec![0.0; words.len()], vec![0.0; words.len()]);
+        Query { words, title, counts }
     }
 
-    fn read(&mut self, title: &str, text: &str) -> Vec<Sentence> {
-        self.count(title);
-        let title = self.counts.iter().map(|count| if *count > 0.0 { TITLE } else { 0.0 });
-        self.title = title.collect();
-        let mut read: Vec<Sentence> = Vec::new();
-        let mut start = 0;
-        for range in sentences(text) {
-            if range.end - start < BYTES_LEAST && range.end < text.len() {
-                continue;
-            }
-            read.push(Sentence { range: start..range.end, score: Score::ZERO });
-            start = range.end;
-        }
-        if read.len() > 1
-            && let Some(last) = read.pop_if(|last| last.range.len() < BYTES_LEAST)
-            && let Some(before) = read.last_mut()
-        {
-            before.range.end = last.range.end;
-        }
-        for sentence in &mut read {
-            sentence.score = self.score(&text[sentence.range.clone()]);
-        }
-        read
-    }
-
-    fn score(&mut self, sentence: &str) -> Score {
-        self.count(sentence);
-        let counts = self.counts.iter().zip(&self.title).map(|(count, title)| count + title);
-        let told = self.query.iter().zip(counts);
-        let told: f64 = told.map(|((_, weight), n)| weight * (n / (n + SATURATION))).sum();
-        Score::new(WEIGHT * told).unwrap_or(Score::ZERO)
-    }
-
-    fn count(&mut self, text: &str) {
-        self.counts.fill(0.0);
-        let (query, counts) = (&self.query, &mut self.counts);
-        self.terms.each(text, |term| {
-            if let Ok(at) = query.binary_search_by(|(known, _)| known.as_str().cmp(term)) {
-                counts[at] += 1.0;
+    fn set_title(&mut self, reader: &mut Reader<'_>, title: &str) {
+        self.title.fill(0.0);
+        reader.words(title, |word| {
+            if let Some(at) = place(&self.words, word) {
+                self.title[at] = TITLE;
             }
         });
     }
+
+    fn scored(&mut self, reading: &Reading) -> Vec<Sentence> {
+        let sentences = reading.sentences.iter();
+        sentences
+            .map(|sentence| {
+                let score = self.score(reading.words(sentence));
+                Sentence { range: sentence.range.clone(), score }
+            })
+            .collect()
+    }
+
+    fn score(&mut self, words: &[Word]) -> Score {
+        self.counts.copy_from_slice(&self.title);
+        for &word in words {
+            if let Some(at) = place(&self.words, word) {
+                self.counts[at] += 1.0;
+            }
+        }
+        let told = self.words.iter().zip(&self.counts);
+        let told: f64 = told.map(|((_, weight), n)| weight * (n / (n + SATURATION))).sum();
+        Score::new(WEIGHT * told).unwrap_or(Score::ZERO)
+    }
+}
+
+fn place(words: &[(Word, f64)], word: Word) -> Option<usize> {
+    words.binary_search_by_key(&word, |&(known, _)| known).ok()
 }

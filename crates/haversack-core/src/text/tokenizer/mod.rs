@@ -8,6 +8,7 @@
 //! whole. [`Counter`] and the selection's tally are built on nothing else.
 
 mod bpe;
+mod counted;
 mod counter;
 mod cut;
 mod estimate;
@@ -18,6 +19,7 @@ use std::fmt;
 use thiserror::Error;
 
 pub use bpe::Encoding;
+pub use counted::Counted;
 pub use counter::Counter;
 pub use estimate::{CharacterEstimate, UpperEstimate};
 pub use hugging_face::{HuggingFace, HuggingFaceError};

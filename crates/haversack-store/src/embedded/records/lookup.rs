@@ -106,12 +106,18 @@ pub(crate) fn crumb(
     Ok(Some((crumb, parent)))
 }
 
-/// A chunk with its item. Only the bytes of the chunk are copied: the whole text may be long.
+/// Longest text in bytes of which a chunk is taken by SQL, which reads the whole text for it. Of a
+/// longer one the chunk alone is read, which costs a statement more.
+const TEXT_BYTES_MAX: usize = 32 << 10;
+
+/// A chunk with its item, and without its text when that is part of a long one.
 static PASSAGE: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT {COLUMNS}, k.start, k.stop, k.line_first, k.line_last, k.headings, i.language, \
-         substr(CAST(coalesce(i.text, i.body) AS BLOB), k.start + 1, k.stop - k.start), \
-         NOT EXISTS (SELECT 1 FROM chunks o WHERE o.row = k.row AND o.chunk <> k.chunk) \
+         CASE WHEN coalesce(octet_length(i.text), octet_length(i.body)) <= {TEXT_BYTES_MAX} THEN \
+         substr(CAST(coalesce(i.text, i.body) AS BLOB), k.start + 1, k.stop - k.start) END, \
+         NOT EXISTS (SELECT 1 FROM chunks o WHERE o.row = k.row AND o.chunk <> k.chunk), \
+         CASE WHEN i.text IS NULL THEN 'body' ELSE 'text' END \
          FROM {TABLES} JOIN chunks k ON k.row = i.row WHERE i.row = ? AND k.chunk = ?"
     )
 });
@@ -129,8 +135,10 @@ pub(crate) fn passage(
         let lines = (line.get(at(2))?, line.get(at(3))?);
         let headings: Option<String> = line.get(at(4))?;
         let language: String = line.get(at(5))?;
-        // SQLite takes nothing out of an empty text.
-        let text = line.get::<_, Option<Vec<u8>>>(at(6))?.unwrap_or_default();
+        let text = match line.get::<_, Option<Vec<u8>>>(at(6))? {
+            Some(text) => text,
+            None => part(connection, &line.get::<_, String>(at(8))?, row, span.0..span.1)?,
+        };
         Ok((item, span, lines, headings, language, text, line.get(at(7))?))
     };
     let raw = connection
@@ -153,6 +161,23 @@ pub(crate) fn passage(
     };
     let passage = Passage { stored, chunk, is_whole, span, text, lines, headings, language };
     Ok(Some((passage, parent)))
+}
+
+/// Some bytes of a long text. SQLite takes nothing out of an empty one, so that comes here, too.
+fn part(
+    connection: &Connection,
+    column: &str,
+    row: Row,
+    bytes: Range<usize>,
+) -> rusqlite::Result<Vec<u8>> {
+    if bytes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let text = connection.blob_open("main", "items", column, i64::from(row.get()), true)?;
+    // What a damaged table says must not be made room for.
+    let mut part = vec![0; if bytes.end <= text.len() { bytes.len() } else { 0 }];
+    text.read_at_exact(&mut part, bytes.start.min(text.len()))?;
+    Ok(part)
 }
 
 /// A chunk of a row, as the table has it.

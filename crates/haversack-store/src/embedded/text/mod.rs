@@ -50,7 +50,7 @@ pub struct Document<'a> {
     pub title: &'a str,
     /// The item's path.
     pub path: &'a str,
-    /// The headings above the chunk; they count as title.
+    /// The headings above the chunk and what else it is called by; they count as title.
     pub headings: &'a str,
     /// The text of the chunk.
     pub body: &'a str,

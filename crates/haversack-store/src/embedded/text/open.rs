@@ -15,7 +15,7 @@ use super::{State, TextError};
 use crate::revision::Revision;
 
 /// The version of what we put into Tantivy: fields, terms, trigrams. Any change of them is a new one.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
 const META: &str = "meta.json";
 const PAYLOAD_NAME: &str = "haversack-text";

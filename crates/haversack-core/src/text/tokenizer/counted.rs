@@ -1,0 +1,32 @@
+//! Parts of a text whose size is known, so that no token is counted twice.
+
+use std::ops::Range;
+
+use super::Tokenizer;
+
+/// A part of a text, from one seam of its tokens to another, and its size.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Counted {
+    /// Its bytes in the text.
+    pub range: Range<usize>,
+    /// Its size in units of the tokenizer.
+    pub units: u64,
+}
+
+impl Counted {
+    /// Counts what of a part lies between its first seam and its last; nothing where there is
+    /// none.
+    ///
+    /// # Panics
+    /// When `part` is not one of the text: out of bounds, or inside a character.
+    #[must_use]
+    pub fn of(tokenizer: &dyn Tokenizer, text: &str, part: Range<usize>) -> Option<Counted> {
+        let inside = &text[part.clone()];
+        let range = tokenizer.first_seam(inside)?..tokenizer.last_seam(inside)?;
+        if range.is_empty() {
+            return None;
+        }
+        let units = tokenizer.units(&inside[range.clone()]);
+        Some(Counted { range: part.start + range.start..part.start + range.end, units })
+    }
+}

@@ -1,0 +1,148 @@
+//! What was read of a text: where its sentences end, which words they have, how many tokens they
+//! are. The same texts are found again and again, so what was read is remembered.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use haversack_core::text::boundary::sentences;
+use haversack_core::text::terms::{Language, TermsOfMany};
+use haversack_core::text::tokenizer::{Counted, Tokenizer};
+use moka::sync::Cache;
+
+/// How many bytes of readings are remembered: some thirty thousand texts of 200 tokens.
+const BYTES_MAX: u64 = 48 << 20;
+
+/// Shorter sentences are no sense of their own and go with the next.
+const BYTES_LEAST: usize = 60;
+
+/// What was read of a text. It depends on nothing but the text, the language and the tokenizer.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    /// In order, without gaps.
+    pub(super) sentences: Vec<SentenceRead>,
+    /// The words of all sentences, one after another.
+    words: Vec<Word>,
+    /// What was counted, in order.
+    pub(super) counted: Arc<[Counted]>,
+}
+
+/// A sentence and which of the words are its own.
+#[derive(Debug)]
+pub(super) struct SentenceRead {
+    pub(super) range: Range<usize>,
+    words: Range<usize>,
+}
+
+/// A term as a number: equal terms are equal numbers, and unequal ones as good as never.
+pub(super) type Word = u64;
+
+impl Reading {
+    pub(super) fn words(&self, sentence: &SentenceRead) -> &[Word] {
+        &self.words[sentence.words.clone()]
+    }
+
+    fn bytes(&self) -> usize {
+        size_of::<Reading>()
+            + size_of_val(&*self.sentences)
+            + size_of_val(&*self.words)
+            + size_of_val(&*self.counted)
+    }
+}
+
+/// The readings of an engine.
+#[derive(Debug, Clone)]
+pub(crate) struct Readings {
+    known: Cache<[u8; 32], Arc<Reading>>,
+}
+
+impl Default for Readings {
+    fn default() -> Readings {
+        let bytes = |_: &[u8; 32], reading: &Arc<Reading>| {
+            u32::try_from(reading.bytes()).unwrap_or(u32::MAX)
+        };
+        let known = Cache::builder().max_capacity(BYTES_MAX).weigher(bytes).build();
+        Readings { known }
+    }
+}
+
+/// Reads texts in one language for one tokenizer.
+pub(super) struct Reader<'r> {
+    readings: &'r Readings,
+    terms: TermsOfMany,
+    tokenizer: &'r dyn Tokenizer,
+    /// What all its keys begin with.
+    key: blake3::Hasher,
+}
+
+impl<'r> Reader<'r> {
+    pub(super) fn new(
+        readings: &'r Readings,
+        language: Language,
+        tokenizer: &'r dyn Tokenizer,
+    ) -> Reader<'r> {
+        let mut key = blake3::Hasher::new();
+        key.update(language.code().as_bytes());
+        key.update(&[0]);
+        key.update(tokenizer.name().as_bytes());
+        key.update(&[0]);
+        Reader { readings, terms: TermsOfMany::new(language), tokenizer, key }
+    }
+
+    /// What is known of a text, read now if it is new.
+    pub(super) fn read(&mut self, text: &str) -> Arc<Reading> {
+        let key = *self.key.clone().update(text.as_bytes()).finalize().as_bytes();
+        if let Some(reading) = self.readings.known.get(&key) {
+            return reading;
+        }
+        let reading = Arc::new(self.reading(text));
+        self.readings.known.insert(key, Arc::clone(&reading));
+        reading
+    }
+
+    fn reading(&mut self, text: &str) -> Reading {
+        let mut words = Vec::with_capacity(text.len() / 8);
+        let (mut sentences, mut counted) = (Vec::new(), Vec::new());
+        for range in ranges(text) {
+            let first = words.len();
+            let sentence = text[range.clone()].trim_end();
+            self.terms.each(sentence, |term| words.push(word(term)));
+            let part = range.start..range.start + sentence.len();
+            counted.extend(Counted::of(self.tokenizer, text, part));
+            sentences.push(SentenceRead { range, words: first..words.len() });
+        }
+        Reading { sentences, words, counted: counted.into() }
+    }
+
+    /// The words of a text that is not worth remembering.
+    pub(super) fn words(&mut self, text: &str, mut visit: impl FnMut(Word)) {
+        self.terms.each(text, |term| visit(word(term)));
+    }
+}
+
+/// The sentences of a text, short ones with the next.
+fn ranges(text: &str) -> Vec<Range<usize>> {
+    let mut ranges: Vec<Range<usize>> = Vec::new();
+    let mut start = 0;
+    for range in sentences(text) {
+        if range.end - start < BYTES_LEAST && range.end < text.len() {
+            continue;
+        }
+        ranges.push(start..range.end);
+        start = range.end;
+    }
+    if ranges.len() > 1
+        && let Some(last) = ranges.pop_if(|last| last.len() < BYTES_LEAST)
+        && let Some(before) = ranges.last_mut()
+    {
+        before.end = last.end;
+    }
+    ranges
+}
+
+/// FNV-1a over 64 bits. Whoever makes two words agree has only made a sentence look better than it
+/// is, which they could have had by writing the word.
+pub(super) fn word(term: &str) -> Word {
+    term.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
