@@ -21,6 +21,7 @@
 
 pub mod audit;
 mod call;
+mod client;
 pub mod codes;
 pub mod config;
 mod gate;
@@ -30,6 +31,7 @@ pub mod mcp;
 mod metrics;
 mod openapi;
 pub mod problem;
+mod resource;
 mod rest;
 mod route;
 mod router;
@@ -38,6 +40,7 @@ mod state;
 pub mod who;
 mod wire;
 
+pub use client::ClientError;
 pub use config::Config;
 pub use openapi::document as openapi;
 pub use server::Server;

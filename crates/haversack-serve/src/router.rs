@@ -9,6 +9,7 @@ use std::time::Instant;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{RawPathParams, Request};
+use axum::http::request::Parts;
 use axum::http::{self, HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, MethodRouter, any, on};
@@ -21,6 +22,7 @@ use crate::call::{Answer, Call, asserted};
 use crate::codes::Code;
 use crate::config::seconds;
 use crate::problem::Problem;
+use crate::resource::{Fault, challenge};
 use crate::rest::Rest;
 use crate::route::{Method, ROUTES, Route};
 use crate::state::{Shared, State, query};
@@ -31,6 +33,10 @@ const IDEMPOTENCY_KEY_BYTES_MAX: usize = 255;
 
 /// Longest answer that is kept for a repeated request.
 const REPEAT_BYTES_MAX: usize = 1 << 20;
+
+/// The address from which a connection comes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Peer(pub(crate) IpAddr);
 
 /// The router of all routes.
 pub(crate) fn router(state: &Shared) -> Router {
@@ -205,12 +211,14 @@ async fn serve(
 ) -> Answer {
     let (head, body) = request.into_parts();
     check_host(state, &head.headers)?;
-    let access = known_as(state, route, &head.headers)?;
+    let access = known_as(state, route, &head).await?;
     let asserted = asserted(&head.headers)?;
     *caller = Some(Caller { credential: access.credential.clone(), user: asserted.user.clone() });
     if let Some(scope) = route.scope.filter(|scope| !access.reaches(*scope)) {
         let detail = format!("this key does not reach {:?}", scope.as_str());
-        return Err(Problem::new(Code::Forbidden, detail));
+        let challenge = challenge(state, &head.headers, route.path, scope, Fault::Scope);
+        let problem = Problem::new(Code::Forbidden, detail);
+        return Err(Problem { challenge: Some(challenge), ..problem });
     }
     if let Some(workspace) = parameters.get("ws")
         && !access.enters(workspace)
@@ -293,7 +301,7 @@ fn check_host(state: &State, headers: &HeaderMap) -> Result<(), Problem> {
 }
 
 /// A `Host` header without its port.
-fn host_name(host: &str) -> &str {
+pub(crate) fn host_name(host: &str) -> &str {
     if host.starts_with('[') {
         return host.find(']').map_or(host, |end| &host[..=end]);
     }
@@ -319,38 +327,45 @@ fn share(state: &State, origin: Option<HeaderValue>, headers: &mut HeaderMap) {
              if-none-match, x-request-id",
         ),
     );
-    let told = text("etag, idempotent-replayed, retry-after, x-request-id");
+    let told = text("etag, idempotent-replayed, retry-after, www-authenticate, x-request-id");
     headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, told);
     headers.insert(header::ACCESS_CONTROL_MAX_AGE, text("600"));
 }
 
 /// What the caller's credential grants.
-fn known_as(state: &State, route: &Route, headers: &HeaderMap) -> Result<Access, Problem> {
-    if route.scope.is_none() {
+async fn known_as(state: &State, route: &Route, head: &Parts) -> Result<Access, Problem> {
+    let Some(scope) = route.scope else {
         return Ok(Access { scopes: [].into(), ..Access::local() });
-    }
+    };
     if !state.config.needs_keys() {
         return Ok(Access::local());
     }
-    let missing = || {
+    let refused = |fault: Fault| {
         let detail = "send a key that is good: Authorization: Bearer hvs_…";
-        Problem::new(Code::Unauthenticated, detail)
+        let challenge = challenge(state, &head.headers, route.path, scope, fault);
+        let problem = Problem::new(Code::Unauthenticated, detail);
+        Problem { challenge: Some(challenge), ..problem }
     };
-    let value = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let value = head.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let bearer = value.and_then(|value| {
         let (scheme, token) = value.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
     });
-    let bearer = bearer.ok_or_else(missing)?;
+    let bearer = bearer.ok_or_else(|| refused(Fault::Missing))?;
     let access = match (Token::parse(bearer), &state.signers) {
         (Some(token), _) => state.control.access(&token, state.now()).map_err(|error| {
             tracing::error!(target: "haversack", %error, "keys cannot be read");
             Problem::new(Code::Storage, "the cause is in the server's log")
         })?,
-        (None, Some(signers)) => signers.access(bearer),
+        (None, Some(signers)) => signers.access(bearer, Instant::now()).await,
         (None, None) => None,
     };
-    access.ok_or_else(missing)
+    if let Some(access) = access {
+        return Ok(access);
+    }
+    let from = head.extensions.get::<Peer>().map_or(IpAddr::from([0; 4]), |peer| peer.0);
+    state.gate.denied(from)?;
+    Err(refused(Fault::Bad))
 }
 
 /// Does what a route does, once for each idempotency key: the same request again gets the same

@@ -78,12 +78,16 @@ pub enum StartError {
 }
 
 impl State {
-    pub(crate) fn new(engine: Engine, folder: &Path, config: Config) -> Result<State, StartError> {
-        config.check()?;
+    pub(crate) fn new(
+        engine: Engine,
+        folder: &Path,
+        config: Config,
+        signers: Option<Signers>,
+    ) -> Result<State, StartError> {
         Ok(State {
             engine,
             control: Control::open(folder)?,
-            signers: config.jwt.as_ref().map(Signers::open).transpose()?,
+            signers,
             audit: Audit::open(folder).map_err(StartError::Audit)?,
             gate: Gate::new(&config.limits),
             metrics: Metrics::new(),

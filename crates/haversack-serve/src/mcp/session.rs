@@ -48,7 +48,7 @@ impl Session {
         user: Option<(String, BTreeSet<String>)>,
         writes: bool,
     ) -> Result<Session, StartError> {
-        let state = Arc::new(State::new(engine, folder, Config::default())?);
+        let state = Arc::new(State::new(engine, folder, Config::default(), None)?);
         let mut scopes = BTreeSet::from([Scope::Read]);
         if writes {
             scopes.insert(Scope::Write);

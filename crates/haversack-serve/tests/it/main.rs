@@ -7,6 +7,8 @@ mod isolation;
 mod limits;
 mod mcp;
 mod mcp_gateway;
+mod signed;
 mod streams;
 mod support;
+mod tokens;
 mod whole;
