@@ -151,7 +151,11 @@ impl Client {
         self.send(request).await
     }
 
-    async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, CallError> {
+    /// Sends a request as it is.
+    pub(crate) async fn send(
+        &self,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<Incoming>, CallError> {
         let answer = match &self.pool {
             Connections::Plain(pool) => pool.request(request).await,
             Connections::Secret(pool) => pool.request(request).await,

@@ -11,11 +11,15 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::client::address;
+use crate::trace::CAN_SEND;
 use crate::who::{check_url, is_url};
 
 /// What the names of environment variables begin with; section and name follow, in capitals:
 /// `HAVERSACK_LIMITS_CONCURRENT`.
 const PREFIX: &str = "HAVERSACK_";
+
+/// The variable that names a collector of traces to every program.
+pub const COLLECTOR: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 
 /// What a server is told.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -176,11 +180,14 @@ pub struct Log {
     pub format: LogFormat,
     /// How much: `error`, `warn`, `info`, `debug` or `trace`.
     pub level: Level,
+    /// Where traces are sent: the address of an OpenTelemetry collector that takes OTLP over HTTP. When
+    /// empty, `OTEL_EXPORTER_OTLP_ENDPOINT` counts; when that is not there, none are sent.
+    pub otlp: String,
 }
 
 impl Default for Log {
     fn default() -> Log {
-        Log { format: LogFormat::Pretty, level: Level::Info }
+        Log { format: LogFormat::Pretty, level: Level::Info, otlp: String::new() }
     }
 }
 
@@ -300,6 +307,10 @@ impl Config {
             *known = typed(known, text);
             config = serde_json::from_value(value).map_err(|error| wrong(error.to_string()))?;
         }
+        // It is often set for all programs of a machine: one that cannot heed it need not refuse.
+        if CAN_SEND && config.log.otlp.is_empty() {
+            config.log.otlp = environment.get(COLLECTOR).cloned().unwrap_or_default();
+        }
         Ok(config)
     }
 
@@ -334,6 +345,7 @@ impl Config {
             }
         }
         self.check_url()?;
+        self.check_collector()?;
         let limits = &self.limits;
         let counts = [
             ("limits.body_bytes", limits.body_bytes),
@@ -384,6 +396,23 @@ impl Config {
         let uri = address(url).map_err(|error| wrong(error.to_string()))?;
         let plain = uri.path() == "/" && uri.query().is_none() && !url.contains(['"', '\\', '#']);
         if plain { Ok(()) } else { Err(wrong(format!("{url:?} is more than scheme and host"))) }
+    }
+}
+
+impl Config {
+    /// Whether traces can be sent to where they are to be.
+    fn check_collector(&self) -> Result<(), ConfigError> {
+        let collector = &self.log.otlp;
+        if collector.is_empty() {
+            return Ok(());
+        }
+        let wrong = |message: String| ConfigError::Value { name: "log.otlp", message };
+        if !CAN_SEND {
+            let message = "this program was built without traces: leave it empty, or build with \
+                           `cargo build --release --features otlp`";
+            return Err(wrong(message.to_owned()));
+        }
+        address(collector).map(drop).map_err(|error| wrong(error.to_string()))
     }
 }
 

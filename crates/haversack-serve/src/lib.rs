@@ -37,6 +37,7 @@ mod route;
 mod router;
 mod server;
 mod state;
+pub mod trace;
 pub mod who;
 mod wire;
 

@@ -37,7 +37,7 @@ pub struct Problem {
     /// After how many seconds it is worth trying again.
     pub retry_after: Option<u64>,
     /// What kind of credential would do, as `WWW-Authenticate` has it.
-    pub challenge: Option<String>,
+    pub challenge: Option<Box<HeaderValue>>,
 }
 
 /// A problem as JSON.
@@ -184,9 +184,9 @@ impl IntoResponse for Problem {
         if let Some(seconds) = self.retry_after {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
-        let challenge = self.challenge.as_ref().and_then(|said| HeaderValue::from_str(said).ok());
-        if challenge.is_some() || self.code == Code::Unauthenticated {
-            let challenge = challenge.unwrap_or(HeaderValue::from_static("Bearer"));
+        let plain =
+            (self.code == Code::Unauthenticated).then(|| HeaderValue::from_static("Bearer"));
+        if let Some(challenge) = self.challenge.as_deref().cloned().or(plain) {
             headers.insert(header::WWW_AUTHENTICATE, challenge);
         }
         // For the log and the audit, which do not read bodies.

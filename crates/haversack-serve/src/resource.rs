@@ -1,7 +1,7 @@
 //! What a client without a good credential is told: where tokens come from (RFC 9728), and which scope
 //! was missing (RFC 6750).
 
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -71,7 +71,7 @@ pub(crate) fn challenge(
     path: &str,
     scope: Scope,
     fault: Fault,
-) -> String {
+) -> Option<Box<HeaderValue>> {
     let is_open = state.config.jwt.is_some();
     let mut parts = Vec::new();
     if is_open {
@@ -88,5 +88,6 @@ pub(crate) fn challenge(
         Fault::Missing | Fault::Bad => {}
     }
     let said = parts.join(", ");
-    if said.is_empty() { "Bearer".to_owned() } else { format!("Bearer {said}") }
+    let said = if said.is_empty() { "Bearer".to_owned() } else { format!("Bearer {said}") };
+    HeaderValue::from_str(&said).ok().map(Box::new)
 }

@@ -26,6 +26,7 @@ use crate::resource::{Fault, challenge};
 use crate::rest::Rest;
 use crate::route::{Method, ROUTES, Route};
 use crate::state::{Shared, State, query};
+use crate::trace::Traceparent;
 use crate::who::{Access, Repeat, Scope, Token};
 
 /// Longest idempotency key.
@@ -100,7 +101,10 @@ async fn answer(
     let request_id = request_id(request.headers());
     let workspace = parameters.get("ws").cloned();
     let origin = request.headers().get(header::ORIGIN).cloned();
-    let (request, rest) = Rest::of(request);
+    let trace = Traceparent::of(request.headers());
+    let span = state.tracer.request(route, request.method(), trace.as_ref());
+    let (mut request, rest) = Rest::of(request);
+    request.extensions_mut().insert(span.clone());
     state.metrics.in_flight.inc();
     let mut caller = None;
     let work = serve(&state, route, &request_id, parameters, request, &mut caller);
@@ -130,6 +134,7 @@ async fn answer(
     let status = response.status().as_u16();
     let took = started.elapsed();
     state.metrics.answered(route.operation, status, took);
+    span.answered(status);
     let problem = response.extensions_mut().remove::<Problem>();
     if let Some(problem) = &problem {
         state.metrics.refused(problem);
@@ -143,6 +148,7 @@ async fn answer(
         status,
         code,
         credential,
+        trace = trace.as_ref().map(Traceparent::trace),
         latencyMs = took.as_secs_f64() * 1_000.0,
         "request"
     );
@@ -209,7 +215,7 @@ async fn serve(
     request: Request,
     caller: &mut Option<Caller>,
 ) -> Answer {
-    let (head, body) = request.into_parts();
+    let (mut head, body) = request.into_parts();
     check_host(state, &head.headers)?;
     let access = known_as(state, route, &head).await?;
     let asserted = asserted(&head.headers)?;
@@ -218,7 +224,7 @@ async fn serve(
         let detail = format!("this key does not reach {:?}", scope.as_str());
         let challenge = challenge(state, &head.headers, route.path, scope, Fault::Scope);
         let problem = Problem::new(Code::Forbidden, detail);
-        return Err(Problem { challenge: Some(challenge), ..problem });
+        return Err(Problem { challenge, ..problem });
     }
     if let Some(workspace) = parameters.get("ws")
         && !access.enters(workspace)
@@ -241,6 +247,7 @@ async fn serve(
         state: Arc::clone(state),
         route,
         request: request_id.to_owned(),
+        span: head.extensions.remove().unwrap_or_default(),
         access,
         asserted,
         parameters,
@@ -344,7 +351,7 @@ async fn known_as(state: &State, route: &Route, head: &Parts) -> Result<Access, 
         let detail = "send a key that is good: Authorization: Bearer hvs_…";
         let challenge = challenge(state, &head.headers, route.path, scope, fault);
         let problem = Problem::new(Code::Unauthenticated, detail);
-        Problem { challenge: Some(challenge), ..problem }
+        Problem { challenge, ..problem }
     };
     let value = head.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let bearer = value.and_then(|value| {

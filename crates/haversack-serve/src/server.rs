@@ -20,6 +20,7 @@ use crate::config::{Config, seconds};
 use crate::guard::{Busy, Guarded, Patience};
 use crate::router::{Peer, router};
 use crate::state::{Shared, StartError, State};
+use crate::trace::Tracer;
 use crate::who::Signers;
 
 /// What a connection too many is told. It is not worth reading a request for.
@@ -60,7 +61,8 @@ impl Server {
             Some(jwt) => Some(Signers::open(jwt).await?),
             None => None,
         };
-        let state = Arc::new(State::new(engine, folder, config, signers)?);
+        let tracer = Tracer::open(&config.log.otlp)?;
+        let state = Arc::new(State::new(engine, folder, config, signers, tracer)?);
         let listener = TcpListener::bind(address)
             .await
             .map_err(|cause| StartError::Listen { address, cause })?;
@@ -147,6 +149,7 @@ impl Server {
             tracing::warn!(target: "haversack", "some requests did not end in time");
         }
         state.engine.settle().await;
+        state.tracer.close().await;
         Ok(())
     }
 }

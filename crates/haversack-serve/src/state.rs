@@ -18,6 +18,7 @@ use crate::config::Config;
 use crate::gate::Gate;
 use crate::metrics::Metrics;
 use crate::problem::Problem;
+use crate::trace::Tracer;
 use crate::who::{Control, ControlError, JwtError, Signers};
 
 /// What all calls share.
@@ -29,6 +30,7 @@ pub(crate) struct State {
     pub(crate) audit: Audit,
     pub(crate) gate: Gate,
     pub(crate) metrics: Metrics,
+    pub(crate) tracer: Tracer,
     stopping: AtomicBool,
 }
 
@@ -83,6 +85,7 @@ impl State {
         folder: &Path,
         config: Config,
         signers: Option<Signers>,
+        tracer: Tracer,
     ) -> Result<State, StartError> {
         Ok(State {
             engine,
@@ -91,6 +94,7 @@ impl State {
             audit: Audit::open(folder).map_err(StartError::Audit)?,
             gate: Gate::new(&config.limits),
             metrics: Metrics::new(),
+            tracer,
             stopping: AtomicBool::new(false),
             config,
         })

@@ -11,4 +11,5 @@ mod signed;
 mod streams;
 mod support;
 mod tokens;
+mod trace;
 mod whole;

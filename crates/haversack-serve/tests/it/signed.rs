@@ -95,8 +95,10 @@ impl Issuer {
             let (answer, asked) = told;
             while let Ok((mut stream, _)) = listener.accept().await {
                 asked.fetch_add(1, Ordering::Relaxed);
-                let mut head = [0; 4_096];
-                stream.read(&mut head).await.unwrap();
+                let mut head = Vec::new();
+                while !head.ends_with(b"\r\n\r\n") {
+                    head.push(stream.read_u8().await.unwrap());
+                }
                 answers.acquire().await.unwrap().forget();
                 let bytes = answer.lock().unwrap().clone();
                 // Who does not want the rest closes.
