@@ -257,19 +257,41 @@ async fn serve(
         body: Mutex::new(body),
         _turn: turn,
     };
+    let workspace = call.parameters.get("ws").cloned();
+    match within_time(call).await {
+        Ok(answer) => Ok(answer),
+        Err(problem) => Err(cause(state, workspace.as_deref(), problem).await),
+    }
+}
+
+async fn within_time(call: Call) -> Answer {
+    let deadline = seconds(call.state.config.limits.deadline_seconds);
     let streams = call.is_lines();
     let work = repeated(call);
     if streams {
         // A stream takes as long as it takes; its pauses are bounded.
         return work.await;
     }
-    let deadline = seconds(state.config.limits.deadline_seconds);
     match tokio::time::timeout(deadline, work).await {
         Ok(answer) => answer,
         Err(_) => {
             let detail = format!("no answer within {} s", deadline.as_secs_f64());
             Err(Problem::new(Code::Deadline, detail))
         }
+    }
+}
+
+/// What a problem comes from: a store fails whoever is at work in it when its workspace is removed.
+async fn cause(state: &State, workspace: Option<&str>, problem: Problem) -> Problem {
+    let Some(workspace) = workspace.filter(|_| problem.code.row().status == 500) else {
+        return problem;
+    };
+    match state.workspace(workspace).await {
+        Err(gone) if gone.code == Code::WorkspaceNotFound => {
+            // How far a stream came still counts for something.
+            Problem { line: problem.line, stored: problem.stored, ..gone }
+        }
+        _ => problem,
     }
 }
 
