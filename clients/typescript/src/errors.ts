@@ -103,6 +103,7 @@ export const BY_CODE: Readonly<Record<string, Sort>> = {
   budget_too_small: BudgetTooSmall,
   too_large: TooLarge,
   rate_limited: RateLimited,
+  too_many_denied: RateLimited,
   overloaded: Overloaded,
   deadline: DeadlineExceeded,
   slow_client: DeadlineExceeded,

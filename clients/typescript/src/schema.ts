@@ -1499,6 +1499,17 @@ export interface components {
              */
             itemsRemoved: number;
         };
+        /** @description The server as a protected resource. The names are those of RFC 9728. */
+        ProtectedResource: {
+            /** @description The resource, as a URL. */
+            resource: string;
+            /** @description Who gives tokens for it. */
+            authorization_servers: string[];
+            /** @description What a token can be for. */
+            scopes_supported: string[];
+            /** @description How a token is sent. */
+            bearer_methods_supported: string[];
+        };
         /** @description How good a pack is. */
         Quality: {
             /**

@@ -21,6 +21,7 @@ use crate::config::seconds;
 use crate::problem::Problem;
 use crate::route::Route;
 use crate::state::State;
+use crate::trace::Span;
 use crate::who::{Access, Asserted};
 
 /// What an answer is.
@@ -33,6 +34,7 @@ pub(crate) struct Call {
     pub(crate) route: &'static Route,
     /// The name of the request, as its answer is told.
     pub(crate) request: String,
+    pub(crate) span: Span,
     pub(crate) access: Access,
     pub(crate) asserted: Asserted,
     pub(crate) parameters: BTreeMap<String, String>,

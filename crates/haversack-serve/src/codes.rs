@@ -56,6 +56,8 @@ pub enum Code {
     WrongHost,
     /// The key's rate is used up.
     RateLimited,
+    /// Too many credentials that are not good came from one address.
+    TooManyDenied,
     /// The server has more to do than it can.
     Overloaded,
     /// The answer took longer than it may.
@@ -79,7 +81,7 @@ pub struct Row {
 
 impl Code {
     /// All of them.
-    pub const ALL: [Code; 29] = [
+    pub const ALL: [Code; 30] = [
         Code::BadJson,
         Code::Validation,
         Code::Embedding,
@@ -105,6 +107,7 @@ impl Code {
         Code::Forbidden,
         Code::WrongHost,
         Code::RateLimited,
+        Code::TooManyDenied,
         Code::Overloaded,
         Code::Deadline,
         Code::SlowClient,
@@ -144,6 +147,9 @@ impl Code {
             Code::Forbidden => ("forbidden", 403, "the credential does not reach so far"),
             Code::WrongHost => ("wrong_host", 421, "this server is not called so"),
             Code::RateLimited => ("rate_limited", 429, "too many requests"),
+            Code::TooManyDenied => {
+                ("too_many_denied", 429, "too many credentials that are not good")
+            }
             Code::Overloaded => ("overloaded", 503, "the server has too much to do"),
             Code::Deadline => ("deadline", 504, "the answer took too long"),
             Code::SlowClient => ("slow_client", 408, "the request took too long"),

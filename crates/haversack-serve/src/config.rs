@@ -3,16 +3,23 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::client::address;
+use crate::trace::CAN_SEND;
+use crate::who::{check_url, is_url};
+
 /// What the names of environment variables begin with; section and name follow, in capitals:
 /// `HAVERSACK_LIMITS_CONCURRENT`.
 const PREFIX: &str = "HAVERSACK_";
+
+/// The variable that names a collector of traces to every program.
+pub const COLLECTOR: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 
 /// What a server is told.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -33,8 +40,9 @@ pub struct Config {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Jwt {
-    /// A file with the signer's public keys, a JSON Web Key Set. It is read again when it changes.
-    pub jwks: PathBuf,
+    /// The signer's public keys, a JSON Web Key Set: a file, which is read again when it changes, or
+    /// an `https://` URL, which is asked again for keys that are not known and every few minutes.
+    pub jwks: String,
     /// Who signs, as the claim `iss` has it.
     pub issuer: String,
     /// For whom, as the claim `aud` has it.
@@ -50,7 +58,7 @@ pub struct Jwt {
 impl Default for Jwt {
     fn default() -> Jwt {
         Jwt {
-            jwks: PathBuf::new(),
+            jwks: String::new(),
             issuer: String::new(),
             audience: String::new(),
             scopes_claim: "scope".to_owned(),
@@ -71,6 +79,9 @@ pub struct Server {
     /// Names under which the server is reached, beside its address and `localhost`. A request for
     /// another name is refused, so that a page of another site cannot reach a server on this machine.
     pub hosts: Vec<String>,
+    /// The URL under which others reach the server, such as `https://context.example.com`: it is told
+    /// to clients that look for who gives tokens. When empty, it is made from the name they used.
+    pub url: String,
     /// Origins whose pages may ask, such as `https://app.example.com`. Others are refused.
     pub origins: Vec<String>,
 }
@@ -81,6 +92,7 @@ impl Default for Server {
             listen: SocketAddr::from(([127, 0, 0, 1], 7077)),
             auth: Auth::Auto,
             hosts: Vec::new(),
+            url: String::new(),
             origins: Vec::new(),
         }
     }
@@ -132,6 +144,9 @@ pub struct Limits {
     pub rate: f64,
     /// Requests that a key may make at once before its rate counts.
     pub burst: f64,
+    /// Credentials that are not good, a minute, from one address; 0 for any number. What is over it is
+    /// told to come later; a good credential from there never is.
+    pub denied: u32,
 }
 
 impl Default for Limits {
@@ -152,6 +167,7 @@ impl Default for Limits {
             shutdown_seconds: 30.0,
             rate: 0.0,
             burst: 100.0,
+            denied: 60,
         }
     }
 }
@@ -164,11 +180,14 @@ pub struct Log {
     pub format: LogFormat,
     /// How much: `error`, `warn`, `info`, `debug` or `trace`.
     pub level: Level,
+    /// Where traces are sent: the address of an OpenTelemetry collector that takes OTLP over HTTP. When
+    /// empty, `OTEL_EXPORTER_OTLP_ENDPOINT` counts; when that is not there, none are sent.
+    pub otlp: String,
 }
 
 impl Default for Log {
     fn default() -> Log {
-        Log { format: LogFormat::Pretty, level: Level::Info }
+        Log { format: LogFormat::Pretty, level: Level::Info, otlp: String::new() }
     }
 }
 
@@ -288,6 +307,10 @@ impl Config {
             *known = typed(known, text);
             config = serde_json::from_value(value).map_err(|error| wrong(error.to_string()))?;
         }
+        // It is often set for all programs of a machine: one that cannot heed it need not refuse.
+        if CAN_SEND && config.log.otlp.is_empty() {
+            config.log.otlp = environment.get(COLLECTOR).cloned().unwrap_or_default();
+        }
         Ok(config)
     }
 
@@ -307,6 +330,12 @@ impl Config {
     /// When one cannot.
     pub fn check(&self) -> Result<(), ConfigError> {
         if let Some(jwt) = &self.jwt {
+            if is_url(&jwt.jwks) {
+                check_url(&jwt.jwks).map_err(|error| ConfigError::Value {
+                    name: "jwt.jwks",
+                    message: error.to_string(),
+                })?;
+            }
             let needed = [("jwt.issuer", &jwt.issuer), ("jwt.audience", &jwt.audience)];
             for (name, value) in needed {
                 if value.is_empty() {
@@ -315,6 +344,8 @@ impl Config {
                 }
             }
         }
+        self.check_url()?;
+        self.check_collector()?;
         let limits = &self.limits;
         let counts = [
             ("limits.body_bytes", limits.body_bytes),
@@ -351,6 +382,37 @@ impl Config {
             }
         }
         Ok(())
+    }
+}
+
+impl Config {
+    /// Whether the URL is one of a whole host: the descriptions are looked for at its root.
+    fn check_url(&self) -> Result<(), ConfigError> {
+        let url = &self.server.url;
+        if url.is_empty() {
+            return Ok(());
+        }
+        let wrong = |message: String| ConfigError::Value { name: "server.url", message };
+        let uri = address(url).map_err(|error| wrong(error.to_string()))?;
+        let plain = uri.path() == "/" && uri.query().is_none() && !url.contains(['"', '\\', '#']);
+        if plain { Ok(()) } else { Err(wrong(format!("{url:?} is more than scheme and host"))) }
+    }
+}
+
+impl Config {
+    /// Whether traces can be sent to where they are to be.
+    fn check_collector(&self) -> Result<(), ConfigError> {
+        let collector = &self.log.otlp;
+        if collector.is_empty() {
+            return Ok(());
+        }
+        let wrong = |message: String| ConfigError::Value { name: "log.otlp", message };
+        if !CAN_SEND {
+            let message = "this program was built without traces: leave it empty, or build with \
+                           `cargo build --release --features otlp`";
+            return Err(wrong(message.to_owned()));
+        }
+        address(collector).map(drop).map_err(|error| wrong(error.to_string()))
     }
 }
 
@@ -431,5 +493,12 @@ mod tests {
         assert!(config.check().unwrap_err().to_string().starts_with("limits.rate: "));
         config.limits = Limits { concurrent: 0, ..Limits::default() };
         assert!(config.check().unwrap_err().to_string().starts_with("limits.concurrent: "));
+        config = Config::default();
+        for url in ["context.example", "https://context.example/sub", "https://a@context.example"] {
+            config.server.url = url.to_owned();
+            assert!(config.check().unwrap_err().to_string().starts_with("server.url: "), "{url}");
+        }
+        config.server.url = "https://context.example:8443".to_owned();
+        config.check().unwrap();
     }
 }

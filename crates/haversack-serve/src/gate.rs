@@ -1,7 +1,9 @@
 //! How much at once: a bounded number of requests is worked on, a bounded number waits for a bounded
 //! time, and the rest is told to come again. Of those that are worked on, no more compute at once
-//! than there are processors for, so that there is always one to tell the rest. Each key has a rate.
+//! than there are processors for, so that there is always one to tell the rest. Each key has a rate,
+//! and so has each address for credentials that are not good.
 
+use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,6 +29,7 @@ pub(crate) struct Gate {
     queue: usize,
     patience: Duration,
     rates: Rates,
+    denied: Rates,
 }
 
 /// A place among those who wait, given back however the wait ends.
@@ -47,6 +50,7 @@ impl Gate {
             queue: limits.queue,
             patience: seconds(limits.queue_seconds),
             rates: Rates::new(limits.rate, limits.burst),
+            denied: Rates::new(f64::from(limits.denied) / 60.0, f64::from(limits.denied)),
         }
     }
 
@@ -83,7 +87,31 @@ impl Gate {
 
     /// Whether a credential may ask once more now.
     pub(crate) fn rate(&self, credential: &str) -> Result<(), Problem> {
-        self.rates.take(credential, Instant::now())
+        self.rates.take(credential, Instant::now()).map_err(|wait| {
+            let detail = format!("this key may make {} requests a second", self.rates.rate);
+            Problem { retry_after: Some(wait), ..Problem::new(Code::RateLimited, detail) }
+        })
+    }
+
+    /// Notes that a credential from this address was not good, and says when there were too many:
+    /// who guesses learns nothing more, and the audit log does not grow with each guess. Whoever has
+    /// a good one is never asked, so that many can stand behind one address.
+    pub(crate) fn denied(&self, address: IpAddr) -> Result<(), Problem> {
+        self.denied.take(&network(address), Instant::now()).map_err(|wait| {
+            let detail = "too many credentials that are not good came from this address";
+            Problem { retry_after: Some(wait), ..Problem::new(Code::TooManyDenied, detail) }
+        })
+    }
+}
+
+/// What one client has of addresses: one of the old sort, or a network of 2^64 of the new.
+fn network(address: IpAddr) -> String {
+    match address.to_canonical() {
+        IpAddr::V4(address) => address.to_string(),
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).to_string()
+        }
     }
 }
 
@@ -92,7 +120,7 @@ fn processors() -> usize {
     std::thread::available_parallelism().map_or(2, NonZero::get) + 1
 }
 
-/// A bucket for each credential: it fills at the rate, up to the burst, and each request takes one.
+/// A bucket for each name: it fills at the rate, up to the burst, and each request takes one.
 #[derive(Debug)]
 struct Rates {
     rate: f64,
@@ -111,12 +139,13 @@ impl Rates {
         Rates { rate, burst: burst.max(1.0), buckets: Cache::new(BUCKETS_MAX) }
     }
 
-    fn take(&self, credential: &str, now: Instant) -> Result<(), Problem> {
+    /// Takes one, or says after how many seconds there is one.
+    fn take(&self, name: &str, now: Instant) -> Result<(), u64> {
         if self.rate <= 0.0 {
             return Ok(());
         }
         let full = || Arc::new(Mutex::new(Bucket { tokens: self.burst, at: now }));
-        let bucket = self.buckets.get_with_by_ref(credential, full);
+        let bucket = self.buckets.get_with_by_ref(name, full);
         let mut bucket = bucket.lock().unwrap_or_else(PoisonError::into_inner);
         let since = now.saturating_duration_since(bucket.at).as_secs_f64();
         bucket.tokens = (bucket.tokens + since * self.rate).min(self.burst);
@@ -126,12 +155,8 @@ impl Rates {
             return Ok(());
         }
         let wait = ((1.0 - bucket.tokens) / self.rate).ceil();
-        let detail = format!("this key may make {} requests a second", self.rate);
-        let mut problem = Problem::new(Code::RateLimited, detail);
         // At most an hour, so that the cast below is exact.
-        let wait = wait.clamp(1.0, 3_600.0);
-        problem.retry_after = Some(Duration::from_secs_f64(wait).as_secs());
-        Err(problem)
+        Err(Duration::from_secs_f64(wait.clamp(1.0, 3_600.0)).as_secs())
     }
 }
 
@@ -146,11 +171,23 @@ mod tests {
         for _ in 0..3 {
             rates.take("a", start).unwrap();
         }
-        let refused = rates.take("a", start).unwrap_err();
-        assert_eq!((refused.code, refused.retry_after), (Code::RateLimited, Some(1)));
+        assert_eq!(rates.take("a", start), Err(1));
         rates.take("b", start).unwrap();
         rates.take("a", start + Duration::from_millis(500)).unwrap();
         assert!(rates.take("a", start + Duration::from_millis(500)).is_err());
+    }
+
+    #[test]
+    fn an_address_is_counted_with_those_its_client_could_take_as_well() {
+        for (address, expected) in [
+            ("192.0.2.7", "192.0.2.7"),
+            ("::ffff:192.0.2.7", "192.0.2.7"),
+            ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),
+            ("2001:db8:1:2::9", "2001:db8:1:2::"),
+            ("2001:db8:1:3::9", "2001:db8:1:3::"),
+        ] {
+            assert_eq!(network(address.parse().unwrap()), expected);
+        }
     }
 
     #[tokio::test]

@@ -21,6 +21,7 @@
 
 pub mod audit;
 mod call;
+mod client;
 pub mod codes;
 pub mod config;
 mod gate;
@@ -30,14 +31,17 @@ pub mod mcp;
 mod metrics;
 mod openapi;
 pub mod problem;
+mod resource;
 mod rest;
 mod route;
 mod router;
 mod server;
 mod state;
+pub mod trace;
 pub mod who;
 mod wire;
 
+pub use client::ClientError;
 pub use config::Config;
 pub use openapi::document as openapi;
 pub use server::Server;

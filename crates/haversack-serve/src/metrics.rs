@@ -223,6 +223,10 @@ impl Metrics {
             Code::Unauthenticated | Code::Forbidden | Code::WrongHost => {
                 self.denied.get_or_create(&Why { reason }).inc();
             }
+            Code::TooManyDenied => {
+                self.denied.get_or_create(&Why { reason }).inc();
+                self.limited.get_or_create(&Why { reason }).inc();
+            }
             Code::RateLimited
             | Code::Overloaded
             | Code::TooLarge

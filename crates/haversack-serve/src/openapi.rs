@@ -22,7 +22,8 @@ const EVERYWHERE: &[Code] = &[
     Code::Internal,
 ];
 
-const WITH_KEY: &[Code] = &[Code::Unauthenticated, Code::Forbidden, Code::RateLimited];
+const WITH_KEY: &[Code] =
+    &[Code::Unauthenticated, Code::Forbidden, Code::RateLimited, Code::TooManyDenied];
 
 /// The document.
 #[must_use]

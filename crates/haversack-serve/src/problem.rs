@@ -36,6 +36,8 @@ pub struct Problem {
     pub least: Option<u32>,
     /// After how many seconds it is worth trying again.
     pub retry_after: Option<u64>,
+    /// What kind of credential would do, as `WWW-Authenticate` has it.
+    pub challenge: Option<Box<HeaderValue>>,
 }
 
 /// A problem as JSON.
@@ -70,9 +72,11 @@ impl Problem {
     #[must_use]
     pub fn new(code: Code, detail: impl Into<String>) -> Problem {
         let detail = detail.into();
-        let retry_after = matches!(code, Code::Overloaded | Code::RateLimited).then_some(WAIT);
-        let (field, line, stored, least) = (None, None, None, None);
-        Problem { code, detail, field, line, stored, least, retry_after }
+        let retry_after =
+            matches!(code, Code::Overloaded | Code::RateLimited | Code::TooManyDenied)
+                .then_some(WAIT);
+        let (field, line, stored, least, challenge) = (None, None, None, None, None);
+        Problem { code, detail, field, line, stored, least, retry_after, challenge }
     }
 
     /// A field that is wrong.
@@ -180,8 +184,9 @@ impl IntoResponse for Problem {
         if let Some(seconds) = self.retry_after {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
-        if self.code == Code::Unauthenticated {
-            let challenge = HeaderValue::from_static("Bearer realm=\"haversack\"");
+        let plain =
+            (self.code == Code::Unauthenticated).then(|| HeaderValue::from_static("Bearer"));
+        if let Some(challenge) = self.challenge.as_deref().cloned().or(plain) {
             headers.insert(header::WWW_AUTHENTICATE, challenge);
         }
         // For the log and the audit, which do not read bodies.

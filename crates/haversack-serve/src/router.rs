@@ -9,6 +9,7 @@ use std::time::Instant;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{RawPathParams, Request};
+use axum::http::request::Parts;
 use axum::http::{self, HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, MethodRouter, any, on};
@@ -21,9 +22,11 @@ use crate::call::{Answer, Call, asserted};
 use crate::codes::Code;
 use crate::config::seconds;
 use crate::problem::Problem;
+use crate::resource::{Fault, challenge};
 use crate::rest::Rest;
 use crate::route::{Method, ROUTES, Route};
 use crate::state::{Shared, State, query};
+use crate::trace::Traceparent;
 use crate::who::{Access, Repeat, Scope, Token};
 
 /// Longest idempotency key.
@@ -31,6 +34,10 @@ const IDEMPOTENCY_KEY_BYTES_MAX: usize = 255;
 
 /// Longest answer that is kept for a repeated request.
 const REPEAT_BYTES_MAX: usize = 1 << 20;
+
+/// The address from which a connection comes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Peer(pub(crate) IpAddr);
 
 /// The router of all routes.
 pub(crate) fn router(state: &Shared) -> Router {
@@ -94,7 +101,10 @@ async fn answer(
     let request_id = request_id(request.headers());
     let workspace = parameters.get("ws").cloned();
     let origin = request.headers().get(header::ORIGIN).cloned();
-    let (request, rest) = Rest::of(request);
+    let trace = Traceparent::of(request.headers());
+    let span = state.tracer.request(route, request.method(), trace.as_ref());
+    let (mut request, rest) = Rest::of(request);
+    request.extensions_mut().insert(span.clone());
     state.metrics.in_flight.inc();
     let mut caller = None;
     let work = serve(&state, route, &request_id, parameters, request, &mut caller);
@@ -124,6 +134,7 @@ async fn answer(
     let status = response.status().as_u16();
     let took = started.elapsed();
     state.metrics.answered(route.operation, status, took);
+    span.answered(status);
     let problem = response.extensions_mut().remove::<Problem>();
     if let Some(problem) = &problem {
         state.metrics.refused(problem);
@@ -137,6 +148,7 @@ async fn answer(
         status,
         code,
         credential,
+        trace = trace.as_ref().map(Traceparent::trace),
         latencyMs = took.as_secs_f64() * 1_000.0,
         "request"
     );
@@ -203,14 +215,16 @@ async fn serve(
     request: Request,
     caller: &mut Option<Caller>,
 ) -> Answer {
-    let (head, body) = request.into_parts();
+    let (mut head, body) = request.into_parts();
     check_host(state, &head.headers)?;
-    let access = known_as(state, route, &head.headers)?;
+    let access = known_as(state, route, &head).await?;
     let asserted = asserted(&head.headers)?;
     *caller = Some(Caller { credential: access.credential.clone(), user: asserted.user.clone() });
     if let Some(scope) = route.scope.filter(|scope| !access.reaches(*scope)) {
         let detail = format!("this key does not reach {:?}", scope.as_str());
-        return Err(Problem::new(Code::Forbidden, detail));
+        let challenge = challenge(state, &head.headers, route.path, scope, Fault::Scope);
+        let problem = Problem::new(Code::Forbidden, detail);
+        return Err(Problem { challenge, ..problem });
     }
     if let Some(workspace) = parameters.get("ws")
         && !access.enters(workspace)
@@ -233,6 +247,7 @@ async fn serve(
         state: Arc::clone(state),
         route,
         request: request_id.to_owned(),
+        span: head.extensions.remove().unwrap_or_default(),
         access,
         asserted,
         parameters,
@@ -242,19 +257,41 @@ async fn serve(
         body: Mutex::new(body),
         _turn: turn,
     };
+    let workspace = call.parameters.get("ws").cloned();
+    match within_time(call).await {
+        Ok(answer) => Ok(answer),
+        Err(problem) => Err(cause(state, workspace.as_deref(), problem).await),
+    }
+}
+
+async fn within_time(call: Call) -> Answer {
+    let deadline = seconds(call.state.config.limits.deadline_seconds);
     let streams = call.is_lines();
     let work = repeated(call);
     if streams {
         // A stream takes as long as it takes; its pauses are bounded.
         return work.await;
     }
-    let deadline = seconds(state.config.limits.deadline_seconds);
     match tokio::time::timeout(deadline, work).await {
         Ok(answer) => answer,
         Err(_) => {
             let detail = format!("no answer within {} s", deadline.as_secs_f64());
             Err(Problem::new(Code::Deadline, detail))
         }
+    }
+}
+
+/// What a problem comes from: a store fails whoever is at work in it when its workspace is removed.
+async fn cause(state: &State, workspace: Option<&str>, problem: Problem) -> Problem {
+    let Some(workspace) = workspace.filter(|_| problem.code.row().status == 500) else {
+        return problem;
+    };
+    match state.workspace(workspace).await {
+        Err(gone) if gone.code == Code::WorkspaceNotFound => {
+            // How far a stream came still counts for something.
+            Problem { line: problem.line, stored: problem.stored, ..gone }
+        }
+        _ => problem,
     }
 }
 
@@ -293,7 +330,7 @@ fn check_host(state: &State, headers: &HeaderMap) -> Result<(), Problem> {
 }
 
 /// A `Host` header without its port.
-fn host_name(host: &str) -> &str {
+pub(crate) fn host_name(host: &str) -> &str {
     if host.starts_with('[') {
         return host.find(']').map_or(host, |end| &host[..=end]);
     }
@@ -319,38 +356,45 @@ fn share(state: &State, origin: Option<HeaderValue>, headers: &mut HeaderMap) {
              if-none-match, x-request-id",
         ),
     );
-    let told = text("etag, idempotent-replayed, retry-after, x-request-id");
+    let told = text("etag, idempotent-replayed, retry-after, www-authenticate, x-request-id");
     headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, told);
     headers.insert(header::ACCESS_CONTROL_MAX_AGE, text("600"));
 }
 
 /// What the caller's credential grants.
-fn known_as(state: &State, route: &Route, headers: &HeaderMap) -> Result<Access, Problem> {
-    if route.scope.is_none() {
+async fn known_as(state: &State, route: &Route, head: &Parts) -> Result<Access, Problem> {
+    let Some(scope) = route.scope else {
         return Ok(Access { scopes: [].into(), ..Access::local() });
-    }
+    };
     if !state.config.needs_keys() {
         return Ok(Access::local());
     }
-    let missing = || {
+    let refused = |fault: Fault| {
         let detail = "send a key that is good: Authorization: Bearer hvs_…";
-        Problem::new(Code::Unauthenticated, detail)
+        let challenge = challenge(state, &head.headers, route.path, scope, fault);
+        let problem = Problem::new(Code::Unauthenticated, detail);
+        Problem { challenge, ..problem }
     };
-    let value = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let value = head.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let bearer = value.and_then(|value| {
         let (scheme, token) = value.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
     });
-    let bearer = bearer.ok_or_else(missing)?;
+    let bearer = bearer.ok_or_else(|| refused(Fault::Missing))?;
     let access = match (Token::parse(bearer), &state.signers) {
         (Some(token), _) => state.control.access(&token, state.now()).map_err(|error| {
             tracing::error!(target: "haversack", %error, "keys cannot be read");
             Problem::new(Code::Storage, "the cause is in the server's log")
         })?,
-        (None, Some(signers)) => signers.access(bearer),
+        (None, Some(signers)) => signers.access(bearer, Instant::now()).await,
         (None, None) => None,
     };
-    access.ok_or_else(missing)
+    if let Some(access) = access {
+        return Ok(access);
+    }
+    let from = head.extensions.get::<Peer>().map_or(IpAddr::from([0; 4]), |peer| peer.0);
+    state.gate.denied(from)?;
+    Err(refused(Fault::Bad))
 }
 
 /// Does what a route does, once for each idempotency key: the same request again gets the same

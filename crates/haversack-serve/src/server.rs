@@ -18,8 +18,10 @@ use tower::ServiceExt;
 
 use crate::config::{Config, seconds};
 use crate::guard::{Busy, Guarded, Patience};
-use crate::router::router;
+use crate::router::{Peer, router};
 use crate::state::{Shared, StartError, State};
+use crate::trace::Tracer;
+use crate::who::Signers;
 
 /// What a connection too many is told. It is not worth reading a request for.
 const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n\
@@ -54,7 +56,13 @@ impl Server {
         if !config.needs_keys() && !address.ip().is_loopback() && !insecure {
             return Err(StartError::Open { address });
         }
-        let state = Arc::new(State::new(engine, folder, config)?);
+        config.check()?;
+        let signers = match &config.jwt {
+            Some(jwt) => Some(Signers::open(jwt).await?),
+            None => None,
+        };
+        let tracer = Tracer::open(&config.log.otlp)?;
+        let state = Arc::new(State::new(engine, folder, config, signers, tracer)?);
         let listener = TcpListener::bind(address)
             .await
             .map_err(|cause| StartError::Listen { address, cause })?;
@@ -90,8 +98,8 @@ impl Server {
                 () = &mut stop => break,
                 accepted = listener.accept() => accepted,
             };
-            let stream = match accepted {
-                Ok((stream, _)) => stream,
+            let (stream, peer) = match accepted {
+                Ok((stream, address)) => (stream, Peer(address.ip())),
                 Err(error) => {
                     // Out of file handles, most likely: others will close.
                     tracing::warn!(target: "haversack", %error, "cannot accept a connection");
@@ -108,7 +116,8 @@ impl Server {
             let busy = Busy::default();
             let io = TokioIo::new(Guarded::new(stream, patience, busy.clone()));
             let router = router.clone();
-            let service = service_fn(move |request: Request<Incoming>| {
+            let service = service_fn(move |mut request: Request<Incoming>| {
+                request.extensions_mut().insert(peer);
                 let (router, busy) = (router.clone(), busy.clone());
                 async move {
                     busy.begin();
@@ -140,6 +149,7 @@ impl Server {
             tracing::warn!(target: "haversack", "some requests did not end in time");
         }
         state.engine.settle().await;
+        state.tracer.close().await;
         Ok(())
     }
 }

@@ -18,6 +18,7 @@ use crate::config::Config;
 use crate::gate::Gate;
 use crate::metrics::Metrics;
 use crate::problem::Problem;
+use crate::trace::Tracer;
 use crate::who::{Control, ControlError, JwtError, Signers};
 
 /// What all calls share.
@@ -29,6 +30,7 @@ pub(crate) struct State {
     pub(crate) audit: Audit,
     pub(crate) gate: Gate,
     pub(crate) metrics: Metrics,
+    pub(crate) tracer: Tracer,
     stopping: AtomicBool,
 }
 
@@ -78,15 +80,21 @@ pub enum StartError {
 }
 
 impl State {
-    pub(crate) fn new(engine: Engine, folder: &Path, config: Config) -> Result<State, StartError> {
-        config.check()?;
+    pub(crate) fn new(
+        engine: Engine,
+        folder: &Path,
+        config: Config,
+        signers: Option<Signers>,
+        tracer: Tracer,
+    ) -> Result<State, StartError> {
         Ok(State {
             engine,
             control: Control::open(folder)?,
-            signers: config.jwt.as_ref().map(Signers::open).transpose()?,
+            signers,
             audit: Audit::open(folder).map_err(StartError::Audit)?,
             gate: Gate::new(&config.limits),
             metrics: Metrics::new(),
+            tracer,
             stopping: AtomicBool::new(false),
             config,
         })

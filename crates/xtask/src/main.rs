@@ -64,6 +64,8 @@ enum Task {
         #[arg(long, default_value_t = 1)]
         seed: u32,
     },
+    /// Build the server with traces, and test what a collector gets of them
+    Traces,
     /// Hold the program against MCP's own inspector and conformance suite, which come from npm
     Mcp,
     /// Run benchmarks
@@ -142,6 +144,7 @@ fn run(task: Task) -> Result<()> {
                 ("HAVERSACK_SEED", seed),
             ],
         ),
+        Task::Traces => suite::traces(shell),
         Task::Mcp => mcp::run(&shell),
         Task::Bench { what } => bench(&shell, &what.unwrap_or(Bench::Core)),
         Task::Fuzz { target, seconds } => fuzz::run(&shell, target.as_deref(), seconds),

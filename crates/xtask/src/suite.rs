@@ -81,6 +81,24 @@ pub(crate) fn soak(mut shell: Shell, amounts: &[(&str, u32)]) -> Result<()> {
     shell.run(&mut command)
 }
 
+/// Runs the tests of traces, for which the server is built with them.
+pub(crate) fn traces(mut shell: Shell) -> Result<()> {
+    let features = ["--locked", "--workspace", "--features", "haversack-cli/otlp"];
+    let mut command = match tools::find_runner(&mut shell)? {
+        Runner::Nextest => {
+            let mut command = shell.cargo(["nextest", "run"]);
+            command.args(features).args(["-E", "package(haversack-serve) & test(trace)"]);
+            command
+        }
+        Runner::CargoTest => {
+            let mut command = shell.cargo(["test"]);
+            command.args(features).args(["--lib", "--test", "it", "trace"]);
+            command
+        }
+    };
+    shell.run(&mut command)
+}
+
 fn fmt(shell: &Shell) -> Result<()> {
     shell.run(&mut shell.cargo(["fmt", "--all", "--check"]))?;
     shell.run(&mut shell.cargo(["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"]))
@@ -88,6 +106,10 @@ fn fmt(shell: &Shell) -> Result<()> {
 
 fn clippy(shell: &Shell) -> Result<()> {
     let mut command = shell.cargo(["clippy", "--locked", "--workspace", "--all-targets"]);
+    shell.run(command.args(["--", "-D", "warnings"]))?;
+    // The same selection of packages, so that only the server and the command are checked again.
+    let mut command = shell.cargo(["clippy", "--locked", "--workspace", "--all-targets"]);
+    command.args(["--features", "haversack-cli/otlp"]);
     shell.run(command.args(["--", "-D", "warnings"]))?;
     // The fuzz targets are a workspace of their own; they must at least go on compiling.
     let mut command = shell.cargo(["check", "--locked", "--bins"]);

@@ -122,6 +122,7 @@ BY_CODE: dict[str, type[HaversackError]] = {
     "budget_too_small": BudgetTooSmall,
     "too_large": TooLarge,
     "rate_limited": RateLimited,
+    "too_many_denied": RateLimited,
     "overloaded": Overloaded,
     "deadline": DeadlineExceeded,
     "slow_client": DeadlineExceeded,

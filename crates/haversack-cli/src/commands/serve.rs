@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 
 use anyhow::{Context, Result};
-use haversack_serve::config::LogFormat;
+use haversack_serve::config::{COLLECTOR, LogFormat};
 use haversack_serve::{Config, Server};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
@@ -19,6 +19,11 @@ pub(crate) fn run(place: &Place, args: &args::Serve) -> Result<Found> {
     let folder = place.folder()?;
     let engine = place.engine()?;
     log(&config);
+    if !haversack_serve::trace::CAN_SEND && std::env::var_os(COLLECTOR).is_some() {
+        say(&format!(
+            "{COLLECTOR} is set, but this program was built without traces: none are sent"
+        ));
+    }
     wait(async {
         let server = Server::bind(engine, &folder, config.clone(), args.insecure).await?;
         greet(&server, &config)?;

@@ -8,6 +8,7 @@ mod model;
 mod pack;
 mod past;
 mod recipe;
+mod serve;
 mod store;
 #[path = "../../../haversack-model/tests/it/tiny.rs"]
 mod tiny;

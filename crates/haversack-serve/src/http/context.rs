@@ -22,6 +22,7 @@ use crate::call::{Answer, Call, json};
 use crate::codes::Code;
 use crate::problem::Problem;
 use crate::state::State;
+use crate::trace::Span;
 use crate::who::{Access, Asserted};
 
 /// Most budgets of one frontier.
@@ -42,7 +43,7 @@ pub(crate) fn build(mut call: Call) -> BoxFuture<'static, Answer> {
             return Ok(watched(call, workspace, request, explain));
         }
         let preview = !request.keep;
-        let assembled = made(&call.state, &workspace, request, None).await?;
+        let assembled = made(&call.state, &call.span, &workspace, request, None).await?;
         let mut response = Response::new(Body::from(bytes(&assembled, explain, preview)?));
         let media_type = HeaderValue::from_static("application/json");
         response.headers_mut().insert(header::CONTENT_TYPE, media_type);
@@ -90,11 +91,12 @@ pub(crate) async fn request(
 /// A pack, with its figures noted.
 pub(crate) async fn made(
     state: &State,
+    span: &Span,
     workspace: &Workspace,
     request: Request,
     watch: Option<Watch>,
 ) -> Result<Arc<Assembled>, Problem> {
-    let answer = state.gate.compute(workspace.answer(request, watch)).await?;
+    let answer = state.gate.compute(workspace.answer(request, span.watch(watch))).await?;
     state.metrics.assembled(&answer.assembled, answer.repeated);
     Ok(answer.assembled)
 }
@@ -125,7 +127,7 @@ fn watched(call: Call, workspace: Workspace, request: Request, explain: bool) ->
     let build = async move {
         let preview = !request.keep;
         let built = async {
-            let assembled = made(&call.state, &workspace, request, Some(watch)).await?;
+            let assembled = made(&call.state, &call.span, &workspace, request, Some(watch)).await?;
             let result = bytes(&assembled, explain, preview)?;
             Ok::<_, Problem>((assembled, result))
         };

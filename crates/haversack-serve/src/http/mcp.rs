@@ -38,6 +38,7 @@ pub(crate) fn post(mut call: Call) -> BoxFuture<'static, Answer> {
             asserted: call.asserted.clone(),
             workspace,
             request: call.request.clone(),
+            span: call.span.clone(),
         };
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = axum::http::Method::POST;

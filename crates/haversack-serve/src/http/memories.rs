@@ -213,7 +213,8 @@ pub(crate) fn search(mut call: Call) -> BoxFuture<'static, Answer> {
             request.keep = false;
             request.budget = Some(Tokens::new(ROOM));
             request.model = None;
-            let answer = call.state.gate.compute(workspace.answer(request, None)).await?;
+            let answer =
+                call.state.gate.compute(workspace.answer(request, call.span.watch(None))).await?;
             let took = answer.assembled.timings.total();
             let found = memory::Context::of(&answer.assembled, false).memories;
             call.state.metrics.searched(found.len(), took);

@@ -7,6 +7,7 @@ pub(crate) mod mcp;
 pub(crate) mod memories;
 pub(crate) mod named;
 pub(crate) mod receipts;
+pub(crate) mod resource;
 pub(crate) mod search;
 pub(crate) mod tokens;
 pub(crate) mod workspaces;

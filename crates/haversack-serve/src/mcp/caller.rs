@@ -6,6 +6,7 @@ use haversack_store::store::viewer::Viewer;
 use crate::codes::Code;
 use crate::problem::Problem;
 use crate::state::State;
+use crate::trace::Span;
 use crate::who::{Access, Asserted, Grant, Scope};
 
 /// The workspace when neither the call nor the key says which.
@@ -20,6 +21,8 @@ pub(crate) struct Caller {
     pub(crate) workspace: Option<String>,
     /// The name of the request, for the log and the audit.
     pub(crate) request: String,
+    /// What it is part of.
+    pub(crate) span: Span,
 }
 
 impl Caller {

@@ -27,6 +27,7 @@ use crate::codes::Code;
 use crate::config::seconds;
 use crate::problem::Problem;
 use crate::state::Shared;
+use crate::trace::Traceparent;
 
 /// How long a client may keep the list of tools and what the server says of itself: both change
 /// with the program alone.
@@ -67,6 +68,18 @@ impl Handler {
         caller.ok_or_else(|| ErrorData::internal_error("nobody was let in", None))
     }
 
+    /// Who calls, within what the call is part of.
+    fn begun(
+        &self,
+        method: &'static str,
+        tool: Option<&'static str>,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Caller, ErrorData> {
+        let mut caller = self.caller(context)?;
+        caller.span = caller.span.called(method, tool, trace(context).as_ref());
+        Ok(caller)
+    }
+
     /// Does something for a caller, until it is done or no longer wanted, and writes it down.
     async fn watched<T>(
         &self,
@@ -96,12 +109,15 @@ impl Handler {
             self.state.metrics.refused(problem);
             self.audit(operation, caller, problem);
         }
+        let code = problem.map(|problem| problem.code.row().name);
+        caller.span.ended(code);
         tracing::info!(
             target: "haversack",
             request = caller.request,
             operation,
-            code = problem.map(|problem| problem.code.row().name),
+            code,
             credential = caller.access.credential,
+            trace = trace(context).as_ref().map(Traceparent::trace),
             latencyMs = started.elapsed().as_secs_f64() * 1_000.0,
             "mcp"
         );
@@ -128,6 +144,11 @@ impl Handler {
             tracing::error!(target: "haversack", %error, "the audit log cannot be written");
         }
     }
+}
+
+/// What a call says it is part of.
+fn trace(context: &RequestContext<RoleServer>) -> Option<Traceparent> {
+    Traceparent::parse(context.meta.get_traceparent()?)
 }
 
 /// A problem as the protocol has it, where no result can hold it.
@@ -185,11 +206,11 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let caller = self.caller(&context)?;
         let Some(spec) = tools::named(&request.name) else {
             let shown: String = request.name.chars().take(64).collect();
             return Err(ErrorData::invalid_params(format!("there is no tool {shown:?}"), None));
         };
+        let caller = self.begun("tools/call", Some(spec.name), &context)?;
         let work = async {
             caller.needs(spec.scope)?;
             let given = request.arguments.unwrap_or_default();
@@ -207,7 +228,7 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let caller = self.caller(&context)?;
+        let caller = self.begun("resources/list", None, &context)?;
         let cursor = request.and_then(|request| request.cursor);
         let work = resources::list(&self.state, &caller, cursor.as_deref());
         let listed = self.watched("resources/list", &caller, &context, work).await;
@@ -228,7 +249,7 @@ impl ServerHandler for Handler {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let caller = self.caller(&context)?;
+        let caller = self.begun("resources/read", None, &context)?;
         let work = resources::read(&self.state, &caller, &request.uri);
         let read = self.watched("resources/read", &caller, &context, work).await;
         match read.map_err(|problem| error(&problem))? {
@@ -249,7 +270,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         only_page(request.as_ref())?;
-        let caller = self.caller(&context)?;
+        let caller = self.begun("prompts/list", None, &context)?;
         let work = prompts::list(&self.state, &caller);
         let listed = self.watched("prompts/list", &caller, &context, work).await;
         listed.map_err(|problem| error(&problem))
@@ -260,7 +281,7 @@ impl ServerHandler for Handler {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let caller = self.caller(&context)?;
+        let caller = self.begun("prompts/get", None, &context)?;
         let given = request.arguments.unwrap_or_default();
         let work = Box::pin(prompts::get(&self.state, &caller, &request.name, &given));
         let got = self.watched("prompts/get", &caller, &context, work).await;

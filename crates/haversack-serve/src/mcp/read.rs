@@ -152,12 +152,12 @@ pub(crate) async fn packed(
         None => {
             let usual = workspace.recipe(recipe).await?.budget.total;
             if usual.get() <= USUAL_TOKENS_MAX {
-                return context::made(state, workspace, request, None).await;
+                return context::made(state, &caller.span, workspace, request, None).await;
             }
             Tokens::new(USUAL_TOKENS_MAX)
         }
     });
-    context::made(state, workspace, request, None).await
+    context::made(state, &caller.span, workspace, request, None).await
 }
 
 pub(crate) fn pack(

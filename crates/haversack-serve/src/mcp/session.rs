@@ -14,6 +14,7 @@ use super::caller::Caller;
 use super::handler::Handler;
 use crate::config::Config;
 use crate::state::{StartError, State};
+use crate::trace::{Span, Tracer};
 use crate::who::{Access, Asserted, Grant, Scope, Sight};
 
 /// A session of one client on this machine.
@@ -48,7 +49,8 @@ impl Session {
         user: Option<(String, BTreeSet<String>)>,
         writes: bool,
     ) -> Result<Session, StartError> {
-        let state = Arc::new(State::new(engine, folder, Config::default())?);
+        let state =
+            Arc::new(State::new(engine, folder, Config::default(), None, Tracer::default())?);
         let mut scopes = BTreeSet::from([Scope::Read]);
         if writes {
             scopes.insert(Scope::Write);
@@ -68,6 +70,7 @@ impl Session {
             asserted: Asserted::default(),
             workspace: Some(workspace.to_owned()),
             request: "stdio".to_owned(),
+            span: Span::default(),
         };
         Ok(Session { state, caller })
     }

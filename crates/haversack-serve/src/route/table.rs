@@ -7,6 +7,7 @@ use schemars::{Schema, SchemaGenerator};
 use super::{Content, Method, Parameter, Route, content, shape};
 use crate::codes::Code;
 use crate::http;
+use crate::resource::{WELL_KNOWN, WireResource};
 use crate::who::Scope;
 
 const fn text(name: &'static str, what: &'static str) -> Parameter {
@@ -39,6 +40,8 @@ const NEVER_CUT: &[Code] = &[
 
 const WRITES: &[Code] =
     &[Code::StorageFull, Code::StaleVectors, Code::IdTaken, Code::IdempotencyConflict];
+
+const RESOURCE: &str = r#"{"resource": "https://context.example.com", "authorization_servers": ["https://login.example.com"], "scopes_supported": ["read", "write", "admin", "metrics"], "bearer_methods_supported": ["header"]}"#;
 
 /// Any JSON object.
 fn anything(_: &mut SchemaGenerator) -> Schema {
@@ -84,6 +87,26 @@ pub(crate) static ROUTES: &[Route] = &[
         http::health::openapi,
     )
     .gives(200, Some(content(anything, r#"{"openapi": "3.1.0"}"#))),
+    Route::new(
+        Method::Get,
+        WELL_KNOWN,
+        "protectedResource",
+        None,
+        "Who gives tokens for this server (RFC 9728); there is nothing here when nobody else does.",
+        http::resource::whole,
+    )
+    .gives(200, Some(content(shape::<WireResource>, RESOURCE)))
+    .fails(&[Code::NotFound]),
+    Route::new(
+        Method::Get,
+        "/.well-known/oauth-protected-resource/mcp",
+        "protectedMcp",
+        None,
+        "Who gives tokens for MCP on this server (RFC 9728, section 3.1).",
+        http::resource::mcp,
+    )
+    .gives(200, Some(content(shape::<WireResource>, RESOURCE)))
+    .fails(&[Code::NotFound]),
     Route::new(
         Method::Post,
         "/mcp",

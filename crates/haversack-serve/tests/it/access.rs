@@ -5,6 +5,7 @@ use haversack_serve::audit;
 use haversack_serve::who::{Grant, Scope, Sight};
 use serde_json::{Value, json};
 
+use crate::signed::{FIRST, Issuer, SECOND, set};
 use crate::support::{Running, all};
 
 /// An operation of the document, with its scope.
@@ -54,6 +55,8 @@ struct Keys {
     revoked: String,
     foreign: String,
     by_scope: Vec<(Scope, String)>,
+    /// Tokens of another signer, for another server, of yesterday.
+    tokens: Vec<String>,
 }
 
 /// Tries an operation with each of them, and counts how often it was refused.
@@ -75,16 +78,16 @@ async fn tried(running: &Running, operation: &Operation, keys: &Keys) -> u64 {
         return 0;
     };
     let what = format!("{} {path}", operation.method);
-    for key in [
-        None,
-        Some(&keys.wrong),
-        Some(&keys.expired),
-        Some(&keys.revoked),
-        Some(&"nonsense".to_owned()),
-    ] {
+    let nonsense = "nonsense".to_owned();
+    let bad = [&keys.wrong, &keys.expired, &keys.revoked, &nonsense].into_iter();
+    for key in [None].into_iter().chain(bad.chain(&keys.tokens).map(Some)) {
         let reply = send(key.map(String::as_str)).await;
         assert_eq!((reply.status, reply.code().as_str()), (401, "unauthenticated"), "{what}");
-        assert!(reply.header("www-authenticate").starts_with("Bearer"), "{what}");
+        let told = reply.header("www-authenticate");
+        assert!(told.starts_with("Bearer resource_metadata=\"http://127.0.0.1:"), "{what}: {told}");
+        let scope = format!("scope=\"{}\"", scope.as_str());
+        assert!(told.contains(&scope), "{what}: {told}");
+        assert_eq!(told.contains("error=\"invalid_token\""), key.is_some(), "{what}: {told}");
         denied += 1;
     }
     for (other, key) in &keys.by_scope {
@@ -102,6 +105,8 @@ async fn tried(running: &Running, operation: &Operation, keys: &Keys) -> u64 {
             assert!(!matches!(status, 401 | 403), "{what} with {other:?}: {status}");
         } else {
             assert_eq!(status, 403, "{what} with {other:?}");
+            let told = reply.header("www-authenticate");
+            assert!(told.contains("error=\"insufficient_scope\""), "{what}: {told}");
             denied += 1;
         }
     }
@@ -124,10 +129,13 @@ async fn tried(running: &Running, operation: &Operation, keys: &Keys) -> u64 {
 }
 
 /// Every route × scope × credential: no key, a wrong one, an expired one, a revoked one, one of
-/// another workspace, one of each other scope, and one that is good.
+/// another workspace, one of each other scope, tokens that are not good, and one that is.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_route_is_closed_to_all_but_those_it_is_open_to() {
-    let running = Running::locked().await;
+    let issuer = Issuer::with(&set(&[&FIRST])).await;
+    let mut config = crate::tokens::config(&issuer);
+    config.limits.denied = 0;
+    let running = Running::with(config).await;
     running.engine.workspace("acme").unwrap();
     running.engine.workspace("umbrella").unwrap();
     let only = |name: &str| Grant::Only([name.to_owned()].into());
@@ -142,7 +150,18 @@ async fn every_route_is_closed_to_all_but_those_it_is_open_to() {
         .into_iter()
         .map(|scope| (scope, running.key(&[scope], only("acme"), Sight::Trusted)))
         .collect();
-    let keys = Keys { wrong, expired, revoked, foreign, by_scope };
+    let claiming = |name: &str, value: Value| {
+        FIRST.token(|claims, _| {
+            claims["scope"] = json!("admin");
+            claims[name] = value;
+        })
+    };
+    let tokens = vec![
+        SECOND.plain(),
+        claiming("aud", json!("another")),
+        claiming("exp", json!(1_000_000_000)),
+    ];
+    let keys = Keys { wrong, expired, revoked, foreign, by_scope, tokens };
     let mut denied = 0;
     for operation in operations() {
         denied += tried(&running, &operation, &keys).await;

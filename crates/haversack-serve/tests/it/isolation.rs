@@ -13,7 +13,13 @@ use crate::support::{Reply, Running};
 
 /// Everything that is said to the log, at every level.
 #[derive(Debug, Clone, Default)]
-struct Log(Arc<Mutex<String>>);
+pub(crate) struct Log(Arc<Mutex<String>>);
+
+impl Log {
+    pub(crate) fn text(&self) -> String {
+        self.0.lock().unwrap().clone()
+    }
+}
 
 impl Subscriber for Log {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
@@ -185,7 +191,7 @@ async fn no_word_of_one_workspace_reaches_another_x3() {
     let page = running.ask("GET", "/metrics").key(&figures).send().await.text;
     assert!(page.contains("haversack_http_requests_total") && !page.contains("canary"));
     assert!(!page.contains("tenant-"), "figures name no workspace");
-    let log = log.0.lock().unwrap().clone();
+    let log = log.text();
     assert!(log.contains("context assembled") && log.lines().count() > asked, "{log}");
     assert!(!log.contains("canary") && !log.contains("hvs_"), "texts or keys are in the log");
     running.stop().await;

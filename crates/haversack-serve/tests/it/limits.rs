@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use haversack_serve::config::Auth;
+use haversack_serve::who::{Grant, Scope, Sight};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -85,6 +87,38 @@ async fn a_key_has_a_rate() {
     let refused = running.get("/v1/workspaces").await;
     assert_eq!((refused.status, refused.code().as_str()), (429, "rate_limited"));
     assert!(refused.header("retry-after").parse::<u64>().unwrap() > 1);
+    running.stop().await;
+}
+
+/// Behind a proxy everybody comes from one address: who guesses there is held up, and nobody else.
+#[tokio::test(flavor = "multi_thread")]
+async fn guesses_from_one_address_are_held_up_and_good_keys_are_not() {
+    let mut config = config();
+    config.server.auth = Auth::Keys;
+    config.limits.denied = 3;
+    let running = Running::with(config).await;
+    let good = running.key(&Scope::ALL, Grant::All, Sight::Trusted);
+    let ask = || running.ask("GET", "/v1/workspaces");
+    for guess in 0..3 {
+        assert_eq!(ask().key(&format!("guess-{guess}")).send().await.status, 401);
+        assert_eq!(ask().key(&good).send().await.status, 200, "a good key counts as none");
+        assert_eq!(ask().send().await.status, 401, "and so does nothing at all");
+    }
+    for _ in 0..5 {
+        let refused = ask().key("guess").send().await;
+        assert_eq!((refused.status, refused.code().as_str()), (429, "too_many_denied"));
+        // One comes every twenty seconds.
+        assert!((1..=20).contains(&refused.header("retry-after").parse::<u64>().unwrap()));
+        assert_eq!(ask().key(&good).send().await.status, 200, "a good key is never locked out");
+        assert_eq!(ask().send().await.status, 401, "who sends none is told to");
+    }
+    let page = running.ask("GET", "/metrics").key(&good).send().await.text;
+    for family in ["auth_denied", "limited"] {
+        let line = format!("haversack_{family}_total{{reason=\"too_many_denied\"}} 5");
+        assert!(page.contains(&line), "{line} in {page}");
+    }
+    // What was held up is not audited, or who guesses could fill the disk.
+    assert_eq!(haversack_serve::audit::verify(running.folder.path()).unwrap(), 3 + 3 + 5);
     running.stop().await;
 }
 

@@ -1,8 +1,14 @@
 //! Lines in, events out.
 
-use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use crate::support::{Running, config};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::support::{Reply, Running, config, reply};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn lines_are_stored_as_they_come_and_a_wrong_one_is_named() {
@@ -67,6 +73,97 @@ async fn a_build_can_be_watched_p12() {
     let reply = ask.send().await;
     assert!(reply.text.starts_with("event: problem\n"), "{}", reply.text);
     running.stop().await;
+}
+
+/// A body that is sent in parts, as long as the server reads.
+async fn send_on(running: &Running, writer: usize, removed: &AtomicBool) -> Reply {
+    let mut stream = TcpStream::connect(running.address).await.unwrap();
+    let head = format!(
+        "POST /v1/workspaces/acme/items HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\
+         content-type: application/x-ndjson\r\ntransfer-encoding: chunked\r\n\r\n",
+        running.address
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut more = 0;
+    for n in 0.. {
+        let item = json!({ "id": format!("w{writer}-{n}"), "kind": "note", "body": "An oldword." });
+        let part = format!("{item}\n");
+        let part = format!("{:x}\r\n{part}\r\n", part.len());
+        if stream.write_all(part.as_bytes()).await.is_err() {
+            break;
+        }
+        // Some more after the workspace went, then the end.
+        more += usize::from(removed.load(Ordering::Relaxed));
+        if more > 100 {
+            let _ = stream.write_all(b"0\r\n\r\n").await;
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    let mut read = Vec::new();
+    stream.read_to_end(&mut read).await.unwrap();
+    reply(&read)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_workspace_that_is_removed_under_way_is_not_there() {
+    let mut config = config();
+    config.limits.batch_lines = 10;
+    let running = Arc::new(Running::with(config).await);
+    running.engine.workspace("acme").unwrap();
+    let removed = Arc::new(AtomicBool::new(false));
+    let writers: Vec<_> = (0..4)
+        .map(|writer| {
+            let (running, removed) = (Arc::clone(&running), Arc::clone(&removed));
+            tokio::spawn(async move { send_on(&running, writer, &removed).await })
+        })
+        .collect();
+    let readers: Vec<_> = (0..4)
+        .map(|reader| {
+            let running = Arc::clone(&running);
+            let place = ["search", "context/everything", "context/memory", "frontier/everything"];
+            let path = format!("/v1/workspaces/acme/{}", place[reader]);
+            let body = json!({ "query": "oldword" });
+            let body = if reader == 3 { json!({ "request": body }) } else { body };
+            tokio::spawn(async move {
+                loop {
+                    let reply = running.post(&path, &body).await;
+                    match reply.status {
+                        200 => {}
+                        404 => break reply,
+                        other => panic!("{path} answered {other}: {}", reply.text),
+                    }
+                }
+            })
+        })
+        .collect();
+    // Everybody is at work when it goes.
+    while running.get("/v1/workspaces/acme").await.json()["items"].as_u64().unwrap() < 100 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let gone = running.ask("DELETE", "/v1/workspaces/acme").send().await;
+    assert_eq!(gone.status, 204, "{}", gone.text);
+    removed.store(true, Ordering::Relaxed);
+    for writer in writers {
+        let told = writer.await.unwrap();
+        assert_eq!((told.status, told.code().as_str()), (404, "workspace_not_found"), "{told:?}");
+        assert!(told.json()["stored"].as_u64().is_some(), "how far it came: {}", told.text);
+    }
+    for reader in readers {
+        assert_eq!(reader.await.unwrap().code(), "workspace_not_found");
+    }
+    let left = std::fs::read_dir(running.folder.path().join("workspaces")).unwrap();
+    let left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+    assert!(left.is_empty(), "{left:?}");
+    // A workspace of the same name has nothing of it.
+    running.post("/v1/workspaces", &json!({ "name": "acme" })).await;
+    let again = running.get("/v1/workspaces/acme").await.json();
+    assert_eq!((again["items"].clone(), again["revision"].clone()), (json!(0), json!(0)));
+    let found = running.post("/v1/workspaces/acme/search", &json!({ "query": "oldword" })).await;
+    assert!(!found.text.contains("oldword"), "{}", found.text);
+    let page = running.get("/metrics").await.text;
+    assert!(page.contains("haversack_requests_in_flight 1"), "only this one: {page}");
+    Arc::into_inner(running).unwrap().stop().await;
 }
 
 /// A client that is still sending when something is wrong reads the answer all the same.

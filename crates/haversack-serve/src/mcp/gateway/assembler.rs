@@ -9,8 +9,8 @@ use haversack_store::store::viewer::Viewer;
 use serde_json::{Map, Value, json};
 
 use super::GatewayError;
-use super::client::{self, CallError, Client};
 use super::settings::{Context, Rule, secret};
+use crate::client::{self, CallError, Client};
 use crate::problem::Problem;
 
 /// Longest question that is made of a call's arguments, in characters.

@@ -41,7 +41,6 @@
 
 mod assembler;
 mod child;
-mod client;
 mod known;
 mod lines;
 mod relay;
@@ -60,6 +59,8 @@ use assembler::Assembler;
 use relay::{Outgoing, Relay};
 pub use settings::{Give, Settings, SettingsError};
 
+use crate::client::ClientError;
+
 /// Messages that may wait for their reader, on each way.
 const WAITING: usize = 256;
 
@@ -73,17 +74,9 @@ pub enum GatewayError {
     /// The store cannot be used.
     #[error(transparent)]
     Engine(#[from] haversack::Error),
-    /// An address will not do.
-    #[error("{address:?} will not do: {why}")]
-    Address {
-        /// The address.
-        address: String,
-        /// Why not.
-        why: &'static str,
-    },
-    /// The certificates of this system cannot be read.
-    #[error("cannot tell whom to trust: the system's certificates cannot be read")]
-    Certificates(#[source] std::io::Error),
+    /// Another server cannot be called.
+    #[error(transparent)]
+    Client(#[from] ClientError),
     /// The wrapped server cannot be started.
     #[error("cannot start {command:?}")]
     Start {
@@ -137,7 +130,7 @@ impl Gateway {
         let wrapped = wrapped.or_else(|| settings.server.url.clone().map(Wrapped::Url));
         let wrapped = wrapped.ok_or(SettingsError::Nothing)?;
         if let Wrapped::Url(url) = &wrapped {
-            client::address(url)?;
+            crate::client::address(url)?;
         }
         let named = settings.context.workspace.as_deref().unwrap_or(workspace);
         let assembler = match &settings.context.server {

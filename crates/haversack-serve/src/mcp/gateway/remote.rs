@@ -13,9 +13,9 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::GatewayError;
-use super::client::{CallError, Client, whole};
 use super::relay::Outgoing;
 use super::settings::{Server, secret};
+use crate::client::{CallError, Client, whole};
 use crate::config::seconds;
 
 const SESSION: &str = "mcp-session-id";

@@ -1,7 +1,8 @@
-//! Calls over HTTP: to the wrapped server, or to a Haversack server that assembles. No redirects are
-//! followed, and addresses come from the settings alone.
+//! Calls over HTTP to other servers: one that is wrapped, one that assembles, one that has keys. No
+//! redirects are followed, and addresses come from the settings alone.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use axum::http::{HeaderValue, Request, Response, Uri, header};
@@ -12,14 +13,33 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client as Pool;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
-
-use super::GatewayError;
+use thiserror::Error;
 
 /// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(10);
 
+/// Why another server cannot be called.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ClientError {
+    /// An address will not do.
+    #[error("{address:?} will not do: {why}")]
+    Address {
+        /// The address.
+        address: String,
+        /// Why not.
+        why: &'static str,
+    },
+    /// The certificates of this system cannot be read.
+    #[error("cannot tell whom to trust: the system's certificates cannot be read")]
+    Certificates(#[source] std::io::Error),
+    /// A token cannot be sent.
+    #[error("the bearer token holds more than visible ASCII")]
+    Token,
+}
+
 /// A client of one server.
-pub(super) struct Client {
+pub(crate) struct Client {
     pool: Connections,
     address: Uri,
     /// The `Authorization` header, never shown.
@@ -38,8 +58,8 @@ impl fmt::Debug for Client {
 }
 
 /// An address of http or https, with nothing in it that would be sent unseen.
-pub(super) fn address(text: &str) -> Result<Uri, GatewayError> {
-    let wrong = |why| GatewayError::Address { address: text.to_owned(), why };
+pub(crate) fn address(text: &str) -> Result<Uri, ClientError> {
+    let wrong = |why| ClientError::Address { address: text.to_owned(), why };
     let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
     if !matches!(scheme.as_deref(), Some("http" | "https")) {
         return Err(wrong("only http and https are spoken"));
@@ -54,12 +74,25 @@ pub(super) fn address(text: &str) -> Result<Uri, GatewayError> {
     }
 }
 
+/// An address at which nobody between can read or change what is said: https, or this machine.
+pub(crate) fn secure_address(text: &str) -> Result<Uri, ClientError> {
+    let uri = address(text)?;
+    let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
+    let own = host.eq_ignore_ascii_case("localhost")
+        || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+    if uri.scheme_str() == Some("https") || own {
+        return Ok(uri);
+    }
+    let why = "others could change what it answers: use https";
+    Err(ClientError::Address { address: text.to_owned(), why })
+}
+
 /// Why a call got no answer.
-pub(super) type CallError = Box<dyn std::error::Error + Send + Sync>;
+pub(crate) type CallError = Box<dyn std::error::Error + Send + Sync>;
 
 impl Client {
     /// A client of the server at this address.
-    pub(super) fn new(text: &str, token: Option<&str>) -> Result<Client, GatewayError> {
+    pub(crate) fn new(text: &str, token: Option<&str>) -> Result<Client, ClientError> {
         let address = address(text)?;
         let mut connector = HttpConnector::new();
         connector.set_connect_timeout(Some(CONNECT));
@@ -69,7 +102,7 @@ impl Client {
             connector.enforce_http(false);
             let connector = HttpsConnectorBuilder::new()
                 .with_native_roots()
-                .map_err(GatewayError::Certificates)?
+                .map_err(ClientError::Certificates)?
                 .https_only()
                 .enable_http1()
                 .wrap_connector(connector);
@@ -78,24 +111,21 @@ impl Client {
             Connections::Plain(Pool::builder(executor).build(connector))
         };
         let bearer = token.map(|token| {
-            let wrong = |_| super::SettingsError::Value {
-                name: "bearer",
-                message: "the token holds more than visible ASCII".to_owned(),
-            };
-            let mut value = HeaderValue::from_str(&format!("Bearer {token}")).map_err(wrong)?;
+            let value = HeaderValue::from_str(&format!("Bearer {token}"));
+            let mut value = value.map_err(|_| ClientError::Token)?;
             value.set_sensitive(true);
-            Ok::<HeaderValue, super::SettingsError>(value)
+            Ok::<HeaderValue, ClientError>(value)
         });
         Ok(Client { pool, address, bearer: bearer.transpose()? })
     }
 
     /// The server's address.
-    pub(super) const fn address(&self) -> &Uri {
+    pub(crate) const fn address(&self) -> &Uri {
         &self.address
     }
 
     /// Sends a body to a path of the server, or to its own address.
-    pub(super) async fn post(
+    pub(crate) async fn post(
         &self,
         to: &Uri,
         headers: Vec<(&'static str, HeaderValue)>,
@@ -110,6 +140,22 @@ impl Client {
         for (name, value) in headers {
             all.insert(name, value);
         }
+        self.send(request).await
+    }
+
+    /// Asks for what is at the server's own address.
+    pub(crate) async fn get(&self) -> Result<Response<Incoming>, CallError> {
+        let mut request = Request::get(self.address.clone()).body(Full::default())?;
+        let json = HeaderValue::from_static("application/json");
+        request.headers_mut().insert(header::ACCEPT, json);
+        self.send(request).await
+    }
+
+    /// Sends a request as it is.
+    pub(crate) async fn send(
+        &self,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<Incoming>, CallError> {
         let answer = match &self.pool {
             Connections::Plain(pool) => pool.request(request).await,
             Connections::Secret(pool) => pool.request(request).await,
@@ -119,7 +165,7 @@ impl Client {
 }
 
 /// A whole body, if it is not too long.
-pub(super) async fn whole(body: Incoming, bytes_max: usize) -> Result<Bytes, CallError> {
+pub(crate) async fn whole(body: Incoming, bytes_max: usize) -> Result<Bytes, CallError> {
     Ok(Limited::new(body, bytes_max).collect().await?.to_bytes())
 }
 
@@ -134,6 +180,20 @@ mod tests {
         }
         for bad in ["", "file:///etc/passwd", "ftp://x/", "x", "/mcp", "http://user:pass@x/mcp"] {
             assert!(address(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_is_trusted_comes_by_https_or_from_this_machine() {
+        for good in
+            ["https://a.example/k", "http://127.0.0.1:1/k", "http://[::1]/k", "http://localhost/"]
+        {
+            secure_address(good).unwrap();
+        }
+        for bad in
+            ["http://a.example/k", "http://127.0.0.1.a.example/", "http://10.0.0.1/", "file:///k"]
+        {
+            assert!(secure_address(bad).is_err(), "{bad}");
         }
     }
 }

@@ -1,0 +1,115 @@
+//! The server as a process, with its keys handled by others beside it.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use crate::{Folder, err, out};
+
+/// A server, ended with the test.
+struct Serving {
+    child: Child,
+    address: String,
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Serving {
+    fn start(folder: &Folder) -> Serving {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_haversack"))
+            .args(["--data", "data", "serve", "--listen", "127.0.0.1:0"])
+            .env("HAVERSACK_SERVER_AUTH", "keys")
+            .env("HAVERSACK_LIMITS_DENIED", "0")
+            .env("HAVERSACK_LOG_LEVEL", "error")
+            .current_dir(&folder.0)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("haversack listens on http://").unwrap().to_owned();
+        Serving { child, address }
+    }
+
+    /// The status and body of an answer.
+    fn get(&self, path: &str, key: &str) -> (u16, String) {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {key}\r\nconnection: close\r\n\r\n",
+            self.address
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, answer)
+    }
+}
+
+fn key(folder: &Folder, arguments: &[&str]) -> String {
+    let output = folder.run(&[&["--data", "data", "key"], arguments].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    out(&output).trim().to_owned()
+}
+
+#[test]
+fn a_key_that_another_process_revokes_is_not_good_from_then_on() {
+    let folder = Folder::new("revoke");
+    let revoked = key(&folder, &["create", "soon-gone"]);
+    let other = key(&folder, &["create", "stays"]);
+    let mut serving = Serving::start(&folder);
+    let (done, over) = (AtomicBool::new(false), AtomicBool::new(false));
+    let (before, after) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let wrong = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while !over.load(Ordering::SeqCst) {
+                    // What was begun after the command came back is refused; what was before may be
+                    // either.
+                    let is_revoked = done.load(Ordering::SeqCst);
+                    let (status, answer) = serving.get("/v1/workspaces", &revoked);
+                    match (is_revoked, status) {
+                        (false, 200) => {
+                            before.fetch_add(1, Ordering::SeqCst);
+                        }
+                        (false, 401) => {}
+                        (true, 401) => {
+                            after.fetch_add(1, Ordering::SeqCst);
+                        }
+                        _ => wrong.lock().unwrap().push(answer),
+                    }
+                    let (status, answer) = serving.get("/v1/workspaces", &other);
+                    if status != 200 {
+                        wrong.lock().unwrap().push(answer);
+                    }
+                }
+            });
+        }
+        let reached = |count: &AtomicUsize| {
+            while count.load(Ordering::SeqCst) < 40 && wrong.lock().unwrap().is_empty() {
+                std::thread::yield_now();
+            }
+        };
+        reached(&before);
+        let id = revoked.split('_').nth(1).unwrap();
+        assert_eq!(key(&folder, &["revoke", id]), format!("revoked {id}"));
+        done.store(true, Ordering::SeqCst);
+        reached(&after);
+        over.store(true, Ordering::SeqCst);
+    });
+    let wrong = wrong.into_inner().unwrap();
+    assert!(wrong.is_empty(), "{wrong:?}");
+    serving.child.kill().unwrap();
+    let mut told = String::new();
+    serving.child.stderr.take().unwrap().read_to_string(&mut told).unwrap();
+    assert!(!told.contains("panicked") && !told.contains("hvs_"), "{told}");
+}

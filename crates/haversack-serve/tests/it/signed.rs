@@ -1,0 +1,128 @@
+//! Those who sign tokens: key pairs that everybody knows, and a server that hands out the public halves.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use jsonwebtoken::{Algorithm, EncodingKey, Header, encode, get_current_timestamp};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
+
+/// A key pair that is public for everyone, as a test key should be.
+pub(crate) struct Pair {
+    pub(crate) id: &'static str,
+    pub(crate) public: &'static str,
+    pub(crate) private: &'static str,
+}
+
+/// The pair of RFC 8037, appendix A.
+pub(crate) const FIRST: Pair = Pair {
+    id: "first",
+    public: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
+    private: "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60",
+};
+
+/// The second pair of RFC 8032, section 7.1.
+pub(crate) const SECOND: Pair = Pair {
+    id: "second",
+    public: "PUAXw-hDiVqStwqnTRt-vJyYLM8uxJaMwM1V8Sr0Zgw",
+    private: "4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb",
+};
+
+impl Pair {
+    fn signs(&self) -> EncodingKey {
+        // What PKCS #8 writes before an Ed25519 key.
+        let text = format!("302e020100300506032b657004220420{}", self.private);
+        let byte = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).unwrap();
+        let bytes: Vec<u8> = (0..text.len()).step_by(2).map(byte).collect();
+        EncodingKey::from_ed_der(&bytes)
+    }
+
+    /// A token that this pair signed, with claims and header changed.
+    pub(crate) fn token(&self, change: impl FnOnce(&mut Value, &mut Header)) -> String {
+        let mut claims = json!({
+            "iss": "https://login.example", "aud": "haversack", "sub": "anna",
+            "exp": get_current_timestamp() + 600, "scope": "read write admin-not",
+            "groups": ["sales"], "workspaces": ["acme"],
+        });
+        let mut header = Header::new(Algorithm::EdDSA);
+        header.kid = Some(self.id.into());
+        change(&mut claims, &mut header);
+        encode(&header, &claims, &self.signs()).unwrap()
+    }
+
+    pub(crate) fn plain(&self) -> String {
+        self.token(|_, _| ())
+    }
+}
+
+/// A set of the public halves.
+pub(crate) fn set(pairs: &[&Pair]) -> String {
+    let key =
+        |pair: &&Pair| json!({ "kty": "OKP", "crv": "Ed25519", "x": pair.public, "kid": pair.id });
+    json!({ "keys": pairs.iter().map(key).collect::<Vec<_>>() }).to_string()
+}
+
+/// A server on this machine that answers whatever it is told to, and counts.
+pub(crate) struct Issuer {
+    pub(crate) url: String,
+    answer: Arc<Mutex<Vec<u8>>>,
+    asked: Arc<AtomicUsize>,
+    pub(crate) task: JoinHandle<()>,
+}
+
+impl Drop for Issuer {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Issuer {
+    pub(crate) async fn with(keys: &str) -> Issuer {
+        Issuer::giving(keys, Arc::new(Semaphore::new(1_000))).await
+    }
+
+    /// One that gives an answer for each permit.
+    pub(crate) async fn giving(keys: &str, answers: Arc<Semaphore>) -> Issuer {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/keys", listener.local_addr().unwrap());
+        let answer = Arc::new(Mutex::new(Vec::new()));
+        let asked = Arc::new(AtomicUsize::new(0));
+        let told = (Arc::clone(&answer), Arc::clone(&asked));
+        let task = tokio::spawn(async move {
+            let (answer, asked) = told;
+            while let Ok((mut stream, _)) = listener.accept().await {
+                asked.fetch_add(1, Ordering::Relaxed);
+                let mut head = Vec::new();
+                while !head.ends_with(b"\r\n\r\n") {
+                    head.push(stream.read_u8().await.unwrap());
+                }
+                answers.acquire().await.unwrap().forget();
+                let bytes = answer.lock().unwrap().clone();
+                // Who does not want the rest closes.
+                let _ = stream.write_all(&bytes).await;
+            }
+        });
+        let issuer = Issuer { url, answer, asked, task };
+        issuer.gives(keys);
+        issuer
+    }
+
+    pub(crate) fn gives(&self, keys: &str) {
+        self.says("200 OK", "", keys);
+    }
+
+    pub(crate) fn says(&self, status: &str, header: &str, body: &str) {
+        let length = body.len();
+        let text = format!(
+            "HTTP/1.1 {status}\r\n{header}content-length: {length}\r\nconnection: close\r\n\r\n{body}"
+        );
+        *self.answer.lock().unwrap() = text.into_bytes();
+    }
+
+    pub(crate) fn asked(&self) -> usize {
+        self.asked.load(Ordering::Relaxed)
+    }
+}
