@@ -28,8 +28,9 @@ impl Extract {
         let mut counted = Vec::new();
         let mut known = known.iter().peekable();
         for (kept, at) in self.kept.iter().zip(places(&self.kept)) {
-            while known.next_if(|part| part.range.start < kept.start).is_some() {}
-            while let Some(part) = known.next_if(|part| part.range.end <= kept.end) {
+            // At the very ends a part has another neighbour than when it was counted.
+            while known.next_if(|part| part.range.start <= kept.start).is_some() {}
+            while let Some(part) = known.next_if(|part| part.range.end < kept.end) {
                 let shift = |bytes: usize| bytes - kept.start + at;
                 let range = shift(part.range.start)..shift(part.range.end);
                 counted.push(Counted { range, units: part.units });

@@ -154,7 +154,9 @@ impl<'r> Layout<'r> {
             };
             let candidate = &ranked.candidate;
             let separator = self.add(separator.clone());
-            let known = if trust_units { &*candidate.counted } else { &[] };
+            // Where seams are presumed, parts do not add up.
+            let adds_up = trust_units && tokenizer.seams_are_proved();
+            let known = if adds_up { &*candidate.counted } else { &[] };
             let full = self.add(wrap.piece(tokenizer, &candidate.text, known));
             let essential = candidate
                 .essential
@@ -371,7 +373,9 @@ impl Wrap<'_> {
             }
         };
         let Some(at) = at else { return Piece::new(tokenizer, text) };
-        let known = known.iter().take_while(|part| part.range.end <= at.len()).map(|part| {
+        // At the very ends a part has another neighbour than when it was counted.
+        let inside = |part: &&Counted| part.range.start > 0 && part.range.end < at.len();
+        let known = known.iter().filter(inside).map(|part| {
             let range = part.range.start + at.start..part.range.end + at.start;
             Counted { range, units: part.units }
         });

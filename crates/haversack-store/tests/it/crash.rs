@@ -155,23 +155,23 @@ fn start(folder: &Path, done: &[u64; THREADS]) -> Child {
 /// Runs a child for a moment, kills it, and returns what it had acknowledged.
 fn run_and_kill(folder: &Path, done: &[u64; THREADS], moment: Duration) -> [u64; THREADS] {
     let mut child = start(folder, done);
-    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-    let first = lines.next().unwrap().unwrap();
-    assert_eq!(first, "ready", "the child could not open the store");
+    let mut output = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    output.read_line(&mut line).unwrap();
+    assert_eq!(line, "ready\n", "the child could not open the store");
     let killer = std::thread::spawn(move || {
         std::thread::sleep(moment);
         child.kill().unwrap();
         child.wait().unwrap()
     });
     let mut acknowledged = *done;
-    for line in lines {
-        let line = line.unwrap();
-        let parts: Vec<&str> = line.split(' ').collect();
-        let ["ack", thread, number] = parts[..] else {
-            // Killed in the middle of a line.
-            assert!("ack ".starts_with(&line[..line.len().min(4)]), "the child failed: {line}");
-            continue;
-        };
+    loop {
+        line.clear();
+        output.read_line(&mut line).unwrap();
+        // A line without its end was cut off by the kill.
+        let Some(whole) = line.strip_suffix('\n') else { break };
+        let parts: Vec<&str> = whole.split(' ').collect();
+        let ["ack", thread, number] = parts[..] else { panic!("the child failed: {line}") };
         acknowledged[thread.parse::<usize>().unwrap()] = number.parse().unwrap();
     }
     assert!(!killer.join().unwrap().success(), "the child ended by itself");
