@@ -14,6 +14,9 @@ use crate::units::{Score, Span, Timestamp};
 pub struct Place {
     /// What the item calls itself.
     pub title: Option<String>,
+    /// What else it is called by: who wrote it, where it comes from. It says what the text is
+    /// about, and is not shown.
+    pub byline: String,
     /// A file path or address.
     pub path: Option<String>,
     /// Headings or ancestors, outermost first.

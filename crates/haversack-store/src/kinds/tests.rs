@@ -379,10 +379,10 @@ fn further_fields_that_are_names_are_a_byline() {
     let article = json!({
         "source": "The Verge", "authors": ["Ann Lee", "Bo"], "url": "https://example.com/a",
         "published_at": "2026-01-31T09:30:00Z", "words": 812, "rating": "4.5", "nothing": null,
-        "abstract": "long ".repeat(40), "deep": {"er": "not"},
+        "abstract": "long ".repeat(40), "metadata": {"section": "Phones", "more": {"deeper": "not"}},
     });
-    check("article", article.clone(), "The Verge Ann Lee Bo");
-    check("memory", article, "The Verge Ann Lee Bo");
+    check("article", article.clone(), "The Verge Ann Lee Bo Phones");
+    check("memory", article, "The Verge Ann Lee Bo Phones");
     // What the kind knows is text of the item already, or meant for nobody's eyes.
     check("memory", json!({"type": "fact", "speaker": "Ann"}), "Ann");
     let many: Vec<String> = (0..100).map(|n| format!("keyword{n:03}")).collect();

@@ -11,6 +11,8 @@ use super::{Fields, find};
 
 /// Longest text of a further field that is searched as a name.
 const NAME_BYTES_MAX: usize = 100;
+/// How deep such texts may stand.
+const NAME_DEPTH_MAX: usize = 2;
 /// Most of them together: a long list of keywords must not outweigh a title.
 const BYLINE_BYTES_MAX: usize = 400;
 
@@ -92,23 +94,32 @@ pub fn names(kind: &Kind, title: &str, fields: &Fields) -> Vec<String> {
 pub fn byline(kind: &Kind, fields: &Fields) -> String {
     let known = find(kind).map_or(&[][..], |spec| spec.fields);
     let further = fields.iter().filter(|(name, _)| known.iter().all(|spec| spec.name != *name));
-    let texts = further.flat_map(|(_, value)| match value {
-        Value::Array(entries) => entries.as_slice(),
-        other => std::slice::from_ref(other),
-    });
     let mut line = String::new();
-    for text in texts.filter(|value| moment(value).is_none()).filter_map(Value::as_str) {
-        let is_name = text.len() <= NAME_BYTES_MAX
-            && text.chars().any(char::is_alphabetic)
-            && !text.contains("://");
-        if is_name && line.len() + text.len() < BYLINE_BYTES_MAX {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(text);
-        }
-    }
+    further.for_each(|(_, value)| add_names(value, 1, &mut line));
     line
+}
+
+/// Adds what of a value is a name. Many keep such fields together in one, such as `metadata`.
+fn add_names(value: &Value, depth: usize, line: &mut String) {
+    match value {
+        Value::Array(entries) => entries.iter().for_each(|entry| add_names(entry, depth, line)),
+        Value::Object(fields) if depth < NAME_DEPTH_MAX => {
+            fields.values().for_each(|value| add_names(value, depth + 1, line));
+        }
+        Value::String(text) => {
+            let is_name = text.len() <= NAME_BYTES_MAX
+                && text.chars().any(char::is_alphabetic)
+                && !text.contains("://")
+                && moment(value).is_none();
+            if is_name && line.len() + text.len() < BYLINE_BYTES_MAX {
+                if !line.is_empty() {
+                    line.push(' ');
+                }
+                line.push_str(text);
+            }
+        }
+        _ => {}
+    }
 }
 
 /// What stands beside the fields, and how much of them is wanted.

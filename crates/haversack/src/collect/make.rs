@@ -81,6 +81,7 @@ pub(crate) fn from_passage(passage: &Passage) -> Candidate {
 fn describe(candidate: &mut Candidate, item: &Item) {
     candidate.place = Place {
         title: Some(item.title.clone()).filter(|title| !title.trim().is_empty()),
+        byline: kinds::byline(&item.kind, &item.fields),
         path: path_of(item).map(str::to_owned),
         ..Place::default()
     };

@@ -15,7 +15,7 @@ use crate::recipe::LayerSpec;
 /// What a sentence with all of the query's words adds to its text's own score.
 const WEIGHT: f64 = 1.0;
 
-/// What a word of the title counts in each sentence: the title stands for what they are about.
+/// What a word of the title or the byline counts in each sentence: they say what it is about.
 const TITLE: f64 = 0.5;
 
 /// How soon more of the same word in a sentence stops counting.
@@ -42,7 +42,8 @@ pub(super) async fn measure_sentences(
     for (_, layer) in specs.iter().zip(layers).filter(|(spec, _)| by_sentences(spec)) {
         for ranked in layer {
             let candidate = &mut ranked.candidate;
-            query.set_title(&mut reader, candidate.place.title.as_deref().unwrap_or_default());
+            let title = candidate.place.title.as_deref().unwrap_or_default();
+            query.set_title(&mut reader, [title, &candidate.place.byline]);
             let reading = reader.read(&candidate.text);
             candidate.sentences = query.scored(&reading);
             candidate.counted = reading.counted.clone();
@@ -78,13 +79,15 @@ impl Query {
         Query { words, title, counts }
     }
 
-    fn set_title(&mut self, reader: &mut Reader<'_>, title: &str) {
+    fn set_title(&mut self, reader: &mut Reader<'_>, names: [&str; 2]) {
         self.title.fill(0.0);
-        reader.words(title, |word| {
-            if let Some(at) = place(&self.words, word) {
-                self.title[at] = TITLE;
-            }
-        });
+        for name in names {
+            reader.words(name, |word| {
+                if let Some(at) = place(&self.words, word) {
+                    self.title[at] = TITLE;
+                }
+            });
+        }
     }
 
     fn scored(&mut self, reading: &Reading) -> Vec<Sentence> {

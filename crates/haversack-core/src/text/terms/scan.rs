@@ -194,7 +194,9 @@ pub(crate) fn is_word(c: char) -> bool {
 
 /// Whether a script puts no spaces between words, or (Korean) glues particles to them.
 pub(crate) const fn is_unspaced(c: char) -> bool {
-    matches!(c,
+    // Nearly every character ends here.
+    c >= '\u{e00}'
+        && matches!(c,
         '\u{e00}'..='\u{eff}'
         | '\u{1000}'..='\u{11ff}'
         | '\u{1780}'..='\u{17ff}'
