@@ -111,7 +111,7 @@ def figures(metric):
 
 
 def steady(server, seconds, questions):
-    print("| route | connections | requests/s | p50 / p95 / p99 ms | over the engine's own time, p50 ms |")
+    print("| route | connections | requests/s | p50 / p95 / p99 ms | over the library's call, p50 ms |")
     print("| --- | --- | --- | --- | --- |")
     best = 0
     for route in ("context/memory", "search"):

@@ -1,7 +1,7 @@
 //! Packs: built, previewed, watched, and compared over budgets.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, StatusCode, header};
@@ -43,10 +43,14 @@ pub(crate) fn build(mut call: Call) -> BoxFuture<'static, Answer> {
             return Ok(watched(call, workspace, request, explain));
         }
         let preview = !request.keep;
-        let assembled = made(&call.state, &call.span, &workspace, request, None).await?;
-        let mut response = Response::new(Body::from(bytes(&assembled, explain, preview)?));
+        let made = made(&call.state, &call.span, &workspace, request, None).await?;
+        let mut response = Response::new(Body::from(bytes(&made.assembled, explain, preview)?));
         let media_type = HeaderValue::from_static("application/json");
         response.headers_mut().insert(header::CONTENT_TYPE, media_type);
+        let timing = format!("pack;dur={:.3}", made.took.as_secs_f64() * 1_000.0);
+        if let Ok(timing) = HeaderValue::try_from(timing) {
+            response.headers_mut().insert("server-timing", timing);
+        }
         Ok(response)
     }
     .boxed()
@@ -88,17 +92,28 @@ pub(crate) async fn request(
     Ok(request)
 }
 
-/// A pack, with its figures noted.
+/// A pack, and how long the engine had it in hand.
+pub(crate) struct Made {
+    pub(crate) assembled: Arc<Assembled>,
+    took: Duration,
+}
+
+/// Makes a pack and notes its figures.
 pub(crate) async fn made(
     state: &State,
     span: &Span,
     workspace: &Workspace,
     request: Request,
     watch: Option<Watch>,
-) -> Result<Arc<Assembled>, Problem> {
-    let answer = state.gate.compute(workspace.answer(request, span.watch(watch))).await?;
+) -> Result<Made, Problem> {
+    let work = async {
+        let begun = Instant::now();
+        let answer = workspace.answer(request, span.watch(watch)).await?;
+        Ok::<_, haversack::Error>((answer, begun.elapsed()))
+    };
+    let (answer, took) = state.gate.compute(work).await?;
     state.metrics.assembled(&answer.assembled, answer.repeated);
-    Ok(answer.assembled)
+    Ok(Made { assembled: answer.assembled, took })
 }
 
 /// A pack as the seed's own document has it. The preview of memories has more in it.
@@ -127,9 +142,9 @@ fn watched(call: Call, workspace: Workspace, request: Request, explain: bool) ->
     let build = async move {
         let preview = !request.keep;
         let built = async {
-            let assembled = made(&call.state, &call.span, &workspace, request, Some(watch)).await?;
-            let result = bytes(&assembled, explain, preview)?;
-            Ok::<_, Problem>((assembled, result))
+            let made = made(&call.state, &call.span, &workspace, request, Some(watch)).await?;
+            let result = bytes(&made.assembled, explain, preview)?;
+            Ok::<_, Problem>((made.assembled, result))
         };
         let mut events = Vec::new();
         match built.await {

@@ -152,12 +152,13 @@ pub(crate) async fn packed(
         None => {
             let usual = workspace.recipe(recipe).await?.budget.total;
             if usual.get() <= USUAL_TOKENS_MAX {
-                return context::made(state, &caller.span, workspace, request, None).await;
+                let made = context::made(state, &caller.span, workspace, request, None).await?;
+                return Ok(made.assembled);
             }
             Tokens::new(USUAL_TOKENS_MAX)
         }
     });
-    context::made(state, &caller.span, workspace, request, None).await
+    Ok(context::made(state, &caller.span, workspace, request, None).await?.assembled)
 }
 
 pub(crate) fn pack(

@@ -126,7 +126,10 @@ async fn memories_are_added_searched_previewed_and_built_m2_m9() {
     let request = json!({ "query": "what does Anna drink?", "user": "anna", "tokenBudget": 200 });
     let context = "/v1/workspaces/acme/context/memory";
     let preview = running.post(&format!("{context}?preview=true"), &request).await.json();
-    let built = running.post(context, &request).await.json();
+    let answer = running.post(context, &request).await;
+    let took = answer.header("server-timing").strip_prefix("pack;dur=").unwrap();
+    assert!(took.parse::<f64>().unwrap() > 0.0);
+    let built = answer.json();
     assert_eq!(preview["context"], built["context"]);
     assert!(
         preview["rankingScores"].is_object() || preview["rankingScores"].is_array(),
