@@ -33,25 +33,27 @@ impl Step {
 
 /// A layer's steps in order.
 pub(crate) fn layer_steps(layout: &Layout<'_>, layer: &Layer, units: &[usize]) -> Vec<Step> {
-    if layer.order == Order::Sentences {
-        let steps = by_sentences(layout, units);
-        return match layer.kind_cap {
-            Some(cap) => within_kind_cap(layout, &steps, cap),
-            None => steps,
-        };
-    }
-    let mut steps: Vec<Step> =
-        units.iter().flat_map(|&unit| unit_steps(layout, layer.order, unit)).collect();
-    // Stable: what is equal stays in the order of rank.
-    match layer.order {
-        Order::Density => steps.sort_by(|a, b| b.density().total_cmp(&a.density())),
-        Order::Essentials => steps.sort_by_key(|step| step.from.is_some()),
-        Order::Rank | Order::Sentences => {}
-    }
+    let steps = match layer.order {
+        Order::Sentences => by_sentences(layout, units),
+        order => by_units(layout, order, units),
+    };
     match layer.kind_cap {
         Some(cap) => within_kind_cap(layout, &steps, cap),
         None => steps,
     }
+}
+
+/// Steps to whole units, or to their essential forms on the way.
+fn by_units(layout: &Layout<'_>, order: Order, units: &[usize]) -> Vec<Step> {
+    let mut steps: Vec<Step> =
+        units.iter().flat_map(|&unit| unit_steps(layout, order, unit)).collect();
+    // Stable: what is equal stays in the order of rank.
+    match order {
+        Order::Density => steps.sort_by(|a, b| b.density().total_cmp(&a.density())),
+        Order::Essentials => steps.sort_by_key(|step| step.from.is_some()),
+        Order::Rank | Order::Sentences => {}
+    }
+    steps
 }
 
 /// The value of a whole unit. Bounded, so that sums stay finite whatever scores were handed in.

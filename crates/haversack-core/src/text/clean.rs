@@ -89,7 +89,14 @@ pub fn clean(text: &str) -> Cleaned<'_> {
     let mut cleaner = Cleaner::default();
     let mut before = None;
     let mut at = 0;
-    while let Some(c) = text[at..].chars().next() {
+    loop {
+        // Most of most texts stays, whatever stands around it.
+        let plain = text.as_bytes()[at..].iter().take_while(|&&byte| is_plain(byte)).count();
+        if plain > 0 {
+            at += plain;
+            before = Some(char::from(text.as_bytes()[at - 1]));
+        }
+        let Some(c) = text[at..].chars().next() else { break };
         let rest = &text[at + c.len_utf8()..];
         let mut end = at + c.len_utf8();
         match verdict(before, c, rest) {
@@ -125,6 +132,12 @@ pub fn clean(text: &str) -> Cleaned<'_> {
         at = end;
     }
     cleaner.finish(text)
+}
+
+/// Whether a byte is a character that is always kept.
+#[must_use]
+pub const fn is_plain(byte: u8) -> bool {
+    matches!(byte, b'\n' | b'\t' | 0x20..=0x7e)
 }
 
 /// What has been kept and found so far.

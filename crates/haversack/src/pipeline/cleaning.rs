@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use haversack_core::candidate::Candidate;
-use haversack_core::text::clean::clean;
+use haversack_core::text::clean::{clean, is_plain};
 use serde_json::json;
 
 use crate::notice::{Notice, NoticeCode};
@@ -66,7 +66,6 @@ fn clean_one(candidate: &mut Candidate) -> usize {
 /// A text without what is hidden in it, if it has to change.
 fn cleaned(text: &str, hidden: &mut usize) -> Option<String> {
     // Nearly every text passes here, at the speed of memory.
-    let is_plain = |byte: u8| matches!(byte, b'\n' | b'\t' | 0x20..=0x7e);
     if text.bytes().all(is_plain) {
         return None;
     }

@@ -146,3 +146,49 @@ pub(super) fn word(term: &str) -> Word {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use haversack_core::text::tokenizer::Encoding;
+
+    use super::*;
+
+    const TEXT: &str = "The ladder is kept in the cellar, right behind the green wooden door. \
+                        Ask Anna for the key. Nobody else has one, as far as anybody knows here.";
+
+    #[test]
+    fn a_text_is_read_once_for_each_language_and_tokenizer() {
+        let readings = Readings::default();
+        let read = |language, tokenizer: &dyn Tokenizer, text: &str| {
+            Reader::new(&readings, language, tokenizer).read(text)
+        };
+        let first = read(Language::English, &Encoding::O200k, TEXT);
+        assert!(Arc::ptr_eq(&first, &read(Language::English, &Encoding::O200k, TEXT)));
+        for other in [
+            read(Language::German, &Encoding::O200k, TEXT),
+            read(Language::English, &Encoding::Cl100k, TEXT),
+            read(Language::English, &Encoding::O200k, &TEXT[1..]),
+        ] {
+            assert!(!Arc::ptr_eq(&first, &other));
+        }
+    }
+
+    #[test]
+    fn sentences_cover_the_text_and_have_their_own_words_and_sizes() {
+        let readings = Readings::default();
+        let reading = Reader::new(&readings, Language::English, &Encoding::O200k).read(TEXT);
+        let texts: Vec<&str> =
+            reading.sentences.iter().map(|sentence| &TEXT[sentence.range.clone()]).collect();
+        assert_eq!(texts.concat(), TEXT);
+        // What is too short for a sentence goes with the next.
+        assert!(texts.len() == 2 && texts[1].starts_with("Ask Anna"), "{texts:?}");
+        let has = |sentence: usize, term: &str| {
+            reading.words(&reading.sentences[sentence]).contains(&word(term))
+        };
+        assert!(has(0, "ladder") && !has(1, "ladder") && has(1, "anna"));
+        for part in &*reading.counted {
+            assert_eq!(part.units, Encoding::O200k.units(&TEXT[part.range.clone()]));
+        }
+        assert!(!reading.counted.is_empty());
+    }
+}

@@ -58,39 +58,23 @@ pub fn content_hash(text: &str) -> ContentHash {
 /// Lower case, white space as single spaces, trimmed.
 fn normalised(text: &str) -> String {
     let mut normal = String::with_capacity(text.len());
-    if text.is_ascii() {
-        let mut rest = text;
-        while let Some(start) = rest.bytes().position(|byte| !is_ascii_space(byte)) {
-            let word = &rest[start..];
-            let end = word.bytes().position(is_ascii_space).unwrap_or(word.len());
-            if !normal.is_empty() {
-                normal.push(' ');
-            }
-            normal.push_str(&word[..end]);
-            rest = &word[end..];
+    let mut apart = false;
+    for c in text.chars() {
+        if c.is_whitespace() {
+            apart = !normal.is_empty();
+            continue;
         }
-        normal.make_ascii_lowercase();
-        return normal;
-    }
-    for word in text.split_whitespace() {
-        if !normal.is_empty() {
+        if std::mem::take(&mut apart) {
             normal.push(' ');
         }
-        if word.is_ascii() {
-            let start = normal.len();
-            normal.push_str(word);
-            normal[start..].make_ascii_lowercase();
+        if c.is_ascii() {
+            normal.push(c.to_ascii_lowercase());
         } else {
             // Character by character: the whole-string way treats a final sigma by its neighbours.
-            normal.extend(word.chars().flat_map(char::to_lowercase));
+            normal.extend(c.to_lowercase());
         }
     }
     normal
-}
-
-/// White space as Unicode has it, which counts the vertical tab, too.
-const fn is_ascii_space(byte: u8) -> bool {
-    matches!(byte, b'\t'..=b'\r' | b' ')
 }
 
 /// For each text the index of the earlier text it repeats, or `None`.

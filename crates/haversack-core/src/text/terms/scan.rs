@@ -170,10 +170,12 @@ const fn is_joint(c: char) -> bool {
 }
 
 /// Letters, digits and the marks that belong to them.
+#[inline]
 pub(crate) fn is_word(c: char) -> bool {
-    if c.is_ascii() {
-        return c.is_ascii_alphanumeric();
-    }
+    if c.is_ascii() { c.is_ascii_alphanumeric() } else { is_word_beyond_ascii(c) }
+}
+
+fn is_word_beyond_ascii(c: char) -> bool {
     c.is_alphanumeric()
         || match c {
             // Dandas and abbreviation signs end words in the scripts of India.
