@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use crate::shell::Shell;
 use crate::tools::{self, Runner};
@@ -16,7 +16,7 @@ pub(crate) fn test(mut shell: Shell) -> Result<()> {
     tools::require_components(&shell)?;
     let runner = tools::find_runner(&mut shell)?;
     println!("building in {}", shell.target().display());
-    let steps: [Step<'_>; 7] = [
+    let steps: [Step<'_>; 8] = [
         ("fmt", &|| fmt(&shell)),
         ("tidy", &|| tidy::run(shell.root())),
         ("clippy", &|| clippy(&shell)),
@@ -24,6 +24,7 @@ pub(crate) fn test(mut shell: Shell) -> Result<()> {
         ("doc tests", &|| doc_tests(&shell)),
         ("docs", &|| docs(&shell)),
         ("deps", &|| deps::run(&shell)),
+        ("clients", &|| clients(&shell)),
     ];
     run_steps(&steps)?;
     println!("all {} steps passed in {}", steps.len(), seconds(start.elapsed()));
@@ -133,6 +134,23 @@ fn doc_tests(shell: &Shell) -> Result<()> {
 fn docs(shell: &Shell) -> Result<()> {
     let mut command = shell.cargo(["doc", "--locked", "--workspace", "--no-deps"]);
     shell.run(command.env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+/// The script's way to say that packages cannot be had.
+const NOT_TO_BE_HAD: i32 = 75;
+
+/// Tests the clients with the program that the tests before have built.
+fn clients(shell: &Shell) -> Result<()> {
+    let program = shell.target().join("debug/haversack");
+    let mut command = shell.command("sh");
+    command.arg("tools/clients.sh").arg(program);
+    let status = command.status().context("cannot run tools/clients.sh")?;
+    if status.code() == Some(NOT_TO_BE_HAD) {
+        println!("NOT TESTED: the clients, as their packages cannot be had");
+        return Ok(());
+    }
+    ensure!(status.success(), "tools/clients.sh: {status}");
+    Ok(())
 }
 
 fn seconds(duration: Duration) -> String {
