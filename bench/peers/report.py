@@ -32,7 +32,8 @@ No model judges. All get the same corpora, the same questions (evenly spread, th
   the language's own runtime and the set in it.
 - Pieces of about 800 characters for all peers (`bm25s-whole` alone has whole documents), each
   under its document's title. Haversack also searches short texts of a document's `meta`, such as its
-  source, as it does for any item's fields; peers keep such fields for filters.
+  source, as it does for any item's fields; peers keep such fields for filters. Its recipe `memory`
+  shows no titles, as chat memories have none; `everything` shows title and citation of each text.
   Every search finds 200. Peers without packing of their own get all
   pieces that still fit, in order of rank, by an exact count.
 """

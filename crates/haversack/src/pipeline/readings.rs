@@ -15,6 +15,12 @@ const BYTES_MAX: u64 = 48 << 20;
 /// Shorter sentences are no sense of their own and go with the next.
 const BYTES_LEAST: usize = 60;
 
+/// A longer sentence of many short parts is a list, such as of a product's properties, and some of
+/// its entries will do. Prose has longer parts between its semicolons.
+const LIST_BYTES_LEAST: usize = 240;
+const ENTRY_BYTES_MAX: usize = 60;
+const ENTRY_END: &str = "; ";
+
 /// What was read of a text. It depends on nothing but the text, the language and the tokenizer.
 #[derive(Debug)]
 pub(crate) struct Reading {
@@ -119,16 +125,23 @@ impl<'r> Reader<'r> {
     }
 }
 
-/// The sentences of a text, short ones with the next.
+/// The sentences of a text, short ones with the next, long lists by their entries.
 fn ranges(text: &str) -> Vec<Range<usize>> {
     let mut ranges: Vec<Range<usize>> = Vec::new();
     let mut start = 0;
-    for range in sentences(text) {
-        if range.end - start < BYTES_LEAST && range.end < text.len() {
-            continue;
+    let mut add = |end: usize| {
+        if end - start >= BYTES_LEAST || (end == text.len() && end > start) {
+            ranges.push(start..end);
+            start = end;
         }
-        ranges.push(start..range.end);
-        start = range.end;
+    };
+    for range in sentences(text) {
+        let entries = text[range.clone()].match_indices(ENTRY_END);
+        if range.len() > LIST_BYTES_LEAST && entries.clone().count() * ENTRY_BYTES_MAX > range.len()
+        {
+            entries.for_each(|(at, end)| add(range.start + at + end.len()));
+        }
+        add(range.end);
     }
     if ranges.len() > 1
         && let Some(last) = ranges.pop_if(|last| last.len() < BYTES_LEAST)
@@ -190,5 +203,20 @@ mod tests {
             assert_eq!(part.units, Encoding::O200k.units(&TEXT[part.range.clone()]));
         }
         assert!(!reading.counted.is_empty());
+    }
+
+    #[test]
+    fn long_lists_are_read_by_their_entries_and_prose_is_not() {
+        let check = |text: &str, expected: usize| {
+            let found = ranges(text);
+            let whole: String = found.iter().map(|range| &text[range.clone()]).collect();
+            assert_eq!((found.len(), whole.as_str()), (expected, text));
+        };
+        let list = "A set of speakers for a desk\ncolour: black; power: 40 watts; ";
+        check(&list.repeat(8), 8);
+        check(list, 1);
+        let clause = "what he said there was of no use to anybody who had come to hear it; ";
+        check(&clause.repeat(8), 1);
+        check("", 0);
     }
 }
