@@ -383,9 +383,7 @@ impl Config {
         }
         Ok(())
     }
-}
 
-impl Config {
     /// Whether the URL is one of a whole host: the descriptions are looked for at its root.
     fn check_url(&self) -> Result<(), ConfigError> {
         let url = &self.server.url;
@@ -397,9 +395,7 @@ impl Config {
         let plain = uri.path() == "/" && uri.query().is_none() && !url.contains(['"', '\\', '#']);
         if plain { Ok(()) } else { Err(wrong(format!("{url:?} is more than scheme and host"))) }
     }
-}
 
-impl Config {
     /// Whether traces can be sent to where they are to be.
     fn check_collector(&self) -> Result<(), ConfigError> {
         let collector = &self.log.otlp;
