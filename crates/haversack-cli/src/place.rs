@@ -6,6 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use haversack::{Builder, Engine, Error, Workspace};
 use haversack_core::embed::Embedder;
+use haversack_core::rank::Reranker;
 use haversack_core::text::spelling::{nearest, shown};
 use haversack_model::Shelf;
 use haversack_store::embedded::{Embedded, Home};
@@ -51,6 +52,19 @@ impl Place {
         })
     }
 
+    /// What reranks in the data folder, if a model was chosen for it.
+    pub(crate) fn reranker(&self) -> Result<Option<Arc<dyn Reranker>>> {
+        Shelf::of(&self.folder()?).reranker().context(
+            "the reranker that this data folder uses cannot be opened; `haversack model use none` \
+             does without",
+        )
+    }
+
+    /// An engine's builder with the models that were chosen for the data folder.
+    pub(crate) fn equipped(&self, builder: Builder) -> Result<Builder> {
+        Ok(reranking(builder.embedder(self.embedder()?), self.reranker()?))
+    }
+
     /// The workspace, which must be there.
     pub(crate) fn existing(&self) -> Result<Embedded> {
         let home = self.home()?;
@@ -67,7 +81,7 @@ impl Place {
 
     /// The workspace, which must be there, with the engine around it.
     pub(crate) fn engine_on_existing(&self, builder: Builder) -> Result<Workspace> {
-        let engine = builder.embedder(self.embedder()?).open(self.existing_folder()?)?;
+        let engine = self.equipped(builder)?.open(self.existing_folder()?)?;
         let workspace = match engine.existing(&self.workspace) {
             Ok(workspace) => workspace,
             Err(Error::Open(error @ OpenError::Missing { .. })) => {
@@ -81,7 +95,7 @@ impl Place {
 
     /// The data folder, which is made if need be, with the engine on it.
     pub(crate) fn engine(&self) -> Result<Engine> {
-        Ok(Engine::builder().embedder(self.embedder()?).open(self.folder()?)?)
+        Ok(self.equipped(Engine::builder())?.open(self.folder()?)?)
     }
 
     /// The workspace, which is made if need be, with the engine around it.
@@ -119,6 +133,14 @@ impl Place {
             line.push_str(&format!(" --data {}", folder.display()));
         }
         line
+    }
+}
+
+/// A builder with a reranker, where there is one.
+pub(crate) fn reranking(builder: Builder, reranker: Option<Arc<dyn Reranker>>) -> Builder {
+    match reranker {
+        Some(reranker) => builder.reranker(reranker),
+        None => builder,
     }
 }
 

@@ -1,5 +1,5 @@
 //! Sentence transformers from a folder on disk, as [embedders](haversack_core::embed::Embedder) and
-//! rerankers (M4). Nothing is downloaded, and no other runtime is needed.
+//! [rerankers](haversack_core::rank::Reranker) (M4). Nothing is downloaded, and no other runtime is needed.
 //!
 //! A folder holds what model hubs give out: `config.json`, `tokenizer.json` and
 //! `model.safetensors` of a BERT model (MiniLM, BGE small, GTE small, Arctic Embed and the like), in
@@ -23,7 +23,8 @@
 //! use std::sync::Arc;
 //!
 //! let embedder = Arc::new(haversack_model::Transformer::open("models/gte-small".as_ref())?);
-//! // haversack::Engine::builder().embedder(embedder)
+//! let reranker = Arc::new(haversack_model::CrossEncoder::open("models/ms-marco".as_ref())?);
+//! // haversack::Engine::builder().embedder(embedder).reranker(reranker)
 //! # Ok(())
 //! # }
 //! ```
@@ -49,7 +50,7 @@ mod transformer;
 mod weights;
 
 pub use error::ModelError;
-pub use rerank::{CrossEncoder, Reranker};
+pub use rerank::CrossEncoder;
 pub use settings::Pooling;
-pub use shelf::{BUILT_IN, Card, Shelf};
+pub use shelf::{BUILT_IN, Card, NONE, Shelf};
 pub use transformer::Transformer;

@@ -1,40 +1,34 @@
-//! Rerankers: models that read a query and a text together and say how well they belong.
+//! The reranker: a folder's model that reads a query and a text together.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use blake3::Hasher;
+use haversack_core::rank::{RerankError, Reranker};
 use haversack_core::units::Score;
 use ndarray::Array2;
 
 use crate::ModelError;
 use crate::bert::{Bert, Ids, Linear, prefix, spans, wanted};
+use crate::file::small;
 use crate::settings::{CONFIG, Settings, Shape};
 use crate::tokens::{TOKENIZER, Tokens};
-use crate::transformer::{groups, in_parallel};
+use crate::transformer::{groups, in_parallel, version};
 use crate::weights::Header;
 
 const POOLER: &str = "pooler.dense";
 const CLASSIFIER: &str = "classifier";
+const ARCHITECTURE: &str = "BertForSequenceClassification";
 
-/// Scores texts for a query. It sees both at once, which is better and far slower than comparing
-/// vectors: it is for the few that a search has found.
-pub trait Reranker: Send + Sync + fmt::Debug {
-    /// What scores.
-    fn name(&self) -> &str;
-
-    /// One score between 0 and 1 for each text, in the order of the texts.
-    ///
-    /// # Errors
-    ///
-    /// When one text fails, all fail.
-    fn scores(&self, query: &str, texts: &[&str]) -> Result<Vec<Score>, ModelError>;
-}
+/// Goes into the hash: another way to compute gives other scores.
+const COMPUTED: &str = "haversack-model reranker 1";
 
 /// A BERT with one output on top of its first token, from a folder as of an
 /// [embedder](crate::Transformer).
 pub struct CrossEncoder {
-    folder: std::path::PathBuf,
+    folder: PathBuf,
+    settings: Settings,
+    /// With the version of its files.
     name: String,
     tokens: Tokens,
     bert: Bert,
@@ -64,7 +58,7 @@ impl CrossEncoder {
             let architecture = shape.architectures.first().map_or("a model", |name| &**name);
             let what = format!(
                 "{architecture} has {found} classifier outputs; a reranker has one \
-                 (BertForSequenceClassification with one label)"
+                 ({ARCHITECTURE} with one label)"
             );
             return Err(ModelError::unsupported(&folder.join(CONFIG), what));
         }
@@ -77,6 +71,8 @@ impl CrossEncoder {
         wanted.push((format!("{classifier}.bias"), vec![1]));
         header.check(&wanted)?;
         let mut hasher = Hasher::new();
+        hasher.update(format!("{COMPUTED}\n{}\n", settings.tokens_max).as_bytes());
+        hasher.update(small(&folder.join(CONFIG))?.unwrap_or_default().as_bytes());
         let tokens = Tokens::read(folder, &shape, settings.tokens_max, &mut hasher)?;
         let mut tensors = header.tensors(&wanted, &mut hasher)?;
         let bert = Bert::new(&shape, prefix, &mut tensors);
@@ -85,8 +81,23 @@ impl CrossEncoder {
             Linear::new(&weight, tensors.take(&format!("{name}.bias")))
         };
         let (pooler, classifier) = (linear(&pooler), linear(&classifier));
-        let folder = folder.to_owned();
-        Ok(CrossEncoder { folder, name: settings.name, tokens, bert, pooler, classifier })
+        let (folder, found) = (folder.to_owned(), version(&hasher));
+        if let Some(wanted) = settings.version.clone().filter(|wanted| *wanted != found) {
+            return Err(ModelError::Changed { folder, wanted, found });
+        }
+        let name = format!("{}@{found}", settings.name);
+        let settings = Settings { version: Some(found), ..settings };
+        Ok(CrossEncoder { folder, settings, name, tokens, bert, pooler, classifier })
+    }
+
+    /// Whether a folder says that its model is one.
+    pub(crate) fn is_in(folder: &Path) -> Result<bool, ModelError> {
+        let shape = Shape::read(folder)?;
+        Ok(shape.architectures.iter().any(|name| name == ARCHITECTURE))
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     /// The outputs of pairs that go through the network together.
@@ -106,9 +117,11 @@ impl Reranker for CrossEncoder {
         &self.name
     }
 
-    fn scores(&self, query: &str, texts: &[&str]) -> Result<Vec<Score>, ModelError> {
+    fn scores(&self, query: &str, texts: &[&str]) -> Result<Vec<Score>, RerankError> {
+        let failed =
+            |error: ModelError| RerankError { reranker: self.name.clone(), cause: error.into() };
         let ids = texts.iter().map(|text| self.tokens.ids(query, Some(text)));
-        let bad = |cause| ModelError::unreadable(&self.folder.join(TOKENIZER), &cause);
+        let bad = |cause| failed(ModelError::unreadable(&self.folder.join(TOKENIZER), &cause));
         let ids: Vec<Ids> = ids.collect::<Result<_, String>>().map_err(bad)?;
         let groups = groups(&ids);
         let outputs = in_parallel(&groups, |group| {
@@ -118,7 +131,8 @@ impl Reranker for CrossEncoder {
         for (at, output) in groups.iter().flatten().zip(outputs.into_iter().flatten()) {
             let share = 1.0 / (1.0 + (-f64::from(output)).exp());
             scores[*at] = Score::new(share).ok_or_else(|| {
-                ModelError::weights(&self.folder, "the model's score of a text is not finite")
+                let what = "the model's score of a text is not finite";
+                failed(ModelError::weights(&self.folder, what))
             })?;
         }
         Ok(scores)

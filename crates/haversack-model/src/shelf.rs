@@ -1,25 +1,33 @@
-//! The models of a data folder: those that were added, and which one is in use.
+//! The models of a data folder: those that were added, and which of them are in use.
 //!
-//! `models/<name>/` holds the files of one, `models/in-use` the name of the one that embeds. One
-//! model serves all workspaces of the folder. Without any, the built-in one does.
+//! `models/<name>/` holds the files of one, `models/in-use` the name of the one that embeds and
+//! `models/reranks` of the one that reranks. They serve all workspaces of the folder. Without any,
+//! the built-in one embeds and nothing reranks.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use haversack_core::embed::{BuiltIn, Embedder, Model};
+use haversack_core::embed::{BuiltIn, Embedder};
+use haversack_core::rank::Reranker;
 
 use crate::file::small;
 use crate::settings::{OWN, SMALL_FILES, Settings};
 use crate::transformer::{NEEDED, Transformer};
-use crate::{ModelError, Pooling};
+use crate::{CrossEncoder, ModelError};
 
 /// The name of the model that is always there.
 pub const BUILT_IN: &str = "built-in";
 
+/// What is chosen so that nothing reranks.
+pub const NONE: &str = "none";
+
 const FOLDER: &str = "models";
 const IN_USE: &str = "in-use";
+const RERANKS: &str = "reranks";
+/// What no model of one's own can be called.
+const RESERVED: [&str; 4] = [BUILT_IN, NONE, IN_USE, RERANKS];
 /// Files that may say under which terms a model is given out, besides its card.
 const LICENSE_FILES: [&str; 4] = ["LICENSE", "LICENSE.txt", "LICENSE.md", "LICENCE"];
 const CARD_FILE: &str = "README.md";
@@ -36,17 +44,17 @@ pub struct Shelf {
 pub struct Card {
     /// Its name here.
     pub name: String,
-    /// What its vectors are marked with.
-    pub model: Model,
+    /// Its name with its version: what vectors are marked with, or scores come from.
+    pub model: String,
+    /// How many numbers its vectors have; none for a reranker.
+    pub dimensions: Option<usize>,
     /// How many bytes its files have; none for the built-in one.
     pub bytes: u64,
     /// The terms it is given out under, as far as its files say.
     pub license: Option<String>,
     /// Up to how many tokens it reads.
     pub tokens_max: usize,
-    /// How tokens become a vector.
-    pub pooling: Pooling,
-    /// Whether it is the one that embeds.
+    /// Whether it is the one that embeds, or reranks.
     pub in_use: bool,
 }
 
@@ -80,17 +88,38 @@ impl Shelf {
         Ok(names)
     }
 
-    /// A model that was added.
+    /// An embedder that was added.
     ///
     /// # Errors
     /// When there is none of that name, or its files cannot be used.
     pub fn open(&self, name: &str) -> Result<Transformer, ModelError> {
+        Transformer::open(&self.place(name)?)
+    }
+
+    /// A reranker that was added.
+    ///
+    /// # Errors
+    /// As [`Shelf::open`].
+    pub fn open_reranker(&self, name: &str) -> Result<CrossEncoder, ModelError> {
+        CrossEncoder::open(&self.place(name)?)
+    }
+
+    /// Whether a model that was added reranks; the others embed.
+    ///
+    /// # Errors
+    /// As [`Shelf::open`].
+    pub fn is_reranker(&self, name: &str) -> Result<bool, ModelError> {
+        if name == BUILT_IN { Ok(false) } else { CrossEncoder::is_in(&self.place(name)?) }
+    }
+
+    /// Where a model's files are.
+    fn place(&self, name: &str) -> Result<PathBuf, ModelError> {
         let names = self.names()?;
         if !names.iter().any(|known| known == name) {
             let available = [BUILT_IN.to_owned()].into_iter().chain(names).collect();
             return Err(ModelError::Unknown { name: name.to_owned(), available });
         }
-        Transformer::open(&self.folder.join(name))
+        Ok(self.folder.join(name))
     }
 
     /// What makes vectors under a name: a model that was added, or the built-in one.
@@ -104,7 +133,7 @@ impl Shelf {
         Ok(Arc::new(self.open(name)?))
     }
 
-    /// The name of the model in use.
+    /// The name of the model that embeds.
     ///
     /// # Errors
     /// When the choice cannot be read.
@@ -121,49 +150,88 @@ impl Shelf {
         self.named(&self.in_use()?)
     }
 
-    /// Puts a model to use. The vectors that are stored have to be made anew by it: do that
-    /// first, so that nothing is in use that did not work.
+    /// The name of the model that reranks, if one does.
+    ///
+    /// # Errors
+    /// When the choice cannot be read.
+    pub fn reranks(&self) -> Result<Option<String>, ModelError> {
+        Ok(small(&self.folder.join(RERANKS))?.map(|name| name.trim().to_owned()))
+    }
+
+    /// What reranks in this data folder, if anything does. Its files are read now.
+    ///
+    /// # Errors
+    /// When the model in use is gone or cannot be used.
+    pub fn reranker(&self) -> Result<Option<Arc<dyn Reranker>>, ModelError> {
+        let Some(name) = self.reranks()? else { return Ok(None) };
+        Ok(Some(Arc::new(self.open_reranker(&name)?)))
+    }
+
+    /// Puts a model to use, for what it is made for; [`BUILT_IN`] embeds, and with [`NONE`] nothing
+    /// reranks. The vectors that are stored have to be made anew by one that embeds: do that first,
+    /// so that nothing is in use that did not work.
     ///
     /// # Errors
     /// When there is none of that name, or the choice cannot be written.
     pub fn choose(&self, name: &str) -> Result<(), ModelError> {
-        self.named(name)?;
-        let path = self.folder.join(IN_USE);
-        let failed = |error| ModelError::io("write", &path, error);
-        if name == BUILT_IN {
-            return match fs::remove_file(&path) {
-                Err(error) if error.kind() != ErrorKind::NotFound => Err(failed(error)),
-                _ => Ok(()),
-            };
+        match name {
+            BUILT_IN => self.forget(IN_USE),
+            NONE => self.forget(RERANKS),
+            name if self.is_reranker(name)? => {
+                self.open_reranker(name)?;
+                self.keep(RERANKS, name)
+            }
+            name => {
+                self.open(name)?;
+                self.keep(IN_USE, name)
+            }
         }
-        let part = self.folder.join(format!(".{IN_USE}"));
+    }
+
+    fn keep(&self, choice: &str, name: &str) -> Result<(), ModelError> {
+        let (path, part) = (self.folder.join(choice), self.folder.join(format!(".{choice}")));
         let write = || {
             let mut file = fs::File::create(&part)?;
             writeln!(file, "{name}")?;
             file.sync_all()?;
             fs::rename(&part, &path)
         };
-        write().map_err(failed)
+        write().map_err(|error| ModelError::io("write", &path, error))
+    }
+
+    fn forget(&self, choice: &str) -> Result<(), ModelError> {
+        let path = self.folder.join(choice);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(ModelError::io("write", &path, error))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Checks the model in a folder and copies it. It is there whole or not at all.
     ///
     /// # Errors
     /// When the folder is no model, the name is taken or will not do, or the copy fails.
-    pub fn add(&self, folder: &Path, name: Option<&str>) -> Result<Transformer, ModelError> {
-        let read = Transformer::open(folder)?;
+    pub fn add(&self, folder: &Path, name: Option<&str>) -> Result<Card, ModelError> {
         // What is written down is what the files make, whatever an earlier copy said.
-        read.verify()?;
-        let name = name.unwrap_or(&read.settings().name).to_owned();
-        if !is_name(&name) || name == BUILT_IN || name == IN_USE {
+        let read = if CrossEncoder::is_in(folder)? {
+            CrossEncoder::open(folder)?.settings().clone()
+        } else {
+            let read = Transformer::open(folder)?;
+            read.verify()?;
+            read.settings().clone()
+        };
+        let name = name.unwrap_or(&read.name).to_owned();
+        if !is_name(&name) || RESERVED.contains(&name.as_str()) {
             return Err(ModelError::Name { name });
         }
         let place = self.folder.join(&name);
         if place.exists() {
             return Err(ModelError::Taken { name });
         }
-        let license = read.settings().license.clone().or(license(folder)?);
-        let settings = Settings { name: name.clone(), license, ..read.settings().clone() };
+        let license = read.license.clone().or(license(folder)?);
+        let settings = Settings { name: name.clone(), license, ..read };
         // A name that begins so is none, so that what is left of a failure is not on the shelf.
         let part = self.folder.join(format!(".adding-{name}"));
         let io = |doing, path: &Path| {
@@ -181,7 +249,7 @@ impl Shelf {
         let own = part.join(OWN);
         fs::write(&own, settings.to_toml()).map_err(io("write", &own))?;
         fs::rename(&part, &place).map_err(io("make", &place))?;
-        Transformer::open(&place)
+        self.card(&name)
     }
 
     /// Takes a model away, with its files.
@@ -189,15 +257,10 @@ impl Shelf {
     /// # Errors
     /// When there is none of that name, it is in use, or its files cannot be removed.
     pub fn remove(&self, name: &str) -> Result<(), ModelError> {
-        let names = self.names()?;
-        if !names.iter().any(|known| known == name) {
-            let available = names;
-            return Err(ModelError::Unknown { name: name.to_owned(), available });
-        }
-        if self.in_use()? == name {
+        let place = self.place(name)?;
+        if self.in_use()? == name || self.reranks()?.as_deref() == Some(name) {
             return Err(ModelError::InUse { name: name.to_owned() });
         }
-        let place = self.folder.join(name);
         fs::remove_dir_all(&place).map_err(|error| ModelError::io("remove", &place, error))
     }
 
@@ -206,30 +269,33 @@ impl Shelf {
     /// # Errors
     /// As [`Shelf::open`].
     pub fn card(&self, name: &str) -> Result<Card, ModelError> {
-        let in_use = self.in_use()? == name;
         if name == BUILT_IN {
+            let built_in = BuiltIn::new();
             return Ok(Card {
                 name: BUILT_IN.to_owned(),
-                model: BuiltIn::new().model().clone(),
+                model: built_in.model().to_string(),
+                dimensions: Some(built_in.model().dimensions),
                 bytes: 0,
                 license: Some("Apache-2.0".to_owned()),
                 tokens_max: BUILT_IN_TOKENS_MAX,
-                pooling: Pooling::Mean,
-                in_use,
+                in_use: self.in_use()? == BUILT_IN,
             });
         }
-        let model = self.open(name)?;
-        let folder = model.folder();
+        let folder = self.place(name)?;
         let size = |file: &&str| fs::metadata(folder.join(file)).map_or(0, |file| file.len());
-        Ok(Card {
-            name: name.to_owned(),
-            model: model.model().clone(),
-            bytes: NEEDED.iter().map(size).sum(),
-            license: model.settings().license.clone(),
-            tokens_max: model.tokens_max(),
-            pooling: model.pooling(),
-            in_use,
-        })
+        let (bytes, name) = (NEEDED.iter().map(size).sum(), name.to_owned());
+        if CrossEncoder::is_in(&folder)? {
+            let model = CrossEncoder::open(&folder)?;
+            let Settings { license, tokens_max, .. } = model.settings().clone();
+            let in_use = self.reranks()?.as_ref() == Some(&name);
+            let model = model.name().to_owned();
+            return Ok(Card { name, model, dimensions: None, bytes, license, tokens_max, in_use });
+        }
+        let model = Transformer::open(&folder)?;
+        let Settings { license, tokens_max, .. } = model.settings().clone();
+        let (in_use, dimensions) = (self.in_use()? == name, Some(model.model().dimensions));
+        let model = model.model().to_string();
+        Ok(Card { name, model, dimensions, bytes, license, tokens_max, in_use })
     }
 }
 

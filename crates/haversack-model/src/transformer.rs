@@ -191,9 +191,7 @@ impl Loaded {
         let prefix = prefix(&header);
         let mut tensors = header.tensors(&wanted(shape, prefix), &mut hasher)?;
         let bert = Bert::new(shape, prefix, &mut tensors);
-        let mut version = hasher.finalize().to_hex().to_string();
-        version.truncate(VERSION_LETTERS);
-        Ok((Loaded { tokens, bert }, version))
+        Ok((Loaded { tokens, bert }, version(&hasher)))
     }
 
     /// The numbers of each text. Which texts go together, and on which thread, changes none of
@@ -227,6 +225,11 @@ impl Loaded {
         }
         pooled
     }
+}
+
+/// What a model's files and settings are called in short.
+pub(crate) fn version(hasher: &Hasher) -> String {
+    hasher.finalize().to_hex()[..VERSION_LETTERS].to_owned()
 }
 
 /// Which texts go through the network together: long ones first, so that no thread is left with

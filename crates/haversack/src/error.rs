@@ -3,7 +3,7 @@
 use haversack_core::assemble::TemplateError;
 use haversack_core::embed::EmbedError;
 use haversack_core::pack::PackError;
-use haversack_core::rank::RankError;
+use haversack_core::rank::{RankError, RerankError};
 use haversack_store::store::error::{CommitError, OpenError, ReadError};
 use thiserror::Error as ThisError;
 
@@ -114,6 +114,9 @@ pub enum Error {
     /// A ranking failed.
     #[error(transparent)]
     Rank(#[from] RankError),
+    /// The reranker failed.
+    #[error(transparent)]
+    Rerank(#[from] RerankError),
     /// The pack cannot be made.
     #[error(transparent)]
     Pack(#[from] PackError),
@@ -135,7 +138,7 @@ impl Error {
             Error::Template(TemplateError::NotFound { .. }) => ErrorCode::TemplateNotFound,
             Error::Pack(PackError::Infeasible { .. }) => ErrorCode::BudgetTooSmall,
             Error::Embed(_) => ErrorCode::Embedding,
-            Error::Search { .. } => ErrorCode::Search,
+            Error::Search { .. } | Error::Rerank(_) => ErrorCode::Search,
             Error::Read(ReadError::Invalid { .. })
             | Error::Commit(CommitError::Invalid(_) | CommitError::TooLarge { .. })
             | Error::Open(OpenError::Name { .. } | OpenError::Missing { .. })

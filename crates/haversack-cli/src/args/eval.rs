@@ -22,6 +22,10 @@ pub(crate) struct Eval {
     /// one (./model)
     #[arg(long, value_name = "NAME|FOLDER", default_value = haversack_model::BUILT_IN)]
     pub(crate) embedder: String,
+    /// What reads the best finds once more, in recipes whose scores count `rerank`: a reranker's
+    /// name or folder
+    #[arg(long, value_name = "NAME|FOLDER")]
+    pub(crate) reranker: Option<String>,
     /// The sizes of packs, in o200k_base tokens
     #[arg(long, value_name = "TOKENS", value_delimiter = ',')]
     #[arg(default_values_t = [512, 1_000, 2_000, 4_000])]

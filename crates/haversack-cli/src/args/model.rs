@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-/// Embedding models: what makes vectors.
+/// Models from your disk: what makes vectors, and what reranks.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Model {
-    /// List the models there are, and which one is in use
+    /// List the models there are, and which are in use
     List(ModelList),
     /// Check a model's folder and copy it into the data folder
     Add(ModelAdd),
-    /// Make all vectors of the data folder anew with a model, and keep to it
+    /// Put a model to use: make all vectors of the data folder anew with it, or rerank with it
     Use(ModelUse),
     /// Take a model that is not in use away
     Remove(ModelRemove),
@@ -46,10 +46,12 @@ pub(crate) struct ModelAdd {
 #[command(
     after_help = "One model serves all workspaces of a data folder. Its texts are embedded first and the \
                   choice is kept at the end: what is interrupted goes on where it was when it is \
-                  started again. `haversack model use built-in` goes back."
+                  started again. `haversack model use built-in` goes back. A reranker (a BERT with one \
+                  output for pairs of texts, such as ms-marco-MiniLM) reads the best finds once more in recipes \
+                  whose scores count `rerank`; it is in use at once, and `haversack model use none` ends it."
 )]
 pub(crate) struct ModelUse {
-    /// The model, as `model list` shows it, or `built-in`
+    /// The model, as `model list` shows it, `built-in`, or `none`
     pub(crate) name: String,
     /// Print one JSON document
     #[arg(long)]

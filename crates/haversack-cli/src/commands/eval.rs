@@ -12,13 +12,15 @@ use haversack::Engine;
 use haversack::eval::{self, AtBudget, Event, Figures, Latency, Options, Report};
 
 use super::asking::{brought_recipes, with_recipes};
-use super::model::embedder;
+use super::model::{embedder, reranker};
 use crate::args::{self, Place};
 use crate::output::{Bar, Found, grouped, print, say};
+use crate::place::reranking;
 use crate::runtime::wait;
 
 pub(crate) fn run(place: &Place, args: &args::Eval) -> Result<Found> {
     let embedder = embedder(place, &args.embedder)?;
+    let reranker = args.reranker.as_deref().map(|given| reranker(place, given)).transpose()?;
     let (recipe, recipes) = brought_recipes(&args.recipe)?;
     let options = Options {
         recipe,
@@ -26,7 +28,10 @@ pub(crate) fn run(place: &Place, args: &args::Eval) -> Result<Found> {
         limit: args.limit,
         candidates: args.limit_candidates,
     };
-    let builder = || with_recipes(Engine::builder().embedder(Arc::clone(&embedder)), &recipes);
+    let builder = || {
+        let builder = Engine::builder().embedder(Arc::clone(&embedder));
+        with_recipes(reranking(builder, reranker.clone()), &recipes)
+    };
     let scratch = tempfile::Builder::new().prefix("haversack-eval-").tempdir();
     let scratch = scratch.context("cannot make a temporary folder")?;
     let mut lines = args.per_query.as_deref().map(create).transpose()?;

@@ -44,8 +44,8 @@ fn wrap(place: &Place, args: &args::Wrap) -> Result<Found> {
     };
     wait_alone(async {
         let folder = place.folder()?;
-        let embedder = place.embedder()?;
-        let open = || Engine::builder().embedder(embedder).open(&folder);
+        let builder = place.equipped(Engine::builder())?;
+        let open = || builder.open(&folder);
         let gateway = Gateway::new(settings, open, &place.workspace, wrapped)?;
         gateway.run(tokio::io::stdin(), tokio::io::stdout()).await?;
         Ok(Found::Something)

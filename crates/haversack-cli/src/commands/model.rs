@@ -1,4 +1,4 @@
-//! `haversack model`: which model makes the vectors of a data folder.
+//! `haversack model`: which models make the vectors of a data folder and rerank in it.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Result;
-use haversack_core::embed::{Embedder, Model};
-use haversack_model::{BUILT_IN, Card, Shelf, Transformer};
+use haversack_core::embed::Embedder;
+use haversack_core::rank::Reranker;
+use haversack_model::{BUILT_IN, Card, CrossEncoder, NONE, Shelf, Transformer};
 use serde_json::{Value, json};
 
 use crate::args::{self, Place};
@@ -31,10 +32,21 @@ pub(crate) fn run(place: &Place, command: &args::Model) -> Result<Found> {
     }
 }
 
+fn is_folder(given: &str) -> bool {
+    given.contains(['/', '\\']) || given == "."
+}
+
+/// What reranks under a name of the data folder, or in a folder of its own.
+pub(crate) fn reranker(place: &Place, given: &str) -> Result<Arc<dyn Reranker>> {
+    if is_folder(given) {
+        return Ok(Arc::new(CrossEncoder::open(Path::new(given))?));
+    }
+    Ok(Arc::new(Shelf::of(&place.folder()?).open_reranker(given)?))
+}
+
 /// What makes vectors under a name of the data folder, or in a folder of its own.
 pub(crate) fn embedder(place: &Place, given: &str) -> Result<Arc<dyn Embedder>> {
-    let is_folder = given.contains(['/', '\\']) || given == ".";
-    if is_folder {
+    if is_folder(given) {
         return Ok(Arc::new(Transformer::open(Path::new(given))?));
     }
     // The built-in model asks for no data folder.
@@ -57,7 +69,7 @@ fn list(shelf: &Shelf, args: &args::ModelList) -> Result<Found> {
         }
     }
     let chosen = shelf.in_use()?;
-    if !cards.iter().any(|card| card.in_use) {
+    if !cards.iter().any(|card| card.in_use && card.dimensions.is_some()) {
         say(&format!(
             "note: the model in use, {chosen:?}, is not there: `haversack model use NAME`"
         ));
@@ -85,7 +97,7 @@ fn table(cards: &[Card]) -> String {
             out,
             "{mark} {:<longest$}  {:>10}  {size:>9}  {:>6}  {}",
             card.name,
-            card.model.dimensions,
+            card.dimensions.map_or_else(|| "reranker".to_owned(), |count| count.to_string()),
             card.tokens_max,
             card.license.as_deref().unwrap_or("(not said)"),
         );
@@ -100,21 +112,19 @@ fn megabytes(bytes: u64) -> String {
 fn document(card: &Card) -> Value {
     json!({
         "name": card.name,
-        "model": card.model.to_string(),
-        "dimensions": card.model.dimensions,
+        "model": card.model,
+        "reranks": card.dimensions.is_none(),
+        "dimensions": card.dimensions,
         "bytes": card.bytes,
         "tokensMax": card.tokens_max,
-        "pooling": card.pooling.to_string(),
         "license": card.license,
         "inUse": card.in_use,
     })
 }
 
 fn add(place: &Place, shelf: &Shelf, args: &args::ModelAdd) -> Result<Found> {
-    let added = shelf.add(&args.folder, args.name.as_deref())?;
-    let rate = trial(&added)?;
-    let Model { name, dimensions, .. } = added.model();
-    let card = shelf.card(name)?;
+    let card = shelf.add(&args.folder, args.name.as_deref())?;
+    let rate = trial(shelf, &card)?;
     if args.json {
         let mut json = document(&card);
         json["textsPerSecond"] = json!(rate);
@@ -123,30 +133,46 @@ fn add(place: &Place, shelf: &Shelf, args: &args::ModelAdd) -> Result<Found> {
     }
     let license = card.license.as_deref().unwrap_or("license not said");
     let rate = grouped(format!("{rate:.0}"));
-    let size = megabytes(card.bytes);
+    let (name, size) = (&card.name, megabytes(card.bytes));
+    let sort = match card.dimensions {
+        Some(dimensions) => format!("{dimensions} dimensions"),
+        None => "a reranker".to_owned(),
+    };
     let next = place.command(&format!("model use {name}"));
     print(&format!(
-        "added {name}: {dimensions} dimensions, {size}, {license}; {rate} paragraphs a second\n\
+        "added {name}: {sort}, {size}, {license}; {rate} paragraphs a second\n\
          to put it to use: {next}"
     ))?;
     Ok(Found::Something)
 }
 
-/// How many short paragraphs a second a model embeds.
-fn trial(model: &Transformer) -> Result<f64> {
+/// How many short paragraphs a second a model reads.
+fn trial(shelf: &Shelf, card: &Card) -> Result<f64> {
     let sentence = "The assistant keeps what it was told and finds it again when it matters.";
     let texts: Vec<String> = (0..TRIAL_TEXTS)
         .map(|n| format!("{n}. {}", [sentence; TRIAL_SENTENCES].join(" ")))
         .collect();
     let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
     // Once before, so that reading the files is not measured.
-    model.embed(&texts[..1])?;
-    let start = Instant::now();
-    model.embed(&texts)?;
+    let start = if card.dimensions.is_some() {
+        let model = shelf.open(&card.name)?;
+        model.embed(&texts[..1])?;
+        let start = Instant::now();
+        model.embed(&texts)?;
+        start
+    } else {
+        let model = shelf.open_reranker(&card.name)?;
+        let start = Instant::now();
+        model.scores(sentence, &texts)?;
+        start
+    };
     Ok(texts.len() as f64 / start.elapsed().as_secs_f64())
 }
 
 fn choose(place: &Place, shelf: &Shelf, args: &args::ModelUse) -> Result<Found> {
+    if args.name == NONE || shelf.is_reranker(&args.name)? {
+        return choose_reranker(shelf, args);
+    }
     let embedder = shelf.named(&args.name)?;
     let model = embedder.model().clone();
     let mut embedded = Vec::new();
@@ -180,5 +206,17 @@ fn choose(place: &Place, shelf: &Shelf, args: &args::ModelUse) -> Result<Found> 
     }
     let _ = writeln!(out, "{} is in use", args.name);
     print(&out)?;
+    Ok(Found::Something)
+}
+
+/// A reranker works on what is found, so nothing that is stored has to be made anew.
+fn choose_reranker(shelf: &Shelf, args: &args::ModelUse) -> Result<Found> {
+    shelf.choose(&args.name)?;
+    let chosen = Some(&args.name).filter(|name| *name != NONE);
+    if args.json {
+        print(&serde_json::to_string_pretty(&json!({ "reranker": chosen }))?)?;
+    } else {
+        print(&format!("{} reranks", chosen.map_or("nothing", String::as_str)))?;
+    }
     Ok(Found::Something)
 }

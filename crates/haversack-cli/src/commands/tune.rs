@@ -15,6 +15,7 @@ use super::asking::{brought_recipes, with_recipes};
 use super::eval::line;
 use crate::args::{self, Place};
 use crate::output::{Bar, Found, grouped, print};
+use crate::place::reranking;
 use crate::runtime::wait;
 
 pub(crate) fn run(place: &Place, args: &args::Tune) -> Result<Found> {
@@ -28,8 +29,11 @@ pub(crate) fn run(place: &Place, args: &args::Tune) -> Result<Found> {
         tries: args.tries,
         ..Options::default()
     };
-    let embedder = place.embedder()?;
-    let builder = || with_recipes(Engine::builder().embedder(Arc::clone(&embedder)), &recipes);
+    let (embedder, reranker) = (place.embedder()?, place.reranker()?);
+    let builder = || {
+        let builder = Engine::builder().embedder(Arc::clone(&embedder));
+        with_recipes(reranking(builder, reranker.clone()), &recipes)
+    };
     let quiet = args.json && !std::io::stderr().is_terminal();
     let mut bar = (!quiet).then(Bar::new);
     let mut watch = |event: Event<'_>| {

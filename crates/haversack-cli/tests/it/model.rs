@@ -62,6 +62,36 @@ fn a_transformer_is_added_used_and_given_up_m4() {
 }
 
 #[test]
+fn a_reranker_is_added_used_and_given_up_m4() {
+    let folder = folder("model-rerank");
+    let mut config = tiny::config();
+    config["architectures"] = serde_json::json!(["BertForSequenceClassification"]);
+    folder.file("tiny/config.json", &config.to_string());
+    let added = check(&folder, "notes", &["model", "add", "./tiny", "--name", "pairs"], 0);
+    assert!(added.starts_with("added pairs: a reranker, 0.1 MB, apache-2.0; "), "{added}");
+    assert_eq!(check(&folder, "notes", &["model", "use", "pairs"], 0), "pairs reranks\n");
+    let listed = check(&folder, "notes", &["model", "list"], 0);
+    assert!(listed.contains("* built-in ") && listed.contains("* pairs "), "{listed}");
+    // It counts where a recipe says so.
+    let recipe = "haversack = 1\nname = \"reread\"\nextends = \"everything\"\n\
+        [[layer]]\nname = \"found\"\nscore = { fusion = 0.5, rerank = 0.5 }\n";
+    folder.file("reread.toml", recipe);
+    let arguments = ["pack", "when is the launch?", "--recipe", "reread.toml", "--json"];
+    let packed = json(&run(&folder, &[&arguments[..], &["--explain"]].concat()));
+    let text = packed.to_string();
+    assert!(text.contains("\"rerank\""), "{text}");
+    let refused = check(&folder, "notes", &["model", "remove", "pairs"], 2);
+    assert!(refused.contains("the model \"pairs\" is in use"), "{refused}");
+    assert_eq!(check(&folder, "notes", &["model", "use", "none"], 0), "nothing reranks\n");
+    assert!(
+        !json(&run(&folder, &[&arguments[..], &["--explain"]].concat()))
+            .to_string()
+            .contains("\"rerank\"")
+    );
+    assert_eq!(check(&folder, "notes", &["model", "remove", "pairs"], 0), "removed pairs\n");
+}
+
+#[test]
 fn what_is_no_model_is_told() {
     let folder = folder("model-errors");
     let told = |arguments: &[&str], expected: &str| {

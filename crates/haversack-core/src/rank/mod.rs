@@ -7,6 +7,7 @@ mod expression;
 mod fusion;
 mod measure;
 mod recency;
+mod rerank;
 mod scoring;
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,7 @@ pub use expression::{EXPRESSION_BYTES_MAX, Expression, ExpressionError, Scorer};
 pub use fusion::{Fused, List, fuse_ranks, fuse_scores};
 pub use measure::{Corpus, idf, keyword_match, structural, usage};
 pub use recency::Recency;
+pub use rerank::{RerankError, Reranker};
 pub use scoring::{Component, Part, Scoring, Signals, WeightError};
 
 use crate::candidate::Candidate;
@@ -62,6 +64,15 @@ impl Ranker {
             }
             Ranker::Expression(expression) => expression.names(component),
             Ranker::Function(_) => true,
+        }
+    }
+
+    /// The same without a component that nobody measures, where it is but a part of a sum.
+    #[must_use]
+    pub fn without(self, component: Component) -> Ranker {
+        match self {
+            Ranker::Sum(scoring) => Ranker::Sum(scoring.without(component)),
+            other => other,
         }
     }
 }

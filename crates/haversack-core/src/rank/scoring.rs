@@ -43,11 +43,13 @@ pub enum Component {
     Fusion,
     /// How well that answers which it stands beside.
     Neighbour,
+    /// What a reranker says that read it together with the query.
+    Rerank,
 }
 
 impl Component {
     /// Every component.
-    pub const ALL: [Component; 17] = [
+    pub const ALL: [Component; 18] = [
         Component::Semantic,
         Component::TextSimilarity,
         Component::KeywordMatch,
@@ -65,6 +67,7 @@ impl Component {
         Component::Collector,
         Component::Fusion,
         Component::Neighbour,
+        Component::Rerank,
     ];
 
     /// The name used in expressions, recipes and ledgers.
@@ -88,6 +91,7 @@ impl Component {
             Component::Collector => "collector",
             Component::Fusion => "fusion",
             Component::Neighbour => "neighbour",
+            Component::Rerank => "rerank",
         }
     }
 
@@ -289,6 +293,13 @@ impl Scoring {
 
     fn constant(base: f64, weights: &[(Component, f64)]) -> Scoring {
         Scoring { base, weights: weights.to_vec() }
+    }
+
+    /// The same sum without one component.
+    #[must_use]
+    pub fn without(mut self, component: Component) -> Scoring {
+        self.weights.retain(|&(known, _)| known != component);
+        self
     }
 
     /// The weights, in their order.

@@ -10,7 +10,8 @@ use std::fs;
 use std::path::Path;
 
 use haversack_core::embed::{Embedder, Vector};
-use haversack_model::{CrossEncoder, Pooling, Reranker, Transformer};
+use haversack_core::rank::Reranker;
+use haversack_model::{CrossEncoder, Pooling, Transformer};
 use serde_json::json;
 use tempfile::TempDir;
 

@@ -34,7 +34,7 @@ impl Drop for Within {
 
 /// Starts work, which runs to its end or until nobody waits for it any more: then it ends where it
 /// next waits. Work within work stays on its thread, as there may be no other.
-pub(super) fn apart<T: Send + 'static>(
+pub(crate) fn apart<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
 ) -> BoxFuture<'static, T> {
     if APART.get() {

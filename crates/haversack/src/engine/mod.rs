@@ -2,7 +2,7 @@
 //! whatever an application brings along. Nothing here is global.
 
 mod answers;
-mod apart;
+pub(crate) mod apart;
 mod many;
 mod outbox;
 mod past;
@@ -18,7 +18,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use haversack_core::assemble::{Template, TemplateText, Templates};
 use haversack_core::embed::Embedder;
-use haversack_core::rank::Ranker;
+use haversack_core::rank::{Ranker, Reranker};
 use haversack_core::text::tokenizer::Tokenizer;
 use haversack_core::units::Timestamp;
 use haversack_store::embedded::Home;
@@ -61,6 +61,7 @@ pub(crate) struct Shared {
     home: Home,
     pub(crate) embedder: Arc<dyn Embedder>,
     pub(crate) judge: Arc<dyn Judge>,
+    pub(crate) reranker: Option<Arc<dyn Reranker>>,
     /// The application's own collectors.
     pub(crate) collectors: BTreeMap<String, Arc<dyn Collector>>,
     /// Those that are built in: some remember what they compiled, so there is one of each.
@@ -228,6 +229,7 @@ pub struct Builder {
     embedder: Option<Arc<dyn Embedder>>,
     dimensions: Option<usize>,
     judge: Option<Arc<dyn Judge>>,
+    reranker: Option<Arc<dyn Reranker>>,
     collectors: BTreeMap<String, Arc<dyn Collector>>,
     rankers: BTreeMap<String, Ranker>,
     templates: Templates,
@@ -267,6 +269,14 @@ impl Builder {
     #[must_use]
     pub fn judge(mut self, judge: Arc<dyn Judge>) -> Builder {
         self.judge = Some(judge);
+        self
+    }
+
+    /// Who reads the best finds once more, together with the query (M4). It counts in recipes whose
+    /// scores have `rerank`; without one that component is zero.
+    #[must_use]
+    pub fn reranker(mut self, reranker: Arc<dyn Reranker>) -> Builder {
+        self.reranker = Some(reranker);
         self
     }
 
@@ -337,6 +347,7 @@ impl Builder {
             home: Home::open(folder.as_ref())?,
             judge: self.judge.unwrap_or_else(|| Arc::new(LocalJudge::new())),
             embedder: Arc::new(Remembering::new(embedder)),
+            reranker: self.reranker,
             collectors: self.collectors,
             built_in: collect::BUILT_IN
                 .iter()

@@ -124,6 +124,8 @@ pub struct Assembled {
     pub now: Timestamp,
     /// The pack itself.
     pub pack: Pack,
+    /// Who read the best once more, where somebody does.
+    pub reranker: Option<String>,
     /// What decided the pack, candidates and their scores included.
     pub core: PackRequest,
     /// The deal, for proposals.
@@ -158,7 +160,7 @@ pub(crate) fn finish(mut prepared: Prepared) -> Result<Assembled, Error> {
 
 /// A pack that was made of all this, with what is known of it.
 pub(crate) fn assembled(prepared: Prepared, pack: Pack) -> Assembled {
-    let Prepared { core, ready, question, used, facts, mut notices, timings } = prepared;
+    let Prepared { core, ready, question, used, facts, mut notices, reranker, timings } = prepared;
     let recipe = Arc::clone(&ready.recipe);
     let layers: Vec<LayerReport> = recipe.layers.iter().map(|spec| report(spec, &pack)).collect();
     notices.extend(pack.notices.iter().filter_map(|notice| translate(notice, &recipe, &layers)));
@@ -170,6 +172,7 @@ pub(crate) fn assembled(prepared: Prepared, pack: Pack) -> Assembled {
         now: question.now,
         request: question.request,
         deal: question.deal,
+        reranker,
         pack,
         core,
         layers,

@@ -12,6 +12,7 @@ mod measure;
 mod quality;
 mod ranking;
 mod readings;
+mod reranking;
 mod resolve;
 mod run;
 mod sentences;

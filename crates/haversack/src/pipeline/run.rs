@@ -22,13 +22,14 @@ use super::carry::carry;
 use super::collecting::{Finds, collect};
 use super::measure::measure;
 use super::ranking::order;
+use super::reranking::{rerank, reranked_by};
 use super::resolve::means;
 use super::sentences::measure_sentences;
 use crate::collect::{Deal, Question, Searches, plan};
 use crate::engine::{Ready, Shared};
 use crate::error::Error;
 use crate::notice::{Notice, NoticeCode};
-use crate::recipe::{Facts, QueryPart, Recipe};
+use crate::recipe::{Facts, LayerSpec, QueryPart, Recipe};
 use crate::request::Request;
 
 /// Most items of a deal that are looked at.
@@ -49,6 +50,8 @@ pub(crate) struct Prepared {
     pub(crate) used: Vec<String>,
     pub(crate) facts: std::collections::BTreeMap<String, Value>,
     pub(crate) notices: Vec<Notice>,
+    /// Who read the best once more, where somebody does.
+    pub(crate) reranker: Option<String>,
     pub(crate) timings: Timings,
 }
 
@@ -102,7 +105,9 @@ pub(crate) async fn prepare(shared: &Shared, start: Start) -> Result<Prepared, E
     }
     let deal = deal(&*snapshot, &request).await?;
     let facts = request_facts(&request, deal.as_ref());
-    let means = means(&ready, &request, &facts, &mut notices)?;
+    let mut means = means(&ready, &request, &facts, &mut notices)?;
+    let reranker = shared.reranker.as_deref();
+    let reranker = reranked_by(reranker, &mut means.rankers);
     timings.analyse = laps.end("analyse");
     let vector = vector(shared, &recipe.embed, &request, deal.as_ref(), degrade, &mut notices)?;
     timings.embed = laps.end("embed");
@@ -123,13 +128,13 @@ pub(crate) async fn prepare(shared: &Shared, start: Start) -> Result<Prepared, E
     if ready.wants_trails {
         add_trails(&*question.snapshot, &mut layers).await?;
     }
-    for (spec, layer) in recipe.layers.iter().zip(&mut layers) {
-        if !spec.essential {
-            layer.iter_mut().for_each(|candidate| candidate.essential = None);
-        }
-    }
+    drop_essentials(&recipe.layers, &mut layers);
     measure(&question, &recipe.layers, &means.rankers, &mut layers).await?;
     timings.measure = laps.end("measure");
+    if let Some(reranker) = reranker {
+        let (query, specs) = (&question.request.query, &recipe.layers);
+        notices.extend(rerank(reranker, query, specs, &means.rankers, &mut layers, degrade)?);
+    }
     let mut order =
         order(&recipe.layers, &means.rankers, layers, &question.request, previous.as_ref())?;
     if previous.is_none() {
@@ -154,7 +159,8 @@ pub(crate) async fn prepare(shared: &Shared, start: Start) -> Result<Prepared, E
         previous,
         ..PackRequest::new(means.tokenizer, means.budget)
     };
-    Ok(Prepared { core, ready, question, used, facts, notices, timings })
+    let reranker = reranker.map(|reranker| reranker.name().to_owned());
+    Ok(Prepared { core, ready, question, used, facts, notices, reranker, timings })
 }
 
 /// What a recipe or a tokenizer cannot do here.
@@ -333,6 +339,13 @@ fn deal_text(deal: &Deal) -> String {
     }
     text.truncate(text.floor_char_boundary(DEAL_CHARS_MAX));
     text
+}
+
+/// Takes reduced forms away where a layer shows none.
+fn drop_essentials(specs: &[LayerSpec], layers: &mut [Vec<Candidate>]) {
+    for (_, layer) in specs.iter().zip(layers).filter(|(spec, _)| !spec.essential) {
+        layer.iter_mut().for_each(|candidate| candidate.essential = None);
+    }
 }
 
 /// Puts the titles of what a candidate hangs under, and its own, before its headings (W10).

@@ -58,6 +58,13 @@ pub enum Cause {
         /// The second's.
         after: String,
     },
+    /// Another reranker; nothing where nobody reranked.
+    Reranker {
+        /// The first's.
+        before: String,
+        /// The second's.
+        after: String,
+    },
     /// Another version of packing.
     Packing {
         /// The first's.
@@ -151,6 +158,10 @@ fn causes(before: &Receipt, after: &Receipt) -> Vec<Cause> {
     if before.embedder != after.embedder {
         let (before, after) = (before.embedder.clone(), after.embedder.clone());
         causes.push(Cause::Embedder { before, after });
+    }
+    if before.reranker != after.reranker {
+        let name = |receipt: &Receipt| receipt.reranker.clone().unwrap_or_default();
+        causes.push(Cause::Reranker { before: name(before), after: name(after) });
     }
     if before.packing != after.packing {
         causes.push(Cause::Packing { before: before.packing, after: after.packing });

@@ -53,6 +53,9 @@ pub struct Receipt {
     pub tokenizer: String,
     /// The model that made the query's vector.
     pub embedder: String,
+    /// The model that read the best once more, where one did.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub reranker: Option<String>,
     /// The budget, reserves included.
     pub budget: u32,
     /// What the text could have at most.
@@ -179,6 +182,7 @@ impl Receipt {
             now: assembled.now.as_millis(),
             tokenizer: pack.tokenizer.clone(),
             embedder: embedder.to_owned(),
+            reranker: assembled.reranker.clone(),
             budget: assembled.core.budget.total().get(),
             limit: pack.limit.get(),
             tokens: pack.tokens.get(),

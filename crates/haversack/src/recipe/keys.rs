@@ -189,6 +189,12 @@ pub(super) const LAYER: &[Key] = &[
         "`\"over_month\"`",
         "how age counts",
     ),
+    key(
+        "rerank",
+        "1 to 1,000",
+        "`30`",
+        "how many texts a reranker reads, best first, where `score` counts `rerank`",
+    ),
     key("minimum", "a number or `\"none\"`", "none", "the least score that is considered"),
     key(
         "repeats",

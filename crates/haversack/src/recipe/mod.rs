@@ -194,6 +194,8 @@ pub struct LayerSpec {
     pub score: ScoreSpec,
     /// How age counts.
     pub recency: Recency,
+    /// How many a reranker reads, best first, where the score counts what it says.
+    pub rerank: usize,
     /// The least score that is considered.
     pub minimum: Option<Score>,
     /// How alike two texts may be before one is left out as a repeat; `None` lets both in.

@@ -119,6 +119,7 @@ fn put_layer(out: &mut String, layer: &LayerSpec) {
     put(out, "template", &template(&layer.template));
     put(out, "score", &score(&layer.score));
     put(out, "recency", &recency(layer.recency));
+    put(out, "rerank", &layer.rerank.to_string());
     put(out, "minimum", &or_none(layer.minimum.map(|score| number(score.get()))));
     put(out, "repeats", &or_none(layer.repeats.map(|score| number(score.get()))));
     put(out, "diversity", &or_none(layer.diversity.map(|score| number(score.get()))));

@@ -9,6 +9,7 @@ mod log;
 mod memory;
 mod prime;
 mod proposal;
+mod reranking;
 mod situation;
 mod support;
 mod tokenizers;

@@ -73,6 +73,7 @@ fn cause_line(cause: &Cause) -> String {
         }
         Cause::Tokenizer { before, after } => moved("the tokenizer", before, after),
         Cause::Embedder { before, after } => moved("the embedding model", before, after),
+        Cause::Reranker { before, after } => moved("the reranker", before, after),
         Cause::Packing { before, after } => {
             format!("the version of packing: {before} became {after}")
         }

@@ -11,6 +11,10 @@ use crate::recipe::read::{Bounds, Reader, Table, is_none};
 use crate::recipe::words::{self, CutWord};
 use crate::recipe::{Known, LayerSpec, Recipe, ScoreSpec, TemplateSpec, keys};
 
+/// How many a reranker reads when nothing is said, and how many at most.
+const RERANK: usize = 30;
+const RERANK_MAX: u64 = 1_000;
+
 /// Largest score, either way, that a recipe can speak of.
 const SCORE_MAX: f64 = 1_000_000.0;
 
@@ -75,6 +79,7 @@ fn new_layer(name: &str, before: &[LayerSpec]) -> LayerSpec {
         collect: Vec::new(),
         score: ScoreSpec::Weights { base: 0.0, weights: vec![(Component::Collector, 1.0)] },
         recency: Recency::WORKSPACE,
+        rerank: RERANK,
         minimum: None,
         repeats: None,
         diversity: None,
@@ -206,6 +211,9 @@ fn apply_limits(reader: &mut Reader<'_>, table: &Table<'_>, layer: &mut LayerSpe
         } else if let Some(number) = reader.number(table, key, bounds) {
             *field = Score::new(number);
         }
+    }
+    if let Some(rerank) = reader.count(table, "rerank", Bounds(1, RERANK_MAX)) {
+        layer.rerank = index(rerank);
     }
     if is_none(table, "limit") {
         layer.limit = None;

@@ -1,0 +1,90 @@
+//! Reranking: the best finds of a layer are read once more, together with the query, by the model
+//! that is in use for it.
+
+use std::borrow::Cow;
+
+use haversack_core::candidate::Candidate;
+use haversack_core::rank::{Component, Ranker, RerankError, Reranker, rank};
+use haversack_core::units::Score;
+use haversack_store::store::error::chain;
+
+use crate::error::Error;
+use crate::notice::{Notice, NoticeCode};
+use crate::recipe::LayerSpec;
+
+/// Who reranks, if a layer's score counts it. Where nobody does, its part of a score would be nothing
+/// for everybody, and would only stand in every ledger.
+pub(super) fn reranked_by<'s>(
+    reranker: Option<&'s dyn Reranker>,
+    rankers: &mut Vec<Ranker>,
+) -> Option<&'s dyn Reranker> {
+    if reranker.is_none() {
+        let all = std::mem::take(rankers).into_iter();
+        *rankers = all.map(|ranker| ranker.without(Component::Rerank)).collect();
+    }
+    reranker.filter(|_| rankers.iter().any(|ranker| ranker.uses(Component::Rerank)))
+}
+
+/// Notes what the reranker says of each layer's best, where the layer's score counts it. One that
+/// fails leaves the order as it was, with a notice, if the answer may do without.
+///
+/// # Errors
+/// When a ranker fails, or the reranker does and the answer may not do without.
+pub(super) fn rerank(
+    reranker: &dyn Reranker,
+    query: &str,
+    specs: &[LayerSpec],
+    rankers: &[Ranker],
+    layers: &mut [Vec<Candidate>],
+    degrade: bool,
+) -> Result<Option<Notice>, Error> {
+    for ((spec, ranker), layer) in specs.iter().zip(rankers).zip(layers) {
+        if query.trim().is_empty() || !ranker.uses(Component::Rerank) {
+            continue;
+        }
+        let ranked = rank(std::mem::take(layer), ranker)?;
+        layer.extend(ranked.into_iter().map(|ranked| ranked.candidate));
+        let best = layer.len().min(spec.rerank);
+        match scores(reranker, query, &layer[..best]) {
+            Ok(scores) => {
+                for (candidate, score) in layer.iter_mut().zip(scores) {
+                    candidate.signals.set(Component::Rerank, score);
+                }
+            }
+            Err(error) if degrade => {
+                let message = format!("nothing was reranked: {}", chain(&error));
+                return Ok(Some(Notice::new(NoticeCode::Degraded, message)));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(None)
+}
+
+fn scores(
+    reranker: &dyn Reranker,
+    query: &str,
+    candidates: &[Candidate],
+) -> Result<Vec<Score>, RerankError> {
+    if candidates.is_empty() {
+        return Ok(Vec::new());
+    }
+    let texts: Vec<Cow<'_, str>> = candidates.iter().map(shown).collect();
+    let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
+    let scores = reranker.scores(query, &texts)?;
+    if scores.len() != texts.len() {
+        let cause = format!("{} texts have {} scores", texts.len(), scores.len());
+        return Err(RerankError { reranker: reranker.name().to_owned(), cause: cause.into() });
+    }
+    Ok(scores)
+}
+
+/// A text under its title, which says what a part of it is about.
+fn shown(candidate: &Candidate) -> Cow<'_, str> {
+    match &candidate.place.title {
+        Some(title) if !candidate.text.starts_with(title.as_str()) => {
+            Cow::Owned(format!("{title}\n{}", candidate.text))
+        }
+        _ => Cow::Borrowed(&candidate.text),
+    }
+}

@@ -1,0 +1,91 @@
+//! M4: a model that reads the best finds once more, together with the question.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use haversack::receipt::Cause;
+use haversack::{Engine, ErrorCode, Request};
+use haversack_core::rank::{RerankError, Reranker};
+use haversack_core::units::Score;
+use haversack_store::store::viewer::Viewer;
+use serde_json::json;
+
+use crate::support::item;
+
+/// Knows that questions about drinks are answered by what tells of a habit.
+#[derive(Debug)]
+struct Habits;
+
+impl Reranker for Habits {
+    fn name(&self) -> &str {
+        "habits@1"
+    }
+
+    fn scores(&self, query: &str, texts: &[&str]) -> Result<Vec<Score>, RerankError> {
+        if query.contains("storm") {
+            let cause = "the line is down".into();
+            return Err(RerankError { reranker: self.name().to_owned(), cause });
+        }
+        Ok(texts.iter().map(|text| Score::unit(f64::from(text.contains("every day")))).collect())
+    }
+}
+
+const RECIPE: &str = "haversack = 1\nname = \"reread\"\nextends = \"memory\"\n\
+    [output]\ndegrade = true\n\
+    [[layer]]\nname = \"memories\"\nrerank = 3\nscore = { fusion = 1.0, rerank = 2.0 }\n";
+
+fn engine(folder: &Path, reranker: Option<Arc<dyn Reranker>>) -> Engine {
+    let builder = Engine::builder().recipe("reread", RECIPE);
+    let builder = match reranker {
+        Some(reranker) => builder.reranker(reranker),
+        None => builder,
+    };
+    builder.open(folder).unwrap()
+}
+
+fn asked(query: &str) -> Request {
+    Request::new("reread", query).within(500)
+}
+
+#[tokio::test]
+async fn the_best_finds_are_read_once_more_m4() {
+    let folder = tempfile::tempdir().unwrap();
+    let receipt = {
+        let engine = engine(folder.path(), Some(Arc::new(Habits)));
+        let workspace = engine.workspace("home").unwrap();
+        let memory = |id: &str, text: &str| item(id, "memory", text, json!({}));
+        let items = vec![
+            memory("tea", "What does Anna drink? Anna asked what to drink: a drink, Anna said."),
+            memory("habit", "Anna has green tea every day."),
+            memory("dog", "The dog of Anna is called Biscuit."),
+        ];
+        workspace.put(items).await.unwrap();
+        let pack = workspace.pack(asked("what does Anna drink?")).await.unwrap();
+        let first = pack.text().find("every day").unwrap();
+        assert!(first < pack.text().find("What does Anna").unwrap(), "{}", pack.text());
+        let line = pack.pack.ledger.iter().find(|entry| entry.id.item.as_str() == "habit").unwrap();
+        let parts = &line.parts;
+        let said = parts.iter().find(|part| part.component.name() == "rerank").unwrap();
+        assert_eq!((said.value, said.weight), (Score::ONE, 2.0));
+        let receipt = pack.receipt();
+        workspace.settle().await;
+        let again = workspace.replay(&receipt, &Viewer::owner()).await.unwrap();
+        assert!(again.difference.same);
+        // A failure is told, and the others answer; where they must not, it is an error.
+        let pack = workspace.pack(asked("what does Anna drink in a storm?")).await.unwrap();
+        assert!(pack.is_degraded() && pack.text().contains("green tea"));
+        let mut strict = asked("what does Anna drink in a storm?");
+        strict.degrade = Some(false);
+        assert_eq!(workspace.pack(strict).await.unwrap_err().code(), ErrorCode::Search);
+        receipt
+    };
+    let engine = engine(folder.path(), None);
+    let workspace = engine.workspace("home").unwrap();
+    let pack = workspace.pack(asked("what does Anna drink?")).await.unwrap();
+    assert!(pack.text().find("What does Anna").unwrap() < pack.text().find("every day").unwrap());
+    let parts = pack.pack.ledger.iter().flat_map(|entry| &entry.parts);
+    assert!(parts.clone().all(|part| part.component.name() != "rerank"), "nobody said anything");
+    let again = workspace.replay(&receipt, &Viewer::owner()).await.unwrap();
+    let (before, after) = ("habits@1".to_owned(), String::new());
+    assert_eq!(again.difference.causes, [Cause::Reranker { before, after }]);
+}
