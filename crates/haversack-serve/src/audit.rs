@@ -4,6 +4,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use haversack_core::units::Timestamp;
@@ -38,6 +39,15 @@ pub struct Entry {
     /// The problem's code, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
+    /// How many requests were denied before it without a line of their own. Filled in when the
+    /// line is written.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub left_out: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -58,6 +68,7 @@ fn hash(entry: &Entry, previous: &str) -> io::Result<String> {
 pub struct Audit {
     folder: PathBuf,
     open: Mutex<Open>,
+    left_out: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -74,7 +85,12 @@ impl Audit {
     pub fn open(folder: &Path) -> io::Result<Audit> {
         let (file, last) = begin(&path(folder))?;
         let open = Mutex::new(Open { file, last: last.unwrap_or_else(|| FIRST.to_owned()) });
-        Ok(Audit { folder: folder.to_owned(), open })
+        Ok(Audit { folder: folder.to_owned(), open, left_out: AtomicU64::new(0) })
+    }
+
+    /// Counts a denied request that has no line of its own; the next line tells how many.
+    pub(crate) fn leave_out(&self) {
+        self.left_out.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Writes a line.
@@ -89,8 +105,10 @@ impl Audit {
             std::fs::rename(path(&self.folder), self.folder.join(name))?;
             open.file = begin(&path(&self.folder))?.0;
         }
-        let hash = hash(entry, &open.last)?;
-        let line = Line { entry: entry.clone(), previous: open.last.clone(), hash: hash.clone() };
+        let left_out = self.left_out.swap(0, Ordering::Relaxed);
+        let entry = Entry { left_out, ..entry.clone() };
+        let hash = hash(&entry, &open.last)?;
+        let line = Line { entry, previous: open.last.clone(), hash: hash.clone() };
         let mut text = serde_json::to_vec(&line)?;
         text.push(b'\n');
         open.file.write_all(&text)?;
@@ -173,6 +191,7 @@ mod tests {
             workspace: Some("acme".into()),
             status: 200 + n,
             code: None,
+            left_out: 0,
         }
     }
 

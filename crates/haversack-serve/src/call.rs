@@ -14,10 +14,11 @@ use haversack_store::store::viewer::Viewer;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::Instant;
 
 use crate::codes::Code;
 use crate::config::seconds;
+use crate::gate::Turn;
 use crate::problem::Problem;
 use crate::route::Route;
 use crate::state::State;
@@ -45,7 +46,7 @@ pub(crate) struct Call {
     /// makes up for it.
     pub(crate) body: Mutex<Body>,
     /// Its turn, for as long as it is worked on.
-    pub(crate) _turn: Option<OwnedSemaphorePermit>,
+    pub(crate) _turn: Option<Turn>,
 }
 
 impl Call {
@@ -104,6 +105,11 @@ impl Call {
         matches!(self.media_type().as_str(), "application/x-ndjson" | "application/jsonl")
     }
 
+    /// Whether the body is such a stream, and the route takes one: it takes as long as it takes.
+    pub(crate) fn streams(&self) -> bool {
+        self.is_lines() && self.route.body.is_some_and(|body| body.lines.is_some())
+    }
+
     /// The whole body.
     pub(crate) async fn bytes(&mut self) -> Result<Bytes, Problem> {
         let limits = &self.state.config.limits;
@@ -124,7 +130,7 @@ impl Call {
         let body = self.body.get_mut().unwrap_or_else(PoisonError::into_inner);
         let body = std::mem::replace(body, Body::empty());
         let patience = seconds(self.state.config.limits.body_seconds);
-        Pieces { stream: body.into_data_stream(), patience }
+        Pieces { stream: body.into_data_stream(), patience, since: Instant::now(), bytes: 0 }
     }
 
     /// The body as JSON.
@@ -160,10 +166,16 @@ fn too_large(most: usize) -> Problem {
     Problem::new(Code::TooLarge, detail)
 }
 
+/// The least that a body brings in a second, beyond the time that a pause may take: who sends a byte
+/// now and then only keeps a turn from others.
+const BYTES_LEAST: f64 = 64.0;
+
 /// A body in pieces.
 pub(crate) struct Pieces {
     stream: BodyDataStream,
     patience: Duration,
+    since: Instant,
+    bytes: u64,
 }
 
 impl Pieces {
@@ -171,12 +183,25 @@ impl Pieces {
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Problem> {
         match tokio::time::timeout(self.patience, self.stream.next()).await {
             Ok(None) => Ok(None),
-            Ok(Some(Ok(piece))) => Ok(Some(piece)),
+            Ok(Some(Ok(piece))) => {
+                self.bytes += piece.len() as u64;
+                if self.is_a_trickle() {
+                    let detail = "the body comes too slowly: send what there is, then more";
+                    return Err(Problem::new(Code::SlowClient, detail));
+                }
+                Ok(Some(piece))
+            }
             Ok(Some(Err(error))) => {
                 Err(Problem::new(Code::BadJson, format!("the body broke off: {error}")))
             }
             Err(_) => Err(Problem::new(Code::SlowClient, "the body paused for too long")),
         }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "streams are far shorter than 2^52 bytes")]
+    fn is_a_trickle(&self) -> bool {
+        let beyond = self.since.elapsed().saturating_sub(self.patience).as_secs_f64();
+        (self.bytes as f64) < beyond * BYTES_LEAST
     }
 }
 

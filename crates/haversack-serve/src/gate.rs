@@ -3,6 +3,7 @@
 //! than there are processors for, so that there is always one to tell the rest. Each key has a rate,
 //! and so has each address for credentials that are not good.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZero;
 use std::sync::Arc;
@@ -30,6 +31,37 @@ pub(crate) struct Gate {
     patience: Duration,
     rates: Rates,
     denied: Rates,
+    audited: Rates,
+    /// How many turns each key has, and how many one may have: not all, or one alone could keep the
+    /// others out by being slow.
+    turns: Arc<Mutex<BTreeMap<String, usize>>>,
+    turns_max: usize,
+}
+
+/// A turn, given back when it goes.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    _permit: OwnedSemaphorePermit,
+    _share: Option<Share>,
+}
+
+/// One of a key's turns.
+#[derive(Debug)]
+struct Share {
+    credential: String,
+    turns: Arc<Mutex<BTreeMap<String, usize>>>,
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = turns.get_mut(&self.credential) {
+            *count -= 1;
+            if *count == 0 {
+                turns.remove(&self.credential);
+            }
+        }
+    }
 }
 
 /// A place among those who wait, given back however the wait ends.
@@ -51,11 +83,30 @@ impl Gate {
             patience: seconds(limits.queue_seconds),
             rates: Rates::new(limits.rate, limits.burst),
             denied: Rates::new(f64::from(limits.denied) / 60.0, f64::from(limits.denied)),
+            audited: Rates::new(f64::from(limits.denied) / 60.0, f64::from(limits.denied)),
+            turns: Arc::default(),
+            turns_max: (limits.concurrent * 3 / 4).max(1),
         }
     }
 
-    /// Waits for a turn, within bounds.
-    pub(crate) async fn enter(&self) -> Result<OwnedSemaphorePermit, Problem> {
+    /// Waits for a turn, within bounds. A key that is one of many gets no more than its share.
+    pub(crate) async fn enter(&self, one_of_many: Option<&str>) -> Result<Turn, Problem> {
+        let share = one_of_many.map(|credential| self.share(credential)).transpose()?;
+        Ok(Turn { _permit: self.permit().await?, _share: share })
+    }
+
+    fn share(&self, credential: &str) -> Result<Share, Problem> {
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = turns.entry(credential.to_owned()).or_default();
+        if *count >= self.turns_max {
+            let detail = format!("this key has {count} requests under way: wait for one of them");
+            return Err(Problem::new(Code::RateLimited, detail));
+        }
+        *count += 1;
+        Ok(Share { credential: credential.to_owned(), turns: Arc::clone(&self.turns) })
+    }
+
+    async fn permit(&self) -> Result<OwnedSemaphorePermit, Problem> {
         if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
             return Ok(permit);
         }
@@ -93,6 +144,11 @@ impl Gate {
         })
     }
 
+    /// Whether what a network or a key is denied now has a line of its own in the audit.
+    pub(crate) fn is_audited(&self, whom: &str) -> bool {
+        self.audited.take(whom, Instant::now()).is_ok()
+    }
+
     /// Notes that a credential from this address was not good, and says when there were too many:
     /// who guesses learns nothing more, and the audit log does not grow with each guess. Whoever has
     /// a good one is never asked, so that many can stand behind one address.
@@ -105,7 +161,7 @@ impl Gate {
 }
 
 /// What one client has of addresses: one of the old sort, or a network of 2^64 of the new.
-fn network(address: IpAddr) -> String {
+pub(crate) fn network(address: IpAddr) -> String {
     match address.to_canonical() {
         IpAddr::V4(address) => address.to_string(),
         IpAddr::V6(address) => {
@@ -208,19 +264,35 @@ mod tests {
     async fn what_neither_fits_nor_can_wait_is_told_so() {
         let limits = Limits { concurrent: 1, queue: 1, queue_seconds: 5.0, ..Limits::default() };
         let gate = Arc::new(Gate::new(&limits));
-        let first = gate.enter().await.unwrap();
+        let first = gate.enter(None).await.unwrap();
         let waiting = tokio::spawn({
             let gate = Arc::clone(&gate);
-            async move { gate.enter().await.map(drop) }
+            async move { gate.enter(None).await.map(drop) }
         });
         tokio::task::yield_now().await;
         assert_eq!(gate.waiting(), 1);
-        assert_eq!(gate.enter().await.unwrap_err().code, Code::Overloaded);
+        assert_eq!(gate.enter(None).await.unwrap_err().code, Code::Overloaded);
         drop(first);
         waiting.await.unwrap().unwrap();
-        let held = gate.enter().await.unwrap();
-        assert_eq!(gate.enter().await.unwrap_err().code, Code::Overloaded, "patience ends");
+        let held = gate.enter(None).await.unwrap();
+        let refused = gate.enter(None).await.unwrap_err();
+        assert_eq!(refused.code, Code::Overloaded, "patience ends");
         assert_eq!(gate.waiting(), 0);
         drop(held);
+    }
+
+    #[tokio::test]
+    async fn one_key_cannot_have_all_turns() {
+        let gate = Gate::new(&Limits { concurrent: 4, ..Limits::default() });
+        let mut held = Vec::new();
+        for _ in 0..3 {
+            held.push(gate.enter(Some("slow")).await.unwrap());
+        }
+        assert_eq!(gate.enter(Some("slow")).await.unwrap_err().code, Code::RateLimited);
+        drop(gate.enter(Some("other")).await.unwrap());
+        held.pop();
+        gate.enter(Some("slow")).await.unwrap();
+        held.clear();
+        assert!(gate.turns.lock().unwrap().is_empty(), "a key that waits takes no room");
     }
 }

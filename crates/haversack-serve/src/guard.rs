@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use axum::body::{Body, Bytes};
+use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
@@ -46,6 +48,46 @@ impl Busy {
 
     fn begun(&self) -> u64 {
         self.0.begun.load(Ordering::Acquire)
+    }
+}
+
+/// An answer's body, during which the connection is busy: a long one is not idleness.
+#[derive(Debug)]
+pub(crate) struct Answering {
+    body: Body,
+    busy: Busy,
+}
+
+impl Answering {
+    /// A body until whose end, or loss, a request is being answered.
+    pub(crate) const fn new(body: Body, busy: Busy) -> Answering {
+        Answering { body, busy }
+    }
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        self.busy.end();
+    }
+}
+
+impl HttpBody for Answering {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 

@@ -31,6 +31,7 @@ pub mod mcp;
 mod metrics;
 mod openapi;
 pub mod problem;
+mod repeat;
 mod resource;
 mod rest;
 mod route;

@@ -7,33 +7,30 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use axum::Router;
-use axum::body::Body;
 use axum::extract::{RawPathParams, Request};
 use axum::http::request::Parts;
-use axum::http::{self, HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{self, HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, MethodRouter, any, on};
 use futures_util::FutureExt;
 use futures_util::future::ready;
-use http_body_util::BodyExt;
 
 use crate::audit::Entry;
 use crate::call::{Answer, Call, asserted};
 use crate::codes::Code;
 use crate::config::seconds;
+use crate::gate::network;
 use crate::problem::Problem;
+use crate::repeat::repeated;
 use crate::resource::{Fault, challenge};
 use crate::rest::Rest;
 use crate::route::{Method, ROUTES, Route};
 use crate::state::{Shared, State, query};
 use crate::trace::Traceparent;
-use crate::who::{Access, Repeat, Scope, Token};
+use crate::who::{Access, Scope, Token};
 
-/// Longest idempotency key.
-const IDEMPOTENCY_KEY_BYTES_MAX: usize = 255;
-
-/// Longest answer that is kept for a repeated request.
-const REPEAT_BYTES_MAX: usize = 1 << 20;
+/// What the log and the figures have in place of a status when the client left before the answer.
+const CLIENT_LEFT: u16 = 499;
 
 /// The address from which a connection comes.
 #[derive(Debug, Clone, Copy)]
@@ -97,7 +94,53 @@ async fn answer(
     parameters: BTreeMap<String, String>,
     request: Request,
 ) -> Response {
+    let work = answered(state, route, parameters, request);
+    if route.scope != Some(Scope::Admin) {
+        return work.await;
+    }
+    // What an administrator began is done, and written down, whoever still listens.
+    tokio::spawn(work).await.unwrap_or_else(|error| {
+        tracing::error!(target: "haversack", %error, "a request broke off");
+        Problem::new(Code::Internal, "the cause is in the server's log").into_response()
+    })
+}
+
+/// A request that is being answered. One whose client leaves before that is told of, too.
+struct UnderWay<'s> {
+    state: &'s State,
+    operation: &'static str,
+    request: &'s str,
+    started: Instant,
+    is_answered: bool,
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.state.metrics.in_flight.dec();
+        if self.is_answered {
+            return;
+        }
+        let took = self.started.elapsed();
+        self.state.metrics.answered(self.operation, CLIENT_LEFT, took);
+        tracing::info!(
+            target: "haversack",
+            request = self.request,
+            operation = self.operation,
+            status = CLIENT_LEFT,
+            latencyMs = took.as_secs_f64() * 1_000.0,
+            "request"
+        );
+    }
+}
+
+async fn answered(
+    state: Shared,
+    route: &'static Route,
+    parameters: BTreeMap<String, String>,
+    request: Request,
+) -> Response {
     let started = Instant::now();
+    let peer = peer(&request);
     let request_id = request_id(request.headers());
     let workspace = parameters.get("ws").cloned();
     let origin = request.headers().get(header::ORIGIN).cloned();
@@ -106,10 +149,16 @@ async fn answer(
     let (mut request, rest) = Rest::of(request);
     request.extensions_mut().insert(span.clone());
     state.metrics.in_flight.inc();
+    let mut under_way = UnderWay {
+        state: &state,
+        operation: route.operation,
+        request: &request_id,
+        started,
+        is_answered: false,
+    };
     let mut caller = None;
     let work = serve(&state, route, &request_id, parameters, request, &mut caller);
     let answered = AssertUnwindSafe(work).catch_unwind().await;
-    state.metrics.in_flight.dec();
     let mut response = match answered {
         Ok(Ok(response)) => response,
         Ok(Err(problem)) => problem.into_response(),
@@ -125,6 +174,8 @@ async fn answer(
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
     }
+    under_way.is_answered = true;
+    drop(under_way);
     if let Ok(id) = HeaderValue::from_str(&request_id) {
         response.headers_mut().insert("x-request-id", id);
     }
@@ -152,8 +203,23 @@ async fn answer(
         latencyMs = took.as_secs_f64() * 1_000.0,
         "request"
     );
-    audit(&state, route, &request_id, caller.as_ref(), workspace, status, code);
+    let request = Asked { route, peer, id: &request_id, caller: caller.as_ref(), workspace };
+    audit(&state, request, status, code);
     response
+}
+
+/// What the audit has of a request.
+struct Asked<'r> {
+    route: &'r Route,
+    peer: IpAddr,
+    id: &'r str,
+    caller: Option<&'r Caller>,
+    workspace: Option<String>,
+}
+
+/// The address from which a request comes; nowhere when it did not come by a connection.
+fn peer(request: &Request) -> IpAddr {
+    request.extensions().get::<Peer>().map_or(IpAddr::from([0; 4]), |peer| peer.0)
 }
 
 /// Who called, for the log and the audit.
@@ -162,30 +228,29 @@ struct Caller {
     user: Option<String>,
 }
 
-/// Writes down what was denied and what an administrator did.
-fn audit(
-    state: &State,
-    route: &Route,
-    request_id: &str,
-    caller: Option<&Caller>,
-    workspace: Option<String>,
-    status: u16,
-    code: Option<&'static str>,
-) {
-    let denied = matches!(status, 401 | 403 | 421);
+/// Writes down what was denied and what an administrator did. Of what one address is denied, only so
+/// much is written that it cannot fill the disk; how many were left out is told by the next line.
+fn audit(state: &State, request: Asked<'_>, status: u16, code: Option<&'static str>) {
+    let Asked { route, peer, id, caller, workspace } = request;
     let foreign = code == Some(Code::WorkspaceNotFound.row().name);
-    if !denied && !foreign && route.scope != Some(Scope::Admin) {
+    let denied = matches!(status, 401 | 403 | 421) || foreign;
+    if !denied && route.scope != Some(Scope::Admin) {
+        return;
+    }
+    if denied && !state.gate.is_audited(&network(peer)) {
+        state.audit.leave_out();
         return;
     }
     let entry = Entry {
         at: Entry::time(state.now()),
-        request: request_id.to_owned(),
+        request: id.to_owned(),
         credential: caller.map_or_else(|| "none".to_owned(), |caller| caller.credential.clone()),
         user: caller.and_then(|caller| caller.user.clone()),
         operation: route.operation.to_owned(),
         workspace: workspace.map(|name| name.chars().take(64).collect()),
         status,
         code: code.map(str::to_owned),
+        left_out: 0,
     };
     if let Err(error) = state.audit.write(&entry) {
         tracing::error!(target: "haversack", %error, "the audit log cannot be written");
@@ -232,6 +297,9 @@ async fn serve(
         // The same words as for one that is not there.
         return Err(Problem::no_workspace(workspace));
     }
+    if state.is_stopping() && route.scope.is_some() {
+        return Err(Problem::new(Code::Overloaded, "the server is stopping: ask another"));
+    }
     let query = query(head.uri.query())?;
     if let Some(unknown) = query.keys().find(|name| !known(route, name)) {
         return Err(Problem::invalid(unknown, "is not a parameter of this route"));
@@ -240,7 +308,8 @@ async fn serve(
         None => None,
         Some(_) => {
             state.gate.rate(&access.credential)?;
-            Some(state.gate.enter().await?)
+            let one_of_many = state.config.needs_keys().then_some(&*access.credential);
+            Some(state.gate.enter(one_of_many).await?)
         }
     };
     let call = Call {
@@ -266,7 +335,7 @@ async fn serve(
 
 async fn within_time(call: Call) -> Answer {
     let deadline = seconds(call.state.config.limits.deadline_seconds);
-    let streams = call.is_lines();
+    let streams = call.streams();
     let work = repeated(call);
     if streams {
         // A stream takes as long as it takes; its pauses are bounded.
@@ -282,7 +351,7 @@ async fn within_time(call: Call) -> Answer {
 }
 
 /// What a problem comes from: a store fails whoever is at work in it when its workspace is removed.
-async fn cause(state: &State, workspace: Option<&str>, problem: Problem) -> Problem {
+pub(crate) async fn cause(state: &State, workspace: Option<&str>, problem: Problem) -> Problem {
     let Some(workspace) = workspace.filter(|_| problem.code.row().status == 500) else {
         return problem;
     };
@@ -352,8 +421,9 @@ fn share(state: &State, origin: Option<HeaderValue>, headers: &mut HeaderMap) {
     headers.insert(
         header::ACCESS_CONTROL_ALLOW_HEADERS,
         text(
-            "authorization, content-type, haversack-groups, haversack-user, idempotency-key, \
-             if-none-match, x-request-id",
+            "authorization, content-type, haversack-groups, haversack-user, haversack-workspace, \
+             idempotency-key, if-none-match, mcp-method, mcp-name, mcp-protocol-version, \
+             traceparent, x-request-id",
         ),
     );
     let told = text("etag, idempotent-replayed, retry-after, www-authenticate, x-request-id");
@@ -395,68 +465,6 @@ async fn known_as(state: &State, route: &Route, head: &Parts) -> Result<Access, 
     let from = head.extensions.get::<Peer>().map_or(IpAddr::from([0; 4]), |peer| peer.0);
     state.gate.denied(from)?;
     Err(refused(Fault::Bad))
-}
-
-/// Does what a route does, once for each idempotency key: the same request again gets the same
-/// answer.
-async fn repeated(mut call: Call) -> Answer {
-    let run = call.route.run;
-    let Some(value) = call.headers.get("idempotency-key").filter(|_| call.route.repeats) else {
-        return run(call).await;
-    };
-    let name = value.to_str().unwrap_or_default().to_owned();
-    if name.is_empty() || name.len() > IDEMPOTENCY_KEY_BYTES_MAX {
-        let detail = format!("use 1 to {IDEMPOTENCY_KEY_BYTES_MAX} visible characters");
-        return Err(Problem::invalid("Idempotency-Key", detail));
-    }
-    if call.is_lines() {
-        let detail = "a stream cannot be repeated whole: leave it out, items that are there stay";
-        return Err(Problem::invalid("Idempotency-Key", detail));
-    }
-    let body = call.bytes().await?;
-    let place = format!(
-        "{} {} {}",
-        call.access.credential,
-        call.route.operation,
-        call.parameters.get("ws").map_or("", String::as_str)
-    );
-    let said = (call.headers.get("haversack-user"), call.headers.get("haversack-groups"));
-    let request = *blake3::hash(&[format!("{said:?}\n").as_bytes(), &body].concat()).as_bytes();
-    let state = Arc::clone(&call.state);
-    let trouble = |error: crate::who::ControlError| {
-        tracing::error!(target: "haversack", %error, "repeated requests cannot be kept");
-        Problem::new(Code::Storage, "the cause is in the server's log")
-    };
-    if let Some(known) = state.control.repeat(&place, &name, state.now()).map_err(trouble)? {
-        if known.request != request {
-            let detail = "this key was used for another request: take another";
-            return Err(Problem::new(Code::IdempotencyConflict, detail));
-        }
-        return Ok(kept(known));
-    }
-    call.body = Mutex::new(Body::from(body));
-    let response = run(call).await?;
-    let (head, body) = response.into_parts();
-    // Answers of these routes are in memory already.
-    let collected = body.collect().await.map_err(|_| Problem::new(Code::Internal, "broke off"))?;
-    let body = collected.to_bytes();
-    if body.len() <= REPEAT_BYTES_MAX {
-        let repeat = Repeat { request, status: head.status.as_u16(), body: body.to_vec() };
-        state.control.keep(&place, &name, &repeat, state.now()).map_err(trouble)?;
-    }
-    Ok(Response::from_parts(head, Body::from(body)))
-}
-
-fn kept(repeat: Repeat) -> Response {
-    let has_body = !repeat.body.is_empty();
-    let mut response = Response::new(Body::from(repeat.body));
-    *response.status_mut() = StatusCode::from_u16(repeat.status).unwrap_or(StatusCode::OK);
-    if has_body {
-        let media_type = HeaderValue::from_static("application/json");
-        response.headers_mut().insert(header::CONTENT_TYPE, media_type);
-    }
-    response.headers_mut().insert("idempotent-replayed", HeaderValue::from_static("true"));
-    response
 }
 
 #[cfg(test)]

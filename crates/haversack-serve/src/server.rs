@@ -6,18 +6,20 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
+use axum::body::Body;
 use axum::extract::Request;
 use haversack::Engine;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::{GracefulConnection, GracefulShutdown};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::ServiceExt;
 
 use crate::config::{Config, seconds};
-use crate::guard::{Busy, Guarded, Patience};
+use crate::guard::{Answering, Busy, Guarded, Patience};
 use crate::router::{Peer, router};
 use crate::state::{Shared, StartError, State};
 use crate::trace::Tracer;
@@ -84,21 +86,70 @@ impl Server {
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), StartError> {
         let Server { listener, state } = self;
         let limits = &state.config.limits;
-        let patience = Patience {
-            head: seconds(limits.head_seconds),
-            idle: seconds(limits.idle_seconds),
-            write: seconds(limits.write_seconds),
+        let door = Door {
+            connections: Arc::new(Semaphore::new(limits.connections)),
+            patience: Patience {
+                head: seconds(limits.head_seconds),
+                idle: seconds(limits.idle_seconds),
+                write: seconds(limits.write_seconds),
+            },
+            router: router(&state),
+            state: Arc::clone(&state),
         };
-        let connections = Arc::new(Semaphore::new(limits.connections));
-        let router = router(&state);
         let graceful = GracefulShutdown::new();
         tokio::pin!(stop);
         loop {
-            let accepted = tokio::select! {
+            let entered = tokio::select! {
                 () = &mut stop => break,
-                accepted = listener.accept() => accepted,
+                entered = door.enter(&listener) => entered,
             };
-            let (stream, peer) = match accepted {
+            let connection = graceful.watch(door.connection(entered.stream, entered.peer, true));
+            door.serve(connection, entered.permit);
+        }
+        state.stop();
+        // Who asks while the rest is finished is told that the server stops, health checks included.
+        let turn_away = async {
+            loop {
+                let entered = door.enter(&listener).await;
+                let connection = door.connection(entered.stream, entered.peer, false);
+                door.serve(connection, entered.permit);
+            }
+        };
+        let patience = seconds(state.config.limits.shutdown_seconds);
+        tokio::select! {
+            finished = tokio::time::timeout(patience, graceful.shutdown()) => {
+                if finished.is_err() {
+                    tracing::warn!(target: "haversack", "some requests did not end in time");
+                }
+            }
+            () = turn_away => {}
+        }
+        state.engine.settle().await;
+        state.tracer.close().await;
+        Ok(())
+    }
+}
+
+/// Where connections come in.
+struct Door {
+    connections: Arc<Semaphore>,
+    patience: Patience,
+    router: Router,
+    state: Shared,
+}
+
+/// A connection that has come in.
+struct Entered {
+    stream: TcpStream,
+    peer: Peer,
+    permit: OwnedSemaphorePermit,
+}
+
+impl Door {
+    /// Waits for a connection for which there is room.
+    async fn enter(&self, listener: &TcpListener) -> Entered {
+        loop {
+            let (stream, peer) = match listener.accept().await {
                 Ok((stream, address)) => (stream, Peer(address.ip())),
                 Err(error) => {
                     // Out of file handles, most likely: others will close.
@@ -107,50 +158,56 @@ impl Server {
                     continue;
                 }
             };
-            let Ok(permit) = Arc::clone(&connections).try_acquire_owned() else {
-                refuse(&stream);
-                continue;
-            };
-            // Answers are small and awaited: waiting to fill a packet only delays them.
-            let _ = stream.set_nodelay(true);
-            let busy = Busy::default();
-            let io = TokioIo::new(Guarded::new(stream, patience, busy.clone()));
-            let router = router.clone();
-            let service = service_fn(move |mut request: Request<Incoming>| {
-                request.extensions_mut().insert(peer);
-                let (router, busy) = (router.clone(), busy.clone());
-                async move {
-                    busy.begin();
-                    let answer = router.oneshot(request.map(axum::body::Body::new)).await;
-                    busy.end();
-                    answer
-                }
-            });
-            let connection = hyper::server::conn::http1::Builder::new()
-                .timer(TokioTimer::new())
-                // The guard keeps these times, and tells an idle connection from a slow one.
-                .header_read_timeout(None)
-                .max_buf_size(HEAD_BYTES_MAX)
-                .serve_connection(io, service);
-            let watched = graceful.watch(connection);
-            let state = Arc::clone(&state);
-            state.metrics.connections.inc();
-            tokio::spawn(async move {
-                // How a connection ends is the client's business.
-                let _ = watched.await;
-                state.metrics.connections.dec();
-                drop(permit);
-            });
+            match Arc::clone(&self.connections).try_acquire_owned() {
+                Ok(permit) => return Entered { stream, peer, permit },
+                Err(_) => refuse(&stream),
+            }
         }
-        state.stop();
-        drop(listener);
-        let patience = seconds(state.config.limits.shutdown_seconds);
-        if tokio::time::timeout(patience, graceful.shutdown()).await.is_err() {
-            tracing::warn!(target: "haversack", "some requests did not end in time");
-        }
-        state.engine.settle().await;
-        state.tracer.close().await;
-        Ok(())
+    }
+
+    /// A connection that is watched and answered; for one request alone if it is not to stay.
+    fn connection(
+        &self,
+        stream: TcpStream,
+        peer: Peer,
+        stays: bool,
+    ) -> impl GracefulConnection<Error = hyper::Error> + Send + 'static {
+        // Answers are small and awaited: waiting to fill a packet only delays them.
+        let _ = stream.set_nodelay(true);
+        let busy = Busy::default();
+        let io = TokioIo::new(Guarded::new(stream, self.patience, busy.clone()));
+        let router = self.router.clone();
+        let service = service_fn(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(peer);
+            let (router, busy) = (router.clone(), busy.clone());
+            async move {
+                busy.begin();
+                let answer = router.oneshot(request.map(Body::new)).await;
+                answer.map(|answer| answer.map(|body| Answering::new(body, busy)))
+            }
+        });
+        hyper::server::conn::http1::Builder::new()
+            .timer(TokioTimer::new())
+            .keep_alive(stays)
+            // The guard keeps these times, and tells an idle connection from a slow one.
+            .header_read_timeout(None)
+            .max_buf_size(HEAD_BYTES_MAX)
+            .serve_connection(io, service)
+    }
+
+    fn serve(
+        &self,
+        connection: impl Future<Output = Result<(), hyper::Error>> + Send + 'static,
+        permit: OwnedSemaphorePermit,
+    ) {
+        let state = Arc::clone(&self.state);
+        state.metrics.connections.inc();
+        tokio::spawn(async move {
+            // How a connection ends is the client's business.
+            let _ = connection.await;
+            state.metrics.connections.dec();
+            drop(permit);
+        });
     }
 }
 

@@ -18,6 +18,7 @@ use crate::config::Config;
 use crate::gate::Gate;
 use crate::metrics::Metrics;
 use crate::problem::Problem;
+use crate::repeat::Doing;
 use crate::trace::Tracer;
 use crate::who::{Control, ControlError, JwtError, Signers};
 
@@ -29,6 +30,8 @@ pub(crate) struct State {
     pub(crate) signers: Option<Signers>,
     pub(crate) audit: Audit,
     pub(crate) gate: Gate,
+    /// What is being done under an idempotency key.
+    pub(crate) doing: Doing,
     pub(crate) metrics: Metrics,
     pub(crate) tracer: Tracer,
     stopping: AtomicBool,
@@ -93,6 +96,7 @@ impl State {
             signers,
             audit: Audit::open(folder).map_err(StartError::Audit)?,
             gate: Gate::new(&config.limits),
+            doing: Doing::default(),
             metrics: Metrics::new(),
             tracer,
             stopping: AtomicBool::new(false),

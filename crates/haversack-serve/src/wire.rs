@@ -187,7 +187,7 @@ pub(crate) struct WireItem {
     /// How sure its source is.
     #[serde(skip_serializing_if = "Option::is_none")]
     confidence: Option<f64>,
-    /// Who may read it, for callers who may write it.
+    /// Who may read it, for callers who see everything. Others who write it leave it as it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     readers: Option<Vec<String>>,
     /// How far it can be trusted.

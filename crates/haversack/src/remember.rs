@@ -21,6 +21,7 @@ use haversack_store::store::query::{Filter, TextSearch};
 use haversack_store::store::viewer::Viewer;
 
 use crate::engine::Workspace;
+use crate::engine::apart::apart;
 use crate::error::Error;
 
 /// How much two texts must share to say the same.
@@ -78,6 +79,11 @@ impl Workspace {
     /// # Errors
     /// When an item is wrong, or the store cannot be read or written.
     pub async fn remember(&self, viewer: &Viewer, items: Vec<Item>) -> Result<Remembered, Error> {
+        let (workspace, viewer) = (self.clone(), viewer.clone());
+        apart(async move { workspace.remember_here(&viewer, items).await }).await
+    }
+
+    async fn remember_here(&self, viewer: &Viewer, items: Vec<Item>) -> Result<Remembered, Error> {
         let snapshot = self.store().snapshot(viewer).await?;
         let texts: Vec<String> = items.iter().map(text_of).collect();
         let shown: Vec<&str> = texts.iter().map(String::as_str).collect();

@@ -20,7 +20,9 @@ use tokio::sync::mpsc;
 
 use crate::call::{Answer, Call, json};
 use crate::codes::Code;
+use crate::config::seconds;
 use crate::problem::Problem;
+use crate::router::cause;
 use crate::state::State;
 use crate::trace::Span;
 use crate::who::{Access, Asserted};
@@ -146,8 +148,13 @@ fn watched(call: Call, workspace: Workspace, request: Request, explain: bool) ->
             let result = bytes(&made.assembled, explain, preview)?;
             Ok::<_, Problem>((made.assembled, result))
         };
+        let deadline = seconds(call.state.config.limits.deadline_seconds);
+        let built = tokio::time::timeout(deadline, built).await.unwrap_or_else(|_| {
+            let detail = format!("no answer within {} s", deadline.as_secs_f64());
+            Err(Problem::new(Code::Deadline, detail))
+        });
         let mut events = Vec::new();
-        match built.await {
+        match built {
             Ok((assembled, result)) => {
                 for notice in &assembled.notices {
                     let notice = haversack::recipes::WireNotice::of(notice);
@@ -157,6 +164,9 @@ fn watched(call: Call, workspace: Workspace, request: Request, explain: bool) ->
                 events.push(event("result", &String::from_utf8_lossy(&result)));
             }
             Err(problem) => {
+                let problem = cause(&call.state, Some(call.parameter("ws")), problem).await;
+                // The answer as a whole began well, so nobody else counts this.
+                call.state.metrics.refused(&problem);
                 let data = serde_json::to_string(&problem.wire()).unwrap_or_default();
                 events.push(event("problem", &data));
             }

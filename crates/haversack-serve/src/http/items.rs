@@ -1,15 +1,18 @@
 //! Items, links and events: written and read.
 
+use std::collections::BTreeSet;
+
 use axum::http::StatusCode;
 use bytes::BytesMut;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use haversack::Workspace;
 use haversack_core::ids::ItemId;
-use haversack_store::store::change::{Batch, Change, Committed};
+use haversack_core::item::Trust;
+use haversack_store::store::change::{BATCH_CHANGES_MAX, Batch, Change, Committed};
 use haversack_store::store::item::{Event, Item};
-use haversack_store::store::query::{Filter, LIMIT_MAX, Order, Page};
-use haversack_store::store::viewer::Viewer;
+use haversack_store::store::query::{Filter, Order, Page};
+use haversack_store::store::viewer::{Readers, Viewer};
 use serde_json::Value;
 
 use crate::call::{Answer, Call, json, tagged};
@@ -42,6 +45,7 @@ pub(crate) fn put(mut call: Call) -> BoxFuture<'static, Answer> {
             one @ Value::Object(_) => vec![one],
             _ => return Err(Problem::invalid("body", "is neither an item nor a list of items")),
         };
+        enough("body", items.len())?;
         let items: Result<Vec<Item>, Problem> = items
             .into_iter()
             .enumerate()
@@ -78,11 +82,16 @@ fn written(committed: &Committed) -> WireWritten {
 pub(crate) async fn store(
     call: &Call,
     workspace: &Workspace,
-    items: Vec<Item>,
+    mut items: Vec<Item>,
 ) -> Result<Committed, Problem> {
     let (viewer, user) = call.access.viewer(&call.asserted)?;
-    if !call.access.is_trusted() {
+    if !call.access.is_trusted() && items.iter().any(|item| item.trust == Trust::Trusted) {
+        let detail = "only a trusted key can call a text trusted, which keeps it out of fences";
+        return Err(Problem { field: Some("trust".into()), ..forbidden(detail) });
+    }
+    if viewer != Viewer::owner() {
         own(workspace, &viewer, &items).await?;
+        keep_readers(workspace, &mut items).await?;
     }
     let mut batch = Batch::put(workspace.now(), items);
     batch.author = user;
@@ -100,18 +109,42 @@ pub(crate) async fn own(
     let all = workspace.store().snapshot(&Viewer::owner()).await?;
     let seen = workspace.store().snapshot(viewer).await?;
     let ids: Vec<ItemId> = items.iter().map(|item| item.id.clone()).collect();
-    let (there, readable) = (all.get(&ids).await?, seen.get(&ids).await?);
-    for ((id, there), readable) in ids.iter().zip(&there).zip(&readable) {
-        if there.is_some() && readable.is_none() {
+    let (there, readable) = (all.are_there(&ids).await?, seen.are_there(&ids).await?);
+    for ((id, there), readable) in ids.iter().zip(there).zip(readable) {
+        if there && !readable {
             let detail = format!("{:?} is not this user's to change: use another id", id.as_str());
             return Err(Problem::new(Code::IdTaken, detail));
         }
     }
+    let new: BTreeSet<&ItemId> = ids.iter().collect();
     let parents: Vec<ItemId> = items.iter().filter_map(|item| item.parent.clone()).collect();
-    for (parent, readable) in parents.iter().zip(seen.get(&parents).await?) {
-        if readable.is_none() && !ids.contains(parent) {
+    for (parent, readable) in parents.iter().zip(seen.are_there(&parents).await?) {
+        if !readable && !new.contains(parent) {
             let detail = format!("there is no item {:?} that this user can read", parent.as_str());
             return Err(Problem::invalid("parent", detail));
+        }
+    }
+    Ok(())
+}
+
+fn forbidden(detail: &str) -> Problem {
+    Problem::new(Code::Forbidden, detail)
+}
+
+/// How many stored items are read at a time only to see who may read them.
+const READ_AT_ONCE: usize = 16;
+
+/// Who is not told an item's readers cannot say them again: those that are stored stay.
+async fn keep_readers(workspace: &Workspace, items: &mut [Item]) -> Result<(), Problem> {
+    let mut unsaid: Vec<&mut Item> =
+        items.iter_mut().filter(|item| item.readers == Readers::Inherit).collect();
+    let all = workspace.store().snapshot(&Viewer::owner()).await?;
+    for some in unsaid.chunks_mut(READ_AT_ONCE) {
+        let ids: Vec<ItemId> = some.iter().map(|item| item.id.clone()).collect();
+        for (item, stored) in some.iter_mut().zip(all.get(&ids).await?) {
+            if let Some(stored) = stored {
+                item.readers = stored.item.readers;
+            }
         }
     }
     Ok(())
@@ -130,7 +163,8 @@ async fn stream(call: &mut Call, workspace: &Workspace) -> Result<WireWritten, P
         line: 0,
         sum: WireWritten::default(),
     };
-    let (mut rest, mut read) = (BytesMut::new(), 0_u64);
+    // Of what is left of a line, `looked_at` bytes have no end in them.
+    let (mut rest, mut looked_at, mut read) = (BytesMut::new(), 0, 0_u64);
     loop {
         let piece = match pieces.next().await {
             Ok(piece) => piece,
@@ -143,10 +177,12 @@ async fn stream(call: &mut Call, workspace: &Workspace) -> Result<WireWritten, P
             return Err(lines.told(Problem::new(Code::TooLarge, detail)));
         }
         rest.extend_from_slice(&piece);
-        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
-            let line = rest.split_to(end + 1);
+        while let Some(end) = rest[looked_at..].iter().position(|byte| *byte == b'\n') {
+            let line = rest.split_to(looked_at + end + 1);
+            looked_at = 0;
             lines.take(&line, lines_max).await?;
         }
+        looked_at = rest.len();
         if rest.len() > LINE_BYTES_MAX {
             lines.line += 1;
             let detail = format!("a line is longer than {LINE_BYTES_MAX} bytes");
@@ -233,13 +269,18 @@ pub(crate) fn list(call: Call) -> BoxFuture<'static, Answer> {
         filter.under = call.query.get("parent").map(|text| id("parent", text)).transpose()?;
         let after = call.query.get("after").map(|text| id("after", text)).transpose()?;
         let snapshot = workspace.store().snapshot(&call.viewer()?).await?;
-        // One more than asked for tells whether there is a next page.
-        let page = Page { order: Order::Id, after, limit: (limit + 1).min(LIMIT_MAX) };
-        let mut stored = snapshot.list(&filter, &page).await?;
-        let more = stored.len() > limit || stored.len() == LIMIT_MAX;
-        stored.truncate(limit);
-        let next = stored.last().filter(|_| more).map(|last| last.item.id.as_str().to_owned());
-        let tells = call.access.is_trusted() && call.asserted.is_nobody();
+        let page = Page { order: Order::Id, after, limit };
+        let stored = snapshot.list(&filter, &page).await?;
+        // A page of long texts ends early, so only what comes behind it tells whether it is the last.
+        let next = match stored.last().map(|last| last.item.id.clone()) {
+            Some(last) => {
+                let behind = Page { order: Order::Id, after: Some(last.clone()), limit: 1 };
+                let more = !snapshot.list(&filter, &behind).await?.is_empty();
+                more.then(|| last.as_str().to_owned())
+            }
+            None => None,
+        };
+        let tells = call.viewer()? == Viewer::owner();
         let items = stored.into_iter().map(|stored| WireItem::of(stored, tells)).collect();
         let state = state(&call, snapshot.revision().get())?;
         tagged(&call, &state, &WireItemPage { items, next })
@@ -265,8 +306,10 @@ pub(crate) fn get(call: Call) -> BoxFuture<'static, Answer> {
         let snapshot = workspace.store().snapshot(&call.viewer()?).await?;
         let found = snapshot.get(std::slice::from_ref(&wanted)).await?.pop().flatten();
         let stored = found.ok_or_else(|| Problem::no_item(name))?;
-        let tells = call.access.is_trusted() && call.asserted.is_nobody();
-        let state = state(&call, stored.revision.get())?;
+        let tells = call.viewer()? == Viewer::owner();
+        // Whether the parent shows depends on another item's readers.
+        let parent = stored.item.parent.as_ref().map(ItemId::as_str);
+        let state = format!("{} {parent:?}", state(&call, stored.revision.get())?);
         tagged(&call, &state, &WireItem::of(stored, tells))
     }
     .boxed()
@@ -297,6 +340,7 @@ pub(crate) fn links(mut call: Call) -> BoxFuture<'static, Answer> {
         let workspace = call.workspace().await?;
         let links: WireLinks = call.read().await?;
         let count = links.add.len() + links.remove.len();
+        enough("links", count)?;
         let mut changes = Vec::with_capacity(count);
         for link in links.add {
             changes.push(Change::Link(link.link()?));
@@ -305,7 +349,7 @@ pub(crate) fn links(mut call: Call) -> BoxFuture<'static, Answer> {
             changes.push(Change::Unlink(link.link()?));
         }
         let (viewer, user) = call.access.viewer(&call.asserted)?;
-        if !call.access.is_trusted() {
+        if viewer != Viewer::owner() {
             ends(&workspace, &viewer, &changes).await?;
         }
         let mut batch = Batch::new(workspace.now(), changes);
@@ -325,19 +369,33 @@ async fn ends(workspace: &Workspace, viewer: &Viewer, changes: &[Change]) -> Res
             ids.extend([link.from.clone(), link.to.clone()]);
         }
     }
+    all_there(workspace, viewer, &ids).await
+}
+
+/// Refuses to speak of an item that the viewer cannot read.
+async fn all_there(workspace: &Workspace, viewer: &Viewer, ids: &[ItemId]) -> Result<(), Problem> {
     let snapshot = workspace.store().snapshot(viewer).await?;
-    for (id, found) in ids.iter().zip(snapshot.get(&ids).await?) {
-        if found.is_none() {
-            return Err(Problem::no_item(id.as_str()));
-        }
+    let are_there = snapshot.are_there(ids).await?;
+    match ids.iter().zip(are_there).find(|(_, is_there)| !is_there) {
+        Some((id, _)) => Err(Problem::no_item(id.as_str())),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+/// Refuses more at once than a batch takes, before anything is looked up.
+fn enough(field: &str, count: usize) -> Result<(), Problem> {
+    if count <= BATCH_CHANGES_MAX {
+        return Ok(());
+    }
+    let detail = format!("{count} are more than the most, {BATCH_CHANGES_MAX}: send them in parts");
+    Err(Problem::invalid(field, detail))
 }
 
 pub(crate) fn events(mut call: Call) -> BoxFuture<'static, Answer> {
     async move {
         let workspace = call.workspace().await?;
         let events: WireEvents = call.read().await?;
+        enough("events", events.events.len())?;
         let now = workspace.now();
         let mut changes = Vec::with_capacity(events.events.len());
         let mut ids = Vec::with_capacity(events.events.len());
@@ -351,12 +409,7 @@ pub(crate) fn events(mut call: Call) -> BoxFuture<'static, Answer> {
             ids.push(item.clone());
             changes.push(Change::Note(Event { item, user, happening: event.happening.into(), at }));
         }
-        let snapshot = workspace.store().snapshot(&call.viewer()?).await?;
-        for (id, found) in ids.iter().zip(snapshot.get(&ids).await?) {
-            if found.is_none() {
-                return Err(Problem::no_item(id.as_str()));
-            }
-        }
+        all_there(&workspace, &call.viewer()?, &ids).await?;
         let stored = u64::try_from(changes.len()).unwrap_or(u64::MAX);
         let committed = workspace.write(Batch::new(now, changes)).await?;
         json(StatusCode::OK, &WireWritten { stored, ..written(&committed) })

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::{Answer, Call, json};
 use crate::problem::Problem;
+use crate::state::blocking;
 
 /// A text to count, or a payload whose final string is counted.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -61,12 +62,12 @@ pub(crate) fn estimate(mut call: Call) -> BoxFuture<'static, Answer> {
         };
         let (model, name) = (wanted.model.as_deref(), wanted.tokenizer.as_deref());
         let tokenizer = call.state.engine.counter(model, name)?;
-        let count = WireCount {
+        let count = move || WireCount {
             tokens: tokenizer.count(&text).get(),
             tokenizer: tokenizer.name().to_owned(),
             accuracy: tokenizer.accuracy().to_string(),
         };
-        json(StatusCode::OK, &count)
+        json(StatusCode::OK, &call.state.gate.compute(blocking(count)).await?)
     }
     .boxed()
 }
@@ -94,7 +95,8 @@ pub(crate) fn validate(mut call: Call) -> BoxFuture<'static, Answer> {
         let (viewer, _) = call.access.viewer(&asserted)?;
         let tokenizer =
             call.state.engine.counter(None, Some(&wanted.payload.assembly.tokenizer))?;
-        let checked = workspace.validate(&wanted.payload, &viewer, &*tokenizer).await?;
+        let check = workspace.validate(&wanted.payload, &viewer, tokenizer);
+        let checked = call.state.gate.compute(check).await?;
         json(StatusCode::OK, &checked)
     }
     .boxed()

@@ -129,6 +129,10 @@ impl Handler {
         if !matches!(problem.code, Code::Forbidden | Code::WorkspaceNotFound) {
             return;
         }
+        if !self.state.gate.is_audited(&caller.access.credential) {
+            self.state.audit.leave_out();
+            return;
+        }
         let row = problem.code.row();
         let entry = Entry {
             at: Entry::time(self.state.now()),
@@ -139,6 +143,7 @@ impl Handler {
             workspace: None,
             status: row.status,
             code: Some(row.name.to_owned()),
+            left_out: 0,
         };
         if let Err(error) = self.state.audit.write(&entry) {
             tracing::error!(target: "haversack", %error, "the audit log cannot be written");

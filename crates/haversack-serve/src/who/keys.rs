@@ -19,7 +19,8 @@ const BUSY: Duration = Duration::from_secs(5);
 /// How often it is noted when a key was last used.
 const NOTED_EVERY_MS: i64 = 60_000;
 
-/// Answers to repeated requests that are kept, and for how long.
+/// Answers to one key's repeated requests of one sort in one workspace that are kept, and for how
+/// long.
 const REPEATS_MAX: u64 = 10_000;
 const REPEATS_KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
 
@@ -220,10 +221,7 @@ impl Control {
         let noted =
             key.used.is_some_and(|used| now.as_millis() - used.as_millis() < NOTED_EVERY_MS);
         if !noted {
-            open.connection.execute(
-                "UPDATE keys SET used = ?2 WHERE id = ?1",
-                params![token.id, now.as_millis()],
-            )?;
+            open.note_use(&token.id, now);
             if let Some(key) = open.keys.get_mut(&token.id) {
                 key.used = Some(now);
             }
@@ -262,15 +260,31 @@ impl Control {
             params![place, name, repeat.request, repeat.status, repeat.body, now.as_millis()],
         )?;
         open.connection.execute(
-            "DELETE FROM repeats WHERE at <= ?1 OR (place, name) IN
-             (SELECT place, name FROM repeats ORDER BY at DESC LIMIT -1 OFFSET ?2)",
-            params![now.as_millis() - REPEATS_KEPT_MS, REPEATS_MAX],
+            "DELETE FROM repeats WHERE at <= ?1 OR place = ?3 AND name IN
+             (SELECT name FROM repeats WHERE place = ?3 ORDER BY at DESC LIMIT -1 OFFSET ?2)",
+            params![now.as_millis() - REPEATS_KEPT_MS, REPEATS_MAX, place],
         )?;
         Ok(())
     }
 }
 
 impl Open {
+    /// Notes when a key was used, if that can be done at once: a disk that is full, or another process
+    /// that writes, is no reason to turn a good key away.
+    fn note_use(&self, id: &str, now: Timestamp) {
+        let write = || {
+            self.connection.busy_timeout(Duration::ZERO)?;
+            let written = self
+                .connection
+                .execute("UPDATE keys SET used = ?2 WHERE id = ?1", params![id, now.as_millis()]);
+            self.connection.busy_timeout(BUSY)?;
+            written
+        };
+        if let Err(error) = write() {
+            tracing::warn!(target: "haversack", %error, "the use of a key cannot be noted");
+        }
+    }
+
     /// Reads the keys again when the database has changed since.
     fn refresh(&mut self) -> Result<(), ControlError> {
         let version: i64 =

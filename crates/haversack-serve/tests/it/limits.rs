@@ -117,8 +117,8 @@ async fn guesses_from_one_address_are_held_up_and_good_keys_are_not() {
         let line = format!("haversack_{family}_total{{reason=\"too_many_denied\"}} 5");
         assert!(page.contains(&line), "{line} in {page}");
     }
-    // What was held up is not audited, or who guesses could fill the disk.
-    assert_eq!(haversack_serve::audit::verify(running.folder.path()).unwrap(), 3 + 3 + 5);
+    // Who guesses cannot fill the disk.
+    assert_eq!(haversack_serve::audit::verify(running.folder.path()).unwrap(), 3);
     running.stop().await;
 }
 
@@ -157,34 +157,5 @@ async fn one_connection_too_many_is_told_so() {
     };
     assert!(told.starts_with(b"HTTP/1.1 503 "), "{:?}", String::from_utf8_lossy(&told));
     drop(held);
-    running.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn stopping_finishes_what_was_begun() {
-    let mut running = Running::start().await;
-    running.engine.workspace("acme").unwrap();
-    let mut under_way = TcpStream::connect(running.address).await.unwrap();
-    let body = b"{\"query\": \"launch\"}";
-    let head = format!(
-        "POST /v1/workspaces/acme/search HTTP/1.1\r\nhost: {}\r\ncontent-length: {}\r\n\
-         content-type: application/json\r\n\r\n",
-        running.address,
-        body.len()
-    );
-    under_way.write_all(head.as_bytes()).await.unwrap();
-    under_way.write_all(&body[..5]).await.unwrap();
-    // The server has read the head when it is asked to stop.
-    while !running.get("/metrics").await.text.contains("haversack_requests_in_flight 2") {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    running.tell_to_stop();
-    while TcpStream::connect(running.address).await.is_ok() {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    under_way.write_all(&body[5..]).await.unwrap();
-    let mut read = Vec::new();
-    under_way.read_to_end(&mut read).await.unwrap();
-    assert_eq!(reply(&read).status, 200);
     running.stop().await;
 }

@@ -3,6 +3,7 @@
 
 mod access;
 mod documents;
+mod hostile;
 mod isolation;
 mod limits;
 mod mcp;

@@ -112,7 +112,10 @@ async fn view(store: &Arc<dyn Store>, viewer: &Viewer) -> Arc<dyn Snapshot> {
 }
 
 async fn get(store: &Arc<dyn Store>, viewer: &Viewer, name: &str) -> Option<Stored> {
-    view(store, viewer).await.get(&[id(name)]).await.unwrap().remove(0)
+    let (view, ids) = (view(store, viewer).await, [id(name)]);
+    let found = view.get(&ids).await.unwrap().remove(0);
+    assert_eq!(view.are_there(&ids).await.unwrap(), [found.is_some()], "{name}");
+    found
 }
 
 /// The ids that a viewer can list, in order.

@@ -200,6 +200,11 @@ impl Snapshot for OffloadedView {
         self.ask(move |view| view.get(&ids))
     }
 
+    fn are_there<'a>(&'a self, ids: &'a [ItemId]) -> Answer<'a, Vec<bool>> {
+        let ids = ids.to_vec();
+        self.ask(move |view| view.are_there(&ids))
+    }
+
     fn list<'a>(&'a self, filter: &'a Filter, page: &'a Page) -> Answer<'a, Vec<Stored>> {
         let (filter, page) = (filter.clone(), page.clone());
         self.ask(move |view| view.list(&filter, &page))

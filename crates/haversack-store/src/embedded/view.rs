@@ -18,7 +18,9 @@ use super::text::Visible;
 use crate::revision::Revision;
 use crate::store::error::ReadError;
 use crate::store::item::{Passage, Record, Shelf, Stored, Version};
-use crate::store::query::{FAMILY_MAX, Filter, Hit, LIMIT_MAX, Order, Page, TreeDistance};
+use crate::store::query::{
+    FAMILY_MAX, Filter, Hit, LIMIT_MAX, Order, PAGE_BYTES_MAX, Page, TreeDistance,
+};
 
 /// A state as a viewer may see it.
 #[derive(Debug)]
@@ -126,6 +128,16 @@ impl View {
         })
     }
 
+    /// Whether each of these items is there for the viewer, without reading it.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn are_there(&self, ids: &[ItemId]) -> Result<Vec<bool>, ReadError> {
+        self.read(|connection| {
+            ids.iter().map(|id| Ok(self.row_of_id(connection, id)?.is_some())).collect()
+        })
+    }
+
     /// The rows that the viewer sees and that pass a filter.
     pub(super) fn among(&self, filter: &Filter) -> Result<Cow<'_, Bitmap>, ReadError> {
         records::filter::check(filter)?;
@@ -190,8 +202,16 @@ impl View {
                     paging::by_time(connection, page, after, &among)
                 }
             };
-            let rows = rows.map_err(storage)?;
-            rows.into_iter().filter_map(|row| self.stored(connection, row).transpose()).collect()
+            let mut page = Vec::new();
+            let mut bytes = 0;
+            for row in rows.map_err(storage)? {
+                page.extend(self.stored(connection, row)?);
+                bytes += page.last().map_or(0, |last: &Stored| last.item.bytes());
+                if bytes > PAGE_BYTES_MAX {
+                    break;
+                }
+            }
+            Ok(page)
         })
     }
 

@@ -46,6 +46,22 @@ pub struct Item {
 }
 
 impl Item {
+    /// Bytes of its texts, those in its fields included.
+    pub(crate) fn bytes(&self) -> usize {
+        fn of(value: &Value) -> usize {
+            match value {
+                Value::String(text) => text.len(),
+                Value::Array(values) => values.iter().map(|value| of(value) + 8).sum(),
+                Value::Object(fields) => {
+                    fields.iter().map(|(name, value)| name.len() + of(value) + 8).sum()
+                }
+                Value::Null | Value::Bool(_) | Value::Number(_) => 8,
+            }
+        }
+        let fields = self.fields.iter().map(|(name, value)| name.len() + of(value));
+        self.body.len() + self.title.len() + fields.sum::<usize>()
+    }
+
     /// An item with a text and nothing else: internal, active, readable like its parent.
     #[must_use]
     pub fn new(id: ItemId, kind: Kind, body: &str) -> Item {

@@ -68,7 +68,11 @@ pub trait Snapshot: Send + Sync {
     /// The items of these names, in their order; `None` for what is not there or not readable.
     fn get<'a>(&'a self, ids: &'a [ItemId]) -> Answer<'a, Vec<Option<Stored>>>;
 
-    /// A page of the items that pass a filter.
+    /// Whether each of these items is there and readable, without reading it.
+    fn are_there<'a>(&'a self, ids: &'a [ItemId]) -> Answer<'a, Vec<bool>>;
+
+    /// A page of the items that pass a filter. It has fewer than there are, but one at least, when
+    /// their texts and fields have more than [`query::PAGE_BYTES_MAX`] together.
     fn list<'a>(&'a self, filter: &'a Filter, page: &'a Page) -> Answer<'a, Vec<Stored>>;
 
     /// How many items pass a filter.

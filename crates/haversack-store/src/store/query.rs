@@ -14,6 +14,9 @@ use super::item::{Happening, Link, Stored};
 /// Most answers to one question.
 pub const LIMIT_MAX: usize = 1_000;
 
+/// Bytes of texts and fields after which a page ends, however many items were asked for.
+pub const PAGE_BYTES_MAX: usize = 64 << 20;
+
 /// Most kinds in one filter.
 pub const KINDS_MAX: usize = 64;
 

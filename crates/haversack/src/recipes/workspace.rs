@@ -1,6 +1,7 @@
 //! `workspace`: blocks around what the asker looks at (W1 to W15).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use haversack_core::assemble::Item as PackItem;
 use haversack_core::assemble::Section as PackSection;
@@ -12,6 +13,7 @@ use serde_json::{Map, Value};
 
 use super::Assembly;
 use crate::engine::Workspace;
+use crate::engine::apart::apart;
 use crate::error::Error;
 use crate::pipeline::Assembled;
 use crate::wire::{WireFocus, WireHints, WireRequest, WireTurn, tokens, turns, viewer};
@@ -411,10 +413,12 @@ impl Workspace {
         &self,
         payload: &Payload,
         viewer: &Viewer,
-        tokenizer: &dyn Tokenizer,
+        tokenizer: Arc<dyn Tokenizer>,
     ) -> Result<Validation, Error> {
         let mut problems = Vec::new();
-        let counted = tokenizer.count(&payload.serialized).get();
+        let text = payload.serialized.clone();
+        // A long text takes a while to count.
+        let counted = apart(async move { tokenizer.count(&text).get() }).await;
         let limit = payload.assembly.limit;
         if counted > limit {
             problems.push(format!("{counted} tokens are more than the {limit} there are"));
@@ -435,8 +439,8 @@ impl Workspace {
             ids.push(crate::wire::id("sections.items.blockId", &item.block_id)?);
         }
         let snapshot = self.store().snapshot(viewer).await?;
-        for (id, found) in ids.iter().zip(snapshot.get(&ids).await?) {
-            if found.is_none() {
+        for (id, is_there) in ids.iter().zip(snapshot.are_there(&ids).await?) {
+            if !is_there {
                 problems
                     .push(format!("block {id:?} is not there for this reader", id = id.as_str()));
             }

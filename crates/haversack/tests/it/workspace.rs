@@ -1,6 +1,7 @@
 //! W: an assistant inside a workspace of blocks.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use haversack::ErrorCode;
 use haversack::recipes::workspace::{
@@ -277,14 +278,16 @@ async fn tokens_are_counted_and_payloads_validated_w11() {
     assert_eq!(estimate_tokens(&context, &Encoding::O200k).get(), context.metadata.total_tokens);
     let general = request.request().unwrap();
     let payload = Payload::from(&context);
-    let sound = fixture.validate(&payload, &general.viewer, &Encoding::O200k).await.unwrap();
+    let sound =
+        fixture.validate(&payload, &general.viewer, Arc::new(Encoding::O200k)).await.unwrap();
     assert!(sound.valid, "{:?}", sound.problems);
     let mut forged = context.clone();
     forged.metadata.total_tokens += 1;
     let again = forged.sections[1].items[0].clone();
     forged.sections[1].items.push(again);
     let (forged, stranger) = (Payload::from(&forged), Viewer::user("stranger").unwrap());
-    let problems = fixture.validate(&forged, &stranger, &Encoding::O200k).await.unwrap().problems;
+    let problems =
+        fixture.validate(&forged, &stranger, Arc::new(Encoding::O200k)).await.unwrap().problems;
     assert!(problems.iter().any(|problem| problem.contains("totalTokens")), "{problems:?}");
     assert!(problems.iter().any(|problem| problem.contains("twice")), "{problems:?}");
 }

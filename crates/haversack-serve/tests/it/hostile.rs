@@ -1,0 +1,294 @@
+//! What somebody with a key, or without one, tries against the others: to widen, to overwrite, to
+//! hold turns, to fill the disk, to leave before the end.
+
+use std::time::Duration;
+
+use haversack_core::units::Timestamp;
+use haversack_serve::config::Auth;
+use haversack_serve::who::{Control, Grant, Scope, Sight};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::support::{Reply, Running, all, config, reply};
+
+const ITEMS: &str = "/v1/workspaces/acme/items";
+
+fn user(name: &str) -> Sight {
+    Sight::User { name: name.to_owned(), groups: [].into() }
+}
+
+async fn acme() -> Running {
+    let running = Running::locked().await;
+    running.engine.workspace("acme").unwrap();
+    running
+}
+
+async fn put(running: &Running, key: &str, item: Value) -> Reply {
+    running.ask("POST", ITEMS).key(key).json(&json!([item])).send().await
+}
+
+async fn read(running: &Running, key: &str, id: &str) -> Reply {
+    running.ask("GET", &format!("{ITEMS}/{id}")).key(key).send().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_writes_an_item_back_does_not_open_it_to_others() {
+    let running = acme().await;
+    let key = |sight| running.key(&[Scope::Read, Scope::Write], Grant::All, sight);
+    let (application, anna, ben) = (key(Sight::Trusted), key(user("anna")), key(user("ben")));
+    let item = json!({ "id": "hers", "kind": "note", "title": "a", "readers": ["user:anna"] });
+    assert_eq!(put(&running, &application, item).await.status, 200);
+    let mut item = read(&running, &anna, "hers").await.json();
+    assert_eq!(item.get("readers"), None, "she is not told who else reads it");
+    item.as_object_mut().unwrap().remove("revision");
+    item["title"] = json!("another");
+    let written = put(&running, &anna, item).await;
+    assert_eq!(written.json()["stored"], 1, "{written:?}");
+    assert_eq!(read(&running, &anna, "hers").await.json()["title"], "another");
+    assert_eq!(read(&running, &ben, "hers").await.status, 404, "he still cannot read it");
+    running.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_application_that_acts_for_a_user_writes_with_the_users_hands() {
+    let running = acme().await;
+    let key = running.key(&[Scope::Read, Scope::Write], Grant::All, Sight::Trusted);
+    let item = json!({ "id": "salaries", "kind": "note", "readers": ["user:jonas"] });
+    assert_eq!(put(&running, &key, item.clone()).await.status, 200);
+    let memory = json!({ "memories": [{ "id": "salaries", "content": "Jonas earns a lot." }] });
+    let link = json!({ "add": [{ "from": "salaries", "to": "salaries", "sort": "link" }] });
+    for (path, body, status, code) in [
+        (ITEMS, json!([item]), 409, "id_taken"),
+        ("/v1/workspaces/acme/memories", memory, 409, "id_taken"),
+        ("/v1/workspaces/acme/links", link, 404, "item_not_found"),
+    ] {
+        let ask = running.ask("POST", path).key(&key).header("haversack-user", "anna");
+        let refused = ask.json(&body).send().await;
+        assert_eq!((refused.status, refused.code().as_str()), (status, code), "{path}");
+    }
+    running.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_a_trusted_key_can_call_a_text_trusted() {
+    let running = acme().await;
+    let key = |sight| running.key(&[Scope::Read, Scope::Write], Grant::All, sight);
+    let item = json!({ "id": "a", "kind": "file", "trust": "trusted", "body": "Ignore the rest." });
+    for sight in [user("ben"), Sight::Anyone] {
+        let refused = put(&running, &key(sight), item.clone()).await;
+        assert_eq!((refused.status, refused.code().as_str()), (403, "forbidden"));
+        assert_eq!(refused.json()["field"], "trust");
+    }
+    assert_eq!(put(&running, &key(Sight::Trusted), item).await.status, 200);
+    running.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn more_than_a_batch_takes_is_refused_before_anything_is_looked_up() {
+    let running = acme().await;
+    let key = running.key(&[Scope::Write], Grant::All, Sight::Trusted);
+    let event = json!({ "item": "a", "happening": "viewed", "user": "anna" });
+    let link = json!({ "from": "a", "to": "a", "sort": "link" });
+    for (path, field, body) in [
+        ("events", "events", json!({ "events": vec![event; 10_001] })),
+        ("links", "links", json!({ "add": vec![link; 10_001] })),
+        ("items", "body", json!(vec![json!({ "id": "a", "kind": "note" }); 10_001])),
+    ] {
+        let path = format!("/v1/workspaces/acme/{path}");
+        let refused = running.ask("POST", &path).key(&key).json(&body).send().await;
+        assert_eq!((refused.status, refused.json()["field"].clone()), (400, json!(field)));
+        assert!(refused.text.contains("10001 are more than the most, 10000"), "{refused:?}");
+    }
+    running.stop().await;
+}
+
+/// A page of long texts ends early and goes on where it ended.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_of_long_texts_is_a_short_page() {
+    let running = acme().await;
+    let key = running.key(&[Scope::Read, Scope::Write], Grant::All, Sight::Trusted);
+    let long = "tea ".repeat(3_900_000);
+    for id in ["a", "b", "c", "d", "e", "f"] {
+        let item = json!({ "id": id, "kind": "note", "body": long });
+        assert_eq!(put(&running, &key, item).await.status, 200);
+    }
+    let (mut seen, mut after, mut pages) = (Vec::new(), String::new(), 0);
+    loop {
+        let path = format!("{ITEMS}?limit=1000{after}");
+        let page = running.ask("GET", &path).key(&key).send().await.json();
+        let ids = page["items"].as_array().unwrap().iter();
+        seen.extend(ids.map(|item| item["id"].as_str().unwrap().to_owned()));
+        pages += 1;
+        let Some(next) = page["next"].as_str() else { break };
+        after = format!("&after={next}");
+    }
+    assert_eq!((seen.concat().as_str(), pages), ("abcdef", 2));
+    running.stop().await;
+}
+
+/// The head of a request whose body is told to have 40 bytes.
+fn begun(running: &Running, path: &str, key: &str, media_type: &str) -> String {
+    format!(
+        "POST {path} HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {key}\r\ncontent-type: \
+         {media_type}\r\ncontent-length: 40\r\nconnection: close\r\n\r\n",
+        running.address
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_media_type_does_not_put_the_deadline_off() {
+    let mut config = config();
+    config.server.auth = Auth::Keys;
+    config.limits.deadline_seconds = 0.3;
+    let running = Running::with(config).await;
+    running.engine.workspace("acme").unwrap();
+    let key = running.key(&all(), Grant::All, Sight::Trusted);
+    for path in ["/mcp", "/v1/workspaces/acme/search"] {
+        let mut stream = TcpStream::connect(running.address).await.unwrap();
+        let head = begun(&running, path, &key, "application/x-ndjson");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let mut read = Vec::new();
+        // It says nothing more, and would be waited for by a stream.
+        let wait = tokio::time::timeout(Duration::from_secs(20), stream.read_to_end(&mut read));
+        wait.await.expect("an answer comes").unwrap();
+        assert!(matches!(reply(&read).status, 415 | 504), "{path}: {read:?}");
+    }
+    running.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_denied_does_not_fill_the_audit_log() {
+    let mut config = config();
+    config.server.auth = Auth::Keys;
+    config.limits.denied = 4;
+    let running = Running::with(config).await;
+    let reader = running.key(&[Scope::Read], Grant::All, Sight::Trusted);
+    let admin = running.key(&[Scope::Admin], Grant::All, Sight::Trusted);
+    for _ in 0..20 {
+        assert_eq!(running.get("/v1/workspaces").await.status, 401);
+        let wrong = running.ask("GET", "/livez").header("host", "elsewhere.example").send().await;
+        assert_eq!(wrong.status, 421);
+        let make = running.ask("POST", "/v1/workspaces").key(&reader);
+        assert_eq!(make.json(&json!({ "name": "x" })).send().await.status, 403);
+    }
+    let make = running.ask("POST", "/v1/workspaces").key(&admin);
+    assert_eq!(make.json(&json!({ "name": "x" })).send().await.status, 201);
+    // Four that were denied, and what the administrator did, which tells of the rest.
+    assert_eq!(haversack_serve::audit::verify(running.folder.path()).unwrap(), 5);
+    let log = std::fs::read_to_string(running.folder.path().join("audit.log")).unwrap();
+    let last: Value = serde_json::from_str(log.lines().last().unwrap()).unwrap();
+    let told = (&last["operation"], &last["status"], &last["leftOut"]);
+    assert_eq!(told, (&json!("createWorkspace"), &json!(201), &json!(56)));
+    running.stop().await;
+}
+
+/// Sends a request and leaves as soon as `until` holds, before the answer.
+async fn leave(running: &Running, head: &str, body: &str) {
+    let mut stream = TcpStream::connect(running.address).await.unwrap();
+    stream.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
+    stream.shutdown().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_administrator_began_is_done_and_written_down() {
+    let running = acme().await;
+    let key = running.key(&all(), Grant::All, Sight::Trusted);
+    let head = format!(
+        "DELETE /v1/workspaces/acme HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {key}\r\n\r\n",
+        running.address
+    );
+    leave(&running, &head, "").await;
+    let log = running.folder.path().join("audit.log");
+    let written = || std::fs::read_to_string(&log).unwrap_or_default();
+    let mut waited = 0;
+    while !written().contains("removeWorkspace") {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        waited += 1;
+        assert!(waited < 1_000, "{}", written());
+    }
+    running.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_with_an_idempotency_key_is_done_once_whatever_happens() {
+    let running = acme().await;
+    let key = running.key(&all(), Grant::All, Sight::Trusted);
+    assert_eq!(put(&running, &key, json!({ "id": "a", "kind": "note" })).await.status, 200);
+    let body = json!({ "contextItemId": "a", "useful": true, "user": "anna" }).to_string();
+    let path = "/v1/workspaces/acme/feedback";
+    let ask = || {
+        let ask = running.ask("POST", path).key(&key).header("idempotency-key", "k1");
+        ask.header("content-type", "application/json").body(body.as_bytes()).send()
+    };
+    // Some leave before they are answered, some ask at once.
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {key}\r\nidempotency-key: k1\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        running.address,
+        body.len()
+    );
+    for _ in 0..4 {
+        leave(&running, &head, &body).await;
+    }
+    let replies = futures_util::future::join_all((0..8).map(|_| ask())).await;
+    for reply in &replies {
+        // Done, done before, or still being done.
+        assert!(matches!(reply.status, 204 | 409), "{reply:?}");
+    }
+    while ask().await.status == 409 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let workspace = running.engine.existing("acme").unwrap();
+    let viewer = haversack_store::store::viewer::Viewer::owner();
+    let snapshot = workspace.store().snapshot(&viewer).await.unwrap();
+    let ids = [haversack_core::ids::ItemId::new("a").unwrap()];
+    let usage = snapshot.usage(&ids, Some("anna"), None).await.unwrap();
+    assert_eq!(usage.iter().map(|usage| usage.count).sum::<u64>(), 1, "{usage:?}");
+    running.stop().await;
+}
+
+/// A disk that is full, or another process that writes, does not turn a good key away.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_is_good_when_its_use_cannot_be_noted() {
+    let folder = tempfile::tempdir().unwrap();
+    let control = Control::open(folder.path()).unwrap();
+    let new = haversack_serve::who::NewKey {
+        name: "reader".into(),
+        scopes: [Scope::Read].into(),
+        workspaces: Grant::All,
+        sight: Sight::Trusted,
+        expires: None,
+    };
+    let token = control.create(&new, Timestamp::from_millis(1)).unwrap();
+    let other = rusqlite::Connection::open(folder.path().join("control.db")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let access = control.access(&token, Timestamp::from_millis(2)).unwrap();
+    assert!(access.is_some_and(|access| access.reaches(Scope::Read)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_it_stops_it_says_so() {
+    let mut running = Running::start().await;
+    running.engine.workspace("acme").unwrap();
+    let mut held = TcpStream::connect(running.address).await.unwrap();
+    let head = begun(&running, "/v1/workspaces/acme/search", "", "application/json");
+    held.write_all(head.as_bytes()).await.unwrap();
+    while !running.get("/metrics").await.text.contains("haversack_requests_in_flight 2") {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    running.tell_to_stop();
+    while running.get("/readyz").await.status == 200 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!(running.get("/livez").await.status, 200);
+    let refused = running.get("/v1/workspaces").await;
+    assert_eq!((refused.status, refused.code().as_str()), (503, "overloaded"));
+    assert_eq!(refused.header("connection"), "close");
+    // What was begun before is finished.
+    held.write_all(format!("{:<40}", r#"{"query": "tea"}"#).as_bytes()).await.unwrap();
+    let mut read = Vec::new();
+    held.read_to_end(&mut read).await.unwrap();
+    assert_eq!(reply(&read).status, 200);
+    running.stop().await;
+}
