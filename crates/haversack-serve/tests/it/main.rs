@@ -3,6 +3,7 @@
 
 mod access;
 mod documents;
+mod inspector;
 mod isolation;
 mod limits;
 mod mcp;
