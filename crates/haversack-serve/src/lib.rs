@@ -27,6 +27,7 @@ pub mod config;
 mod gate;
 mod guard;
 mod http;
+mod inspector;
 pub mod mcp;
 mod metrics;
 mod openapi;

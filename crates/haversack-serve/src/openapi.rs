@@ -8,6 +8,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use crate::codes::Code;
+use crate::inspector;
 use crate::problem::{MEDIA_TYPE, WireProblem};
 use crate::route::{Content, Method, RECIPES, ROUTES, Route, Shape, example};
 use crate::who::Scope;
@@ -205,8 +206,10 @@ fn parameters(route: &Route, path: &str) -> Vec<Value> {
     let mut all: Vec<Value> = in_path
         .map(|name| {
             let mut schema = json!({ "type": "string", "minLength": 1 });
-            if name == "name" {
-                schema["pattern"] = json!("^[A-Za-z0-9._-]{1,128}$");
+            match name {
+                "name" => schema["pattern"] = json!("^[A-Za-z0-9._-]{1,128}$"),
+                "file" => schema["enum"] = inspector::names().collect(),
+                _ => {}
             }
             json!({ "name": name, "in": "path", "required": true, "schema": schema })
         })
@@ -253,9 +256,11 @@ fn responses(
             kinds.insert("text/event-stream".into(), stream);
         }
         good.insert("content".into(), kinds);
-    } else if let (true, Some(good)) = (route.operation == "metrics", good.as_object_mut()) {
-        let page = json!({ "application/openmetrics-text": { "schema": { "type": "string" } } });
-        good.insert("content".into(), page);
+    } else if let (false, Some(good)) = (route.texts.is_empty(), good.as_object_mut()) {
+        let name = |media_type: &&str| media_type.split(';').next().map(str::to_owned);
+        let text = json!({ "schema": { "type": "string" } });
+        let texts = route.texts.iter().filter_map(name).map(|name| (name, text.clone()));
+        good.insert("content".into(), Value::Object(texts.collect()));
     }
     responses.insert(route.status.to_string(), good);
     if route.method == Method::Get {

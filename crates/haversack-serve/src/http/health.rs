@@ -13,7 +13,7 @@ use crate::openapi::document;
 use crate::problem::Problem;
 
 /// What Prometheus reads.
-const FIGURES: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+pub(crate) const FIGURES: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 pub(crate) fn live(_: Call) -> BoxFuture<'static, Answer> {
     async { json(StatusCode::OK, &json!({ "status": "ok" })) }.boxed()

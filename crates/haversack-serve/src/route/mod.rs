@@ -55,6 +55,18 @@ pub(crate) struct Parameter {
     pub(crate) sort: &'static str,
 }
 
+const fn text(name: &'static str, what: &'static str) -> Parameter {
+    Parameter { name, what, sort: "string" }
+}
+
+const fn number(name: &'static str, what: &'static str) -> Parameter {
+    Parameter { name, what, sort: "integer" }
+}
+
+const fn flag(name: &'static str, what: &'static str) -> Parameter {
+    Parameter { name, what, sort: "boolean" }
+}
+
 /// What a body or an answer is.
 #[derive(Clone, Copy)]
 pub(crate) struct Content {
@@ -89,6 +101,8 @@ pub(crate) struct Route {
     /// The status of success, and what then comes.
     pub(crate) status: u16,
     pub(crate) answer: Option<Content>,
+    /// The media types of an answer that is not JSON.
+    pub(crate) texts: &'static [&'static str],
     /// What can go wrong here beside what can go wrong everywhere.
     pub(crate) problems: &'static [Code],
     /// Whether an idempotency key is heeded.
@@ -121,6 +135,7 @@ impl Route {
             body: None,
             status: 200,
             answer: None,
+            texts: &[],
             problems: &[],
             repeats: false,
             run,
@@ -143,6 +158,11 @@ impl Route {
     const fn gives(mut self, status: u16, answer: Option<Content>) -> Route {
         self.status = status;
         self.answer = answer;
+        self
+    }
+
+    const fn gives_text(mut self, media_types: &'static [&'static str]) -> Route {
+        self.texts = media_types;
         self
     }
 

@@ -4,23 +4,11 @@ use haversack::recipes::workspace;
 use haversack::wire::WireRequest;
 use schemars::{Schema, SchemaGenerator};
 
-use super::{Content, Method, Parameter, Route, content, shape};
+use super::{Content, Method, Route, content, flag, number, shape, text};
 use crate::codes::Code;
-use crate::http;
 use crate::resource::{WELL_KNOWN, WireResource};
 use crate::who::Scope;
-
-const fn text(name: &'static str, what: &'static str) -> Parameter {
-    Parameter { name, what, sort: "string" }
-}
-
-const fn number(name: &'static str, what: &'static str) -> Parameter {
-    Parameter { name, what, sort: "integer" }
-}
-
-const fn flag(name: &'static str, what: &'static str) -> Parameter {
-    Parameter { name, what, sort: "boolean" }
-}
+use crate::{http, inspector};
 
 const READ: Option<Scope> = Some(Scope::Read);
 const WRITE: Option<Scope> = Some(Scope::Write);
@@ -50,6 +38,25 @@ fn anything(_: &mut SchemaGenerator) -> Schema {
 
 /// All routes.
 pub(crate) static ROUTES: &[Route] = &[
+    Route::new(
+        Method::Get,
+        "/",
+        "inspector",
+        None,
+        "The inspector: a page that shows packs, and why each candidate is in, cut or out.",
+        inspector::page,
+    )
+    .gives_text(&[inspector::HTML]),
+    Route::new(
+        Method::Get,
+        "/inspector/{file}",
+        "inspectorFile",
+        None,
+        "A file of the inspector's page.",
+        inspector::file,
+    )
+    .gives_text(&[inspector::CSS, inspector::JAVASCRIPT, inspector::SVG])
+    .fails(&[Code::NotFound]),
     Route::new(Method::Get, "/livez", "livez", None, "Whether the process runs.", http::health::live)
         .gives(200, Some(content(anything, r#"{"status": "ok"}"#))),
     Route::new(
@@ -77,7 +84,8 @@ pub(crate) static ROUTES: &[Route] = &[
         Some(Scope::Metrics),
         "The figures of the server, for Prometheus.",
         http::health::metrics,
-    ),
+    )
+    .gives_text(&[http::health::FIGURES]),
     Route::new(
         Method::Get,
         "/openapi.json",

@@ -41,6 +41,7 @@ impl Operation {
     /// The path in a workspace, with names for everything else that are nobody's.
     fn path_in(&self, workspace: &str) -> String {
         let mut path = self.path.replace("{ws}", workspace).replace("{recipe}", "memory");
+        path = path.replace("{file}", "main.js");
         for name in ["{id}", "{name}", "{a}", "{b}"] {
             path = path.replace(name, "none");
         }

@@ -4,6 +4,7 @@
 mod access;
 mod documents;
 mod hostile;
+mod inspector;
 mod isolation;
 mod limits;
 mod mcp;

@@ -211,11 +211,14 @@ async fn serve(stage: &Stage, address: SocketAddr, paint: Paint) -> Result<()> {
     super::serve::log(&config);
     let server = Server::bind(stage.engine.clone(), &stage.folder, config.clone(), false).await?;
     super::serve::greet(&server, &config)?;
-    let url = format!("http://{}/v1/workspaces/demo-memory/context/memory", server.address()?);
+    let address = server.address()?;
+    let url = format!("http://{address}/v1/workspaces/demo-memory/context/memory");
     let command = format!(
         "curl {url} -H 'content-type: application/json' \\\n       -d '{{\"query\": \"what can I cook \
          that is safe for Lina?\", \"user\": \"noor\", \"tokenBudget\": 500}}'"
     );
+    let page = paint.bold(&format!("http://{address}/"));
+    print(&format!("\n  {page}\n      in a browser: why this is in a pack, and that is not"))?;
     print(&format!("\n  {}\n", paint.bold(&command)))?;
     server.run(super::serve::stopped()?).await?;
     Ok(())

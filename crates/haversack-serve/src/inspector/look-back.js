@@ -1,0 +1,241 @@
+// Looking back: a receipt shown, replayed, and compared with another.
+
+import { byId, button, facts, fill, link, make } from "./dom.js";
+import * as api from "./api.js";
+import { count, counted, moment, score, shortened, words } from "./format.js";
+import { Ledger } from "./ledger-view.js";
+import { clearProblem } from "./problem.js";
+
+const id = byId("receipt");
+const other = byId("other-receipt");
+const result = byId("back-result");
+const recent = byId("recent");
+const STORED_AS = "haversack-recent-receipts";
+const RECENT_MAX = 30;
+
+function remembered() {
+  try {
+    const list = JSON.parse(sessionStorage.getItem(STORED_AS) ?? "[]");
+    return Array.isArray(list) ? list : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Remembers a pack of this page, for as long as its tab is open. */
+export function remember(packed) {
+  const { asked, result: made } = packed;
+  const entry = {
+    id: made.assembly.receipt,
+    workspace: asked.workspace,
+    recipe: asked.recipe,
+    query: shortened(String(asked.request.query ?? ""), 200),
+    budget: made.assembly.budget,
+    tokens: made.assembly.tokens,
+  };
+  const others = remembered().filter((known) => known.id !== entry.id || known.workspace !== entry.workspace);
+  const list = [entry, ...others].slice(0, RECENT_MAX);
+  try {
+    sessionStorage.setItem(STORED_AS, JSON.stringify(list));
+  } catch {
+    // Without storage the list is only shorter.
+  }
+}
+
+/** Shows the packs of this page that are of the workspace. */
+export function showRecent(workspace) {
+  const own = remembered().filter((entry) => entry.workspace === workspace);
+  const rows = own.map((entry) =>
+    make(
+      "li",
+      {},
+      link(entry.id, () => look(entry.id), { class: "link code" }),
+      make("span", { class: "quiet" }, `${entry.recipe}, ${count(entry.tokens)} of ${count(entry.budget)}`),
+      make("span", { class: "said" }, entry.query),
+      link("compare", () => (other.value = entry.id), { "aria-label": `Compare with ${entry.id}` }),
+    ),
+  );
+  fill(recent, rows.length ? rows : make("li", { class: "quiet" }, "None yet."));
+}
+
+function causeWords(cause) {
+  const between = (before, after) => [
+    " ",
+    make("code", {}, String(before)),
+    " became ",
+    make("code", {}, String(after)),
+  ];
+  switch (cause.cause) {
+    case "request":
+      return [
+        "The request’s ",
+        make("b", {}, cause.field),
+        ":",
+        between(cause.before || "nothing", cause.after || "nothing"),
+      ];
+    case "viewer":
+      return ["Another viewer."];
+    case "data":
+      return ["The data changed: revision", between(cause.before, cause.after)];
+    case "time":
+      return ["The time:", between(moment(cause.before), moment(cause.after))];
+    default:
+      return [`The ${cause.cause}:`, between(cause.before, cause.after)];
+  }
+}
+
+function changeWords(change) {
+  switch (change.change) {
+    case "entered":
+      return `came in; before: ${change.before}`;
+    case "left":
+      return `went out; now: ${change.after}`;
+    case "resized":
+      return `${count(change.before)} tokens became ${count(change.after)}`;
+    case "rewritten":
+      return "its text is another";
+    case "rescored": {
+      const parts = Object.entries(change.parts ?? {}).map(
+        ([name, [a, b]]) => `${words(name)} ${score(a)} to ${score(b)}`,
+      );
+      const why = parts.length ? ` (${parts.join(", ")})` : "";
+      return `score ${score(change.before)} became ${score(change.after)}${why}`;
+    }
+    default:
+      return words(change.change);
+  }
+}
+
+function difference(told, heading, context) {
+  const names = Object.entries(told.candidates);
+  const rows = names.map(([name, changes]) =>
+    make(
+      "tr",
+      {},
+      make(
+        "td",
+        { class: "candidate" },
+        link(name, () => context.open(name.replace(/#\d+$/, "")), { class: "link code" }),
+      ),
+      make(
+        "td",
+        {},
+        changes.map((change) => make("p", {}, changeWords(change))),
+      ),
+    ),
+  );
+  return make(
+    "section",
+    { class: "difference" },
+    make("h3", {}, heading),
+    make(
+      "p",
+      { class: told.same ? "verdict same" : "verdict", id: "verdict" },
+      told.same ? "The same bytes." : "Other bytes.",
+    ),
+    told.causes.length
+      ? [
+          make("h4", {}, "Because"),
+          make(
+            "ul",
+            {},
+            told.causes.map((cause) => make("li", {}, causeWords(cause))),
+          ),
+        ]
+      : null,
+    rows.length
+      ? [
+          make("h4", {}, `What became otherwise of ${counted(rows.length, "candidate")}`),
+          make("div", { class: "scroll" }, make("table", { class: "changes" }, make("tbody", {}, rows))),
+        ]
+      : null,
+  );
+}
+
+function described(receipt, context) {
+  const ledger = make("div", { class: "inner-ledger" });
+  const show = button(`Show its ledger: ${counted(receipt.ledger.length, "candidate")}`, () => {
+    show.remove();
+    new Ledger(ledger, receipt.ledger, {
+      open: context.open,
+      useBudget: context.useBudget,
+      unlisted: receipt.unlisted,
+    });
+  });
+  return make(
+    "section",
+    {},
+    make("h3", {}, `Receipt ${receipt.id}`),
+    facts([
+      ["recipe", `${receipt.recipe} (${receipt.recipeHash})`],
+      ["made", moment(receipt.now)],
+      ["query", receipt.request.query],
+      [
+        "read by",
+        receipt.viewer ? receipt.viewer.join(", ") || "nobody in particular" : "the owner of the data",
+      ],
+      ["tokens", `${count(receipt.tokens)} of ${count(receipt.budget)}, by ${receipt.tokenizer}`],
+      ["embedder", receipt.embedder],
+      ["revision", count(receipt.revision)],
+      ["inputs", make("code", {}, receipt.inputs)],
+      ["text", make("code", {}, receipt.text)],
+    ]),
+    make(
+      "details",
+      {},
+      make("summary", {}, "The request"),
+      make("pre", { class: "body" }, JSON.stringify(receipt.request, null, 2)),
+    ),
+    show,
+    ledger,
+  );
+}
+
+let current = () => ({});
+
+async function run(act) {
+  clearProblem();
+  try {
+    fill(result, make("p", { class: "quiet" }, "Asking…"));
+    fill(result, await act(current()));
+    current().announce("Done.");
+  } catch (error) {
+    fill(result);
+    current().fail(error);
+  }
+}
+
+/** Shows a receipt. */
+export function look(receipt) {
+  id.value = receipt;
+  return run(async (context) =>
+    described(await api.receipt(context.workspace, receipt, context.viewer), context),
+  );
+}
+
+/** Takes the view into use; `context` tells where and for whom to ask, and what to do with what comes. */
+export function start(context) {
+  current = context;
+  byId("back-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    look(id.value.trim());
+  });
+  byId("replay").addEventListener("click", () => {
+    if (!byId("back-form").reportValidity()) return;
+    run(async (now) =>
+      difference(
+        (await api.replay(now.workspace, id.value.trim(), now.viewer)).difference,
+        "Made again",
+        now,
+      ),
+    );
+  });
+  byId("diff").addEventListener("click", () => {
+    if (!byId("back-form").reportValidity()) return;
+    if (!other.value.trim()) return void other.focus();
+    run(async (now) => {
+      const told = await api.diff(now.workspace, id.value.trim(), other.value.trim(), now.viewer);
+      return difference(told, "What differs from the first to the second", now);
+    });
+  });
+}

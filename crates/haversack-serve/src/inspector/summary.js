@@ -1,0 +1,111 @@
+// A pack in a strip: how full its budget is, layer by layer, and what the asker should know of it.
+
+import { bar, byId, facts, fill, link, make } from "./dom.js";
+import { count, counted, milliseconds } from "./format.js";
+
+const area = byId("summary");
+const LOOKS = 8;
+
+/** A class of colour for the nth of many. */
+export function look(n) {
+  return `look-${n % LOOKS}`;
+}
+
+function uses(assembly) {
+  const filled = assembly.layers
+    .map((layer, n) => ({ ...layer, look: look(n) }))
+    .filter((layer) => layer.tokens > 0);
+  const inLayers = filled.reduce((sum, layer) => sum + layer.tokens, 0);
+  const between = Math.max(assembly.tokens - inLayers, 0);
+  const reserve = Math.max(assembly.budget - assembly.limit, 0);
+  return { filled, between, reserve };
+}
+
+function legend({ filled, between, reserve }, assembly) {
+  const entry = (style, name, tokens, more) =>
+    make(
+      "li",
+      {},
+      make("span", { class: `swatch ${style}`, "aria-hidden": "true" }),
+      make("span", {}, name),
+      make("span", { class: "figure" }, count(tokens)),
+      more ? make("span", { class: "quiet" }, more) : null,
+    );
+  const free = Math.max(assembly.limit - assembly.tokens, 0);
+  return make(
+    "ul",
+    { class: "legend" },
+    filled.map((layer) => {
+      const cut = layer.cut ? `, ${layer.cut} cut` : "";
+      return entry(
+        layer.look,
+        layer.title || layer.name,
+        layer.tokens,
+        `${layer.items} of ${layer.candidates}${cut}`,
+      );
+    }),
+    between ? entry("look-between", "between sections", between) : null,
+    free ? entry("look-free", "left", free) : null,
+    reserve ? entry("look-reserve", "kept free", reserve) : null,
+  );
+}
+
+function notice(told) {
+  const suggestions = told.suggestions ?? [];
+  return make(
+    "li",
+    {},
+    make("code", {}, told.code),
+    ` ${told.message}`,
+    suggestions.length ? make("span", { class: "quiet" }, `: ${suggestions.join("; ")}`) : null,
+  );
+}
+
+export function clearSummary() {
+  area.hidden = true;
+}
+
+/** Shows the strip; `openReceipt` looks back at a receipt. */
+export function showSummary({ result, preview, linked }, openReceipt) {
+  const assembly = result.assembly;
+  const used = uses(assembly);
+  const parts = used.filled.map((layer) => ({
+    size: layer.tokens,
+    look: layer.look,
+    title: `${layer.title || layer.name} ${counted(layer.tokens, "token")}`,
+  }));
+  parts.push({ size: used.between, look: "look-between", title: `between sections ${count(used.between)}` });
+  const free = Math.max(assembly.limit - assembly.tokens, 0);
+  parts.push({ size: free, look: "look-free", title: `left ${count(free)}` });
+  parts.push({ size: used.reserve, look: "look-reserve", title: `kept free ${count(used.reserve)}` });
+  const receipt = preview
+    ? make("span", { title: linked ? "Opened from a link: Pack keeps one" : "" }, "none: a preview")
+    : link(assembly.receipt, () => openReceipt(assembly.receipt), { class: "link code" });
+  fill(
+    area,
+    make(
+      "div",
+      { class: "summary-top" },
+      make(
+        "p",
+        { class: "big" },
+        make("b", { id: "tokens-used" }, count(assembly.tokens)),
+        ` of ${count(assembly.budget)} tokens`,
+      ),
+      facts(
+        [
+          ["recipe", assembly.recipe],
+          ["tokenizer", `${assembly.tokenizer}, ${assembly.accuracy}`],
+          ["revision", count(assembly.revision)],
+          ["took", milliseconds(assembly.timingsMs.total)],
+          ["receipt", receipt],
+        ],
+        { class: "facts line" },
+      ),
+    ),
+    bar(parts, Math.max(assembly.budget, assembly.tokens), { class: "bar tall" }),
+    legend(used, assembly),
+    assembly.notices.length ? make("ul", { class: "notices" }, assembly.notices.map(notice)) : null,
+  );
+  area.hidden = false;
+}
