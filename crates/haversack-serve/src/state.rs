@@ -65,15 +65,6 @@ pub enum StartError {
         #[source]
         cause: std::io::Error,
     },
-    /// Anybody could reach everything.
-    #[error(
-        "{address} can be reached from elsewhere, and nobody is asked for a key: leave server.auth \
-         alone, or say --insecure if nobody else is in that network"
-    )]
-    Open {
-        /// The address.
-        address: std::net::SocketAddr,
-    },
     /// The server cannot go on.
     #[error("the server cannot go on")]
     Failed(#[from] std::io::Error),

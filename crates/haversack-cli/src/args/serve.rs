@@ -13,10 +13,6 @@ use clap::{Args, Subcommand};
 pub(crate) struct Serve {
     #[command(flatten)]
     pub(crate) settings: Settings,
-    /// Ask nobody for a key although the address can be reached from elsewhere: only in networks
-    /// that nobody else is in
-    #[arg(long)]
-    pub(crate) insecure: bool,
 }
 
 /// Settings of the server.
@@ -34,6 +30,10 @@ pub(crate) struct Settings {
     /// Write the log as lines of JSON
     #[arg(long)]
     pub(crate) log_json: bool,
+    /// Ask nobody for a key although the address can be reached from elsewhere: only in networks
+    /// that nobody else is in
+    #[arg(long)]
+    pub(crate) insecure: bool,
 }
 
 /// Settings, looked at.

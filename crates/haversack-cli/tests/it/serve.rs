@@ -113,3 +113,39 @@ fn a_key_that_another_process_revokes_is_not_good_from_then_on() {
     serving.child.stderr.take().unwrap().read_to_string(&mut told).unwrap();
     assert!(!told.contains("panicked") && !told.contains("hvs_"), "{told}");
 }
+
+#[test]
+fn settings_are_refused_by_check_as_by_serve() {
+    let folder = Folder::new("settings");
+    let check = |file: &str, variable: (&str, &str), expected: &str| {
+        folder.file("haversack.toml", file);
+        for command in [&["config", "check"][..], &["--data", "data", "serve"]] {
+            let output = Command::new(env!("CARGO_BIN_EXE_haversack"))
+                .args(command)
+                .args(["--config", "haversack.toml"])
+                .env(variable.0, variable.1)
+                .current_dir(&folder.0)
+                .output()
+                .unwrap();
+            let told = err(&output);
+            assert_eq!(output.status.code(), Some(2), "{command:?}: {told}");
+            assert!(told.contains(expected), "{command:?}: {told}");
+        }
+    };
+    let none = ("HAVERSACK_LOG_LEVEL", "error");
+    let open = "[server]\nlisten = \"0.0.0.0:0\"\nauth = \"off\"\n";
+    check(open, none, "error: 0.0.0.0:0 can be reached from elsewhere");
+    check(
+        "[limits]\ndeadline_seconds = 0.0\n",
+        none,
+        "error: limits.deadline_seconds: 0 will not do",
+    );
+    let jwt = "[jwt]\njwks = \"none.json\"\nissuer = \"a\"\naudience = \"b\"\n";
+    check(jwt, none, "error: jwt.jwks: the key set none.json cannot be read");
+    let typed = ("HAVERSACK_SERVR_AUTH", "keys");
+    check(
+        "",
+        typed,
+        "error: HAVERSACK_SERVR_AUTH: is not known; did you mean HAVERSACK_SERVER_AUTH?",
+    );
+}

@@ -286,6 +286,19 @@ async fn pages_of_a_configured_origin_may_ask_and_read() {
     running.stop().await;
 }
 
+/// Who comes through a proxy on this machine is not on this machine.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_has_a_name_asks_for_keys() {
+    let mut config = crate::support::config();
+    config.server.hosts = vec!["context.example".into()];
+    let running = Running::with(config).await;
+    let ask = || running.ask("GET", "/v1/workspaces").header("host", "context.example");
+    assert_eq!(ask().send().await.status, 401);
+    let key = running.key(&[Scope::Read], Grant::All, Sight::Trusted);
+    assert_eq!(ask().key(&key).send().await.status, 200);
+    running.stop().await;
+}
+
 #[tokio::test]
 async fn a_server_for_others_asks_for_keys_or_does_not_start() {
     let mut config = crate::support::config();
