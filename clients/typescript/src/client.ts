@@ -10,7 +10,7 @@ export interface ClientOptions {
   url?: string;
   /** An API key. */
   key?: string;
-  /** For whom a trusted key asks. */
+  /** For whom a trusted key asks. Without user and groups it sees everything. */
   user?: string;
   /** Their groups. */
   groups?: readonly string[];
@@ -42,6 +42,7 @@ export interface Call {
 export class Haversack {
   readonly #url: string;
   readonly #headers: Record<string, string>;
+  readonly #user: string | undefined;
   readonly #viewer: Record<string, string>;
   readonly #timeoutMs: number;
   readonly #retries: number;
@@ -50,6 +51,7 @@ export class Haversack {
   constructor(options: ClientOptions = {}) {
     this.#url = (options.url ?? wire.DEFAULT_URL).replace(/\/+$/, "");
     this.#headers = options.key === undefined ? {} : { Authorization: `Bearer ${options.key}` };
+    this.#user = options.user;
     this.#viewer = wire.viewerHeaders(options.user, options.groups ?? []);
     this.#timeoutMs = options.timeoutMs ?? 30_000;
     this.#retries = options.retries ?? 2;
@@ -57,12 +59,14 @@ export class Haversack {
   }
 
   /**
-   * A workspace by name, asked for `user` and `groups` if given, else for the client's. Nothing is
-   * sent: `get` says whether the workspace is there.
+   * A workspace by name, asked for the client's user and groups unless others are given. Groups
+   * without a user are those of the client's user; a user without groups has none. Nothing is sent:
+   * `get` says whether the workspace is there.
    */
-  workspace(name: string, viewer?: { user?: string; groups?: readonly string[] }): Workspace {
-    const headers = viewer ? wire.viewerHeaders(viewer.user, viewer.groups ?? []) : this.#viewer;
-    return new Workspace(this, name, headers);
+  workspace(name: string, viewer: { user?: string; groups?: readonly string[] } = {}): Workspace {
+    const { user, groups } = viewer;
+    const own = user === undefined && groups === undefined;
+    return new Workspace(this, name, own ? this.#viewer : wire.somebody(user ?? this.#user, groups ?? []));
   }
 
   /** Whether the process runs. */

@@ -28,25 +28,31 @@ export function query(given: Query = {}): string {
   return parts.size > 0 ? `?${parts}` : "";
 }
 
-/** For whom a trusted key asks. */
+/** For whom a trusted key asks. One that names nobody sees everything. */
 export function viewerHeaders(user: string | undefined, groups: readonly string[]): Record<string, string> {
   const headers: Record<string, string> = {};
-  if (user !== undefined) headers["Haversack-User"] = visible(user, "user");
+  if (user !== undefined) headers["Haversack-User"] = encoded(user, "user");
   if (groups.length > 0) {
-    for (const group of groups) {
-      if (group.includes(",")) {
-        throw new RangeError(`the group ${JSON.stringify(group)} holds a comma: name it in the body instead`);
-      }
-    }
-    headers["Haversack-Groups"] = groups.map((group) => visible(group, "group")).join(",");
+    headers["Haversack-Groups"] = groups.map((group) => encoded(group, "group")).join(",");
   }
   return headers;
 }
 
-function visible(text: string, what: string): string {
-  if (/^[!-~]([ -~]*[!-~])?$/.test(text)) return text;
-  const detail = "a header holds only visible ASCII: name them in the body instead";
-  throw new RangeError(`the ${what} ${JSON.stringify(text)} cannot be sent: ${detail}`);
+/** For whom a trusted key asks, which must be somebody. */
+export function somebody(user: string | undefined, groups: readonly string[]): Record<string, string> {
+  if (user === undefined && groups.length === 0) {
+    throw new RangeError("neither a user nor a group is named: use asOwner() if everything is to be seen");
+  }
+  return viewerHeaders(user, groups);
+}
+
+/** A name as a header has it: percent-encoded, so that every name arrives as what it is. */
+function encoded(text: string, what: string): string {
+  if (typeof text !== "string" || text === "") {
+    throw new RangeError(`the ${what} ${JSON.stringify(text)} is not a name`);
+  }
+  const rest = (letter: string): string => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`;
+  return encodeURIComponent(text).replace(/[!'()*]/g, rest);
 }
 
 /**

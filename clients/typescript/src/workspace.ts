@@ -42,7 +42,12 @@ export class Workspace {
 
   /** The same workspace, asked for somebody else. The key must be trusted to. */
   asUser(user: string | undefined, groups: readonly string[] = []): Workspace {
-    return new Workspace(this.#client, this.name, wire.viewerHeaders(user, groups));
+    return new Workspace(this.#client, this.name, wire.somebody(user, groups));
+  }
+
+  /** The same workspace, asked for nobody: a trusted key then sees everything in it. */
+  asOwner(): Workspace {
+    return new Workspace(this.#client, this.name, {});
   }
 
   #call<T>(method: Call["method"], parts: string[], more: Partial<Call> = {}): Promise<T> {

@@ -23,9 +23,9 @@ Items = Iterable[t.NewItem]
 class Haversack:
     """A server, and who asks it.
 
-    `user` and `groups` say for whom a trusted key asks; `timeout` is in seconds, for each step of a
-    request. `retries` is how often a request that the server refused with 429 or 503 is sent again;
-    only requests that can be repeated are.
+    `user` and `groups` say for whom a trusted key asks; without them it sees everything. `timeout`
+    is in seconds, for each step of a request. `retries` is how often a request that the server
+    refused with 429 or 503 is sent again; only requests that can be repeated are.
     """
 
     def __init__(
@@ -41,6 +41,7 @@ class Haversack:
     ) -> None:
         self._url = url.rstrip("/")
         self._retries = retries
+        self._user = user
         self._viewer = wire.viewer_headers(user, groups)
         self._headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._own = http is None
@@ -65,12 +66,14 @@ class Haversack:
     def workspace(
         self, name: str, *, user: str | None = None, groups: Sequence[str] | None = None
     ) -> Workspace:
-        """A workspace by name, asked for `user` and `groups` if given, else for the client's.
+        """A workspace by name, asked for the client's user and groups unless others are given.
 
+        Groups without a user are those of the client's user; a user without groups has none.
         Nothing is sent: `get` says whether the workspace is there.
         """
-        given = user is not None or groups is not None
-        viewer = wire.viewer_headers(user, groups or ()) if given else self._viewer
+        if user is None and groups is None:
+            return Workspace(self, name, self._viewer)
+        viewer = wire.somebody(user if user is not None else self._user, groups or ())
         return Workspace(self, name, viewer)
 
     def livez(self) -> t.Health:
@@ -239,7 +242,11 @@ class Workspace:
 
     def as_user(self, user: str | None, groups: Sequence[str] = ()) -> Workspace:
         """The same workspace, asked for somebody else. The key must be trusted to."""
-        return Workspace(self._client, self.name, wire.viewer_headers(user, groups))
+        return Workspace(self._client, self.name, wire.somebody(user, groups))
+
+    def as_owner(self) -> Workspace:
+        """The same workspace, asked for nobody: a trusted key then sees everything in it."""
+        return Workspace(self._client, self.name, {})
 
     def _get(self, *parts: str, query: Mapping[str, Any] | None = None) -> Any:
         path = self._base + (wire.path(*parts) if parts else "")
