@@ -184,6 +184,7 @@ fn audit(
         user: caller.and_then(|caller| caller.user.clone()),
         operation: route.operation.to_owned(),
         workspace: workspace.map(|name| name.chars().take(64).collect()),
+        key: None,
         status,
         code: code.map(str::to_owned),
     };

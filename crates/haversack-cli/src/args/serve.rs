@@ -43,6 +43,14 @@ pub(crate) enum Config {
     Check(Settings),
 }
 
+/// The audit log, looked at.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Audit {
+    /// Say whether each line is as it was written, from the first on and over all files; if not,
+    /// which is the first that is not (exit code 1)
+    Verify,
+}
+
 /// Keys: who may ask the server what.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Key {
