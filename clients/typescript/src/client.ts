@@ -94,9 +94,22 @@ export class Haversack {
     return this.json({ method: "GET", path: "/openapi.json" });
   }
 
-  /** The workspaces that the key reaches. */
-  listWorkspaces(): Promise<t.Workspaces> {
-    return this.json({ method: "GET", path: "/v1/workspaces" });
+  /** All workspaces that the key reaches, however many pages they fill. */
+  async listWorkspaces(): Promise<t.Workspaces> {
+    const pages = this.pages<t.Workspaces>({ method: "GET", path: "/v1/workspaces" });
+    const workspaces: t.WorkspaceName[] = [];
+    for await (const page of pages) workspaces.push(...page.workspaces);
+    return { workspaces };
+  }
+
+  /** The pages of a list, one after the other. For operations that have no method yet. */
+  async *pages<T extends { next?: string | null }>(call: Call): AsyncGenerator<T> {
+    let after: string | undefined;
+    do {
+      const page: T = await this.json({ ...call, query: { limit: wire.PAGE_MAX, ...call.query, after } });
+      yield page;
+      after = page.next ?? undefined;
+    } while (after !== undefined);
   }
 
   /** Makes a workspace. */

@@ -7,6 +7,9 @@ export const DEFAULT_URL = "http://127.0.0.1:7077";
 /** A server that asks for a longer wait is not waited for: the error is thrown instead. */
 export const WAIT_SECONDS_MAX = 30;
 
+/** The most that a page of a list holds. */
+export const PAGE_MAX = 1000;
+
 /** A path whose parts may hold anything. */
 export function path(...parts: string[]): string {
   for (const part of parts) {

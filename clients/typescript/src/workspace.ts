@@ -63,6 +63,14 @@ export class Workspace {
     return this.#call("POST", parts, { body, idempotencyKey: write.idempotencyKey });
   }
 
+  async #names(shelf: string): Promise<t.Names> {
+    const path = this.#base + wire.path(shelf);
+    const names: string[] = [];
+    const pages = this.#client.pages<t.Names>({ method: "GET", path, viewer: this.#viewer });
+    for await (const page of pages) names.push(...page.names);
+    return { names };
+  }
+
   // The workspace itself
 
   /** Makes the workspace. */
@@ -361,7 +369,7 @@ export class Workspace {
 
   /** The names of the workspace's own templates. */
   listTemplates(): Promise<t.Names> {
-    return this.#call("GET", ["templates"]);
+    return this.#names("templates");
   }
 
   /** Keeps a template under a name. */
@@ -381,7 +389,7 @@ export class Workspace {
 
   /** The names of the workspace's own rankers. */
   listRankers(): Promise<t.Names> {
-    return this.#call("GET", ["rankers"]);
+    return this.#names("rankers");
   }
 
   /** Keeps a ranker, such as `semantic * 0.7 + recency * 0.3`, under a name. */
@@ -401,7 +409,7 @@ export class Workspace {
 
   /** The recipes that can be used here, built-in ones included. */
   listRecipes(): Promise<t.Names> {
-    return this.#call("GET", ["recipes"]);
+    return this.#names("recipes");
   }
 
   /** Keeps a recipe, a TOML text, under a name. */

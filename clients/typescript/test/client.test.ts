@@ -311,6 +311,27 @@ test("templates, rankers and recipes are kept", async () => {
   await assert.rejects(ws.getTemplate("brief"), haversack.TemplateNotFound);
 });
 
+test("lists are read to their end", async () => {
+  const names = ["a", "b", "c", "d", "e"];
+  for (const name of names) {
+    await ws.registerRanker(name, "semantic");
+    await ws.registerTemplate(name, { item: "- {{content}}\n" });
+  }
+  let pages = 0;
+  const few = new Haversack({
+    url: server.url,
+    fetch: (input, init) => {
+      pages += 1;
+      return fetch(String(input).replace("limit=1000", "limit=2"), init);
+    },
+  });
+  assert.deepEqual(await few.workspace(ws.name).listRankers(), { names });
+  assert.deepEqual(await few.workspace(ws.name).listTemplates(), { names });
+  assert.equal(pages, 6);
+  assert.deepEqual(await few.workspace(ws.name).listRecipes(), await ws.listRecipes());
+  assert.deepEqual(await few.listWorkspaces(), await client.listWorkspaces());
+});
+
 test("a viewer sees what they may read", async () => {
   assert.equal((await ws.asUser("anna").get()).items, 2);
   assert.equal((await ws.asUser("anna", ["board"]).get()).items, 3);

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use haversack::{Engine, Workspace};
@@ -31,6 +31,8 @@ pub(crate) struct State {
     pub(crate) gate: Gate,
     pub(crate) metrics: Metrics,
     pub(crate) tracer: Tracer,
+    /// Held while a workspace is made.
+    pub(crate) making: Mutex<()>,
     stopping: AtomicBool,
 }
 
@@ -86,6 +88,7 @@ impl State {
             gate: Gate::new(&config.limits),
             metrics: Metrics::new(),
             tracer,
+            making: Mutex::default(),
             stopping: AtomicBool::new(false),
             config,
         })

@@ -97,8 +97,8 @@ class AsyncHaversack:
         return cast("dict[str, Any]", await self._json("GET", "/openapi.json"))
 
     async def list_workspaces(self) -> t.Workspaces:
-        """The workspaces that the key reaches."""
-        return cast(t.Workspaces, await self._json("GET", "/v1/workspaces"))
+        """All workspaces that the key reaches, however many pages they fill."""
+        return {"workspaces": await self._all("/v1/workspaces", "workspaces", {})}
 
     async def create_workspace(
         self, name: str, *, idempotency_key: str | None = None
@@ -108,6 +108,17 @@ class AsyncHaversack:
             "POST", "/v1/workspaces", body={"name": name}, idempotency_key=idempotency_key
         )
         return cast(t.WorkspaceName, said)
+
+    async def _all(self, path: str, name: str, viewer: Mapping[str, str]) -> list[Any]:
+        """All that a list holds, a page at a time."""
+        found: list[Any] = []
+        query: dict[str, Any] = {"limit": wire.PAGE_MAX}
+        while True:
+            page = await self._json("GET", path, query=query, viewer=viewer)
+            found += page[name]
+            if "next" not in page:
+                return found
+            query["after"] = page["next"]
 
     async def _json(self, method: str, path: str, **more: Any) -> Any:
         return (await self._send(method, path, **more)).json()
@@ -644,9 +655,13 @@ class AsyncWorkspace:
 
     # --- Templates, rankers and recipes ---
 
+    async def _names(self, shelf: str) -> t.Names:
+        path = self._base + wire.path(shelf)
+        return {"names": await self._client._all(path, "names", self._viewer)}
+
     async def list_templates(self) -> t.Names:
         """The names of the workspace's own templates."""
-        return cast(t.Names, await self._get("templates"))
+        return await self._names("templates")
 
     async def register_template(self, name: str, template: t.KeptTemplate) -> None:
         """Keeps a template under a name."""
@@ -662,7 +677,7 @@ class AsyncWorkspace:
 
     async def list_rankers(self) -> t.Names:
         """The names of the workspace's own rankers."""
-        return cast(t.Names, await self._get("rankers"))
+        return await self._names("rankers")
 
     async def register_ranker(self, name: str, expression: str) -> None:
         """Keeps a ranker, such as `semantic * 0.7 + recency * 0.3`, under a name."""
@@ -678,7 +693,7 @@ class AsyncWorkspace:
 
     async def list_recipes(self) -> t.Names:
         """The recipes that can be used here, built-in ones included."""
-        return cast(t.Names, await self._get("recipes"))
+        return await self._names("recipes")
 
     async def put_recipe(self, name: str, source: str) -> None:
         """Keeps a recipe, a TOML text, under a name."""

@@ -97,8 +97,8 @@ class Haversack:
         return cast("dict[str, Any]", self._json("GET", "/openapi.json"))
 
     def list_workspaces(self) -> t.Workspaces:
-        """The workspaces that the key reaches."""
-        return cast(t.Workspaces, self._json("GET", "/v1/workspaces"))
+        """All workspaces that the key reaches, however many pages they fill."""
+        return {"workspaces": self._all("/v1/workspaces", "workspaces", {})}
 
     def create_workspace(
         self, name: str, *, idempotency_key: str | None = None
@@ -108,6 +108,17 @@ class Haversack:
             "POST", "/v1/workspaces", body={"name": name}, idempotency_key=idempotency_key
         )
         return cast(t.WorkspaceName, said)
+
+    def _all(self, path: str, name: str, viewer: Mapping[str, str]) -> list[Any]:
+        """All that a list holds, a page at a time."""
+        found: list[Any] = []
+        query: dict[str, Any] = {"limit": wire.PAGE_MAX}
+        while True:
+            page = self._json("GET", path, query=query, viewer=viewer)
+            found += page[name]
+            if "next" not in page:
+                return found
+            query["after"] = page["next"]
 
     def _json(self, method: str, path: str, **more: Any) -> Any:
         return (self._send(method, path, **more)).json()
@@ -644,9 +655,13 @@ class Workspace:
 
     # --- Templates, rankers and recipes ---
 
+    def _names(self, shelf: str) -> t.Names:
+        path = self._base + wire.path(shelf)
+        return {"names": self._client._all(path, "names", self._viewer)}
+
     def list_templates(self) -> t.Names:
         """The names of the workspace's own templates."""
-        return cast(t.Names, self._get("templates"))
+        return self._names("templates")
 
     def register_template(self, name: str, template: t.KeptTemplate) -> None:
         """Keeps a template under a name."""
@@ -662,7 +677,7 @@ class Workspace:
 
     def list_rankers(self) -> t.Names:
         """The names of the workspace's own rankers."""
-        return cast(t.Names, self._get("rankers"))
+        return self._names("rankers")
 
     def register_ranker(self, name: str, expression: str) -> None:
         """Keeps a ranker, such as `semantic * 0.7 + recency * 0.3`, under a name."""
@@ -678,7 +693,7 @@ class Workspace:
 
     def list_recipes(self) -> t.Names:
         """The recipes that can be used here, built-in ones included."""
-        return cast(t.Names, self._get("recipes"))
+        return self._names("recipes")
 
     def put_recipe(self, name: str, source: str) -> None:
         """Keeps a recipe, a TOML text, under a name."""

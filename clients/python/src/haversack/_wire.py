@@ -30,6 +30,9 @@ RETRIED = (429, 503)
 WAIT_SECONDS_MAX = 30.0
 """A server that asks for a longer wait is not waited for: the error is raised instead."""
 
+PAGE_MAX = 1000
+"""The most that a page of a list holds."""
+
 LINES_BYTES = 64 * 1024
 """Lines are sent in pieces of about this size."""
 

@@ -22,6 +22,12 @@ const fn flag(name: &'static str, what: &'static str) -> Parameter {
     Parameter { name, what, sort: "boolean" }
 }
 
+/// Which page of a list of names.
+const PAGES: &[Parameter] = &[
+    text("after", "The `next` of the page before."),
+    number("limit", "How many at most: 1 to 1,000; 100 when left out."),
+];
+
 const READ: Option<Scope> = Some(Scope::Read);
 const WRITE: Option<Scope> = Some(Scope::Write);
 const ADMIN: Option<Scope> = Some(Scope::Admin);
@@ -127,9 +133,10 @@ pub(crate) static ROUTES: &[Route] = &[
         "/v1/workspaces",
         "listWorkspaces",
         READ,
-        "The workspaces that this key reaches.",
+        "The workspaces that this key reaches, a page at a time.",
         http::workspaces::list,
     )
+    .asks(PAGES)
     .gives(
         200,
         Some(content(
@@ -414,9 +421,10 @@ pub(crate) static ROUTES: &[Route] = &[
         "/v1/workspaces/{ws}/templates",
         "listTemplates",
         READ,
-        "The names of the workspace's own templates.",
+        "The names of the workspace's own templates, a page at a time.",
         http::named::templates,
     )
+    .asks(PAGES)
     .gives(200, Some(content(shape::<http::named::WireNames>, r#"{"names": ["brief"]}"#))),
     Route::new(
         Method::Put,
@@ -460,9 +468,10 @@ pub(crate) static ROUTES: &[Route] = &[
         "/v1/workspaces/{ws}/rankers",
         "listRankers",
         READ,
-        "The names of the workspace's own rankers.",
+        "The names of the workspace's own rankers, a page at a time.",
         http::named::rankers,
     )
+    .asks(PAGES)
     .gives(200, Some(content(shape::<http::named::WireNames>, r#"{"names": ["fresh"]}"#))),
     Route::new(
         Method::Put,
@@ -506,9 +515,10 @@ pub(crate) static ROUTES: &[Route] = &[
         "/v1/workspaces/{ws}/recipes",
         "listRecipes",
         READ,
-        "The recipes that can be used here, built in ones included.",
+        "The recipes that can be used here, built in ones included, a page at a time.",
         http::named::recipes,
     )
+    .asks(PAGES)
     .gives(200, Some(content(shape::<http::named::WireNames>, r#"{"names": ["memory"]}"#))),
     Route::new(
         Method::Put,

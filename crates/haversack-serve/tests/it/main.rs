@@ -5,6 +5,7 @@ mod access;
 mod documents;
 mod isolation;
 mod limits;
+mod lists;
 mod mcp;
 mod mcp_gateway;
 mod signed;
