@@ -93,6 +93,8 @@ pub(crate) struct Route {
     pub(crate) problems: &'static [Code],
     /// Whether an idempotency key is heeded.
     pub(crate) repeats: bool,
+    /// Whether the answer has a tag, by which a client learns that what it has is current.
+    pub(crate) tagged: bool,
     pub(crate) run: fn(Call) -> BoxFuture<'static, Answer>,
 }
 
@@ -123,6 +125,7 @@ impl Route {
             answer: None,
             problems: &[],
             repeats: false,
+            tagged: false,
             run,
         }
     }
@@ -158,6 +161,11 @@ impl Route {
 
     const fn repeats(mut self) -> Route {
         self.repeats = true;
+        self
+    }
+
+    const fn tagged(mut self) -> Route {
+        self.tagged = true;
         self
     }
 

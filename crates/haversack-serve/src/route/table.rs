@@ -92,6 +92,7 @@ pub(crate) static ROUTES: &[Route] = &[
         "This document.",
         http::health::openapi,
     )
+    .tagged()
     .gives(200, Some(content(anything, r#"{"openapi": "3.1.0"}"#))),
     Route::new(
         Method::Get,
@@ -206,6 +207,7 @@ pub(crate) static ROUTES: &[Route] = &[
         "Items by id, a page at a time.",
         http::items::list,
     )
+    .tagged()
     .asks(&[
         text("kind", "Only this kind."),
         text("parent", "Only this item and what hangs under it."),
@@ -224,6 +226,7 @@ pub(crate) static ROUTES: &[Route] = &[
         "An item.",
         http::items::get,
     )
+    .tagged()
     .gives(
         200,
         Some(content(
@@ -365,6 +368,7 @@ pub(crate) static ROUTES: &[Route] = &[
         "What a pack was made from, and what became of each candidate.",
         http::receipts::get,
     )
+    .tagged()
     .gives(200, Some(content(shape::<haversack::Receipt>, "{}")))
     .fails(&[Code::ReceiptNotFound]),
     Route::new(
