@@ -86,7 +86,7 @@ export class Haversack {
 
   /** The figures of the server, as Prometheus reads them. */
   async metrics(): Promise<string> {
-    return (await this.send({ method: "GET", path: "/metrics" })).text();
+    return this.#text(await this.send({ method: "GET", path: "/metrics" }), undefined);
   }
 
   /** The server's own description. */
@@ -120,9 +120,32 @@ export class Haversack {
 
   /** Sends a request and reads the JSON of its answer. For operations that have no method yet. */
   async json<T>(call: Call): Promise<T> {
-    const response = await this.send(call);
-    const text = await response.text();
+    const text = await this.#text(await this.send(call), call.signal);
     return (text === "" ? undefined : JSON.parse(text)) as T;
+  }
+
+  /** The events of an answer, as they come. */
+  async *events(response: Response, signal?: AbortSignal): AsyncGenerator<t.StreamEvent> {
+    if (response.body === null) return;
+    const lost = (error: unknown): unknown => this.#lost(error, signal);
+    yield* wire.events(response.body, lost);
+  }
+
+  async #text(response: Response, signal: AbortSignal | undefined): Promise<string> {
+    try {
+      return await response.text();
+    } catch (error) {
+      throw this.#lost(error, signal);
+    }
+  }
+
+  /** What a connection that broke is told as, before the answer or in the middle of it. */
+  #lost(error: unknown, signal: AbortSignal | undefined): unknown {
+    // The caller's own doing is the caller's own error.
+    if (signal?.aborted === true) return error;
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    const why = cause instanceof Error ? cause.message || cause.name : String(cause);
+    return new Unreachable("unreachable", 0, `no answer from ${this.#url}: ${why}`, {}, error);
   }
 
   /** Sends a request, and again if it may be repeated and the server was busy. */
@@ -144,7 +167,7 @@ export class Haversack {
     for (let attempt = 0; ; attempt += 1) {
       const response = await this.#once(url, init, call.signal);
       if (response.ok) return response;
-      const failure = await wire.failure(response);
+      const failure = wire.failure(response, await this.#text(response, call.signal));
       const wait = wire.waitSeconds(attempt, failure.retryAfter);
       const again = repeatable && (response.status === 429 || response.status === 503);
       if (!again || wait === undefined || attempt >= this.#retries) throw failure;
@@ -161,11 +184,7 @@ export class Haversack {
         signal: signal === undefined ? late : AbortSignal.any([signal, late]),
       });
     } catch (error) {
-      // The caller's own doing is the caller's own error.
-      if (signal?.aborted === true) throw error;
-      const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-      const why = cause instanceof Error ? cause.message || cause.name : String(cause);
-      throw new Unreachable("unreachable", 0, `no answer from ${this.#url}: ${why}`, {}, error);
+      throw this.#lost(error, signal);
     }
   }
 }

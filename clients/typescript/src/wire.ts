@@ -71,8 +71,7 @@ export function waitSeconds(attempt: number, retryAfter: number | undefined): nu
 }
 
 /** The error that an answer tells. */
-export async function failure(response: Response): Promise<HaversackError> {
-  const text = await response.text();
+export function failure(response: Response, text: string): HaversackError {
   let body: unknown;
   try {
     body = JSON.parse(text);
@@ -87,14 +86,19 @@ export async function failure(response: Response): Promise<HaversackError> {
   });
 }
 
-/** The events of a stream, as they come. A `problem` is thrown. */
-export async function* events(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamEvent> {
+/** The events of a stream, as they come. A `problem` is thrown, and `lost` says what a break is. */
+export async function* events(
+  body: ReadableStream<Uint8Array>,
+  lost: (error: unknown) => unknown,
+): AsyncGenerator<StreamEvent> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
   let text = "";
   try {
     for (;;) {
-      const { done, value } = await reader.read();
+      const { done, value } = await reader.read().catch((error: unknown) => {
+        throw lost(error);
+      });
       if (done) return;
       text += decoder.decode(value, { stream: true });
       let end: number;

@@ -319,11 +319,9 @@ export class Workspace {
       signal,
     });
     let ended = false;
-    if (response.body !== null) {
-      for await (const event of wire.events(response.body)) {
-        ended ||= event.event === "result";
-        yield event;
-      }
+    for await (const event of this.#client.events(response, signal)) {
+      ended ||= event.event === "result";
+      yield event;
     }
     if (!ended) throw new Unreachable("unreachable", 0, "the stream ended without a result");
   }
