@@ -383,6 +383,20 @@ def test_templates_rankers_and_recipes_are_kept(ws: Workspace) -> None:
         ws.remove_ranker("fresh")
 
 
+def test_lists_are_read_to_their_end(
+    client: Haversack, ws: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ["a", "b", "c", "d", "e"]
+    for name in names:
+        ws.register_ranker(name, "semantic")
+        ws.register_template(name, {"item": "- {{content}}\n"})
+    whole, recipes = client.list_workspaces(), ws.list_recipes()
+    monkeypatch.setattr("haversack._wire.PAGE_MAX", 2)
+    assert ws.list_rankers() == ws.list_templates() == {"names": names}
+    assert ws.list_recipes() == recipes and len(recipes["names"]) > 2
+    assert client.list_workspaces() == whole
+
+
 def test_both_clients_have_the_same_methods() -> None:
     for name in ("Haversack", "Workspace"):
         waits, awaits = getattr(haversack, name), getattr(haversack, "Async" + name)

@@ -10,7 +10,7 @@ export interface ClientOptions {
   url?: string;
   /** An API key. */
   key?: string;
-  /** For whom a trusted key asks. */
+  /** For whom a trusted key asks. Without user and groups it sees everything. */
   user?: string;
   /** Their groups. */
   groups?: readonly string[];
@@ -42,6 +42,7 @@ export interface Call {
 export class Haversack {
   readonly #url: string;
   readonly #headers: Record<string, string>;
+  readonly #user: string | undefined;
   readonly #viewer: Record<string, string>;
   readonly #timeoutMs: number;
   readonly #retries: number;
@@ -50,6 +51,7 @@ export class Haversack {
   constructor(options: ClientOptions = {}) {
     this.#url = (options.url ?? wire.DEFAULT_URL).replace(/\/+$/, "");
     this.#headers = options.key === undefined ? {} : { Authorization: `Bearer ${options.key}` };
+    this.#user = options.user;
     this.#viewer = wire.viewerHeaders(options.user, options.groups ?? []);
     this.#timeoutMs = options.timeoutMs ?? 30_000;
     this.#retries = options.retries ?? 2;
@@ -57,12 +59,14 @@ export class Haversack {
   }
 
   /**
-   * A workspace by name, asked for `user` and `groups` if given, else for the client's. Nothing is
-   * sent: `get` says whether the workspace is there.
+   * A workspace by name, asked for the client's user and groups unless others are given. Groups
+   * without a user are those of the client's user; a user without groups has none. Nothing is sent:
+   * `get` says whether the workspace is there.
    */
-  workspace(name: string, viewer?: { user?: string; groups?: readonly string[] }): Workspace {
-    const headers = viewer ? wire.viewerHeaders(viewer.user, viewer.groups ?? []) : this.#viewer;
-    return new Workspace(this, name, headers);
+  workspace(name: string, viewer: { user?: string; groups?: readonly string[] } = {}): Workspace {
+    const { user, groups } = viewer;
+    const own = user === undefined && groups === undefined;
+    return new Workspace(this, name, own ? this.#viewer : wire.somebody(user ?? this.#user, groups ?? []));
   }
 
   /** Whether the process runs. */
@@ -82,7 +86,7 @@ export class Haversack {
 
   /** The figures of the server, as Prometheus reads them. */
   async metrics(): Promise<string> {
-    return (await this.send({ method: "GET", path: "/metrics" })).text();
+    return this.#text(await this.send({ method: "GET", path: "/metrics" }), undefined);
   }
 
   /** The server's own description. */
@@ -90,9 +94,22 @@ export class Haversack {
     return this.json({ method: "GET", path: "/openapi.json" });
   }
 
-  /** The workspaces that the key reaches. */
-  listWorkspaces(): Promise<t.Workspaces> {
-    return this.json({ method: "GET", path: "/v1/workspaces" });
+  /** All workspaces that the key reaches, however many pages they fill. */
+  async listWorkspaces(): Promise<t.Workspaces> {
+    const pages = this.pages<t.Workspaces>({ method: "GET", path: "/v1/workspaces" });
+    const workspaces: t.WorkspaceName[] = [];
+    for await (const page of pages) workspaces.push(...page.workspaces);
+    return { workspaces };
+  }
+
+  /** The pages of a list, one after the other. For operations that have no method yet. */
+  async *pages<T extends { next?: string | null }>(call: Call): AsyncGenerator<T> {
+    let after: string | undefined;
+    do {
+      const page: T = await this.json({ ...call, query: { limit: wire.PAGE_MAX, ...call.query, after } });
+      yield page;
+      after = page.next ?? undefined;
+    } while (after !== undefined);
   }
 
   /** Makes a workspace. */
@@ -103,9 +120,32 @@ export class Haversack {
 
   /** Sends a request and reads the JSON of its answer. For operations that have no method yet. */
   async json<T>(call: Call): Promise<T> {
-    const response = await this.send(call);
-    const text = await response.text();
+    const text = await this.#text(await this.send(call), call.signal);
     return (text === "" ? undefined : JSON.parse(text)) as T;
+  }
+
+  /** The events of an answer, as they come. */
+  async *events(response: Response, signal?: AbortSignal): AsyncGenerator<t.StreamEvent> {
+    if (response.body === null) return;
+    const lost = (error: unknown): unknown => this.#lost(error, signal);
+    yield* wire.events(response.body, lost);
+  }
+
+  async #text(response: Response, signal: AbortSignal | undefined): Promise<string> {
+    try {
+      return await response.text();
+    } catch (error) {
+      throw this.#lost(error, signal);
+    }
+  }
+
+  /** What a connection that broke is told as, before the answer or in the middle of it. */
+  #lost(error: unknown, signal: AbortSignal | undefined): unknown {
+    // The caller's own doing is the caller's own error.
+    if (signal?.aborted === true) return error;
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    const why = cause instanceof Error ? cause.message || cause.name : String(cause);
+    return new Unreachable("unreachable", 0, `no answer from ${this.#url}: ${why}`, {}, error);
   }
 
   /** Sends a request, and again if it may be repeated and the server was busy. */
@@ -127,7 +167,7 @@ export class Haversack {
     for (let attempt = 0; ; attempt += 1) {
       const response = await this.#once(url, init, call.signal);
       if (response.ok) return response;
-      const failure = await wire.failure(response);
+      const failure = wire.failure(response, await this.#text(response, call.signal));
       const wait = wire.waitSeconds(attempt, failure.retryAfter);
       const again = repeatable && (response.status === 429 || response.status === 503);
       if (!again || wait === undefined || attempt >= this.#retries) throw failure;
@@ -144,11 +184,7 @@ export class Haversack {
         signal: signal === undefined ? late : AbortSignal.any([signal, late]),
       });
     } catch (error) {
-      // The caller's own doing is the caller's own error.
-      if (signal?.aborted === true) throw error;
-      const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-      const why = cause instanceof Error ? cause.message || cause.name : String(cause);
-      throw new Unreachable("unreachable", 0, `no answer from ${this.#url}: ${why}`, {}, error);
+      throw this.#lost(error, signal);
     }
   }
 }

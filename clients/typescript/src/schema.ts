@@ -868,6 +868,8 @@ export interface components {
         Names: {
             /** @description In order. */
             names: string[];
+            /** @description What to pass as `after` for the next page; left out on the last one. */
+            next?: string | null;
         };
         /** @description An item to store. */
         NewItem: {
@@ -2209,6 +2211,8 @@ export interface components {
         Workspaces: {
             /** @description Those that the key reaches, by name. */
             workspaces: components["schemas"]["WorkspaceName"][];
+            /** @description What to pass as `after` for the next page; left out on the last one. */
+            next?: string | null;
         };
         /** @description What came of a write. */
         Written: {

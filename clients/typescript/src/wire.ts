@@ -7,6 +7,9 @@ export const DEFAULT_URL = "http://127.0.0.1:7077";
 /** A server that asks for a longer wait is not waited for: the error is thrown instead. */
 export const WAIT_SECONDS_MAX = 30;
 
+/** The most that a page of a list holds. */
+export const PAGE_MAX = 1000;
+
 /** A path whose parts may hold anything. */
 export function path(...parts: string[]): string {
   for (const part of parts) {
@@ -28,25 +31,31 @@ export function query(given: Query = {}): string {
   return parts.size > 0 ? `?${parts}` : "";
 }
 
-/** For whom a trusted key asks. */
+/** For whom a trusted key asks. One that names nobody sees everything. */
 export function viewerHeaders(user: string | undefined, groups: readonly string[]): Record<string, string> {
   const headers: Record<string, string> = {};
-  if (user !== undefined) headers["Haversack-User"] = visible(user, "user");
+  if (user !== undefined) headers["Haversack-User"] = encoded(user, "user");
   if (groups.length > 0) {
-    for (const group of groups) {
-      if (group.includes(",")) {
-        throw new RangeError(`the group ${JSON.stringify(group)} holds a comma: name it in the body instead`);
-      }
-    }
-    headers["Haversack-Groups"] = groups.map((group) => visible(group, "group")).join(",");
+    headers["Haversack-Groups"] = groups.map((group) => encoded(group, "group")).join(",");
   }
   return headers;
 }
 
-function visible(text: string, what: string): string {
-  if (/^[!-~]([ -~]*[!-~])?$/.test(text)) return text;
-  const detail = "a header holds only visible ASCII: name them in the body instead";
-  throw new RangeError(`the ${what} ${JSON.stringify(text)} cannot be sent: ${detail}`);
+/** For whom a trusted key asks, which must be somebody. */
+export function somebody(user: string | undefined, groups: readonly string[]): Record<string, string> {
+  if (user === undefined && groups.length === 0) {
+    throw new RangeError("neither a user nor a group is named: use asOwner() if everything is to be seen");
+  }
+  return viewerHeaders(user, groups);
+}
+
+/** A name as a header has it: percent-encoded, so that every name arrives as what it is. */
+function encoded(text: string, what: string): string {
+  if (typeof text !== "string" || text === "") {
+    throw new RangeError(`the ${what} ${JSON.stringify(text)} is not a name`);
+  }
+  const rest = (letter: string): string => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`;
+  return encodeURIComponent(text).replace(/[!'()*]/g, rest);
 }
 
 /**
@@ -62,8 +71,7 @@ export function waitSeconds(attempt: number, retryAfter: number | undefined): nu
 }
 
 /** The error that an answer tells. */
-export async function failure(response: Response): Promise<HaversackError> {
-  const text = await response.text();
+export function failure(response: Response, text: string): HaversackError {
   let body: unknown;
   try {
     body = JSON.parse(text);
@@ -78,14 +86,19 @@ export async function failure(response: Response): Promise<HaversackError> {
   });
 }
 
-/** The events of a stream, as they come. A `problem` is thrown. */
-export async function* events(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamEvent> {
+/** The events of a stream, as they come. A `problem` is thrown, and `lost` says what a break is. */
+export async function* events(
+  body: ReadableStream<Uint8Array>,
+  lost: (error: unknown) => unknown,
+): AsyncGenerator<StreamEvent> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
   let text = "";
   try {
     for (;;) {
-      const { done, value } = await reader.read();
+      const { done, value } = await reader.read().catch((error: unknown) => {
+        throw lost(error);
+      });
       if (done) return;
       text += decoder.decode(value, { stream: true });
       let end: number;

@@ -42,7 +42,12 @@ export class Workspace {
 
   /** The same workspace, asked for somebody else. The key must be trusted to. */
   asUser(user: string | undefined, groups: readonly string[] = []): Workspace {
-    return new Workspace(this.#client, this.name, wire.viewerHeaders(user, groups));
+    return new Workspace(this.#client, this.name, wire.somebody(user, groups));
+  }
+
+  /** The same workspace, asked for nobody: a trusted key then sees everything in it. */
+  asOwner(): Workspace {
+    return new Workspace(this.#client, this.name, {});
   }
 
   #call<T>(method: Call["method"], parts: string[], more: Partial<Call> = {}): Promise<T> {
@@ -56,6 +61,14 @@ export class Workspace {
 
   #write<T>(parts: string[], body: unknown, write: Write): Promise<T> {
     return this.#call("POST", parts, { body, idempotencyKey: write.idempotencyKey });
+  }
+
+  async #names(shelf: string): Promise<t.Names> {
+    const path = this.#base + wire.path(shelf);
+    const names: string[] = [];
+    const pages = this.#client.pages<t.Names>({ method: "GET", path, viewer: this.#viewer });
+    for await (const page of pages) names.push(...page.names);
+    return { names };
   }
 
   // The workspace itself
@@ -306,11 +319,9 @@ export class Workspace {
       signal,
     });
     let ended = false;
-    if (response.body !== null) {
-      for await (const event of wire.events(response.body)) {
-        ended ||= event.event === "result";
-        yield event;
-      }
+    for await (const event of this.#client.events(response, signal)) {
+      ended ||= event.event === "result";
+      yield event;
     }
     if (!ended) throw new Unreachable("unreachable", 0, "the stream ended without a result");
   }
@@ -356,7 +367,7 @@ export class Workspace {
 
   /** The names of the workspace's own templates. */
   listTemplates(): Promise<t.Names> {
-    return this.#call("GET", ["templates"]);
+    return this.#names("templates");
   }
 
   /** Keeps a template under a name. */
@@ -376,7 +387,7 @@ export class Workspace {
 
   /** The names of the workspace's own rankers. */
   listRankers(): Promise<t.Names> {
-    return this.#call("GET", ["rankers"]);
+    return this.#names("rankers");
   }
 
   /** Keeps a ranker, such as `semantic * 0.7 + recency * 0.3`, under a name. */
@@ -396,7 +407,7 @@ export class Workspace {
 
   /** The recipes that can be used here, built-in ones included. */
   listRecipes(): Promise<t.Names> {
-    return this.#call("GET", ["recipes"]);
+    return this.#names("recipes");
   }
 
   /** Keeps a recipe, a TOML text, under a name. */

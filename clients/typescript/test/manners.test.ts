@@ -80,6 +80,48 @@ test("what can be repeated is, after the wait", async () => {
   assert.equal(seen, 7);
 });
 
+test("an answer that breaks off, or stops coming, is no answer", async () => {
+  const broken = createServer((request, response) => {
+    request.resume();
+    const status = request.url?.includes("refused") ? 500 : 200;
+    response.writeHead(status, { "Content-Type": "text/event-stream", "Content-Length": "1000" });
+    response.write('event: stage\ndata: {"stage":"analyse","ms":1}\n\n', () => {
+      if (!request.url?.includes("slow")) response.socket?.destroy();
+    });
+  });
+  await new Promise<void>((done) => broken.listen(0, "127.0.0.1", done));
+  const at = `http://127.0.0.1:${(broken.address() as AddressInfo).port}`;
+  try {
+    for (const name of ["gone", "slow", "refused", "refused-slow"]) {
+      const client = new Haversack({ url: at, timeoutMs: 200 });
+      const workspace = client.workspace(name);
+      const told = (error: unknown): boolean => {
+        assert.ok(error instanceof haversack.Unreachable, `${name}: ${error}`);
+        assert.deepEqual([error.code, error.status], ["unreachable", 0]);
+        assert.ok(error.cause !== undefined);
+        return true;
+      };
+      await assert.rejects(workspace.get(), told);
+      await assert.rejects(workspace.pack("x"), told);
+      await assert.rejects(async () => {
+        for await (const event of workspace.streamContext("everything", {})) {
+          assert.equal(event.event, "stage");
+        }
+      }, told);
+    }
+    await assert.rejects(new Haversack({ url: at }).metrics(), haversack.Unreachable);
+    const own = new AbortController();
+    const slow = new Haversack({ url: at }).workspace("slow");
+    const watched = slow.streamContext("everything", {}, { signal: own.signal });
+    assert.equal((await watched.next()).value.event, "stage");
+    own.abort();
+    await assert.rejects(watched.next(), { name: "AbortError" });
+  } finally {
+    broken.closeAllConnections();
+    broken.close();
+  }
+});
+
 test("what cannot be repeated is not", async () => {
   refusals = [{ status: 503, wait: "0" }, { status: 500 }, { status: 429, wait: "3600" }];
   await assert.rejects(new Haversack({ url }).workspace("acme").putItems([]), haversack.Overloaded);

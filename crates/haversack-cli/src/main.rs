@@ -51,6 +51,7 @@ fn main() -> ExitCode {
         Command::Serve(args) => commands::serve::run(&place, &args),
         Command::Mcp(args) => commands::mcp::run(&place, &args),
         Command::Key(command) => commands::key::run(&place, &command),
+        Command::Audit(command) => commands::audit::run(&place, &command),
         Command::Config(command) => commands::serve::config(&command),
         Command::Model(command) => commands::model::run(&place, &command),
         Command::Models(args) => commands::models::run(&args),

@@ -83,17 +83,22 @@ pub(crate) fn secure_address(text: &str) -> Result<Uri, ClientError> {
     if uri.scheme_str() == Some("https") || own {
         return Ok(uri);
     }
-    let why = "others could change what it answers: use https";
+    let why = "others could read and change what is said: use https";
     Err(ClientError::Address { address: text.to_owned(), why })
+}
+
+/// An address to which a token can be sent, if there is one to send.
+pub(crate) fn address_for(text: &str, has_token: bool) -> Result<Uri, ClientError> {
+    if has_token { secure_address(text) } else { address(text) }
 }
 
 /// Why a call got no answer.
 pub(crate) type CallError = Box<dyn std::error::Error + Send + Sync>;
 
 impl Client {
-    /// A client of the server at this address.
+    /// A client of the server at this address. A token is sent only where nobody between can read it.
     pub(crate) fn new(text: &str, token: Option<&str>) -> Result<Client, ClientError> {
-        let address = address(text)?;
+        let address = address_for(text, token.is_some())?;
         let mut connector = HttpConnector::new();
         connector.set_connect_timeout(Some(CONNECT));
         connector.set_nodelay(true);
@@ -194,6 +199,19 @@ mod tests {
             ["http://a.example/k", "http://127.0.0.1.a.example/", "http://10.0.0.1/", "file:///k"]
         {
             assert!(secure_address(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_token_is_not_sent_in_the_clear_s7() {
+        for good in ["http://127.0.0.1:1/mcp", "http://localhost:1/mcp"] {
+            Client::new(good, Some("secret")).unwrap();
+        }
+        address_for("https://a.example/mcp", true).unwrap();
+        for plain in ["http://a.example/mcp", "http://10.0.0.1/mcp"] {
+            Client::new(plain, None).unwrap();
+            let refused = Client::new(plain, Some("secret")).unwrap_err().to_string();
+            assert!(refused.ends_with("use https") && !refused.contains("secret"), "{refused}");
         }
     }
 }

@@ -14,7 +14,7 @@
 //! ```
 //!
 //! Routes are one table; the router, the OpenAPI document, the scopes and the tests are made from it.
-//! Callers on this machine need no key; others do ([`who`]). Everything has a limit
+//! Callers on this machine need no key unless others reach the server; those do ([`who`]). Everything has a limit
 //! ([`config::Limits`]), problems have stable codes ([`codes`]), and what is denied or administered is
 //! audited ([`audit`]).
 #![forbid(unsafe_code)]

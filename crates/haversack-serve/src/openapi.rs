@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::codes::Code;
 use crate::inspector;
 use crate::problem::{MEDIA_TYPE, WireProblem};
-use crate::route::{Content, Method, RECIPES, ROUTES, Route, Shape, example};
+use crate::route::{Content, RECIPES, ROUTES, Route, Shape, example};
 use crate::who::Scope;
 
 /// What can go wrong on every route that needs a key.
@@ -63,7 +63,7 @@ fn make() -> Value {
             "description": "Every result has `context`, the final string, and `assembly`, what it \
                 was made from. Problems are RFC 9457 documents with a stable `code`. A trusted key \
                 says for whom it asks with the header `Haversack-User` (and `Haversack-Groups`), or \
-                in the body. Writes heed an `Idempotency-Key`.",
+                in the body. Operations that list the header `Idempotency-Key` heed it.",
             "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
         },
         "servers": [{ "url": "/" }],
@@ -263,7 +263,7 @@ fn responses(
         good.insert("content".into(), Value::Object(texts.collect()));
     }
     responses.insert(route.status.to_string(), good);
-    if route.method == Method::Get {
+    if route.tagged {
         responses.insert("304".into(), json!({ "description": "What the client has is current." }));
     }
     for status in statuses(route) {

@@ -248,6 +248,7 @@ fn audit(state: &State, request: Asked<'_>, status: u16, code: Option<&'static s
         user: caller.and_then(|caller| caller.user.clone()),
         operation: route.operation.to_owned(),
         workspace: workspace.map(|name| name.chars().take(64).collect()),
+        key: None,
         status,
         code: code.map(str::to_owned),
         left_out: 0,

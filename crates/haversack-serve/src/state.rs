@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use haversack::{Engine, Workspace};
@@ -34,6 +34,8 @@ pub(crate) struct State {
     pub(crate) doing: Doing,
     pub(crate) metrics: Metrics,
     pub(crate) tracer: Tracer,
+    /// Held while a workspace is made.
+    pub(crate) making: Mutex<()>,
     stopping: AtomicBool,
 }
 
@@ -68,15 +70,6 @@ pub enum StartError {
         #[source]
         cause: std::io::Error,
     },
-    /// Anybody could reach everything.
-    #[error(
-        "{address} can be reached from elsewhere, and nobody is asked for a key: leave server.auth \
-         alone, or say --insecure if nobody else is in that network"
-    )]
-    Open {
-        /// The address.
-        address: std::net::SocketAddr,
-    },
     /// The server cannot go on.
     #[error("the server cannot go on")]
     Failed(#[from] std::io::Error),
@@ -99,6 +92,7 @@ impl State {
             doing: Doing::default(),
             metrics: Metrics::new(),
             tracer,
+            making: Mutex::default(),
             stopping: AtomicBool::new(false),
             config,
         })

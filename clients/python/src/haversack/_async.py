@@ -23,9 +23,9 @@ Items = Union[Iterable[t.NewItem], AsyncIterable[t.NewItem]]
 class AsyncHaversack:
     """A server, and who asks it.
 
-    `user` and `groups` say for whom a trusted key asks; `timeout` is in seconds, for each step of a
-    request. `retries` is how often a request that the server refused with 429 or 503 is sent again;
-    only requests that can be repeated are.
+    `user` and `groups` say for whom a trusted key asks; without them it sees everything. `timeout`
+    is in seconds, for each step of a request. `retries` is how often a request that the server
+    refused with 429 or 503 is sent again; only requests that can be repeated are.
     """
 
     def __init__(
@@ -41,6 +41,7 @@ class AsyncHaversack:
     ) -> None:
         self._url = url.rstrip("/")
         self._retries = retries
+        self._user = user
         self._viewer = wire.viewer_headers(user, groups)
         self._headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._own = http is None
@@ -65,12 +66,14 @@ class AsyncHaversack:
     def workspace(
         self, name: str, *, user: str | None = None, groups: Sequence[str] | None = None
     ) -> AsyncWorkspace:
-        """A workspace by name, asked for `user` and `groups` if given, else for the client's.
+        """A workspace by name, asked for the client's user and groups unless others are given.
 
+        Groups without a user are those of the client's user; a user without groups has none.
         Nothing is sent: `get` says whether the workspace is there.
         """
-        given = user is not None or groups is not None
-        viewer = wire.viewer_headers(user, groups or ()) if given else self._viewer
+        if user is None and groups is None:
+            return AsyncWorkspace(self, name, self._viewer)
+        viewer = wire.somebody(user if user is not None else self._user, groups or ())
         return AsyncWorkspace(self, name, viewer)
 
     async def livez(self) -> t.Health:
@@ -94,8 +97,8 @@ class AsyncHaversack:
         return cast("dict[str, Any]", await self._json("GET", "/openapi.json"))
 
     async def list_workspaces(self) -> t.Workspaces:
-        """The workspaces that the key reaches."""
-        return cast(t.Workspaces, await self._json("GET", "/v1/workspaces"))
+        """All workspaces that the key reaches, however many pages they fill."""
+        return {"workspaces": await self._all("/v1/workspaces", "workspaces", {})}
 
     async def create_workspace(
         self, name: str, *, idempotency_key: str | None = None
@@ -105,6 +108,17 @@ class AsyncHaversack:
             "POST", "/v1/workspaces", body={"name": name}, idempotency_key=idempotency_key
         )
         return cast(t.WorkspaceName, said)
+
+    async def _all(self, path: str, name: str, viewer: Mapping[str, str]) -> list[Any]:
+        """All that a list holds, a page at a time."""
+        found: list[Any] = []
+        query: dict[str, Any] = {"limit": wire.PAGE_MAX}
+        while True:
+            page = await self._json("GET", path, query=query, viewer=viewer)
+            found += page[name]
+            if "next" not in page:
+                return found
+            query["after"] = page["next"]
 
     async def _json(self, method: str, path: str, **more: Any) -> Any:
         return (await self._send(method, path, **more)).json()
@@ -239,7 +253,11 @@ class AsyncWorkspace:
 
     def as_user(self, user: str | None, groups: Sequence[str] = ()) -> AsyncWorkspace:
         """The same workspace, asked for somebody else. The key must be trusted to."""
-        return AsyncWorkspace(self._client, self.name, wire.viewer_headers(user, groups))
+        return AsyncWorkspace(self._client, self.name, wire.somebody(user, groups))
+
+    def as_owner(self) -> AsyncWorkspace:
+        """The same workspace, asked for nobody: a trusted key then sees everything in it."""
+        return AsyncWorkspace(self._client, self.name, {})
 
     async def _get(self, *parts: str, query: Mapping[str, Any] | None = None) -> Any:
         path = self._base + (wire.path(*parts) if parts else "")
@@ -637,9 +655,13 @@ class AsyncWorkspace:
 
     # --- Templates, rankers and recipes ---
 
+    async def _names(self, shelf: str) -> t.Names:
+        path = self._base + wire.path(shelf)
+        return {"names": await self._client._all(path, "names", self._viewer)}
+
     async def list_templates(self) -> t.Names:
         """The names of the workspace's own templates."""
-        return cast(t.Names, await self._get("templates"))
+        return await self._names("templates")
 
     async def register_template(self, name: str, template: t.KeptTemplate) -> None:
         """Keeps a template under a name."""
@@ -655,7 +677,7 @@ class AsyncWorkspace:
 
     async def list_rankers(self) -> t.Names:
         """The names of the workspace's own rankers."""
-        return cast(t.Names, await self._get("rankers"))
+        return await self._names("rankers")
 
     async def register_ranker(self, name: str, expression: str) -> None:
         """Keeps a ranker, such as `semantic * 0.7 + recency * 0.3`, under a name."""
@@ -671,7 +693,7 @@ class AsyncWorkspace:
 
     async def list_recipes(self) -> t.Names:
         """The recipes that can be used here, built-in ones included."""
-        return cast(t.Names, await self._get("recipes"))
+        return await self._names("recipes")
 
     async def put_recipe(self, name: str, source: str) -> None:
         """Keeps a recipe, a TOML text, under a name."""

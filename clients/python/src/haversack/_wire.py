@@ -30,6 +30,9 @@ RETRIED = (429, 503)
 WAIT_SECONDS_MAX = 30.0
 """A server that asks for a longer wait is not waited for: the error is raised instead."""
 
+PAGE_MAX = 1000
+"""The most that a page of a list holds."""
+
 LINES_BYTES = 64 * 1024
 """Lines are sent in pieces of about this size."""
 
@@ -112,23 +115,30 @@ def query(given: Mapping[str, Any]) -> dict[str, str]:
 
 
 def viewer_headers(user: str | None, groups: Sequence[str]) -> dict[str, str]:
-    """For whom a trusted key asks."""
+    """For whom a trusted key asks. One that names nobody sees everything."""
     headers: dict[str, str] = {}
     if user is not None:
-        headers["Haversack-User"] = _ascii(user, "user")
+        headers["Haversack-User"] = _name(user, "user")
     if groups:
-        for group in groups:
-            if "," in group:
-                raise ValueError(f"the group {group!r} holds a comma: name it in the body instead")
-        headers["Haversack-Groups"] = ",".join(_ascii(group, "group") for group in groups)
+        headers["Haversack-Groups"] = ",".join(_name(group, "group") for group in groups)
     return headers
 
 
-def _ascii(text: str, what: str) -> str:
-    if text and text.isascii() and text.isprintable() and text == text.strip():
-        return text
-    detail = "a header holds only visible ASCII: name them in the body instead"
-    raise ValueError(f"the {what} {text!r} cannot be sent: {detail}")
+def somebody(user: str | None, groups: Sequence[str]) -> dict[str, str]:
+    """For whom a trusted key asks, which must be somebody."""
+    headers = viewer_headers(user, groups)
+    if not headers:
+        raise ValueError(
+            "neither a user nor a group is named: use as_owner() if everything is to be seen"
+        )
+    return headers
+
+
+def _name(text: str, what: str) -> str:
+    """A name as a header has it: percent-encoded, so that every name arrives as what it is."""
+    if isinstance(text, str) and text:
+        return quote(text, safe="")
+    raise ValueError(f"the {what} {text!r} is not a name")
 
 
 def line(item: Mapping[str, Any]) -> bytes:

@@ -36,6 +36,7 @@ class WorkspaceName(TypedDict):
 
 class Workspaces(TypedDict):
     workspaces: list[WorkspaceName]
+    next: NotRequired[str]
 
 
 class WorkspaceState(TypedDict):
@@ -701,6 +702,7 @@ class Citations(TypedDict):
 
 class Names(TypedDict):
     names: list[str]
+    next: NotRequired[str]
 
 
 class KeptTemplate(TypedDict):

@@ -100,6 +100,9 @@ pub(crate) enum Command {
     /// Make, list and revoke the keys of the server
     #[command(subcommand)]
     Key(Key),
+    /// Check the server's audit log
+    #[command(subcommand)]
+    Audit(Audit),
     /// Look at the settings of the server
     #[command(subcommand)]
     Config(Config),

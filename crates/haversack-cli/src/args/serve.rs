@@ -13,10 +13,6 @@ use clap::{Args, Subcommand};
 pub(crate) struct Serve {
     #[command(flatten)]
     pub(crate) settings: Settings,
-    /// Ask nobody for a key although the address can be reached from elsewhere: only in networks
-    /// that nobody else is in
-    #[arg(long)]
-    pub(crate) insecure: bool,
 }
 
 /// Settings of the server.
@@ -34,6 +30,10 @@ pub(crate) struct Settings {
     /// Write the log as lines of JSON
     #[arg(long)]
     pub(crate) log_json: bool,
+    /// Ask nobody for a key although the address can be reached from elsewhere: only in networks
+    /// that nobody else is in
+    #[arg(long)]
+    pub(crate) insecure: bool,
 }
 
 /// Settings, looked at.
@@ -41,6 +41,14 @@ pub(crate) struct Settings {
 pub(crate) enum Config {
     /// Say whether the settings will do, and show what came of file, environment and flags
     Check(Settings),
+}
+
+/// The audit log, looked at.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Audit {
+    /// Say whether each line is as it was written, from the first on and over all files; if not,
+    /// which is the first that is not (exit code 1)
+    Verify,
 }
 
 /// Keys: who may ask the server what.

@@ -1,9 +1,11 @@
 //! `haversack key`: who may ask the server what. The server may run meanwhile.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use haversack_core::units::Timestamp;
+use haversack_serve::audit::{Audit, Entry};
 use haversack_serve::who::{Control, Grant, Key, NewKey, Scope, Sight};
 use serde_json::{Value, json};
 
@@ -19,17 +21,41 @@ pub(crate) fn run(place: &Place, command: &args::Key) -> Result<Found> {
         .with_context(|| format!("cannot make {}", folder.display()))?;
     let control = Control::open(&folder)?;
     match command {
-        args::Key::Create(args) => create(&control, args),
+        args::Key::Create(args) => create(&control, &audit(&folder)?, args),
         args::Key::List(args) => list(&control, args),
         args::Key::Revoke(args) => {
-            control.revoke(&args.id, now())?;
+            let (audit, now) = (audit(&folder)?, now());
+            control.revoke(&args.id, now)?;
+            note(&audit, "revokeKey", "key revoke", &args.id, now)?;
             print(&format!("revoked {}", args.id))?;
             Ok(Found::Something)
         }
     }
 }
 
-fn create(control: &Control, args: &args::KeyCreate) -> Result<Found> {
+/// The audit log. Opened before anything is done, so that nothing is done that cannot be written down.
+fn audit(folder: &Path) -> Result<Audit> {
+    Audit::open(folder).context("the audit log cannot be opened")
+}
+
+/// Writes down what was done to a key.
+fn note(audit: &Audit, operation: &str, command: &str, key: &str, now: Timestamp) -> Result<()> {
+    let entry = Entry {
+        at: Entry::time(now),
+        request: format!("haversack {command}"),
+        credential: "command line".to_owned(),
+        user: None,
+        operation: operation.to_owned(),
+        workspace: None,
+        key: Some(key.to_owned()),
+        status: 200,
+        code: None,
+        left_out: 0,
+    };
+    audit.write(&entry).context("it is done, but the audit log cannot be written")
+}
+
+fn create(control: &Control, audit: &Audit, args: &args::KeyCreate) -> Result<Found> {
     let scopes: BTreeSet<Scope> = args.scope.iter().filter_map(|name| Scope::named(name)).collect();
     let workspaces = match &args.workspaces[..] {
         [] => Grant::All,
@@ -48,6 +74,7 @@ fn create(control: &Control, args: &args::KeyCreate) -> Result<Found> {
     });
     let new = NewKey { name: args.name.clone(), scopes, workspaces, sight, expires };
     let token = control.create(&new, now)?;
+    note(audit, "createKey", "key create", &token.id, now)?;
     if args.json {
         let json = json!({ "id": token.id, "key": token.reveal(), "name": new.name });
         print(&serde_json::to_string_pretty(&json)?)?;

@@ -2,6 +2,7 @@
 
 pub(crate) mod add;
 mod asking;
+pub(crate) mod audit;
 pub(crate) mod backup;
 pub(crate) mod check;
 pub(crate) mod chunk;

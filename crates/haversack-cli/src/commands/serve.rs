@@ -25,7 +25,7 @@ pub(crate) fn run(place: &Place, args: &args::Serve) -> Result<Found> {
         ));
     }
     wait(async {
-        let server = Server::bind(engine, &folder, config.clone(), args.insecure).await?;
+        let server = Server::bind(engine, &folder, config.clone(), args.settings.insecure).await?;
         greet(&server, &config)?;
         server.run(stopped()?).await?;
         Ok(Found::Something)
@@ -35,7 +35,7 @@ pub(crate) fn run(place: &Place, args: &args::Serve) -> Result<Found> {
 pub(crate) fn config(command: &args::Config) -> Result<Found> {
     let args::Config::Check(given) = command;
     let config = settings(given)?;
-    config.check()?;
+    config.check(given.insecure)?;
     print(&serde_json::to_string_pretty(&config)?)?;
     Ok(Found::Something)
 }

@@ -66,7 +66,7 @@ fn a_reranker_is_added_used_and_given_up_m4() {
     let folder = folder("model-rerank");
     let mut config = tiny::config();
     config["architectures"] = serde_json::json!(["BertForSequenceClassification"]);
-    folder.file("tiny/config.json", &config.to_string());
+    folder.file("tiny/config.json", config.to_string());
     let added = check(&folder, "notes", &["model", "add", "./tiny", "--name", "pairs"], 0);
     assert!(added.starts_with("added pairs: a reranker, 0.1 MB, apache-2.0; "), "{added}");
     assert_eq!(check(&folder, "notes", &["model", "use", "pairs"], 0), "pairs reranks\n");

@@ -113,3 +113,76 @@ fn a_key_that_another_process_revokes_is_not_good_from_then_on() {
     serving.child.stderr.take().unwrap().read_to_string(&mut told).unwrap();
     assert!(!told.contains("panicked") && !told.contains("hvs_"), "{told}");
 }
+
+#[test]
+fn what_is_done_to_keys_is_in_the_audit_log_beside_a_server() {
+    let folder = Folder::new("audit");
+    let verify = || folder.run(&["--data", "data", "audit", "verify"]);
+    std::fs::create_dir(folder.0.join("data")).unwrap();
+    let none = verify();
+    assert_eq!(
+        (none.status.code(), err(&none)),
+        (Some(1), "there is no audit log in data\n".into())
+    );
+    let serving = Serving::start(&folder);
+    let made = key(&folder, &["create", "mine"]);
+    let id = made.split('_').nth(1).unwrap();
+    std::thread::scope(|scope| {
+        // Denied requests of the server, and keys that others make, at once.
+        scope.spawn(|| (0..20).for_each(|_| assert_eq!(serving.get("/v1/workspaces", "x").0, 401)));
+        (0..5).for_each(|n| drop(key(&folder, &["create", &format!("other-{n}")])));
+    });
+    key(&folder, &["revoke", id]);
+    let whole = verify();
+    assert!(out(&whole).starts_with("all is sound; lines: 27, files: 1\n"), "{}", out(&whole));
+    let log = folder.0.join("data/audit.log");
+    let text = std::fs::read_to_string(&log).unwrap();
+    for operation in ["createKey", "revokeKey"] {
+        let about = format!("\"operation\":\"{operation}\",\"key\":\"{id}\"");
+        assert_eq!(text.matches(&about).count(), 1, "{text}");
+    }
+    assert!(!text.contains(made.rsplit('_').next().unwrap()), "the key itself is not in it");
+    std::fs::write(&log, text.replacen("createKey", "revokeKey", 1)).unwrap();
+    let broken = verify();
+    assert_eq!((broken.status.code(), out(&broken)), (Some(1), String::new()));
+    assert_eq!(err(&broken), "audit.log, line 1: was changed\n");
+    std::fs::write(&log, text.split_once('\n').unwrap().1).unwrap();
+    let expected = "audit.log, line 1: what came before it was changed or taken out\n";
+    assert_eq!(err(&verify()), expected);
+}
+
+#[test]
+fn settings_are_refused_by_check_as_by_serve() {
+    let folder = Folder::new("settings");
+    let check = |file: &str, variable: (&str, &str), expected: &str| {
+        folder.file("haversack.toml", file);
+        for command in [&["config", "check"][..], &["--data", "data", "serve"]] {
+            let output = Command::new(env!("CARGO_BIN_EXE_haversack"))
+                .args(command)
+                .args(["--config", "haversack.toml"])
+                .env(variable.0, variable.1)
+                .current_dir(&folder.0)
+                .output()
+                .unwrap();
+            let told = err(&output);
+            assert_eq!(output.status.code(), Some(2), "{command:?}: {told}");
+            assert!(told.contains(expected), "{command:?}: {told}");
+        }
+    };
+    let none = ("HAVERSACK_LOG_LEVEL", "error");
+    let open = "[server]\nlisten = \"0.0.0.0:0\"\nauth = \"off\"\n";
+    check(open, none, "error: 0.0.0.0:0 can be reached from elsewhere");
+    check(
+        "[limits]\ndeadline_seconds = 0.0\n",
+        none,
+        "error: limits.deadline_seconds: 0 will not do",
+    );
+    let jwt = "[jwt]\njwks = \"none.json\"\nissuer = \"a\"\naudience = \"b\"\n";
+    check(jwt, none, "error: jwt.jwks: the key set none.json cannot be read");
+    let typed = ("HAVERSACK_SERVR_AUTH", "keys");
+    check(
+        "",
+        typed,
+        "error: HAVERSACK_SERVR_AUTH: is not known; did you mean HAVERSACK_SERVER_AUTH?",
+    );
+}

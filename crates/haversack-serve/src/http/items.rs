@@ -23,10 +23,10 @@ use crate::wire::{
 };
 
 /// Items on a page when nobody says how many.
-const PAGE: usize = 100;
+pub(super) const PAGE: usize = 100;
 
 /// Most items on a page.
-const PAGE_MAX: usize = 1_000;
+pub(super) const PAGE_MAX: usize = 1_000;
 
 /// Bytes of lines that are written together.
 const BATCH_BYTES: usize = 8 << 20;

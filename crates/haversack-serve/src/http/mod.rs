@@ -6,6 +6,7 @@ pub(crate) mod items;
 pub(crate) mod mcp;
 pub(crate) mod memories;
 pub(crate) mod named;
+mod page;
 pub(crate) mod receipts;
 pub(crate) mod resource;
 pub(crate) mod search;

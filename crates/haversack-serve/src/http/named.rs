@@ -6,11 +6,13 @@ use futures_util::future::BoxFuture;
 use haversack::Workspace;
 use haversack::engine::KeptTemplate;
 use haversack_store::store::item::Shelf;
+use haversack_store::store::viewer::Viewer;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::call::{Answer, Call, json, nothing};
 use crate::codes::Code;
+use crate::http::page::Asked;
 use crate::problem::Problem;
 
 pub(crate) use haversack::engine::KeptTemplate as WireTemplate;
@@ -25,6 +27,9 @@ const NAME_BYTES_MAX: usize = 128;
 pub(crate) struct WireNames {
     /// In order.
     names: Vec<String>,
+    /// What to pass as `after` for the next page; left out on the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
 }
 
 /// A ranker.
@@ -75,9 +80,18 @@ async fn kept(workspace: &Workspace, shelf: Shelf, name: &str) -> Result<String,
     Err(Problem::new(missing_code(shelf), detail))
 }
 
-async fn names(call: Call, shelf: Shelf) -> Answer {
+async fn names(call: Call, shelf: Shelf, others: Vec<String>) -> Answer {
+    let asked = Asked::of(&call)?;
     let workspace = call.workspace().await?;
-    json(StatusCode::OK, &WireNames { names: workspace.kept_names(shelf).await? })
+    let snapshot = workspace.store().snapshot(&Viewer::anyone()).await?;
+    let mut names = snapshot.records(shelf, asked.after.as_deref(), asked.limit).await?;
+    if let Some(last) = names.last().filter(|_| names.len() == asked.limit).cloned() {
+        // One more tells whether there is a next page.
+        names.extend(snapshot.records(shelf, Some(&last), 1).await?);
+    }
+    names.extend(others);
+    let (names, next) = asked.page(names);
+    json(StatusCode::OK, &WireNames { names, next })
 }
 
 async fn remove(call: Call, shelf: Shelf) -> Answer {
@@ -89,17 +103,17 @@ async fn remove(call: Call, shelf: Shelf) -> Answer {
 }
 
 pub(crate) fn templates(call: Call) -> BoxFuture<'static, Answer> {
-    names(call, Shelf::Template).boxed()
+    names(call, Shelf::Template, Vec::new()).boxed()
 }
 
 pub(crate) fn rankers(call: Call) -> BoxFuture<'static, Answer> {
-    names(call, Shelf::Ranker).boxed()
+    names(call, Shelf::Ranker, Vec::new()).boxed()
 }
 
 pub(crate) fn recipes(call: Call) -> BoxFuture<'static, Answer> {
     async move {
-        let names = call.workspace().await?.recipes().await?;
-        json(StatusCode::OK, &WireNames { names })
+        let usable = call.workspace().await?.recipes().await?;
+        names(call, Shelf::Recipe, usable).await
     }
     .boxed()
 }

@@ -1,5 +1,7 @@
 //! Workspaces: made, listed, removed.
 
+use std::sync::{Arc, PoisonError};
+
 use axum::http::StatusCode;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -9,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::{Answer, Call, json, nothing};
 use crate::codes::Code;
+use crate::http::page::Asked;
 use crate::problem::Problem;
 use crate::state::blocking;
 
@@ -28,6 +31,9 @@ pub(crate) struct WireName {
 pub(crate) struct WireWorkspaces {
     /// Those that the key reaches, by name.
     workspaces: Vec<WireName>,
+    /// What to pass as `after` for the next page; left out on the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
 }
 
 /// A workspace.
@@ -46,10 +52,12 @@ pub(crate) struct WireWorkspace {
 pub(crate) fn list(call: Call) -> BoxFuture<'static, Answer> {
     async move {
         let engine = call.state.engine.clone();
+        let asked = Asked::of(&call)?;
         let names = blocking(move || engine.workspaces()).await??;
-        let reached = names.into_iter().filter(|name| call.access.enters(name));
-        let workspaces = reached.map(|name| WireName { name }).collect();
-        json(StatusCode::OK, &WireWorkspaces { workspaces })
+        let reached = names.into_iter().filter(|name| call.access.enters(name)).collect();
+        let (names, next) = asked.page(reached);
+        let workspaces = names.into_iter().map(|name| WireName { name }).collect();
+        json(StatusCode::OK, &WireWorkspaces { workspaces, next })
     }
     .boxed()
 }
@@ -61,10 +69,12 @@ pub(crate) fn create(mut call: Call) -> BoxFuture<'static, Answer> {
             let detail = "this key is for other workspaces: use one that is for all or for this";
             return Err(Problem::new(Code::Forbidden, detail));
         }
-        let (engine, name) = (call.state.engine.clone(), wanted.name.clone());
+        let (state, name) = (Arc::clone(&call.state), wanted.name.clone());
         let made = blocking(move || {
-            let there = engine.existing(&name).is_ok();
-            if there { Ok(false) } else { engine.workspace(&name).map(|_| true) }
+            // Of several that make the same one at once, one makes it.
+            let _alone = state.making.lock().unwrap_or_else(PoisonError::into_inner);
+            let there = state.engine.existing(&name).is_ok();
+            if there { Ok(false) } else { state.engine.workspace(&name).map(|_| true) }
         });
         let made = made.await?.map_err(|error| match error {
             haversack::Error::Open(

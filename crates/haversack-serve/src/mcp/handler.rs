@@ -141,6 +141,7 @@ impl Handler {
             user: caller.asserted.user.clone(),
             operation: operation.to_owned(),
             workspace: None,
+            key: None,
             status: row.status,
             code: Some(row.name.to_owned()),
             left_out: 0,

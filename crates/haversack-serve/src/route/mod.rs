@@ -67,6 +67,12 @@ const fn flag(name: &'static str, what: &'static str) -> Parameter {
     Parameter { name, what, sort: "boolean" }
 }
 
+/// Which page of a list of names.
+const PAGES: &[Parameter] = &[
+    text("after", "The `next` of the page before."),
+    number("limit", "How many at most: 1 to 1,000; 100 when left out."),
+];
+
 /// What a body or an answer is.
 #[derive(Clone, Copy)]
 pub(crate) struct Content {
@@ -107,6 +113,8 @@ pub(crate) struct Route {
     pub(crate) problems: &'static [Code],
     /// Whether an idempotency key is heeded.
     pub(crate) repeats: bool,
+    /// Whether the answer has a tag, by which a client learns that what it has is current.
+    pub(crate) tagged: bool,
     pub(crate) run: fn(Call) -> BoxFuture<'static, Answer>,
 }
 
@@ -138,6 +146,7 @@ impl Route {
             texts: &[],
             problems: &[],
             repeats: false,
+            tagged: false,
             run,
         }
     }
@@ -178,6 +187,11 @@ impl Route {
 
     const fn repeats(mut self) -> Route {
         self.repeats = true;
+        self
+    }
+
+    const fn tagged(mut self) -> Route {
+        self.tagged = true;
         self
     }
 

@@ -4,7 +4,7 @@ use haversack::recipes::workspace;
 use haversack::wire::WireRequest;
 use schemars::{Schema, SchemaGenerator};
 
-use super::{Content, Method, Route, content, flag, number, shape, text};
+use super::{Content, Method, PAGES, Route, content, flag, number, shape, text};
 use crate::codes::Code;
 use crate::resource::{WELL_KNOWN, WireResource};
 use crate::who::Scope;
@@ -46,7 +46,8 @@ pub(crate) static ROUTES: &[Route] = &[
         "The inspector: a page that shows packs, and why each candidate is in, cut or out.",
         inspector::page,
     )
-    .gives_text(&[inspector::HTML]),
+    .gives_text(&[inspector::HTML])
+    .tagged(),
     Route::new(
         Method::Get,
         "/inspector/{file}",
@@ -56,7 +57,8 @@ pub(crate) static ROUTES: &[Route] = &[
         inspector::file,
     )
     .gives_text(&[inspector::CSS, inspector::JAVASCRIPT, inspector::SVG])
-    .fails(&[Code::NotFound]),
+    .fails(&[Code::NotFound])
+    .tagged(),
     Route::new(Method::Get, "/livez", "livez", None, "Whether the process runs.", http::health::live)
         .gives(200, Some(content(anything, r#"{"status": "ok"}"#))),
     Route::new(
@@ -94,6 +96,7 @@ pub(crate) static ROUTES: &[Route] = &[
         "This document.",
         http::health::openapi,
     )
+    .tagged()
     .gives(200, Some(content(anything, r#"{"openapi": "3.1.0"}"#))),
     Route::new(
         Method::Get,
@@ -135,9 +138,10 @@ pub(crate) static ROUTES: &[Route] = &[
         "/v1/workspaces",
         "listWorkspaces",
         READ,
-        "The workspaces that this key reaches.",
+        "The workspaces that this key reaches, a page at a time.",
         http::workspaces::list,
     )
+    .asks(PAGES)
     .gives(
         200,
         Some(content(
@@ -207,6 +211,7 @@ pub(crate) static ROUTES: &[Route] = &[
         "Items by id, a page at a time.",
         http::items::list,
     )
+    .tagged()
     .asks(&[
         text("kind", "Only this kind."),
         text("parent", "Only this item and what hangs under it."),
@@ -225,6 +230,7 @@ pub(crate) static ROUTES: &[Route] = &[
         "An item.",
         http::items::get,
     )
+    .tagged()
     .gives(
         200,
         Some(content(
@@ -366,6 +372,7 @@ pub(crate) static ROUTES: &[Route] = &[
         "What a pack was made from, and what became of each candidate.",
         http::receipts::get,
     )
+    .tagged()
     .gives(200, Some(content(shape::<haversack::Receipt>, "{}")))
     .fails(&[Code::ReceiptNotFound]),
     Route::new(
@@ -422,9 +429,10 @@ pub(crate) static ROUTES: &[Route] = &[
         "/v1/workspaces/{ws}/templates",
         "listTemplates",
         READ,
-        "The names of the workspace's own templates.",
+        "The names of the workspace's own templates, a page at a time.",
         http::named::templates,
     )
+    .asks(PAGES)
     .gives(200, Some(content(shape::<http::named::WireNames>, r#"{"names": ["brief"]}"#))),
     Route::new(
         Method::Put,
@@ -468,9 +476,10 @@ pub(crate) static ROUTES: &[Route] = &[
         "/v1/workspaces/{ws}/rankers",
         "listRankers",
         READ,
-        "The names of the workspace's own rankers.",
+        "The names of the workspace's own rankers, a page at a time.",
         http::named::rankers,
     )
+    .asks(PAGES)
     .gives(200, Some(content(shape::<http::named::WireNames>, r#"{"names": ["fresh"]}"#))),
     Route::new(
         Method::Put,
@@ -514,9 +523,10 @@ pub(crate) static ROUTES: &[Route] = &[
         "/v1/workspaces/{ws}/recipes",
         "listRecipes",
         READ,
-        "The recipes that can be used here, built in ones included.",
+        "The recipes that can be used here, built in ones included, a page at a time.",
         http::named::recipes,
     )
+    .asks(PAGES)
     .gives(200, Some(content(shape::<http::named::WireNames>, r#"{"names": ["memory"]}"#))),
     Route::new(
         Method::Put,

@@ -63,6 +63,11 @@ pub(crate) fn check_url(place: &str) -> Result<(), ClientError> {
     secure_address(place).map(drop)
 }
 
+/// Whether a file holds a set.
+pub(crate) fn check_file(place: &str) -> Result<(), JwtError> {
+    read(Path::new(place)).map(drop)
+}
+
 /// A set of keys.
 #[derive(Debug)]
 pub(super) enum KeySet {

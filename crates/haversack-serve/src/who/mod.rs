@@ -14,5 +14,5 @@ pub(crate) use jwt::Signers;
 pub(crate) use keys::Repeat;
 pub use keys::{Control, ControlError, Key, NewKey};
 pub use keyset::JwtError;
-pub(crate) use keyset::{check_url, is_url};
+pub(crate) use keyset::{check_file, check_url, is_url};
 pub use token::Token;

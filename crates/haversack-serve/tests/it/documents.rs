@@ -52,6 +52,54 @@ fn every_field_of_a_request_says_what_it_is() {
     }
 }
 
+/// An answer that a client may have already is promised where it is given, and nowhere else.
+#[tokio::test(flavor = "multi_thread")]
+async fn tags_are_promised_where_they_are_sent() {
+    let running = Running::start().await;
+    let workspace = "/v1/workspaces/acme";
+    running.post("/v1/workspaces", &json!({ "name": "acme" })).await;
+    running.post(&format!("{workspace}/items"), &json!([{ "id": "n1", "kind": "note" }])).await;
+    let pack = json!({ "query": "x" });
+    let pack = running.post(&format!("{workspace}/context/everything"), &pack).await.json();
+    let receipt = pack["assembly"]["receipt"].as_str().unwrap();
+    let template = json!({ "item": "- {{content}}" });
+    let named = [
+        ("templates", template),
+        ("rankers", json!({ "expression": "semantic" })),
+        ("recipes", json!({ "source": "haversack = 1\nname = \"mine\"\nextends = \"memory\"\n" })),
+    ];
+    for (shelf, body) in named {
+        let put = running.ask("PUT", &format!("{workspace}/{shelf}/mine")).json(&body).send().await;
+        assert_eq!(put.status, 204, "{shelf}: {}", put.text);
+    }
+    let mut tagged = 0;
+    for (path, methods) in haversack_serve::openapi()["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            let promised = operation["responses"].get("304").is_some();
+            if method != "get" {
+                assert!(!promised, "{method} {path}");
+                continue;
+            }
+            let id = if path.contains("/receipts/") { receipt } else { "n1" };
+            let path = path.replace("{ws}", "acme").replace("{name}", "mine").replace("{id}", id);
+            let path = path.replace("{a}", receipt).replace("{b}", receipt);
+            let path = path.replace("{file}", "main.js");
+            let got = running.get(&path).await;
+            // Nobody else gives tokens here.
+            let expected = if path.starts_with("/.well-known/") { 404 } else { 200 };
+            assert_eq!(got.status, expected, "{path}: {}", got.text);
+            assert_eq!(!got.header("etag").is_empty(), promised, "{path}");
+            if promised {
+                let again = running.ask("GET", &path).header("if-none-match", got.header("etag"));
+                assert_eq!(again.send().await.status, 304, "{path}");
+                tagged += 1;
+            }
+        }
+    }
+    assert_eq!(tagged, 6);
+    running.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn figures_name_what_people_watch_and_no_tenant_k11_p16() {
     let running = Running::start().await;

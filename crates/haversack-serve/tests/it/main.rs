@@ -7,6 +7,7 @@ mod hostile;
 mod inspector;
 mod isolation;
 mod limits;
+mod lists;
 mod mcp;
 mod mcp_gateway;
 mod signed;

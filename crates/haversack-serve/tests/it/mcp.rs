@@ -256,7 +256,10 @@ async fn keys_count_as_on_every_other_route() {
     assert_eq!(text(&foreign).replace("other", "never"), text(&absent), "no word more");
     let page = running.ask("POST", "/mcp").header("origin", "https://evil.example");
     assert_eq!(page.key(&reader).json(&json!({})).send().await.status, 403);
-    assert!(audit::verify(running.folder.path()).unwrap() >= 5, "what is denied is written down");
+    assert!(
+        audit::verify(running.folder.path()).unwrap().lines >= 5,
+        "what is denied is written down"
+    );
 }
 
 /// Non-interference: one user's memories are not there for another.

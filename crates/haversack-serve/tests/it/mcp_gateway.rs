@@ -249,6 +249,30 @@ async fn a_server_that_is_not_there_is_an_error_and_not_a_silence_s7() {
     assert!(refused.unwrap_err().to_string().contains("only http and https"));
 }
 
+/// A secret goes by https or stays on this machine, whichever server it is for.
+#[test]
+fn secrets_are_not_sent_in_the_clear_s7() {
+    let check = |settings: &str, wrapped: Option<&str>, expected: &str| {
+        let (_folder, engine) = folder();
+        let settings: Settings = toml::from_str(settings).unwrap();
+        let wrapped = wrapped.map(|url| Wrapped::Url(url.to_owned()));
+        let made = Gateway::new(settings, || Ok(engine), "situation", wrapped);
+        let told = made.map_or_else(|error| error.to_string(), |_| String::new());
+        assert!(told.contains(expected) && told.is_empty() == expected.is_empty(), "{told}");
+    };
+    let plain = "http://tools.example/mcp";
+    // A variable that is always set stands for the secret.
+    let with_token = "[server]\nbearer_env = \"PATH\"\n";
+    check("", Some(plain), "");
+    check(with_token, Some(plain), "use https");
+    check(&format!("{with_token}url = \"{plain}\"\n"), None, "use https");
+    check(with_token, Some("http://127.0.0.1:1/mcp"), "");
+    check(with_token, Some("https://tools.example/mcp"), "");
+    let server = "[context]\nserver = \"http://haversack.example\"\n";
+    check(server, Some(plain), "");
+    check(&format!("{server}key_env = \"PATH\"\n"), Some(plain), "use https");
+}
+
 /// With a server of ours at hand the gateway needs no data folder of its own.
 #[tokio::test(flavor = "multi_thread")]
 async fn context_can_come_from_a_server_s7() {

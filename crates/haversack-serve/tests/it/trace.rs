@@ -324,6 +324,6 @@ mod sent {
         let mut all = std::collections::BTreeMap::from(all);
         all.insert("HAVERSACK_LOG_OTLP".to_owned(), "http://b:4318".to_owned());
         assert_eq!(Config::read(None, &all).unwrap().log.otlp, "http://b:4318");
-        assert!(collected_by("file:///etc").check().is_err());
+        assert!(collected_by("file:///etc").check(false).is_err());
     }
 }

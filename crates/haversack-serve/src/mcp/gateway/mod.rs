@@ -130,7 +130,7 @@ impl Gateway {
         let wrapped = wrapped.or_else(|| settings.server.url.clone().map(Wrapped::Url));
         let wrapped = wrapped.ok_or(SettingsError::Nothing)?;
         if let Wrapped::Url(url) = &wrapped {
-            crate::client::address(url)?;
+            crate::client::address_for(url, settings.server.bearer_env.is_some())?;
         }
         let named = settings.context.workspace.as_deref().unwrap_or(workspace);
         let assembler = match &settings.context.server {

@@ -1,22 +1,18 @@
 //! What a server is told: by a file, by the environment, by flags, in that order. Everything has a
 //! default, and a name that is not known is an error.
 
+mod check;
+mod environment;
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use thiserror::Error;
-
-use crate::client::address;
-use crate::trace::CAN_SEND;
-use crate::who::{check_url, is_url};
-
-/// What the names of environment variables begin with; section and name follow, in capitals:
-/// `HAVERSACK_LIMITS_CONCURRENT`.
-const PREFIX: &str = "HAVERSACK_";
 
 /// The variable that names a collector of traces to every program.
 pub const COLLECTOR: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
@@ -102,7 +98,9 @@ impl Default for Server {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Auth {
-    /// Everyone on this machine when the server listens to this machine alone, else by key.
+    /// Everyone on this machine when nothing says that others reach the server, else by key. Others
+    /// do when it listens to more than this machine, has names or a URL, or takes tokens: a proxy on
+    /// this machine speaks for whoever is behind it.
     Auto,
     /// Who has a key.
     Keys,
@@ -268,6 +266,15 @@ pub enum ConfigError {
         /// What is wrong.
         message: String,
     },
+    /// Anybody could reach everything.
+    #[error(
+        "{address} can be reached from elsewhere, and nobody is asked for a key: leave server.auth \
+         alone, or say --insecure if nobody else is in that network"
+    )]
+    Open {
+        /// The address.
+        address: SocketAddr,
+    },
 }
 
 impl Config {
@@ -289,29 +296,7 @@ impl Config {
                     .map_err(|error| ConfigError::File { path: name, message: error.to_string() })?
             }
         };
-        config.overlaid(environment)
-    }
-
-    fn overlaid(self, environment: &BTreeMap<String, String>) -> Result<Config, ConfigError> {
-        let shape = |error: serde_json::Error| ConfigError::Value {
-            name: "configuration",
-            message: error.to_string(),
-        };
-        let mut config = self;
-        for (name, text) in environment {
-            let Some((section, key)) = place(name) else { continue };
-            let mut value = serde_json::to_value(&config).map_err(shape)?;
-            let wrong = |message: String| ConfigError::Variable { name: name.clone(), message };
-            let known = value.get_mut(&section).and_then(|section| section.get_mut(&key));
-            let known = known.ok_or_else(|| wrong(format!("[{section}] has no {key:?}")))?;
-            *known = typed(known, text);
-            config = serde_json::from_value(value).map_err(|error| wrong(error.to_string()))?;
-        }
-        // It is often set for all programs of a machine: one that cannot heed it need not refuse.
-        if CAN_SEND && config.log.otlp.is_empty() {
-            config.log.otlp = environment.get(COLLECTOR).cloned().unwrap_or_default();
-        }
-        Ok(config)
+        environment::overlaid(config, environment)
     }
 
     /// Whether callers need a key.
@@ -320,181 +305,21 @@ impl Config {
         match self.server.auth {
             Auth::Keys => true,
             Auth::Off => false,
-            Auth::Auto => !self.server.listen.ip().is_loopback(),
+            Auth::Auto => !self.is_of_this_machine(),
         }
     }
 
-    /// Looks for values that cannot work.
-    ///
-    /// # Errors
-    /// When one cannot.
-    pub fn check(&self) -> Result<(), ConfigError> {
-        if let Some(jwt) = &self.jwt {
-            if is_url(&jwt.jwks) {
-                check_url(&jwt.jwks).map_err(|error| ConfigError::Value {
-                    name: "jwt.jwks",
-                    message: error.to_string(),
-                })?;
-            }
-            let needed = [("jwt.issuer", &jwt.issuer), ("jwt.audience", &jwt.audience)];
-            for (name, value) in needed {
-                if value.is_empty() {
-                    let message = "is missing: without it tokens for others would be good here";
-                    return Err(ConfigError::Value { name, message: message.to_owned() });
-                }
-            }
-        }
-        self.check_url()?;
-        self.check_collector()?;
-        let limits = &self.limits;
-        let counts = [
-            ("limits.body_bytes", limits.body_bytes),
-            ("limits.batch_lines", limits.batch_lines),
-            ("limits.connections", limits.connections),
-            ("limits.concurrent", limits.concurrent),
-        ];
-        for (name, count) in counts {
-            if count == 0 {
-                let message = "is 0, so nothing would be answered: use 1 or more".to_owned();
-                return Err(ConfigError::Value { name, message });
-            }
-        }
-        let most = haversack_store::store::change::BATCH_CHANGES_MAX;
-        if limits.batch_lines > most {
-            let message = format!("{} is more than a batch can have, {most}", limits.batch_lines);
-            return Err(ConfigError::Value { name: "limits.batch_lines", message });
-        }
-        let times = [
-            ("limits.queue_seconds", limits.queue_seconds),
-            ("limits.head_seconds", limits.head_seconds),
-            ("limits.body_seconds", limits.body_seconds),
-            ("limits.write_seconds", limits.write_seconds),
-            ("limits.idle_seconds", limits.idle_seconds),
-            ("limits.deadline_seconds", limits.deadline_seconds),
-            ("limits.shutdown_seconds", limits.shutdown_seconds),
-            ("limits.rate", limits.rate),
-            ("limits.burst", limits.burst),
-        ];
-        for (name, time) in times {
-            if !(0.0..=1e6).contains(&time) {
-                let message = format!("{time} will not do: use 0 to 1,000,000");
-                return Err(ConfigError::Value { name, message });
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether the URL is one of a whole host: the descriptions are looked for at its root.
-    fn check_url(&self) -> Result<(), ConfigError> {
-        let url = &self.server.url;
-        if url.is_empty() {
-            return Ok(());
-        }
-        let wrong = |message: String| ConfigError::Value { name: "server.url", message };
-        let uri = address(url).map_err(|error| wrong(error.to_string()))?;
-        let plain = uri.path() == "/" && uri.query().is_none() && !url.contains(['"', '\\', '#']);
-        if plain { Ok(()) } else { Err(wrong(format!("{url:?} is more than scheme and host"))) }
-    }
-
-    /// Whether traces can be sent to where they are to be.
-    fn check_collector(&self) -> Result<(), ConfigError> {
-        let collector = &self.log.otlp;
-        if collector.is_empty() {
-            return Ok(());
-        }
-        let wrong = |message: String| ConfigError::Value { name: "log.otlp", message };
-        if !CAN_SEND {
-            let message = "this program was built without traces: leave it empty, or build with \
-                           `cargo build --release --features otlp`";
-            return Err(wrong(message.to_owned()));
-        }
-        address(collector).map(drop).map_err(|error| wrong(error.to_string()))
-    }
-}
-
-/// The section and name that a variable is about.
-fn place(variable: &str) -> Option<(String, String)> {
-    let (section, key) = variable.strip_prefix(PREFIX)?.split_once('_')?;
-    let section = section.to_lowercase();
-    ["server", "limits", "log"].contains(&section.as_str()).then(|| (section, key.to_lowercase()))
-}
-
-/// A variable's text as the type that its default has. What does not read so stays a text, which is
-/// then refused with the reason.
-fn typed(default: &Value, text: &str) -> Value {
-    match default {
-        Value::Number(_) => {
-            text.parse().map_or_else(|_| Value::String(text.to_owned()), Value::Number)
-        }
-        Value::Array(_) => {
-            let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
-            parts.map(|part| Value::String(part.to_owned())).collect()
-        }
-        _ => Value::String(text.to_owned()),
+    /// Whether nothing says that anybody but this machine reaches the server.
+    fn is_of_this_machine(&self) -> bool {
+        let server = &self.server;
+        server.listen.ip().is_loopback()
+            && server.hosts.is_empty()
+            && server.url.is_empty()
+            && self.jwt.is_none()
     }
 }
 
 /// Seconds as a time.
 pub(crate) fn seconds(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(file: &str, environment: &[(&str, &str)]) -> Result<Config, String> {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("haversack.toml");
-        std::fs::write(&path, file).unwrap();
-        let environment =
-            environment.iter().map(|(name, text)| ((*name).into(), (*text).into())).collect();
-        Config::read(Some(&path), &environment).map_err(|error| error.to_string())
-    }
-
-    #[test]
-    fn the_environment_stands_over_the_file_and_the_file_over_defaults() {
-        let config = read(
-            "[server]\nlisten = \"0.0.0.0:80\"\n[limits]\nqueue = 5\nconcurrent = 7\n",
-            &[
-                ("HAVERSACK_LIMITS_QUEUE", "9"),
-                ("HAVERSACK_SERVER_HOSTS", "a.example, b.example"),
-                ("HAVERSACK_DATA", "/elsewhere"),
-            ],
-        )
-        .unwrap();
-        assert_eq!(config.limits.queue, 9);
-        assert_eq!(config.limits.concurrent, 7);
-        assert_eq!(config.limits.connections, Limits::default().connections);
-        assert_eq!(config.server.hosts, ["a.example", "b.example"]);
-        assert!(config.needs_keys(), "not only this machine can reach it");
-        assert!(!Config::default().needs_keys());
-    }
-
-    #[test]
-    fn what_is_not_known_is_refused_with_its_place() {
-        let wrong = read("[limits]\nquue = 5\n", &[]).unwrap_err();
-        assert!(wrong.contains("quue") && wrong.contains("line 2"), "{wrong}");
-        let wrong = read("", &[("HAVERSACK_LIMITS_QUUE", "1")]).unwrap_err();
-        assert_eq!(wrong, "HAVERSACK_LIMITS_QUUE: [limits] has no \"quue\"");
-        let wrong = read("", &[("HAVERSACK_LIMITS_QUEUE", "many")]).unwrap_err();
-        assert!(wrong.starts_with("HAVERSACK_LIMITS_QUEUE: "), "{wrong}");
-    }
-
-    #[test]
-    fn values_that_cannot_work_are_named() {
-        let mut config = Config::default();
-        config.check().unwrap();
-        config.limits.rate = f64::NAN;
-        assert!(config.check().unwrap_err().to_string().starts_with("limits.rate: "));
-        config.limits = Limits { concurrent: 0, ..Limits::default() };
-        assert!(config.check().unwrap_err().to_string().starts_with("limits.concurrent: "));
-        config = Config::default();
-        for url in ["context.example", "https://context.example/sub", "https://a@context.example"] {
-            config.server.url = url.to_owned();
-            assert!(config.check().unwrap_err().to_string().starts_with("server.url: "), "{url}");
-        }
-        config.server.url = "https://context.example:8443".to_owned();
-        config.check().unwrap();
-    }
 }

@@ -1,0 +1,135 @@
+//! What is looked for in settings before a server starts with them, and when somebody only asks.
+
+use haversack_store::store::change::BATCH_CHANGES_MAX;
+use haversack_store::store::error::chain;
+
+use super::{Config, ConfigError, Jwt};
+use crate::client::address;
+use crate::trace::CAN_SEND;
+use crate::who::{check_file, check_url, is_url};
+
+/// The shortest time that a client can keep to, and the longest that is one.
+const SECONDS_MIN: f64 = 0.001;
+const SECONDS_MAX: f64 = 1e6;
+
+impl Config {
+    /// Looks for values that cannot work, or would let everybody in. `insecure` says that nobody else
+    /// is in the network. A file of keys is read; nothing is asked over the network.
+    ///
+    /// # Errors
+    /// When one cannot.
+    pub fn check(&self, insecure: bool) -> Result<(), ConfigError> {
+        let address = self.server.listen;
+        if !self.needs_keys() && !address.ip().is_loopback() && !insecure {
+            return Err(ConfigError::Open { address });
+        }
+        if let Some(jwt) = &self.jwt {
+            check_jwt(jwt)?;
+        }
+        self.check_url()?;
+        self.check_collector()?;
+        self.check_counts()?;
+        self.check_times()
+    }
+
+    fn check_counts(&self) -> Result<(), ConfigError> {
+        let limits = &self.limits;
+        let counts = [
+            ("limits.body_bytes", limits.body_bytes),
+            ("limits.stream_bytes", usize::try_from(limits.stream_bytes).unwrap_or(usize::MAX)),
+            ("limits.batch_lines", limits.batch_lines),
+            ("limits.connections", limits.connections),
+            ("limits.concurrent", limits.concurrent),
+        ];
+        for (name, count) in counts {
+            if count == 0 {
+                let message = "is 0, so nothing would be answered: use 1 or more".to_owned();
+                return Err(ConfigError::Value { name, message });
+            }
+        }
+        if limits.batch_lines > BATCH_CHANGES_MAX {
+            let lines = limits.batch_lines;
+            let message = format!("{lines} is more than a batch can have, {BATCH_CHANGES_MAX}");
+            return Err(ConfigError::Value { name: "limits.batch_lines", message });
+        }
+        Ok(())
+    }
+
+    fn check_times(&self) -> Result<(), ConfigError> {
+        let limits = &self.limits;
+        let needed = [
+            ("limits.head_seconds", limits.head_seconds),
+            ("limits.body_seconds", limits.body_seconds),
+            ("limits.write_seconds", limits.write_seconds),
+            ("limits.idle_seconds", limits.idle_seconds),
+            ("limits.deadline_seconds", limits.deadline_seconds),
+        ];
+        for (name, time) in needed {
+            if !(SECONDS_MIN..=SECONDS_MAX).contains(&time) {
+                let message = format!("{time} will not do: use {SECONDS_MIN} to 1,000,000");
+                return Err(ConfigError::Value { name, message });
+            }
+        }
+        let others = [
+            ("limits.queue_seconds", limits.queue_seconds),
+            ("limits.shutdown_seconds", limits.shutdown_seconds),
+            ("limits.rate", limits.rate),
+            ("limits.burst", limits.burst),
+        ];
+        for (name, number) in others {
+            if !(0.0..=SECONDS_MAX).contains(&number) {
+                let message = format!("{number} will not do: use 0 to 1,000,000");
+                return Err(ConfigError::Value { name, message });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the URL is one of a whole host: the descriptions are looked for at its root.
+    fn check_url(&self) -> Result<(), ConfigError> {
+        let url = &self.server.url;
+        if url.is_empty() {
+            return Ok(());
+        }
+        let wrong = |message: String| ConfigError::Value { name: "server.url", message };
+        let uri = address(url).map_err(|error| wrong(error.to_string()))?;
+        let plain = uri.path() == "/" && uri.query().is_none() && !url.contains(['"', '\\', '#']);
+        if plain { Ok(()) } else { Err(wrong(format!("{url:?} is more than scheme and host"))) }
+    }
+
+    /// Whether traces can be sent to where they are to be.
+    fn check_collector(&self) -> Result<(), ConfigError> {
+        let collector = &self.log.otlp;
+        if collector.is_empty() {
+            return Ok(());
+        }
+        let wrong = |message: String| ConfigError::Value { name: "log.otlp", message };
+        if !CAN_SEND {
+            let message = "this program was built without traces: leave it empty, or build with \
+                           `cargo build --release --features otlp`";
+            return Err(wrong(message.to_owned()));
+        }
+        address(collector).map(drop).map_err(|error| wrong(error.to_string()))
+    }
+}
+
+/// Whether tokens can be judged: by whose keys, from whom, and for whom.
+fn check_jwt(jwt: &Jwt) -> Result<(), ConfigError> {
+    let wrong = |message: String| ConfigError::Value { name: "jwt.jwks", message };
+    if jwt.jwks.is_empty() {
+        return Err(wrong("is missing: name a file, or an https:// URL".to_owned()));
+    }
+    if is_url(&jwt.jwks) {
+        check_url(&jwt.jwks).map_err(|error| wrong(error.to_string()))?;
+    } else {
+        check_file(&jwt.jwks).map_err(|error| wrong(chain(&error)))?;
+    }
+    let needed = [("jwt.issuer", &jwt.issuer), ("jwt.audience", &jwt.audience)];
+    for (name, value) in needed {
+        if value.is_empty() {
+            let message = "is missing: without it tokens for others would be good here";
+            return Err(ConfigError::Value { name, message: message.to_owned() });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! Settings in the environment: `HAVERSACK_`, the section and the name, in capitals. What begins so and
+//! is no setting is refused: a setting that was meant and not heeded may leave a server open.
+
+use std::collections::BTreeMap;
+
+use haversack_core::text::spelling::nearest;
+use serde_json::Value;
+
+use super::{COLLECTOR, Config, ConfigError};
+use crate::trace::CAN_SEND;
+
+/// What the names of variables begin with.
+const PREFIX: &str = "HAVERSACK_";
+
+/// Names that other parts of Haversack and its tests heed.
+const ELSEWHERE: &[&str] = &[
+    "BIN",
+    "BLESS",
+    "CACHE",
+    "CANARY_CALLS",
+    "CASES",
+    "CONFIG",
+    "CRASH_CYCLES",
+    "CRASH_FOLDER",
+    "CRASH_STEPS",
+    "DATA",
+    "FLIPS",
+    "GRAPHS",
+    "HOLD_FOLDER",
+    "KEY",
+    "LIMITED_FOLDER",
+    "MODEL_SEEDS",
+    "SEED",
+];
+
+/// What the names that benchmarks heed begin with.
+const BENCHMARKS: &str = "BENCH_";
+
+/// Settings with what the environment says over them.
+pub(super) fn overlaid(
+    mut config: Config,
+    environment: &BTreeMap<String, String>,
+) -> Result<Config, ConfigError> {
+    let shape = |error: serde_json::Error| ConfigError::Value {
+        name: "configuration",
+        message: error.to_string(),
+    };
+    for (name, text) in environment {
+        let Some(rest) = name.strip_prefix(PREFIX) else { continue };
+        if is_elsewhere(rest) || is_of_kubernetes(rest, text) {
+            continue;
+        }
+        let (section, key) = rest.split_once('_').unwrap_or((rest, ""));
+        let (section, key) = (section.to_lowercase(), key.to_lowercase());
+        let mut whole = config.clone();
+        whole.jwt.get_or_insert_default();
+        let mut value = serde_json::to_value(&whole).map_err(shape)?;
+        let wrong = |message: String| ConfigError::Variable { name: name.clone(), message };
+        let Some(known) = value.get_mut(&section).and_then(|section| section.get_mut(&key)) else {
+            return Err(wrong(unknown(name, &value)));
+        };
+        *known = typed(known, text);
+        let whole: Config =
+            serde_json::from_value(value).map_err(|error| wrong(error.to_string()))?;
+        let jwt = if section == "jwt" { whole.jwt } else { config.jwt };
+        config = Config { jwt, ..whole };
+    }
+    // It is often set for all programs of a machine: one that cannot heed it need not refuse.
+    if CAN_SEND && config.log.otlp.is_empty() {
+        config.log.otlp = environment.get(COLLECTOR).cloned().unwrap_or_default();
+    }
+    Ok(config)
+}
+
+fn is_elsewhere(rest: &str) -> bool {
+    ELSEWHERE.contains(&rest) || rest.starts_with(BENCHMARKS)
+}
+
+/// Whether Kubernetes told of a service whose name begins with `haversack`, as it does unasked to all
+/// containers beside it: `HAVERSACK_SERVICE_HOST`, `HAVERSACK_PORT_7077_TCP_ADDR`. A port that somebody
+/// set would be a number alone.
+fn is_of_kubernetes(rest: &str, text: &str) -> bool {
+    let numbered = rest.split_once("PORT_").is_some_and(|(_, after)| {
+        let (number, protocol) = after.split_once('_').unwrap_or((after, ""));
+        let known = ["TCP", "UDP", "SCTP"].iter().any(|known| protocol.starts_with(known));
+        known && number.parse::<u16>().is_ok()
+    });
+    let address = (rest == "PORT" || rest.ends_with("_PORT")) && text.contains("://");
+    numbered || address || rest.ends_with("SERVICE_HOST") || rest.contains("SERVICE_PORT")
+}
+
+/// What is said of a name that is not known; `value` has all that are.
+fn unknown(name: &str, value: &Value) -> String {
+    let mut known: Vec<String> = ELSEWHERE.iter().map(|rest| format!("{PREFIX}{rest}")).collect();
+    for (section, names) in value.as_object().into_iter().flatten() {
+        for key in names.as_object().into_iter().flat_map(|names| names.keys()) {
+            known.push(format!("{PREFIX}{section}_{key}").to_uppercase());
+        }
+    }
+    let near = nearest(name, known.iter().map(|known| (&**known, &**known)));
+    match near.first() {
+        Some(near) => format!("is not known; did you mean {near}?"),
+        None => "is not known; `haversack config check` shows all settings".to_owned(),
+    }
+}
+
+/// A variable's text as the type that its default has. What does not read so stays a text, which is
+/// then refused with the reason.
+fn typed(default: &Value, text: &str) -> Value {
+    match default {
+        Value::Number(_) => {
+            text.parse().map_or_else(|_| Value::String(text.to_owned()), Value::Number)
+        }
+        Value::Array(_) => {
+            let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+            parts.map(|part| Value::String(part.to_owned())).collect()
+        }
+        _ => Value::String(text.to_owned()),
+    }
+}
