@@ -224,6 +224,13 @@ export interface components {
             after: string;
         } | {
             /** @constant */
+            cause: "reranker";
+            /** @description The first's. */
+            before: string;
+            /** @description The second's. */
+            after: string;
+        } | {
+            /** @constant */
             cause: "packing";
             /**
              * Format: uint32
@@ -515,7 +522,7 @@ export interface components {
              * @description How sure its source is.
              */
             confidence?: number | null;
-            /** @description Who may read it, for callers who may write it. */
+            /** @description Who may read it, for callers who see everything. Others who write it leave it as it is. */
             readers?: string[] | null;
             /** @description How far it can be trusted. */
             trust: string;
@@ -1593,6 +1600,8 @@ export interface components {
             tokenizer: string;
             /** @description The model that made the query's vector. */
             embedder: string;
+            /** @description The model that read the best once more, where one did. */
+            reranker?: string | null;
             /**
              * Format: uint32
              * @description The budget, reserves included.

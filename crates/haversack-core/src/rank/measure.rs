@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::text::terms::{Language, terms};
-use crate::units::Score;
+use crate::units::{Score, Timestamp};
 
 /// The share of keywords that occur in the text, by stem. No keywords: zero, never NaN (K4).
 #[must_use]
@@ -106,4 +106,20 @@ pub(super) fn ratio(part: usize, whole: usize) -> Score {
     #[expect(clippy::cast_precision_loss, reason = "counts of words are far below 2^52")]
     let (part, whole) = (part as f64, whole as f64);
     Score::unit(part / whole)
+}
+/// How many days after a time one half of it is left: what happened is told soon after.
+const TOLD_AFTER_DAYS: f64 = 3.0;
+
+/// The same before a time: plans are told, too, but less of them.
+const TOLD_BEFORE_DAYS: f64 = 1.0;
+
+/// How near a moment is to a time that was asked about: 1 within it, less with each day outside.
+#[must_use]
+pub fn timing(moment: Timestamp, from: Timestamp, to: Timestamp) -> Score {
+    #[expect(clippy::cast_precision_loss, reason = "times of this age are far below 2^52")]
+    let days = |millis: i64| millis.max(0) as f64 / 86_400_000.0;
+    let (at, from, to) = (moment.as_millis(), from.as_millis(), to.as_millis());
+    let before = days(from.saturating_sub(at)) / TOLD_BEFORE_DAYS;
+    let after = days(at.saturating_sub(to)) / TOLD_AFTER_DAYS;
+    Score::unit(1.0 / (1.0 + before + after))
 }

@@ -20,7 +20,7 @@ use thiserror::Error;
 pub use diversity::{Pick, diversified, diversify, drop_repeats};
 pub use expression::{EXPRESSION_BYTES_MAX, Expression, ExpressionError, Scorer};
 pub use fusion::{Fused, List, fuse_ranks, fuse_scores};
-pub use measure::{Corpus, idf, keyword_match, structural, usage};
+pub use measure::{Corpus, idf, keyword_match, structural, timing, usage};
 pub use recency::Recency;
 pub use rerank::{RerankError, Reranker};
 pub use scoring::{Component, Part, Scoring, Signals, WeightError};

@@ -45,11 +45,13 @@ pub enum Component {
     Neighbour,
     /// What a reranker says that read it together with the query.
     Rerank,
+    /// How near it is to a time that the query speaks of.
+    Timing,
 }
 
 impl Component {
     /// Every component.
-    pub const ALL: [Component; 18] = [
+    pub const ALL: [Component; 19] = [
         Component::Semantic,
         Component::TextSimilarity,
         Component::KeywordMatch,
@@ -68,6 +70,7 @@ impl Component {
         Component::Fusion,
         Component::Neighbour,
         Component::Rerank,
+        Component::Timing,
     ];
 
     /// The name used in expressions, recipes and ledgers.
@@ -92,6 +95,7 @@ impl Component {
             Component::Fusion => "fusion",
             Component::Neighbour => "neighbour",
             Component::Rerank => "rerank",
+            Component::Timing => "timing",
         }
     }
 

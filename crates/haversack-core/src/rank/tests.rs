@@ -181,3 +181,21 @@ fn shared_words_are_measured_without_nan() {
     assert!(similar("", "zebra").abs() < 1e-9);
     assert!(Corpus::default().similarity("x", "x", Language::English) <= Score::ONE);
 }
+
+#[test]
+fn what_is_of_the_time_asked_about_is_near_it() {
+    let day = |n: i64| Timestamp::from_millis(n * 86_400_000);
+    let check = |moment: i64, from: i64, to: i64, expected: f64| {
+        let near = timing(day(moment), day(from), day(to)).get();
+        assert!((near - expected).abs() < 1e-9, "{moment} of {from}..{to}: {near}");
+    };
+    check(10, 10, 11, 1.0);
+    check(11, 10, 11, 1.0);
+    check(14, 10, 11, 0.5);
+    check(9, 10, 11, 0.5);
+    check(25, 1, 31, 1.0);
+    let open = timing(day(3), Timestamp::from_millis(i64::MIN), day(5));
+    assert_eq!(open, Score::ONE);
+    let far = timing(Timestamp::from_millis(i64::MAX), Timestamp::from_millis(i64::MIN), day(0));
+    assert!(far.get() < 1e-6);
+}

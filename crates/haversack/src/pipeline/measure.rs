@@ -7,7 +7,7 @@ use futures_util::future::try_join4;
 use haversack_core::candidate::Candidate;
 use haversack_core::ids::ItemId;
 use haversack_core::query::{Analysis, intent_type_match};
-use haversack_core::rank::{Component, Ranker, Recency, structural, usage};
+use haversack_core::rank::{Component, Ranker, Recency, structural, timing, usage};
 use haversack_core::units::{Score, Timestamp};
 use haversack_store::store::error::ReadError;
 use haversack_store::store::item::Happening;
@@ -76,6 +76,12 @@ impl Rule<'_> {
             && self.ranker.uses(Component::Recency)
         {
             candidate.signals.set(Component::Recency, self.recency.score(moment, self.now));
+        }
+        if let Some(moment) = candidate.moment
+            && self.ranker.uses(Component::Timing)
+            && let Some(near) = analysis.times.iter().map(|t| timing(moment, t.from, t.to)).max()
+        {
+            candidate.signals.set(Component::Timing, near);
         }
         if let Some(confidence) = candidate.confidence {
             candidate.signals.set(Component::Confidence, confidence);

@@ -12,19 +12,6 @@ use crate::error::Error;
 use crate::notice::{Notice, NoticeCode};
 use crate::recipe::LayerSpec;
 
-/// Who reranks, if a layer's score counts it. Where nobody does, its part of a score would be nothing
-/// for everybody, and would only stand in every ledger.
-pub(super) fn reranked_by<'s>(
-    reranker: Option<&'s dyn Reranker>,
-    rankers: &mut Vec<Ranker>,
-) -> Option<&'s dyn Reranker> {
-    if reranker.is_none() {
-        let all = std::mem::take(rankers).into_iter();
-        *rankers = all.map(|ranker| ranker.without(Component::Rerank)).collect();
-    }
-    reranker.filter(|_| rankers.iter().any(|ranker| ranker.uses(Component::Rerank)))
-}
-
 /// Notes what the reranker says of each layer's best, where the layer's score counts it. One that
 /// fails leaves the order as it was, with a notice, if the answer may do without.
 ///

@@ -43,6 +43,7 @@ pub(crate) fn means(
     ready: &Ready,
     request: &Request,
     facts: &Facts,
+    absent: &[Component],
     notices: &mut Vec<Notice>,
 ) -> Result<Means, Error> {
     let recipe = &ready.recipe;
@@ -73,7 +74,9 @@ pub(crate) fn means(
             layer(spec, template, plan.shares[index], plan.caps[index])
         })
         .collect();
-    let rankers = rankers(ready, request)?;
+    let without =
+        |ranker: Ranker| absent.iter().fold(ranker, |ranker, &component| ranker.without(component));
+    let rankers = rankers(ready, request)?.into_iter().map(without).collect();
     Ok(Means { tokenizer, budget, layers, rankers })
 }
 

@@ -7,7 +7,8 @@ use haversack_core::candidate::Candidate;
 use haversack_core::embed::Vector;
 use haversack_core::ids::ItemId;
 use haversack_core::pack::{Previous, Request as PackRequest};
-use haversack_core::query::analyse;
+use haversack_core::query::{Analysis, analyse};
+use haversack_core::rank::Component;
 use haversack_core::text::tokenizer::{Accuracy, Tokenizer};
 use haversack_core::units::{Timestamp, Tokens};
 use haversack_store::kinds;
@@ -22,7 +23,7 @@ use super::carry::carry;
 use super::collecting::{Finds, collect};
 use super::measure::measure;
 use super::ranking::order;
-use super::reranking::{rerank, reranked_by};
+use super::reranking::rerank;
 use super::resolve::means;
 use super::sentences::measure_sentences;
 use crate::collect::{Deal, Question, Searches, plan};
@@ -105,9 +106,7 @@ pub(crate) async fn prepare(shared: &Shared, start: Start) -> Result<Prepared, E
     }
     let deal = deal(&*snapshot, &request).await?;
     let facts = request_facts(&request, deal.as_ref());
-    let mut means = means(&ready, &request, &facts, &mut notices)?;
-    let reranker = shared.reranker.as_deref();
-    let reranker = reranked_by(reranker, &mut means.rankers);
+    let means = means(&ready, &request, &facts, &absent(shared, &analysis), &mut notices)?;
     timings.analyse = laps.end("analyse");
     let vector = vector(shared, &recipe.embed, &request, deal.as_ref(), degrade, &mut notices)?;
     timings.embed = laps.end("embed");
@@ -131,6 +130,8 @@ pub(crate) async fn prepare(shared: &Shared, start: Start) -> Result<Prepared, E
     drop_essentials(&recipe.layers, &mut layers);
     measure(&question, &recipe.layers, &means.rankers, &mut layers).await?;
     timings.measure = laps.end("measure");
+    let counts = means.rankers.iter().any(|ranker| ranker.uses(Component::Rerank));
+    let reranker = shared.reranker.as_deref().filter(|_| counts);
     if let Some(reranker) = reranker {
         let (query, specs) = (&question.request.query, &recipe.layers);
         notices.extend(rerank(reranker, query, specs, &means.rankers, &mut layers, degrade)?);
@@ -189,7 +190,7 @@ impl Prepared {
         other.notices.retain(|notice| notice.code != NoticeCode::BudgetCapped);
         let question = &other.question;
         let facts = request_facts(&question.request, question.deal.as_ref());
-        let means = means(&other.ready, &question.request, &facts, &mut other.notices)?;
+        let means = means(&other.ready, &question.request, &facts, &[], &mut other.notices)?;
         other.core.budget = means.budget;
         for (place, layer) in other.core.layers.iter_mut().zip(means.layers) {
             place.0 = layer;
@@ -339,6 +340,16 @@ fn deal_text(deal: &Deal) -> String {
     }
     text.truncate(text.floor_char_boundary(DEAL_CHARS_MAX));
     text
+}
+
+/// What can be measured of nobody here. In a score it would be nothing for all, and would only stand in
+/// every ledger.
+fn absent(shared: &Shared, analysis: &Analysis) -> Vec<Component> {
+    let none = [
+        (Component::Rerank, shared.reranker.is_none()),
+        (Component::Timing, analysis.times.is_empty()),
+    ];
+    none.into_iter().filter(|(_, none)| *none).map(|(component, _)| component).collect()
 }
 
 /// Takes reduced forms away where a layer shows none.

@@ -192,6 +192,34 @@ async fn an_estimate_is_named_as_one_m10() {
 }
 
 /// An embedder that is down.
+/// Two memories say the same of two days; the one of the day that is asked about comes first.
+#[tokio::test]
+async fn what_was_said_at_the_time_asked_about_comes_first() {
+    let fixture = empty();
+    let memory = |id: &str, text: &str, day: &str| {
+        item(id, "memory", text, json!({ "created_at": format!("{day}T18:00:00Z") }))
+    };
+    let items = vec![
+        memory("a", "Noor had soup with leek and bread for dinner.", "2026-01-10"),
+        memory("b", "Noor had pasta with beans and bread for dinner.", "2026-01-20"),
+        memory("c", "Noor had rice with peas and bread for dinner.", "2026-02-02"),
+    ];
+    fixture.put(items).await.unwrap();
+    for (query, dish) in [
+        ("What did Noor have for dinner on January 20, 2026?", "pasta"),
+        ("What did Noor have for dinner on 10 January 2026?", "soup"),
+        ("What did Noor have for dinner in February 2026?", "rice"),
+    ] {
+        let request = Request::new(query).request().unwrap();
+        let pack = fixture.pack(request).await.unwrap();
+        let first = pack.text().lines().find(|line| line.starts_with("- ")).unwrap();
+        assert!(first.contains(dish), "{query} {}", pack.text());
+    }
+    let pack = fixture.pack(Request::new("What did Noor eat?").request().unwrap()).await.unwrap();
+    let parts = pack.pack.ledger.iter().flat_map(|entry| &entry.parts);
+    assert!(parts.clone().all(|part| part.component.name() != "timing"), "no time was asked about");
+}
+
 #[derive(Debug)]
 struct Down(Model);
 

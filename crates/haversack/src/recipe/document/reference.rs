@@ -145,6 +145,9 @@ const fn measures(component: Component) -> &'static str {
         Component::Collector => "what its collector thought of it",
         Component::Fusion => "what fusing several searches gave it",
         Component::Neighbour => "how well that answers which it stands beside",
+        Component::Timing => {
+            "how near it is to a time that the query speaks of: \"in May\", \"yesterday\""
+        }
         Component::Rerank => {
             "what a reranker says that read it together with the query; 0 where none is in use"
         }
