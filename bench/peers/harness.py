@@ -3,10 +3,8 @@ labels. ER, nDCG@10 and percentiles are those of `haversack eval`.
 """
 
 import math
-import resource
 import tempfile
 import time
-from importlib.metadata import version
 from pathlib import Path
 
 from . import sets, tokens
@@ -15,11 +13,12 @@ from .adapters import PEERS
 TOP = 10
 
 
-def run(name, path, budgets, limit):
+def run(name, path, budgets, limit, rust):
     """The figures of a peer on a set, one entry for each of its ways to pack."""
     module, kind = PEERS[name]
     module = __import__(f"{__package__}.adapters.{module}", fromlist=[kind])
     kind = getattr(module, kind)
+    kind.program = rust
     from .embedder import Embedder
 
     embedder = Embedder()
@@ -39,18 +38,19 @@ def run(name, path, budgets, limit):
                 for packing, answer in ask(peer, question, budgets):
                     answers[packing].append(answer)
             peer.close()
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     common = {
         "queries": len(next(iter(answers.values()))),
         "scopes": len(scopes),
         "pieces": n_pieces,
         "ingest": {"items": items, "seconds": seconds, "itemsPerSecond": items / seconds},
-        "memoryMb": memory,
-        "versions": {package: version(package) for package in kind.packages},
-        "about": kind.about,
+        "memoryMb": kind.memory(),
+        "versions": kind.versions(),
     }
     labels = {packing: f"{name}-{packing}" if packing else name for packing in answers}
-    return {labels[packing]: common | figures(own, budgets) for packing, own in answers.items()}
+    return {
+        labels[packing]: common | {"about": kind.told(packing)} | figures(own, budgets)
+        for packing, own in answers.items()
+    }
 
 
 def ask(peer, question, budgets):

@@ -1,6 +1,8 @@
 """What every peer has in common: texts in pieces, a ranking of them, a string for the model."""
 
+import resource
 from dataclasses import dataclass
+from importlib.metadata import version
 
 from . import tokens
 
@@ -33,12 +35,28 @@ class Peer:
     about = ""
     # Ways to pack the same ranking; each is a line of its own in the results.
     packings = ("",)
+    # What has the engine, if that is not Python.
+    program = None
 
     def __init__(self, folder, embedder):
         self.folder = folder
         self.embedder = embedder
         self.pieces = []
         self.counts = {}
+
+    @classmethod
+    def versions(cls):
+        return {package: version(package) for package in cls.packages}
+
+    @classmethod
+    def told(cls, packing):
+        """What is said of it in the results, packed like this."""
+        return cls.about
+
+    @classmethod
+    def memory(cls):
+        """The most that the engine had, in MB."""
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
     def index(self, documents):
         """Splits, embeds and stores."""

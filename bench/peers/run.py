@@ -49,7 +49,9 @@ def main():
     if options.one:
         from . import harness
 
-        found = harness.run(options.one, options.data, options.budgets, options.limit)
+        found = harness.run(
+            options.one, options.data, options.budgets, options.limit, options.rust
+        )
         print(json.dumps(found))
         return
     path = options.out / "results.json"
@@ -87,6 +89,8 @@ def arguments():
     parser.add_argument("--budgets", type=lambda text: [int(b) for b in text.split(",")],
                         default=[512, 1000, 2000, 4000])
     parser.add_argument("--haversack", type=Path, default=Path("haversack"), help="the program")
+    parser.add_argument("--rust", type=Path, default=Path("rust-peers"),
+                        help="the program with the peers that are written in Rust")
     parser.add_argument("--out", type=Path, default=HERE, help="where results are kept and added to")
     parser.add_argument("--remark", help="what else should be said of this run")
     parser.add_argument("--seconds", type=int, default=900, help="most time for a peer on a set")
@@ -106,6 +110,7 @@ def measure(peer, name, options):
     if peer in RECIPES:
         return measure_own(peer, path, common, options)
     command = [sys.executable, "-m", f"{__package__}.run", "--one", peer, "--data", path, *common]
+    command += ["--rust", str(options.rust)]
     try:
         return json.loads(finish(command, options.seconds)[0]), None
     except Failed as failed:
@@ -173,7 +178,18 @@ def own(found, answers, memory, version, recipe):
 
 
 def machine():
-    return f"{os.cpu_count()} cores, {platform.system()} on {platform.machine()}"
+    kind = f"{platform.system()} on {platform.machine()}"
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return f"{os.cpu_count()} cores{processor()}, {memory:.0f} GB, {kind}"
+
+
+def processor():
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return ""
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return f" ({names[0]})" if names else ""
 
 
 if __name__ == "__main__":

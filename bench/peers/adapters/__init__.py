@@ -9,4 +9,6 @@ PEERS = {
     "mem0": ("mem0_plain", "Mem0"),
     "chroma": ("chroma", "Chroma"),
     "lancedb": ("lancedb_hybrid", "LanceDb"),
+    "mentedb": ("rust_peers", "MenteDb"),
+    "velesdb": ("rust_peers", "VelesDb"),
 }

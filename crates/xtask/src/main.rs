@@ -112,7 +112,7 @@ enum Bench {
         keep: Option<PathBuf>,
     },
     /// Haversack beside what people use today: evidence, overruns, speed and memory; the peers come
-    /// from `PyPI`
+    /// from `PyPI` and crates.io
     Peers(peers::Options),
 }
 

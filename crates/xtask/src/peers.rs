@@ -1,5 +1,5 @@
 //! The bench beside the peers: a virtual environment with what `bench/peers/requirements.txt` pins,
-//! then the program in `bench/peers` with it.
+//! then the program in `bench/peers` with it. Peers in Rust are built from `bench/peers/rust`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,6 +10,9 @@ use crate::shell::Shell;
 
 /// The Python that the pinned packages were chosen for.
 const PYTHON: &str = "python3.11";
+
+/// The peers that a program in Rust has.
+const IN_RUST: [&str; 2] = ["mentedb", "velesdb"];
 
 /// What is asked of the bench.
 #[derive(Debug, clap::Args)]
@@ -42,6 +45,10 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<()> {
     let mut bench = shell.command(&python);
     bench.args(["-m", "bench.peers.run", "--data"]).arg(data);
     bench.args(["--limit", &options.limit.to_string(), "--haversack"]).arg(haversack);
+    let chosen = options.peers.as_deref();
+    if chosen.is_none_or(|peers| peers.split(',').any(|peer| IN_RUST.contains(&peer))) {
+        bench.arg("--rust").arg(build_rust(shell)?);
+    }
     for (name, chosen) in [("--peers", &options.peers), ("--sets", &options.sets)] {
         if let Some(chosen) = chosen {
             bench.args([name, chosen]);
@@ -52,8 +59,20 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<()> {
 
 fn build(shell: &Shell) -> Result<PathBuf> {
     shell.run(&mut shell.cargo(["build", "--release", "--locked", "--workspace", "--bins"]))?;
-    let name = format!("haversack{}", std::env::consts::EXE_SUFFIX);
-    Ok(shell.target().join("release").join(name))
+    Ok(program(shell.target(), "haversack"))
+}
+
+/// Builds the peers that are written in Rust, in a folder of their own: they share no lock file
+/// with the workspace.
+fn build_rust(shell: &Shell) -> Result<PathBuf> {
+    let folder = shell.target().join("rust-peers");
+    let mut cargo = shell.cargo(["build", "--release", "--locked", "--manifest-path"]);
+    shell.run(cargo.arg("bench/peers/rust/Cargo.toml").env("CARGO_TARGET_DIR", &folder))?;
+    Ok(program(&folder, "rust-peers"))
+}
+
+fn program(target: &Path, name: &str) -> PathBuf {
+    target.join("release").join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
 }
 
 /// The Python of an environment that has what is pinned.

@@ -102,7 +102,10 @@ pub(crate) fn traces(mut shell: Shell) -> Result<()> {
 
 fn fmt(shell: &Shell) -> Result<()> {
     shell.run(&mut shell.cargo(["fmt", "--all", "--check"]))?;
-    shell.run(&mut shell.cargo(["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"]))
+    for manifest in ["fuzz/Cargo.toml", "bench/peers/rust/Cargo.toml"] {
+        shell.run(&mut shell.cargo(["fmt", "--manifest-path", manifest, "--check"]))?;
+    }
+    Ok(())
 }
 
 fn clippy(shell: &Shell) -> Result<()> {
