@@ -287,3 +287,27 @@ pub(crate) fn percent_decoded(field: &str, text: &str) -> Result<String, Problem
     }
     String::from_utf8(bytes).map_err(|_| wrong())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use futures_util::stream::unfold;
+
+    use super::*;
+
+    /// A byte every twenty seconds pauses for less than is allowed, and is still too little.
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_trickles_is_not_waited_for() {
+        let drops = unfold((), |()| async {
+            tokio::time::sleep(Duration::from_secs(20)).await;
+            Some((Ok::<_, Infallible>(Bytes::from_static(b"x")), ()))
+        });
+        let (patience, since) = (Duration::from_secs(30), Instant::now());
+        let stream = Body::from_stream(drops).into_data_stream();
+        let mut pieces = Pieces { stream, patience, since, bytes: 0 };
+        assert!(pieces.next().await.unwrap().is_some(), "a slow start is no trickle");
+        let problem = pieces.next().await.unwrap_err();
+        assert_eq!((problem.code, since.elapsed().as_secs()), (Code::SlowClient, 40));
+    }
+}

@@ -11,6 +11,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -229,11 +230,11 @@ impl Level {
     }
 }
 
-/// What is wrong with what a server is told.
+/// What is wrong with a file of settings.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-pub enum ConfigError {
-    /// The file cannot be read.
+pub enum FileError {
+    /// It cannot be read.
     #[error("cannot read {path}")]
     Read {
         /// The file.
@@ -242,14 +243,33 @@ pub enum ConfigError {
         #[source]
         cause: std::io::Error,
     },
-    /// The file is not as it should be.
+    /// It is not as it should be.
     #[error("{path}: {message}")]
-    File {
+    Form {
         /// The file.
         path: String,
         /// What is wrong, with its place.
         message: String,
     },
+}
+
+/// What a file of settings says.
+pub(crate) fn from_file<T: DeserializeOwned>(path: &Path) -> Result<T, FileError> {
+    let name = path.display().to_string();
+    match std::fs::read_to_string(path) {
+        Ok(text) => toml::from_str(&text)
+            .map_err(|error| FileError::Form { path: name, message: error.to_string() }),
+        Err(cause) => Err(FileError::Read { path: name, cause }),
+    }
+}
+
+/// What is wrong with what a server is told.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// Its file will not do.
+    #[error(transparent)]
+    File(#[from] FileError),
     /// A variable of the environment is not as it should be.
     #[error("{name}: {message}")]
     Variable {
@@ -286,16 +306,7 @@ impl Config {
         file: Option<&Path>,
         environment: &BTreeMap<String, String>,
     ) -> Result<Config, ConfigError> {
-        let config = match file {
-            None => Config::default(),
-            Some(path) => {
-                let name = path.display().to_string();
-                let text = std::fs::read_to_string(path)
-                    .map_err(|cause| ConfigError::Read { path: name.clone(), cause })?;
-                toml::from_str(&text)
-                    .map_err(|error| ConfigError::File { path: name, message: error.to_string() })?
-            }
-        };
+        let config = file.map_or_else(|| Ok(Config::default()), from_file)?;
         environment::overlaid(config, environment)
     }
 

@@ -191,6 +191,34 @@ async fn leave(running: &Running, head: &str, body: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_leaves_before_the_answer_is_counted_and_nothing_is_kept_for_them() {
+    let running = Running::start().await;
+    running.engine.workspace("acme").unwrap();
+    let in_flight = async |count: u32| {
+        let line = format!("haversack_requests_in_flight {count}");
+        let seen = async {
+            loop {
+                let page = running.get("/metrics").await.text;
+                if page.contains(&line) {
+                    break page;
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_mins(1), seen).await.expect(&line)
+    };
+    let mut stream = TcpStream::connect(running.address).await.unwrap();
+    let head = begun(&running, "/v1/workspaces/acme/search", "", "application/json");
+    stream.write_all(head.as_bytes()).await.unwrap();
+    in_flight(2).await;
+    drop(stream);
+    let page = in_flight(1).await;
+    let told = page.lines().find(|line| line.contains("\"search\"") && line.contains("499"));
+    assert!(told.is_some_and(|line| line.ends_with(" 1")), "{page}");
+    running.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_an_administrator_began_is_done_and_written_down() {
     let running = acme().await;
     let key = running.key(&all(), Grant::All, Sight::Trusted);

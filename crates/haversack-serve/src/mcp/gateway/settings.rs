@@ -6,6 +6,8 @@ use std::path::Path;
 use serde::Deserialize;
 use thiserror::Error;
 
+use crate::config::{FileError, from_file};
+
 /// What a gateway is told. The format is shown where [the gateway](super) is described.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -126,23 +128,9 @@ impl Default for Limits {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SettingsError {
-    /// The file cannot be read.
-    #[error("cannot read {path}")]
-    Read {
-        /// The file.
-        path: String,
-        /// Why not.
-        #[source]
-        cause: std::io::Error,
-    },
-    /// The file is not as it should be.
-    #[error("{path}: {message}")]
-    File {
-        /// The file.
-        path: String,
-        /// What is wrong, with its place.
-        message: String,
-    },
+    /// Its file will not do.
+    #[error(transparent)]
+    File(#[from] FileError),
     /// A value cannot be.
     #[error("{name}: {message}")]
     Value {
@@ -179,11 +167,7 @@ impl Settings {
     /// # Errors
     /// When it cannot be read, or a name in it is unknown.
     pub fn read(path: &Path) -> Result<Settings, SettingsError> {
-        let name = path.display().to_string();
-        let text = std::fs::read_to_string(path)
-            .map_err(|cause| SettingsError::Read { path: name.clone(), cause })?;
-        toml::from_str(&text)
-            .map_err(|error| SettingsError::File { path: name, message: error.to_string() })
+        Ok(from_file(path)?)
     }
 
     /// Looks for values that cannot work.
