@@ -668,6 +668,7 @@ class Receipt(TypedDict):
     now: int
     tokenizer: str
     embedder: str
+    reranker: NotRequired[str]
     budget: int
     limit: int
     tokens: int
