@@ -141,13 +141,16 @@ impl Audit {
             std::fs::rename(&path, self.folder.join(name))?;
             file = begin(&path)?.0;
         }
-        let left_out = self.left_out.swap(0, Ordering::Relaxed);
+        let left_out = self.left_out.load(Ordering::Relaxed);
         let entry = Entry { left_out, ..entry.clone() };
         let hash = hash(&entry, &previous)?;
         let line = Line { entry, previous, hash };
         let mut text = serde_json::to_vec(&line)?;
         text.push(b'\n');
-        file.write_all(&text)
+        file.write_all(&text)?;
+        // Only now: what could not be written tells nobody.
+        self.left_out.fetch_sub(left_out, Ordering::Relaxed);
+        Ok(())
     }
 }
 

@@ -9,6 +9,7 @@ use futures_util::future::BoxFuture;
 use haversack::Workspace;
 use haversack_core::ids::ItemId;
 use haversack_core::item::Trust;
+use haversack_store::store::Snapshot;
 use haversack_store::store::change::{BATCH_CHANGES_MAX, Batch, Change, Committed};
 use haversack_store::store::item::{Event, Item};
 use haversack_store::store::query::{Filter, Order, Page};
@@ -90,8 +91,7 @@ pub(crate) async fn store(
         return Err(Problem { field: Some("trust".into()), ..forbidden(detail) });
     }
     if viewer != Viewer::owner() {
-        own(workspace, &viewer, &items).await?;
-        keep_readers(workspace, &mut items).await?;
+        own(workspace, &viewer, &mut items).await?;
     }
     let mut batch = Batch::put(workspace.now(), items);
     batch.author = user;
@@ -100,11 +100,12 @@ pub(crate) async fn store(
     Ok(committed)
 }
 
-/// Refuses ids of items that are there but not for this viewer, and parents that are not.
+/// Refuses ids of items that are there but not for this viewer, and parents that are not; what is
+/// there keeps its readers where none are said.
 pub(crate) async fn own(
     workspace: &Workspace,
     viewer: &Viewer,
-    items: &[Item],
+    items: &mut [Item],
 ) -> Result<(), Problem> {
     let all = workspace.store().snapshot(&Viewer::owner()).await?;
     let seen = workspace.store().snapshot(viewer).await?;
@@ -124,7 +125,7 @@ pub(crate) async fn own(
             return Err(Problem::invalid("parent", detail));
         }
     }
-    Ok(())
+    keep_readers(&*all, items).await
 }
 
 fn forbidden(detail: &str) -> Problem {
@@ -135,10 +136,9 @@ fn forbidden(detail: &str) -> Problem {
 const READ_AT_ONCE: usize = 16;
 
 /// Who is not told an item's readers cannot say them again: those that are stored stay.
-async fn keep_readers(workspace: &Workspace, items: &mut [Item]) -> Result<(), Problem> {
+async fn keep_readers(all: &dyn Snapshot, items: &mut [Item]) -> Result<(), Problem> {
     let mut unsaid: Vec<&mut Item> =
         items.iter_mut().filter(|item| item.readers == Readers::Inherit).collect();
-    let all = workspace.store().snapshot(&Viewer::owner()).await?;
     for some in unsaid.chunks_mut(READ_AT_ONCE) {
         let ids: Vec<ItemId> = some.iter().map(|item| item.id.clone()).collect();
         for (item, stored) in some.iter_mut().zip(all.get(&ids).await?) {

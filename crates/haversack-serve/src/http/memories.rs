@@ -119,9 +119,9 @@ pub(crate) async fn remember(
     let (viewer, user) = access.viewer(&asserted)?;
     let items: Result<Vec<Item>, Problem> =
         wanted.memories.iter().map(|memory| item(memory, workspace, user.as_deref())).collect();
-    let items = items?;
+    let mut items = items?;
     if viewer != Viewer::owner() {
-        super::items::own(workspace, &viewer, &items).await?;
+        super::items::own(workspace, &viewer, &mut items).await?;
     }
     let mut ids: Vec<String> = items.iter().map(|item| item.id.as_str().to_owned()).collect();
     let remembered = state.gate.compute(workspace.remember(&viewer, items)).await?;

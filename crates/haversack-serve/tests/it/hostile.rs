@@ -47,6 +47,15 @@ async fn who_writes_an_item_back_does_not_open_it_to_others() {
     assert_eq!(written.json()["stored"], 1, "{written:?}");
     assert_eq!(read(&running, &anna, "hers").await.json()["title"], "another");
     assert_eq!(read(&running, &ben, "hers").await.status, 404, "he still cannot read it");
+    // A memory of that name, by somebody who is known by a group alone, leaves the readers, too.
+    let item = json!({ "id": "ours", "kind": "memory", "readers": ["group:board"],
+                       "fields": { "content": "The fair opens in May." } });
+    assert_eq!(put(&running, &application, item).await.status, 200);
+    let memory = json!({ "memories": [{ "id": "ours", "content": "The fair opens in June." }] });
+    let add = running.ask("POST", "/v1/workspaces/acme/memories").key(&application);
+    let added = add.header("haversack-groups", "board").json(&memory).send().await;
+    assert_eq!(added.status, 200, "{added:?}");
+    assert_eq!(read(&running, &ben, "ours").await.status, 404);
     running.stop().await;
 }
 

@@ -273,7 +273,7 @@ impl Builder {
     }
 
     /// Who reads the best finds once more, together with the query (M4). It counts in recipes whose
-    /// scores have `rerank`; without one that component is zero.
+    /// scores have `rerank`; without one that part of a score falls away.
     #[must_use]
     pub fn reranker(mut self, reranker: Arc<dyn Reranker>) -> Builder {
         self.reranker = Some(reranker);
