@@ -322,6 +322,11 @@ export interface components {
             /** @description What the model wrote. */
             response: string;
         };
+        /** @description A part of what a candidate showed. */
+        Content: [
+            number,
+            number
+        ] | string;
         /** @description A count. */
         Count: {
             /**
@@ -625,6 +630,11 @@ export interface components {
             displacedBy?: string | null;
             /** @description A hash of its text. */
             text?: string | null;
+            /**
+             * @description What stood in the pack, where that is a part of the item: bytes of its body, from and to, and
+             *     what stood between them.
+             */
+            content?: components["schemas"]["Content"][];
         };
         /** @description A memory that was not stored. */
         LeftOut: {

@@ -43,14 +43,32 @@ pub struct Essential {
     pub worth: Score,
 }
 
-/// A sentence of a candidate's text, and what it adds to the text's own score when it is bought by
-/// itself ([`crate::layer::Order::Sentences`]).
+/// A block of a candidate's text, which can be bought by itself
+/// ([`crate::layer::Order::Blocks`]).
 #[derive(Debug, Clone, PartialEq)]
-pub struct Sentence {
+pub struct Block {
     /// Its bytes in the text.
     pub range: Range<usize>,
-    /// How much it says to the query.
+    /// What it is worth. Blocks of all candidates of a layer are compared by it.
     pub score: Score,
+    /// An earlier block that comes with it: the heading or the line that introduces it.
+    pub under: Option<usize>,
+    /// Whether it only introduces others and is nothing without them, as a heading.
+    pub is_lead: bool,
+    /// Whether some of its sentences will do where there is no room for all of it. Half a listing
+    /// or half a table will not.
+    pub is_prose: bool,
+}
+
+/// A part of a candidate's text that is the item's own bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Quote {
+    /// Its bytes in the text.
+    pub range: Range<usize>,
+    /// Where these bytes begin in the item's body.
+    pub start: usize,
+    /// On which line of the body that is, from 1.
+    pub line: u32,
 }
 
 /// One collector's find.
@@ -80,8 +98,11 @@ pub struct Candidate {
     pub counted: Arc<[Counted]>,
     /// A reduced form, if there is one.
     pub essential: Option<Essential>,
-    /// The text's sentences in its order, without gaps, where each was measured; else none.
-    pub sentences: Vec<Sentence>,
+    /// Which parts of the text are the body's own bytes, in order, when it was put together from
+    /// several. None when the text is `span`.
+    pub quotes: Vec<Quote>,
+    /// The text's blocks in its order, without gaps, where each was measured; else none.
+    pub blocks: Vec<Block>,
     /// How far the text is trusted.
     pub trust: Trust,
     /// When the item was made or last changed, if known.
@@ -95,6 +116,70 @@ pub struct Candidate {
 }
 
 impl Candidate {
+    /// Where the best of the kept blocks stands, for people: its headings and its lines. The
+    /// candidate's own place where it was not put together from blocks.
+    #[must_use]
+    pub fn place_of(&self, kept: &[Range<usize>]) -> Place {
+        let is_kept = |block: &&Block| {
+            kept.iter().any(|kept| kept.start <= block.range.start && block.range.start < kept.end)
+        };
+        let shown = self.blocks.iter().filter(is_kept).filter(|block| !block.is_lead);
+        let best = shown.reduce(|best, block| if block.score > best.score { block } else { best });
+        let quote = best.and_then(|best| {
+            self.quotes.iter().find(|quote| quote.range.contains(&best.range.start))
+        });
+        let (Some(best), Some(quote)) = (best, quote) else { return self.place.clone() };
+        let mut headings = Vec::new();
+        let mut above = best.under;
+        while let Some(block) = above.and_then(|at| self.blocks.get(at)) {
+            if block.is_lead {
+                let title = self.text[block.range.clone()].trim().trim_matches('#').trim();
+                headings.push(title.to_owned());
+            }
+            above = block.under;
+        }
+        headings.reverse();
+        let breaks = |text: &str| {
+            u32::try_from(text.bytes().filter(|byte| *byte == b'\n').count()).unwrap_or(u32::MAX)
+        };
+        let end = best.range.end.min(quote.range.end);
+        let first = quote.line + breaks(&self.text[quote.range.start..best.range.start]);
+        let last = first + breaks(self.text[best.range.start..end].trim_end());
+        Place { breadcrumb: headings, lines: Some(first..last + 1), ..self.place.clone() }
+    }
+
+    /// Where all of the text stands in the item's body.
+    #[must_use]
+    pub fn all_spans(&self) -> Vec<Span> {
+        self.spans_of(std::slice::from_ref(&(0..self.text.len())))
+    }
+
+    /// Where bytes of the text stand in the item's body. Without an answer for some of them, the
+    /// answer is about the others.
+    #[must_use]
+    pub fn spans_of(&self, kept: &[Range<usize>]) -> Vec<Span> {
+        if self.quotes.is_empty() {
+            // Only a text that is the body's own bytes can say which of them were kept.
+            let verbatim = self.span.len() == self.text.len();
+            return match verbatim {
+                true => kept.iter().map(|range| self.span.part(range)).collect(),
+                false => vec![self.span],
+            };
+        }
+        let mut spans: Vec<Span> = Vec::new();
+        for range in kept {
+            for quote in &self.quotes {
+                let start = range.start.max(quote.range.start);
+                let end = range.end.min(quote.range.end);
+                if start < end {
+                    let shift = |at: usize| at - quote.range.start + quote.start;
+                    spans.extend(Span::recorded(shift(start), shift(end)));
+                }
+            }
+        }
+        spans
+    }
+
     /// A candidate that is all of an item's text and of which nothing else is known.
     #[must_use]
     pub fn new(id: CandidateId, kind: Kind, text: &str) -> Candidate {
@@ -106,7 +191,8 @@ impl Candidate {
             span: Span::whole(text),
             counted: Arc::default(),
             essential: None,
-            sentences: Vec::new(),
+            quotes: Vec::new(),
+            blocks: Vec::new(),
             trust: Trust::External,
             moment: None,
             confidence: None,

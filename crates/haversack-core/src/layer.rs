@@ -24,9 +24,9 @@ pub enum Order {
     Rank,
     /// Best score first, the essential form of each before the rest of any (P8, P9).
     Essentials,
-    /// Best sentence first, whichever text it is of, by its score and the text's together. A text
-    /// grows by its sentences, in its own order, until it is whole.
-    Sentences,
+    /// Best block first, whichever text it is of. A text grows by its blocks, in its own order,
+    /// until it is whole; a short one is whole at once.
+    Blocks,
 }
 
 /// How the one candidate that does not fit whole is shortened.

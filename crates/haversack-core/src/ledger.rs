@@ -80,6 +80,13 @@ pub enum Reason {
     Excluded,
     /// Nothing speaks for it.
     Irrelevant,
+    /// Even the best find of its layer has too little to do with the query.
+    BelowFloor {
+        /// The part of the query that the best find meets.
+        best: Score,
+        /// The least that counts.
+        floor: Score,
+    },
     /// Its score is below the layer's minimum.
     BelowMinimum {
         /// The minimum.
@@ -108,6 +115,10 @@ impl fmt::Display for Reason {
             Reason::Empty => f.write_str("has no text"),
             Reason::Irrelevant => f.write_str("nothing speaks for it"),
             Reason::Excluded => f.write_str("excluded by the request"),
+            Reason::BelowFloor { best, floor } => write!(
+                f,
+                "nothing is relevant: the best find meets {best} of the query, below the floor of {floor}"
+            ),
             Reason::BelowMinimum { minimum } => write!(f, "scores below {minimum}"),
         }
     }

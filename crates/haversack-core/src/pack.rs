@@ -13,7 +13,7 @@ use crate::rank::{Ranked, sort};
 use crate::receipt::Receipt;
 use crate::select::{Schedule, Selection, Selector, Stop, select};
 use crate::text::tokenizer::{Accuracy, Tokenizer};
-use crate::units::{Score, Share, Tokens};
+use crate::units::{Score, Share, Span, Tokens};
 
 /// Most layers of a request.
 pub const LAYERS_MAX: usize = 64;
@@ -44,8 +44,29 @@ pub enum Overflow {
 pub struct Previous {
     /// Its fences' nonce.
     pub nonce: Option<Nonce>,
-    /// Its candidates in the order in which they stood, with their layers.
-    pub order: Vec<(Arc<str>, CandidateId)>,
+    /// Its candidates in the order in which they stood.
+    pub order: Vec<Shown>,
+}
+
+/// A candidate as an earlier pack showed it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    /// In which layer.
+    pub layer: Arc<str>,
+    /// Which candidate.
+    pub id: CandidateId,
+    /// Its content, as far as that cannot be had from the store alone: the parts of the item's body
+    /// that stood there, and what stood between them. Empty when it was the candidate's whole text.
+    pub content: Vec<Segment>,
+}
+
+/// A part of what a candidate showed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Segment {
+    /// These bytes of the item's body.
+    Body(Span),
+    /// Words that are not the item's: a heading repeated, a mark for what was left out.
+    Words(String),
 }
 
 /// Everything that decides a pack. Nothing else does: no clock, no chance, no order of input.

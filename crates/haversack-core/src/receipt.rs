@@ -12,7 +12,7 @@ use crate::rank::Ranked;
 use crate::units::Tokens;
 
 /// Changes whenever the same request may give other bytes than before.
-pub const PACKING_VERSION: u32 = 1;
+pub const PACKING_VERSION: u32 = 2;
 
 /// A hash of 32 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -162,6 +162,19 @@ fn write_ranked(ink: &mut Ink, ranked: &Ranked) {
     for found in &candidate.found {
         ink.text(&found.collector);
         ink.number(u64::from(found.rank));
+    }
+    ink.number(candidate.quotes.len() as u64);
+    for quote in &candidate.quotes {
+        let numbers = [quote.range.start, quote.range.end, quote.start];
+        numbers.into_iter().for_each(|number| ink.number(number as u64));
+    }
+    ink.number(candidate.blocks.len() as u64);
+    for block in &candidate.blocks {
+        ink.number(block.range.start as u64);
+        ink.number(block.range.end as u64);
+        ink.number(block.score.get().to_bits());
+        ink.option(block.under.map(|under| under as u64));
+        ink.number(u64::from(block.is_lead) << 1 | u64::from(block.is_prose));
     }
     ink.number(parts.len() as u64);
     for part in parts {

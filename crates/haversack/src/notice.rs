@@ -34,6 +34,8 @@ pub enum NoticeCode {
     NotFound,
     /// Characters that a reader cannot see and a model can were left out.
     HiddenCharacters,
+    /// Nothing that was found has to do with the question (X9).
+    NothingRelevant,
     /// Something that was written says what is known already (memory hygiene).
     Repeats,
 }
@@ -57,6 +59,7 @@ impl NoticeCode {
             NoticeCode::QueryTruncated => "QUERY_TRUNCATED",
             NoticeCode::NotFound => "NOT_FOUND",
             NoticeCode::HiddenCharacters => "HIDDEN_CHARACTERS",
+            NoticeCode::NothingRelevant => "NOTHING_RELEVANT",
             NoticeCode::Repeats => "REPEATS",
         }
     }

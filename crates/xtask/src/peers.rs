@@ -1,5 +1,6 @@
-//! The bench beside the peers: a virtual environment with what `bench/peers/requirements.txt` pins,
-//! then the program in `bench/peers` with it. Peers in Rust are built from `bench/peers/rust`.
+//! The bench beside the peers: installs what `bench/peers/requirements.txt` pins into a virtual
+//! environment and runs the program in `bench/peers` with it. The peers make packs, `haversack
+//! eval --packs` scores them. Peers in Rust are built from `bench/peers/rust`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,6 +21,9 @@ pub(crate) struct Options {
     /// The folder of the labelled sets, in the form of `haversack eval`
     #[arg(long)]
     data: PathBuf,
+    /// The folder of the sets over documentation that `bench/docs/fetch.py` makes
+    #[arg(long)]
+    docs: Option<PathBuf>,
     /// How many questions of each set
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
     limit: u32,
@@ -29,6 +33,19 @@ pub(crate) struct Options {
     /// Which sets, several with commas [default: all]
     #[arg(long)]
     sets: Option<String>,
+    /// Which runs: `shipped` with each system's own number of results, `equal` with the same for
+    /// all, or both with a comma [default: both]
+    #[arg(long)]
+    runs: Option<String>,
+    /// Which of the steps `pack`, `score` and `report`, several with commas [default: all]
+    #[arg(long)]
+    steps: Option<String>,
+    /// The folder for packs and scores [default: a cache folder of the user]
+    #[arg(long)]
+    packs_dir: Option<PathBuf>,
+    /// Keep packs and scores that were made with the same options
+    #[arg(long)]
+    keep: bool,
     /// The program to measure [default: built now, optimised]
     #[arg(long)]
     haversack: Option<PathBuf>,
@@ -49,10 +66,24 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<()> {
     if chosen.is_none_or(|peers| peers.split(',').any(|peer| IN_RUST.contains(&peer))) {
         bench.arg("--rust").arg(build_rust(shell)?);
     }
-    for (name, chosen) in [("--peers", &options.peers), ("--sets", &options.sets)] {
+    let choices = [
+        ("--peers", &options.peers),
+        ("--sets", &options.sets),
+        ("--runs", &options.runs),
+        ("--steps", &options.steps),
+    ];
+    for (name, chosen) in choices {
         if let Some(chosen) = chosen {
             bench.args([name, chosen]);
         }
+    }
+    for (name, folder) in [("--docs", &options.docs), ("--packs-dir", &options.packs_dir)] {
+        if let Some(folder) = folder {
+            bench.arg(name).arg(std::path::absolute(folder)?);
+        }
+    }
+    if options.keep {
+        bench.arg("--keep");
     }
     shell.run(&mut bench)
 }

@@ -407,6 +407,7 @@ class LedgerLine(TypedDict):
     tokensWhole: int
     displacedBy: NotRequired[str]
     text: NotRequired[str]
+    content: NotRequired[list[list[int] | str]]
 
 
 class Assembly(TypedDict):

@@ -21,7 +21,7 @@ pub(crate) struct Tune {
     /// Where the tuned recipe goes; its name is that of the file [default: RECIPE-tuned.toml]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// The sizes of packs over which evidence is averaged, in o200k_base tokens
+    /// The sizes of packs over which figures are averaged, in o200k_base tokens
     #[arg(long, value_name = "TOKENS", value_delimiter = ',')]
     #[arg(default_values_t = [512, 1_000, 2_000, 4_000])]
     pub(crate) budgets: Vec<u32>,

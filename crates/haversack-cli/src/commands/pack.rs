@@ -1,8 +1,8 @@
 //! `haversack pack`: a question, answered with a context within a budget.
 
 use anyhow::Result;
-use haversack::Assembled;
 use haversack::recipes::result_of;
+use haversack::{Assembled, NoticeCode};
 
 use super::asking::{self, Desk};
 use super::frontier;
@@ -32,7 +32,10 @@ async fn answer(desk: &Desk, args: &args::Pack) -> Result<Found> {
     let assembled = desk.workspace.pack(request).await?;
     show(&assembled, &args.showing)?;
     let nothing = assembled.pack.sections.iter().all(|section| section.items.is_empty());
-    if nothing {
+    let is_irrelevant =
+        assembled.notices.iter().any(|notice| notice.code == NoticeCode::NothingRelevant);
+    // That nothing is relevant is a notice of its own.
+    if nothing && !is_irrelevant {
         let found = !assembled.pack.ledger.is_empty();
         say(if found { "nothing fits this budget" } else { "nothing answers this question" });
     }

@@ -91,7 +91,7 @@ fn write(out: &Path, text: &str) -> Result<()> {
 /// The recipe, with where it comes from.
 fn written(report: &Report, source: &str) -> String {
     format!(
-        "# {} with other weights, tuned on {} questions: {:.3} of the evidence in its packs, {:.3} \
+        "# {} with other weights, tuned on {} questions: {:.3} of what their packs should hold, {:.3} \
          before;\n# on questions that did not help to choose them {:+.3}, give or take {:.3}.\n\n\
          {source}",
         report.recipe, report.questions, report.after, report.before, report.gain, report.error
@@ -130,7 +130,11 @@ fn shown(report: &Report, options: &Options, out: &Path) -> String {
         report.tries,
         budgets.join(", ")
     );
-    let _ = writeln!(text, "evidence in the pack\n  as it is          {:.3}", report.before);
+    let _ = writeln!(
+        text,
+        "answers, evidence, spans and must in the pack\n  as it is          {:.3}",
+        report.before
+    );
     let _ = writeln!(text, "  the best setting  {:.3}", report.after);
     let _ = writeln!(
         text,

@@ -40,17 +40,44 @@ fn the_documented_example_gives_the_documented_figures() {
 #[test]
 fn an_evaluation_is_a_document_for_programs() {
     let folder = example("eval-json");
-    let arguments = ["eval", "tiny", "--json", "--per-query", "lines.jsonl", "--budgets", "20"];
+    let arguments = ["eval", "tiny", "--json", "--per-query", "lines.jsonl", "--budgets", "20,200"];
     let output = folder.run(&arguments);
     assert_eq!((output.status.code(), err(&output)), (Some(0), String::new()));
     let json: Value = serde_json::from_str(&out(&output)).unwrap();
     assert_eq!((&json["set"], &json["queries"]), (&"tiny".into(), &2.into()));
-    assert_eq!((&json["er"]["20"], &json["all"]["20"]), (&0.75.into(), &0.5.into()));
+    for key in ["answer", "evidence", "documents", "any", "must", "mustAll", "whole"] {
+        assert_eq!(json[key]["200"], 1.0, "{key}: {json}");
+    }
+    assert_eq!((&json["n"]["answer"]["20"], &json["n"]["spans"]["20"]), (&1.into(), &0.into()));
+    assert!(json["evidence"]["20"].as_f64() < Some(1.0), "{json}");
     let lines = fs::read_to_string(folder.0.join("lines.jsonl")).unwrap();
     let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let ids: Vec<&str> = lines.iter().filter_map(|line| line["id"].as_str()).collect();
-    assert_eq!(ids, ["q1", "q2"]);
-    assert_eq!(lines[1]["missing"][0]["document"], "lunch");
+    assert_eq!(ids, ["q1", "q2", "q3"]);
+    assert_eq!(lines[1]["missing"][0]["at"], serde_json::json!([20]), "{}", lines[1]);
+}
+
+#[test]
+fn packs_of_others_are_measured_from_a_file() {
+    let folder = example("eval-packs");
+    let line = block("The file\nhas one line of JSON per question and budget:");
+    folder.file("packs.jsonl", line);
+    let eval = |more: &[&str]| {
+        let arguments = ["eval", "tiny", "--packs", "packs.jsonl", "--budgets", "20"];
+        folder.run(&[&arguments, more].concat())
+    };
+    let failed = eval(&[]);
+    assert_eq!(failed.status.code(), Some(2));
+    let expected = "packs.jsonl: there is no pack of set \"tiny\", id \"q2\", budget 20";
+    assert!(err(&failed).contains(expected), "{}", err(&failed));
+    folder.file("packs.jsonl", format!("{line}{}", line.replace("q1", "q2")));
+    let output = eval(&[]);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    assert!(out(&output).starts_with("tiny, packs from a file: 2 questions\n"), "{}", out(&output));
+    let json: Value = serde_json::from_str(&out(&eval(&["--json"]))).unwrap();
+    assert_eq!((&json["recipe"], &json["any"]["20"]), (&Value::Null, &0.5.into()));
+    let clash = eval(&["--off-topic", "tiny"]);
+    assert!(err(&clash).contains("cannot be used with"), "{}", err(&clash));
 }
 
 #[test]
@@ -117,7 +144,7 @@ fn a_recipe_is_tuned_and_the_tuned_one_can_be_used() {
     let output = folder.run(&eval);
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     let again: Value = serde_json::from_str(&out(&output)).unwrap();
-    assert!(again["er"]["16"].as_f64() > json["before"].as_f64(), "{again} {json}");
+    assert!(again["evidence"]["16"].as_f64() > json["before"].as_f64(), "{again} {json}");
 }
 
 #[test]

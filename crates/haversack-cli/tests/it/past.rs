@@ -119,7 +119,7 @@ fn two_packs_differ_by_causes_first_and_then_by_candidates_x2() {
 #[test]
 fn a_receipt_that_is_not_there_is_named_with_the_nearest() {
     let folder = sample_data("no-receipt", &["memory"]);
-    let receipt = pack(&folder, &["tea"]);
+    let receipt = pack(&folder, &["Lina"]);
     let typo = format!("{}x", &receipt[..15]);
     for command in ["explain", "replay"] {
         let told = check(&folder, "memory", &[command, &typo], 2);

@@ -8,9 +8,10 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use super::citation::{assign, one_line, source};
-use super::extracts::{Extract, Worth, extracts};
 use super::fence::{Fencing, Nonce, escape};
+use super::growth::{Extract, Growth, Worth};
 use super::template::Variable;
+use crate::candidate::Candidate;
 use crate::ids::CandidateId;
 use crate::layer::{Arrangement, Claim, Layer, Order};
 use crate::pack::Request;
@@ -27,7 +28,7 @@ pub(crate) struct Unit<'r> {
     pub(crate) separator: usize,
     pub(crate) full: usize,
     pub(crate) essential: Option<usize>,
-    /// What the text is while it grows by its sentences, smallest first.
+    /// What the text is while it grows by its blocks, smallest first.
     pub(crate) forms: Vec<Form>,
     /// What the last step of that growth adds.
     pub(crate) last: Worth,
@@ -41,12 +42,14 @@ impl Unit<'_> {
     }
 }
 
-/// Some sentences of a unit's text.
+/// Some blocks of a unit's text.
 #[derive(Debug)]
 pub(crate) struct Form {
     pub(crate) piece: usize,
     /// What was kept, as byte ranges of the text.
     pub(crate) kept: Vec<Range<usize>>,
+    /// How many purchases it is, of all that the text grows by.
+    pub(crate) n_purchases: usize,
     pub(crate) worth: Worth,
 }
 
@@ -163,14 +166,16 @@ impl<'r> Layout<'r> {
                 .as_ref()
                 .filter(|essential| !essential.text.trim().is_empty())
                 .map(|essential| self.add(wrap.piece(tokenizer, &essential.text, &[])));
+            let score = ranked.score.get().clamp(0.0, 1e9);
             let (extracts, last) = match layer.order {
-                Order::Sentences => extracts(candidate),
-                _ => (Vec::new(), Worth { merit: 0.0, share: 1.0 }),
+                Order::Blocks => Growth::of(candidate).forms(score),
+                _ => (Vec::new(), Worth { merit: score, share: 1.0 }),
             };
             let forms = extracts.into_iter().map(|extract| {
                 let known = extract.counted(known);
-                let Extract { text, kept, worth } = extract;
-                Form { piece: self.add(wrap.piece(tokenizer, &text, &known)), kept, worth }
+                let Extract { text, kept, n_purchases, worth, .. } = extract;
+                let piece = self.add(wrap.piece(tokenizer, &text, &known));
+                Form { piece, kept, n_purchases, worth }
             });
             let forms = forms.collect();
             let is_fenced = nonce.is_some();
@@ -330,8 +335,8 @@ fn arrange(layer: &Layer, ranked: &[&Ranked], request: &Request) -> Vec<usize> {
             .order
             .iter()
             .enumerate()
-            .filter(|(_, (name, _))| *name == layer.name)
-            .map(|(place, (_, id))| (id, place))
+            .filter(|(_, shown)| shown.layer == layer.name)
+            .map(|(place, shown)| (&shown.id, place))
             .collect();
         // Stable: what did not stand keeps its arrangement, behind what did.
         order.sort_by_key(|&index| {
@@ -339,6 +344,17 @@ fn arrange(layer: &Layer, ranked: &[&Ranked], request: &Request) -> Vec<usize> {
         });
     }
     order
+}
+
+/// A text up to this long is shown whole, so what it says itself need not be said before it.
+const SHORT_BYTES: usize = 600;
+
+/// A candidate's title, where its text does not say it.
+fn label(candidate: &Candidate) -> Option<&str> {
+    let title =
+        candidate.place.title.as_deref().map(str::trim).filter(|title| !title.is_empty())?;
+    let says_it = || candidate.text.to_lowercase().contains(&title.to_lowercase());
+    (candidate.text.len() > SHORT_BYTES || !says_it()).then_some(title)
 }
 
 /// All that goes around a unit's content.
@@ -412,6 +428,12 @@ impl Wrap<'_> {
             Variable::Title | Variable::Breadcrumb => {
                 let title = place.title.as_deref().or(place.path.as_deref());
                 line(title.unwrap_or(candidate.id.item.as_str()));
+            }
+            Variable::Label => {
+                if let Some(label) = label(candidate) {
+                    line(label);
+                    out.push_str(": ");
+                }
             }
             Variable::Source => line(&source(place, &candidate.id)),
             Variable::Trust => line(&candidate.trust.to_string()),

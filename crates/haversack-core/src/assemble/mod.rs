@@ -2,8 +2,8 @@
 //! ledger. Adds nothing, drops nothing, reorders nothing.
 
 pub mod citation;
-mod extracts;
 pub mod fence;
+mod growth;
 mod layout;
 mod template;
 
@@ -13,15 +13,17 @@ use std::sync::Arc;
 
 pub use citation::Citation;
 pub use fence::{Fencing, Nonce};
+pub(crate) use growth::Growth;
 pub(crate) use layout::{Choices, Layout, Page};
 pub use template::{
     Pattern, TEMPLATE_BYTES_MAX, Template, TemplateError, TemplateText, Templates, Variable,
 };
 
+use crate::candidate::Candidate;
 use crate::ids::CandidateId;
 use crate::layer::Claim;
 use crate::ledger::{Entry, Notice, Outcome, Reason, Shortened};
-use crate::pack::{Pack, Plan, Previous};
+use crate::pack::{Pack, Plan, Previous, Segment, Shown};
 use crate::receipt::{Receipt, sorted};
 use crate::select::{Piece, Selection, Selector, units_of};
 use crate::text::tokenizer::Accuracy;
@@ -82,10 +84,7 @@ pub(crate) fn assemble(
     }
     text.push_str(&layout.pieces[layout.after].text);
     let tokens = tokenizer.count(&text);
-    let order = sections.iter().flat_map(|section: &Section| {
-        section.items.iter().map(|item| (section.layer.clone(), item.id.clone()))
-    });
-    let previous = Previous { nonce: layout.nonce.clone(), order: order.collect() };
+    let previous = Previous { nonce: layout.nonce.clone(), order: desk.order() };
     Pack {
         tokens,
         tokenizer: tokenizer.name().to_owned(),
@@ -124,7 +123,7 @@ impl Desk<'_> {
         let shortened = if Some(index) == layout.units[unit].essential {
             Some(Shortened::Essential)
         } else {
-            let capped = schedule.capped.get(&unit).is_some_and(|&(piece, _)| piece == index);
+            let capped = schedule.capped.get(&unit).is_some_and(|capped| capped.piece == index);
             let is_short = capped || layout.units[unit].form(index).is_some();
             is_short.then_some(Shortened::Trimmed)
         };
@@ -196,29 +195,64 @@ impl Desk<'_> {
         });
     }
 
+    /// What stands on the page, for the next pack of the same conversation.
+    fn order(&self) -> Vec<Shown> {
+        let Plan { request, layout, .. } = self.plan;
+        let units = layout.pages.iter().flat_map(|page| &page.units);
+        let shown = units.filter(|&&unit| self.shown(unit).is_some());
+        let shown = shown.map(|&unit| {
+            let candidate = &layout.units[unit].ranked.candidate;
+            Shown {
+                layer: request.layers[layout.units[unit].layer].0.name.clone(),
+                id: candidate.id.clone(),
+                content: self.content(unit),
+            }
+        });
+        shown.collect()
+    }
+
+    /// What a unit that was put together from blocks shows, part by part.
+    fn content(&self, unit: usize) -> Vec<Segment> {
+        let candidate = &self.plan.layout.units[unit].ranked.candidate;
+        if candidate.quotes.is_empty() {
+            return Vec::new();
+        }
+        let whole = std::iter::once(0..candidate.text.len()).collect();
+        let kept = self.kept(unit).unwrap_or(&whole);
+        let cut = self.selection.cut.as_ref().filter(|cut| cut.unit == unit);
+        let capped = self.plan.schedule.capped.get(&unit);
+        let capped = capped.filter(|capped| self.selection.choices[unit] == Some(capped.piece));
+        match (cut, capped) {
+            (Some(cut), _) => segments(candidate, kept, &cut.content),
+            (None, Some(capped)) => segments(candidate, kept, &capped.content),
+            (None, None) => segments(candidate, kept, &growth::joined_text(&candidate.text, kept)),
+        }
+    }
+
+    /// What was kept of a unit's text; `None` when it is whole.
+    fn kept(&self, unit: usize) -> Option<&Vec<Range<usize>>> {
+        let layout_unit = &self.plan.layout.units[unit];
+        let choice = self.selection.choices[unit];
+        match (&self.selection.cut, self.plan.schedule.capped.get(&unit)) {
+            (Some(cut), _) if cut.unit == unit => Some(&cut.kept),
+            (_, Some(capped)) if choice == Some(capped.piece) => Some(&capped.kept),
+            _ => choice.and_then(|piece| layout_unit.form(piece)).map(|form| &form.kept),
+        }
+    }
+
     /// The bytes of the item's body that a unit shows.
     fn citation(&self, unit: usize) -> Citation {
         let layout_unit = &self.plan.layout.units[unit];
         let candidate = &layout_unit.ranked.candidate;
-        let kept = match (&self.selection.cut, self.plan.schedule.capped.get(&unit)) {
-            (Some(cut), _) if cut.unit == unit => Some(&cut.kept),
-            (_, Some((piece, kept))) if self.selection.choices[unit] == Some(*piece) => Some(kept),
-            _ => {
-                let form = self.selection.choices[unit].and_then(|piece| layout_unit.form(piece));
-                form.map(|form| &form.kept)
-            }
-        };
-        // Only a text that is the body's own bytes can say which of them were kept.
-        let verbatim = candidate.span.len() == candidate.text.len();
-        let spans = kept.filter(|_| verbatim).map_or_else(
-            || vec![candidate.span],
-            |kept| kept.iter().map(|range| candidate.span.part(range)).collect(),
-        );
+        let kept = self.kept(unit);
+        let whole = std::iter::once(0..candidate.text.len()).collect();
+        let kept = kept.unwrap_or(&whole);
+        let spans = candidate.spans_of(kept);
         Citation {
             id: layout_unit.citation.clone(),
             candidate: candidate.id.clone(),
             spans,
-            place: candidate.place.clone(),
+            place: candidate.place_of(kept),
         }
     }
 
@@ -368,4 +402,34 @@ impl Desk<'_> {
         }
         notices
     }
+}
+
+/// Shown text as parts of the body and what stands between them.
+fn segments(candidate: &Candidate, kept: &[Range<usize>], shown: &str) -> Vec<Segment> {
+    let mut segments = Vec::new();
+    let words = |from: usize, to: usize, segments: &mut Vec<Segment>| {
+        if from < to {
+            segments.push(Segment::Words(shown[from..to].to_owned()));
+        }
+    };
+    let mut at = 0;
+    for range in kept {
+        // Kept stretches stand in what is shown as they are, one after another.
+        let Some(start) = shown[at..].find(&candidate.text[range.clone()]).map(|skip| at + skip)
+        else {
+            continue;
+        };
+        for quote in &candidate.quotes {
+            let from = quote.range.start.max(range.start);
+            let to = quote.range.end.min(range.end);
+            if from < to {
+                words(at, start + from - range.start, &mut segments);
+                let body = quote.start + from - quote.range.start;
+                segments.extend(Span::recorded(body, body + to - from).map(Segment::Body));
+                at = start + to - range.start;
+            }
+        }
+    }
+    words(at, shown.len(), &mut segments);
+    segments
 }

@@ -28,6 +28,8 @@ pub enum Variable {
     Citation,
     /// Its title, or its path, or its id.
     Title,
+    /// Its title and a colon, where it has one that its text does not say itself; else nothing.
+    Label,
     /// Its path.
     Path,
     /// Its headings or ancestors, joined by " › "; its title when there are none.
@@ -52,7 +54,7 @@ pub enum Variable {
 
 impl Variable {
     /// Every variable.
-    pub const ALL: [Variable; 17] = [
+    pub const ALL: [Variable; 18] = [
         Variable::Content,
         Variable::Type,
         Variable::Confidence,
@@ -60,6 +62,7 @@ impl Variable {
         Variable::Score,
         Variable::Citation,
         Variable::Title,
+        Variable::Label,
         Variable::Path,
         Variable::Breadcrumb,
         Variable::Lines,
@@ -83,6 +86,7 @@ impl Variable {
             Variable::Score => "score",
             Variable::Citation => "citation",
             Variable::Title => "title",
+            Variable::Label => "label",
             Variable::Path => "path",
             Variable::Breadcrumb => "breadcrumb",
             Variable::Lines => "lines",
@@ -372,7 +376,7 @@ const BUILT_IN: [(&str, TemplateText<'static>); 5] = [
         "chat",
         TemplateText {
             header: "Relevant context from past conversations:\n\n",
-            item: "- {{content}}",
+            item: "- {{label}}{{content}}",
             separator: "\n",
             ..TemplateText::PLAIN
         },

@@ -8,7 +8,7 @@ use super::pieces::rows;
 use super::table::{DIMENSIONS, Table};
 use super::{EmbedError, Embedder, Model, Vector};
 
-static TABLE: LazyLock<Table> = LazyLock::new(|| {
+pub(super) static TABLE: LazyLock<Table> = LazyLock::new(|| {
     Table::read(include_bytes!("../../models/built-in.table"))
         .expect("the table is part of the program, and a test reads it")
 });
@@ -46,6 +46,11 @@ impl BuiltIn {
         }
         Vector::new(TABLE.scaled(&sums)).expect("sums of bytes on finite scales are finite")
     }
+}
+
+/// The pieces of a text as the table numbers them.
+pub(super) fn piece_ids(text: &str) -> Vec<u16> {
+    rows(text, &TABLE).into_iter().map(|row| TABLE.number(row)).collect()
 }
 
 impl Embedder for BuiltIn {

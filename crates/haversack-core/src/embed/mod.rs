@@ -5,6 +5,7 @@
 
 mod built_in;
 mod half;
+mod maxsim;
 mod pieces;
 mod table;
 mod vector;
@@ -16,6 +17,7 @@ use thiserror::Error;
 
 pub use built_in::BuiltIn;
 pub use half::from_half;
+pub use maxsim::{MaxSim, Met, PieceId, pieces};
 pub use vector::{Vector, VectorError};
 
 /// What made a vector: two vectors are comparable only when these are equal.

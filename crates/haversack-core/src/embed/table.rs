@@ -36,6 +36,8 @@ pub(super) struct Table {
     slots: Vec<u32>,
     piece_bytes_max: usize,
     rows: &'static [[u8; DIMENSIONS]],
+    /// The length of each row's vector.
+    lengths: Vec<f64>,
 }
 
 impl Table {
@@ -57,8 +59,13 @@ impl Table {
         if !is_whole || !scales.iter().all(|scale| scale.is_finite()) {
             return None;
         }
+        if rows.len() > usize::from(u16::MAX) {
+            return None;
+        }
         let piece_bytes_max = pieces.iter().map(|piece| piece.len()).max()?;
-        Some(Table { model, scales, slots: slots(&pieces)?, pieces, piece_bytes_max, rows })
+        let lengths = rows.iter().map(|row| length(row, &scales)).collect();
+        let slots = slots(&pieces)?;
+        Some(Table { model, scales, slots, pieces, piece_bytes_max, rows, lengths })
     }
 
     /// The longest piece that `word` starts with, and its length in bytes.
@@ -94,6 +101,49 @@ impl Table {
         sums.iter().zip(&self.scales).map(|(sum, scale)| *sum as f32 * scale).collect()
     }
 
+    /// How many pieces there are.
+    pub(super) fn n_rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// A row as a small number: there are fewer than 65,536, which `read` sees to.
+    pub(super) fn number(&self, row: Row) -> u16 {
+        u16::try_from(row.0).unwrap_or(u16::MAX)
+    }
+
+    /// A row's vector, to be multiplied with rows as they stand, and its length. The scales of both
+    /// sides are in it.
+    pub(super) fn multiplier(&self, piece: u16) -> ([i16; DIMENSIONS], f64) {
+        let row = &self.rows[usize::from(piece)];
+        let scaled = |at: usize| {
+            f64::from(row[at].cast_signed())
+                * f64::from(self.scales[at])
+                * f64::from(self.scales[at])
+        };
+        let most = (0..DIMENSIONS).map(|at| scaled(at).abs()).fold(0.0, f64::max);
+        let step = if most > 0.0 { f64::from(i16::MAX) / most } else { 0.0 };
+        let mut vector = [0i16; DIMENSIONS];
+        for (at, number) in vector.iter_mut().enumerate() {
+            #[expect(clippy::cast_possible_truncation, reason = "no more than the largest i16")]
+            let scaled = libm::round(scaled(at) * step) as i16;
+            *number = scaled;
+        }
+        (vector, self.lengths[usize::from(piece)] * step)
+    }
+
+    /// How alike two pieces are, -1 to 1: a row, and a vector made by `multiplier`.
+    pub(super) fn cosine(&self, piece: u16, vector: &[i16; DIMENSIONS], length: f64) -> f64 {
+        let row = &self.rows[usize::from(piece)];
+        // 256 products of a byte and a small number stay far below the largest i32.
+        let dot: i32 = row
+            .iter()
+            .zip(vector)
+            .map(|(byte, number)| i32::from(byte.cast_signed()) * i32::from(*number))
+            .sum();
+        let lengths = self.lengths[usize::from(piece)] * length;
+        if lengths > 0.0 { f64::from(dot) / lengths } else { 0.0 }
+    }
+
     #[cfg(test)]
     pub(super) fn piece(&self, row: Row) -> &'static str {
         str::from_utf8(self.pieces[row.0 as usize]).unwrap()
@@ -113,6 +163,11 @@ impl Table {
             slot = (slot + 1) & mask;
         }
     }
+}
+
+fn length(row: &[u8; DIMENSIONS], scales: &[f32]) -> f64 {
+    let scaled = row.iter().zip(scales).map(|(b, s)| f64::from(b.cast_signed()) * f64::from(*s));
+    scaled.map(|number| number * number).sum::<f64>().sqrt()
 }
 
 fn slots(pieces: &[&[u8]]) -> Option<Vec<u32>> {

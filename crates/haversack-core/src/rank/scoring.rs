@@ -47,11 +47,13 @@ pub enum Component {
     Rerank,
     /// How near it is to a time that the query speaks of.
     Timing,
+    /// How well each word of the query is met by some word of its best window (late interaction).
+    MaxSim,
 }
 
 impl Component {
     /// Every component.
-    pub const ALL: [Component; 19] = [
+    pub const ALL: [Component; 20] = [
         Component::Semantic,
         Component::TextSimilarity,
         Component::KeywordMatch,
@@ -71,6 +73,7 @@ impl Component {
         Component::Neighbour,
         Component::Rerank,
         Component::Timing,
+        Component::MaxSim,
     ];
 
     /// The name used in expressions, recipes and ledgers.
@@ -96,6 +99,7 @@ impl Component {
             Component::Neighbour => "neighbour",
             Component::Rerank => "rerank",
             Component::Timing => "timing",
+            Component::MaxSim => "maxsim",
         }
     }
 

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use super::steps::Step;
 use super::tally::{Piece, units_of};
-use crate::assemble::{Choices, Layout};
+use crate::assemble::{Choices, Growth, Layout};
 use crate::layer::Cut;
 use crate::pack::Request;
 use crate::text::tokenizer::Tokenizer;
@@ -17,6 +18,8 @@ pub(crate) struct Fitted {
     pub(crate) piece: Piece,
     /// What was kept of the candidate's text.
     pub(crate) kept: Vec<Range<usize>>,
+    /// The shortened text, without what goes around it.
+    pub(crate) content: String,
     /// The part of the text that was kept, by bytes.
     pub(crate) share: f64,
     /// Units of the whole with the shortened unit in it.
@@ -95,19 +98,53 @@ impl<'l> Hole<'l> {
     }
 }
 
-/// Shortens a unit's text as little as makes the whole fit `limit`; `None` when less than the
-/// least would be left.
+/// How a unit's text is made shorter.
+enum Cutter<'c> {
+    /// By sentences, from the start, the end or the middle.
+    Text(Truncator<'c>),
+    /// By blocks: more than it has now, and less than the step that does not fit.
+    Blocks { growth: Growth<'c>, purchases: Range<usize>, must_show: bool, request: &'c Request },
+}
+
+impl<'c> Cutter<'c> {
+    fn new(request: &'c Request, layout: &'c Layout<'_>, step: &Step, cut: Cut) -> Cutter<'c> {
+        let unit = &layout.units[step.unit];
+        let candidate = &unit.ranked.candidate;
+        if candidate.blocks.is_empty() {
+            let (tokenizer, terms) = (&*request.tokenizer, &request.query_terms);
+            return Cutter::Text(Truncator::new(&candidate.text, cut.strategy, tokenizer, terms));
+        }
+        let purchases = |piece: usize| unit.form(piece).map(|form| form.n_purchases);
+        let start = step.from.and_then(purchases).unwrap_or(0);
+        let purchases = start..purchases(step.to).unwrap_or(usize::MAX);
+        let must_show = cut.least <= Tokens::new(1);
+        Cutter::Blocks { growth: Growth::of(candidate), purchases, must_show, request }
+    }
+
+    fn within(&self, room: Tokens) -> Option<Truncated> {
+        match self {
+            Cutter::Text(truncator) => truncator.within(room),
+            Cutter::Blocks { growth, purchases, must_show, request } => {
+                growth.within(room, purchases.clone(), *must_show, request)
+            }
+        }
+    }
+}
+
+/// Shortens the text of a step's unit as little as makes the whole fit `limit`; `None` when less
+/// than the least would be left.
 pub(super) fn fit(
     request: &Request,
     layout: &Layout<'_>,
     hole: &Hole<'_>,
-    unit: usize,
+    step: &Step,
     cut: Cut,
     limit: Tokens,
 ) -> Option<Fitted> {
     let tokenizer = &*request.tokenizer;
+    let unit = step.unit;
     let text = &*layout.units[unit].ranked.candidate.text;
-    let truncator = Truncator::new(text, cut.strategy, tokenizer, &request.query_terms);
+    let truncator = Cutter::new(request, layout, step, cut);
     let rendered = |truncated: &Truncated| {
         let piece = layout.render(request, unit, &truncated.text);
         let units = hole.units_with(&piece);
@@ -143,5 +180,6 @@ pub(super) fn fit(
     let kept: usize = truncated.kept.iter().map(ExactSizeIterator::len).sum();
     #[expect(clippy::cast_precision_loss, reason = "texts are far shorter than 2^52 bytes")]
     let share = kept as f64 / text.len().max(1) as f64;
-    Some(Fitted { unit, piece, kept: truncated.kept, share, units })
+    let Truncated { text: content, kept } = truncated;
+    Some(Fitted { unit, piece, kept, content, share, units })
 }

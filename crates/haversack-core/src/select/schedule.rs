@@ -35,8 +35,18 @@ pub(crate) struct Schedule {
     pub(crate) demands: Vec<Demand>,
     /// Units that no budget lets in, and why.
     pub(crate) kept_out: Vec<(usize, Reason)>,
-    /// Units that their layer's cap shortens: the piece, and what was kept.
-    pub(crate) capped: BTreeMap<usize, (usize, Vec<Range<usize>>)>,
+    /// Units that their layer's cap shortens.
+    pub(crate) capped: BTreeMap<usize, Capped>,
+}
+
+/// A unit that its layer's cap shortens.
+#[derive(Debug)]
+pub(crate) struct Capped {
+    pub(crate) piece: usize,
+    /// What was kept of the candidate's text.
+    pub(crate) kept: Vec<Range<usize>>,
+    /// The shortened text, without what goes around it.
+    pub(crate) content: String,
 }
 
 /// How the one unit that does not fit whole is shown.
@@ -143,9 +153,9 @@ impl Schedule {
             && step.from.is_none()
         {
             let shortened = shorten_to_cap(request, layout, page, &steps, units[n], step, cut, cap);
-            if let Some((step, kept)) = shortened {
+            if let Some((step, capped)) = shortened {
                 needs.remove(&step.unit);
-                self.capped.insert(step.unit, (step.to, kept));
+                self.capped.insert(step.unit, capped);
                 steps.push(step);
             }
         }
@@ -284,7 +294,9 @@ impl Schedule {
         limit: Tokens,
     ) -> Option<Short> {
         let unit = &layout.units[step.unit];
-        if step.from.is_some() || !self.steps[n..].iter().any(|later| later.to == unit.full) {
+        let grows = step.from.is_some_and(|from| unit.form(from).is_some());
+        let becomes_whole = || self.steps[n..].iter().any(|later| later.to == unit.full);
+        if (step.from.is_some() && !grows) || !becomes_whole() {
             // It is in with its essential form, or its layer's cap ends its steps before it is
             // whole.
             return None;
@@ -292,7 +304,7 @@ impl Schedule {
         let tokenizer = &*request.tokenizer;
         let sequence = |choices: &Choices| layout.sequence(choices);
         let hole = Hole::new(tokenizer, layout, choices, step.unit, self.units[n], sequence);
-        // A text that grows by its sentences has no other short form.
+        // A text that grows by its blocks has no other short form.
         let essential = unit.essential.filter(|_| unit.forms.is_empty()).and_then(|piece| {
             let units = hole.units_with(&layout.pieces[piece]);
             let gain = essential_value(layout, step.unit);
@@ -305,9 +317,12 @@ impl Schedule {
                 // At least one is always given, however little of it (K5).
                 cut.least = Tokens::new(1);
             }
-            let fitted = fit(request, layout, &hole, step.unit, cut, limit)?;
+            let fitted = fit(request, layout, &hole, step, cut, limit)?;
             // Less than the step that did not fit, so it is worth no more.
-            let gain = (value(layout, step.unit) * fitted.share).min(step.gain);
+            let gain = match grows {
+                true => step.gain * 0.5,
+                false => (value(layout, step.unit) * fitted.share).min(step.gain),
+            };
             Some(Short::Cut(fitted, gain))
         });
         match (essential, cut) {
@@ -450,13 +465,13 @@ fn shorten_to_cap(
     step: &Step,
     cut: Cut,
     cap: Tokens,
-) -> Option<(Step, Vec<Range<usize>>)> {
+) -> Option<(Step, Capped)> {
     let mut choices = vec![None; layout.units.len()];
     apply(&mut choices, steps);
     let sequence = |choices: &Choices| layout.page_sequence(&layout.pages[page], choices);
     let tokenizer = &*request.tokenizer;
     let hole = Hole::new(tokenizer, layout, &choices, step.unit, units, sequence);
-    let fitted = fit(request, layout, &hole, step.unit, cut, cap)?;
+    let fitted = fit(request, layout, &hole, step, cut, cap)?;
     let separator = layout.pieces[layout.units[step.unit].separator].units;
     let shortened = Step {
         unit: step.unit,
@@ -467,5 +482,6 @@ fn shorten_to_cap(
         place: None,
     };
     layout.pieces.push(fitted.piece);
-    Some((shortened, fitted.kept))
+    let capped = Capped { piece: shortened.to, kept: fitted.kept, content: fitted.content };
+    Some((shortened, capped))
 }

@@ -34,7 +34,7 @@ impl Step {
 /// A layer's steps in order.
 pub(crate) fn layer_steps(layout: &Layout<'_>, layer: &Layer, units: &[usize]) -> Vec<Step> {
     let steps = match layer.order {
-        Order::Sentences => by_sentences(layout, units),
+        Order::Blocks => by_blocks(layout, units),
         order => by_units(layout, order, units),
     };
     match layer.kind_cap {
@@ -51,7 +51,7 @@ fn by_units(layout: &Layout<'_>, order: Order, units: &[usize]) -> Vec<Step> {
     match order {
         Order::Density => steps.sort_by(|a, b| b.density().total_cmp(&a.density())),
         Order::Essentials => steps.sort_by_key(|step| step.from.is_some()),
-        Order::Rank | Order::Sentences => {}
+        Order::Rank | Order::Blocks => {}
     }
     steps
 }
@@ -106,15 +106,26 @@ fn unit_steps(layout: &Layout<'_>, order: Order, index: usize) -> Vec<Step> {
     if second.cost > 0 && first_pays { vec![first, second] } else { vec![whole] }
 }
 
-/// What more of a text must be better by than the beginning of another: two sources say more.
-const GROWTH: f64 = 0.1;
+/// Tokens up to which a text is short, and up to which it is of middling length.
+const SHORT: u64 = 400;
+const MIDDLING: u64 = 1_200;
 
-/// How much length counts against a sentence: a little, or only the shortest would be bought.
+/// How much length counts against a step: a little, or only the shortest would be bought.
 const LENGTH: f64 = 0.05;
 
-/// Steps by which texts grow, the best sentences of all texts first. A text's own steps only get
+/// What more of a text must be better by than the beginning of another. A short text that was begun
+/// is completed first; of a long one there is always more, and two sources say more than one.
+const fn growth(whole: u64) -> f64 {
+    match whole {
+        0..SHORT => -0.4,
+        SHORT..MIDDLING => -0.3,
+        _ => 0.1,
+    }
+}
+
+/// Steps by which texts grow, the best blocks of all texts first. A text's own steps only get
 /// worse, so sorting leaves them in their order.
-fn by_sentences(layout: &Layout<'_>, units: &[usize]) -> Vec<Step> {
+fn by_blocks(layout: &Layout<'_>, units: &[usize]) -> Vec<Step> {
     let mut steps: Vec<(f64, Step)> = Vec::new();
     for &index in units {
         let unit = &layout.units[index];
@@ -137,10 +148,10 @@ fn by_sentences(layout: &Layout<'_>, units: &[usize]) -> Vec<Step> {
                 gain: value * (worth.share - share).max(0.0),
                 place: None,
             };
-            let growth = if from.is_some() { GROWTH } else { 0.0 };
+            let growth = if from.is_some() { growth(layout.pieces[unit.full].units) } else { 0.0 };
             #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
             let length = libm::pow(step.cost.max(1) as f64, LENGTH);
-            last = last.min((value + worth.merit - growth) / length);
+            last = last.min((worth.merit - growth) / length);
             steps.push((last, step));
             (from, cost, share) = (Some(to), costs.max(cost), worth.share);
         }

@@ -15,7 +15,7 @@ const WEIGHT_FIRST: f64 = 0.1;
 
 /// Indices of the sentences worth keeping, most important first, ties in the order of the text.
 /// Sentences without a word and near-repeats are left out.
-pub(super) fn importance_order(
+pub(crate) fn importance_order(
     text: &str,
     sentences: &[Range<usize>],
     query_terms: &[String],

@@ -1,10 +1,11 @@
 //! Text: count it, split it, cut it, clean it, compare it. Knows nothing of queries and items.
 
+pub mod blocks;
 pub mod boundary;
 pub mod chunk;
 pub mod clean;
 pub mod duplicate;
-mod extract;
+pub(crate) mod extract;
 pub mod model;
 pub mod names;
 pub mod spelling;

@@ -71,6 +71,36 @@ pub fn possible(text: &str, most: usize) -> Vec<String> {
     keys
 }
 
+/// The keys of every run of words in a text, each once, in the order of the text: whoever asks does
+/// not always write names with capitals. A word alone is only a name where it begins with one. At
+/// most so many.
+///
+/// ```
+/// use haversack_core::text::names::runs;
+///
+/// assert_eq!(runs("who led the bank", 9)[..2], ["who led", "who led the"]);
+/// ```
+#[must_use]
+pub fn runs(text: &str, most: usize) -> Vec<String> {
+    let words: Vec<&str> = words(text).collect();
+    let mut seen = std::collections::BTreeSet::new();
+    let mut keys = Vec::new();
+    for start in 0..words.len() {
+        let mut key = String::new();
+        for (place, word) in words[start..].iter().take(NAME_WORDS_MAX).enumerate() {
+            push(&mut key, word);
+            let is_name = place > 0 || is_proper(word);
+            if is_name && seen.insert(key.clone()) {
+                if keys.len() == most {
+                    return keys;
+                }
+                keys.push(key.clone());
+            }
+        }
+    }
+    keys
+}
+
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }

@@ -48,8 +48,8 @@ pub struct Truncator<'t> {
 }
 
 const GAP: &str = " … ";
-const CUT_AFTER: &str = " …";
-const CUT_BEFORE: &str = "… ";
+pub(crate) const CUT_AFTER: &str = " …";
+pub(crate) const CUT_BEFORE: &str = "… ";
 /// The most tokens that marks can cost.
 const MARK_TOKENS_MAX: u32 = 8;
 /// How many boundaries are tried, nearest first: marks push a cut back by one or two.
@@ -191,7 +191,7 @@ impl<'t> Truncator<'t> {
 }
 
 /// Some parts of a text, in its order, with marks where something was left out.
-pub(crate) fn joined(text: &str, parts: impl Iterator<Item = Range<usize>>) -> Truncated {
+fn joined(text: &str, parts: impl Iterator<Item = Range<usize>>) -> Truncated {
     let mut kept: Vec<Range<usize>> = Vec::new();
     for part in parts {
         match kept.last_mut() {
@@ -212,21 +212,6 @@ pub(crate) fn joined(text: &str, parts: impl Iterator<Item = Range<usize>>) -> T
         shown.push_str(CUT_AFTER);
     }
     Truncated { text: shown, kept }
-}
-
-/// Where each of the kept ranges stands in the text that [`joined`] made of them.
-pub(crate) fn places(kept: &[Range<usize>]) -> impl Iterator<Item = usize> {
-    let mut end = 0;
-    kept.iter().map(move |range| {
-        let mark = match (range.start, end) {
-            (0, _) => "",
-            (_, 0) => CUT_BEFORE,
-            _ => GAP,
-        };
-        let start = end + mark.len();
-        end = start + range.len();
-        start
-    })
 }
 
 /// Cuts a text once; [`Truncator`] cuts one text many times.

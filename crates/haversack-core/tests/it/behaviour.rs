@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use haversack_core::assemble::{Fencing, Template, TemplateText, Templates, citation};
 use haversack_core::budget::Budget;
-use haversack_core::candidate::{Candidate, Essential, Found, Sentence, merge};
+use haversack_core::candidate::{Block, Candidate, Essential, Found, Quote, merge};
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::item::{Kind, Trust};
 use haversack_core::layer::{Arrangement, Claim, Cut, KindCap, Layer, Order, Stability};
@@ -102,41 +102,73 @@ fn an_empty_section_says_so_and_foundations_stand_first() {
     );
 }
 
+/// A text of paragraphs, each with its score and what it hangs under.
+fn document(id: &str, score: f64, parts: &[(&str, f64, Option<usize>)]) -> Ranked {
+    let (mut text, mut blocks) = (String::new(), Vec::new());
+    for (part, score, under) in parts {
+        let start = text.len();
+        text.push_str(part);
+        text.push_str("\n\n");
+        let score = Score::new(*score).unwrap();
+        let is_lead = part.starts_with('#');
+        let range = start..text.len();
+        blocks.push(Block { range, score, under: *under, is_lead, is_prose: true });
+    }
+    let mut ranked = ranked(id, score, &text);
+    ranked.candidate.blocks = blocks;
+    ranked
+}
+
 #[test]
-fn the_best_sentences_of_all_texts_come_first() {
-    let layer = || Layer { order: Order::Sentences, ..plain("found") };
-    let text = |id: &str, score: f64, text: &str, scores: &[f64]| {
-        let mut ranked = ranked(id, score, text);
-        let ranges = haversack_core::text::boundary::sentences(text);
-        assert_eq!(ranges.len(), scores.len(), "{ranges:?}");
-        let sentence = |(range, score): (_, &f64)| Sentence { range, score: Score::unit(*score) };
-        ranked.candidate.sentences = ranges.into_iter().zip(scores).map(sentence).collect();
-        ranked
-    };
+fn a_text_grows_by_its_best_blocks_with_what_they_hang_under() {
+    // X9: whole blocks in their order, each under its heading.
+    let filler = "Nothing of this is about boats, and yet it goes on for a while. ".repeat(6);
+    let filler = filler.trim();
+    let ferry = "The ferry leaves at nine in the morning, and the last one at six. ".repeat(4);
+    let ferry = ferry.trim();
     let texts = || {
-        vec![
-            text("a", 0.5, "It rained. The ferry leaves at nine. We ate.", &[0.0, 0.9, 0.1]),
-            text("b", 0.4, "Buses are slow. The ferry takes a bicycle.", &[0.0, 0.6]),
-        ]
+        let parts = [
+            ("# Boats", 0.0, None),
+            (filler, 0.1, Some(0)),
+            ("## Times", 0.0, Some(0)),
+            (ferry, 0.9, Some(2)),
+            ("## Prices", 0.0, Some(0)),
+            (filler, 0.2, Some(4)),
+        ];
+        vec![document("a", 0.9, &parts), ranked("b", 0.5, "Buses are slow.")]
     };
-    let check = |total: u32, expected: &str, spans: &[&[(usize, usize)]]| {
-        let packed = pack(&request(total, vec![(layer(), texts())])).unwrap();
-        assert_eq!(packed.text, expected, "at {total}");
-        let found: Vec<Vec<(usize, usize)>> = packed
-            .citations
-            .iter()
-            .map(|citation| citation.spans.iter().map(|s| (s.start(), s.end())).collect())
-            .collect();
-        assert_eq!(found, spans, "at {total}");
-    };
-    check(10, "… The ferry leaves at nine. …", &[&[(11, 36)]]);
-    let both = "… The ferry leaves at nine. …\n… The ferry takes a bicycle.";
-    check(16, both, &[&[(11, 36)], &[(16, 42)]]);
-    let grown = "… The ferry leaves at nine. We ate.\n… The ferry takes a bicycle.";
-    check(18, grown, &[&[(11, 44)], &[(16, 42)]]);
-    let all =
-        "It rained. The ferry leaves at nine. We ate.\nBuses are slow. The ferry takes a bicycle.";
-    check(100, all, &[&[(0, 44)], &[(0, 42)]]);
+    let layer = || Layer { order: Order::Blocks, ..plain("found") };
+    let text_at = |total: u32| pack(&request(total, vec![(layer(), texts())])).unwrap().text;
+    let window = format!("# Boats\n\n## Times\n\n{ferry}");
+    assert_eq!(text_at(80), window);
+    let grown = format!("{window}\n\n## Prices\n\n{filler}\nBuses are slow.");
+    assert_eq!(text_at(190), grown);
+    let everything = text_at(1_000);
+    assert!(everything.starts_with(&format!("# Boats\n\n{filler}\n\n## Times")));
+    assert!(!everything.contains('…'));
+}
+
+#[test]
+fn the_last_room_has_one_stretch_of_sentences() {
+    let text = "It rained. The ferry leaves at nine. The bus follows. We ate. Then we slept.";
+    let layer = || Layer { order: Order::Blocks, ..plain("found") };
+    let mut terms = request(9, vec![(layer(), vec![document("a", 0.9, &[(text, 0.9, None)])])]);
+    terms.query_terms = vec!["ferri".to_owned()];
+    assert_eq!(pack(&terms).unwrap().text, "… The ferry leaves at nine. …");
+    terms.budget = Budget::new(Tokens::new(13));
+    assert_eq!(pack(&terms).unwrap().text, "… The ferry leaves at nine. The bus follows. …");
+}
+
+#[test]
+fn citations_of_a_text_put_together_name_the_bytes_of_the_body() {
+    let mut ranked =
+        document("a", 0.9, &[("Words of ours.", 0.5, None), ("The ferry.", 0.9, None)]);
+    ranked.candidate.quotes = vec![Quote { range: 16..26, start: 700, line: 31 }];
+    let layer = Layer { order: Order::Blocks, ..plain("found") };
+    let packed = pack(&request(100, vec![(layer, vec![ranked])])).unwrap();
+    let spans: Vec<_> = packed.citations[0].spans.iter().map(|s| (s.start(), s.end())).collect();
+    assert_eq!(spans, [(700, 710)]);
+    assert_eq!(packed.citations[0].place.lines, Some(31..32));
 }
 
 #[test]
@@ -209,7 +241,7 @@ fn a_core_survives_its_details() {
         assert_eq!(fates(&packed), expected, "at {total}: {:?}", packed.text);
     };
     // Whatever order and cut: what does not fit whole is reduced to its essentials (S5).
-    for order in [Order::Density, Order::Rank, Order::Essentials, Order::Sentences] {
+    for order in [Order::Density, Order::Rank, Order::Essentials, Order::Blocks] {
         let ranked = Layer { order, cut: None, ..plain("products") };
         let packed = pack(&request(8, vec![(ranked, vec![product("a", 0.9)])])).unwrap();
         assert_eq!(fates(&packed), "a:essential");

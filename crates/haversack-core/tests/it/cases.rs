@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use haversack_core::assemble::{Fencing, Pattern, Template, TemplateText, Templates};
 use haversack_core::budget::Budget;
-use haversack_core::candidate::{Candidate, Essential, Place, Sentence};
+use haversack_core::candidate::{Block, Candidate, Essential, Place};
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::item::{Kind, Trust};
 use haversack_core::layer::{Arrangement, Claim, Cut, KindCap, Layer, Order, Stability};
@@ -93,7 +93,7 @@ prop_compose! {
         share in 0u32..34,
         cap in prop::option::weighted(0.25, 0u32..400),
         spill in 0u32..3,
-        order in select(vec![Order::Density, Order::Rank, Order::Essentials, Order::Sentences]),
+        order in select(vec![Order::Density, Order::Rank, Order::Essentials, Order::Blocks]),
         cut in prop::option::weighted(0.8, select(vec![
             Truncation::KeepStart, Truncation::KeepEnd, Truncation::Extractive,
         ])),
@@ -138,6 +138,12 @@ prop_compose! {
         counted in any::<bool>(),
         measured in proptest::collection::vec(0.0..2.0, 0..6),
     ) -> (Ranked, bool) {
+        // Short texts come whole; only long ones grow by their blocks.
+        let text = if measured.len() > 2 && !text.trim().is_empty() {
+            std::iter::repeat_n(text.as_str(), 900 / text.len() + 2).collect::<Vec<_>>().join("\n\n")
+        } else {
+            text
+        };
         let item = ItemId::new(&format!("item {id}")).unwrap();
         let id = CandidateId { item, chunk };
         let mut candidate = Candidate::new(id, Kind::new(kind).unwrap(), &text);
@@ -148,9 +154,15 @@ prop_compose! {
         });
         if !measured.is_empty() {
             let scores = measured.iter().cycle();
-            let sentences = sentences(&text).into_iter().zip(scores);
-            candidate.sentences = sentences
-                .map(|(range, &score)| Sentence { range, score: Score::new(score).unwrap() })
+            let ranges = sentences(&text).into_iter().zip(scores).enumerate();
+            candidate.blocks = ranges
+                .map(|(place, (range, &score))| Block {
+                    range,
+                    score: Score::new(score).unwrap(),
+                    under: (place % 3 == 2).then(|| place - 2),
+                    is_lead: place % 5 == 3,
+                    is_prose: place % 4 != 1,
+                })
                 .collect();
         }
         candidate.trust = trust;

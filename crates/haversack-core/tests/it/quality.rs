@@ -28,7 +28,7 @@ proptest! {
     fn properties_the_budget_is_used(
         texts in small_pieces(),
         template in proptest::sample::select(vec!["chat", "plain", "summary"]),
-        order in proptest::sample::select(vec![Order::Density, Order::Rank, Order::Essentials, Order::Sentences]),
+        order in proptest::sample::select(vec![Order::Density, Order::Rank, Order::Essentials, Order::Blocks]),
         shared in any::<bool>(),
         total in 700u32..1_100,
     ) {

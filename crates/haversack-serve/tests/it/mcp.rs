@@ -147,7 +147,7 @@ async fn a_search_and_an_explanation_come_in_pages() {
     let arguments = json!({ "query": "other", "cursor": "3-00000000", "workspace": "memory" });
     let wrong = call(&running, None, "context_search", arguments).await;
     assert_eq!(wrong["isError"], true);
-    let packed = json!({ "query": "tea", "recipe": "memory", "workspace": "memory" });
+    let packed = json!({ "query": "Lina", "recipe": "memory", "workspace": "memory" });
     let packed = call(&running, None, "context_pack", packed).await;
     let receipt = &packed["structuredContent"]["receipt"];
     let arguments = json!({ "receipt": receipt, "limit": 2, "workspace": "memory" });

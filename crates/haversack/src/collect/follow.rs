@@ -7,9 +7,10 @@ use futures_util::future::BoxFuture;
 use haversack_core::candidate::Candidate;
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::rank::{Component, Signals};
-use haversack_core::text::names::possible;
+use haversack_core::text::names::{possible, runs};
 use haversack_core::units::Score;
 use haversack_store::store::error::ReadError;
+use haversack_store::store::item::Passage;
 use haversack_store::store::query::NAMES_MAX;
 
 use super::make::{collected, from_passages};
@@ -23,6 +24,18 @@ const NAMESAKES_MAX: usize = 5;
 /// How many possible names are looked at in one text.
 const NAMES_OF_TEXT_MAX: usize = 96;
 
+/// How many runs of words are looked up of a question.
+const NAMES_OF_QUESTION_MAX: usize = 256;
+
+/// What it is worth to be named by the question itself.
+const ASKED_FOR: Score = Score::ONE;
+
+/// What is left of it when the name is a single word.
+const ONE_WORD: f64 = 0.4;
+
+/// What is left of a worth with each further step.
+const PER_HOP: f64 = 0.6;
+
 /// What is left of a find's worth for each find before it: whom the best one names matters most.
 const PER_PLACE: f64 = 0.9;
 
@@ -31,7 +44,8 @@ const PER_PLACE: f64 = 0.9;
 const RARE: u64 = 250;
 const FEW: u64 = 3;
 
-/// What the first finds call by name: the second step of a question that takes two.
+/// What the question and the first finds call by name, and what that calls by name: the second and
+/// third steps of a question that takes several.
 pub(super) struct Follow;
 
 impl Collector for Follow {
@@ -42,40 +56,120 @@ impl Collector for Follow {
         found: &'a [Candidate],
     ) -> BoxFuture<'a, Result<Collected, ReadError>> {
         async move {
-            let first = first(spec, found);
-            let mut named: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-            for (place, candidate) in first.iter().enumerate() {
-                for key in possible(&candidate.text, NAMES_OF_TEXT_MAX) {
-                    if named.len() < NAMES_MAX || named.contains_key(&key) {
-                        named.entry(key).or_default().push(place);
-                    }
-                }
-            }
             let sieve = Sieve::following(question, spec);
-            let keys: Vec<String> = named.keys().cloned().collect();
-            let known = question.snapshot.named(&keys, &sieve.filter(), NAMESAKES_MAX).await?;
-            let called = |(key, ids): (String, Vec<CandidateId>)| {
-                let places = named.remove(&key).unwrap_or_default();
-                (!ids.is_empty()).then_some((key, ids, places))
-            };
-            let called: Vec<_> = keys.into_iter().zip(known).filter_map(called).collect();
-            let common = common(question, called.iter().map(|(key, ..)| key)).await?;
-            let mut worth: BTreeMap<CandidateId, Score> = BTreeMap::new();
-            for (_, ids, places) in called.iter().filter(|(key, ..)| !common.contains(key)) {
-                for id in ids {
-                    // Everything names itself.
-                    let others = places.iter().filter(|&&place| first[place].id.item != id.item);
-                    let best = others.map(|&place| faded(first[place], place)).max();
-                    raise(&mut worth, id, best);
+            let mut trail = Trail { question, sieve: &sieve, worth: BTreeMap::new() };
+            let first = first(spec, found).into_iter().enumerate();
+            let mut callers: Vec<Caller> = vec![Caller::question(question)];
+            callers.extend(first.map(|(place, candidate)| Caller {
+                item: Some(candidate.id.item.clone()),
+                names: possible(&candidate.text, NAMES_OF_TEXT_MAX),
+                worth: faded(candidate, place),
+            }));
+            for hop in 0..spec.settings.count("hops") {
+                let reached = trail.step(&callers).await?;
+                if hop + 1 == spec.settings.count("hops") || reached.is_empty() {
+                    break;
                 }
+                callers = trail.callers(reached, spec.settings.count("first")).await?;
             }
-            candidates(question, spec, &sieve, Component::Mention, worth).await
+            candidates(question, spec, &sieve, Component::Mention, trail.worth).await
         }
         .boxed()
     }
 
     fn comes_after(&self) -> bool {
         true
+    }
+}
+
+/// A text that may call items by name.
+struct Caller {
+    /// Whose text; nobody's when it is the question.
+    item: Option<ItemId>,
+    names: Vec<String>,
+    /// What it is worth to be called by it.
+    worth: Score,
+}
+
+impl Caller {
+    fn question(question: &Question) -> Caller {
+        let names = runs(&question.request.query, NAMES_OF_QUESTION_MAX);
+        Caller { item: None, names, worth: ASKED_FOR }
+    }
+}
+
+impl Caller {
+    /// What it is worth to be called so. A question has words that happen to be titles.
+    fn worth_of(&self, name: &str) -> Score {
+        let is_chance = self.item.is_none() && !name.contains(' ');
+        if is_chance { Score::unit(self.worth.get() * ONE_WORD) } else { self.worth }
+    }
+}
+
+/// The way from names to items.
+struct Trail<'t> {
+    question: &'t Question,
+    sieve: &'t Sieve<'t>,
+    /// What was reached so far.
+    worth: BTreeMap<CandidateId, Score>,
+}
+
+impl Trail<'_> {
+    /// Looks up what callers name; gives back what was reached for the first time.
+    async fn step(
+        &mut self,
+        callers: &[Caller],
+    ) -> Result<BTreeMap<CandidateId, Score>, ReadError> {
+        let mut named: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (place, caller) in callers.iter().enumerate() {
+            for key in &caller.names {
+                if named.len() < NAMES_MAX || named.contains_key(key.as_str()) {
+                    named.entry(key).or_default().push(place);
+                }
+            }
+        }
+        let keys: Vec<String> = named.keys().map(|&key| key.to_owned()).collect();
+        let filter = self.sieve.filter();
+        let known = self.question.snapshot.named(&keys, &filter, NAMESAKES_MAX).await?;
+        let called = keys.into_iter().zip(known).filter(|(_, ids)| !ids.is_empty());
+        let called: Vec<(String, Vec<CandidateId>)> = called.collect();
+        let common = common(self.question, called.iter().map(|(key, _)| key)).await?;
+        let mut reached = BTreeMap::new();
+        for (key, ids) in called.iter().filter(|(key, _)| !common.contains(key)) {
+            for id in ids {
+                let callers = named[key.as_str()].iter().map(|&place| &callers[place]);
+                // Everything names itself.
+                let others = callers.filter(|caller| caller.item.as_ref() != Some(&id.item));
+                let best = others.map(|caller| caller.worth_of(key)).max();
+                if !self.worth.contains_key(id) {
+                    raise(&mut reached, id, best);
+                }
+                raise(&mut self.worth, id, best);
+            }
+        }
+        Ok(reached)
+    }
+
+    /// The texts of what was reached, the most worthy first, as the next to be read for names.
+    async fn callers(
+        &self,
+        reached: BTreeMap<CandidateId, Score>,
+        most: usize,
+    ) -> Result<Vec<Caller>, ReadError> {
+        let mut order: Vec<(CandidateId, Score)> = reached.into_iter().collect();
+        order.sort_by(|(a, x), (b, y)| y.cmp(x).then_with(|| a.cmp(b)));
+        order.truncate(most);
+        let (ids, worth): (Vec<CandidateId>, Vec<Score>) = order.into_iter().unzip();
+        let passages = self.question.snapshot.passages(&ids).await?;
+        let caller = |(passage, worth): (Option<Passage>, Score)| {
+            let passage = passage?;
+            Some(Caller {
+                names: possible(&passage.text, NAMES_OF_TEXT_MAX),
+                item: Some(passage.stored.item.id),
+                worth: Score::unit(worth.get() * PER_HOP),
+            })
+        };
+        Ok(passages.into_iter().zip(worth).filter_map(caller).collect())
     }
 }
 
@@ -122,9 +216,15 @@ impl Collector for Beside {
 
 /// The finds that lead on, best first.
 fn first<'c>(spec: &CollectorSpec, found: &'c [Candidate]) -> Vec<&'c Candidate> {
+    let mut first = best_first(found);
+    first.truncate(spec.settings.count("first"));
+    first
+}
+
+/// Finds by how well they answer, as far as the searches tell.
+pub(super) fn best_first(found: &[Candidate]) -> Vec<&Candidate> {
     let mut first: Vec<&Candidate> = found.iter().collect();
     first.sort_by(|a, b| relevance(b).cmp(&relevance(a)).then_with(|| a.id.cmp(&b.id)));
-    first.truncate(spec.settings.count("first"));
     first
 }
 

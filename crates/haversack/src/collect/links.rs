@@ -14,6 +14,7 @@ use haversack_store::store::item::{Item, Stored};
 use haversack_store::store::query::{Direction, LIMIT_MAX, Linked, Neighbours};
 use serde_json::{Value, json};
 
+use super::follow::best_first;
 use super::make::{collected, from_stored, get, relevant};
 use super::sieve::Sieve;
 use super::tree::roots;
@@ -34,6 +35,9 @@ const DEPTH_MAX: usize = 8;
 
 /// From how many items the next step is taken.
 const FRONTIER_MAX: usize = 100;
+
+/// From how many finds, the best first, links are followed when the request names no number.
+const EXPANDED: usize = 20;
 
 /// How many links of one item and direction are followed at least.
 const LINKS_LEAST: usize = 100;
@@ -76,10 +80,17 @@ impl Collector for Expand {
                 return Ok(Collected::default());
             }
             let mut seen = BTreeSet::new();
-            let items = found.iter().map(|candidate| &candidate.id.item);
-            let ids: Vec<ItemId> = items.filter(|id| seen.insert((*id).clone())).cloned().collect();
+            let items = best_first(found).into_iter().map(|candidate| &candidate.id.item);
+            let mut ids: Vec<ItemId> =
+                items.filter(|id| seen.insert((*id).clone())).cloned().collect();
+            // A search finds more than is shown; what is related to the rest of it is noise. What
+            // was found further down may still be reached from the first.
+            let first = question.request.limit.unwrap_or(EXPANDED).min(FRONTIER_MAX);
+            for id in ids.drain(first.min(ids.len())..) {
+                seen.remove(&id);
+            }
             // What is not of the store, such as a turn of the conversation, leads nowhere.
-            let starts = get(question, &ids[..ids.len().min(FRONTIER_MAX)]).await?;
+            let starts = get(question, &ids).await?;
             let reached = walk(question, spec, starts.into_iter().flatten(), seen).await?;
             let candidate = |node: &Node| {
                 let start = found.iter().filter(|candidate| candidate.id.item == node.start);

@@ -115,8 +115,7 @@ impl Collector for Hybrid {
     ) -> BoxFuture<'a, Result<Collected, ReadError>> {
         async move {
             let sieve = Sieve::searching(question, spec)?;
-            let limit = limit(question, spec);
-            let mut room = Room::of_passages(limit, spec.settings.count("per_item"));
+            let mut room = Room::of_passages(deep(question, spec), spec.settings.count("per_item"));
             let reach = question.searches.reach(&sieve.filter(), reach(&sieve, &room));
             let mut notices = Vec::new();
             let lists = lists(question, &sieve, reach, &mut notices).await?;
@@ -147,7 +146,7 @@ pub(crate) fn plan(question: &Question, layers: &[LayerSpec]) -> Searches {
     Searches::reaching(specs.filter_map(|spec| {
         // A collector that cannot search says so itself.
         let sieve = Sieve::searching(question, spec).ok()?;
-        let room = Room::of_passages(limit(question, spec), 1);
+        let room = Room::of_passages(deep(question, spec), 1);
         Some((sieve.filter(), reach(&sieve, &room)))
     }))
 }
@@ -156,6 +155,13 @@ pub(crate) fn plan(question: &Question, layers: &[LayerSpec]) -> Searches {
 fn limit(question: &Question, spec: &CollectorSpec) -> usize {
     let limit = question.request.limit.unwrap_or_else(|| spec.settings.count("limit"));
     limit.min(LIMIT_MAX)
+}
+
+/// How many passages are fused: as many as the recipe says, and more where the request would have
+/// more. What a request's limit leaves out is decided after ranking, when it is known what is best.
+fn deep(question: &Question, spec: &CollectorSpec) -> usize {
+    let limit = question.request.limit.unwrap_or(0);
+    limit.max(spec.settings.count("limit")).min(LIMIT_MAX)
 }
 
 /// What a list's score says: of the collector, and of these components.

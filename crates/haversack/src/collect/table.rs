@@ -114,8 +114,9 @@ pub const BUILT_IN: &[CollectorDoc] = &[
     },
     CollectorDoc {
         name: "follow",
-        about: "what the layer's first finds call by name, by its title",
+        about: "what the query and the layer's first finds call by name, by its title, and what that calls by name",
         settings: &[
+            count("hops", "how many steps from name to name", (1, 4), 2),
             count("first", "how many finds are read for names", LIMIT, 10),
             count("limit", "how many at most", LIMIT, 20),
         ],

@@ -26,7 +26,7 @@ use haversack_store::embedded::Home;
 use crate::collect::{self, Collector};
 use crate::embed::Remembering;
 use crate::error::Error;
-use crate::pipeline::Readings;
+use crate::pipeline::TextCache;
 use crate::recipe::BUILT_IN;
 use crate::situation::{Judge, LocalJudge};
 
@@ -72,7 +72,7 @@ pub(crate) struct Shared {
     pub(crate) recipes: BTreeMap<String, String>,
     pub(crate) clock: Clock,
     /// What was read of texts that were found.
-    pub(crate) readings: Readings,
+    pub(crate) texts: TextCache,
 }
 
 impl fmt::Debug for Engine {
@@ -358,7 +358,7 @@ impl Builder {
             tokenizers: self.tokenizers,
             recipes,
             clock: self.clock.unwrap_or_else(|| Arc::new(system_time)),
-            readings: Readings::default(),
+            texts: TextCache::default(),
         };
         Ok(Engine { shared: Arc::new(shared), open: Arc::default() })
     }

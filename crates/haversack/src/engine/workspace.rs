@@ -399,8 +399,9 @@ fn uses(assembled: &Assembled, user: &str, at: Timestamp) -> Vec<Change> {
 }
 
 fn delta(before: &Receipt, assembled: &Assembled) -> Result<Delta, Error> {
-    let stood: Vec<_> = before.previous()?.order.into_iter().map(|(_, id)| id).collect();
-    let stands: Vec<_> = assembled.pack.previous.order.iter().map(|(_, id)| id.clone()).collect();
+    let stood: Vec<_> = before.previous()?.order.into_iter().map(|shown| shown.id).collect();
+    let stands: Vec<_> =
+        assembled.pack.previous.order.iter().map(|shown| shown.id.clone()).collect();
     let missing = |of: &[CandidateId], from: &[CandidateId]| -> Vec<CandidateId> {
         of.iter().filter(|id| !from.contains(id)).cloned().collect()
     };

@@ -1,7 +1,6 @@
-//! One question asked: its packs held against its evidence.
+//! One question asked: its ranking and its packs held against its labels.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use haversack_core::candidate::Candidate;
@@ -9,8 +8,11 @@ use haversack_core::ledger::Outcome;
 use haversack_core::rank::Ranked;
 use haversack_core::units::Tokens;
 
-use super::scope::{Evidence, Question, apart};
-use crate::pipeline::{Assembled, Timings};
+use super::cover::{Cover, clipped, union};
+use super::library::Library;
+use super::question::{Evidence, LeftOut, Question};
+use super::ruler::{PackText, Packed, has_all, measure};
+use crate::pipeline::Assembled;
 
 /// How many of the ranking count for nDCG and recall.
 const TOP: usize = 10;
@@ -22,33 +24,21 @@ pub struct Answer {
     pub set: String,
     /// Its id.
     pub id: String,
-    /// How good the order of documents is among the first ten, 0 to 1.
-    pub ndcg: f64,
-    /// How much of its evidence is among the first ten documents, 0 to 1.
-    pub recall: f64,
-    /// Whether its evidence is known to the character.
-    pub by_spans: bool,
+    /// Whether anything says what its packs have to hold.
+    pub is_labelled: bool,
+    /// How good the order of documents is among the first ten, 0 to 1; `None` without labelled
+    /// documents.
+    pub ndcg: Option<f64>,
+    /// How many of its labelled documents are among the first ten, 0 to 1; `None` without.
+    pub recall: Option<f64>,
+    /// Why its right answer is not looked for, where there is one.
+    pub left_out: Option<LeftOut>,
     /// Its packs, smallest budget first.
     pub packs: Vec<Packed>,
     /// Documents whose evidence is not all in every pack.
     pub missing: Vec<Missing>,
     /// Why a pack lacks something that a collector would have found.
     pub degraded: Option<String>,
-}
-
-/// A pack held against the evidence.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Packed {
-    /// The budget.
-    pub budget: Tokens,
-    /// How much of the evidence is in: characters where they are known, else documents.
-    pub evidence: f64,
-    /// How many of the evidence's documents are in, as a part of all.
-    pub documents: f64,
-    /// Its size.
-    pub tokens: Tokens,
-    /// How long it took.
-    pub timings: Timings,
 }
 
 /// A document with evidence that a pack lacks.
@@ -59,7 +49,7 @@ pub struct Missing {
     /// Its place in the ranking of documents, from 1; `None` when it was not found.
     pub rank: Option<usize>,
     /// The place of the passage with the evidence in the ranking of passages, from 1; `None` when
-    /// it was not found.
+    /// it was not found, or is not known.
     pub passage: Option<usize>,
     /// The budgets at which its evidence is not all in.
     pub at: Vec<Tokens>,
@@ -67,49 +57,101 @@ pub struct Missing {
     pub why: String,
 }
 
+/// What the ruler found in one pack.
+pub(super) struct Measured {
+    pub(super) packed: Packed,
+    /// Labelled documents whose evidence is not all in.
+    pub(super) lacking: BTreeSet<String>,
+}
+
+impl Measured {
+    pub(super) fn of(pack: &PackText<'_>, question: &Question, library: &Library) -> Measured {
+        let lacking = question
+            .counted()
+            .filter(|(document, evidence)| !has_all(&pack.cover, document, evidence, library));
+        let lacking = lacking.map(|(document, _)| document.to_owned()).collect();
+        Measured { packed: measure(pack, question, library), lacking }
+    }
+}
+
+/// Says where the passage with evidence of a document stands, and why it is not in the pack of that
+/// number.
+type Explain<'e> = dyn Fn(&str, &Evidence, usize) -> (Option<usize>, String) + 'e;
+
 impl Answer {
-    /// Holds packs, smallest budget first, against a question's evidence.
-    pub(crate) fn of(set: &str, question: &Question, packs: &[Arc<Assembled>]) -> Answer {
+    /// Holds Haversack's packs, smallest budget first, against a question's labels.
+    pub(crate) fn of(
+        set: &str,
+        question: &Question,
+        packs: &[Arc<Assembled>],
+        library: &Library,
+    ) -> Answer {
         let ranked = packs.first().map(|pack| ranked(pack)).unwrap_or_default();
-        let ranking = ranking(&ranked);
-        let by_spans = question.has_spans();
-        let covers: Vec<Cover> = packs.iter().map(|pack| Cover::of(pack)).collect();
-        let packed = packs.iter().zip(&covers).map(|(pack, cover)| {
-            let documents = cover.documents(question);
-            Packed {
-                budget: pack.core.budget.total(),
-                evidence: if by_spans { cover.characters(question) } else { documents },
-                documents,
-                tokens: pack.pack.tokens,
-                timings: pack.timings,
-            }
-        });
-        let counts = |evidence: &Evidence| !by_spans || !evidence.words.is_empty();
-        let missing = question.evidence.iter().filter(|(_, evidence)| counts(evidence));
-        let missing = missing.filter_map(|(id, evidence)| {
-            let rank = ranking.iter().position(|ranked| *ranked == id).map(|place| place + 1);
-            let lacking =
-                packs.iter().zip(&covers).filter(|(_, cover)| !cover.has_all(id, evidence));
-            let lacking: Vec<(&Arc<Assembled>, &Cover)> = lacking.collect();
-            let (pack, cover) = lacking.last()?;
-            let (passage, why) = why(id, evidence, &ranked, (pack, cover));
-            let at = lacking.iter().map(|(pack, _)| pack.core.budget.total()).collect();
-            Some(Missing { document: id.clone(), rank, passage, at, why })
-        });
+        let ranking = ranking(&ranked, library);
+        let texts: Vec<PackText<'_>> = packs.iter().map(|pack| seen(pack, library)).collect();
+        let measured =
+            texts.iter().map(|pack| Measured::of(pack, question, library)).collect::<Vec<_>>();
+        let explain = |document: &str, evidence: &Evidence, number: usize| {
+            why((document, evidence), &ranked, (&packs[number], &texts[number].cover), library)
+        };
         let degraded = packs.iter().find(|pack| pack.is_degraded());
+        let answer = Answer::from_measured(set, question, (&ranking, measured), &explain);
         Answer {
-            set: set.to_owned(),
-            id: question.id.clone(),
-            ndcg: ndcg(question, &ranking),
-            recall: recall(question, &ranking),
-            by_spans,
-            packs: packed.collect(),
-            missing: missing.collect(),
             degraded: degraded.map(|pack| {
                 let messages = pack.notices.iter().map(|notice| notice.message.as_str());
                 messages.collect::<Vec<_>>().join("; ")
             }),
+            ..answer
         }
+    }
+
+    /// An answer from packs that were measured, smallest budget first.
+    pub(super) fn from_measured(
+        set: &str,
+        question: &Question,
+        (ranking, measured): (&[&str], Vec<Measured>),
+        explain: &Explain<'_>,
+    ) -> Answer {
+        let missing = question.counted().filter_map(|(document, evidence)| {
+            let lacking = measured.iter().enumerate();
+            let lacking: Vec<(usize, &Measured)> =
+                lacking.filter(|(_, pack)| pack.lacking.contains(document)).collect();
+            let (number, _) = lacking.last()?;
+            let (passage, why) = explain(document, evidence, *number);
+            let rank = ranking.iter().position(|ranked| *ranked == document);
+            let rank = rank.map(|place| place + 1);
+            let at = lacking.iter().map(|(_, pack)| pack.packed.budget).collect();
+            Some(Missing { document: document.to_owned(), rank, passage, at, why })
+        });
+        let missing = missing.collect();
+        let has_evidence = !question.evidence.is_empty();
+        Answer {
+            set: set.to_owned(),
+            id: question.id.clone(),
+            is_labelled: question.is_labelled(),
+            ndcg: has_evidence.then(|| ndcg(question, ranking)),
+            recall: has_evidence.then(|| recall(question, ranking)),
+            left_out: question.gold.left_out().filter(|_| question.is_labelled()),
+            packs: measured.into_iter().map(|pack| pack.packed).collect(),
+            missing,
+            degraded: None,
+        }
+    }
+}
+
+/// A pack of Haversack as the ruler sees it: its text, and what its citations stand for.
+pub(super) fn seen<'p>(pack: &'p Assembled, library: &Library) -> PackText<'p> {
+    let parts = pack.pack.citations.iter().flat_map(|citation| {
+        let document = library.document_of(citation.candidate.item.as_str());
+        citation.spans.iter().map(move |span| (document.to_owned(), span.start()..span.end()))
+    });
+    PackText {
+        budget: pack.core.budget.total(),
+        text: &pack.pack.text,
+        tokens: pack.pack.tokens,
+        time: pack.timings.total(),
+        steps: Some(pack.timings),
+        cover: Cover::of(parts),
     }
 }
 
@@ -121,10 +163,11 @@ fn ranked(pack: &Assembled) -> Vec<&Ranked> {
 }
 
 /// Documents by their best candidate.
-fn ranking<'r>(ranked: &[&'r Ranked]) -> Vec<&'r str> {
+fn ranking<'r>(ranked: &[&'r Ranked], library: &Library) -> Vec<&'r str> {
     let mut seen = BTreeSet::new();
     let items = ranked.iter().map(|ranked| ranked.candidate.id.item.as_str());
-    items.filter(|item| seen.insert(*item)).collect()
+    let documents = items.map(|item| library.document_of(item));
+    documents.filter(|document| seen.insert(*document)).collect()
 }
 
 fn ndcg(question: &Question, ranking: &[&str]) -> f64 {
@@ -140,82 +183,29 @@ fn ndcg(question: &Question, ranking: &[&str]) -> f64 {
 }
 
 fn recall(question: &Question, ranking: &[&str]) -> f64 {
-    let top = ranking.iter().take(TOP);
-    part(top.filter(|id| question.evidence.contains_key(**id)).count(), question.evidence.len())
-}
-
-/// Which bytes of which items a pack's citations stand for.
-struct Cover(BTreeMap<String, Vec<Range<usize>>>);
-
-impl Cover {
-    fn of(pack: &Assembled) -> Cover {
-        let mut cover: BTreeMap<String, Vec<Range<usize>>> = BTreeMap::new();
-        for citation in &pack.pack.citations {
-            let spans = citation.spans.iter().map(|span| span.start()..span.end());
-            cover.entry(citation.candidate.item.as_str().to_owned()).or_default().extend(spans);
-        }
-        for spans in cover.values_mut() {
-            spans.sort_unstable_by_key(|span| (span.start, span.end));
-            *spans = apart(std::mem::take(spans));
-        }
-        Cover(cover)
-    }
-
-    fn documents(&self, question: &Question) -> f64 {
-        let found = question.evidence.keys().filter(|id| self.0.contains_key(*id));
-        part(found.count(), question.evidence.len())
-    }
-
-    fn characters(&self, question: &Question) -> f64 {
-        let evidence = &question.evidence;
-        let all = evidence.values().flat_map(|evidence| &evidence.words);
-        let all: usize = all.map(ExactSizeIterator::len).sum();
-        part(evidence.iter().map(|(id, evidence)| self.bytes(id, &evidence.words)).sum(), all)
-    }
-
-    /// How many bytes of these words of a document are in.
-    fn bytes(&self, id: &str, words: &[Range<usize>]) -> usize {
-        let Some(spans) = self.0.get(id) else { return 0 };
-        let mut spans = spans.iter().peekable();
-        let mut covered = 0;
-        for word in words {
-            while spans.next_if(|span| span.end <= word.start).is_some() {}
-            // A word may go on from one span to the next.
-            for span in spans.clone().take_while(|span| span.start < word.end) {
-                covered += span.end.min(word.end) - span.start.max(word.start);
-            }
-        }
-        covered
-    }
-
-    fn has(&self, id: &str, word: &Range<usize>) -> bool {
-        self.bytes(id, std::slice::from_ref(word)) == word.len()
-    }
-
-    fn has_all(&self, id: &str, evidence: &Evidence) -> bool {
-        let all: usize = evidence.words.iter().map(ExactSizeIterator::len).sum();
-        self.0.contains_key(id) && self.bytes(id, &evidence.words) == all
-    }
-}
-
-fn part(part: usize, whole: usize) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+    let found = ranking.iter().take(TOP).filter(|id| question.evidence.contains_key(**id)).count();
+    found as f64 / question.evidence.len().max(1) as f64
 }
 
 /// Where the first passage with evidence that a pack lacks stands in the ranking, and why it is not
 /// in.
 fn why(
-    id: &str,
-    evidence: &Evidence,
+    (document, evidence): (&str, &Evidence),
     ranked: &[&Ranked],
     (pack, cover): (&Assembled, &Cover),
+    library: &Library,
 ) -> (Option<usize>, String) {
+    let ranges = cover.of_document(document);
+    let marked = union(evidence.spans.clone());
     let lacks = |candidate: &Candidate| {
         let own = candidate.span.start()..candidate.span.end();
-        let mut lacking = evidence.words.iter().filter(|word| !cover.has(id, word));
-        candidate.id.item.as_str() == id
-            && (evidence.words.is_empty()
-                || lacking.any(|word| word.start < own.end && own.start < word.end))
+        let wanted = match marked.as_slice() {
+            [] => vec![own],
+            _ => clipped(&marked, &own).collect(),
+        };
+        let is_in = |wanted| library.get(document).is_some_and(|text| text.has(ranges, wanted));
+        library.document_of(candidate.id.item.as_str()) == document
+            && wanted.iter().any(|wanted| !is_in(wanted))
     };
     let passage = ranked.iter().position(|ranked| lacks(&ranked.candidate)).map(|place| place + 1);
     // What was set aside before the ranking has a line in the ledger, too.

@@ -55,6 +55,15 @@ pub enum EvalError {
         #[source]
         source: Box<crate::Error>,
     },
+    /// The files of a corpus cannot be added.
+    #[error("{set}: the files cannot be added")]
+    Add {
+        /// Which set.
+        set: String,
+        /// Why.
+        #[source]
+        source: Box<crate::ingest::IngestError>,
+    },
     /// A question cannot be answered.
     #[error("{set}, question {question:?}: there is no pack")]
     Pack {

@@ -5,7 +5,9 @@ use std::time::Duration;
 use haversack_core::units::Tokens;
 
 use super::answer::Answer;
+use super::question::LeftOut;
 use super::remarks::Remarks;
+use super::ruler::{Figure, Packed};
 use crate::pipeline::Timings;
 
 /// How far a share may be from 1 by rounding and still be all.
@@ -16,14 +18,18 @@ const ALL: f64 = 1.0 - 1e-9;
 pub struct Report {
     /// Its name: that of its folder.
     pub set: String,
-    /// The recipe that answered.
-    pub recipe: String,
-    /// The kind that documents were stored as.
+    /// The recipe that answered; `None` when the packs came from a file.
+    pub recipe: Option<String>,
+    /// The kind that documents were stored as; empty when none were.
     pub kind: String,
+    /// How many items a search found, where that is not the recipe's own number.
+    pub candidates: Option<usize>,
     /// How many corpora were searched, each on its own.
     pub scopes: usize,
     /// The figures over all its questions.
     pub figures: Figures,
+    /// What became of questions that have nothing to do with the corpus, where some were asked.
+    pub off_topic: Option<OffTopic>,
     /// How long storing took.
     pub ingest: Ingest,
     /// What is odd about it.
@@ -32,22 +38,53 @@ pub struct Report {
     pub sets: Vec<Report>,
 }
 
+/// A mean, and over how many values.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Mean {
+    /// The mean; 0 of nothing.
+    pub value: f64,
+    /// How many values there were.
+    pub n: usize,
+}
+
+impl Mean {
+    /// The mean of the values that are there.
+    pub(super) fn of(values: impl IntoIterator<Item = Option<f64>>) -> Mean {
+        let (mut sum, mut n) = (0.0, 0);
+        for value in values.into_iter().flatten() {
+            sum += value;
+            n += 1;
+        }
+        Mean { value: if n == 0 { 0.0 } else { sum / n as f64 }, n }
+    }
+
+    /// The mean, when there is one.
+    #[must_use]
+    pub fn get(self) -> Option<f64> {
+        (self.n > 0).then_some(self.value)
+    }
+}
+
 /// Means over questions.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Figures {
-    /// How many questions were asked.
+    /// How many questions with labels were asked.
     pub questions: usize,
+    /// How many questions without labels were asked. They count in no other figure but
+    /// [`AtBudget::tokens_without_evidence`].
+    pub without_evidence: usize,
     /// The mean of nDCG@10.
-    pub ndcg: f64,
+    pub ndcg: Mean,
     /// The mean of recall@10.
-    pub recall: f64,
+    pub recall: Mean,
     /// For each budget, smallest first.
     pub budgets: Vec<AtBudget>,
-    /// Whether the evidence of some is known to the character.
-    pub by_spans: bool,
+    /// Questions whose right answer is not looked for: yes or no, in the question, in no labelled
+    /// document.
+    pub left_out: [usize; 3],
     /// How long a pack took.
     pub latency: Latency,
-    /// The same for each step, in order.
+    /// The same for each step, in order, where it is known.
     pub steps: Vec<(&'static str, Latency)>,
 }
 
@@ -56,16 +93,79 @@ pub struct Figures {
 pub struct AtBudget {
     /// The budget.
     pub budget: Tokens,
-    /// How much of a question's evidence is in its pack: ER.
-    pub evidence: f64,
-    /// How many questions have all their evidence in, as a part of all.
-    pub all: f64,
-    /// As `evidence`, by documents even where characters are known.
-    pub documents: f64,
-    /// As `all`, by documents even where characters are known.
-    pub all_documents: f64,
+    shares: [Mean; Figure::ALL.len()],
+    /// The share of questions all of whose `must` are in.
+    pub must_all: Mean,
+    /// The number of broken blocks in a pack.
+    pub broken: Mean,
+    /// The share of packs with a broken block.
+    pub broken_packs: Mean,
     /// The size of a pack.
-    pub tokens: f64,
+    pub tokens: Mean,
+    /// The time for a pack, in milliseconds.
+    pub ms: Mean,
+    /// The size of a pack for a question without labels.
+    pub tokens_without_evidence: Mean,
+}
+
+impl AtBudget {
+    /// The mean of a share over the questions that have it.
+    #[must_use]
+    pub const fn mean(&self, figure: Figure) -> Mean {
+        self.shares[figure as usize]
+    }
+
+    fn of(labelled: &[&Answer], unlabelled: &[&Answer], index: usize) -> Option<AtBudget> {
+        let packs = |answers: &[&Answer]| -> Vec<Packed> {
+            answers.iter().filter_map(|answer| answer.packs.get(index).copied()).collect()
+        };
+        let (own, others) = (packs(labelled), packs(unlabelled));
+        let budget = own.iter().chain(&others).next()?.budget;
+        let mean = |value: &dyn Fn(&Packed) -> Option<f64>| Mean::of(own.iter().map(value));
+        let is = |truth: bool| f64::from(u8::from(truth));
+        let tokens = |pack: &Packed| Some(f64::from(pack.tokens.get()));
+        Some(AtBudget {
+            budget,
+            shares: Figure::ALL.map(|figure| mean(&|pack| pack.shares.get(figure))),
+            must_all: mean(&|pack| pack.shares.get(Figure::Must).map(|share| is(share >= ALL))),
+            broken: mean(&|pack| Some(pack.broken as f64)),
+            broken_packs: mean(&|pack| Some(is(pack.broken > 0))),
+            tokens: mean(&tokens),
+            ms: mean(&|pack| Some(pack.time.as_secs_f64() * 1e3)),
+            tokens_without_evidence: Mean::of(others.iter().map(tokens)),
+        })
+    }
+}
+
+/// What became of questions that have nothing to do with the corpus.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct OffTopic {
+    /// How many were asked.
+    pub questions: usize,
+    /// For each budget, smallest first: the share of packs with any text of a document, and the
+    /// size of a pack.
+    pub budgets: Vec<(Tokens, Mean, Mean)>,
+}
+
+/// A pack for a question that has nothing to do with the corpus.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OffTopicPack {
+    pub(super) budget: Tokens,
+    pub(super) has_text: bool,
+    pub(super) tokens: Tokens,
+}
+
+impl OffTopic {
+    /// Means over questions that all have the same budgets; `None` when there are none.
+    pub(super) fn of(asked: &[&Vec<OffTopicPack>]) -> Option<OffTopic> {
+        let budgets = asked.first()?.iter().enumerate().map(|(index, pack)| {
+            let packs = asked.iter().filter_map(|packs| packs.get(index));
+            let packed = packs.clone().map(|pack| Some(f64::from(u8::from(pack.has_text))));
+            let tokens = packs.map(|pack| Some(f64::from(pack.tokens.get())));
+            (pack.budget, Mean::of(packed), Mean::of(tokens))
+        });
+        Some(OffTopic { questions: asked.len(), budgets: budgets.collect() })
+    }
 }
 
 /// How long something took: half of the times no longer than this, and 95 of 100.
@@ -109,35 +209,28 @@ impl Latency {
 impl Figures {
     /// Means over answers that all have the same budgets.
     pub(super) fn of(answers: &[&Answer]) -> Figures {
-        let Some(first) = answers.first() else { return Figures::default() };
-        let mean = |value: &dyn Fn(&Answer) -> f64| -> f64 {
-            answers.iter().map(|answer| value(answer)).sum::<f64>() / answers.len() as f64
-        };
-        let share = |of: f64| f64::from(u8::from(of >= ALL));
-        let budgets = first.packs.iter().enumerate().map(|(index, pack)| AtBudget {
-            budget: pack.budget,
-            evidence: mean(&|answer| answer.packs[index].evidence),
-            all: mean(&|answer| share(answer.packs[index].evidence)),
-            documents: mean(&|answer| answer.packs[index].documents),
-            all_documents: mean(&|answer| share(answer.packs[index].documents)),
-            tokens: mean(&|answer| f64::from(answer.packs[index].tokens.get())),
-        });
-        let timings: Vec<Timings> = answers
-            .iter()
-            .flat_map(|answer| answer.packs.iter().map(|pack| pack.timings))
-            .collect();
+        let (labelled, unlabelled): (Vec<&Answer>, Vec<&Answer>) =
+            answers.iter().partition(|answer| answer.is_labelled);
+        let n_budgets = answers.first().map_or(0, |answer| answer.packs.len());
+        let budgets = (0..n_budgets).filter_map(|at| AtBudget::of(&labelled, &unlabelled, at));
+        let packs: Vec<&Packed> = labelled.iter().flat_map(|answer| &answer.packs).collect();
+        let timings: Vec<Timings> = packs.iter().filter_map(|pack| pack.steps).collect();
         let names = Timings::default().steps().into_iter().enumerate();
         let step = |index: usize| {
             Latency::of(timings.iter().map(|timings| timings.steps()[index].1).collect())
         };
+        let steps = names.map(|(index, (name, _))| (name, step(index)));
+        let left_out = [LeftOut::YesNo, LeftOut::InQuestion, LeftOut::Nowhere]
+            .map(|why| labelled.iter().filter(|answer| answer.left_out == Some(why)).count());
         Figures {
-            questions: answers.len(),
-            ndcg: mean(&|answer| answer.ndcg),
-            recall: mean(&|answer| answer.recall),
+            questions: labelled.len(),
+            without_evidence: unlabelled.len(),
+            ndcg: Mean::of(labelled.iter().map(|answer| answer.ndcg)),
+            recall: Mean::of(labelled.iter().map(|answer| answer.recall)),
             budgets: budgets.collect(),
-            by_spans: answers.iter().any(|answer| answer.by_spans),
-            latency: Latency::of(timings.iter().map(Timings::total).collect()),
-            steps: names.map(|(index, (name, _))| (name, step(index))).collect(),
+            left_out,
+            latency: Latency::of(packs.iter().map(|pack| pack.time).collect()),
+            steps: if timings.is_empty() { Vec::new() } else { steps.collect() },
         }
     }
 }

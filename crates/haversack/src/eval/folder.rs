@@ -3,8 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
+use super::corpus::CORPUS;
 use super::error::EvalError;
-use super::scope::{CORPUS, LABELS, QUESTIONS, Scope};
+use super::scope::{LABELS, QUESTIONS, Scope};
 
 /// How deep folders are looked into.
 const DEPTH_MAX: usize = 3;
@@ -17,7 +18,8 @@ pub(super) enum Folder {
 }
 
 impl Folder {
-    /// Reads all that is there. `passed` hears of folders that hold none.
+    /// Reads all that is there. `watch` hears the name of each corpus before it is read: its path
+    /// from the folder that holds `path`, such as `locomo/conv-26`.
     pub(super) fn read(
         path: &Path,
         watch: &mut dyn FnMut(&str) -> Result<(), EvalError>,
@@ -73,8 +75,7 @@ fn read(
     let mut folders = Vec::new();
     for path in below {
         let own = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-        let own = if depth == 0 { own.into_owned() } else { format!("{name}/{own}") };
-        folders.extend(read(&path, &own, depth + 1, watch)?);
+        folders.extend(read(&path, &format!("{name}/{own}"), depth + 1, watch)?);
     }
     let many = Folder::Many { name: name.to_owned(), folders };
     Ok(match &many {

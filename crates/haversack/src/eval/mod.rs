@@ -1,41 +1,57 @@
-//! Evaluation: how much of the evidence that people labelled reaches the pack, at which size and
-//! in which time. No model judges; the labels do.
+//! Evaluation: whether the packs for labelled questions hold what answers them, whole and readable,
+//! at which size and in which time. No model judges; the labels do.
 //!
-//! A set is a folder with `corpus.jsonl`, `queries.jsonl` and `qrels.tsv`, and `spans.tsv` where
-//! evidence is known to the character; `docs/eval.md` has the form. Each corpus goes into a
-//! workspace of its own in a scratch folder. Nothing of the asker's own data is touched.
+//! A set is a folder of documents, questions and labels; `docs/eval.md` has the form and what each
+//! figure means. Each corpus goes into a workspace of its own in a scratch folder. Nothing of the
+//! asker's own data is touched. Packs of other systems are read from a file and measured by the
+//! same ruler.
 
 mod answer;
+mod blocks;
+mod broken;
+mod clutter;
+mod corpus;
+mod cover;
 mod dates;
 mod error;
 mod figures;
 mod folder;
 mod ingest;
 mod json;
+mod library;
+mod off_topic;
+mod packs;
+mod question;
 mod remarks;
 mod rows;
+mod ruler;
+mod run;
 mod scope;
+mod spans;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use haversack_core::units::{Timestamp, Tokens};
 
-pub use answer::{Answer, Missing, Packed};
+pub use answer::{Answer, Missing};
 pub use error::EvalError;
-pub use figures::{AtBudget, Figures, Ingest, Latency, Report};
+pub use figures::{AtBudget, Figures, Ingest, Latency, Mean, OffTopic, Report};
+pub use question::LeftOut;
 pub use remarks::{Oddity, Remarks};
+pub use ruler::{Figure, Packed, Shares};
 
+use self::figures::OffTopicPack;
 use self::folder::Folder;
-use self::scope::Scope;
-pub(crate) use self::scope::{Evidence, Question};
-use crate::engine::{Builder, Workspace};
-use crate::error::Error;
-use crate::recipe::Recipe;
-use crate::request::Request;
+pub(crate) use self::library::{Library, Text};
+pub(crate) use self::question::{Evidence, Question};
+use self::run::Asked;
+pub(crate) use self::run::{Plan, measured};
+use crate::engine::Builder;
 
 /// Who counts: the encoding that the figures of others are given in.
 const TOKENIZER: &str = "o200k_base";
@@ -54,11 +70,13 @@ pub struct Options {
     /// The budgets in tokens; the recipe's reserves are set to nothing, so that a pack may have
     /// all of each.
     pub budgets: Vec<u32>,
-    /// How many questions are asked at most, evenly spread over all that have evidence; all when
-    /// `None`.
+    /// How many questions with labels are asked at most, evenly spread over all of them, and as many
+    /// without; all when `None`.
     pub limit: Option<usize>,
-    /// How many items a search finds, so that the largest budget can be filled.
-    pub candidates: usize,
+    /// How many items a search finds; the recipe's own number when `None`, as in a request.
+    pub candidates: Option<usize>,
+    /// Another set whose questions are asked of this corpus: as many as `limit`, else 100.
+    pub off_topic: Option<PathBuf>,
 }
 
 impl Default for Options {
@@ -67,7 +85,8 @@ impl Default for Options {
             recipe: "memory".to_owned(),
             budgets: vec![512, 1_000, 2_000, 4_000],
             limit: None,
-            candidates: 200,
+            candidates: None,
+            off_topic: None,
         }
     }
 }
@@ -82,8 +101,10 @@ impl Options {
         if budgets.first().is_none_or(|least| *least == Tokens::ZERO) {
             return wrong("budgets", "there has to be one, and each has to be above 0".to_owned());
         }
-        if !(1..=CANDIDATES_MAX).contains(&self.candidates) {
-            let what = format!("{} is not between 1 and {CANDIDATES_MAX}", self.candidates);
+        if let Some(candidates) = self.candidates
+            && !(1..=CANDIDATES_MAX).contains(&candidates)
+        {
+            let what = format!("{candidates} is not between 1 and {CANDIDATES_MAX}");
             return wrong("candidates", what);
         }
         if self.limit == Some(0) {
@@ -119,6 +140,15 @@ pub enum Event<'a> {
         /// How many there are.
         of: usize,
     },
+    /// A question of another set was asked.
+    OffTopic {
+        /// Of which corpus.
+        set: &'a str,
+        /// How many of this corpus so far.
+        done: usize,
+        /// How many there are.
+        of: usize,
+    },
 }
 
 /// Hears what happens; an error ends the evaluation.
@@ -147,22 +177,29 @@ pub async fn run(
         recipes: std::slice::from_ref(&options.recipe),
         budgets: &budgets,
         limit: options.limit,
-        candidates: Some(options.candidates),
+        candidates: options.candidates,
+        with_unlabelled: true,
+        off_topic: options.off_topic.as_deref(),
     };
-    let (folder, asked) = ask(set, plan, scratch, builder, watch).await?;
-    Ok(report(&folder, &asked, options))
+    let (folder, asked) = run::ask(set, plan, scratch, builder, watch).await?;
+    Ok(report(&folder, &asked, (Some(&options.recipe), options.candidates)))
 }
 
-/// What is asked of a set.
-#[derive(Clone, Copy)]
-pub(crate) struct Plan<'p> {
-    /// The recipes that answer each question, one after another.
-    pub(crate) recipes: &'p [String],
-    /// Smallest first.
-    pub(crate) budgets: &'p [Tokens],
-    pub(crate) limit: Option<usize>,
-    /// As many as each recipe says when `None`.
-    pub(crate) candidates: Option<usize>,
+/// Evaluates the packs in a file, which another system made for the questions of a set. Of the
+/// options, budgets and limit count.
+///
+/// # Errors
+/// When the set or the file is not in form, or a pack is missing; the error names file, line and
+/// field.
+pub fn run_packs(
+    set: &Path,
+    file: &Path,
+    options: &Options,
+    watch: &mut Watch<'_>,
+) -> Result<Report, EvalError> {
+    let budgets = options.tokens()?;
+    let (folder, asked) = run::read_packs(set, (file, &budgets, options.limit), watch)?;
+    Ok(report(&folder, &asked, (None, None)))
 }
 
 /// The answers of several recipes to a set's questions: for each question, in order, one by each.
@@ -173,7 +210,7 @@ pub(crate) async fn answers(
     builder: &dyn Fn() -> Builder,
     watch: &mut Watch<'_>,
 ) -> Result<Vec<Vec<Answer>>, EvalError> {
-    let (_, asked) = ask(set, plan, scratch, builder, watch).await?;
+    let (_, asked) = run::ask(set, plan, scratch, builder, watch).await?;
     let answers: Vec<Answer> = asked.into_values().flat_map(|asked| asked.answers).collect();
     let mut answers = answers.into_iter();
     let mut by_question = Vec::new();
@@ -186,151 +223,22 @@ pub(crate) async fn answers(
     }
 }
 
-async fn ask(
-    set: &Path,
-    plan: Plan<'_>,
-    scratch: &Path,
-    builder: &dyn Fn() -> Builder,
-    watch: &mut Watch<'_>,
-) -> Result<(Folder, BTreeMap<String, Asked>), EvalError> {
-    let mut folder = Folder::read(set, &mut |name| {
-        watch(Event::Reading { set: name }).map_err(EvalError::Watch)
-    })?;
-    let of = choose(&mut folder, plan.limit) * plan.recipes.len();
-    if of == 0 {
-        let what = "no question has evidence: no row of qrels.tsv with a grade above 0 fits";
-        return Err(EvalError::folder(set, what));
-    }
-    let mut run = Run { plan, scratch, builder, watch, done: 0, of };
-    let mut asked: BTreeMap<String, Asked> = BTreeMap::new();
-    for scope in folder.scopes_mut() {
-        let one = run.scope(scope).await?;
-        scope.questions = Vec::new();
-        asked.insert(scope.name.clone(), one);
-    }
-    Ok((folder, asked))
-}
-
-/// Leaves as many questions as are wanted: every n-th of all, corpus by corpus, so that each has
-/// its part.
-fn choose(folder: &mut Folder, limit: Option<usize>) -> usize {
-    let mut scopes = folder.scopes_mut();
-    let all: usize = scopes.iter().map(|scope| scope.questions.len()).sum();
-    let Some(limit) = limit.filter(|&limit| limit < all) else { return all };
-    let mut number = 0;
-    for question in scopes.iter_mut().map(|scope| &mut scope.questions) {
-        question.retain(|_| {
-            // The one at which `number * limit / all` takes its next step.
-            let is_chosen = number * limit / all != (number + 1) * limit / all;
-            number += 1;
-            is_chosen
-        });
-    }
-    limit
-}
-
-/// What came of one corpus.
-struct Asked {
-    kind: String,
-    ingest: Ingest,
-    answers: Vec<Answer>,
-    remarks: Remarks,
-}
-
-struct Run<'r, 'w> {
-    plan: Plan<'r>,
-    scratch: &'r Path,
-    builder: &'r dyn Fn() -> Builder,
-    watch: &'r mut Watch<'w>,
-    done: usize,
-    of: usize,
-}
-
-impl Run<'_, '_> {
-    /// Stores a corpus and asks its questions.
-    async fn scope(&mut self, scope: &Scope) -> Result<Asked, EvalError> {
-        let mut remarks = scope.remarks.clone();
-        if scope.questions.is_empty() {
-            let (kind, ingest) = (String::new(), Ingest::default());
-            return Ok(Asked { kind, ingest, answers: Vec::new(), remarks });
-        }
-        let refused = |source: Error| {
-            let (set, source) = (scope.name.clone(), Box::new(source));
-            EvalError::Store { set, source }
-        };
-        let now = scope.latest.unwrap_or(NOW);
-        let place = self.scratch.join(format!("at-{}", self.done));
-        let engine = (self.builder)().clock(move || now).open(&place).map_err(refused)?;
-        let workspace = engine.workspace("set").map_err(refused)?;
-        let mut recipes = Vec::with_capacity(self.plan.recipes.len());
-        for name in self.plan.recipes {
-            let recipe = workspace.recipe(name).await;
-            recipes.push((name, recipe.map_err(|error| EvalError::Recipe(Box::new(error)))?));
-        }
-        let kind = ingest::kind(&recipes.first().ok_or_else(no_recipe)?.1);
-        let ingest = ingest::ingest(&workspace, scope, &kind, self.watch).await?;
-        let mut answers = Vec::with_capacity(scope.questions.len() * recipes.len());
-        let pairs = scope.questions.iter().flat_map(|one| recipes.iter().map(move |r| (one, r)));
-        for (question, (name, recipe)) in pairs {
-            let request = Request {
-                limit: self.plan.candidates,
-                exclude: question.exclude.clone(),
-                now: Some(now),
-                ..measured(name, recipe, &question.text)
-            };
-            let packs = workspace.pack_many(request, self.plan.budgets).await;
-            let packs = packs.map_err(|source| EvalError::Pack {
-                set: scope.name.clone(),
-                question: question.id.clone(),
-                source: Box::new(source),
-            })?;
-            let answer = Answer::of(&scope.name, question, &packs);
-            if let Some(message) = &answer.degraded {
-                remarks.degraded.note(&question.id, 0, message);
-            }
-            self.done += 1;
-            let event = Event::Answered { answer: &answer, done: self.done, of: self.of };
-            (self.watch)(event).map_err(EvalError::Watch)?;
-            answers.push(answer);
-        }
-        close(&workspace);
-        drop((workspace, engine));
-        // What stays behind goes with the scratch folder.
-        let _ = std::fs::remove_dir_all(&place);
-        Ok(Asked { kind: kind.as_str().to_owned(), ingest, answers, remarks })
-    }
-}
-
-fn no_recipe() -> EvalError {
-    EvalError::Option { option: "recipes", what: "there has to be one".to_owned() }
-}
-
-/// A question whose pack may have all of a budget, and is nobody's.
-pub(crate) fn measured(name: &str, recipe: &Recipe, query: &str) -> Request {
-    let reserves = recipe.budget.reserves.iter();
-    Request {
-        reserves: reserves.map(|(name, _)| (name.clone(), Tokens::ZERO)).collect(),
-        tokenizer: Some(TOKENIZER.to_owned()),
-        cache: false,
-        keep: false,
-        ..Request::new(name, query)
-    }
-}
-
-fn close(workspace: &Workspace) {
-    workspace.embedded().close();
-}
-
-fn report(folder: &Folder, asked: &BTreeMap<String, Asked>, options: &Options) -> Report {
+fn report(
+    folder: &Folder,
+    asked: &BTreeMap<String, Asked>,
+    (recipe, candidates): (Option<&String>, Option<usize>),
+) -> Report {
     let sets: Vec<Report> = match folder {
         Folder::One(_) => Vec::new(),
         Folder::Many { folders, .. } => {
-            folders.iter().map(|folder| report(folder, asked, options)).collect()
+            folders.iter().map(|folder| report(folder, asked, (recipe, candidates))).collect()
         }
     };
     let scopes = scopes(folder);
     let own: Vec<&Asked> = scopes.iter().filter_map(|name| asked.get(*name)).collect();
     let answers: Vec<&Answer> = own.iter().flat_map(|asked| &asked.answers).collect();
+    let off_topic: Vec<&Vec<OffTopicPack>> =
+        own.iter().flat_map(|asked| &asked.off_topic).collect();
     let mut ingest = Ingest::default();
     let mut remarks = Remarks::default();
     for (name, one) in scopes.iter().filter_map(|name| Some((*name, asked.get(*name)?))) {
@@ -341,10 +249,12 @@ fn report(folder: &Folder, asked: &BTreeMap<String, Asked>, options: &Options) -
     let mut kinds = own.iter().map(|asked| &asked.kind).filter(|kind| !kind.is_empty());
     Report {
         set: folder.name().to_owned(),
-        recipe: options.recipe.clone(),
+        recipe: recipe.cloned(),
         kind: kinds.next().cloned().unwrap_or_default(),
+        candidates,
         scopes: own.iter().filter(|asked| !asked.answers.is_empty()).count(),
         figures: Figures::of(&answers),
+        off_topic: OffTopic::of(&off_topic),
         ingest,
         remarks,
         sets,

@@ -31,7 +31,7 @@ impl Oddity {
 /// All that is odd about a set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Remarks {
-    /// Questions without evidence; they are not asked. Sets have them on purpose.
+    /// Questions without labels; they count in no mean. Sets have them on purpose.
     pub unlabelled: u64,
     /// Labels that name a question that is not there; left out.
     pub unknown_questions: Oddity,

@@ -5,6 +5,7 @@ use std::io::BufReader;
 use std::path::Path;
 use std::sync::Arc;
 
+use haversack_core::units::Tokens;
 use haversack_store::transfer::{self, Line, Lines, json_error};
 use serde_json::{Map, Value};
 
@@ -96,6 +97,28 @@ impl Object {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
             Some(other) => Err(self.wrong(format!("{name}: has to be text, not {}", sort(&other)))),
+        }
+    }
+
+    /// A field of any form; `Null` when it is missing.
+    pub(super) fn value(&mut self, name: &str) -> Value {
+        self.fields.remove(name).unwrap_or_default()
+    }
+
+    /// A number of tokens that has to be there.
+    pub(super) fn tokens(&mut self, name: &str) -> Result<Tokens, EvalError> {
+        let value = self.value(name);
+        let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
+        let wrong = || self.wrong(format!("{name}: {value} is not a number of tokens"));
+        number.map(Tokens::new).ok_or_else(wrong)
+    }
+
+    /// A list; empty when it is missing.
+    pub(super) fn list(&mut self, name: &str) -> Result<Vec<Value>, EvalError> {
+        match self.value(name) {
+            Value::Null => Ok(Vec::new()),
+            Value::Array(list) => Ok(list),
+            other => Err(self.wrong(format!("{name}: has to be a list, not {}", sort(&other)))),
         }
     }
 

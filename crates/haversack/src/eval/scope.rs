@@ -1,20 +1,20 @@
-//! One corpus with its questions and their evidence, read from its folder and checked before any
-//! work is done: `corpus.jsonl`, `queries.jsonl`, `qrels.tsv` and, if there is one, `spans.tsv`.
+//! One corpus with its questions and their labels, read from its folder and checked before any
+//! work is done: the documents, `queries.jsonl`, and `qrels.tsv` and `spans.tsv` if there are any.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use haversack_core::ids::ItemId;
 use haversack_core::units::Timestamp;
-use serde_json::{Map, Value};
 
-use super::dates::Dates;
+use super::corpus::{CORPUS, CORPUS_FOLDER, Corpus, Document};
 use super::error::EvalError;
+use super::question::{Evidence, Question, read_questions};
 use super::remarks::Remarks;
-use super::rows::{Object, Row, Rows};
+use super::rows::Rows;
+use super::spans::{Columns, Unit};
+use super::words::{Words, visible};
 
-pub(super) const CORPUS: &str = "corpus.jsonl";
 pub(super) const QUESTIONS: &str = "queries.jsonl";
 pub(super) const LABELS: &str = "qrels.tsv";
 pub(super) const SPANS: &str = "spans.tsv";
@@ -26,90 +26,17 @@ const GRADE_MAX: u8 = 20;
 #[derive(Debug)]
 pub(super) struct Scope {
     pub(super) path: PathBuf,
-    /// Its place under the folder that was given, such as `locomo/conv-26`.
+    /// Its place under the folder that holds the one that was given, such as `locomo/conv-26`.
     pub(super) name: String,
-    /// Those with evidence, in the order of their file.
+    pub(super) corpus: Corpus,
+    /// Those with labels, in the order of their file.
     pub(super) questions: Vec<Question>,
+    /// Those without: nothing in the corpus answers them, as far as anybody knows.
+    pub(super) unlabelled: Vec<Question>,
     pub(super) n_documents: u64,
     /// The latest date of a document.
     pub(super) latest: Option<Timestamp>,
     pub(super) remarks: Remarks,
-}
-
-/// A question and what has to be in a pack for it.
-#[derive(Debug, Clone)]
-pub(crate) struct Question {
-    pub(crate) id: String,
-    pub(crate) text: String,
-    /// Documents that must not answer it.
-    pub(crate) exclude: Vec<ItemId>,
-    pub(crate) evidence: BTreeMap<String, Evidence>,
-}
-
-impl Question {
-    /// Whether its evidence is known to the character.
-    pub(super) fn has_spans(&self) -> bool {
-        self.evidence.values().any(|evidence| !evidence.words.is_empty())
-    }
-}
-
-/// What is labelled of a document for a question.
-#[derive(Debug, Clone)]
-pub(crate) struct Evidence {
-    pub(crate) grade: u8,
-    /// The bytes of each word of its evidence, in order and apart. Blanks do not count: where a
-    /// text is split, they belong to neither side.
-    pub(crate) words: Vec<Range<usize>>,
-}
-
-/// A document as its line says it.
-pub(super) struct Document {
-    pub(super) id: ItemId,
-    pub(super) title: Option<String>,
-    pub(super) text: String,
-    pub(super) dates: Dates,
-    /// The conversation or session it is a turn of.
-    pub(super) talk: Option<String>,
-    /// The short texts of its `meta`: who wrote it, where it comes from.
-    pub(super) fields: Map<String, Value>,
-}
-
-impl Document {
-    pub(super) fn of(object: &mut Object) -> Result<Document, EvalError> {
-        let id = object.text("id")?;
-        let id = ItemId::new(&id).map_err(|error| object.wrong(format!("id: {error}")))?;
-        let (title, text) = (object.optional("title")?, object.text("text")?);
-        let meta = object.meta()?;
-        let (dates, talk) = (Dates::of(&meta), talk(&meta));
-        Ok(Document { id, title, text, dates, talk, fields: names(meta) })
-    }
-}
-
-/// What a turn belongs to, from the widest to the narrowest.
-const TALKS: [&str; 3] = ["conversation", "thread", "session"];
-
-/// Most of `meta` that is taken over, and the longest of it.
-const NAMES_MAX: usize = 32;
-const NAME_BYTES_MAX: usize = 100;
-
-/// What of `meta` may help to find a document: who wrote it, where it comes from. What has a
-/// meaning of its own is left out.
-fn names(meta: Map<String, Value>) -> Map<String, Value> {
-    let is_short = |value: &Value| value.as_str().is_some_and(|text| text.len() <= NAME_BYTES_MAX);
-    let is_name = |name: &str| name.len() <= NAME_BYTES_MAX && !TALKS.contains(&name);
-    let names = meta.into_iter().filter(|(name, value)| is_name(name) && is_short(value));
-    names.take(NAMES_MAX).collect()
-}
-
-/// What a turn belongs to, as its `meta` says: the session, or else the conversation.
-fn talk(meta: &Map<String, Value>) -> Option<String> {
-    let said = |name: &str| match meta.get(name) {
-        Some(Value::String(text)) if !text.is_empty() => Some(text.clone()),
-        Some(Value::Number(number)) => Some(number.to_string()),
-        _ => None,
-    };
-    let parts: Vec<String> = TALKS.iter().filter_map(|name| said(name)).collect();
-    (!parts.is_empty()).then(|| parts.join("/"))
 }
 
 /// A row of `spans.tsv`, until its document comes by.
@@ -120,27 +47,32 @@ struct Marked {
     range: Range<usize>,
 }
 
-/// What offsets count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Unit {
-    Bytes,
-    Characters,
-}
-
 impl Scope {
     /// Reads questions and labels, and walks over the corpus once.
     pub(super) fn read(path: &Path, name: &str) -> Result<Scope, EvalError> {
-        for file in [CORPUS, QUESTIONS, LABELS] {
-            if !path.join(file).is_file() {
-                let what = format!("there is no {file}; a set has {CORPUS}, {QUESTIONS}, {LABELS}");
-                return Err(EvalError::folder(path, what));
-            }
+        let missing = |file: &str| {
+            let what = format!(
+                "there is no {file}; a set has {CORPUS} or a folder {CORPUS_FOLDER}, {QUESTIONS} \
+                 and {LABELS}"
+            );
+            EvalError::folder(path, what)
+        };
+        let corpus = Corpus::find(path)?.ok_or_else(|| missing(CORPUS))?;
+        if !path.join(QUESTIONS).is_file() {
+            return Err(missing(QUESTIONS));
         }
         let questions = read_questions(&path.join(QUESTIONS))?;
+        let has_labels = path.join(LABELS).is_file();
+        // Strings that have to stand in a pack are labels enough.
+        if !has_labels && questions.iter().all(|question| question.must.is_empty()) {
+            return Err(missing(LABELS));
+        }
         let mut scope = Scope {
             path: path.to_owned(),
             name: name.to_owned(),
+            corpus,
             questions,
+            unlabelled: Vec::new(),
             n_documents: 0,
             latest: None,
             remarks: Remarks::default(),
@@ -148,16 +80,17 @@ impl Scope {
         let numbers = scope.questions.iter().zip(0..);
         let numbers: BTreeMap<String, usize> =
             numbers.map(|(question, number)| (question.id.clone(), number)).collect();
-        let lines = scope.read_labels(&numbers)?;
+        let lines = if has_labels { scope.read_labels(&numbers)? } else { BTreeMap::new() };
         let marked = match path.join(SPANS) {
             spans if spans.is_file() => scope.read_spans(&spans, &numbers)?,
             _ => BTreeMap::new(),
         };
         let known = scope.survey(marked)?;
         scope.leave_out_the_impossible(&known, &lines);
-        let n_all = scope.questions.len();
-        scope.questions.retain(|question| !question.evidence.is_empty());
-        scope.remarks.unlabelled = (n_all - scope.questions.len()) as u64;
+        scope.questions.iter_mut().for_each(|question| question.gold.settle());
+        let all = std::mem::take(&mut scope.questions);
+        (scope.questions, scope.unlabelled) = all.into_iter().partition(Question::is_labelled);
+        scope.remarks.unlabelled = scope.unlabelled.len() as u64;
         Ok(scope)
     }
 
@@ -202,7 +135,7 @@ impl Scope {
             lines.insert(key, row.line);
         }
         for ((number, document), grade) in grades.into_iter().filter(|(_, grade)| *grade > 0) {
-            let evidence = Evidence { grade, words: Vec::new() };
+            let evidence = Evidence { grade, spans: Vec::new() };
             self.questions[number].evidence.insert(document, evidence);
         }
         Ok(lines)
@@ -234,61 +167,78 @@ impl Scope {
         Ok(marked)
     }
 
-    /// Walks over the corpus: checks each line, finds the words of the evidence, the latest date
-    /// and the names of all documents.
+    /// Walks over the corpus: checks each document, places the spans, looks for answers and the
+    /// latest date, and gives back the ids of all documents.
     fn survey(
         &mut self,
         mut marked: BTreeMap<String, Vec<Marked>>,
     ) -> Result<BTreeSet<String>, EvalError> {
-        let mut rows = Rows::open(&self.path.join(CORPUS))?;
+        let mut documents = self.corpus.documents()?;
         let mut known: BTreeMap<String, u64> = BTreeMap::new();
-        while let Some(mut object) = rows.object()? {
-            let document = Document::of(&mut object)?;
-            let id = document.id.as_str().to_owned();
+        let labelled = self.by_document();
+        while let Some((document, object)) = documents.next()? {
+            let line = object.as_ref().map_or(0, |object| object.line);
             if let Some(name) = document.dates.unread {
-                self.remarks.unread_dates.note(CORPUS, object.line, name);
+                self.remarks.unread_dates.note(CORPUS, line, name);
             }
             self.latest = self.latest.max(document.dates.latest());
-            for span in marked.remove(&id).unwrap_or_default() {
-                self.mark(&span, &id, &document.text)?;
+            for span in marked.remove(document.id.as_str()).unwrap_or_default() {
+                self.mark(&span, &document)?;
             }
-            if let Some(line) = known.insert(id, object.line) {
-                let what = format!("id: {:?} is on line {line} already", document.id.as_str());
-                return Err(object.wrong(what));
+            self.look_for_answers(&document, labelled.get(document.id.as_str()));
+            if let Some(before) = known.insert(document.id.as_str().to_owned(), line) {
+                let what = format!("id: {:?} is on line {before} already", document.id.as_str());
+                return Err(EvalError::line(self.corpus.path(), line, what));
             }
             self.n_documents += 1;
         }
         if self.n_documents == 0 {
-            return Err(EvalError::folder(&self.path.join(CORPUS), "there is no document in it"));
-        }
-        for question in &mut self.questions {
-            for evidence in question.evidence.values_mut() {
-                evidence.words.sort_unstable_by_key(|word| (word.start, word.end));
-                evidence.words = apart(std::mem::take(&mut evidence.words));
-            }
+            return Err(EvalError::folder(self.corpus.path(), "there is no document in it"));
         }
         Ok(known.into_keys().collect())
     }
 
-    /// Notes the words that a span marks in a document.
-    fn mark(&mut self, span: &Marked, document: &str, text: &str) -> Result<(), EvalError> {
-        let bytes = match span.unit {
-            Unit::Bytes => Some(span.range.clone()),
-            Unit::Characters => bytes_of(text, &span.range),
-        };
-        let marked = bytes.clone().and_then(|bytes| text.get(bytes));
-        let (Some(bytes), Some(marked)) = (bytes, marked) else {
+    /// The questions that each document is labelled for.
+    fn by_document(&self) -> BTreeMap<String, Vec<usize>> {
+        let mut labelled: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for (question, number) in self.questions.iter().zip(0..) {
+            for document in question.evidence.keys().filter(|id| !question.exclude.contains(id)) {
+                labelled.entry(document.clone()).or_default().push(number);
+            }
+        }
+        labelled
+    }
+
+    /// Looks whether a document's title or text has the answers to questions it is labelled for.
+    fn look_for_answers(&mut self, document: &Document, labelled: Option<&Vec<usize>>) {
+        let mut words: Option<(Words, Words)> = None;
+        for &number in labelled.into_iter().flatten() {
+            let gold = &mut self.questions[number].gold;
+            if gold.is_open() {
+                let title = document.title.as_deref().unwrap_or_default();
+                let (title, text) =
+                    words.get_or_insert_with(|| (Words::of(title), Words::of(&document.text)));
+                gold.look_in(title);
+                gold.look_in(text);
+            }
+        }
+    }
+
+    /// Notes a span of a document.
+    fn mark(&mut self, span: &Marked, document: &Document) -> Result<(), EvalError> {
+        let Some(bytes) = span.unit.bytes(&document.text, &span.range) else {
             let Range { start, end } = &span.range;
             let what = format!(
-                "{start} to {end} are not a part of {document:?}, which has {} bytes",
-                text.len()
+                "{start} to {end} are not a part of {:?}, which has {} bytes",
+                document.id.as_str(),
+                document.text.len()
             );
             return Err(EvalError::line(&self.path.join(SPANS), span.line, what));
         };
-        let evidence = &mut self.questions[span.question].evidence;
-        if let Some(evidence) = evidence.get_mut(document) {
-            let words = words(marked).map(|word| bytes.start + word.start..bytes.start + word.end);
-            evidence.words.extend(words);
+        let evidence = self.questions[span.question].evidence.get_mut(document.id.as_str());
+        // A span of blanks alone would always be in.
+        if let Some(evidence) = evidence.filter(|_| visible(&document.text[bytes.clone()]) > 0) {
+            evidence.spans.push(bytes);
         }
         Ok(())
     }
@@ -308,7 +258,7 @@ impl Scope {
                     remarks.unknown_documents.note(LABELS, line, document);
                     return false;
                 }
-                let is_excluded = exclude.iter().any(|excluded| excluded.as_str() == document);
+                let is_excluded = exclude.contains(document);
                 if is_excluded {
                     remarks.excluded.note(LABELS, line, document);
                 }
@@ -316,104 +266,4 @@ impl Scope {
             });
         }
     }
-}
-
-fn read_questions(path: &Path) -> Result<Vec<Question>, EvalError> {
-    let mut rows = Rows::open(path)?;
-    let mut questions = Vec::new();
-    let mut lines: BTreeMap<String, u64> = BTreeMap::new();
-    while let Some(mut object) = rows.object()? {
-        let (id, text) = (object.text("id")?, object.text("text")?);
-        let mut exclude = Vec::new();
-        match object.meta()?.remove("sources") {
-            None | Some(Value::Null) => {}
-            Some(Value::Array(sources)) => {
-                for source in sources {
-                    let id = source.as_str().map(ItemId::new);
-                    let Some(Ok(id)) = id else {
-                        let what = format!("meta.sources: {source} is not the id of a document");
-                        return Err(object.wrong(what));
-                    };
-                    exclude.push(id);
-                }
-            }
-            Some(_) => return Err(object.wrong("meta.sources: has to be a list of ids")),
-        }
-        if let Some(line) = lines.insert(id.clone(), object.line) {
-            return Err(object.wrong(format!("id: {id:?} is on line {line} already")));
-        }
-        questions.push(Question { id, text, exclude, evidence: BTreeMap::new() });
-    }
-    Ok(questions)
-}
-
-/// Where `spans.tsv` has what, as its first line says.
-struct Columns {
-    question: usize,
-    document: usize,
-    start: usize,
-    end: usize,
-    unit: Unit,
-}
-
-impl Columns {
-    fn of(header: &Row) -> Result<Columns, EvalError> {
-        let at = |name: &str| header.fields.iter().position(|field| field == name);
-        let needed = |name: &str| {
-            at(name).ok_or_else(|| header.wrong(format!("{name}: the header has no such column")))
-        };
-        let (question, document) = (needed("query-id")?, needed("doc-id")?);
-        if let (Some(start), Some(end)) = (at("start_byte"), at("end_byte")) {
-            return Ok(Columns { question, document, start, end, unit: Unit::Bytes });
-        }
-        let (start, end) = (needed("start_char")?, needed("end_char")?);
-        Ok(Columns { question, document, start, end, unit: Unit::Characters })
-    }
-
-    fn read<'r>(&self, row: &'r Row) -> Result<(&'r str, &'r str, Range<usize>), EvalError> {
-        let field = |at: usize| {
-            let field = row.fields.get(at);
-            field.ok_or_else(|| row.wrong(format!("there are only {} fields", row.fields.len())))
-        };
-        let number = |at: usize| {
-            let field = field(at)?;
-            let number = field.parse::<usize>();
-            number.map_err(|_| row.wrong(format!("{field:?} is not an offset")))
-        };
-        let (start, end) = (number(self.start)?, number(self.end)?);
-        if start >= end {
-            return Err(row.wrong(format!("a span from {start} to {end} holds nothing")));
-        }
-        Ok((field(self.question)?, field(self.document)?, start..end))
-    }
-}
-
-/// A range of characters as one of bytes.
-fn bytes_of(text: &str, range: &Range<usize>) -> Option<Range<usize>> {
-    let mut places = text.char_indices().map(|(at, _)| at).chain([text.len()]);
-    let start = places.by_ref().nth(range.start)?;
-    let end = places.nth(range.end - range.start - 1)?;
-    Some(start..end)
-}
-
-/// The stretches without blanks.
-fn words(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
-    let pieces = text.split_inclusive(char::is_whitespace).scan(0, |at, piece| {
-        let start = *at;
-        *at += piece.len();
-        Some(start..start + piece.trim_end().len())
-    });
-    pieces.filter(|word| !word.is_empty())
-}
-
-/// Sorted ranges with those joined that overlap.
-pub(super) fn apart(ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
-    let mut joined: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
-    for range in ranges {
-        match joined.last_mut() {
-            Some(last) if range.start < last.end => last.end = last.end.max(range.end),
-            _ => joined.push(range),
-        }
-    }
-    joined
 }

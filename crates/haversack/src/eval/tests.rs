@@ -78,30 +78,36 @@ async fn eval(set: &Path, options: &Options) -> (Report, Vec<Answer>) {
     (report, answers)
 }
 
-/// Figures to three digits, for each budget: evidence, all of it.
+/// Figures to three digits, for each budget: evidence, documents wholly in.
 fn at(report: &Report) -> Vec<String> {
-    let budgets = report.figures.budgets.iter();
-    budgets.map(|at| format!("{}: {:.3} {:.3}", at.budget, at.evidence, at.all)).collect()
+    let shown = |at: &AtBudget| {
+        let mean = |figure| at.mean(figure).value;
+        let (evidence, documents) = (mean(Figure::Evidence), mean(Figure::Documents));
+        format!("{}: {evidence:.3} {documents:.3}", at.budget)
+    };
+    report.figures.budgets.iter().map(shown).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn documents_are_counted() {
     let set = tiny();
     let (report, answers) = eval(set.path(), &options(&[40, 12, 12])).await;
-    // At 12 tokens the second question has room for the first of its two documents.
-    assert_eq!(at(&report), ["12: 0.750 0.500", "40: 1.000 1.000"]);
+    // At 12 tokens the second question has room for the first of its two documents: 31 of 70
+    // characters.
+    assert_eq!(at(&report), ["12: 0.721 0.750", "40: 1.000 1.000"]);
     let Report { figures, remarks, ingest, scopes, kind, .. } = &report;
     assert_eq!((figures.questions, *scopes, ingest.items), (2, 1, 4));
-    assert_eq!((kind.as_str(), remarks.unlabelled, figures.by_spans), ("document", 1, false));
+    assert_eq!((kind.as_str(), remarks.unlabelled, figures.without_evidence), ("document", 1, 1));
     assert!(remarks.lines().is_empty(), "{remarks}");
     // Of the second question the lower grade stands first: (1 + 3 / log2 3) / (3 + 1 / log2 3).
     let log3 = 3.0_f64.log2();
     let expected = (1.0 + (1.0 + 3.0 / log3) / (3.0 + 1.0 / log3)) / 2.0;
-    assert!((figures.ndcg - expected).abs() < 1e-12, "{}", figures.ndcg);
-    assert!((figures.recall - 1.0).abs() < 1e-12);
-    assert!(figures.budgets.iter().all(|at| at.tokens <= f64::from(at.budget.get())));
-    let [first, second] = answers.as_slice() else { panic!("{answers:?}") };
+    assert!((figures.ndcg.value - expected).abs() < 1e-12, "{:?}", figures.ndcg);
+    assert!((figures.recall.value - 1.0).abs() < 1e-12);
+    assert!(figures.budgets.iter().all(|at| at.tokens.value <= f64::from(at.budget.get())));
+    let [first, second, third] = answers.as_slice() else { panic!("{answers:?}") };
     assert_eq!((first.id.as_str(), first.missing.as_slice()), ("q1", &[][..]));
+    assert_eq!((third.id.as_str(), third.is_labelled, third.ndcg), ("q3", false, None));
     let [missing] = second.missing.as_slice() else { panic!("{second:?}") };
     assert_eq!((missing.document.as_str(), missing.rank), ("soup", Some(2)));
     assert_eq!((missing.passage, missing.at.as_slice()), (Some(2), &[Tokens::new(12)][..]));
@@ -116,7 +122,7 @@ async fn spans_are_counted_by_the_character() {
 "#;
     let questions = r#"{"id": "q", "text": "design team soup"}"#;
     let labels = "q\ta\t1\nq\tb\t1\n";
-    let check = |spans: &'static str| async move {
+    let check = |spans: &'static str, expected: &'static str| async move {
         let set = folder(&[
             ("corpus.jsonl", corpus),
             ("queries.jsonl", questions),
@@ -124,18 +130,18 @@ async fn spans_are_counted_by_the_character() {
             ("spans.tsv", spans),
         ]);
         let (report, answers) = eval(set.path(), &options(&[16, 100])).await;
-        let documents: Vec<f64> = report.figures.budgets.iter().map(|at| at.documents).collect();
-        assert_eq!(documents, [0.5, 1.0]);
-        assert!(report.figures.by_spans);
+        let spans = report.figures.budgets.iter().map(|at| at.mean(Figure::Spans));
+        let spans: Vec<String> = spans.map(|mean| format!("{:.3}", mean.value)).collect();
+        assert_eq!(spans, [expected, "1.000"]);
         assert_eq!(answers[0].missing[0].document, "b");
         at(&report)
     };
     // "Anna leads" has nine characters, "Soup" four; with overlaps they count once.
     let bytes = "query-id\tdoc-id\tstart_char\tend_char\tstart_byte\tend_byte\n\
                  q\ta\t6\t16\t7\t17\nq\ta\t11\t16\t12\t17\nq\tb\t0\t4\t0\t4\n";
-    assert_eq!(check(bytes).await, ["16: 0.692 0.000", "100: 1.000 1.000"]);
+    assert_eq!(check(bytes, "0.667").await, ["16: 0.692 0.500", "100: 1.000 1.000"]);
     let characters = "doc-id\tquery-id\tend_char\tstart_char\na\tq\t16\t6\nb\tq\t4\t0\n";
-    assert_eq!(check(characters).await, ["16: 0.692 0.000", "100: 1.000 1.000"]);
+    assert_eq!(check(characters, "0.500").await, ["16: 0.692 0.500", "100: 1.000 1.000"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -185,16 +191,18 @@ async fn each_conversation_is_searched_on_its_own() {
     assert_eq!(at(&report), ["100: 0.500 0.500"]);
     assert_eq!((report.set.as_str(), report.scopes, report.ingest.items), ("talks", 2, 3));
     let scopes: Vec<&str> = answers.iter().map(|answer| answer.set.as_str()).collect();
-    assert_eq!(scopes, ["one", "two"]);
+    assert_eq!(scopes, ["talks/one", "talks/two"]);
     assert_eq!(answers[1].missing[0].why, "not found");
     let (report, _) = eval(all.path(), &options(&[100])).await;
+    let prefix = format!("{}/", report.set);
     let sets: Vec<(&str, usize, usize)> = report
         .sets
         .iter()
-        .map(|set| (set.set.as_str(), set.figures.questions, set.scopes))
+        .map(|set| (set.set.strip_prefix(&prefix).unwrap(), set.figures.questions, set.scopes))
         .collect();
     assert_eq!(sets, [("other", 2, 1), ("talks", 2, 2)]);
-    let below: Vec<&str> = report.sets[1].sets.iter().map(|set| set.set.as_str()).collect();
+    let below = report.sets[1].sets.iter().map(|set| set.set.strip_prefix(&prefix).unwrap());
+    let below: Vec<&str> = below.collect();
     assert_eq!(below, ["talks/one", "talks/two"]);
     assert_eq!((at(&report), report.figures.questions), (vec!["100: 0.750 0.750".to_owned()], 4));
 }
@@ -203,7 +211,8 @@ async fn each_conversation_is_searched_on_its_own() {
 fn timeless(report: &Report) -> Value {
     fn strip(value: &mut Value) {
         if let Value::Object(fields) = value {
-            fields.retain(|name, _| !["latencyMs", "stages", "ingest"].contains(&name.as_str()));
+            let times = ["latencyMs", "stages", "ingest", "ms"];
+            fields.retain(|name, _| !times.contains(&name.as_str()));
             fields.values_mut().for_each(strip);
         }
     }
@@ -225,15 +234,21 @@ async fn the_same_run_gives_the_same_figures() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_json_has_every_figure() {
-    let (report, answers) = eval(scoped().path(), &options(&[64, 256])).await;
+    let all = scoped();
+    let (report, answers) = eval(all.path(), &options(&[64, 256])).await;
     let json = report.json();
-    for json in [&json, &json["sets"]["talks"], &json["sets"]["talks"]["sets"]["talks/two"]] {
+    let talks = &json["sets"][format!("{}/talks", report.set)];
+    for json in [&json, talks, &talks["sets"][format!("{}/talks/two", report.set)]] {
         for key in ["ndcg10", "recall10", "queries", "scopes", "unlabelled"] {
             assert!(json[key].is_number(), "{key}: {json}");
         }
-        for key in ["er", "all", "tokens"] {
-            assert!(json[key]["64"].is_number() && json[key]["256"].is_number(), "{key}: {json}");
+        for key in Figure::ALL.map(Figure::name).iter().chain(&["mustAll", "brokenPacks"]) {
+            for budget in ["64", "256"] {
+                let n = json["n"][key][budget].as_u64().unwrap();
+                assert_eq!(json[key][budget].is_number(), n > 0, "{key}: {json}");
+            }
         }
+        assert!(json["tokens"]["64"].is_number() && json["broken"]["256"].is_number());
         for key in ["analyse", "embed", "collect", "measure", "rank", "pack"] {
             assert!(json["stages"][key]["p95"].is_number(), "{key}: {json}");
         }
@@ -242,13 +257,25 @@ async fn the_json_has_every_figure() {
             json["ingest"]["items"].is_number() && json["ingest"]["itemsPerSecond"].is_number()
         );
         assert_eq!((&json["recipe"], &json["kind"]), (&"words".into(), &"document".into()));
+        assert_eq!((&json["candidates"], &json["offTopic"]), (&Value::Null, &Value::Null));
     }
-    assert_eq!(json["sets"]["talks"]["er"]["64"], 0.5);
+    assert_eq!((&talks["evidence"]["64"], &talks["n"]["evidence"]["64"]), (&0.5.into(), &2.into()));
+    assert_eq!(json["withoutEvidence"]["queries"], 1);
     let line = answers.last().unwrap().json();
     let expected = serde_json::json!([
         { "document": "1", "rank": null, "passage": null, "at": [64, 256], "why": "not found" }
     ]);
-    assert_eq!((&line["scope"], &line["missing"]), (&"talks/two".into(), &expected));
+    assert_eq!(line["missing"], expected);
+    assert!(line["set"].as_str().unwrap().ends_with("/talks/two"), "{line}");
+    let keys = |line: &Value| -> String {
+        let pack = line["packs"]["64"].as_object().unwrap();
+        pack.keys().map(String::as_str).collect::<Vec<_>>().join(" ")
+    };
+    let all = "answer evidence spans documents any named must whole clutter clean broken tokens ms";
+    assert_eq!((&line["labelled"], keys(&line).as_str()), (&true.into(), all));
+    let line = answers.iter().find(|answer| answer.id == "q3").unwrap().json();
+    let few = "whole clutter broken tokens ms";
+    assert_eq!((&line["labelled"], keys(&line).as_str()), (&false.into(), few));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -303,6 +330,7 @@ async fn labels_that_fit_nothing_are_counted() {
     let files = [("corpus.jsonl", &*corpus), ("queries.jsonl", QUESTIONS), ("qrels.tsv", labels)];
     let (report, _) = eval(folder(&files).path(), &options(&[100])).await;
     assert_eq!((report.figures.questions, report.remarks.unlabelled), (1, 2));
+    assert_eq!(report.figures.without_evidence, 2);
     assert_eq!(
         report.remarks.lines(),
         [
@@ -375,6 +403,16 @@ async fn bad_input_is_named_with_file_line_and_field() {
             "line 1: meta.sources: has to be a list of ids",
         ),
         (
+            "queries.jsonl",
+            "{\"id\": \"q\", \"text\": \"x\", \"meta\": {\"must\": [\"a\", \" \"]}}",
+            "line 1: meta.must: \" \" is not a text to look for",
+        ),
+        (
+            "queries.jsonl",
+            "{\"id\": \"q\", \"text\": \"x\", \"meta\": {\"answer\": {}}}",
+            "line 1: meta.answer: {} is neither text nor a number",
+        ),
+        (
             "qrels.tsv",
             "q1\trocket\t1\nq1 rocket 1",
             "qrels.tsv, line 2: 1 fields between tabs; there have to be 3",
@@ -410,7 +448,8 @@ async fn bad_input_is_named_with_file_line_and_field() {
     ] {
         check(&[(file, content)], expected).await;
     }
-    check(&[("qrels.tsv", "q3\trocket\t0")], "no row of qrels.tsv with a grade above 0 fits").await;
+    let none = "no row of qrels.tsv with a grade above 0 fits, and none has meta.must";
+    check(&[("qrels.tsv", "q3\trocket\t0")], none).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -422,13 +461,13 @@ async fn a_folder_or_option_that_will_not_do_is_refused() {
     }
     let good = [("corpus.jsonl", CORPUS), ("queries.jsonl", QUESTIONS), ("qrels.tsv", LABELS)];
     check(&[], &options(&[50]), "there is no corpus.jsonl in it, nor in a folder below it").await;
-    check(&good[..2], &options(&[50]), "there is no qrels.tsv; a set has corpus.jsonl, ").await;
+    check(&good[..2], &options(&[50]), "there is no qrels.tsv; a set has corpus.jsonl or ").await;
     check(&good[1..], &options(&[50]), "there is no corpus.jsonl; a set has").await;
     check(&good, &options(&[]), "budgets: there has to be one, and each has to be above 0").await;
     check(&good, &options(&[0]), "budgets: there has to be one").await;
     let none = Options { limit: Some(0), ..options(&[50]) };
     check(&good, &none, "limit: with 0 there is no question to ask").await;
-    let many = Options { candidates: 1_001, ..options(&[50]) };
+    let many = Options { candidates: Some(1_001), ..options(&[50]) };
     check(&good, &many, "candidates: 1001 is not between 1 and 1000").await;
     let unknown = Options { recipe: "wurds".to_owned(), ..options(&[50]) };
     check(&good, &unknown, "there is no recipe \"wurds\"; there are ").await;
@@ -447,4 +486,76 @@ async fn documents_become_what_the_recipe_looks_for() {
             (expected, vec!["200: 1.000 1.000".into()])
         );
     }
+}
+
+/// A folder of files in place of lines, and questions with strings in place of documents.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_of_files_is_added_as_it_is() {
+    let page = "# Rockets\n\nA rocket starts in May.\n\n## Fuel\n\nIt burns\nkerosene.\n";
+    let questions = r###"{"id": "q1", "text": "rocket fuel", "meta": {"must": ["burns kerosene", "## Fuel"]}}
+{"id": "q2", "text": "rocket", "meta": {"answer": "May"}}
+{"id": "q3", "text": "parking"}"###;
+    let files = [
+        ("corpus/space/rocket.md", page),
+        ("corpus/soup.py", "# Soup on Mondays\n"),
+        ("corpus/.hidden.md", "rocket fuel"),
+        ("queries.jsonl", questions),
+    ];
+    let set = folder(&files);
+    let (report, answers) = eval(set.path(), &options(&[300])).await;
+    assert_eq!((report.ingest.items, report.figures.questions), (2, 1));
+    let json = answers[0].json();
+    assert_eq!((&json["packs"]["300"]["must"], &json["ndcg10"]), (&1.0.into(), &Value::Null));
+    assert_eq!(report.json()["mustAll"]["300"], 1.0);
+
+    let labelled = folder(&[&files[..], &[("qrels.tsv", "q2\tspace/rocket.md\t1")]].concat());
+    let (report, answers) = eval(labelled.path(), &options(&[300])).await;
+    assert_eq!((report.figures.questions, report.figures.without_evidence), (2, 1));
+    let pack = &answers[1].json()["packs"]["300"];
+    for (key, expected) in [("answer", 1.0), ("evidence", 1.0), ("documents", 1.0), ("whole", 1.0)]
+    {
+        assert_eq!(pack[key], expected, "{key}: {pack}");
+    }
+    assert_eq!((&pack["named"], &pack["broken"]), (&1.0.into(), &0.into()), "{pack}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_path_decides_how_a_line_is_split() {
+    let page = "# One\n\nRed rockets.\n\n# Two\n\nBlue rockets.\n";
+    let line = |more: &str| {
+        let text = serde_json::json!(page);
+        format!("{{\"id\": \"a\", \"text\": {text}{more}}}")
+    };
+    for more in ["", ", \"path\": \"a.md\"", ", \"meta\": {\"file\": \"docs/a.md\"}"] {
+        let files = [
+            ("corpus.jsonl", &*line(more)),
+            ("queries.jsonl", "{\"id\": \"q\", \"text\": \"blue rockets\"}"),
+            ("qrels.tsv", "q\ta\t1"),
+        ];
+        let (report, _) = eval(folder(&files).path(), &options(&[300])).await;
+        assert_eq!(at(&report), ["300: 1.000 1.000"], "{more}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn questions_off_topic_are_asked_of_every_corpus() {
+    let all = scoped();
+    let other = folder(&[(
+        "deep/queries.jsonl",
+        "{\"id\": \"q1\", \"text\": \"rocket\"}\n{\"id\": \"q2\", \"text\": \"parking\"}\n\
+         {\"id\": \"q3\", \"text\": \"rocket\"}",
+    )]);
+    let off_topic = Some(other.path().to_owned());
+    let options = Options { off_topic, ..options(&[100]) };
+    let (report, answers) = eval(&all.path().join("talks"), &options).await;
+    // Both about rockets go to the first conversation, which knows one.
+    let off_topic = report.off_topic.as_ref().unwrap();
+    assert_eq!((off_topic.questions, answers.len()), (3, 2));
+    let (_, packed, tokens) = off_topic.budgets[0];
+    assert!((packed.value - 2.0 / 3.0).abs() < 1e-9 && tokens.value > 0.0, "{off_topic:?}");
+    assert_eq!(report.sets[1].json()["offTopic"]["packed"]["100"], 0.0);
+    assert_eq!(report.json()["offTopic"]["queries"], 3);
+    let empty = Options { off_topic: Some(all.path().join("notes")), ..options };
+    let error = try_eval(all.path(), &empty, &mut Vec::new()).await.unwrap_err();
+    assert!(error.to_string().contains("there is no question in a queries.jsonl"), "{error}");
 }

@@ -6,9 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use haversack_core::candidate::{Candidate, Found};
+use haversack_core::candidate::{Candidate, Found, Quote};
 use haversack_core::ids::CandidateId;
-use haversack_core::pack::Previous;
+use haversack_core::layer::Order;
+use haversack_core::pack::{Previous, Segment, Shown};
 use haversack_core::rank::{Ranked, sort};
 use haversack_core::units::Score;
 use haversack_store::store::Snapshot;
@@ -22,6 +23,63 @@ const WORTH: (f64, f64) = (0.35, 0.5);
 
 /// What the ledger says found them.
 const FINDER: &str = "previous";
+
+/// What a layer's part of an earlier pack is now: its units with the bytes that they had then.
+///
+/// # Errors
+/// When the store cannot be read.
+pub(super) async fn stood(
+    snapshot: &dyn Snapshot,
+    previous: &Previous,
+    layer: &str,
+) -> Result<Vec<Candidate>, ReadError> {
+    let shown = previous.order.iter().filter(|shown| *shown.layer == *layer);
+    let shown: Vec<&Shown> = shown.filter(|shown| is_stored(&shown.id)).collect();
+    let items: Vec<_> = shown.iter().map(|shown| shown.id.item.clone()).collect();
+    let stored = snapshot.get(&items).await?;
+    let mut stood = Vec::new();
+    for ((stored, shown), rank) in stored.into_iter().zip(shown).zip(1..) {
+        // What is gone, or may no longer be read, or has changed, does not stand any more.
+        let candidate = stored.and_then(|stored| as_shown(&from_stored(&stored), shown));
+        if let Some(mut candidate) = candidate {
+            candidate.found.push(Found { collector: FINDER.into(), rank });
+            stood.push(candidate);
+        }
+    }
+    Ok(stood)
+}
+
+/// An item as an earlier pack showed it.
+fn as_shown(whole: &Candidate, shown: &Shown) -> Option<Candidate> {
+    let mut candidate = Candidate { id: shown.id.clone(), essential: None, ..whole.clone() };
+    if shown.content.is_empty() {
+        return shown.id.chunk.is_none().then_some(candidate);
+    }
+    let (mut text, mut quotes) = (String::new(), Vec::new());
+    for segment in &shown.content {
+        match segment {
+            Segment::Words(words) => text.push_str(words),
+            Segment::Body(span) => {
+                let start = text.len();
+                text.push_str(span.slice(&whole.text)?);
+                let before = &whole.text[..span.start()];
+                let line = 1 + before.bytes().filter(|byte| *byte == b'\n').count();
+                let line = u32::try_from(line).unwrap_or(u32::MAX);
+                quotes.push(Quote { range: start..text.len(), start: span.start(), line });
+            }
+        }
+    }
+    if shown.id.chunk.is_some() {
+        candidate.place.title = continued(candidate.place.title);
+    }
+    (candidate.text, candidate.quotes) = (text.into(), quotes);
+    Some(candidate)
+}
+
+/// The title of what is shown of a document after another part of it.
+pub(super) fn continued(title: Option<String>) -> Option<String> {
+    title.map(|title| format!("{title} (continued)"))
+}
 
 /// Adds what stood in a layer and was not found again. What is gone or may no longer be read is
 /// not there to add.
@@ -38,11 +96,12 @@ pub(crate) async fn carry(
         let missing: Vec<CandidateId> = previous
             .order
             .iter()
-            .filter(|(name, id)| **name == *spec.name && is_stored(id))
-            .map(|(_, id)| id.clone())
+            .filter(|shown| *shown.layer == *spec.name && is_stored(&shown.id))
+            .map(|shown| shown.id.clone())
             .filter(|id| !layer.iter().any(|candidate| candidate.id == *id))
             .collect();
-        if spec.pinned || missing.is_empty() {
+        // What is bought by blocks is carried when its documents are made.
+        if spec.pinned || missing.is_empty() || spec.order == Order::Blocks {
             continue;
         }
         let (wholes, chunks): (Vec<CandidateId>, Vec<CandidateId>) =
@@ -69,8 +128,8 @@ fn is_stored(id: &CandidateId) -> bool {
 /// Lifts what stood in a layer to what the carried are worth, and puts the layer in order again.
 pub(crate) fn lift(previous: &Previous, layer: &str, ranked: &mut [Ranked]) {
     let Some(best) = ranked.first().map(|ranked| ranked.score) else { return };
-    let stood: Vec<&CandidateId> =
-        previous.order.iter().filter(|(name, _)| **name == *layer).map(|(_, id)| id).collect();
+    let stood = previous.order.iter().filter(|shown| *shown.layer == *layer);
+    let stood: Vec<&CandidateId> = stood.map(|shown| &shown.id).collect();
     let count = f64::from(u32::try_from(stood.len().max(1)).unwrap_or(u32::MAX));
     let places: BTreeMap<&CandidateId, u32> = stood.into_iter().zip(0..).collect();
     for ranked in ranked.iter_mut() {

@@ -1,11 +1,12 @@
 //! Ranking: a layer's candidates scored and put in order, and those set aside that are excluded,
 //! repeat others, stand elsewhere already, or are not among the best. Each with its reason.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use haversack_core::candidate::Candidate;
 use haversack_core::ids::{CandidateId, ItemId};
+use haversack_core::layer::Order as PaymentOrder;
 use haversack_core::ledger::{Dropped, Reason};
 use haversack_core::pack::Previous;
 use haversack_core::rank::{Ranked, Ranker, diversified, rank};
@@ -15,6 +16,7 @@ use haversack_core::units::Score;
 
 use super::carry::lift;
 use crate::error::Error;
+use crate::notice::{Notice, NoticeCode};
 use crate::recipe::LayerSpec;
 use crate::request::Request;
 
@@ -26,6 +28,11 @@ pub(crate) struct Order {
     pub(crate) dropped: Vec<Dropped>,
 }
 
+/// The collector whose depth is the recipe's, and whose finds a request's limit counts.
+const SEARCH: &str = "hybrid";
+/// The collector whose finds it does not count.
+const RELATED: &str = "expand";
+
 /// How many characters of two texts are compared to see how much they have in common.
 const COMPARED: usize = 400;
 
@@ -36,14 +43,17 @@ const COMPARED: usize = 400;
 pub(crate) fn order(
     specs: &[LayerSpec],
     rankers: &[Ranker],
-    candidates: Vec<Vec<Candidate>>,
+    (candidates, relevance): (Vec<Vec<Candidate>>, &[Option<Score>]),
     request: &Request,
     previous: Option<&Previous>,
 ) -> Result<Order, Error> {
     let mut order = Order::default();
-    for ((spec, ranker), candidates) in specs.iter().zip(rankers).zip(candidates) {
+    let candidates = candidates.into_iter().zip(relevance);
+    for ((spec, ranker), (candidates, relevance)) in specs.iter().zip(rankers).zip(candidates) {
         let mut ranked = rank(candidates, ranker)?;
-        if let Some(previous) = previous.filter(|_| !spec.pinned) {
+        if let Some(previous) =
+            previous.filter(|_| !spec.pinned && spec.order != PaymentOrder::Blocks)
+        {
             lift(previous, &spec.name, &mut ranked);
         }
         let name: Arc<str> = spec.name.as_str().into();
@@ -52,6 +62,9 @@ pub(crate) fn order(
         };
         let excluded = |ranked: &mut Ranked| request.exclude.contains(&ranked.candidate.id.item);
         ranked.extract_if(.., excluded).for_each(|ranked| drop(ranked, Reason::Excluded));
+        if let Some(reason) = irrelevance(spec, *relevance) {
+            ranked.drain(..).for_each(|ranked| drop(ranked, reason.clone()));
+        }
         if let Some(minimum) = spec.minimum {
             let below = |ranked: &mut Ranked| ranked.score < minimum;
             let reason = || Reason::BelowMinimum { minimum };
@@ -63,11 +76,33 @@ pub(crate) fn order(
     order.leave_out_repeats(specs);
     for (index, spec) in specs.iter().enumerate() {
         order.finish_layer(index, spec);
+        if let Some(limit) = request.limit {
+            order.limit_items(index, spec, limit);
+        }
     }
     Ok(order)
 }
 
+/// Why nothing that was found for a layer has to do with the query, if that is so (X9). Something is
+/// always nearest; that alone is no reason to show it.
+fn irrelevance(spec: &LayerSpec, relevance: Option<Score>) -> Option<Reason> {
+    // Where nothing was measured, nothing is known against anything.
+    let (floor, best) = (spec.floor?, relevance?);
+    (best < floor).then_some(Reason::BelowFloor { best, floor })
+}
+
 impl Order {
+    /// Says so when all layers are empty because nothing has to do with the query (X9).
+    pub(super) fn irrelevance(&self) -> Option<Notice> {
+        let left_out = |dropped: &Dropped| matches!(dropped.reason, Reason::BelowFloor { .. });
+        let is_empty = self.layers.iter().all(Vec::is_empty);
+        (is_empty && self.dropped.iter().any(left_out)).then(|| {
+            let message =
+                "nothing relevant was found: what is nearest has hardly a word of the question";
+            Notice::new(NoticeCode::NothingRelevant, message)
+        })
+    }
+
     fn drop(&mut self, spec: &LayerSpec, ranked: Ranked, reason: Reason) {
         self.dropped.push(Dropped { layer: spec.name.as_str().into(), ranked, reason });
     }
@@ -82,6 +117,11 @@ impl Order {
         }
         let mut pieces = Vec::new();
         for (index, layer) in self.layers.iter_mut().enumerate() {
+            // There the pieces of an item become one candidate, which the pack holds against the
+            // whole.
+            if specs[index].order == PaymentOrder::Blocks {
+                continue;
+            }
             let stands = |ranked: &mut Ranked| {
                 let id = &ranked.candidate.id;
                 id.chunk.is_some() && wholes.contains_key(&id.item)
@@ -148,6 +188,27 @@ impl Order {
             }
         }
         self.layers[index] = layer;
+    }
+
+    /// Keeps so many of the items that were found. What is related to them is extra (M3).
+    fn limit_items(&mut self, index: usize, spec: &LayerSpec, limit: usize) {
+        if !spec.collect.iter().any(|collector| collector.by == SEARCH) {
+            return;
+        }
+        let mut items: BTreeSet<ItemId> = BTreeSet::new();
+        for ranked in std::mem::take(&mut self.layers[index]) {
+            let candidate = &ranked.candidate;
+            let is_related = candidate.found.iter().any(|found| *found.collector == *RELATED);
+            let counts = !is_related && !items.contains(&candidate.id.item);
+            if counts && items.len() >= limit {
+                self.drop(spec, ranked, Reason::OverLimit { limit });
+                continue;
+            }
+            if counts {
+                items.insert(candidate.id.item.clone());
+            }
+            self.layers[index].push(ranked);
+        }
     }
 }
 

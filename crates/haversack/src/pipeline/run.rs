@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 use haversack_core::candidate::Candidate;
 use haversack_core::embed::Vector;
 use haversack_core::ids::ItemId;
+use haversack_core::layer::Order as PaymentOrder;
 use haversack_core::pack::{Previous, Request as PackRequest};
 use haversack_core::query::{Analysis, analyse};
-use haversack_core::rank::Component;
+use haversack_core::rank::{Component, Ranker};
 use haversack_core::text::tokenizer::{Accuracy, Tokenizer};
-use haversack_core::units::{Timestamp, Tokens};
+use haversack_core::units::{Score, Timestamp, Tokens};
 use haversack_store::kinds;
 use haversack_store::store::Snapshot;
 use haversack_store::store::error::chain;
@@ -21,11 +22,13 @@ use serde_json::{Value, json};
 use super::assembled::Timings;
 use super::carry::carry;
 use super::collecting::{Finds, collect};
+use super::documents::make_documents;
+use super::interaction::Interaction;
 use super::measure::measure;
 use super::ranking::order;
 use super::reranking::rerank;
 use super::resolve::means;
-use super::sentences::measure_sentences;
+use super::texts::TextReader;
 use crate::collect::{Deal, Question, Searches, plan};
 use crate::engine::{Ready, Shared};
 use crate::error::Error;
@@ -128,22 +131,21 @@ pub(crate) async fn prepare(shared: &Shared, start: Start) -> Result<Prepared, E
         add_trails(&*question.snapshot, &mut layers).await?;
     }
     drop_essentials(&recipe.layers, &mut layers);
-    measure(&question, &recipe.layers, &means.rankers, &mut layers).await?;
+    let reader = TextReader::new(&shared.texts, &*means.tokenizer);
+    let (mut interaction, relevance) =
+        weigh(&question, &recipe.layers, &means.rankers, reader, &mut layers).await?;
     timings.measure = laps.end("measure");
-    let counts = means.rankers.iter().any(|ranker| ranker.uses(Component::Rerank));
-    let reranker = shared.reranker.as_deref().filter(|_| counts);
+    let reranker = shared.reranker.as_deref().filter(|_| counts_rerank(&means.rankers));
     if let Some(reranker) = reranker {
         let (query, specs) = (&question.request.query, &recipe.layers);
         notices.extend(rerank(reranker, query, specs, &means.rankers, &mut layers, degrade)?);
     }
-    let mut order =
-        order(&recipe.layers, &means.rankers, layers, &question.request, previous.as_ref())?;
-    if previous.is_none() {
-        // What an earlier pack had must stay as it stood there: whole.
-        let (readings, tokenizer) = (&shared.readings, &*means.tokenizer);
-        measure_sentences(readings, tokenizer, &question, &recipe.layers, &mut order.layers)
-            .await?;
-    }
+    let (specs, earlier, layers) = (&recipe.layers, previous.as_ref(), (layers, &*relevance));
+    let mut order = order(specs, &means.rankers, layers, &question.request, earlier)?;
+    notices.extend(order.irrelevance());
+    let (snapshot, layers) = (&*question.snapshot, &mut order.layers);
+    let earlier = (earlier, &*question.request.exclude);
+    notices.extend(make_documents(snapshot, &mut interaction, specs, layers, earlier).await?);
     timings.rank = laps.end("rank");
     notices.extend(caveats(&recipe, &*means.tokenizer));
     let core = PackRequest {
@@ -162,6 +164,37 @@ pub(crate) async fn prepare(shared: &Shared, start: Start) -> Result<Prepared, E
     };
     let reranker = reranker.map(|reranker| reranker.name().to_owned());
     Ok(Prepared { core, ready, question, used, facts, notices, reranker, timings })
+}
+
+/// Measures candidates, and holds those of layers that want it against each word of the query; says
+/// how relevant the best of each such layer is.
+async fn weigh<'r>(
+    question: &Question,
+    specs: &[LayerSpec],
+    rankers: &[Ranker],
+    reader: TextReader<'r>,
+    layers: &mut [Vec<Candidate>],
+) -> Result<(Interaction<'r>, Vec<Option<Score>>), Error> {
+    measure(question, specs, rankers, layers).await?;
+    let by_words = |(spec, ranker): (&LayerSpec, &Ranker)| {
+        spec.floor.is_some() || ranker.uses(Component::MaxSim)
+    };
+    let in_blocks = |spec: &LayerSpec| spec.order == PaymentOrder::Blocks;
+    let is_wanted = specs.iter().any(in_blocks) || specs.iter().zip(rankers).any(by_words);
+    if !is_wanted {
+        return Ok((Interaction::idle(reader), vec![None; layers.len()]));
+    }
+    let mut interaction = Interaction::new(question, reader).await?;
+    let mut relevance = Vec::with_capacity(layers.len());
+    for (layer, of) in layers.iter_mut().zip(specs.iter().zip(rankers)) {
+        relevance.push(if by_words(of) { interaction.measure(layer) } else { None });
+    }
+    Ok((interaction, relevance))
+}
+
+/// Whether any layer's score counts what a reranker says.
+fn counts_rerank(rankers: &[Ranker]) -> bool {
+    rankers.iter().any(|ranker| ranker.uses(Component::Rerank))
 }
 
 /// What a recipe or a tokenizer cannot do here.

@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 use haversack_core::assemble::Nonce;
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::ledger::{Entry, Outcome, Shortened};
-use haversack_core::pack::Previous;
+use haversack_core::pack::{Previous, Segment, Shown};
 use haversack_core::rank::Ranked;
 use haversack_core::receipt::PACKING_VERSION;
+use haversack_core::units::Span;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -117,6 +118,44 @@ pub struct Line {
     /// A hash of its text.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub text: Option<String>,
+    /// What stood in the pack, where that is a part of the item: bytes of its body, from and to, and
+    /// what stood between them.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub content: Vec<Content>,
+}
+
+/// A part of what a candidate showed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum Content {
+    /// Bytes of the item's body, from and to.
+    Body(usize, usize),
+    /// Words that are not the item's: a heading repeated, a mark for what was left out.
+    Words(String),
+}
+
+impl Content {
+    fn of(segment: &Segment) -> Content {
+        match segment {
+            Segment::Body(span) => Content::Body(span.start(), span.end()),
+            Segment::Words(words) => Content::Words(words.clone()),
+        }
+    }
+
+    fn segment(&self) -> Result<Segment, Error> {
+        match self {
+            Content::Body(start, end) => {
+                Span::recorded(*start, *end).map(Segment::Body).ok_or_else(|| {
+                    Error::invalid(
+                        "receipt.ledger.content",
+                        format!("{start} to {end} is no range"),
+                    )
+                })
+            }
+            Content::Words(words) => Ok(Segment::Words(words.clone())),
+        }
+    }
 }
 
 impl Line {
@@ -201,8 +240,12 @@ impl Receipt {
     /// When the receipt was damaged.
     pub fn previous(&self) -> Result<Previous, Error> {
         let shown = self.ledger.iter().filter(|line| line.is_in());
-        let order: Result<_, Error> =
-            shown.map(|line| Ok((line.layer.as_str().into(), line.id()?))).collect();
+        let shown = shown.map(|line| {
+            let content: Result<Vec<Segment>, Error> =
+                line.content.iter().map(Content::segment).collect();
+            Ok(Shown { layer: line.layer.as_str().into(), id: line.id()?, content: content? })
+        });
+        let order: Result<_, Error> = shown.collect();
         Ok(Previous { nonce: self.nonce.as_deref().and_then(Nonce::parse), order: order? })
     }
 
@@ -272,11 +315,22 @@ fn lines(assembled: &Assembled) -> (Vec<Line>, usize) {
     });
     let unlisted = entries.len().saturating_sub(LINES_MAX);
     entries.truncate(LINES_MAX);
-    let line = |(_, entry): (usize, &Entry)| line(entry, texts.get(&entry.id).copied());
+    let contents: BTreeMap<(&str, &CandidateId), &[Segment]> = pack
+        .previous
+        .order
+        .iter()
+        .map(|shown| ((&*shown.layer, &shown.id), shown.content.as_slice()))
+        .collect();
+    let line = |(_, entry): (usize, &Entry)| {
+        let content = contents.get(&(&*entry.layer, &entry.id)).copied().unwrap_or_default();
+        let is_out = matches!(entry.outcome, Outcome::Out(_));
+        let content = if is_out { &[] } else { content };
+        line(entry, texts.get(&entry.id).copied(), content)
+    };
     (entries.into_iter().map(line).collect(), unlisted)
 }
 
-fn line(entry: &Entry, ranked: Option<&Ranked>) -> Line {
+fn line(entry: &Entry, ranked: Option<&Ranked>, content: &[Segment]) -> Line {
     let (outcome, why) = outcome_words(entry);
     Line {
         item: entry.id.item.as_str().to_owned(),
@@ -296,5 +350,6 @@ fn line(entry: &Entry, ranked: Option<&Ranked>) -> Line {
         tokens_whole: entry.tokens_whole.get(),
         displaced_by: entry.displaced_by.as_ref().map(ToString::to_string),
         text: ranked.map(|ranked| short_hash(&ranked.candidate.text)),
+        content: content.iter().map(Content::of).collect(),
     }
 }

@@ -197,6 +197,12 @@ pub(super) const LAYER: &[Key] = &[
     ),
     key("minimum", "a number or `\"none\"`", "none", "the least score that is considered"),
     key(
+        "floor",
+        "a number or `\"none\"`",
+        "none",
+        "the part of the query's words that the best find must meet, 0 to 1; below it the layer stays empty and the result says that nothing is relevant",
+    ),
+    key(
         "repeats",
         "0 to 1 or `\"none\"`",
         "none",

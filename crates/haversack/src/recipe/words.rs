@@ -100,9 +100,9 @@ pub(super) const ORDERS: &[Word<Order>] = &[
         "best score first, the essential form of each before the rest of any",
     ),
     word(
-        "sentences",
-        Order::Sentences,
-        "best sentence first, whichever text it is of; a text grows by its sentences, in its order",
+        "blocks",
+        Order::Blocks,
+        "best block first, whichever text it is of: a paragraph with its heading, a list, a listing; passages of one item stand together, and a text grows by its blocks until it is whole",
     ),
 ];
 

@@ -1,7 +1,7 @@
 //! Which of several recipes answers best, and how sure that is: by questions that did not help to
 //! choose it.
 
-/// Evidence by recipe and question: the first recipe is the one that is tuned.
+/// The objective by recipe and question: the first recipe is the one that is tuned.
 pub(super) struct Scores(pub(super) Vec<Vec<f64>>);
 
 /// What cross-validation says of choosing the best.
@@ -57,7 +57,7 @@ impl Scores {
     }
 }
 
-fn mean(values: impl Iterator<Item = f64>) -> f64 {
+pub(super) fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (sum, count) = values.fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
     if count == 0 { 0.0 } else { sum / f64::from(count) }
 }

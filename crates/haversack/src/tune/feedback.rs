@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use haversack_core::ids::ItemId;
 use haversack_core::units::{Timestamp, Tokens};
-use haversack_store::store::item::{Happening, Shelf};
+use haversack_store::store::item::{Happening, Item, Shelf};
 use haversack_store::store::viewer::Viewer;
 
 use crate::engine::Workspace;
 use crate::error::Error;
-use crate::eval::{Answer, EvalError, Evidence, Question, measured};
+use crate::eval::{Answer, EvalError, Evidence, Library, Question, Text, measured};
 use crate::receipt::Receipt;
 use crate::request::Request;
 use crate::wire::viewer_of;
@@ -103,7 +103,7 @@ async fn question(
     }
     let useful = judged.into_iter().filter(|(_, count)| *count > 0);
     let evidence: BTreeMap<String, Evidence> = useful
-        .map(|(item, _)| (item.as_str().to_owned(), Evidence { grade: 1, words: Vec::new() }))
+        .map(|(item, _)| (item.as_str().to_owned(), Evidence { grade: 1, spans: Vec::new() }))
         .collect();
     if evidence.is_empty() {
         return Ok(None);
@@ -112,7 +112,7 @@ async fn question(
     request.now = Some(made);
     request.previous = None;
     let (id, text) = (receipt.id.clone(), request.query.clone());
-    let question = Question { id, text, exclude: Vec::new(), evidence };
+    let question = Question { evidence, ..Question::new(id, text) };
     Ok(Some(Labelled { request, question }))
 }
 
@@ -136,6 +136,21 @@ impl Labelled {
         let recipe = name.to_owned();
         let request = Request { recipe, reserves, tokenizer, cache, keep, ..own };
         let packs = workspace.pack_many(request, budgets).await.map_err(failed)?;
-        Ok(Answer::of(workspace.name(), &self.question, &packs))
+        let library = self.library(workspace).await.map_err(failed)?;
+        Ok(Answer::of(workspace.name(), &self.question, &packs, &library))
+    }
+
+    /// The texts of what was useful, as they are now.
+    async fn library(&self, workspace: &Workspace) -> Result<Library, Error> {
+        let ids: Vec<ItemId> =
+            self.question.evidence.keys().filter_map(|id| ItemId::new(id).ok()).collect();
+        let snapshot = workspace.store().snapshot(&self.request.viewer).await?;
+        let mut library = Library::default();
+        for stored in snapshot.get(&ids).await?.into_iter().flatten() {
+            let Item { id, title, body, path, .. } = stored.item;
+            let title = Some(title).filter(|title| !title.is_empty());
+            library.insert(id.as_str().to_owned(), Text::new(title, body, path.as_deref()));
+        }
+        Ok(library)
     }
 }

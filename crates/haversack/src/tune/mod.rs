@@ -1,7 +1,7 @@
 //! Tuning: other weights for a recipe, by questions whose answers are known.
 //!
-//! Several settings of a recipe's numbers are tried on every question, and the one that brings most
-//! evidence into the packs is chosen. What that choice is worth is told by questions that did not
+//! Several settings of a recipe's numbers are tried on every question, and the one whose packs hold
+//! most of what they should is chosen. What that choice is worth is told by questions that did not
 //! help to make it. The result is a recipe that extends the one that was tuned.
 
 mod choice;
@@ -17,10 +17,10 @@ use haversack_core::units::Tokens;
 
 pub use self::knobs::Change;
 
-use self::choice::{Choice, Scores};
+use self::choice::{Choice, Scores, mean};
 use self::knobs::{Knob, changes, knobs, tries, turned};
 use crate::engine::{Builder, Workspace};
-use crate::eval::{self, Answer, EvalError, Event, Plan, Watch};
+use crate::eval::{self, Answer, EvalError, Event, Figure, Plan, Watch};
 use crate::recipe::Recipe;
 
 /// Fewer questions say nothing.
@@ -36,7 +36,7 @@ pub struct Options {
     pub recipe: String,
     /// What the tuned recipe is called.
     pub name: String,
-    /// The budgets in tokens over which evidence is averaged.
+    /// The budgets in tokens over which the objective is averaged.
     pub budgets: Vec<u32>,
     /// How many questions are asked at most; all when `None`.
     pub limit: Option<usize>,
@@ -63,7 +63,8 @@ pub struct Report {
     pub questions: usize,
     /// How many settings were tried.
     pub tries: usize,
-    /// The mean part of the evidence in packs of the recipe as it is.
+    /// The mean objective of the recipe as it is: answers, evidence, spans and `must` in its packs,
+    /// as far as questions have them.
     pub before: f64,
     /// The same of the best setting, on the questions that it was chosen by.
     pub after: f64,
@@ -98,7 +99,14 @@ pub async fn by_set(
     let recipe = base(options, scratch, builder).await?;
     let tuning = Tuning::of(options, &recipe)?;
     let names = tuning.names();
-    let plan = Plan { recipes: &names, budgets: &budgets, limit: options.limit, candidates: None };
+    let plan = Plan {
+        recipes: &names,
+        budgets: &budgets,
+        limit: options.limit,
+        candidates: None,
+        with_unlabelled: false,
+        off_topic: None,
+    };
     let builder = || tuning.registered(builder());
     let answers = eval::answers(set, plan, scratch, &builder, watch).await?;
     tuning.report(&answers)
@@ -179,6 +187,16 @@ impl Options {
     }
 }
 
+/// What tuning makes as large as it can: for each pack the mean of what its question has of these
+/// figures, and the mean of that over budgets.
+const OBJECTIVE: [Figure; 4] = [Figure::Answer, Figure::Evidence, Figure::Spans, Figure::Must];
+
+fn objective(answer: &Answer) -> f64 {
+    let packs = answer.packs.iter();
+    let means = packs.map(|pack| mean(OBJECTIVE.iter().filter_map(|one| pack.shares.get(*one))));
+    mean(means)
+}
+
 /// The settings of a recipe that are tried.
 struct Tuning<'o> {
     options: &'o Options,
@@ -228,17 +246,13 @@ impl<'o> Tuning<'o> {
     fn report(&self, answers: &[Vec<Answer>]) -> Result<Report, EvalError> {
         if answers.len() < QUESTIONS_MIN {
             let what = format!(
-                "{} with evidence are too few to tell luck from gain: at least {QUESTIONS_MIN} are \
+                "{} with labels are too few to tell luck from gain: at least {QUESTIONS_MIN} are \
                  needed",
                 answers.len()
             );
             return Err(EvalError::Option { option: "questions", what });
         }
-        let evidence = |answer: &Answer| {
-            let packs = answer.packs.iter().map(|pack| pack.evidence);
-            packs.sum::<f64>() / answer.packs.len().max(1) as f64
-        };
-        let of = |at: usize| answers.iter().map(|own| evidence(&own[at])).collect();
+        let of = |at: usize| answers.iter().map(|own| objective(&own[at])).collect();
         let scores = Scores((0..self.tries.len()).map(of).collect());
         let Choice { best, expected, gain, error } = scores.choose(self.options.folds);
         let values = &self.tries[best];

@@ -117,7 +117,7 @@ async fn weights_are_found_by_labelled_questions() {
     };
     let mut watch = |_: Event<'_>| Ok(());
     let report_again = eval::run(set.path(), &evaluated, scratch.path(), &builder, &mut watch);
-    let evidence = report_again.await.unwrap().figures.budgets[0].evidence;
+    let evidence = report_again.await.unwrap().figures.budgets[0].mean(Figure::Evidence).value;
     assert!((evidence - report.after).abs() < 1e-9, "what is written is what was measured");
 }
 
@@ -169,6 +169,6 @@ async fn what_cannot_be_tuned_is_told_why() {
     check(Options { tries: 1, ..options() }, "tries: 1 is not between 2 and 60").await;
     check(Options { folds: 1, ..options() }, "folds: 1 is not between 2 and 10").await;
     check(Options { name: "newest".to_owned(), ..options() }, "name: \"newest\" is the").await;
-    check(Options { limit: Some(5), ..options() }, "questions: 5 with evidence are too few").await;
+    check(Options { limit: Some(5), ..options() }, "questions: 5 with labels are too few").await;
     check(Options { recipe: "nobody".to_owned(), ..options() }, "there is no recipe").await;
 }

@@ -3,7 +3,7 @@
 use haversack::recipe::BUILT_IN;
 use haversack::{Engine, ErrorCode, Request};
 use haversack_core::text::tokenizer::{Encoding, Tokenizer};
-use haversack_core::units::{Timestamp, Tokens};
+use haversack_core::units::{Span, Timestamp, Tokens};
 use haversack_store::store::viewer::{Principal, Readers, Viewer};
 use proptest::prelude::*;
 use serde_json::json;
@@ -173,8 +173,8 @@ async fn long_text_comes_back_with_its_place_x7() {
         pack(&fixture, Request::new("everything", "where is the spare key?").within(600)).await;
     let citation = &assembled.pack.citations[0];
     assert!(citation.place.breadcrumb.contains(&"Keys".to_owned()), "{citation:?}");
-    let span = citation.spans[0];
-    assert!(span.slice(&text).unwrap().contains("spare key"));
+    let has_it = |span: &Span| span.slice(&text).unwrap().contains("spare key");
+    assert!(citation.spans.iter().any(has_it), "{citation:?}");
     assert!(citation.place.lines.is_some());
 }
 

@@ -9,6 +9,7 @@ mod log;
 mod memory;
 mod prime;
 mod proposal;
+mod reading;
 mod reranking;
 mod situation;
 mod support;

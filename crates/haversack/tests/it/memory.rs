@@ -53,7 +53,7 @@ async fn text_and_vector_share_one_path_m2() {
 async fn every_option_does_what_it_says_m3() {
     let fixture = sample("memory");
     let base = Request::new("Noor");
-    assert!(ask(&fixture, &base).await.memories.len() <= 10, "ten when nothing is said");
+    assert!(ask(&fixture, &base).await.memories.len() > 10, "as many as the budget can use");
     let few = Request { limit: Some(3), ..base.clone() };
     assert!(ask(&fixture, &few).await.memories.len() <= 3);
     let types = Request { memory_types: vec!["preference".into(), "plan".into()], ..base.clone() };

@@ -148,6 +148,9 @@ const fn measures(component: Component) -> &'static str {
         Component::Timing => {
             "how near it is to a time that the query speaks of: \"in May\", \"yesterday\""
         }
+        Component::MaxSim => {
+            "how well each word of the query is met by some word of its best stretch, rare words first"
+        }
         Component::Rerank => {
             "what a reranker says that read it together with the query; 0 where none is in use"
         }
@@ -183,6 +186,7 @@ const fn shown(variable: Variable) -> &'static str {
         Variable::Score => "its score",
         Variable::Citation => "its citation id, such as `[fil-1x9k2]`",
         Variable::Title => "its title, else its path, else its id",
+        Variable::Label => "its title and a colon, where its text does not say the title itself",
         Variable::Path => "its path",
         Variable::Breadcrumb => "its headings or ancestors, joined by ›",
         Variable::Lines => "its line numbers",

@@ -81,6 +81,7 @@ fn new_layer(name: &str, before: &[LayerSpec]) -> LayerSpec {
         recency: Recency::WORKSPACE,
         rerank: RERANK,
         minimum: None,
+        floor: None,
         repeats: None,
         diversity: None,
         limit: None,
@@ -203,6 +204,7 @@ fn apply_limits(reader: &mut Reader<'_>, table: &Table<'_>, layer: &mut LayerSpe
     let score = Bounds(-SCORE_MAX, SCORE_MAX);
     for (key, bounds, field) in [
         ("minimum", score, &mut layer.minimum),
+        ("floor", score, &mut layer.floor),
         ("repeats", unit, &mut layer.repeats),
         ("diversity", unit, &mut layer.diversity),
     ] {

@@ -267,7 +267,7 @@ fn every_choice_has_a_word() {
     check(OVERFLOWS, &[Overflow::Refuse, Overflow::Exceed]);
     check(FENCES, &[Fencing::Off, Fencing::Untrusted, Fencing::All, Fencing::Sections]);
     check(SELECTORS, &[Selector::Greedy, Selector::Exact]);
-    check(ORDERS, &[Order::Density, Order::Rank, Order::Essentials, Order::Sentences]);
+    check(ORDERS, &[Order::Density, Order::Rank, Order::Essentials, Order::Blocks]);
     use Arrangement::{Edges, Newest, Oldest, Ranked};
     check(ARRANGEMENTS, &[Ranked, Edges, Newest, Oldest]);
     use Stability::{Foundational, Stable, Volatile};

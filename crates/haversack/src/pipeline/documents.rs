@@ -1,0 +1,588 @@
+//! Passages of one item become one candidate: a document whose found parts stand together under one
+//! title, in their order, and can be bought block by block.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use haversack_core::candidate::{Block, Candidate, Quote};
+use haversack_core::ids::{CandidateId, ItemId};
+use haversack_core::layer::Order;
+use haversack_core::pack::Previous;
+use haversack_core::rank::{Ranked, sort};
+use haversack_core::text::blocks::BlockKind;
+use haversack_core::text::tokenizer::Counted;
+use haversack_core::units::{Score, Span};
+use haversack_store::store::Snapshot;
+use haversack_store::store::error::ReadError;
+
+use super::carry::{continued, lift, stood};
+use super::cleaning::clean_all;
+use super::interaction::Interaction;
+use crate::collect::from_passage;
+use crate::notice::Notice;
+use crate::recipe::LayerSpec;
+
+/// Of how many of a layer's best passages the ones before and after are read too: an answer may
+/// begin in one and end in the next.
+const COMPLETED: usize = 24;
+
+/// What a passage is worth that was not found, beside the one that was.
+const UNFOUND: f64 = 0.2;
+
+/// What each further passage between them takes away.
+const FARTHER: f64 = 0.03;
+
+/// Of how many passages the whole document is read if it is short, and how many passages a short
+/// document has.
+const WHOLE_OF: usize = 12;
+const CHUNKS_OF_SHORT: u32 = 8;
+
+/// How much it counts against a block that it meets less of the query than the best of its passage.
+const WEAKER: f64 = 1.0;
+
+/// What counts against a listing that repeats the one before it.
+const REPEAT: f64 = 0.5;
+
+/// What counts against a block of imports, navigation and the like.
+const CLUTTER: f64 = 0.4;
+
+/// Between passages of one section with something left out.
+const GAP: &str = "\n\n…\n\n";
+
+/// Makes documents of the passages of layers that are bought by blocks; says what was hidden in those
+/// that are read here.
+///
+/// # Errors
+/// When the store cannot be read.
+pub(super) async fn make_documents(
+    snapshot: &dyn Snapshot,
+    interaction: &mut Interaction<'_>,
+    specs: &[LayerSpec],
+    layers: &mut [Vec<Ranked>],
+    (previous, exclude): (Option<&Previous>, &[ItemId]),
+) -> Result<Vec<Notice>, ReadError> {
+    let mut notices = Vec::new();
+    for (spec, layer) in specs.iter().zip(layers).filter(|(spec, _)| spec.order == Order::Blocks) {
+        let (beside, notice) = read_beside(snapshot, layer).await?;
+        notices.extend(notice);
+        let mut groups: BTreeMap<ItemId, Vec<Part>> = BTreeMap::new();
+        for ranked in std::mem::take(layer) {
+            let item = ranked.candidate.id.item.clone();
+            groups.entry(item).or_default().push(Part { ranked, was_found: true });
+        }
+        for part in beside {
+            let item = part.ranked.candidate.id.item.clone();
+            groups.entry(item).or_default().push(part);
+        }
+        layer.extend(groups.into_values().filter_map(|parts| document(interaction, parts)));
+        sort(layer);
+        if let Some(previous) = previous {
+            let mut stood = vec![stood(snapshot, previous, &spec.name).await?];
+            // What the request excludes now does not stay because it stood before (W9).
+            stood[0].retain(|candidate| !exclude.contains(&candidate.id.item));
+            notices.extend(clean_all(&mut stood));
+            keep_what_stood(layer, stood.pop().unwrap_or_default());
+            lift(previous, &spec.name, layer);
+        }
+    }
+    Ok(notices)
+}
+
+/// Puts what an earlier pack showed in the place of the documents that it is of; what else was found
+/// of them becomes a candidate of its own, to follow later.
+fn keep_what_stood(layer: &mut Vec<Ranked>, stood: Vec<Candidate>) {
+    let mut shown: BTreeMap<ItemId, Vec<Candidate>> = BTreeMap::new();
+    for candidate in stood {
+        shown.entry(candidate.id.item.clone()).or_default().push(candidate);
+    }
+    let mut kept = Vec::with_capacity(layer.len() + shown.len());
+    for mut ranked in std::mem::take(layer) {
+        let Some(earlier) = shown.remove(&ranked.candidate.id.item) else {
+            kept.push(ranked);
+            continue;
+        };
+        let (score, parts) = (ranked.score, ranked.parts.clone());
+        let found = ranked.candidate.found.clone();
+        leave_out(&mut ranked.candidate, &earlier);
+        if let Some(id) = continuing_id(&ranked.candidate, &earlier) {
+            ranked.candidate.id = id;
+            ranked.candidate.place.title = continued(ranked.candidate.place.title);
+            kept.push(ranked);
+        }
+        for mut candidate in earlier {
+            candidate.found.extend(found.iter().cloned());
+            kept.push(Ranked { candidate, score, parts: parts.clone() });
+        }
+    }
+    let unfound = |candidate| Ranked { candidate, score: Score::ZERO, parts: Vec::new() };
+    kept.extend(shown.into_values().flatten().map(unfound));
+    *layer = kept;
+    sort(layer);
+}
+
+/// Takes the blocks out of a document that stood in an earlier pack.
+fn leave_out(candidate: &mut Candidate, earlier: &[Candidate]) {
+    let spans: Vec<Span> = earlier.iter().flat_map(|earlier| earlier.all_spans()).collect();
+    let stood = |block: &Block| {
+        let own = candidate.spans_of(std::slice::from_ref(&block.range));
+        let is_inside = |own: &Span| {
+            spans.iter().any(|span| span.start() <= own.start() && own.end() <= span.end() + 2)
+        };
+        own.iter().all(is_inside)
+    };
+    let left: Vec<usize> =
+        (0..candidate.blocks.len()).filter(|&at| !stood(&candidate.blocks[at])).collect();
+    let (mut text, mut quotes, mut blocks) = (String::new(), Vec::new(), Vec::new());
+    for &at in &left {
+        let block = &candidate.blocks[at];
+        let shift = text.len();
+        for quote in &candidate.quotes {
+            let from = quote.range.start.max(block.range.start);
+            let to = quote.range.end.min(block.range.end);
+            if from < to {
+                let range = shift + from - block.range.start..shift + to - block.range.start;
+                let before = &candidate.text[quote.range.start..from];
+                let breaks = before.bytes().filter(|byte| *byte == b'\n').count();
+                quotes.push(Quote {
+                    range,
+                    start: quote.start + from - quote.range.start,
+                    line: quote.line + u32::try_from(breaks).unwrap_or(u32::MAX),
+                });
+            }
+        }
+        text.push_str(&candidate.text[block.range.clone()]);
+        let under = block.under.and_then(|under| left.iter().position(|&left| left == under));
+        blocks.push(Block { range: shift..text.len(), under, ..block.clone() });
+    }
+    if candidate.quotes.is_empty() && !left.is_empty() {
+        // Its text is not the body's own bytes, so nothing can be told apart in it.
+        (text, blocks) = (String::new(), Vec::new());
+    }
+    candidate.text = text.into();
+    (candidate.quotes, candidate.blocks) = (quotes, blocks);
+    candidate.counted = [].into();
+}
+
+/// A name for the rest of a document, which nothing earlier has.
+fn continuing_id(rest: &Candidate, earlier: &[Candidate]) -> Option<CandidateId> {
+    if rest.text.trim().is_empty() {
+        return None;
+    }
+    let taken: Vec<Option<u32>> = earlier.iter().map(|earlier| earlier.id.chunk).collect();
+    let free = (1..).find(|chunk| !taken.contains(&Some(*chunk)))?;
+    Some(CandidateId::chunk(rest.id.item.clone(), free))
+}
+
+/// A passage of a document.
+struct Part {
+    ranked: Ranked,
+    /// Whether it was found, or stands beside one that was.
+    was_found: bool,
+}
+
+/// The passages before and after a layer's best, which were not found themselves.
+async fn read_beside(
+    snapshot: &dyn Snapshot,
+    layer: &[Ranked],
+) -> Result<(Vec<Part>, Option<Notice>), ReadError> {
+    let found: BTreeSet<&CandidateId> = layer.iter().map(|ranked| &ranked.candidate.id).collect();
+    let mut wanted: BTreeMap<CandidateId, Score> = BTreeMap::new();
+    for (place, ranked) in layer.iter().take(COMPLETED).enumerate() {
+        let CandidateId { item, chunk: Some(chunk) } = &ranked.candidate.id else { continue };
+        let near = chunk.saturating_sub(1)..=chunk.saturating_add(1);
+        // Of the best, as much as a short document has.
+        let all = if place < WHOLE_OF { 0..CHUNKS_OF_SHORT } else { 0..0 };
+        for beside in near.chain(all) {
+            let id = CandidateId::chunk(item.clone(), beside);
+            if !found.contains(&id) {
+                let far = f64::from(beside.abs_diff(*chunk).saturating_sub(1)) * FARTHER;
+                let worth = ranked.score.get() - UNFOUND - far;
+                let worth = Score::new(worth).unwrap_or(Score::ZERO);
+                let known = wanted.entry(id).or_insert(worth);
+                *known = (*known).max(worth);
+            }
+        }
+    }
+    if wanted.is_empty() {
+        return Ok((Vec::new(), None));
+    }
+    let (ids, scores): (Vec<CandidateId>, Vec<Score>) = wanted.into_iter().unzip();
+    let passages = snapshot.passages(&ids).await?.into_iter().zip(scores);
+    let found = passages.filter_map(|(passage, score)| Some((from_passage(&passage?), score)));
+    let (candidates, scores): (Vec<Candidate>, Vec<Score>) = found.unzip();
+    let mut candidates = vec![candidates];
+    // What was collected is clean already.
+    let notice = clean_all(&mut candidates);
+    let parts = candidates.into_iter().flatten().zip(scores).map(|(candidate, score)| Part {
+        ranked: Ranked { candidate, score, parts: Vec::new() },
+        was_found: false,
+    });
+    Ok((parts.collect(), notice))
+}
+
+/// One candidate out of the passages of an item.
+fn document(interaction: &mut Interaction<'_>, mut parts: Vec<Part>) -> Option<Ranked> {
+    // Where the whole item was found, its passages only say which parts of it are worth most.
+    let whole = parts.iter().position(|part| part.ranked.candidate.id.chunk.is_none());
+    let mut text = DocumentText::default();
+    let scores: Vec<(Range<usize>, Score)> = match whole {
+        Some(whole) => {
+            let candidate = &parts[whole].ranked.candidate;
+            text.text = candidate.text.to_string();
+            text.add_blocks(interaction, 0);
+            text.quotes = verbatim(candidate).into_iter().collect();
+            let quote = text.quotes.first().cloned();
+            let scored = parts.iter().filter(|part| part.was_found).map(|part| {
+                let span = part.ranked.candidate.span;
+                let range = match (&quote, part.ranked.candidate.id.chunk) {
+                    (Some(quote), Some(_)) => {
+                        let shift =
+                            |at: usize| (at + quote.range.start).saturating_sub(quote.start);
+                        shift(span.start())..shift(span.end())
+                    }
+                    _ => 0..text.text.len(),
+                };
+                (range, part.ranked.score)
+            });
+            scored.collect()
+        }
+        None => {
+            parts.sort_by_key(|part| part.ranked.candidate.id.chunk);
+            text.put_together(interaction, &parts)
+        }
+    };
+    let best = best_of(&parts)?;
+    let others: Vec<Candidate> = parts
+        .iter()
+        .enumerate()
+        .filter(|(at, part)| *at != best && part.was_found)
+        .map(|(_, part)| part.ranked.candidate.clone())
+        .collect();
+    let n_parts = parts.len();
+    let Ranked { mut candidate, score, parts } = parts.swap_remove(best).ranked;
+    let title = interaction.title(&candidate);
+    let blocks = text.score_blocks(interaction, title.as_ref(), &scores);
+    candidate.id = CandidateId::whole(candidate.id.item);
+    for other in others {
+        candidate.found.extend(other.found);
+        candidate.trust = candidate.trust.min(other.trust);
+        candidate.essential = candidate.essential.or(other.essential);
+    }
+    candidate.found.sort_by(|a, b| a.collector.cmp(&b.collector).then(a.rank.cmp(&b.rank)));
+    candidate.found.dedup_by(|later, first| later.collector == first.collector);
+    if n_parts > 1 || whole.is_none() {
+        // Headings stand in the text, and lines would be those of one passage.
+        candidate.place.breadcrumb.clear();
+        candidate.place.lines = None;
+        let ends = text.quotes.first().zip(text.quotes.last());
+        let span = ends
+            .and_then(|(first, last)| Span::recorded(first.start, last.start + last.range.len()));
+        candidate.span = span.unwrap_or(candidate.span);
+    }
+    candidate.quotes = text.quotes;
+    candidate.counted = text.counted.into();
+    candidate.blocks = blocks;
+    candidate.text = text.text.into();
+    Some(Ranked { candidate, score, parts })
+}
+
+/// The best of the passages that were found; of equals the first by its id.
+fn best_of(parts: &[Part]) -> Option<usize> {
+    let found = (0..parts.len()).filter(|&at| parts[at].was_found);
+    found.max_by(|&a, &b| {
+        let (a, b) = (&parts[a].ranked, &parts[b].ranked);
+        a.score.cmp(&b.score).then_with(|| b.candidate.id.cmp(&a.candidate.id))
+    })
+}
+
+/// The quote of a text that is the body's own bytes.
+fn verbatim(candidate: &Candidate) -> Option<Quote> {
+    (candidate.span.len() == candidate.text.len()).then(|| Quote {
+        range: 0..candidate.text.len(),
+        start: candidate.span.start(),
+        line: 1,
+    })
+}
+
+/// A document's text while it is put together.
+#[derive(Default)]
+struct DocumentText {
+    text: String,
+    quotes: Vec<Quote>,
+    counted: Vec<Counted>,
+    blocks: Vec<PlacedBlock>,
+}
+
+/// A block, and which one of which reading it is.
+struct PlacedBlock {
+    range: Range<usize>,
+    kind: BlockKind,
+    under: Option<usize>,
+    is_clutter: bool,
+    reading: std::sync::Arc<super::texts::TextReading>,
+    number: usize,
+}
+
+impl DocumentText {
+    /// Puts passages together, and says where each stands and what it is worth.
+    fn put_together(
+        &mut self,
+        interaction: &Interaction<'_>,
+        parts: &[Part],
+    ) -> Vec<(Range<usize>, Score)> {
+        let mut scores = Vec::new();
+        let mut section: Option<(Vec<String>, Option<usize>)> = None;
+        let mut next = 0;
+        while next < parts.len() {
+            let end = run_end(parts, next);
+            let run = &parts[next..end];
+            let headings = headings_of(run);
+            let same = section.as_ref().filter(|(known, _)| *known == headings);
+            if next > 0 {
+                self.separate(if same.is_some() { GAP } else { "\n\n" });
+            }
+            let under = same.and_then(|(_, heading)| *heading);
+            let is_named = same.is_some();
+            let first = self.blocks.len();
+            self.add_run(interaction, run, &headings, is_named, &mut scores);
+            for at in first..self.blocks.len() {
+                if self.blocks[at].under.is_none() {
+                    self.blocks[at].under = self.above(under, self.blocks[at].kind);
+                }
+            }
+            section = Some((headings_of(&run[run.len() - 1..]), self.heading_in_force()));
+            next = end;
+        }
+        scores
+    }
+
+    /// Adds text that belongs to the block before it.
+    fn separate(&mut self, with: &str) {
+        let end = self.text.trim_end().len();
+        self.text.truncate(end);
+        self.text.push_str(with);
+        if let Some(last) = self.blocks.last_mut() {
+            last.range.end = self.text.len();
+        }
+    }
+
+    /// The nearest heading, from one on upwards, that a block of this kind can hang under.
+    fn above(&self, mut heading: Option<usize>, kind: BlockKind) -> Option<usize> {
+        let level = |kind: BlockKind| match kind {
+            BlockKind::Heading(level) => level,
+            _ => u8::MAX,
+        };
+        while let Some(at) = heading.filter(|&at| level(self.blocks[at].kind) >= level(kind)) {
+            heading = self.blocks[at].under;
+        }
+        heading
+    }
+
+    /// The heading that the text ends under.
+    fn heading_in_force(&self) -> Option<usize> {
+        let mut at = self.blocks.len().checked_sub(1);
+        while let Some(block) = at.map(|at| &self.blocks[at]) {
+            if matches!(block.kind, BlockKind::Heading(_)) {
+                return at;
+            }
+            at = block.under;
+        }
+        None
+    }
+
+    /// Adds passages that follow each other, under the headings that name them.
+    fn add_run(
+        &mut self,
+        interaction: &Interaction<'_>,
+        run: &[Part],
+        headings: &[String],
+        is_named: bool,
+        scores: &mut Vec<(Range<usize>, Score)>,
+    ) {
+        let base = self.text.len();
+        let candidate = &run[0].ranked.candidate;
+        let title = candidate.place.title.as_deref().unwrap_or_default();
+        if !is_named && let Some(line) = heading_line(&candidate.text, headings, title) {
+            self.text.push_str(&line);
+        }
+        let is_inside = Fences::of(run).starts_inside;
+        if is_inside {
+            self.text.push_str("```\n");
+        }
+        let mut end_before = None;
+        for part in run {
+            let candidate = &part.ranked.candidate;
+            if let Some(end) = end_before {
+                // Only white space lies between passages that follow each other.
+                self.text.push_str(match candidate.span.start().saturating_sub(end) {
+                    0 => "",
+                    1 => "\n",
+                    _ => "\n\n",
+                });
+            }
+            let start = self.text.len();
+            self.text.push_str(&candidate.text);
+            let range = start..self.text.len();
+            if candidate.span.len() == candidate.text.len() {
+                let line = candidate.place.lines.as_ref().map_or(1, |lines| lines.start);
+                let start = candidate.span.start();
+                self.quotes.push(Quote { range: range.clone(), start, line });
+            }
+            scores.push((range, part.ranked.score));
+            end_before = Some(candidate.span.end());
+        }
+        if Fences::of(run).ends_inside {
+            self.text.push_str("\n```");
+        }
+        self.add_blocks(interaction, base);
+    }
+
+    /// Reads the text from `base` on.
+    fn add_blocks(&mut self, interaction: &Interaction<'_>, base: usize) {
+        let reading = interaction.read(&self.text[base..]);
+        let first = self.blocks.len();
+        for (number, block) in reading.blocks.iter().enumerate() {
+            self.blocks.push(PlacedBlock {
+                range: base + block.range.start..base + block.range.end,
+                kind: block.kind,
+                under: block.under.map(|under| first + under),
+                is_clutter: block.is_clutter,
+                reading: std::sync::Arc::clone(&reading),
+                number,
+            });
+        }
+        let shift = |part: &Counted| {
+            let range = base + part.range.start..base + part.range.end;
+            Counted { range, units: part.units }
+        };
+        self.counted.extend(reading.counted.iter().map(shift));
+    }
+
+    /// The blocks with what each is worth: what its passage is, less the more the worse it meets
+    /// the query than the best block there.
+    fn score_blocks(
+        &self,
+        interaction: &mut Interaction<'_>,
+        title: Option<&haversack_core::embed::Met>,
+        scores: &[(Range<usize>, Score)],
+    ) -> Vec<Block> {
+        let least = scores.iter().map(|(_, score)| *score).min().unwrap_or(Score::ZERO);
+        let passages: Vec<Option<usize>> =
+            self.blocks.iter().map(|block| passage_of(scores, &block.range)).collect();
+        let met: Vec<f64> = self
+            .blocks
+            .iter()
+            .map(|block| {
+                let met = interaction.block(title, &block.reading, block.number);
+                met.map_or(0.0, Score::get)
+            })
+            .collect();
+        let mut best = vec![0.0f64; scores.len()];
+        for (passage, met) in passages.iter().zip(&met) {
+            if let Some(passage) = passage {
+                best[*passage] = best[*passage].max(*met);
+            }
+        }
+        let repeats = self.repeats();
+        let scored = self.blocks.iter().zip(passages).zip(met).enumerate();
+        let scored = scored.map(|(at, ((block, passage), met))| {
+            let passage = passage.map(|at| (scores[at].1, best[at]));
+            let (score, best) = passage.unwrap_or((least, met));
+            let clutter = if block.is_clutter { CLUTTER } else { 0.0 };
+            let repeat = if repeats[at] { REPEAT } else { 0.0 };
+            let score = score.get() - WEAKER * (best - met) - clutter - repeat;
+            Block {
+                range: block.range.clone(),
+                score: Score::new(score).unwrap_or(Score::ZERO),
+                under: block.under,
+                is_lead: matches!(block.kind, BlockKind::Heading(_)),
+                is_prose: matches!(block.kind, BlockKind::Prose),
+            }
+        });
+        scored.collect()
+    }
+}
+
+impl DocumentText {
+    /// Which listings say what the one before them says in another language or for another tool.
+    fn repeats(&self) -> Vec<bool> {
+        let mut before: BTreeSet<&str> = BTreeSet::new();
+        let repeat = |block: &PlacedBlock| {
+            if block.kind != BlockKind::Fence {
+                return false;
+            }
+            let lines = self.text[block.range.clone()].lines().map(str::trim);
+            let own: BTreeSet<&str> = lines.filter(|line| line.len() > 3).collect();
+            let shared = own.intersection(&before).count();
+            let is_repeat = own.len() > 1 && shared * 10 >= own.len() * 6;
+            before = own;
+            is_repeat
+        };
+        self.blocks.iter().map(repeat).collect()
+    }
+}
+
+/// The best passage that a block has a part in.
+fn passage_of(scores: &[(Range<usize>, Score)], block: &Range<usize>) -> Option<usize> {
+    let touching =
+        |(range, _): &(Range<usize>, Score)| range.start < block.end && block.start < range.end;
+    let places = scores.iter().enumerate().filter(|(_, scored)| touching(scored));
+    places.max_by_key(|(place, (_, score))| (*score, std::cmp::Reverse(*place))).map(|(at, _)| at)
+}
+
+/// One past the last of the passages that follow each other from `first` on.
+fn run_end(parts: &[Part], first: usize) -> usize {
+    let chunk = |at: usize| parts[at].ranked.candidate.id.chunk.unwrap_or(0);
+    (first + 1..parts.len())
+        .find(|&at| chunk(at) != chunk(at - 1).saturating_add(1))
+        .unwrap_or(parts.len())
+}
+
+fn headings_of(run: &[Part]) -> Vec<String> {
+    run.first().map(|part| part.ranked.candidate.place.breadcrumb.clone()).unwrap_or_default()
+}
+
+/// The line that names a passage which does not begin with its own headings.
+fn heading_line(text: &str, headings: &[String], title: &str) -> Option<String> {
+    let mut above: Vec<&str> =
+        headings.iter().map(String::as_str).filter(|heading| *heading != title).collect();
+    let own = text.trim_start();
+    let level = own.bytes().take_while(|byte| *byte == b'#').count();
+    let is_heading = (1..=6).contains(&level) && own[level..].starts_with(' ');
+    let marks = if is_heading {
+        // It begins with headings of its own; those above them may be missing.
+        let begun = own.lines().map(str::trim).filter(|line| !line.is_empty());
+        for line in begun.take_while(|line| line.starts_with('#')) {
+            above.retain(|heading| *heading != line.trim_matches('#').trim());
+        }
+        "#".repeat(level.saturating_sub(1).max(1))
+    } else {
+        "##".to_owned()
+    };
+    (!above.is_empty()).then(|| format!("{marks} {}\n\n", above.join(" › ")))
+}
+
+/// Whether passages begin or end inside a fenced listing that was parted for its length.
+struct Fences {
+    starts_inside: bool,
+    ends_inside: bool,
+}
+
+impl Fences {
+    fn of(run: &[Part]) -> Fences {
+        let lines = run.iter().flat_map(|part| part.ranked.candidate.text.lines());
+        let fences: Vec<bool> = lines
+            .map(str::trim)
+            .filter(|line| line.starts_with("```") && !line[3..].contains('`'))
+            .map(|line| line.len() > 3)
+            .collect();
+        let is_odd = fences.len() % 2 == 1;
+        let names_next = fences.get(1).copied().unwrap_or(false);
+        let last_is_bare = fences.last().is_some_and(|has_name| !has_name);
+        // A fence that names a language opens; one that names none may close.
+        let starts_inside = fences.first().is_some_and(|has_name| !has_name)
+            && (names_next || (is_odd && last_is_bare));
+        let ends_inside = is_odd != starts_inside;
+        Fences { starts_inside, ends_inside }
+    }
+}
