@@ -1,4 +1,4 @@
-"""What every peer has in common: texts in pieces, a ranking of them, a string for the model."""
+"""The interface of a peer: it splits documents into pieces, ranks them, and makes a string of them."""
 
 import resource
 from dataclasses import dataclass
@@ -6,15 +6,15 @@ from importlib.metadata import version
 
 from . import tokens
 
-# About as long as a passage: what most guides set a splitter to.
+# The size that most guides set a splitter to.
 CHARACTERS = 800
-# How many pieces a search finds, so that the largest budget can be filled.
-CANDIDATES = 200
+# How many pieces each search returns when all systems search equally deep.
+EQUAL_DEPTH = 200
 
 
 @dataclass(slots=True)
 class Piece:
-    """A part of a document: its characters from `start`, after a line with its title."""
+    """A part of a document: its characters from `start`, below a line that names it."""
 
     document: str
     start: int
@@ -27,15 +27,21 @@ class Piece:
 
 
 class Peer:
-    """To be given a corpus, then asked. Each adapter is one of these."""
+    """Indexes one corpus and answers questions about it. Each adapter is a subclass."""
 
     # The packages whose versions are reported.
     packages = ()
-    # What is said of it in the results.
+    # How the report describes it.
     about = ""
-    # Ways to pack the same ranking; each is a line of its own in the results.
+    # Ways to pack the same ranking; each is a row of its own in the results.
     packings = ("",)
-    # What has the engine, if that is not Python.
+    # How many pieces a search returns when the caller does not say.
+    shipped_depth = EQUAL_DEPTH
+    # Where that number is from.
+    shipped_from = ""
+    # Controls show what the figures are worth. They are no competitors.
+    is_control = False
+    # The program that contains the engine, if that is not Python.
     program = None
 
     def __init__(self, folder, embedder):
@@ -49,52 +55,60 @@ class Peer:
         return {package: version(package) for package in cls.packages}
 
     @classmethod
-    def told(cls, packing):
-        """What is said of it in the results, packed like this."""
+    def describe(cls, packing):
+        """How the report describes it with this way to pack."""
         return cls.about
 
     @classmethod
     def memory(cls):
-        """The most that the engine had, in MB."""
+        """The peak memory of the engine in MB."""
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
     def index(self, documents):
         """Splits, embeds and stores."""
         raise NotImplementedError
 
-    def rank(self, query):
-        """Places in `self.pieces`, the best first."""
+    def rank(self, question, depth):
+        """Searches for `depth` pieces and returns their places in `self.pieces`, best first."""
         raise NotImplementedError
 
-    def close(self):
-        """Gives back what the corpus took, before the next one."""
+    def most(self, depth):
+        """The largest number of pieces that a search of this depth returns."""
+        return depth
 
-    def pack(self, places, budget, packing):
-        """The string for the model, and the places that went into it, in order."""
+    def close(self):
+        """Frees the corpus before the next one is indexed."""
+
+    def pack(self, question, places, budget, packing):
+        """Returns the string for the model and the pieces in it, in order."""
         return self.greedy(places, budget)
 
     def greedy(self, places, budget):
-        """Whole pieces in the order of the ranking, all that still fit, by an exact count."""
+        """Takes whole pieces in the order of the ranking, all that still fit, by an exact count."""
         chosen, left = [], budget
         for place in places:
             if left < 8:
                 break
             size = self.size(place)
             if size <= left:
-                chosen.append(place)
+                chosen.append(self.pieces[place])
                 left -= size
-        # Tokens may reach over a joint, so that the whole is seldom one more than its parts.
-        while tokens.count(text := self.joined(chosen)) > budget:
-            chosen.pop()
-        return text, chosen
-
-    def joined(self, places):
-        return "\n\n".join(self.pieces[place].text for place in places)
+        return fitted(chosen, budget)
 
     def size(self, place):
         if place not in self.counts:
-            self.counts[place] = tokens.count(self.pieces[place].text + "\n\n")
+            self.counts[place] = tokens.count(self.pieces[place].text + SEPARATOR)
         return self.counts[place]
+
+
+SEPARATOR = "\n\n"
+
+
+def fitted(pieces, budget):
+    """Joins pieces. Tokens may cross a joint, so the whole is rarely one more than its parts."""
+    while tokens.count(text := SEPARATOR.join(piece.text for piece in pieces)) > budget:
+        pieces.pop()
+    return text, pieces
 
 
 def head(document):
@@ -106,7 +120,7 @@ def whole(documents):
 
 
 def split(documents):
-    """By LangChain's splitter, which is what most people use whatever they store pieces in."""
+    """Splits with LangChain's splitter, which most people use whatever they store pieces in."""
     from langchain_text_splitters import RecursiveCharacterTextSplitter
 
     splitter = RecursiveCharacterTextSplitter(

@@ -1,6 +1,9 @@
 """Runs the peers and Haversack, each on each set in a process of its own, and writes the results.
 
-    python -m bench.peers.run --data DIR [--sets a,b] [--peers a,b] [--limit 200]
+    python -m bench.peers.run --data DIR [--sets a,b] [--peers a,b] [--runs shipped,equal]
+
+Three steps, of which `--steps` can choose some: `pack` lets the peers write their packs,
+`score` has `haversack eval` measure them and Haversack itself, `report` compares and writes.
 """
 
 import argparse
@@ -13,8 +16,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from . import report
+from . import compare, report, sets
 from .adapters import PEERS
+from .harness import RUNS
+from .peer import EQUAL_DEPTH
 
 SETS = (
     "locomo",
@@ -30,9 +35,14 @@ SETS = (
     "chorus_icecat",
     "wiki_posthog",
 )
+# Sets over documentation are named `docs/NAME`; their questions have strings that must stand in
+# the pack.
+DOCS = "docs/"
+STEPS = ("pack", "score", "report")
 RECIPES = {"haversack": "memory", "haversack-everything": "everything"}
 HERE = Path(__file__).parent
-# One thread for all, and nobody calls home.
+PACKS = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "haversack" / "peers"
+# One thread for all, and no telemetry.
 ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "RAYON_NUM_THREADS": "1",
@@ -49,88 +59,205 @@ def main():
     if options.one:
         from . import harness
 
-        found = harness.run(
-            options.one, options.data, options.budgets, options.limit, options.rust
-        )
-        print(json.dumps(found))
+        options.folder = options.packs_dir
+        harness.run(options.one, options.data, options)
         return
-    path = options.out / "results.json"
-    asked = {"limit": options.limit, "budgets": options.budgets}
-    results = json.loads(path.read_text()) if path.is_file() else {}
-    # Figures of other questions or budgets cannot stand in one table.
-    if any(results.get(key) != value for key, value in asked.items()):
-        results = {"systems": {}, "failed": {}}
-    results |= asked | {"machine": machine()}
-    if options.remark:
-        results["remark"] = options.remark
-    for name in options.sets:
-        for peer in options.peers:
-            began = time.monotonic()
-            found, problem = measure(peer, name, options)
-            print(f"{name} {peer}: {problem or 'done'} in {time.monotonic() - began:.0f} s", flush=True)
-            for label, figures in found.items():
-                results["systems"].setdefault(label, {})[name] = figures
-            failed = results["failed"].setdefault(peer, {})
-            failed.pop(name, None)
-            if problem:
-                failed[name] = problem
-            path.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
-    report.write(results, options.out)
+    failed = options.packs_dir / "failed.json"
+    problems = json.loads(failed.read_text()) if failed.is_file() else {}
+    # A peer at a time, so that the packs of one are all there before the next begins.
+    for peer in options.peers:
+        for name in options.sets:
+            for step in ("pack", "score"):
+                if step not in options.steps:
+                    continue
+                began = time.monotonic()
+                action = pack if step == "pack" else score
+                done, problem = action(peer, name, options)
+                if not done and not problem:
+                    continue
+                seconds = time.monotonic() - began
+                print(f"{name} {peer}: {problem or step + ' done'} in {seconds:.0f} s", flush=True)
+                note_problem(problems, peer, name, step, problem)
+                options.packs_dir.mkdir(parents=True, exist_ok=True)
+                failed.write_text(json.dumps(problems, sort_keys=True, separators=(",", ":")) + "\n")
+    if "report" in options.steps:
+        settings = {"limit": options.limit, "machine": machine(), "remark": options.remark or ""}
+        results = compare.collect(options.packs_dir, problems, settings)
+        path = options.out / "results.json"
+        path.write_text(json.dumps(results, sort_keys=True, separators=(",", ":")) + "\n")
+        report.write(results, options.out)
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    names = lambda text: [name for name in text.split(",") if name]
     every = [*PEERS, *RECIPES]
     parser.add_argument("--data", type=Path, required=True, help="the folder of the sets")
-    parser.add_argument("--sets", type=names, default=list(SETS))
+    parser.add_argument("--docs", type=Path,
+                        help="the folder of the sets over documentation, as bench/docs makes it")
+    parser.add_argument("--sets", type=names,
+                        help=f"default: all; those over documentation are called {DOCS}NAME")
     parser.add_argument("--peers", type=names, default=every, help=", ".join(every))
+    parser.add_argument("--runs", type=names, default=list(RUNS),
+                        help="shipped: each peer's own number of results; "
+                        f"equal: {EQUAL_DEPTH} for all")
+    parser.add_argument("--steps", type=names, default=list(STEPS), help=", ".join(STEPS))
     parser.add_argument("--limit", type=int, default=200, help="questions of each set")
-    parser.add_argument("--budgets", type=lambda text: [int(b) for b in text.split(",")],
-                        default=[512, 1000, 2000, 4000])
+    parser.add_argument("--budgets", type=numbers, default=[512, 1000, 2000, 4000])
+    parser.add_argument("--docs-budgets", type=numbers, default=[1000, 1500, 3000])
     parser.add_argument("--haversack", type=Path, default=Path("haversack"), help="the program")
     parser.add_argument("--rust", type=Path, default=Path("rust-peers"),
                         help="the program with the peers that are written in Rust")
-    parser.add_argument("--out", type=Path, default=HERE, help="where results are kept and added to")
-    parser.add_argument("--remark", help="what else should be said of this run")
-    parser.add_argument("--seconds", type=int, default=900, help="most time for a peer on a set")
+    parser.add_argument("--packs-dir", type=Path, default=PACKS, help="where packs and scores go")
+    parser.add_argument("--keep", action="store_true",
+                        help="keep packs and scores that were made with the same options")
+    parser.add_argument("--out", type=Path, default=HERE, help="where the results go")
+    parser.add_argument("--remark", help="a sentence about this run, for the results")
+    parser.add_argument("--seconds", type=int, default=900, help="time limit of a peer on a set")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    for peer in options.peers:
-        if peer not in every:
-            parser.error(f"--peers: {peer!r} is none of {', '.join(every)}")
+    if options.sets is None:
+        options.sets = [*SETS, *(DOCS + path.name for path in docs_sets(options.docs))]
+    for option, known in (("peers", every), ("runs", RUNS), ("steps", STEPS)):
+        for name in getattr(options, option):
+            if name not in known:
+                parser.error(f"--{option}: {name!r} is none of {', '.join(known)}")
     return options
 
 
-def measure(peer, name, options):
-    """The figures of a peer by label, and what went wrong."""
-    budgets = ",".join(map(str, options.budgets))
-    common = ["--limit", str(options.limit), "--budgets", budgets]
-    path = str(options.data / name)
-    if peer in RECIPES:
-        return measure_own(peer, path, common, options)
-    command = [sys.executable, "-m", f"{__package__}.run", "--one", peer, "--data", path, *common]
-    command += ["--rust", str(options.rust)]
-    try:
-        return json.loads(finish(command, options.seconds)[0]), None
-    except Failed as failed:
-        return {}, str(failed)
+def docs_sets(folder):
+    return [path for path in sorted(folder.iterdir()) if sets.is_set(path)] if folder else []
 
 
-def measure_own(peer, path, common, options):
-    """The same for Haversack, by its own command."""
-    program, recipe = str(options.haversack), RECIPES[peer]
-    with tempfile.TemporaryDirectory() as folder:
-        lines = Path(folder) / "answers.jsonl"
-        command = [program, "eval", path, "--recipe", recipe, "--json", *common]
+def names(text):
+    return [name for name in text.split(",") if name]
+
+
+def numbers(text):
+    return [int(number) for number in text.split(",")]
+
+
+def locate(name, options):
+    """The folder of a set, and its budgets."""
+    if name.startswith(DOCS):
+        return options.docs / name.removeprefix(DOCS), options.docs_budgets
+    return options.data / name, options.budgets
+
+
+def note_problem(problems, peer, name, step, problem):
+    steps = problems.setdefault(peer, {}).setdefault(name, {})
+    steps.pop(step, None)
+    if problem:
+        steps[step] = problem
+
+
+def pack(peer, name, options):
+    """Lets a peer write its packs of a set. Returns whether it did, and what went wrong."""
+    path, budgets = locate(name, options)
+    runs = [run for run in options.runs if not is_packed(peer, name, run, budgets, options)]
+    if peer in RECIPES or not runs:
+        return False, None
+    # Packs and scores lie in `RUN/SET`; the child is given one folder for each run.
+    with tempfile.TemporaryDirectory(dir=prepared(options.packs_dir)) as folder:
+        command = [sys.executable, "-m", f"{__package__}.run", "--one", peer]
+        command += ["--data", path, "--packs-dir", folder, "--runs", ",".join(runs)]
+        command += [*common(options.limit, budgets), "--rust", options.rust]
         try:
-            output, memory = finish([*command, "--per-query", str(lines)], options.seconds)
+            finish(command, options.seconds)
         except Failed as failed:
-            return {}, str(failed)
-        answers = [json.loads(line) for line in lines.read_text().splitlines()]
-    version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
-    version = version.stdout.split()[-1]
-    return {peer: own(json.loads(output), answers, memory, version, recipe)}, None
+            return False, str(failed)
+        for file in Path(folder).glob("*/*.json*"):
+            target = prepared(options.packs_dir / file.parent.name / name)
+            (target / f"{file.stem}.scores.jsonl").unlink(missing_ok=True)
+            file.replace(target / file.name)
+    return True, None
+
+
+def is_packed(peer, name, run, budgets, options):
+    about = options.packs_dir / run / name / f"{peer}.json"
+    if not options.keep or not about.is_file():
+        return False
+    made = json.loads(about.read_text())
+    return made["limit"] == options.limit and made["budgets"] == budgets
+
+
+def score(peer, name, options):
+    """Has `haversack eval` measure what is there of a peer on a set."""
+    is_done = False
+    for run in options.runs:
+        folder = options.packs_dir / run / name
+        labels = [peer] if peer in RECIPES else packed_labels(peer, folder)
+        for label in labels:
+            if options.keep and (folder / f"{label}.scores.jsonl").is_file():
+                continue
+            try:
+                score_one(label, name, run, options)
+            except Failed as failed:
+                return is_done, f"{label}: {failed}"
+            is_done = True
+    return is_done, None
+
+
+def packed_labels(peer, folder):
+    """A peer's ways to pack that have packs. `bm25s-whole` is a peer of its own."""
+    labels = (path.stem for path in sorted(folder.glob(f"{peer}*.jsonl")))
+    labels = (label for label in labels if not label.endswith((".scores", ".report")))
+    return [label for label in labels if label == peer or label not in PEERS]
+
+
+def score_one(label, name, run, options):
+    """Writes `LABEL.scores.jsonl`, a line for each question, and `LABEL.report.json`."""
+    folder = prepared(options.packs_dir / run / name)
+    path, budgets = locate(name, options)
+    lines = folder / f"{label}.scores.jsonl"
+    partial = folder / f"{label}.scores.partial"
+    # Should this fail, older scores must not take its place.
+    lines.unlink(missing_ok=True)
+    command = [options.haversack, "eval", path, "--json", "--per-query", partial]
+    command += common(options.limit, budgets)
+    if label in RECIPES:
+        command += ["--recipe", RECIPES[label]]
+        command += ["--limit-candidates", EQUAL_DEPTH] if run == "equal" else []
+    else:
+        command += ["--packs", folder / f"{label}.jsonl"]
+    output, memory = finish(command, options.seconds)
+    found = json.loads(output)
+    write_json(folder / f"{label}.report.json", found)
+    if label in RECIPES:
+        about = {
+            "about": f"recipe `{RECIPES[label]}`, its own splitter, search and packing",
+            "isControl": False,
+            "versions": {"haversack": own_version(options.haversack)},
+            "depth": EQUAL_DEPTH if run == "equal" else None,
+            "depthFrom": "the recipe's own",
+            "limit": options.limit,
+            "budgets": budgets,
+            "scopes": found["scopes"],
+            "ingest": found["ingest"],
+            "memoryMb": round(memory, 1),
+        }
+        write_json(folder / f"{label}.json", about)
+    partial.replace(lines)
+
+
+def write_json(path, value):
+    """Replaces a file as a whole, so that hard-linked copies of a packs folder stay as they are."""
+    partial = path.with_name(f"{path.name}.partial")
+    partial.write_text(json.dumps(value, indent=1) + "\n")
+    partial.replace(path)
+
+
+def own_version(program):
+    found = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
+    return found.stdout.split()[-1]
+
+
+def common(limit, budgets):
+    return ["--limit", limit, "--budgets", ",".join(map(str, budgets))]
+
+
+def prepared(folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 class Failed(Exception):
@@ -138,12 +265,16 @@ class Failed(Exception):
 
 
 def finish(command, seconds):
-    """What a command wrote, and the most memory it had, in MB."""
+    """Runs a command. Returns its output and its peak memory in MB."""
+    command = [str(argument) for argument in command]
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         environment = os.environ | ENVIRONMENT
-        child = subprocess.Popen(command, stdout=output, stderr=errors, env=environment)
+        try:
+            child = subprocess.Popen(command, stdout=output, stderr=errors, env=environment)
+        except OSError as error:
+            raise Failed(f"{command[0]} cannot be started: {error}") from error
         ends = time.monotonic() + seconds
-        # Not `wait`: only this call says how much memory the child had.
+        # Only `wait4` gives the memory of the child.
         while (ended := os.wait4(child.pid, os.WNOHANG))[0] == 0:
             if time.monotonic() > ends:
                 child.kill()
@@ -155,26 +286,8 @@ def finish(command, seconds):
         errors.seek(0)
         if child.returncode:
             lines = errors.read().decode(errors="replace").strip().splitlines() or ["no message"]
-            raise Failed(f"ended with {child.returncode}: {lines[-1][:200]}")
+            raise Failed(f"ended with {child.returncode}: {lines[-1][:300]}")
         return output.read(), ended[2].ru_maxrss / 1024
-
-
-def own(found, answers, memory, version, recipe):
-    """Haversack's report in the form of the others."""
-    kept = ("queries", "scopes", "ndcg10", "er", "tokens", "latencyMs", "ingest")
-    over = {
-        budget: [answer["tokens"][budget] - int(budget) for answer in answers]
-        for budget in found["er"]
-    }
-    share = {budget: sum(by > 0 for by in all_) / len(all_) for budget, all_ in over.items()}
-    return {key: found[key] for key in kept} | {
-        "over": share,
-        "overShare": sum(share.values()) / len(share),
-        "overMost": max(0, *(max(all_) for all_ in over.values())),
-        "memoryMb": memory,
-        "versions": {"haversack": version},
-        "about": f"recipe `{recipe}`, its own splitter, search and packing",
-    }
 
 
 def machine():

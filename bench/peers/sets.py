@@ -1,27 +1,40 @@
-"""Labelled sets, read as `haversack eval` reads them, and the same choice of questions."""
+"""Labelled sets, read as `haversack eval` reads them, and the same choice of questions.
+
+A set is a folder with `queries.jsonl` and a corpus: `corpus.jsonl`, or a folder `corpus/` of
+files, mostly Markdown. A scoped set has one such folder for each corpus that is searched on its own.
+"""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+from . import markdown
+
+CORPUS = "corpus.jsonl"
+CORPUS_FOLDER = "corpus"
+QUESTIONS = "queries.jsonl"
+LABELS = "qrels.tsv"
+# Files with many records, which are no documents.
+TABLES = (".jsonl", ".ndjson", ".csv", ".tsv")
 
 
-@dataclass
+@dataclass(slots=True)
 class Document:
     id: str
     title: str
     text: str
 
 
-@dataclass
+@dataclass(slots=True)
 class Question:
     id: str
     text: str
-    exclude: set
-    # By document: its grade, and the characters of each word of its evidence if they are known.
-    grades: dict = field(default_factory=dict)
-    words: dict = field(default_factory=dict)
+    # Documents that must not answer it.
+    exclude: frozenset
+    # Whether it has evidence or strings that have to stand in the pack.
+    is_labelled: bool = False
 
 
-@dataclass
+@dataclass(slots=True)
 class Scope:
     """A corpus that is searched on its own, with its questions."""
 
@@ -31,89 +44,90 @@ class Scope:
 
 
 def read(path, limit):
-    """The corpora in a folder, with `limit` questions in all, evenly spread."""
+    """Reads the corpora of a set with at most `limit` labelled and `limit` unlabelled questions.
+
+    Both are spread evenly over all corpora, as `haversack eval --limit` does.
+    """
     scopes = [read_scope(folder, path) for folder in folders(path)]
     if not scopes:
-        raise SystemExit(f"{path}: there is no corpus.jsonl in it, nor in a folder below it")
-    total = sum(len(scope.questions) for scope in scopes)
-    if limit and limit < total:
-        number = 0
-        for scope in scopes:
-            kept = []
-            for question in scope.questions:
-                if number * limit // total != (number + 1) * limit // total:
-                    kept.append(question)
-                number += 1
-            scope.questions = kept
+        raise SystemExit(f"{path}: no {CORPUS} or {CORPUS_FOLDER}/ in it or in a folder below it")
+    kept = set()
+    for is_labelled in (True, False):
+        every = [
+            (scope.name, question.id)
+            for scope in scopes
+            for question in scope.questions
+            if question.is_labelled == is_labelled
+        ]
+        kept.update(spread(every, limit))
+    for scope in scopes:
+        scope.questions = [
+            question for question in scope.questions if (scope.name, question.id) in kept
+        ]
     return [scope for scope in scopes if scope.questions]
 
 
+def spread(every, limit):
+    """Every n-th of a list, so that `limit` are left."""
+    total = len(every)
+    if not limit or limit >= total:
+        return every
+    return [
+        one
+        for number, one in enumerate(every)
+        if number * limit // total != (number + 1) * limit // total
+    ]
+
+
 def folders(path):
-    if (path / "corpus.jsonl").is_file():
+    if is_set(path):
         return [path]
     below = sorted(entry for entry in path.iterdir() if entry.is_dir())
     return [folder for entry in below for folder in folders(entry)]
 
 
+def is_set(path):
+    return (path / CORPUS).is_file() or (
+        (path / QUESTIONS).is_file() and (path / CORPUS_FOLDER).is_dir()
+    )
+
+
 def read_scope(path, root):
-    documents = [
-        Document(row["id"], row.get("title") or "", row["text"])
-        for row in lines(path / "corpus.jsonl")
-    ]
-    texts = {document.id: document.text for document in documents}
+    documents = read_documents(path)
+    known = {document.id for document in documents}
     questions = {}
-    for row in lines(path / "queries.jsonl"):
-        sources = (row.get("meta") or {}).get("sources") or []
-        questions[row["id"]] = Question(row["id"], row["text"], set(sources))
-    for question, document, grade in rows(path / "qrels.tsv"):
+    for row in lines(path / QUESTIONS):
+        meta = row.get("meta") or {}
+        exclude = frozenset(meta.get("sources") or ())
+        questions[row["id"]] = Question(row["id"], row["text"], exclude, bool(meta.get("must")))
+    labels = path / LABELS
+    for question, document, grade in rows(labels) if labels.is_file() else ():
         asked = questions.get(question)
-        is_possible = asked and document in texts and document not in asked.exclude
-        if is_possible and grade.lstrip("-").isdigit() and int(grade) > 0:
-            asked.grades[document] = int(grade)
-    spans = path / "spans.tsv"
-    if spans.is_file():
-        read_spans(spans, questions, texts)
-    labelled = [question for question in questions.values() if question.grades]
-    return Scope(str(path.relative_to(root.parent)), documents, labelled)
+        is_possible = asked and document in known and document not in asked.exclude
+        if is_possible and grade.isdigit() and int(grade) > 0:
+            asked.is_labelled = True
+    name = path.name if path == root else f"{root.name}/{path.relative_to(root).as_posix()}"
+    return Scope(name, documents, list(questions.values()))
 
 
-def read_spans(path, questions, texts):
-    table = rows(path)
-    columns = {name: place for place, name in enumerate(next(table))}
-    for row in table:
-        question = questions.get(row[columns["query-id"]])
-        document = row[columns["doc-id"]]
-        if question and document in question.grades:
-            start, end = int(row[columns["start_char"]]), int(row[columns["end_char"]])
-            found = question.words.setdefault(document, [])
-            found.extend(words(texts[document], start, end))
-    for question in questions.values():
-        question.words = {name: apart(found) for name, found in question.words.items()}
-
-
-def words(text, start, end):
-    """The stretches without blanks."""
-    begin = None
-    for at in range(start, end):
-        if text[at].isspace():
-            if begin is not None:
-                yield begin, at
-            begin = None
-        elif begin is None:
-            begin = at
-    if begin is not None:
-        yield begin, end
-
-
-def apart(ranges):
-    """Sorted ranges with those joined that overlap."""
-    joined = []
-    for start, end in sorted(ranges):
-        if joined and start < joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
-        else:
-            joined.append((start, end))
-    return joined
+def read_documents(path):
+    if (path / CORPUS).is_file():
+        return [
+            Document(row["id"], row.get("title") or "", row["text"]) for row in lines(path / CORPUS)
+        ]
+    root = path / CORPUS_FOLDER
+    documents = []
+    for file in sorted(root.rglob("*")):
+        below = file.relative_to(root)
+        is_hidden = any(part.startswith(".") for part in below.parts)
+        if is_hidden or not file.is_file() or file.suffix.lower() in TABLES:
+            continue
+        try:
+            text = file.read_bytes().decode()
+        except UnicodeDecodeError:
+            continue
+        documents.append(Document(below.as_posix(), markdown.title(text) or file.stem, text))
+    return documents
 
 
 def lines(path):

@@ -1,4 +1,4 @@
-"""One file for each peer; `PEERS` says which."""
+"""One file for each peer, one for the controls; `PEERS` lists them."""
 
 PEERS = {
     "bm25s": ("bm25s_plain", "Split"),
@@ -11,4 +11,7 @@ PEERS = {
     "lancedb": ("lancedb_hybrid", "LanceDb"),
     "mentedb": ("rust_peers", "MenteDb"),
     "velesdb": ("rust_peers", "VelesDb"),
+    "bm25-sections": ("controls", "Sections"),
+    "one-sentence": ("controls", "OneSentence"),
+    "random": ("controls", "Random"),
 }

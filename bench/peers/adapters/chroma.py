@@ -3,12 +3,14 @@
 import chromadb
 from chromadb.config import Settings
 
-from ..peer import CANDIDATES, Peer, split
+from ..peer import Peer, split
 
 
 class Chroma(Peer):
     packages = ("chromadb", "langchain-text-splitters")
     about = "PersistentClient, HNSW by cosine; pieces of 800 characters; greedy"
+    shipped_depth = 10
+    shipped_from = "default of `n_results` of `Collection.query`"
 
     def index(self, documents):
         self.pieces = split(documents)
@@ -27,10 +29,10 @@ class Chroma(Peer):
                 embeddings=self.embedder.embed(texts),
             )
 
-    def rank(self, query):
-        most = min(CANDIDATES, len(self.pieces))
+    def rank(self, question, depth):
+        most = min(depth, len(self.pieces))
         found = self.collection.query(
-            query_embeddings=self.embedder.embed([query]), n_results=most, include=["documents"]
+            query_embeddings=self.embedder.embed([question.text]), n_results=most, include=["documents"]
         )
         return [int(place) for place in found["ids"][0]]
 

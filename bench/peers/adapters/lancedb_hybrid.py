@@ -7,7 +7,7 @@ import pyarrow as pa
 from lancedb.query import MatchQuery
 from lancedb.rerankers import RRFReranker
 
-from ..peer import CANDIDATES, Peer, split
+from ..peer import Peer, split
 
 
 class LanceDb(Peer):
@@ -16,6 +16,8 @@ class LanceDb(Peer):
         "hybrid search (full text with stemming, vectors without an approximate index), "
         "RRFReranker; pieces of 800 characters; greedy"
     )
+    shipped_depth = 10
+    shipped_from = "what a query without `limit` returns"
 
     def index(self, documents):
         self.pieces = split(documents)
@@ -33,8 +35,9 @@ class LanceDb(Peer):
         self.table.create_fts_index("text", language="English", stem=True, remove_stop_words=True)
         self.reranker = RRFReranker()
 
-    def rank(self, query):
-        search = self.table.search(query_type="hybrid").vector(self.embedder.embed([query])[0])
-        search = search.text(MatchQuery(query, "text")).distance_type("cosine")
-        search = search.rerank(self.reranker).limit(CANDIDATES).select(["place"])
+    def rank(self, question, depth):
+        vector = self.embedder.embed([question.text])[0]
+        search = self.table.search(query_type="hybrid").vector(vector)
+        search = search.text(MatchQuery(question.text, "text")).distance_type("cosine")
+        search = search.rerank(self.reranker).limit(depth).select(["place"])
         return search.to_arrow()["place"].to_pylist()

@@ -18,9 +18,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.messages.utils import count_tokens_approximately
 
 from .. import tokens
-from ..peer import CANDIDATES, Peer, split
-
-SEPARATOR = "\n\n"
+from ..peer import SEPARATOR, Peer, split
 
 
 class BuiltIn(Embeddings):
@@ -49,6 +47,8 @@ class LangChain(Peer):
         "EnsembleRetriever (weights .5/.5) of BM25Retriever (Snowball) and FAISS; pieces of 800 "
         "characters; joined in order until the next is over the limit"
     )
+    shipped_depth = 4
+    shipped_from = "default of `k` of both retrievers; the ensemble returns the union, up to 8"
     packings = ("", "approximate")
 
     def index(self, documents):
@@ -61,39 +61,44 @@ class LangChain(Peer):
         ]
         stemmer = Stemmer.Stemmer("english")
         words = re.compile(r"\w+")
-        keywords = BM25Retriever.from_documents(
+        self.keywords = BM25Retriever.from_documents(
             stored,
             preprocess_func=lambda text: stemmer.stemWords(words.findall(text.lower())),
         )
-        keywords.k = CANDIDATES
-        vectors = FAISS(
+        store = FAISS(
             BuiltIn(self.embedder),
             faiss.IndexFlatIP(self.embedder.dimensions),
             InMemoryDocstore(),
             {},
             distance_strategy=DistanceStrategy.MAX_INNER_PRODUCT,
         )
-        vectors.add_documents(stored, ids=[document.id for document in stored])
+        store.add_documents(stored, ids=[document.id for document in stored])
+        self.vectors = store.as_retriever()
         self.retriever = EnsembleRetriever(
-            retrievers=[keywords, vectors.as_retriever(search_kwargs={"k": CANDIDATES})],
+            retrievers=[self.keywords, self.vectors],
             weights=[0.5, 0.5],
             id_key="place",
         )
 
-    def rank(self, query):
-        return [found.metadata["place"] for found in self.retriever.invoke(query)]
+    def rank(self, question, depth):
+        self.keywords.k = depth
+        self.vectors.search_kwargs["k"] = depth
+        return [found.metadata["place"] for found in self.retriever.invoke(question.text)]
 
-    def pack(self, places, budget, packing):
+    def most(self, depth):
+        return 2 * depth if depth == self.shipped_depth else depth
+
+    def pack(self, question, places, budget, packing):
         chosen, size = [], 0
         for place in places:
-            text = self.pieces[place].text
+            piece = self.pieces[place]
             if packing == "approximate":
                 # Each piece as the content of a message; 3 are the counter's own for a message.
-                own = count_tokens_approximately([text], extra_tokens_per_message=0)
+                own = count_tokens_approximately([piece.text], extra_tokens_per_message=0)
             else:
-                own = tokens.count(text + SEPARATOR)
+                own = tokens.count(piece.text + SEPARATOR)
             if size + own > budget:
                 break
-            chosen.append(place)
+            chosen.append(piece)
             size += own
-        return SEPARATOR.join(self.pieces[place].text for place in chosen), chosen
+        return SEPARATOR.join(piece.text for piece in chosen), chosen

@@ -14,7 +14,7 @@ from llama_index.retrievers.bm25 import BM25Retriever
 from llama_index.vector_stores.faiss import FaissVectorStore
 
 from .. import tokens
-from ..peer import CANDIDATES, CHARACTERS, Peer, Piece, head
+from ..peer import CHARACTERS, Peer, Piece, head
 
 # About as many tokens as the characters that the others are split at.
 TOKENS = CHARACTERS // 4
@@ -51,6 +51,8 @@ class LlamaIndex(Peer):
         "QueryFusionRetriever (reciprocal rank, no generated queries) of Faiss and BM25 "
         "(Snowball); SentenceSplitter at 200 tokens; repacked as in `compact`, tokenizer o200k_base"
     )
+    shipped_depth = 2
+    shipped_from = "default of `similarity_top_k` of all three retrievers"
 
     def index(self, documents):
         Settings.tokenizer = tokens.encode
@@ -72,22 +74,18 @@ class LlamaIndex(Peer):
         store = FaissVectorStore(faiss_index=faiss.IndexFlatIP(self.embedder.dimensions))
         storage = StorageContext.from_defaults(vector_store=store)
         vectors = VectorStoreIndex(nodes, embed_model=model, storage_context=storage)
-        most = min(CANDIDATES, len(nodes))
-        self.retriever = QueryFusionRetriever(
-            [
-                vectors.as_retriever(similarity_top_k=most),
-                BM25Retriever.from_defaults(nodes=nodes, similarity_top_k=most),
-            ],
-            num_queries=1,
-            mode="reciprocal_rerank",
-            similarity_top_k=most,
-            use_async=False,
+        retrievers = [vectors.as_retriever(), BM25Retriever.from_defaults(nodes=nodes)]
+        fusion = QueryFusionRetriever(
+            retrievers, num_queries=1, mode="reciprocal_rerank", use_async=False
         )
+        self.retriever, self.retrievers = fusion, [*retrievers, fusion]
 
-    def rank(self, query):
-        return [int(found.node.node_id) for found in self.retriever.retrieve(query)]
+    def rank(self, question, depth):
+        for retriever in self.retrievers:
+            retriever.similarity_top_k = min(depth, len(self.pieces))
+        return [int(found.node.node_id) for found in self.retriever.retrieve(question.text)]
 
-    def pack(self, places, budget, packing):
+    def pack(self, question, places, budget, packing):
         helper = PromptHelper(context_window=budget, num_output=0, chunk_overlap_ratio=0.0)
         # What the limit cannot hold goes to the next call of the model; the first is what is
         # measured, and nothing beyond the budget can be in it.
@@ -98,4 +96,4 @@ class LlamaIndex(Peer):
             if size > budget + TOKENS:
                 break
         parts = helper.repack(TEMPLATE, texts)
-        return (parts[0] if parts else ""), places[: len(texts)]
+        return (parts[0] if parts else ""), [self.pieces[place] for place in places[: len(texts)]]

@@ -10,7 +10,7 @@ from bm25s.stopwords import STOPWORDS_EN
 from fastembed import SparseTextEmbedding
 from mem0 import Memory
 
-from ..peer import CANDIDATES, Peer, split
+from ..peer import EQUAL_DEPTH, Peer, split
 
 
 class BuiltIn:
@@ -32,6 +32,8 @@ class Mem0(Peer):
         "`infer=False`, Qdrant's local store, vectors and BM25 by its own mix, no spaCy; pieces of "
         "800 characters; greedy"
     )
+    shipped_depth = 20
+    shipped_from = "default of `top_k` of `Memory.search`, with its `threshold` of 0.1"
 
     def index(self, documents):
         self.pieces = split(documents)
@@ -59,9 +61,11 @@ class Mem0(Peer):
             metadata = {"place": place}
             self.memory.add([message], user_id="set", infer=False, metadata=metadata)
 
-    def rank(self, query):
+    def rank(self, question, depth):
+        # As shipped its own threshold stays; else nothing may be missing among as many as asked for.
+        threshold = {"threshold": 0.0} if depth >= EQUAL_DEPTH else {}
         found = self.memory.search(
-            query, top_k=CANDIDATES, filters={"user_id": "set"}, threshold=0.0
+            question.text, top_k=depth, filters={"user_id": "set"}, **threshold
         )
         return [memory["metadata"]["place"] for memory in found["results"]]
 

@@ -7,7 +7,7 @@ import subprocess
 import tomllib
 from pathlib import Path
 
-from ..peer import CANDIDATES, Peer, split
+from ..peer import Peer, split
 
 LOCK = Path(__file__).parents[1] / "rust" / "Cargo.lock"
 # Pieces in one line.
@@ -36,7 +36,7 @@ class RustPeer(Peer):
         return super().versions() | {name: found[name] for name in cls.crates}
 
     @classmethod
-    def told(cls, packing):
+    def describe(cls, packing):
         return f"{cls.about}; {cls.packings[packing]}"
 
     @classmethod
@@ -54,15 +54,16 @@ class RustPeer(Peer):
             self.ask({"add": rows})
         self.ask("done")
 
-    def rank(self, query):
-        vector = self.embedder.embed([query])[0]
-        most = min(CANDIDATES, len(self.pieces))
-        return self.ask({"find": {"text": query, "vector": digits(vector), "most": most}})["found"]
+    def rank(self, question, depth):
+        vector = digits(self.embedder.embed([question.text])[0])
+        most = min(depth, len(self.pieces))
+        asked = {"text": question.text, "vector": vector, "most": most}
+        return self.ask({"find": asked})["found"]
 
-    def pack(self, places, budget, packing):
+    def pack(self, question, places, budget, packing):
         asked = {"places": places, "budget": budget, "packing": packing}
         packed = self.ask({"pack": asked})["packed"]
-        return packed["text"], packed["places"]
+        return packed["text"], [self.pieces[place] for place in packed["places"]]
 
     def close(self):
         # Not what `wait4` tells, which begins with what this process had when it started the other.
@@ -96,15 +97,17 @@ class MenteDb(RustPeer):
         "`recall_hybrid_at` (HNSW and BM25, its `magnitude_aware` fusion), default configuration "
         "but `write_inference` off; pieces of 800 characters"
     )
+    shipped_depth = 20
+    shipped_from = "`mql_default_limit`, what a `RECALL` without `LIMIT` returns"
     packings = {
         "": "its ContextAssembler in the compact format, which counts words × 1.3",
         "greedy": "greedy",
     }
 
-    def pack(self, places, budget, packing):
+    def pack(self, question, places, budget, packing):
         if packing == "greedy":
             return self.greedy(places, budget)
-        return super().pack(places, budget, packing)
+        return super().pack(question, places, budget, packing)
 
 
 class VelesDb(RustPeer):
@@ -114,6 +117,8 @@ class VelesDb(RustPeer):
         "`hybrid_search` of velesdb-core (HNSW by cosine and BM25 by reciprocal rank, weights .5/.5, "
         "as it comes); pieces of 800 characters"
     )
+    shipped_depth = 10
+    shipped_from = "`default_top_k` of velesdb-core and the limit of velesdb-memory's `recall`"
     packings = {
         "": "ContextCompiler of velesdb-memory with o200k_base for its estimate, all verbatim, rank "
         "as priority",

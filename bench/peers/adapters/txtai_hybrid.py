@@ -2,12 +2,14 @@
 
 from txtai import Embeddings
 
-from ..peer import CANDIDATES, Peer, split
+from ..peer import Peer, split
 
 
 class Txtai(Peer):
     packages = ("txtai", "faiss-cpu", "torch", "langchain-text-splitters")
     about = "hybrid index (weights .5/.5), Faiss; pieces of 800 characters; greedy"
+    shipped_depth = 3
+    shipped_from = "default of `limit` of `Embeddings.search`"
 
     def index(self, documents):
         self.pieces = split(documents)
@@ -18,8 +20,8 @@ class Txtai(Peer):
             (place, piece.text, None) for place, piece in enumerate(self.pieces)
         )
 
-    def rank(self, query):
-        return [place for place, _ in self.index_.search(query, CANDIDATES)]
+    def rank(self, question, depth):
+        return [place for place, _ in self.index_.search(question.text, depth)]
 
     def close(self):
         self.index_.close()
