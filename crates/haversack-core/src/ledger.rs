@@ -80,9 +80,9 @@ pub enum Reason {
     Excluded,
     /// Nothing speaks for it.
     Irrelevant,
-    /// Even the best find of its layer has too little to do with the query.
+    /// Its layer's finds are unlikely to have to do with the query.
     BelowFloor {
-        /// The part of the query that the best find meets.
+        /// How likely it is that the layer's finds have to do with the query.
         best: Score,
         /// The least that counts.
         floor: Score,
@@ -117,7 +117,7 @@ impl fmt::Display for Reason {
             Reason::Excluded => f.write_str("excluded by the request"),
             Reason::BelowFloor { best, floor } => write!(
                 f,
-                "nothing is relevant: the best find meets {best} of the query, below the floor of {floor}"
+                "nothing relevant was found: relevance {best} is below the layer's floor of {floor}"
             ),
             Reason::BelowMinimum { minimum } => write!(f, "scores below {minimum}"),
         }

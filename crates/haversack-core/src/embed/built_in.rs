@@ -4,9 +4,9 @@
 
 use std::sync::LazyLock;
 
-use super::pieces::rows;
-use super::table::{DIMENSIONS, Table};
-use super::{EmbedError, Embedder, Model, Vector};
+use super::pieces::{PIECES_MAX, rows};
+use super::table::{DIMENSIONS, Row, Table};
+use super::{EmbedError, Embedder, Model, PieceId, Vector};
 
 pub(super) static TABLE: LazyLock<Table> = LazyLock::new(|| {
     Table::read(include_bytes!("../../models/built-in.table"))
@@ -40,12 +40,22 @@ impl BuiltIn {
     /// The vector of one text.
     #[must_use]
     pub fn vector(&self, text: &str) -> Vector {
-        let mut sums = [0i32; DIMENSIONS];
-        for row in rows(text, &TABLE) {
-            TABLE.add(row, &mut sums);
-        }
-        Vector::new(TABLE.scaled(&sums)).expect("sums of bytes on finite scales are finite")
+        sum(rows(text, &TABLE).into_iter())
     }
+
+    /// The vector of a text whose pieces are known.
+    #[must_use]
+    pub fn vector_of_pieces(&self, pieces: impl Iterator<Item = PieceId>) -> Vector {
+        sum(pieces.take(PIECES_MAX).map(|piece| TABLE.row(piece)))
+    }
+}
+
+fn sum(rows: impl Iterator<Item = Row>) -> Vector {
+    let mut sums = [0i32; DIMENSIONS];
+    for row in rows {
+        TABLE.add(row, &mut sums);
+    }
+    Vector::new(TABLE.scaled(&sums)).expect("sums of bytes on finite scales are finite")
 }
 
 /// The pieces of a text as the table numbers them.

@@ -24,8 +24,8 @@ const COSINE_LEAST: f64 = 0.3;
 /// Pieces that are so much alike, in 255ths, are the same word or nearly so.
 const SAME: u8 = 178;
 
-/// Words that weigh so much together are enough to be about the same: four or five rare ones.
-const ENOUGH: f64 = 30.0;
+/// Words that weigh so much together are enough to be about the same: three rare ones.
+const ENOUGH: f64 = 20.0;
 
 /// What a piece of the title counts: it says what every window is about.
 const TITLE_PERCENT: u32 = 80;

@@ -111,6 +111,11 @@ impl Table {
         u16::try_from(row.0).unwrap_or(u16::MAX)
     }
 
+    /// The row that a number stands for.
+    pub(super) fn row(&self, number: u16) -> Row {
+        Row(u32::from(number))
+    }
+
     /// A row's vector, to be multiplied with rows as they stand, and its length. The scales of both
     /// sides are in it.
     pub(super) fn multiplier(&self, piece: u16) -> ([i16; DIMENSIONS], f64) {

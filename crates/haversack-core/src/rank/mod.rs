@@ -7,6 +7,7 @@ mod expression;
 mod fusion;
 mod measure;
 mod recency;
+mod relevance;
 mod rerank;
 mod scoring;
 #[cfg(test)]
@@ -22,6 +23,7 @@ pub use expression::{EXPRESSION_BYTES_MAX, Expression, ExpressionError, Scorer};
 pub use fusion::{Fused, List, fuse_ranks, fuse_scores};
 pub use measure::{Corpus, idf, keyword_match, structural, timing, usage};
 pub use recency::Recency;
+pub use relevance::Topic;
 pub use rerank::{RerankError, Reranker};
 pub use scoring::{Component, Part, Scoring, Signals, WeightError};
 

@@ -18,6 +18,7 @@ use haversack_store::store::error::ReadError;
 use super::carry::{continued, lift, stood};
 use super::cleaning::clean_all;
 use super::interaction::Interaction;
+use super::openings::{Fences, heading_line, leftover, table_headers};
 use crate::collect::from_passage;
 use crate::notice::Notice;
 use crate::recipe::LayerSpec;
@@ -64,6 +65,8 @@ pub(super) async fn make_documents(
     let mut notices = Vec::new();
     for (spec, layer) in specs.iter().zip(layers).filter(|(spec, _)| spec.order == Order::Blocks) {
         let (beside, notice) = read_beside(snapshot, layer).await?;
+        let all = layer.iter().chain(beside.iter().map(|part| &part.ranked));
+        let headers = table_headers(snapshot, all.map(|ranked| &ranked.candidate)).await?;
         notices.extend(notice);
         let mut groups: BTreeMap<ItemId, Vec<Part>> = BTreeMap::new();
         for ranked in std::mem::take(layer) {
@@ -74,7 +77,10 @@ pub(super) async fn make_documents(
             let item = part.ranked.candidate.id.item.clone();
             groups.entry(item).or_default().push(part);
         }
-        layer.extend(groups.into_values().filter_map(|parts| document(interaction, parts)));
+        let documents = groups
+            .into_values()
+            .filter_map(|parts| document(interaction, parts, DocumentText::new(&headers)));
+        layer.extend(documents);
         sort(layer);
         if let Some(previous) = previous {
             let mut stood = vec![stood(snapshot, previous, &spec.name).await?];
@@ -221,10 +227,13 @@ async fn read_beside(
 }
 
 /// One candidate out of the passages of an item.
-fn document(interaction: &mut Interaction<'_>, mut parts: Vec<Part>) -> Option<Ranked> {
+fn document(
+    interaction: &mut Interaction<'_>,
+    mut parts: Vec<Part>,
+    mut text: DocumentText<'_>,
+) -> Option<Ranked> {
     // Where the whole item was found, its passages only say which parts of it are worth most.
     let whole = parts.iter().position(|part| part.ranked.candidate.id.chunk.is_none());
-    let mut text = DocumentText::default();
     let scores: Vec<(Range<usize>, Score)> = match whole {
         Some(whole) => {
             let candidate = &parts[whole].ranked.candidate;
@@ -305,8 +314,9 @@ fn verbatim(candidate: &Candidate) -> Option<Quote> {
 }
 
 /// A document's text while it is put together.
-#[derive(Default)]
-struct DocumentText {
+struct DocumentText<'h> {
+    /// The headers of tables that passages begin in.
+    headers: &'h BTreeMap<CandidateId, String>,
     text: String,
     quotes: Vec<Quote>,
     counted: Vec<Counted>,
@@ -323,7 +333,12 @@ struct PlacedBlock {
     number: usize,
 }
 
-impl DocumentText {
+impl<'h> DocumentText<'h> {
+    fn new(headers: &'h BTreeMap<CandidateId, String>) -> DocumentText<'h> {
+        let (text, quotes, counted, blocks) = Default::default();
+        DocumentText { headers, text, quotes, counted, blocks }
+    }
+
     /// Puts passages together, and says where each stands and what it is worth.
     fn put_together(
         &mut self,
@@ -335,10 +350,14 @@ impl DocumentText {
         let mut next = 0;
         while next < parts.len() {
             let end = run_end(parts, next);
-            let run = &parts[next..end];
+            let run = without_leftovers(&parts[next..end]);
+            if run.is_empty() {
+                next = end;
+                continue;
+            }
             let headings = headings_of(run);
             let same = section.as_ref().filter(|(known, _)| *known == headings);
-            if next > 0 {
+            if !self.text.is_empty() {
                 self.separate(if same.is_some() { GAP } else { "\n\n" });
             }
             let under = same.and_then(|(_, heading)| *heading);
@@ -401,13 +420,18 @@ impl DocumentText {
     ) {
         let base = self.text.len();
         let candidate = &run[0].ranked.candidate;
+        let mut leftover = leftover(&candidate.text);
         let title = candidate.place.title.as_deref().unwrap_or_default();
-        if !is_named && let Some(line) = heading_line(&candidate.text, headings, title) {
+        let own = &candidate.text[leftover..];
+        if !is_named && let Some(line) = heading_line(own, headings, title) {
             self.text.push_str(&line);
         }
-        let is_inside = Fences::of(run).starts_inside;
-        if is_inside {
+        let fences = Fences::of(run.iter().map(|part| &*part.ranked.candidate.text));
+        if fences.starts_inside {
             self.text.push_str("```\n");
+        }
+        if let Some(header) = self.headers.get(&candidate.id) {
+            self.text.push_str(header);
         }
         let mut end_before = None;
         for part in run {
@@ -421,17 +445,20 @@ impl DocumentText {
                 });
             }
             let start = self.text.len();
-            self.text.push_str(&candidate.text);
+            let (skipped, shown) = candidate.text.split_at(std::mem::take(&mut leftover));
+            self.text.push_str(shown);
             let range = start..self.text.len();
             if candidate.span.len() == candidate.text.len() {
-                let line = candidate.place.lines.as_ref().map_or(1, |lines| lines.start);
-                let start = candidate.span.start();
+                let first = candidate.place.lines.as_ref().map_or(1, |lines| lines.start);
+                let breaks = skipped.bytes().filter(|byte| *byte == b'\n').count();
+                let line = first + u32::try_from(breaks).unwrap_or(0);
+                let start = candidate.span.start() + skipped.len();
                 self.quotes.push(Quote { range: range.clone(), start, line });
             }
             scores.push((range, part.ranked.score));
             end_before = Some(candidate.span.end());
         }
-        if Fences::of(run).ends_inside {
+        if fences.ends_inside {
             self.text.push_str("\n```");
         }
         self.add_blocks(interaction, base);
@@ -503,7 +530,7 @@ impl DocumentText {
     }
 }
 
-impl DocumentText {
+impl DocumentText<'_> {
     /// Which listings say what the one before them says in another language or for another tool.
     fn repeats(&self) -> Vec<bool> {
         let mut before: BTreeSet<&str> = BTreeSet::new();
@@ -538,51 +565,16 @@ fn run_end(parts: &[Part], first: usize) -> usize {
         .unwrap_or(parts.len())
 }
 
+/// A run without the passages at its beginning that are nothing but the end of what stood before.
+fn without_leftovers(run: &[Part]) -> &[Part] {
+    let is_leftover = |part: &Part| {
+        let text = &part.ranked.candidate.text;
+        leftover(text) == text.len()
+    };
+    let first = run.iter().position(|part| !is_leftover(part)).unwrap_or(run.len());
+    &run[first..]
+}
+
 fn headings_of(run: &[Part]) -> Vec<String> {
     run.first().map(|part| part.ranked.candidate.place.breadcrumb.clone()).unwrap_or_default()
-}
-
-/// The line that names a passage which does not begin with its own headings.
-fn heading_line(text: &str, headings: &[String], title: &str) -> Option<String> {
-    let mut above: Vec<&str> =
-        headings.iter().map(String::as_str).filter(|heading| *heading != title).collect();
-    let own = text.trim_start();
-    let level = own.bytes().take_while(|byte| *byte == b'#').count();
-    let is_heading = (1..=6).contains(&level) && own[level..].starts_with(' ');
-    let marks = if is_heading {
-        // It begins with headings of its own; those above them may be missing.
-        let begun = own.lines().map(str::trim).filter(|line| !line.is_empty());
-        for line in begun.take_while(|line| line.starts_with('#')) {
-            above.retain(|heading| *heading != line.trim_matches('#').trim());
-        }
-        "#".repeat(level.saturating_sub(1).max(1))
-    } else {
-        "##".to_owned()
-    };
-    (!above.is_empty()).then(|| format!("{marks} {}\n\n", above.join(" › ")))
-}
-
-/// Whether passages begin or end inside a fenced listing that was parted for its length.
-struct Fences {
-    starts_inside: bool,
-    ends_inside: bool,
-}
-
-impl Fences {
-    fn of(run: &[Part]) -> Fences {
-        let lines = run.iter().flat_map(|part| part.ranked.candidate.text.lines());
-        let fences: Vec<bool> = lines
-            .map(str::trim)
-            .filter(|line| line.starts_with("```") && !line[3..].contains('`'))
-            .map(|line| line.len() > 3)
-            .collect();
-        let is_odd = fences.len() % 2 == 1;
-        let names_next = fences.get(1).copied().unwrap_or(false);
-        let last_is_bare = fences.last().is_some_and(|has_name| !has_name);
-        // A fence that names a language opens; one that names none may close.
-        let starts_inside = fences.first().is_some_and(|has_name| !has_name)
-            && (names_next || (is_odd && last_is_bare));
-        let ends_inside = is_odd != starts_inside;
-        Fences { starts_inside, ends_inside }
-    }
 }

@@ -1,9 +1,11 @@
 //! Late interaction: how well each word of the query is met in a candidate's best window, and in
 //! each of its blocks.
 
+use std::cmp::Reverse;
+
 use haversack_core::candidate::Candidate;
 use haversack_core::embed::{MaxSim, Met, pieces};
-use haversack_core::rank::{Component, idf};
+use haversack_core::rank::{Component, Topic, idf};
 use haversack_core::text::terms::TermsOfMany;
 use haversack_core::units::Score;
 use haversack_store::store::error::ReadError;
@@ -12,16 +14,16 @@ use haversack_store::store::query::Frequencies;
 use super::texts::{TextReader, TextReading};
 use crate::collect::Question;
 
-/// How much less other words for the same say of a text than the query's own.
-const OTHER_WORDS: f64 = 0.2;
-
 /// What a word counts for that every text has.
 const LEAST_WEIGHT: f64 = 1.0;
+
+/// How many of the best finds say whether anything is relevant.
+const NEAREST: usize = 8;
 
 /// A query that is held against texts; it knows nothing when it has no word that counts.
 pub(super) struct Interaction<'r> {
     reader: TextReader<'r>,
-    query: Option<MaxSim>,
+    query: Option<(MaxSim, Topic)>,
 }
 
 impl<'r> Interaction<'r> {
@@ -50,29 +52,39 @@ impl<'r> Interaction<'r> {
         if words.is_empty() {
             return Ok(Interaction::idle(reader));
         }
-        let frequencies = question.snapshot.frequencies(&question.request.query).await?;
+        let query = &question.request.query;
+        let frequencies = question.snapshot.frequencies(query).await?;
         let mut terms = TermsOfMany::new(question.analysis.language);
-        let weights: Vec<f64> =
-            words.iter().map(|word| weight(word, &mut terms, &frequencies)).collect();
-        let words = words.iter().map(|word| word.as_str()).zip(weights);
-        Ok(Interaction { reader, query: MaxSim::new(words) })
+        let weights: Vec<WordWeight> =
+            words.iter().map(|word| WordWeight::of(word, &mut terms, &frequencies)).collect();
+        let absent = weights.iter().filter(|weight| weight.is_absent);
+        let absent = absent.map(|weight| weight.weight).sum();
+        let words = words.iter().zip(&weights).map(|(word, weight)| (word.as_str(), weight.weight));
+        let topic = Topic::new(query, absent, frequencies.texts);
+        Ok(Interaction { reader, query: MaxSim::new(words).map(|query| (query, topic)) })
     }
 
-    /// Measures candidates; says how much the best of them has to do with the query, if there is a
-    /// query and a candidate.
+    /// Measures candidates; says how likely it is that they have to do with the query, if there is
+    /// a query and a candidate.
     pub(super) fn measure(&mut self, candidates: &mut [Candidate]) -> Option<Score> {
-        let query = self.query.as_mut()?;
-        let mut best = None;
-        for candidate in candidates {
+        let (query, topic) = self.query.as_mut()?;
+        let mut found = Vec::with_capacity(candidates.len());
+        for (at, candidate) in candidates.iter_mut().enumerate() {
             let reading = self.reader.read(&candidate.text);
             let title = query.title(&pieces(&name(candidate)));
             let (score, coverage) = query.score_and_coverage(&title, &reading.pieces);
             candidate.signals.set(Component::MaxSim, score);
-            // Other words for the same count, too, where there are enough of them.
-            let other_words = Score::unit(score.get() - OTHER_WORDS);
-            best = best.max(Some(coverage.max(other_words)));
+            found.push((Reverse(score), at, coverage));
         }
-        best
+        found.sort_by_key(|(score, at, _)| (*score, &candidates[*at].id));
+        found.truncate(NEAREST);
+        let coverage = found.iter().map(|(_, _, coverage)| *coverage).max()?;
+        let likeness = found.iter().map(|(_, at, _)| {
+            let candidate = &candidates[*at];
+            let reading = self.reader.read(&candidate.text);
+            topic.likeness(pieces(&name(candidate)).iter().chain(&reading.pieces))
+        });
+        Some(topic.relevance(likeness.max()?, coverage))
     }
 
     /// What was read of a text.
@@ -82,7 +94,7 @@ impl<'r> Interaction<'r> {
 
     /// What a candidate's title meets of the query.
     pub(super) fn title(&mut self, candidate: &Candidate) -> Option<Met> {
-        self.query.as_mut().map(|query| query.title(&pieces(&name(candidate))))
+        self.query.as_mut().map(|(query, _)| query.title(&pieces(&name(candidate))))
     }
 
     /// How well a block of a text meets the query; nothing is known without a query.
@@ -92,7 +104,7 @@ impl<'r> Interaction<'r> {
         reading: &TextReading,
         block: usize,
     ) -> Option<Score> {
-        Some(self.query.as_mut()?.score(title?, reading.pieces_of(block)))
+        Some(self.query.as_mut()?.0.score(title?, reading.pieces_of(block)))
     }
 }
 
@@ -107,12 +119,22 @@ fn name(candidate: &Candidate) -> String {
     name
 }
 
-fn weight(word: &str, terms: &mut TermsOfMany, frequencies: &Frequencies) -> f64 {
-    let mut weight: f64 = 0.0;
-    terms.each(word, |term| {
-        let with = frequencies.with.get(term).copied().unwrap_or(0);
-        // In a small workspace every text may have a word, and yet it says what is asked about.
-        weight = weight.max(LEAST_WEIGHT + idf(frequencies.texts.max(1), with));
-    });
-    weight
+/// What a word of the query counts for.
+struct WordWeight {
+    weight: f64,
+    /// Whether no text that the viewer may read has the word.
+    is_absent: bool,
+}
+
+impl WordWeight {
+    fn of(word: &str, terms: &mut TermsOfMany, frequencies: &Frequencies) -> WordWeight {
+        let mut found = WordWeight { weight: 0.0, is_absent: true };
+        terms.each(word, |term| {
+            let with = frequencies.with.get(term).copied().unwrap_or(0);
+            // In a small workspace every text may have a word, and yet it says what is asked about.
+            found.weight = found.weight.max(LEAST_WEIGHT + idf(frequencies.texts.max(1), with));
+            found.is_absent &= with == 0;
+        });
+        found
+    }
 }

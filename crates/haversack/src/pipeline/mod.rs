@@ -11,6 +11,7 @@ mod documents;
 mod illustrate;
 mod interaction;
 mod measure;
+mod openings;
 mod quality;
 mod ranking;
 mod reranking;

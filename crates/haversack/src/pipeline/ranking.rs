@@ -98,7 +98,7 @@ impl Order {
         let is_empty = self.layers.iter().all(Vec::is_empty);
         (is_empty && self.dropped.iter().any(left_out)).then(|| {
             let message =
-                "nothing relevant was found: what is nearest has hardly a word of the question";
+                "nothing relevant was found: the nearest texts have too little to do with the query";
             Notice::new(NoticeCode::NothingRelevant, message)
         })
     }

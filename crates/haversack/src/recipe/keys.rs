@@ -200,7 +200,7 @@ pub(super) const LAYER: &[Key] = &[
         "floor",
         "a number or `\"none\"`",
         "none",
-        "the part of the query's words that the best find must meet, 0 to 1; below it the layer stays empty and the result says that nothing is relevant",
+        "how likely the finds must be to have to do with the query, 0 to 1, as measured by their best; below it the layer stays empty and the result says that nothing is relevant",
     ),
     key(
         "repeats",

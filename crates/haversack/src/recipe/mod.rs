@@ -198,7 +198,7 @@ pub struct LayerSpec {
     pub rerank: usize,
     /// The least score that is considered.
     pub minimum: Option<Score>,
-    /// How much of the query the best find must meet (`maxsim`) for any to be shown.
+    /// How likely the layer's finds must be to have to do with the query for any to be shown.
     pub floor: Option<Score>,
     /// How alike two texts may be before one is left out as a repeat; `None` lets both in.
     pub repeats: Option<Score>,

@@ -20,6 +20,9 @@ const LICENCES: [&str; 6] = [
     "redistribution and use in source",
 ];
 
+/// What the names of elements contain that show pictures or films.
+const MEDIA: [&str; 5] = ["video", "image", "img", "screenshot", "iframe"];
+
 /// Whether a line opens and closes metadata at the beginning of a text.
 pub(super) fn is_front_matter(line: &str) -> bool {
     matches!(line, "---" | "+++")
@@ -31,7 +34,33 @@ pub(super) fn is_clutter(block: &str, is_first: bool) -> bool {
     let is_metadata = is_first
         && block.lines().next().is_some_and(|line| is_front_matter(line.trim_end()))
         && block.lines().count() > 1;
-    is_metadata || is_imports(block) || is_navigation(block) || (is_first && is_licence(block))
+    is_metadata
+        || is_imports(block)
+        || is_navigation(block)
+        || is_media(block)
+        || (is_first && is_licence(block))
+}
+
+/// Whether a block is an element that shows a picture or a film, with no text of its own.
+fn is_media(block: &str) -> bool {
+    let Some(element) = block.strip_prefix('<').filter(|rest| rest.ends_with('>')) else {
+        return false;
+    };
+    let name = element.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    let name = name.to_lowercase();
+    MEDIA.iter().any(|media| name.contains(media)) && !has_text_outside_tags(block)
+}
+
+fn has_text_outside_tags(block: &str) -> bool {
+    let mut depth = 0_usize;
+    block.chars().any(|c| {
+        match c {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            _ => return depth == 0 && c.is_alphanumeric(),
+        }
+        false
+    })
 }
 
 fn is_licence(block: &str) -> bool {

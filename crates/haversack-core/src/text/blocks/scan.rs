@@ -27,7 +27,7 @@ enum Line {
 }
 
 pub(super) fn scan(text: &str) -> Vec<TextBlock> {
-    let mut scan = Scan { text, blocks: Vec::new(), headings: Vec::new(), open: None };
+    let mut scan = Scan { text, blocks: Vec::new(), headings: Vec::new(), open: None, tags: None };
     let all: Vec<(usize, &str)> = lines(text).collect();
     let mut at = front_matter(&all);
     if at > 0 {
@@ -59,6 +59,8 @@ struct Scan<'t> {
     /// The block that is being read: where it starts, what it is, and whether the last line was
     /// blank.
     open: Option<(usize, BlockKind, bool)>,
+    /// Where tags start that go with the block after them.
+    tags: Option<usize>,
 }
 
 impl Scan<'_> {
@@ -151,8 +153,16 @@ impl Scan<'_> {
         }
         // Blank lines at the beginning go with the first block, others with the one before them.
         let range = if self.blocks.is_empty() { 0..range.end } else { range };
+        let range =
+            self.tags.take().filter(|_| !is_heading(kind)).unwrap_or(range.start)..range.end;
         if let Some(last) = self.blocks.last_mut() {
             last.range.end = range.start;
+        }
+        if kind == BlockKind::Prose && is_tags(&self.text[range.clone()]) {
+            // They go with the block before them, unless a heading or nothing stands there.
+            let is_alone = self.blocks.last().is_none_or(|last| is_heading(last.kind));
+            self.tags = is_alone.then_some(range.start);
+            return;
         }
         let place = self.blocks.len();
         let heading = |headings: &[(u8, usize)]| headings.last().map(|(_, block)| *block);
@@ -281,6 +291,24 @@ fn in_stretches(cuts: &[usize], bytes_min: usize) -> Vec<usize> {
         }
     }
     kept
+}
+
+fn is_heading(kind: BlockKind) -> bool {
+    matches!(kind, BlockKind::Heading(_))
+}
+
+/// Whether a block is nothing but tags without attributes, which open or close an element around
+/// other blocks.
+fn is_tags(block: &str) -> bool {
+    let is_tag = |line: &str| {
+        let name = line.strip_prefix('<').and_then(|line| line.strip_suffix('>'));
+        name.is_some_and(|name| {
+            let name = name.strip_prefix('/').unwrap_or(name);
+            name.starts_with(char::is_alphabetic)
+                && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | '_'))
+        })
+    };
+    lines(block).map(|(_, line)| line.trim()).filter(|line| !line.is_empty()).all(is_tag)
 }
 
 fn indent(line: &str) -> usize {

@@ -89,6 +89,11 @@ fn imports_navigation_licences_and_metadata_are_clutter() {
         "import { A } from './a'\nimport {\n  B,\n} from './b'\n\nText.",
         &["prose! - import { A } from './a'~import {~  B,~} from './b'", "prose - Text."],
     );
+    check(
+        "<ProductVideo\n  src=\"a.mp4\"\n/>\n\nText.",
+        &["prose! - <ProductVideo~  src=\"a.mp4\"~/>", "prose - Text."],
+    );
+    check("<Note>Mind the gap.</Note>", &["prose - <Note>Mind the gap.</Note>"]);
     check("use a::b;\nuse c::{d, e};", &["prose! - use a::b;~use c::{d, e};"]);
     check("- [A](a)\n- [B](b)\n- [C](c)", &["list! - - [A](a)~- [B](b)~- [C](c)"]);
     check(
@@ -103,6 +108,22 @@ fn imports_navigation_licences_and_metadata_are_clutter() {
         "Import duties from May on are higher.",
         &["prose - Import duties from May on are higher."],
     );
+}
+
+#[test]
+fn tags_go_with_a_block_beside_them() {
+    check(
+        "# A\n\n<AppOnly>\n\nOne.\n\n</AppOnly>\n\n# B\n\n</X>\n\n# C\n\nTwo.",
+        &[
+            "h1 - # A",
+            "prose 0 <AppOnly>~~One.~~</AppOnly>",
+            "h1 - # B~~</X>",
+            "h1 - # C",
+            "prose 3 Two.",
+        ],
+    );
+    check("<Tabs>\n\n</Tabs>", &["prose - <Tabs>~~</Tabs>"]);
+    check("a < b\n\n<b>", &["prose - a < b~~<b>"]);
 }
 
 #[test]
