@@ -50,6 +50,8 @@ pub struct MaxSim {
     slots: Vec<u32>,
     /// Similarities of table pieces with all pieces of the query, in 255ths.
     similarities: Vec<u8>,
+    /// Room for the cells of a text, kept from one text to the next.
+    cells: Vec<u8>,
     total: f64,
 }
 
@@ -75,6 +77,7 @@ impl MaxSim {
             vectors: found.iter().map(|(piece, _)| TABLE.multiplier(*piece)).collect(),
             slots: vec![0; TABLE.n_rows()],
             similarities: Vec::new(),
+            cells: Vec::new(),
             total,
         })
     }
@@ -83,7 +86,7 @@ impl MaxSim {
     pub fn title(&mut self, pieces: &[PieceId]) -> Met {
         let mut met = self.none();
         for &piece in pieces {
-            self.meet(&mut met, piece);
+            self.meet(&mut met.0, piece);
         }
         for met in &mut met.0 {
             *met = u8::try_from(u32::from(*met) * TITLE_PERCENT / 100).unwrap_or(u8::MAX);
@@ -103,52 +106,52 @@ impl MaxSim {
     }
 
     fn window(&mut self, title: &Met, pieces: &[PieceId]) -> (Score, Score) {
-        let cells: Vec<Met> = pieces
-            .chunks(CELL_PIECES)
-            .map(|cell| {
-                let mut met = self.none();
-                for &piece in cell {
-                    self.meet(&mut met, piece);
-                }
-                met
-            })
-            .collect();
-        if cells.is_empty() {
-            return (self.worth(title), self.coverage(title));
+        let n = self.weights.len();
+        let n_cells = pieces.len().div_ceil(CELL_PIECES);
+        if n_cells == 0 {
+            return (self.worth(&title.0), self.coverage(&title.0));
         }
-        let width = (WINDOW_PIECES / CELL_PIECES).min(cells.len());
-        let window = |cells: &[Met]| {
-            let mut met = title.clone();
-            cells.iter().for_each(|cell| met.add(cell));
-            (self.worth(&met), self.coverage(&met))
-        };
-        let best = |(score, coverage): (Score, Score), (other, covered): (Score, Score)| {
-            (score.max(other), coverage.max(covered))
-        };
-        cells.windows(width).map(window).fold((Score::ZERO, Score::ZERO), best)
+        let mut cells = std::mem::take(&mut self.cells);
+        cells.clear();
+        cells.resize(n_cells * n, 0);
+        for (cell, met) in pieces.chunks(CELL_PIECES).zip(cells.chunks_exact_mut(n)) {
+            cell.iter().for_each(|&piece| self.meet(met, piece));
+        }
+        let width = (WINDOW_PIECES / CELL_PIECES).min(n_cells);
+        let mut met = vec![0; n];
+        let mut best = (Score::ZERO, Score::ZERO);
+        for first in 0..=n_cells - width {
+            met.copy_from_slice(&title.0);
+            for cell in cells[first * n..(first + width) * n].chunks_exact(n) {
+                raise(&mut met, cell);
+            }
+            best = (best.0.max(self.worth(&met)), best.1.max(self.coverage(&met)));
+        }
+        self.cells = cells;
+        best
     }
 
     fn none(&self) -> Met {
         Met(vec![0; self.weights.len()])
     }
 
-    fn worth(&self, met: &Met) -> Score {
+    fn worth(&self, met: &[u8]) -> Score {
         Score::unit(self.met(met, 0) / self.total)
     }
 
     /// The part that is met by the same words. A long query asks for several things, so that no
     /// text has all of it: a few rare words are enough.
-    fn coverage(&self, met: &Met) -> Score {
+    fn coverage(&self, met: &[u8]) -> Score {
         Score::unit(self.met(met, SAME) / self.total.min(ENOUGH))
     }
 
     /// The weight of what is met at least so well.
-    fn met(&self, met: &Met, least: u8) -> f64 {
-        let met = self.weights.iter().zip(&met.0).filter(|(_, met)| **met >= least);
+    fn met(&self, met: &[u8], least: u8) -> f64 {
+        let met = self.weights.iter().zip(met).filter(|(_, met)| **met >= least);
         met.map(|(weight, met)| weight * f64::from(*met) / 255.0).sum()
     }
 
-    fn meet(&mut self, met: &mut Met, piece: PieceId) {
+    fn meet(&mut self, met: &mut [u8], piece: PieceId) {
         let n = self.weights.len();
         let slot = match self.slots[usize::from(piece)] {
             0 => {
@@ -168,24 +171,20 @@ impl MaxSim {
             }
             slot => slot as usize - 1,
         };
-        let similarities = &self.similarities[slot * n..(slot + 1) * n];
-        for (met, similarity) in met.0.iter_mut().zip(similarities) {
-            *met = (*met).max(*similarity);
-        }
+        raise(met, &self.similarities[slot * n..(slot + 1) * n]);
+    }
+}
+
+/// Raises each number to the other's, where that is larger.
+fn raise(met: &mut [u8], other: &[u8]) {
+    for (met, other) in met.iter_mut().zip(other) {
+        *met = (*met).max(*other);
     }
 }
 
 /// How well each piece of a query is met, in 255ths.
 #[derive(Debug, Clone)]
 pub struct Met(Vec<u8>);
-
-impl Met {
-    fn add(&mut self, other: &Met) {
-        for (met, other) in self.0.iter_mut().zip(&other.0) {
-            *met = (*met).max(*other);
-        }
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -15,6 +15,10 @@ const TEXTS: f64 = -0.75;
 const ABSENT: f64 = -0.86;
 const START: f64 = 0.78;
 
+/// Fewer texts count as so many: the smallest sets had some hundreds, and a handful of notes must
+/// not answer everything.
+const TEXTS_LEAST: u64 = 100;
+
 /// What a query is about, and where it is asked.
 #[derive(Debug)]
 pub struct Topic {
@@ -45,7 +49,7 @@ impl Topic {
     #[must_use]
     pub fn relevance(&self, likeness: Score, coverage: Score) -> Score {
         #[expect(clippy::cast_precision_loss, reason = "there are fewer than 2^32 texts")]
-        let n_texts = self.n_texts as f64;
+        let n_texts = self.n_texts.max(TEXTS_LEAST) as f64;
         let sum = START
             + LIKENESS * likeness.get()
             + COVERAGE * coverage.get()

@@ -6,12 +6,12 @@
 
 use std::collections::BTreeMap;
 
-use haversack_core::candidate::{Candidate, Found, Quote};
-use haversack_core::ids::CandidateId;
+use haversack_core::candidate::{Block, Candidate, Found, Quote};
+use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::layer::Order;
 use haversack_core::pack::{Previous, Segment, Shown};
 use haversack_core::rank::{Ranked, sort};
-use haversack_core::units::Score;
+use haversack_core::units::{Score, Span};
 use haversack_store::store::Snapshot;
 use haversack_store::store::error::ReadError;
 
@@ -77,7 +77,7 @@ fn as_shown(whole: &Candidate, shown: &Shown) -> Option<Candidate> {
 }
 
 /// The title of what is shown of a document after another part of it.
-pub(super) fn continued(title: Option<String>) -> Option<String> {
+fn continued(title: Option<String>) -> Option<String> {
     title.map(|title| format!("{title} (continued)"))
 }
 
@@ -140,4 +140,89 @@ pub(crate) fn lift(previous: &Previous, layer: &str, ranked: &mut [Ranked]) {
         ranked.score = ranked.score.max(worth);
     }
     sort(ranked);
+}
+
+/// Puts what an earlier pack showed in the place of the documents that it is of; what else was found
+/// of them becomes a candidate of its own, to follow later.
+pub(super) fn keep_what_stood(layer: &mut Vec<Ranked>, stood: Vec<Candidate>) {
+    let mut shown: BTreeMap<ItemId, Vec<Candidate>> = BTreeMap::new();
+    for candidate in stood {
+        shown.entry(candidate.id.item.clone()).or_default().push(candidate);
+    }
+    let mut kept = Vec::with_capacity(layer.len() + shown.len());
+    for mut ranked in std::mem::take(layer) {
+        let Some(earlier) = shown.remove(&ranked.candidate.id.item) else {
+            kept.push(ranked);
+            continue;
+        };
+        let (score, parts) = (ranked.score, ranked.parts.clone());
+        let found = ranked.candidate.found.clone();
+        leave_out(&mut ranked.candidate, &earlier);
+        if let Some(id) = continuing_id(&ranked.candidate, &earlier) {
+            ranked.candidate.id = id;
+            ranked.candidate.place.title = continued(ranked.candidate.place.title);
+            kept.push(ranked);
+        }
+        for mut candidate in earlier {
+            candidate.found.extend(found.iter().cloned());
+            kept.push(Ranked { candidate, score, parts: parts.clone() });
+        }
+    }
+    let unfound = |candidate| Ranked { candidate, score: Score::ZERO, parts: Vec::new() };
+    kept.extend(shown.into_values().flatten().map(unfound));
+    *layer = kept;
+    sort(layer);
+}
+
+/// Takes the blocks out of a document that stood in an earlier pack.
+fn leave_out(candidate: &mut Candidate, earlier: &[Candidate]) {
+    let spans: Vec<Span> = earlier.iter().flat_map(|earlier| earlier.all_spans()).collect();
+    let stood = |block: &Block| {
+        let own = candidate.spans_of(std::slice::from_ref(&block.range));
+        let is_inside = |own: &Span| {
+            spans.iter().any(|span| span.start() <= own.start() && own.end() <= span.end() + 2)
+        };
+        own.iter().all(is_inside)
+    };
+    let left: Vec<usize> =
+        (0..candidate.blocks.len()).filter(|&at| !stood(&candidate.blocks[at])).collect();
+    let (mut text, mut quotes, mut blocks) = (String::new(), Vec::new(), Vec::new());
+    for &at in &left {
+        let block = &candidate.blocks[at];
+        let shift = text.len();
+        for quote in &candidate.quotes {
+            let from = quote.range.start.max(block.range.start);
+            let to = quote.range.end.min(block.range.end);
+            if from < to {
+                let range = shift + from - block.range.start..shift + to - block.range.start;
+                let before = &candidate.text[quote.range.start..from];
+                let breaks = before.bytes().filter(|byte| *byte == b'\n').count();
+                quotes.push(Quote {
+                    range,
+                    start: quote.start + from - quote.range.start,
+                    line: quote.line + u32::try_from(breaks).unwrap_or(u32::MAX),
+                });
+            }
+        }
+        text.push_str(&candidate.text[block.range.clone()]);
+        let under = block.under.and_then(|under| left.iter().position(|&left| left == under));
+        blocks.push(Block { range: shift..text.len(), under, ..block.clone() });
+    }
+    if candidate.quotes.is_empty() && !left.is_empty() {
+        // Its text is not the body's own bytes, so nothing can be told apart in it.
+        (text, blocks) = (String::new(), Vec::new());
+    }
+    candidate.text = text.into();
+    (candidate.quotes, candidate.blocks) = (quotes, blocks);
+    candidate.counted = [].into();
+}
+
+/// A name for the rest of a document, which nothing earlier has.
+fn continuing_id(rest: &Candidate, earlier: &[Candidate]) -> Option<CandidateId> {
+    if rest.text.trim().is_empty() {
+        return None;
+    }
+    let taken: Vec<Option<u32>> = earlier.iter().map(|earlier| earlier.id.chunk).collect();
+    let free = (1..).find(|chunk| !taken.contains(&Some(*chunk)))?;
+    Some(CandidateId::chunk(rest.id.item.clone(), free))
 }

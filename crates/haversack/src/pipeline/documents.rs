@@ -3,22 +3,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::sync::Arc;
 
 use haversack_core::candidate::{Block, Candidate, Quote};
+use haversack_core::embed::PieceId;
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::layer::Order;
 use haversack_core::pack::Previous;
 use haversack_core::rank::{Ranked, sort};
-use haversack_core::text::blocks::BlockKind;
+use haversack_core::text::blocks::{BlockKind, blocks};
 use haversack_core::text::tokenizer::Counted;
 use haversack_core::units::{Score, Span};
 use haversack_store::store::Snapshot;
 use haversack_store::store::error::ReadError;
 
-use super::carry::{continued, lift, stood};
+use super::carry::{keep_what_stood, lift, stood};
 use super::cleaning::clean_all;
 use super::interaction::Interaction;
 use super::openings::{Fences, heading_line, leftover, table_headers};
+use super::texts::TextReading;
 use crate::collect::from_passage;
 use crate::notice::Notice;
 use crate::recipe::LayerSpec;
@@ -94,91 +97,6 @@ pub(super) async fn make_documents(
     Ok(notices)
 }
 
-/// Puts what an earlier pack showed in the place of the documents that it is of; what else was found
-/// of them becomes a candidate of its own, to follow later.
-fn keep_what_stood(layer: &mut Vec<Ranked>, stood: Vec<Candidate>) {
-    let mut shown: BTreeMap<ItemId, Vec<Candidate>> = BTreeMap::new();
-    for candidate in stood {
-        shown.entry(candidate.id.item.clone()).or_default().push(candidate);
-    }
-    let mut kept = Vec::with_capacity(layer.len() + shown.len());
-    for mut ranked in std::mem::take(layer) {
-        let Some(earlier) = shown.remove(&ranked.candidate.id.item) else {
-            kept.push(ranked);
-            continue;
-        };
-        let (score, parts) = (ranked.score, ranked.parts.clone());
-        let found = ranked.candidate.found.clone();
-        leave_out(&mut ranked.candidate, &earlier);
-        if let Some(id) = continuing_id(&ranked.candidate, &earlier) {
-            ranked.candidate.id = id;
-            ranked.candidate.place.title = continued(ranked.candidate.place.title);
-            kept.push(ranked);
-        }
-        for mut candidate in earlier {
-            candidate.found.extend(found.iter().cloned());
-            kept.push(Ranked { candidate, score, parts: parts.clone() });
-        }
-    }
-    let unfound = |candidate| Ranked { candidate, score: Score::ZERO, parts: Vec::new() };
-    kept.extend(shown.into_values().flatten().map(unfound));
-    *layer = kept;
-    sort(layer);
-}
-
-/// Takes the blocks out of a document that stood in an earlier pack.
-fn leave_out(candidate: &mut Candidate, earlier: &[Candidate]) {
-    let spans: Vec<Span> = earlier.iter().flat_map(|earlier| earlier.all_spans()).collect();
-    let stood = |block: &Block| {
-        let own = candidate.spans_of(std::slice::from_ref(&block.range));
-        let is_inside = |own: &Span| {
-            spans.iter().any(|span| span.start() <= own.start() && own.end() <= span.end() + 2)
-        };
-        own.iter().all(is_inside)
-    };
-    let left: Vec<usize> =
-        (0..candidate.blocks.len()).filter(|&at| !stood(&candidate.blocks[at])).collect();
-    let (mut text, mut quotes, mut blocks) = (String::new(), Vec::new(), Vec::new());
-    for &at in &left {
-        let block = &candidate.blocks[at];
-        let shift = text.len();
-        for quote in &candidate.quotes {
-            let from = quote.range.start.max(block.range.start);
-            let to = quote.range.end.min(block.range.end);
-            if from < to {
-                let range = shift + from - block.range.start..shift + to - block.range.start;
-                let before = &candidate.text[quote.range.start..from];
-                let breaks = before.bytes().filter(|byte| *byte == b'\n').count();
-                quotes.push(Quote {
-                    range,
-                    start: quote.start + from - quote.range.start,
-                    line: quote.line + u32::try_from(breaks).unwrap_or(u32::MAX),
-                });
-            }
-        }
-        text.push_str(&candidate.text[block.range.clone()]);
-        let under = block.under.and_then(|under| left.iter().position(|&left| left == under));
-        blocks.push(Block { range: shift..text.len(), under, ..block.clone() });
-    }
-    if candidate.quotes.is_empty() && !left.is_empty() {
-        // Its text is not the body's own bytes, so nothing can be told apart in it.
-        (text, blocks) = (String::new(), Vec::new());
-    }
-    candidate.text = text.into();
-    (candidate.quotes, candidate.blocks) = (quotes, blocks);
-    candidate.counted = [].into();
-}
-
-/// A name for the rest of a document, which nothing earlier has.
-fn continuing_id(rest: &Candidate, earlier: &[Candidate]) -> Option<CandidateId> {
-    if rest.text.trim().is_empty() {
-        return None;
-    }
-    let taken: Vec<Option<u32>> = earlier.iter().map(|earlier| earlier.id.chunk).collect();
-    let free = (1..).find(|chunk| !taken.contains(&Some(*chunk)))?;
-    Some(CandidateId::chunk(rest.id.item.clone(), free))
-}
-
 /// A passage of a document.
 struct Part {
     ranked: Ranked,
@@ -238,7 +156,8 @@ fn document(
         Some(whole) => {
             let candidate = &parts[whole].ranked.candidate;
             text.text = candidate.text.to_string();
-            text.add_blocks(interaction, 0);
+            let reading = interaction.read(&candidate.text);
+            text.add_blocks(interaction, 0, &[(0, &candidate.text, reading)]);
             text.quotes = verbatim(candidate).into_iter().collect();
             let quote = text.quotes.first().cloned();
             let scored = parts.iter().filter(|part| part.was_found).map(|part| {
@@ -329,8 +248,15 @@ struct PlacedBlock {
     kind: BlockKind,
     under: Option<usize>,
     is_clutter: bool,
-    reading: std::sync::Arc<super::texts::TextReading>,
-    number: usize,
+    reading: Arc<TextReading>,
+    /// All of it when there is none.
+    number: Option<usize>,
+}
+
+impl PlacedBlock {
+    fn pieces(&self) -> &[PieceId] {
+        self.number.map_or(&self.reading.pieces, |number| self.reading.pieces_of(number))
+    }
 }
 
 impl<'h> DocumentText<'h> {
@@ -433,6 +359,7 @@ impl<'h> DocumentText<'h> {
         if let Some(header) = self.headers.get(&candidate.id) {
             self.text.push_str(header);
         }
+        let mut known = Vec::with_capacity(run.len());
         let mut end_before = None;
         for part in run {
             let candidate = &part.ranked.candidate;
@@ -447,6 +374,8 @@ impl<'h> DocumentText<'h> {
             let start = self.text.len();
             let (skipped, shown) = candidate.text.split_at(std::mem::take(&mut leftover));
             self.text.push_str(shown);
+            let reading = interaction.read(shown);
+            known.push((start, shown, reading));
             let range = start..self.text.len();
             if candidate.span.len() == candidate.text.len() {
                 let first = candidate.place.lines.as_ref().map_or(1, |lines| lines.start);
@@ -461,28 +390,46 @@ impl<'h> DocumentText<'h> {
         if fences.ends_inside {
             self.text.push_str("\n```");
         }
-        self.add_blocks(interaction, base);
+        self.add_blocks(interaction, base, &known);
     }
 
-    /// Reads the text from `base` on.
-    fn add_blocks(&mut self, interaction: &Interaction<'_>, base: usize) {
-        let reading = interaction.read(&self.text[base..]);
+    /// Parts the text from `base` on into blocks. What was read of passages in it is not read again:
+    /// each is given with the place where its text would begin.
+    fn add_blocks(
+        &mut self,
+        interaction: &Interaction<'_>,
+        base: usize,
+        known: &[(usize, &str, Arc<TextReading>)],
+    ) {
         let first = self.blocks.len();
-        for (number, block) in reading.blocks.iter().enumerate() {
+        for block in blocks(&self.text[base..]) {
+            let range = base + block.range.start..base + block.range.end;
+            let shown = range.start..range.start + self.text[range.clone()].trim_end().len();
+            let found = known.iter().find_map(|(start, text, reading)| {
+                let own = shown.start.checked_sub(*start)?..shown.end.checked_sub(*start)?;
+                let number = reading.block_at(text, &own).filter(|_| own.end <= text.len())?;
+                Some((*start, Arc::clone(reading), number))
+            });
+            let (start, reading, number) = match found {
+                Some((start, reading, number)) => (start, reading, Some(number)),
+                // It spans passages, or names them.
+                None => (shown.start, interaction.read(&self.text[shown]), None),
+            };
+            let all = number.map_or(0..reading.blocks.len(), |number| number..number + 1);
+            let shift = |part: &Counted| {
+                let range = start + part.range.start..start + part.range.end;
+                Counted { range, units: part.units }
+            };
+            self.counted.extend(all.filter_map(|at| reading.counted_of(at)).map(shift));
             self.blocks.push(PlacedBlock {
-                range: base + block.range.start..base + block.range.end,
+                range,
                 kind: block.kind,
                 under: block.under.map(|under| first + under),
                 is_clutter: block.is_clutter,
-                reading: std::sync::Arc::clone(&reading),
+                reading,
                 number,
             });
         }
-        let shift = |part: &Counted| {
-            let range = base + part.range.start..base + part.range.end;
-            Counted { range, units: part.units }
-        };
-        self.counted.extend(reading.counted.iter().map(shift));
     }
 
     /// The blocks with what each is worth: what its passage is, less the more the worse it meets
@@ -500,7 +447,7 @@ impl<'h> DocumentText<'h> {
             .blocks
             .iter()
             .map(|block| {
-                let met = interaction.block(title, &block.reading, block.number);
+                let met = interaction.score(title, block.pieces());
                 met.map_or(0.0, Score::get)
             })
             .collect();

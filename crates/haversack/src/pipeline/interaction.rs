@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 
 use haversack_core::candidate::Candidate;
-use haversack_core::embed::{MaxSim, Met, pieces};
+use haversack_core::embed::{MaxSim, Met, PieceId, pieces};
 use haversack_core::rank::{Component, Topic, idf};
 use haversack_core::text::terms::TermsOfMany;
 use haversack_core::units::Score;
@@ -97,14 +97,9 @@ impl<'r> Interaction<'r> {
         self.query.as_mut().map(|(query, _)| query.title(&pieces(&name(candidate))))
     }
 
-    /// How well a block of a text meets the query; nothing is known without a query.
-    pub(super) fn block(
-        &mut self,
-        title: Option<&Met>,
-        reading: &TextReading,
-        block: usize,
-    ) -> Option<Score> {
-        Some(self.query.as_mut()?.0.score(title?, reading.pieces_of(block)))
+    /// How well a block meets the query under its title; nothing is known without a query.
+    pub(super) fn score(&mut self, title: Option<&Met>, pieces: &[PieceId]) -> Option<Score> {
+        Some(self.query.as_mut()?.0.score(title?, pieces))
     }
 }
 

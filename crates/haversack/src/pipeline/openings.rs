@@ -173,7 +173,7 @@ mod tests {
     fn closing_tags_at_the_beginning_are_left_over() {
         for (text, expected) in [
             ("</PagesOnly>\n\n## Deploying", 14),
-            ("\n  </a>\n</b>\nText", 15),
+            ("\n  </a>\n</b>\nText", 13),
             ("Text </a>", 0),
             ("<b>\nText", 0),
             ("</b>\n", 5),

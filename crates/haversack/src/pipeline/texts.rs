@@ -19,16 +19,34 @@ pub(crate) struct TextReading {
     pub(super) blocks: Vec<TextBlock>,
     /// The pieces of all blocks, one after another.
     pub(super) pieces: Vec<PieceId>,
-    /// Which of the pieces are each block's.
-    of_block: Vec<Range<usize>>,
-    /// The tokens of each block.
-    pub(super) counted: Arc<[Counted]>,
+    /// What was read of each block.
+    of_block: Vec<BlockReading>,
+}
+
+#[derive(Debug)]
+struct BlockReading {
+    /// Which of the pieces are the block's.
+    pieces: Range<usize>,
+    /// Its tokens.
+    counted: Option<Counted>,
 }
 
 impl TextReading {
     /// The pieces of a block.
     pub(super) fn pieces_of(&self, block: usize) -> &[PieceId] {
-        &self.pieces[self.of_block[block].clone()]
+        &self.pieces[self.of_block[block].pieces.clone()]
+    }
+
+    /// The tokens of a block, by the place of what was counted in the text.
+    pub(super) fn counted_of(&self, block: usize) -> Option<&Counted> {
+        self.of_block[block].counted.as_ref()
+    }
+
+    /// The block that begins and ends there, trailing white space aside.
+    pub(super) fn block_at(&self, text: &str, range: &Range<usize>) -> Option<usize> {
+        let at = self.blocks.binary_search_by_key(&range.start, |block| block.range.start).ok()?;
+        let block = self.blocks[at].range.clone();
+        (block.start + text[block].trim_end().len() == range.end).then_some(at)
     }
 
     fn bytes(&self) -> usize {
@@ -36,7 +54,6 @@ impl TextReading {
             + size_of_val(&*self.blocks)
             + size_of_val(&*self.pieces)
             + size_of_val(&*self.of_block)
-            + size_of_val(&*self.counted)
     }
 }
 
@@ -85,16 +102,16 @@ impl<'r> TextReader<'r> {
 
     fn reading(&self, text: &str) -> TextReading {
         let blocks = blocks(text);
-        let (mut all, mut of_block, mut counted) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut all, mut of_block) = (Vec::new(), Vec::new());
         for block in &blocks {
             let first = all.len();
             let shown = text[block.range.clone()].trim_end();
             all.extend(pieces(shown));
-            of_block.push(first..all.len());
             let part = block.range.start..block.range.start + shown.len();
-            counted.extend(Counted::of(self.tokenizer, text, part));
+            let counted = Counted::of(self.tokenizer, text, part);
+            of_block.push(BlockReading { pieces: first..all.len(), counted });
         }
-        TextReading { blocks, pieces: all, of_block, counted: counted.into() }
+        TextReading { blocks, pieces: all, of_block }
     }
 }
 
@@ -124,9 +141,14 @@ mod tests {
         assert_eq!(reading.blocks.len(), 3);
         assert_eq!(reading.pieces_of(0), pieces("# Ladders"));
         assert_eq!(reading.pieces_of(2), pieces("Ask Anna for the key."));
-        for part in &*reading.counted {
+        let counted: Vec<&Counted> = (0..3).filter_map(|block| reading.counted_of(block)).collect();
+        for part in &counted {
             assert_eq!(part.units, Encoding::O200k.units(&TEXT[part.range.clone()]));
         }
-        assert!(!reading.counted.is_empty());
+        assert!(!counted.is_empty());
+        let second = &reading.blocks[1].range;
+        let shown = second.start..second.start + "The ladder is kept in the cellar.".len();
+        assert_eq!(reading.block_at(TEXT, &shown), Some(1));
+        assert_eq!(reading.block_at(TEXT, &(shown.start..shown.end - 1)), None);
     }
 }
