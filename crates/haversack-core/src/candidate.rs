@@ -58,6 +58,9 @@ pub struct Block {
     /// Whether some of its sentences will do where there is no room for all of it. Half a listing
     /// or half a table will not.
     pub is_prose: bool,
+    /// Whether nobody misses it: imports, navigation, pictures. Where only such blocks are left out,
+    /// nothing is said to be.
+    pub is_clutter: bool,
 }
 
 /// A part of a candidate's text that is the item's own bytes.

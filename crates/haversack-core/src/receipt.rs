@@ -174,7 +174,8 @@ fn write_ranked(ink: &mut Ink, ranked: &Ranked) {
         ink.number(block.range.end as u64);
         ink.number(block.score.get().to_bits());
         ink.option(block.under.map(|under| under as u64));
-        ink.number(u64::from(block.is_lead) << 1 | u64::from(block.is_prose));
+        let flags = [block.is_lead, block.is_prose, block.is_clutter];
+        ink.number(flags.iter().fold(0, |bits, flag| bits << 1 | u64::from(*flag)));
     }
     ink.number(parts.len() as u64);
     for part in parts {

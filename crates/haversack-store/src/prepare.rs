@@ -240,7 +240,10 @@ fn split(item: &Item, text: &str) -> Vec<PreparedChunk> {
         let lines = u32::try_from(1 + text.trim_end().matches('\n').count()).unwrap_or(u32::MAX);
         return vec![piece(Span::whole(text), (1, lines), Vec::new())];
     }
-    let format = item.path.as_deref().map_or(Format::Plain, Format::of_path);
+    let format = match item.path.as_deref().map_or(Format::Plain, Format::of_path) {
+        Format::Plain => Format::of_text(text),
+        format => format,
+    };
     let mut chunks: Vec<_> = chunk::chunk(text, format, &Encoding::O200k, limits)
         .into_iter()
         .map(|chunk| {

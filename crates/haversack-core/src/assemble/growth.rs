@@ -27,7 +27,14 @@ const REST_PERCENT_MAX: usize = 25;
 
 /// What it counts in a block's favour that the block beside it is there: stretches read better than
 /// scattered blocks.
-const BESIDE: f64 = 0.08;
+const BESIDE: f64 = 0.12;
+
+/// What lies between two blocks of a section comes with the second of them, up to so many bytes: a
+/// mark for what is missing reads worse than a few lines more.
+const FILLED_BYTES_MAX: usize = 400;
+
+/// What a paragraph announces with a colon comes with it, up to so many bytes.
+const ANNOUNCED_BYTES_MAX: usize = 1_500;
 
 /// In texts of more blocks only the score decides, because looking for neighbours takes the square
 /// of their number.
@@ -108,14 +115,14 @@ impl<'c> Growth<'c> {
         let mut is_in = vec![false; blocks.len()];
         let mut buy = |block: usize, is_in: &mut [bool]| {
             let mut new = Vec::new();
-            let mut next = Some(block);
-            while let Some(at) = next.filter(|&at| !is_in[at]) {
-                is_in[at] = true;
-                new.push(at);
-                // Always an earlier one, so this ends.
-                next = blocks[at].under.filter(|&under| under < at);
+            take_with_leads(candidate, block, is_in, &mut new);
+            if let Some(next) = announced(candidate, block).filter(|&next| !is_in[next]) {
+                take_with_leads(candidate, next, is_in, &mut new);
             }
-            new.reverse();
+            for at in filling(candidate, &new, is_in) {
+                take_with_leads(candidate, at, is_in, &mut new);
+            }
+            new.sort_unstable();
             purchases.push(Purchase { block, blocks: new, score: blocks[block].score.get() });
         };
         let mut order: Vec<usize> = (0..blocks.len()).filter(|&at| !blocks[at].is_lead).collect();
@@ -203,10 +210,7 @@ impl<'c> Growth<'c> {
             .flat_map(|purchase| purchase.blocks.iter().copied())
             .collect();
         chosen.sort_unstable();
-        joined(
-            &self.candidate.text,
-            chosen.iter().map(|&at| self.candidate.blocks[at].range.clone()),
-        )
+        joined(self.candidate, chosen.iter().map(|&at| self.candidate.blocks[at].range.clone()))
     }
 
     /// The text after as many purchases as fit a limit, more than `from` and fewer than `to`; where
@@ -274,7 +278,7 @@ impl<'c> Growth<'c> {
             let window =
                 block.range.start + parts[first].start..block.range.start + parts[last].end;
             let window = window.start..window.start + text[window].trim_end().len();
-            let (mut shown, mut kept, _) = joined(text, lead.iter().cloned());
+            let (mut shown, mut kept, _) = joined(self.candidate, lead.iter().cloned());
             if !shown.is_empty() {
                 shown.push_str(BREAK);
             }
@@ -309,6 +313,59 @@ impl<'c> Growth<'c> {
     }
 }
 
+/// Takes a block and whatever it hangs under.
+fn take_with_leads(candidate: &Candidate, block: usize, is_in: &mut [bool], new: &mut Vec<usize>) {
+    let mut next = Some(block);
+    while let Some(at) = next.filter(|&at| !is_in[at]) {
+        is_in[at] = true;
+        new.push(at);
+        // Always an earlier one, so this ends.
+        next = candidate.blocks[at].under.filter(|&under| under < at);
+    }
+}
+
+/// The block that a paragraph announces: right after it, and the paragraph ends with a colon.
+fn announced(candidate: &Candidate, block: usize) -> Option<usize> {
+    let text = candidate.text[candidate.blocks[block].range.clone()].trim_end();
+    let next = candidate.blocks.get(block + 1)?;
+    let comes = text.ends_with(':')
+        && !next.is_lead
+        && !next.is_clutter
+        && next.range.len() <= ANNOUNCED_BYTES_MAX;
+    comes.then_some(block + 1)
+}
+
+/// What lies between new blocks and those of the same section that are there, where it is short.
+fn filling(candidate: &Candidate, new: &[usize], is_in: &[bool]) -> Vec<usize> {
+    let blocks = &candidate.blocks;
+    let gap = |towards: &mut dyn Iterator<Item = usize>| {
+        let (mut gap, mut bytes) = (Vec::new(), 0);
+        for at in towards {
+            if bytes > FILLED_BYTES_MAX {
+                break;
+            }
+            if is_in[at] {
+                return gap;
+            }
+            if blocks[at].is_lead {
+                break;
+            }
+            if !blocks[at].is_clutter {
+                bytes += blocks[at].range.len();
+                gap.push(at);
+            }
+        }
+        Vec::new()
+    };
+    let mut filling = Vec::new();
+    for &block in new.iter().filter(|&&block| !blocks[block].is_lead) {
+        // Back to the heading, and on to the next one.
+        filling.extend(gap(&mut (0..block).rev()));
+        filling.extend(gap(&mut (block + 1..blocks.len()).take_while(|&at| !blocks[at].is_lead)));
+    }
+    filling
+}
+
 /// The purchases of one step, added up.
 #[derive(Default)]
 struct Step {
@@ -327,27 +384,30 @@ impl Step {
     }
 }
 
-/// What stands between two stretches of a text.
-fn gap(before: &str, after: &str) -> &'static str {
+/// What stands between two stretches of a text; `is_missed` is whether anything but clutter was
+/// left out.
+fn gap(before: &str, after: &str, is_missed: bool) -> &'static str {
     let last = before.rsplit('\n').next().unwrap_or_default();
     match after.trim_start().as_bytes().first() {
-        Some(b'#') => BREAK,
         Some(b'|') if last.trim_start().starts_with('|') => ROWS,
-        _ => GAP,
+        Some(b'#') => BREAK,
+        _ if is_missed => GAP,
+        _ => BREAK,
     }
 }
 
-/// Parts of a text as they look put together.
-pub(super) fn joined_text(text: &str, parts: &[Range<usize>]) -> String {
-    joined(text, parts.iter().cloned()).0
+/// Parts of a candidate's text as they look put together.
+pub(super) fn joined_text(candidate: &Candidate, parts: &[Range<usize>]) -> String {
+    joined(candidate, parts.iter().cloned()).0
 }
 
 /// Parts of a text, in its order: what they look like put together, which bytes they are, and where
 /// each stretch of them stands. Neighbours are joined as they are.
 fn joined(
-    text: &str,
+    candidate: &Candidate,
     parts: impl Iterator<Item = Range<usize>>,
 ) -> (String, Vec<Range<usize>>, Vec<usize>) {
+    let (text, blocks) = (&*candidate.text, &candidate.blocks);
     let mut kept: Vec<Range<usize>> = Vec::new();
     for part in parts {
         match kept.last_mut() {
@@ -357,14 +417,19 @@ fn joined(
     }
     let mut shown = String::new();
     let mut places = Vec::with_capacity(kept.len());
+    let mut end_before = 0;
     for range in &mut kept {
         range.end = range.start + text[range.clone()].trim_end().len();
         let stretch = &text[range.clone()];
         if !shown.is_empty() {
-            shown.push_str(gap(&shown, stretch));
+            let first = blocks.partition_point(|block| block.range.start < end_before);
+            let between = blocks[first..].iter().take_while(|block| block.range.end <= range.start);
+            let is_missed = between.clone().count() == 0 || between.clone().any(|b| !b.is_clutter);
+            shown.push_str(gap(&shown, stretch, is_missed));
         }
         places.push(shown.len());
         shown.push_str(stretch);
+        end_before = range.end;
     }
     (shown, kept, places)
 }

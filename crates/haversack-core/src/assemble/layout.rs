@@ -357,6 +357,11 @@ fn label(candidate: &Candidate) -> Option<&str> {
     (candidate.text.len() > SHORT_BYTES || !says_it()).then_some(title)
 }
 
+/// Whether a text begins with a table, a listing or a heading, which need a line of their own.
+fn starts_a_block(text: &str) -> bool {
+    ["|", "```", "~~~", "# ", "## ", "### ", "#### "].iter().any(|mark| text.starts_with(mark))
+}
+
 /// All that goes around a unit's content.
 struct Wrap<'w> {
     layer: &'w Layer,
@@ -404,6 +409,10 @@ impl Wrap<'_> {
         let mut at = 0..0;
         self.layer.template.item.render(&mut out, &mut |variable, out| {
             if variable == Variable::Content {
+                if starts_a_block(content) && !out.ends_with('\n') && !out.is_empty() {
+                    out.truncate(out.trim_end().len());
+                    out.push('\n');
+                }
                 at = out.len()..out.len() + content.len();
                 out.push_str(content);
             } else {

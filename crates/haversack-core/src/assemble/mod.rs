@@ -225,7 +225,7 @@ impl Desk<'_> {
         match (cut, capped) {
             (Some(cut), _) => segments(candidate, kept, &cut.content),
             (None, Some(capped)) => segments(candidate, kept, &capped.content),
-            (None, None) => segments(candidate, kept, &growth::joined_text(&candidate.text, kept)),
+            (None, None) => segments(candidate, kept, &growth::joined_text(candidate, kept)),
         }
     }
 

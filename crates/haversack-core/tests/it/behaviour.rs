@@ -112,11 +112,36 @@ fn document(id: &str, score: f64, parts: &[(&str, f64, Option<usize>)]) -> Ranke
         let score = Score::new(*score).unwrap();
         let is_lead = part.starts_with('#');
         let range = start..text.len();
-        blocks.push(Block { range, score, under: *under, is_lead, is_prose: true });
+        let (is_prose, is_clutter) = (true, part.starts_with('<'));
+        blocks.push(Block { range, score, under: *under, is_lead, is_prose, is_clutter });
     }
     let mut ranked = ranked(id, score, &text);
     ranked.candidate.blocks = blocks;
     ranked
+}
+
+#[test]
+fn short_gaps_are_filled_and_clutter_is_not_missed() {
+    // X9: a mark for what is missing reads worse than a few lines more.
+    let filler = "Nothing of this is about boats, and yet it goes on for a while. ".repeat(8);
+    let parts = [
+        ("## Boats", 0.0, None),
+        ("A boat floats.", 0.9, Some(0)),
+        ("It has a keel.", 0.1, Some(0)),
+        ("A boat sails.", 0.8, Some(0)),
+        ("<Image src=\"boat.png\" />", 0.0, Some(0)),
+        ("A boat needs:", 0.7, Some(0)),
+        ("- a rope", 0.0, Some(5)),
+        (&*filler, 0.05, Some(0)),
+        ("A boat sinks.", 0.6, Some(0)),
+    ];
+    let layer = Layer { order: Order::Blocks, ..plain("found") };
+    let request = request(100, vec![(layer, vec![document("a", 1.0, &parts)])]);
+    assert_eq!(
+        pack(&request).unwrap().text,
+        "## Boats\n\nA boat floats.\n\nIt has a keel.\n\nA boat sails.\n\nA boat needs:\n\n\
+         - a rope\n\n…\n\nA boat sinks."
+    );
 }
 
 #[test]
@@ -133,7 +158,7 @@ fn a_text_grows_by_its_best_blocks_with_what_they_hang_under() {
             ("## Times", 0.0, Some(0)),
             (ferry, 0.9, Some(2)),
             ("## Prices", 0.0, Some(0)),
-            (filler, 0.2, Some(4)),
+            (filler, 0.3, Some(4)),
         ];
         vec![document("a", 0.9, &parts), ranked("b", 0.5, "Buses are slow.")]
     };

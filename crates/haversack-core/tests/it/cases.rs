@@ -162,6 +162,7 @@ prop_compose! {
                     under: (place % 3 == 2).then(|| place - 2),
                     is_lead: place % 5 == 3,
                     is_prose: place % 4 != 1,
+                    is_clutter: place % 7 == 4,
                 })
                 .collect();
         }

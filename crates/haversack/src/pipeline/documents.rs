@@ -42,7 +42,7 @@ const WHOLE_OF: usize = 12;
 const CHUNKS_OF_SHORT: u32 = 8;
 
 /// How much it counts against a block that it meets less of the query than the best of its passage.
-const WEAKER: f64 = 1.0;
+const WEAKER: f64 = 0.8;
 
 /// What counts against a listing that repeats the one before it.
 const REPEAT: f64 = 0.5;
@@ -471,6 +471,7 @@ impl<'h> DocumentText<'h> {
                 under: block.under,
                 is_lead: matches!(block.kind, BlockKind::Heading(_)),
                 is_prose: matches!(block.kind, BlockKind::Prose),
+                is_clutter: block.is_clutter,
             }
         });
         scored.collect()

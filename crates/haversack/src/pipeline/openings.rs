@@ -9,7 +9,7 @@ use haversack_store::store::Snapshot;
 use haversack_store::store::error::ReadError;
 
 /// How many passages before it are searched for the header of a table that a passage begins in.
-const HEADER_PASSAGES_MAX: u32 = 16;
+const HEADER_PASSAGES_MAX: u32 = 48;
 
 /// The line that names a passage which does not begin with its own headings.
 pub(super) fn heading_line(text: &str, headings: &[String], title: &str) -> Option<String> {

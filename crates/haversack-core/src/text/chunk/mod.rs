@@ -14,6 +14,7 @@ use thiserror::Error;
 
 pub use code::Language;
 
+use crate::text::boundary;
 use crate::text::tokenizer::Tokenizer;
 use crate::units::{Span, Tokens};
 
@@ -42,7 +43,34 @@ impl Format {
             extension => Language::of_extension(extension).map_or(Format::Plain, Format::Code),
         }
     }
+
+    /// The format of a text that no path tells: Markdown where it has headings or fences and does
+    /// not look like source code, whose comments look like headings.
+    #[must_use]
+    pub fn of_text(text: &str) -> Format {
+        let (mut all, mut code, mut marks) = (0_usize, 0_usize, 0_usize);
+        for (_, line) in boundary::lines(text).take(SNIFFED_LINES) {
+            let bare = line.trim();
+            if bare.is_empty() {
+                continue;
+            }
+            if bare.starts_with("```") && !bare[3..].contains('`') {
+                return Format::Markdown;
+            }
+            all += 1;
+            let level = bare.bytes().take_while(|byte| *byte == b'#').count();
+            marks += usize::from((1..=6).contains(&level) && bare[level..].starts_with(' '));
+            let is_item =
+                bare.starts_with(['-', '*', '+', '|', '>']) || bare.as_bytes()[0].is_ascii_digit();
+            let is_indented = line.starts_with(['\t', ' ']) && !is_item;
+            code += usize::from(is_indented || bare.ends_with([';', '{', '}', '(', ')', ':', ',']));
+        }
+        if marks > 0 && code * 3 < all { Format::Markdown } else { Format::Plain }
+    }
 }
+
+/// How many lines tell what a text is.
+const SNIFFED_LINES: usize = 400;
 
 /// How large chunks become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -37,6 +37,17 @@ fn limits_are_checked() {
 }
 
 #[test]
+fn a_text_without_a_path_is_known_by_its_looks() {
+    let check = |text: &str, format| assert_eq!(Format::of_text(text), format, "{text}");
+    check("", Format::Plain);
+    check("The ferry leaves at nine.\n\nIt is late.", Format::Plain);
+    check("# Ferries\n\nThe ferry leaves at nine.\n\n## Prices\n\nNone.", Format::Markdown);
+    check("Run it:\n\n```sh\nferry\n```\n", Format::Markdown);
+    check("# adds one\ndef add(x):\n    # never fails\n    return x + 1\n", Format::Plain);
+    check("#!/bin/sh\nset -e\n#hashtag", Format::Plain);
+}
+
+#[test]
 fn a_path_tells_the_format() {
     let check = |path, format| assert_eq!(Format::of_path(path), format, "{path}");
     check("docs/Guide.MD", Format::Markdown);
