@@ -11,7 +11,7 @@ use super::citation::{assign, one_line, source};
 use super::fence::{Fencing, Nonce, escape};
 use super::growth::{Extract, Growth, Worth};
 use super::template::Variable;
-use crate::candidate::Candidate;
+use crate::candidate::{Candidate, Place};
 use crate::ids::CandidateId;
 use crate::layer::{Arrangement, Claim, Layer, Order};
 use crate::pack::Request;
@@ -357,6 +357,14 @@ fn label(candidate: &Candidate) -> Option<&str> {
     (candidate.text.len() > SHORT_BYTES || !says_it()).then_some(title)
 }
 
+/// Whether anything but its id says where a text is from.
+fn has_name(place: &Place) -> bool {
+    place.title.is_some()
+        || place.path.is_some()
+        || !place.breadcrumb.is_empty()
+        || place.lines.is_some()
+}
+
 /// Whether a text begins with a table, a listing or a heading, which need a line of their own.
 fn starts_a_block(text: &str) -> bool {
     ["|", "```", "~~~", "# ", "## ", "### ", "#### "].iter().any(|mark| text.starts_with(mark))
@@ -407,11 +415,17 @@ impl Wrap<'_> {
     fn inner(&self, content: &str) -> (String, Range<usize>) {
         let mut out = String::with_capacity(content.len() + 64);
         let mut at = 0..0;
+        let has_name = has_name(&self.ranked.candidate.place);
+        let mut names_source = false;
         self.layer.template.item.render(&mut out, &mut |variable, out| {
+            names_source |= variable == Variable::Source;
             if variable == Variable::Content {
                 if starts_a_block(content) && !out.ends_with('\n') && !out.is_empty() {
                     out.truncate(out.trim_end().len());
                     out.push('\n');
+                } else if names_source && !has_name && out.ends_with(" \n") {
+                    // Nothing names it, so it needs no line for its name.
+                    out.pop();
                 }
                 at = out.len()..out.len() + content.len();
                 out.push_str(content);
@@ -444,6 +458,8 @@ impl Wrap<'_> {
                     out.push_str(": ");
                 }
             }
+            // Its id says nothing to a reader, and the citation says which it is.
+            Variable::Source if !has_name(place) => {}
             Variable::Source => line(&source(place, &candidate.id)),
             Variable::Trust => line(&candidate.trust.to_string()),
             Variable::Citation => {

@@ -320,7 +320,19 @@ async fn while_it_stops_it_says_so() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     running.tell_to_stop();
-    while running.get("/readyz").await.status == 200 {
+    let host = running.address;
+    let ready = format!("GET /readyz HTTP/1.1\r\nconnection: close\r\nhost: {host}\r\n\r\n");
+    loop {
+        // A connection that had said nothing when the server was told to stop is closed unanswered.
+        let mut answer = Vec::new();
+        let mut stream = TcpStream::connect(host).await.unwrap();
+        if stream.write_all(ready.as_bytes()).await.is_ok()
+            && stream.read_to_end(&mut answer).await.is_ok()
+            && !answer.is_empty()
+            && reply(&answer).status != 200
+        {
+            break;
+        }
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     assert_eq!(running.get("/livez").await.status, 200);

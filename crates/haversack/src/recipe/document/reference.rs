@@ -190,7 +190,9 @@ const fn shown(variable: Variable) -> &'static str {
         Variable::Path => "its path",
         Variable::Breadcrumb => "its headings or ancestors, joined by ›",
         Variable::Lines => "its line numbers",
-        Variable::Source => "where it comes from: path or title, headings, lines",
+        Variable::Source => {
+            "where it comes from: path or title, headings, lines; empty, and without a line of its own, where nothing but the id is known"
+        }
         Variable::Id => "its id",
         Variable::Trust => "how far it is trusted",
         Variable::Section => "the layer's title",
