@@ -76,6 +76,24 @@ fn cited(assembled: &Assembled) -> Vec<(String, Vec<Span>)> {
     citations.map(cited).collect()
 }
 
+/// Checks that each pack has all the bytes of items that the one before it cited, white space aside
+/// where the items' texts are given.
+fn check_growth(packs: &[Arc<Assembled>], about: &str, texts: &[(String, String)]) {
+    for (smaller, larger) in packs.iter().zip(&packs[1..]) {
+        let larger = cited(larger);
+        for (id, spans) in cited(smaller) {
+            let now = larger.iter().filter(|(other, _)| *other == id);
+            let now: Vec<&Span> = now.flat_map(|(_, spans)| spans).collect();
+            let covered = |at: usize| now.iter().any(|s| s.start() <= at && at < s.end());
+            let text = texts.iter().find(|(of, _)| *of == id).map(|(_, text)| text.as_bytes());
+            let is_white = |at: usize| text.is_some_and(|text| text[at].is_ascii_whitespace());
+            let mut bytes = spans.iter().flat_map(|span| span.start()..span.end());
+            let all = bytes.all(|at| covered(at) || is_white(at));
+            assert!(all, "{about}: {id} {spans:?} {now:?}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_larger_budget_keeps_every_byte_that_a_smaller_one_had() {
     let fixture = handbook().await;
@@ -83,14 +101,87 @@ async fn a_larger_budget_keeps_every_byte_that_a_smaller_one_had() {
     for query in ["How is a ferry booked?", "maps and nets", "When does it leave in winter?"] {
         let request = Request::new("everything", query);
         let packs = fixture.pack_many(request, &budgets).await.unwrap();
-        for (smaller, larger) in packs.iter().zip(&packs[1..]) {
-            let larger = cited(larger);
-            for (id, spans) in cited(smaller) {
-                let now = larger.iter().filter(|(other, _)| *other == id);
-                let now: Vec<&Span> = now.flat_map(|(_, spans)| spans).collect();
-                let covered = |at: usize| now.iter().any(|s| s.start() <= at && at < s.end());
-                let all = spans.iter().all(|span| (span.start()..span.end()).all(covered));
-                assert!(all, "{query}: {id} {spans:?} {now:?}");
+        check_growth(&packs, query, &[]);
+    }
+}
+
+/// Documents of headings, paragraphs, lists, long tables and listings, in an order that the seed
+/// decides.
+struct Writer(u64);
+
+impl Writer {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % n
+    }
+
+    fn words(&mut self, n: u64) -> String {
+        const WORDS: [&str; 12] = [
+            "ferry", "harbour", "ticket", "winter", "booking", "crew", "island", "engine", "storm",
+            "price", "the", "of",
+        ];
+        let word = |_| WORDS[usize::try_from(self.below(12)).unwrap()];
+        (0..n).map(word).collect::<Vec<_>>().join(" ")
+    }
+
+    fn block(&mut self) -> String {
+        match self.below(8) {
+            0 => format!("## {}", self.words(3)),
+            1 => format!("### {}", self.words(2)),
+            2 => (0..4).map(|n| format!("- item {n} {}\n", self.words(6))).collect(),
+            3 => {
+                let rows: String =
+                    (0..self.below(40)).map(|n| format!("| {n} | {} |\n", self.words(9))).collect();
+                format!("| n | what |\n|---|---|\n{rows}")
+            }
+            4 => format!("```sh\n{}\n\n{}\n```", self.words(8), self.words(8)),
+            5 => format!("<Tip>\n\nNote {}:", self.words(5)),
+            6 => "</Tip>".to_owned(),
+            _ => {
+                let n = 5 + self.below(90);
+                format!("{}.", self.words(n))
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn whatever_the_documents_packs_grow_and_stay_whole() {
+    // X1, X9: at every budget within it, with fences closed and rows under a header; more only adds.
+    let budgets: Vec<Tokens> = (4..60).map(|n| Tokens::new(n * 40)).collect();
+    for seed in 1..7 {
+        let mut writer = Writer(seed);
+        let fixture = empty();
+        let (mut files, mut texts) = (Vec::new(), Vec::new());
+        for number in 0..8 {
+            let blocks: Vec<String> =
+                (0..30).map(|_| writer.block().trim_end().to_owned()).collect();
+            let text = format!("# Ferry guide {number}\n\n{}", blocks.join("\n\n"));
+            let mut file = item(&format!("guide-{number}"), "file", &text, json!({}));
+            file.path = Some(format!("guide-{number}.md"));
+            files.push(file);
+            texts.push((format!("guide-{number}"), text));
+        }
+        fixture.put(files).await.unwrap();
+        for query in ["winter ferry price", "storm crew island ticket"] {
+            let about = format!("{query}, seed {seed}");
+            let packs =
+                fixture.pack_many(Request::new("everything", query), &budgets).await.unwrap();
+            check_growth(&packs, &about, &texts);
+            for (pack, budget) in packs.iter().zip(&budgets) {
+                let text = pack.text();
+                assert!(pack.pack.tokens <= *budget, "{about} at {budget}");
+                assert!(
+                    text.matches("```").count().is_multiple_of(2),
+                    "{about} at {budget}: {text}"
+                );
+                let mut before = "";
+                for line in text.lines() {
+                    let starts = line.starts_with('|') && !before.starts_with('|');
+                    assert!(!starts || line == "| n | what |", "{about} at {budget}: {text}");
+                    before = line;
+                }
             }
         }
     }

@@ -217,11 +217,13 @@ fn parts(text: &str, range: &Range<usize>, kind: BlockKind) -> Vec<Range<usize>>
             let base = lines(part).find(|(_, line)| classify(line) == Line::Item);
             let base = base.map_or(0, |(_, line)| indent(line));
             let is_item = |line: &str| classify(line) == Line::Item && indent(line) <= base;
-            lines(part).filter(|(_, line)| is_item(line)).map(|(at, _)| at).collect()
+            // What stands before the first item goes with it.
+            lines(part).filter(|(_, line)| is_item(line)).map(|(at, _)| at).skip(1).collect()
         }
         // The header, the line below it, and then rows a few at a time.
         BlockKind::Table if part.len() > WHOLE_BYTES_MAX => {
-            let starts: Vec<usize> = lines(part).map(|(at, _)| at).collect();
+            let rows = lines(part).skip_while(|(_, line)| classify(line) != Line::Row);
+            let starts: Vec<usize> = rows.map(|(at, _)| at).collect();
             in_stretches(starts.get(2..).unwrap_or_default(), WHOLE_BYTES_MAX / 3)
         }
         BlockKind::Prose => {

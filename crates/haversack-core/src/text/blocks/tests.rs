@@ -67,6 +67,9 @@ fn rows_of_a_long_table_hang_under_its_header() {
     let found = shown(&format!("# T\n\n| a | b |\n|---|---|\n{}", row.repeat(8)));
     assert_eq!(found[1], "table 0 | a | b |~|---|---|");
     assert!(found.len() > 3 && found[2..].iter().all(|row| row.starts_with("table 1 ")));
+    let found = shown(&format!("# T\n\n<Tab>\n\n| a | b |\n|---|---|\n{}", row.repeat(8)));
+    assert_eq!(found[1], "table 0 <Tab>~~| a | b |~|---|---|");
+    assert!(found.len() > 3 && found[2..].iter().all(|row| row.starts_with("table 1 ")));
 }
 
 #[test]
