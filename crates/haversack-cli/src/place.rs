@@ -1,7 +1,7 @@
 //! Where the store is, and opening it.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
 use haversack::{Builder, Engine, Error, Workspace};
@@ -9,11 +9,11 @@ use haversack_core::embed::Embedder;
 use haversack_core::rank::Reranker;
 use haversack_core::text::spelling::{nearest, shown};
 use haversack_model::Shelf;
-use haversack_store::embedded::{Embedded, Home};
+use haversack_store::embedded::{Embedded, Home, OnUpgrade, Progress};
 use haversack_store::store::error::OpenError;
 
 use crate::args::Place;
-use crate::output::say;
+use crate::output::{Bar, grouped, say};
 
 impl Place {
     /// The data folder.
@@ -29,7 +29,7 @@ impl Place {
 
     /// The data folder, which must be there.
     pub(crate) fn home(&self) -> Result<Home> {
-        Ok(Home::open(&self.existing_folder()?)?)
+        Ok(Home::open(&self.existing_folder()?)?.on_upgrade(OnUpgrade::new(upgrading())))
     }
 
     pub(crate) fn existing_folder(&self) -> Result<PathBuf> {
@@ -62,7 +62,8 @@ impl Place {
 
     /// An engine's builder with the models that were chosen for the data folder.
     pub(crate) fn equipped(&self, builder: Builder) -> Result<Builder> {
-        Ok(reranking(builder.embedder(self.embedder()?), self.reranker()?))
+        let builder = builder.embedder(self.embedder()?).on_upgrade(upgrading());
+        Ok(reranking(builder, self.reranker()?))
     }
 
     /// The workspace, which must be there.
@@ -117,7 +118,7 @@ impl Place {
 
     /// The workspace, which is made if need be.
     pub(crate) fn made(&self) -> Result<Embedded> {
-        let home = Home::open(&self.folder()?)?;
+        let home = Home::open(&self.folder()?)?.on_upgrade(OnUpgrade::new(upgrading()));
         let store = home.workspace(&self.workspace, self.embedder()?)?;
         tell_repairs(&store);
         Ok(store)
@@ -141,6 +142,23 @@ pub(crate) fn reranking(builder: Builder, reranker: Option<Arc<dyn Reranker>>) -
     match reranker {
         Some(reranker) => builder.reranker(reranker),
         None => builder,
+    }
+}
+
+/// Shows how far a workspace of an older version is with being brought up to date.
+fn upgrading() -> impl Fn(&str, Progress) + Send + Sync + 'static {
+    let bar: Mutex<Option<Bar>> = Mutex::new(None);
+    move |workspace, Progress { done, total }| {
+        let mut bar = bar.lock().unwrap_or_else(PoisonError::into_inner);
+        let (shown, of) = (grouped(done), grouped(total));
+        let line = format!("bringing workspace {workspace} up to date: {shown} of {of} items");
+        bar.get_or_insert_with(Bar::new).show(&line);
+        if done >= total {
+            if let Some(bar) = bar.take() {
+                bar.clear();
+            }
+            say(&format!("workspace {workspace} was brought up to date: {of} items"));
+        }
     }
 }
 

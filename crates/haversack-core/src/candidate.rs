@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::embed::TextFeatures;
 use crate::ids::CandidateId;
 use crate::item::{Kind, Trust};
 use crate::rank::Signals;
@@ -99,6 +100,9 @@ pub struct Candidate {
     /// Parts of the text that the request's tokenizer counted before, in order and apart. A wrong
     /// number costs a second round, never the budget: the final string is counted anew.
     pub counted: Arc<[Counted]>,
+    /// What is known of the text since it was stored; it goes when the text changes
+    /// ([`Candidate::set_text`]).
+    pub features: Option<Arc<TextFeatures>>,
     /// A reduced form, if there is one.
     pub essential: Option<Essential>,
     /// Which parts of the text are the body's own bytes, in order, when it was put together from
@@ -151,6 +155,13 @@ impl Candidate {
         Place { breadcrumb: headings, lines: Some(first..last + 1), ..self.place.clone() }
     }
 
+    /// Gives it another text, and forgets what was known of the one before.
+    pub fn set_text(&mut self, text: impl Into<Arc<str>>) {
+        self.text = text.into();
+        self.counted = Arc::default();
+        self.features = None;
+    }
+
     /// Where all of the text stands in the item's body.
     #[must_use]
     pub fn all_spans(&self) -> Vec<Span> {
@@ -193,6 +204,7 @@ impl Candidate {
             text: text.into(),
             span: Span::whole(text),
             counted: Arc::default(),
+            features: None,
             essential: None,
             quotes: Vec::new(),
             blocks: Vec::new(),

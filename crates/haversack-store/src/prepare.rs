@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use haversack_core::embed::{EmbedError, Embedder, Vector};
+use haversack_core::embed::{EmbedError, Embedder, TextFeatures, Vector};
 use haversack_core::text::chunk::{self, ChunkLimits, Format};
 use haversack_core::text::terms::Language;
 use haversack_core::text::tokenizer::Encoding;
@@ -55,6 +55,8 @@ pub(crate) struct PreparedChunk {
     pub(crate) lines: (u32, u32),
     pub(crate) headings: Vec<String>,
     pub(crate) hash: Hash,
+    /// What ranking needs of the text, as it is kept.
+    pub(crate) features: Vec<u8>,
     /// The text's vector as it is kept, unless the store has it already.
     pub(crate) vector: Option<Vec<u8>>,
 }
@@ -233,7 +235,8 @@ fn split(item: &Item, text: &str) -> Vec<PreparedChunk> {
     let piece = |span: Span, lines: (u32, u32), headings: Vec<String>| {
         let body = span.slice(text).unwrap_or("");
         let hash = text_hash(&embedded_text(&item.title, &headings, body));
-        PreparedChunk { span, lines, headings, hash, vector: None }
+        let features = TextFeatures::new(body, &Encoding::O200k).to_bytes();
+        PreparedChunk { span, lines, headings, hash, features, vector: None }
     };
     // A token has at least one byte, so a text this short is one chunk whatever its tokens.
     if text.len() <= limits.target().get() as usize {

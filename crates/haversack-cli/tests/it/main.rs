@@ -12,6 +12,7 @@ mod serve;
 mod store;
 #[path = "../../../haversack-model/tests/it/tiny.rs"]
 mod tiny;
+mod upgrade;
 
 use std::fs;
 use std::io::Write;

@@ -4,6 +4,7 @@
 //! on disk live further along the line of crates and implement [`Embedder`] there.
 
 mod built_in;
+mod features;
 mod half;
 mod maxsim;
 mod pieces;
@@ -16,6 +17,7 @@ use std::fmt;
 use thiserror::Error;
 
 pub use built_in::BuiltIn;
+pub use features::TextFeatures;
 pub use half::from_half;
 pub use maxsim::{MaxSim, Met, PieceId, pieces};
 pub use vector::{Vector, VectorError};

@@ -13,6 +13,8 @@ use super::catalogue::Catalogue;
 use super::home::Lock;
 use super::indexes::{IndexError, Indexes};
 use super::records::{self, lookup, storage, usage};
+use super::reembed::Progress;
+use super::refresh::refresh;
 use super::state::{Shared, State, Watched};
 use super::text::{TextError, Visible};
 use super::vectors::VectorsError;
@@ -49,17 +51,19 @@ impl Embedded {
         folder: &Path,
         embedder: SharedEmbedder,
         lock: Option<Arc<Lock>>,
+        on_upgrade: impl FnMut(Progress),
     ) -> Result<Embedded, OpenError> {
         let io = |path: &Path, cause: std::io::Error| OpenError::Io {
             path: path.to_owned(),
             cause: cause.into(),
         };
         std::fs::create_dir_all(folder).map_err(|error| io(folder, error))?;
-        let connection = records::open(folder)?;
+        let mut connection = records::open(folder)?;
         let truth = |error: rusqlite::Error| OpenError::Damaged {
             path: records::file(folder),
             cause: error.into(),
         };
+        refresh(&mut connection, on_upgrade).map_err(truth)?;
         let model = usage::model_number(&connection, embedder.model()).map_err(truth)?;
         let stored = match usage::model(&connection).map_err(truth)? {
             Some(stored) => stored,

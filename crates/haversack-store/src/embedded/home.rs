@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::engine::Embedded;
+use super::refresh::OnUpgrade;
 use crate::prepare::SharedEmbedder;
 use crate::store::error::OpenError;
 
@@ -19,6 +20,7 @@ const LOCK_WAIT: Duration = Duration::from_millis(10);
 pub struct Home {
     folder: PathBuf,
     lock: Arc<Lock>,
+    on_upgrade: Option<OnUpgrade>,
 }
 
 /// The lock on a data folder; it goes with the process, however that ends.
@@ -62,7 +64,29 @@ impl Home {
         };
         note(&mut file).map_err(io)?;
         sweep(&folder.join("workspaces")).map_err(io)?;
-        Ok(Home { folder: folder.to_owned(), lock: Arc::new(Lock { _file: file }) })
+        let lock = Arc::new(Lock { _file: file });
+        Ok(Home { folder: folder.to_owned(), lock, on_upgrade: None })
+    }
+
+    /// Tells somebody how far a workspace of an older version is, when one is opened.
+    #[must_use]
+    pub fn on_upgrade(mut self, tell: OnUpgrade) -> Home {
+        self.on_upgrade = Some(tell);
+        self
+    }
+
+    fn open_workspace(
+        &self,
+        name: &str,
+        path: &Path,
+        embedder: SharedEmbedder,
+    ) -> Result<Embedded, OpenError> {
+        let lock = Some(Arc::clone(&self.lock));
+        Embedded::open(path, embedder, lock, |progress| {
+            if let Some(on_upgrade) = &self.on_upgrade {
+                on_upgrade.tell(name, progress);
+            }
+        })
     }
 
     /// The names of the workspaces, in order.
@@ -94,7 +118,7 @@ impl Home {
     /// # Errors
     /// When the name cannot be one, or the workspace cannot be opened; see [`OpenError`].
     pub fn workspace(&self, name: &str, embedder: SharedEmbedder) -> Result<Embedded, OpenError> {
-        Embedded::open(&self.path(name)?, embedder, Some(Arc::clone(&self.lock)))
+        self.open_workspace(name, &self.path(name)?, embedder)
     }
 
     /// Opens a workspace that is there already.
@@ -106,7 +130,7 @@ impl Home {
         if !super::records::file(&path).exists() {
             return Err(OpenError::Missing { name: name.to_owned(), folder: self.folder.clone() });
         }
-        Embedded::open(&path, embedder, Some(Arc::clone(&self.lock)))
+        self.open_workspace(name, &path, embedder)
     }
 
     /// Removes a workspace with all that is in it. Whoever has it open should close it before.

@@ -1,5 +1,8 @@
 //! What is kept: items and what hangs on them.
 
+use std::sync::Arc;
+
+use haversack_core::embed::TextFeatures;
 use haversack_core::ids::ItemId;
 use haversack_core::item::{Kind, Trust};
 use haversack_core::units::{Score, Span, Timestamp};
@@ -250,6 +253,9 @@ pub struct Passage {
     pub span: Span,
     /// The chunk's text.
     pub text: String,
+    /// What ranking needs of the text, made when it was written. Its tokens are those of
+    /// `o200k`. `None` when it has to be made now.
+    pub features: Option<Arc<TextFeatures>>,
     /// First and last line in the item's text, from 1.
     pub lines: (u32, u32),
     /// The headings it stands under, outermost first.

@@ -46,9 +46,9 @@ fn a_newer_format_is_refused_and_not_written_to() {
     drop(connection);
     let before = fs::read(&file).unwrap();
     let error = refusal(folder.path());
-    assert!(matches!(error, OpenError::Newer { found: 7, known: 1, .. }), "{error}");
+    assert!(matches!(error, OpenError::Newer { found: 7, known: 2, .. }), "{error}");
     let message = error.to_string();
-    assert!(message.contains("format 7") && message.contains("up to 1"), "{message}");
+    assert!(message.contains("format 7") && message.contains("up to 2"), "{message}");
     assert_eq!(fs::read(&file).unwrap(), before);
 }
 

@@ -9,3 +9,4 @@ mod formats;
 mod model;
 mod non_interference;
 mod support;
+mod upgrade;

@@ -69,6 +69,7 @@ pub(crate) fn from_passage(passage: &Passage) -> Candidate {
     let id = if whole { CandidateId::whole(id) } else { CandidateId::chunk(id, passage.chunk) };
     let mut candidate = Candidate::new(id, item.kind.clone(), &passage.text);
     candidate.span = passage.span;
+    candidate.features.clone_from(&passage.features);
     describe(&mut candidate, item);
     candidate.place.breadcrumb.clone_from(&passage.headings);
     if !whole {

@@ -109,7 +109,7 @@ fn unresolved(reference: &Stored) -> Candidate {
     let item = &reference.item;
     let mut candidate = relevant(reference, Score::ONE);
     let quoted = field(item, "excerpt").unwrap_or(&item.body);
-    candidate.text = quoted.into();
+    candidate.set_text(quoted);
     candidate.span = Span::whole(quoted);
     if let Some(source) = field(item, "source") {
         candidate.place.path = candidate.place.path.or(Some(source.to_owned()));

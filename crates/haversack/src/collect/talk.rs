@@ -66,7 +66,7 @@ async fn messages(question: &Question, spec: &CollectorSpec) -> Result<Vec<Store
 fn message(stored: &Stored) -> Candidate {
     let mut candidate = from_stored(stored);
     if let Some(role) = role_of(&stored.item) {
-        candidate.text = format!("{role}: {}", candidate.text).into();
+        candidate.set_text(format!("{role}: {}", candidate.text));
     }
     candidate
 }

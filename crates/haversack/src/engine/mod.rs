@@ -21,12 +21,12 @@ use haversack_core::embed::Embedder;
 use haversack_core::rank::{Ranker, Reranker};
 use haversack_core::text::tokenizer::Tokenizer;
 use haversack_core::units::Timestamp;
-use haversack_store::embedded::Home;
+use haversack_store::embedded::{Home, OnUpgrade, Progress};
 
 use crate::collect::{self, Collector};
 use crate::embed::Remembering;
 use crate::error::Error;
-use crate::pipeline::TextCache;
+use crate::pipeline::FeatureCache;
 use crate::recipe::BUILT_IN;
 use crate::situation::{Judge, LocalJudge};
 
@@ -72,7 +72,7 @@ pub(crate) struct Shared {
     pub(crate) recipes: BTreeMap<String, String>,
     pub(crate) clock: Clock,
     /// What was read of texts that were found.
-    pub(crate) texts: TextCache,
+    pub(crate) features: FeatureCache,
 }
 
 impl fmt::Debug for Engine {
@@ -236,6 +236,7 @@ pub struct Builder {
     tokenizers: BTreeMap<String, Arc<dyn Tokenizer>>,
     recipes: BTreeMap<String, String>,
     clock: Option<Clock>,
+    on_upgrade: Option<OnUpgrade>,
 }
 
 impl fmt::Debug for Builder {
@@ -325,6 +326,14 @@ impl Builder {
         self
     }
 
+    /// Is told how far a workspace of an older version is with being brought up to date when it is
+    /// opened, by its name.
+    #[must_use]
+    pub fn on_upgrade(mut self, tell: impl Fn(&str, Progress) + Send + Sync + 'static) -> Builder {
+        self.on_upgrade = Some(OnUpgrade::new(tell));
+        self
+    }
+
     /// Opens a data folder with all this.
     ///
     /// # Errors
@@ -343,8 +352,12 @@ impl Builder {
             .map(|(name, source)| ((*name).to_owned(), (*source).to_owned()))
             .collect();
         recipes.extend(self.recipes);
+        let home = Home::open(folder.as_ref())?;
         let shared = Shared {
-            home: Home::open(folder.as_ref())?,
+            home: match self.on_upgrade {
+                Some(tell) => home.on_upgrade(tell),
+                None => home,
+            },
             judge: self.judge.unwrap_or_else(|| Arc::new(LocalJudge::new())),
             embedder: Arc::new(Remembering::new(embedder)),
             reranker: self.reranker,
@@ -358,7 +371,7 @@ impl Builder {
             tokenizers: self.tokenizers,
             recipes,
             clock: self.clock.unwrap_or_else(|| Arc::new(system_time)),
-            texts: TextCache::default(),
+            features: FeatureCache::default(),
         };
         Ok(Engine { shared: Arc::new(shared), open: Arc::default() })
     }

@@ -212,9 +212,8 @@ fn leave_out(candidate: &mut Candidate, earlier: &[Candidate]) {
         // Its text is not the body's own bytes, so nothing can be told apart in it.
         (text, blocks) = (String::new(), Vec::new());
     }
-    candidate.text = text.into();
+    candidate.set_text(text);
     (candidate.quotes, candidate.blocks) = (quotes, blocks);
-    candidate.counted = [].into();
 }
 
 /// A name for the rest of a document, which nothing earlier has.

@@ -44,9 +44,7 @@ pub(super) fn clean_all(layers: &mut [Vec<Candidate>]) -> Option<Notice> {
 fn clean_one(candidate: &mut Candidate) -> usize {
     let mut hidden = 0;
     if let Some(text) = cleaned(&candidate.text, &mut hidden) {
-        candidate.text = text.into();
-        // It was counted with what is gone.
-        candidate.counted = [].into();
+        candidate.set_text(text);
     }
     if let Some(essential) = &mut candidate.essential
         && let Some(text) = cleaned(&essential.text, &mut 0)

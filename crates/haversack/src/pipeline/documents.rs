@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use haversack_core::candidate::{Block, Candidate, Quote};
-use haversack_core::embed::PieceId;
+use haversack_core::embed::{PieceId, TextFeatures};
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::layer::Order;
 use haversack_core::pack::Previous;
@@ -21,7 +21,6 @@ use super::carry::{keep_what_stood, lift, stood};
 use super::cleaning::clean_all;
 use super::interaction::Interaction;
 use super::openings::{Fences, heading_line, leftover, table_headers};
-use super::texts::TextReading;
 use crate::collect::from_passage;
 use crate::notice::Notice;
 use crate::recipe::LayerSpec;
@@ -156,8 +155,8 @@ fn document(
         Some(whole) => {
             let candidate = &parts[whole].ranked.candidate;
             text.text = candidate.text.to_string();
-            let reading = interaction.read(&candidate.text);
-            text.add_blocks(interaction, 0, &[(0, &candidate.text, reading)]);
+            let features = interaction.features_of(candidate);
+            text.add_blocks(interaction, 0, &[(0, &candidate.text, features)]);
             text.quotes = verbatim(candidate).into_iter().collect();
             let quote = text.quotes.first().cloned();
             let scored = parts.iter().filter(|part| part.was_found).map(|part| {
@@ -208,9 +207,9 @@ fn document(
         candidate.span = span.unwrap_or(candidate.span);
     }
     candidate.quotes = text.quotes;
-    candidate.counted = text.counted.into();
     candidate.blocks = blocks;
-    candidate.text = text.text.into();
+    candidate.set_text(text.text);
+    candidate.counted = text.counted.into();
     Some(Ranked { candidate, score, parts })
 }
 
@@ -242,20 +241,20 @@ struct DocumentText<'h> {
     blocks: Vec<PlacedBlock>,
 }
 
-/// A block, and which one of which reading it is.
+/// A block, with the features of the text that it was found in, and its number there.
 struct PlacedBlock {
     range: Range<usize>,
     kind: BlockKind,
     under: Option<usize>,
     is_clutter: bool,
-    reading: Arc<TextReading>,
+    features: Arc<TextFeatures>,
     /// All of it when there is none.
     number: Option<usize>,
 }
 
 impl PlacedBlock {
     fn pieces(&self) -> &[PieceId] {
-        self.number.map_or(&self.reading.pieces, |number| self.reading.pieces_of(number))
+        self.number.map_or(self.features.pieces(), |number| self.features.pieces_of(number))
     }
 }
 
@@ -374,8 +373,11 @@ impl<'h> DocumentText<'h> {
             let start = self.text.len();
             let (skipped, shown) = candidate.text.split_at(std::mem::take(&mut leftover));
             self.text.push_str(shown);
-            let reading = interaction.read(shown);
-            known.push((start, shown, reading));
+            let features = match skipped {
+                "" => interaction.features_of(candidate),
+                _ => interaction.features(shown),
+            };
+            known.push((start, shown, features));
             let range = start..self.text.len();
             if candidate.span.len() == candidate.text.len() {
                 let first = candidate.place.lines.as_ref().map_or(1, |lines| lines.start);
@@ -399,34 +401,34 @@ impl<'h> DocumentText<'h> {
         &mut self,
         interaction: &Interaction<'_>,
         base: usize,
-        known: &[(usize, &str, Arc<TextReading>)],
+        known: &[(usize, &str, Arc<TextFeatures>)],
     ) {
         let first = self.blocks.len();
         for block in blocks(&self.text[base..]) {
             let range = base + block.range.start..base + block.range.end;
             let shown = range.start..range.start + self.text[range.clone()].trim_end().len();
-            let found = known.iter().find_map(|(start, text, reading)| {
+            let found = known.iter().find_map(|(start, text, features)| {
                 let own = shown.start.checked_sub(*start)?..shown.end.checked_sub(*start)?;
-                let number = reading.block_at(text, &own).filter(|_| own.end <= text.len())?;
-                Some((*start, Arc::clone(reading), number))
+                let number = features.block_at(text, &own).filter(|_| own.end <= text.len())?;
+                Some((*start, Arc::clone(features), number))
             });
-            let (start, reading, number) = match found {
-                Some((start, reading, number)) => (start, reading, Some(number)),
+            let (start, features, number) = match found {
+                Some((start, features, number)) => (start, features, Some(number)),
                 // It spans passages, or names them.
-                None => (shown.start, interaction.read(&self.text[shown]), None),
+                None => (shown.start, interaction.features(&self.text[shown]), None),
             };
-            let all = number.map_or(0..reading.blocks.len(), |number| number..number + 1);
+            let all = number.map_or(0..features.blocks().len(), |number| number..number + 1);
             let shift = |part: &Counted| {
                 let range = start + part.range.start..start + part.range.end;
                 Counted { range, units: part.units }
             };
-            self.counted.extend(all.filter_map(|at| reading.counted_of(at)).map(shift));
+            self.counted.extend(all.filter_map(|at| features.counted_of(at)).map(shift));
             self.blocks.push(PlacedBlock {
                 range,
                 kind: block.kind,
                 under: block.under.map(|under| first + under),
                 is_clutter: block.is_clutter,
-                reading,
+                features,
                 number,
             });
         }

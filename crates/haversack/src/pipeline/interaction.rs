@@ -2,16 +2,17 @@
 //! each of its blocks.
 
 use std::cmp::Reverse;
+use std::sync::Arc;
 
 use haversack_core::candidate::Candidate;
-use haversack_core::embed::{MaxSim, Met, PieceId, pieces};
+use haversack_core::embed::{MaxSim, Met, PieceId, TextFeatures, pieces};
 use haversack_core::rank::{Component, Topic, idf};
 use haversack_core::text::terms::TermsOfMany;
 use haversack_core::units::Score;
 use haversack_store::store::error::ReadError;
 use haversack_store::store::query::Frequencies;
 
-use super::texts::{TextReader, TextReading};
+use super::features::FeatureReader;
 use crate::collect::Question;
 
 /// What a word counts for that every text has.
@@ -22,13 +23,13 @@ const NEAREST: usize = 8;
 
 /// A query that is held against texts; it knows nothing when it has no word that counts.
 pub(super) struct Interaction<'r> {
-    reader: TextReader<'r>,
+    reader: FeatureReader<'r>,
     query: Option<(MaxSim, Topic)>,
 }
 
 impl<'r> Interaction<'r> {
     /// Without a query: texts are read, and nothing is measured.
-    pub(super) fn idle(reader: TextReader<'r>) -> Interaction<'r> {
+    pub(super) fn idle(reader: FeatureReader<'r>) -> Interaction<'r> {
         Interaction { reader, query: None }
     }
 
@@ -38,7 +39,7 @@ impl<'r> Interaction<'r> {
     /// When the store cannot be read.
     pub(super) async fn new(
         question: &Question,
-        reader: TextReader<'r>,
+        reader: FeatureReader<'r>,
     ) -> Result<Interaction<'r>, ReadError> {
         let times = &question.analysis.times;
         // When it was is a matter of dates, not of words.
@@ -70,9 +71,9 @@ impl<'r> Interaction<'r> {
         let (query, topic) = self.query.as_mut()?;
         let mut found = Vec::with_capacity(candidates.len());
         for (at, candidate) in candidates.iter_mut().enumerate() {
-            let reading = self.reader.read(&candidate.text);
+            let features = self.reader.of(candidate);
             let title = query.title(&pieces(&name(candidate)));
-            let (score, coverage) = query.score_and_coverage(&title, &reading.pieces);
+            let (score, coverage) = query.score_and_coverage(&title, features.pieces());
             candidate.signals.set(Component::MaxSim, score);
             found.push((Reverse(score), at, coverage));
         }
@@ -81,14 +82,19 @@ impl<'r> Interaction<'r> {
         let coverage = found.iter().map(|(_, _, coverage)| *coverage).max()?;
         let likeness = found.iter().map(|(_, at, _)| {
             let candidate = &candidates[*at];
-            let reading = self.reader.read(&candidate.text);
-            topic.likeness(pieces(&name(candidate)).iter().chain(&reading.pieces))
+            let features = self.reader.of(candidate);
+            topic.likeness(pieces(&name(candidate)).iter().chain(features.pieces()))
         });
         Some(topic.relevance(likeness.max()?, coverage))
     }
 
-    /// What was read of a text.
-    pub(super) fn read(&self, text: &str) -> std::sync::Arc<TextReading> {
+    /// The features of a candidate's text.
+    pub(super) fn features_of(&self, candidate: &Candidate) -> Arc<TextFeatures> {
+        self.reader.of(candidate)
+    }
+
+    /// The features of a text.
+    pub(super) fn features(&self, text: &str) -> Arc<TextFeatures> {
         self.reader.read(text)
     }
 

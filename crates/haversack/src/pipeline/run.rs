@@ -23,12 +23,12 @@ use super::assembled::Timings;
 use super::carry::carry;
 use super::collecting::{Finds, collect};
 use super::documents::make_documents;
+use super::features::FeatureReader;
 use super::interaction::Interaction;
 use super::measure::measure;
 use super::ranking::order;
 use super::reranking::rerank;
 use super::resolve::means;
-use super::texts::TextReader;
 use crate::collect::{Deal, Question, Searches, plan};
 use crate::engine::{Ready, Shared};
 use crate::error::Error;
@@ -131,7 +131,7 @@ pub(crate) async fn prepare(shared: &Shared, start: Start) -> Result<Prepared, E
         add_trails(&*question.snapshot, &mut layers).await?;
     }
     drop_essentials(&recipe.layers, &mut layers);
-    let reader = TextReader::new(&shared.texts, &*means.tokenizer);
+    let reader = FeatureReader::new(&shared.features, &*means.tokenizer);
     let (mut interaction, relevance) =
         weigh(&question, &recipe.layers, &means.rankers, reader, &mut layers).await?;
     timings.measure = laps.end("measure");
@@ -172,7 +172,7 @@ async fn weigh<'r>(
     question: &Question,
     specs: &[LayerSpec],
     rankers: &[Ranker],
-    reader: TextReader<'r>,
+    reader: FeatureReader<'r>,
     layers: &mut [Vec<Candidate>],
 ) -> Result<(Interaction<'r>, Vec<Option<Score>>), Error> {
     measure(question, specs, rankers, layers).await?;

@@ -1,9 +1,9 @@
 //! Looking up: items, passages, vectors.
 
 use std::ops::Range;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
-use haversack_core::embed::Vector;
+use haversack_core::embed::{TextFeatures, Vector};
 use haversack_core::ids::ItemId;
 use haversack_core::item::Kind;
 use haversack_core::units::Span;
@@ -117,7 +117,7 @@ static PASSAGE: LazyLock<String> = LazyLock::new(|| {
          CASE WHEN coalesce(octet_length(i.text), octet_length(i.body)) <= {TEXT_BYTES_MAX} THEN \
          substr(CAST(coalesce(i.text, i.body) AS BLOB), k.start + 1, k.stop - k.start) END, \
          NOT EXISTS (SELECT 1 FROM chunks o WHERE o.row = k.row AND o.chunk <> k.chunk), \
-         CASE WHEN i.text IS NULL THEN 'body' ELSE 'text' END \
+         CASE WHEN i.text IS NULL THEN 'body' ELSE 'text' END, k.features \
          FROM {TABLES} JOIN chunks k ON k.row = i.row WHERE i.row = ? AND k.chunk = ?"
     )
 });
@@ -139,13 +139,17 @@ pub(crate) fn passage(
             Some(text) => text,
             None => part(connection, &line.get::<_, String>(at(8))?, row, span.0..span.1)?,
         };
-        Ok((item, span, lines, headings, language, text, line.get(at(7))?))
+        let features = match (str::from_utf8(&text), line.get_ref(at(9))?.as_blob_or_null()?) {
+            (Ok(text), Some(bytes)) => TextFeatures::from_bytes(text, bytes).map(Arc::new),
+            _ => None,
+        };
+        Ok((item, span, lines, headings, language, text, line.get(at(7))?, features))
     };
     let raw = connection
         .prepare_cached(&PASSAGE)
         .and_then(|mut statement| statement.query_row([row.get(), chunk], read).optional())
         .map_err(storage)?;
-    let Some((item, span, lines, headings, language, text, is_whole)) = raw else {
+    let Some((item, span, lines, headings, language, text, is_whole, features)) = raw else {
         return Ok(None);
     };
     let Line { stored, parent, .. } = item?;
@@ -159,7 +163,8 @@ pub(crate) fn passage(
         Some(headings) => serde_json::from_str(&headings).map_err(|_| what())?,
         None => Vec::new(),
     };
-    let passage = Passage { stored, chunk, is_whole, span, text, lines, headings, language };
+    let passage =
+        Passage { stored, chunk, is_whole, span, text, features, lines, headings, language };
     Ok(Some((passage, parent)))
 }
 

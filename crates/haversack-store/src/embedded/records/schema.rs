@@ -4,13 +4,13 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 /// The newest format this code writes. Formats are numbered from 1; 0 is an empty file.
-pub(crate) const FORMAT: u32 = 1;
+pub(crate) const FORMAT: u32 = 2;
 
 /// Marks the file as one of ours ("Hvsk").
 const APPLICATION_ID: u32 = 0x4876_736b;
 
 /// Each step makes the format of its number from the one before.
-const STEPS: [&str; FORMAT as usize] = [include_str!("format_1.sql")];
+const STEPS: [&str; FORMAT as usize] = [include_str!("format_1.sql"), include_str!("format_2.sql")];
 
 /// Fields that refer to another item by its id. Filters on them are answered by an index.
 pub(crate) const REFERENCES: [(&str, &str); 3] = [

@@ -148,6 +148,23 @@ pub(crate) fn model_number(connection: &Connection, model: &Model) -> rusqlite::
         .query_row(params![model.name, model.version, dimensions], |line| line.get(0))
 }
 
+/// Which version made the features of all chunks.
+pub(crate) fn features_version(connection: &Connection) -> rusqlite::Result<Option<String>> {
+    connection
+        .query_row("SELECT value FROM settings WHERE name = 'features'", [], |line| line.get(0))
+        .optional()
+}
+
+/// Notes which version made the features of all chunks.
+pub(crate) fn set_features_version(connection: &Connection, version: &str) -> rusqlite::Result<()> {
+    connection.execute(
+        "INSERT INTO settings (name, value) VALUES ('features', ?1) \
+         ON CONFLICT DO UPDATE SET value = ?1",
+        [version],
+    )?;
+    Ok(())
+}
+
 /// The model whose vectors are searched.
 pub(crate) fn model(connection: &Connection) -> rusqlite::Result<Option<Model>> {
     connection

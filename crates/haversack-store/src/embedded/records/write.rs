@@ -458,8 +458,9 @@ impl Writing<'_> {
         let headings = (!chunk.headings.is_empty())
             .then(|| serde_json::Value::from(chunk.headings.clone()).to_string());
         let mut statement = self.connection.prepare_cached(
-            "INSERT INTO chunks (row, chunk, start, stop, line_first, line_last, headings, hash) \
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO chunks \
+             (row, chunk, start, stop, line_first, line_last, headings, hash, features) \
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )?;
         statement.execute(params![
             row.get(),
@@ -470,6 +471,7 @@ impl Writing<'_> {
             chunk.lines.1,
             headings,
             chunk.hash,
+            chunk.features,
         ])?;
         if let Some(vector) = &chunk.vector {
             return self.embedding(&chunk.hash, vector);

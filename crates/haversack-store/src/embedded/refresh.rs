@@ -1,0 +1,117 @@
+//! Bringing an older store up to date: what ranking needs of each chunk is made anew when another
+//! version made it, or none did.
+
+use std::fmt;
+use std::sync::Arc;
+
+use haversack_core::embed::TextFeatures;
+use haversack_core::text::tokenizer::Encoding;
+use rusqlite::{Connection, params};
+
+use super::records::lookup::chunks_of;
+use super::records::usage;
+use super::reembed::Progress;
+use super::row::Row;
+
+/// Chunks that are written in one transaction, but for the last item's.
+const CHUNKS_AT_ONCE: usize = 4_000;
+
+/// Is told how far a workspace of an older version is with being brought up to date, by its name.
+#[derive(Clone)]
+pub struct OnUpgrade(Arc<dyn Fn(&str, Progress) + Send + Sync>);
+
+impl OnUpgrade {
+    /// Calls a function.
+    pub fn new(tell: impl Fn(&str, Progress) + Send + Sync + 'static) -> OnUpgrade {
+        OnUpgrade(Arc::new(tell))
+    }
+
+    pub(super) fn tell(&self, workspace: &str, progress: Progress) {
+        (self.0)(workspace, progress);
+    }
+}
+
+impl fmt::Debug for OnUpgrade {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnUpgrade")
+    }
+}
+
+/// A chunk whose features are to be made.
+struct Stale {
+    row: Row,
+    chunk: u32,
+    text: String,
+}
+
+/// Makes the features of all chunks, unless the present version made them already. A run that was
+/// interrupted begins anew; meanwhile texts are read when they are found.
+pub(super) fn refresh(
+    connection: &mut Connection,
+    mut progress: impl FnMut(Progress),
+) -> rusqlite::Result<()> {
+    let version = TextFeatures::version();
+    if usage::features_version(connection)?.as_deref() == Some(&*version) {
+        return Ok(());
+    }
+    let total: u64 = connection.query_row("SELECT count(*) FROM items", [], |line| line.get(0))?;
+    let mut done = 0;
+    let mut last = Row::new(0);
+    while done < total {
+        let (stale, n_rows) = next(connection, &mut last)?;
+        if n_rows == 0 {
+            break;
+        }
+        let made = make(&stale);
+        let transaction = connection.transaction()?;
+        {
+            let mut statement = transaction
+                .prepare_cached("UPDATE chunks SET features = ? WHERE row = ? AND chunk = ?")?;
+            for (stale, features) in stale.iter().zip(made) {
+                statement.execute(params![features, stale.row.get(), stale.chunk])?;
+            }
+        }
+        transaction.commit()?;
+        done += n_rows;
+        progress(Progress { done, total });
+    }
+    usage::set_features_version(connection, &version)
+}
+
+/// The chunks of the next rows, and of how many rows they are.
+fn next(connection: &Connection, last: &mut Row) -> rusqlite::Result<(Vec<Stale>, u64)> {
+    let mut statement = connection
+        .prepare_cached("SELECT row, coalesce(text, body) FROM items WHERE row > ? ORDER BY row")?;
+    let mut lines = statement.query([last.get()])?;
+    let (mut stale, mut n_rows) = (Vec::new(), 0);
+    while stale.len() < CHUNKS_AT_ONCE
+        && let Some(line) = lines.next()?
+    {
+        *last = Row::new(line.get(0)?);
+        n_rows += 1;
+        let text = line.get_ref(1)?.as_str()?;
+        for piece in chunks_of(connection, *last)? {
+            // What a damaged table says is left for `check` to find.
+            let Some(text) = text.get(piece.bytes) else { continue };
+            stale.push(Stale { row: *last, chunk: piece.chunk, text: text.to_owned() });
+        }
+    }
+    Ok((stale, n_rows))
+}
+
+/// The features of texts, made by all processors.
+fn make(stale: &[Stale]) -> Vec<Vec<u8>> {
+    let n_threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let features = |stale: &Stale| TextFeatures::new(&stale.text, &Encoding::O200k).to_bytes();
+    std::thread::scope(|scope| {
+        let parts = stale.chunks(stale.len().div_ceil(n_threads).max(1));
+        let threads: Vec<_> = parts
+            .map(|part| scope.spawn(move || part.iter().map(features).collect::<Vec<_>>()))
+            .collect();
+        let made = threads.into_iter().map(|thread| match thread.join() {
+            Ok(made) => made,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        made.flatten().collect()
+    })
+}

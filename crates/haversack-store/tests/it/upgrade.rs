@@ -1,0 +1,113 @@
+//! A data folder of an older version is brought up to date when it is opened.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use haversack_core::embed::{BuiltIn, TextFeatures};
+use haversack_core::ids::CandidateId;
+use haversack_core::text::tokenizer::Encoding;
+use haversack_store::embedded::{Embedded, Home, OnUpgrade, Progress};
+use haversack_store::store::item::Passage;
+use haversack_store::store::viewer::Viewer;
+use rusqlite::Connection;
+
+use crate::support::{id, scratch};
+
+/// A copy of the folder that version 0.1.0 wrote.
+fn folder_of_0_1_0() -> impl AsRef<Path> {
+    let copy = scratch();
+    let original = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/folder-0.1.0");
+    copy_all(&original, copy.path());
+    copy
+}
+
+fn copy_all(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy_all(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+fn store_file(folder: &Path) -> PathBuf {
+    folder.join("workspaces/default/store.db")
+}
+
+/// Opens the workspace; gives what was told of the upgrade, too.
+fn open(folder: &Path) -> (Embedded, Vec<(String, Progress)>) {
+    let told: Arc<Mutex<Vec<(String, Progress)>>> = Arc::default();
+    let tell = Arc::clone(&told);
+    let tell = move |name: &str, progress| tell.lock().unwrap().push((name.to_owned(), progress));
+    let home = Home::open(folder).unwrap().on_upgrade(OnUpgrade::new(tell));
+    let store = home.existing("default", Arc::new(BuiltIn::new())).unwrap();
+    let told = told.lock().unwrap().clone();
+    (store, told)
+}
+
+fn passages(store: &Embedded) -> Vec<Passage> {
+    let chunks = (0..4).map(|chunk| CandidateId::chunk(id("docs/cellar.md"), chunk));
+    let notes = CandidateId::chunk(id("docs/notes.txt"), 0);
+    let ids: Vec<CandidateId> = chunks.chain([notes]).collect();
+    store.view(&Viewer::anyone()).passages(&ids).unwrap().into_iter().flatten().collect()
+}
+
+#[test]
+fn a_folder_of_0_1_0_gets_the_features_of_its_texts_once() {
+    let folder = folder_of_0_1_0();
+    let folder = folder.as_ref();
+    let format = || -> u32 {
+        let connection = Connection::open(store_file(folder)).unwrap();
+        connection.pragma_query_value(None, "user_version", |line| line.get(0)).unwrap()
+    };
+    assert_eq!(format(), 1);
+    let (store, told) = open(folder);
+    assert_eq!(told, [("default".to_owned(), Progress { done: 3, total: 3 })]);
+    let found = passages(&store);
+    assert!(found.len() >= 3, "{found:?}");
+    assert!(found.iter().any(|passage| passage.text.contains("Tom and Ines repair")));
+    for passage in &found {
+        let expected = TextFeatures::new(&passage.text, &Encoding::O200k);
+        assert_eq!(passage.features.as_deref(), Some(&expected));
+    }
+    let report = store.check(false).unwrap();
+    assert!(report.is_sound(), "{report:?}");
+    drop(store);
+    assert_eq!(format(), 2);
+    let (store, told) = open(folder);
+    assert_eq!(told, []);
+    assert_eq!(passages(&store).len(), found.len());
+}
+
+#[test]
+fn an_upgrade_that_was_interrupted_is_done_at_the_next_start() {
+    let folder = folder_of_0_1_0();
+    let folder = folder.as_ref();
+    drop(open(folder));
+    let connection = Connection::open(store_file(folder)).unwrap();
+    connection.execute_batch("DELETE FROM settings WHERE name = 'features'").unwrap();
+    connection.execute_batch("UPDATE chunks SET features = NULL WHERE chunk > 0").unwrap();
+    drop(connection);
+    let (store, told) = open(folder);
+    assert_eq!(told.len(), 1);
+    assert!(passages(&store).iter().all(|passage| passage.features.is_some()));
+}
+
+#[test]
+fn features_that_do_not_fit_their_text_are_not_used() {
+    let folder = folder_of_0_1_0();
+    let folder = folder.as_ref();
+    drop(open(folder));
+    let connection = Connection::open(store_file(folder)).unwrap();
+    connection.execute_batch("UPDATE chunks SET features = x'01ffff7f00'").unwrap();
+    drop(connection);
+    let (store, _) = open(folder);
+    let found = passages(&store);
+    assert!(found.len() >= 3);
+    assert!(found.iter().all(|passage| passage.features.is_none()));
+}
