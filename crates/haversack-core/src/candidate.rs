@@ -22,6 +22,8 @@ pub struct Place {
     pub path: Option<String>,
     /// Headings or ancestors, outermost first.
     pub breadcrumb: Vec<String>,
+    /// What sort of thing it is within its kind, such as a memory's type.
+    pub sort: Option<String>,
     /// Line numbers in the item, first to one past the last, counted from 1.
     pub lines: Option<Range<u32>>,
 }

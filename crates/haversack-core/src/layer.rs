@@ -49,6 +49,8 @@ pub enum Arrangement {
     Newest,
     /// Oldest first; what has no moment comes last.
     Oldest,
+    /// As they were found by the first collector that did: a page's blocks as they stand on it.
+    Found,
 }
 
 /// How often a section changes from one request to the next. A provider's prompt cache pays for

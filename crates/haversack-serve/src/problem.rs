@@ -6,8 +6,9 @@ use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use haversack::Error;
+use haversack_core::ids::ItemId;
 use haversack_core::pack::PackError;
-use haversack_store::store::error::{CommitError, OpenError, ReadError, chain};
+use haversack_store::store::error::{CommitError, Denial, OpenError, ReadError, chain};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -143,6 +144,7 @@ impl From<Error> for Problem {
                 least: Some(least.get()),
                 ..Problem::new(Code::BudgetTooSmall, error.to_string())
             },
+            Error::Commit(CommitError::Denied { item, denial }) => denied(item, *denial),
             Error::Commit(CommitError::TooLarge { .. }) => {
                 Problem::new(Code::TooLarge, error.to_string())
             }
@@ -163,6 +165,19 @@ impl From<Error> for Problem {
             },
         }
     }
+}
+
+/// What somebody may not do with an item.
+fn denied(item: &ItemId, denial: Denial) -> Problem {
+    let (code, field) = match denial {
+        Denial::Missing => return Problem::no_item(item.as_str()),
+        Denial::Id => (Code::IdTaken, None),
+        Denial::Parent => (Code::Validation, Some("parent")),
+        Denial::Readers => (Code::Forbidden, Some("readers")),
+        Denial::Move => (Code::Forbidden, Some("parent")),
+    };
+    let detail = format!("{:?}: {denial}", item.as_str());
+    Problem { field: field.map(str::to_owned), ..Problem::new(code, detail) }
 }
 
 impl From<ReadError> for Problem {

@@ -7,6 +7,7 @@ use haversack::search::Way;
 use haversack_core::ids::ItemId;
 use haversack_core::item::{Kind, Trust};
 use haversack_core::units::{Score, Timestamp};
+use haversack_store::kinds;
 use haversack_store::kinds::moment;
 use haversack_store::store::item::{Happening, Item, Link, Stored};
 use haversack_store::store::viewer::{Principal, Readers};
@@ -149,7 +150,7 @@ impl WireNewItem {
                 readers.iter().map(principal).collect();
             item.readers = Readers::Only(readers?);
         }
-        item.trust = self.trust.map_or(Trust::Internal, Trust::from);
+        item.trust = self.trust.map_or_else(|| kinds::usual_trust(&item.kind), Trust::from);
         item.active = self.active;
         Ok(item)
     }
@@ -241,7 +242,7 @@ pub(crate) struct WireItemPage {
 }
 
 /// What came of a write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Written")]
 pub(crate) struct WireWritten {
@@ -251,6 +252,9 @@ pub(crate) struct WireWritten {
     pub(crate) stored: u64,
     /// How many were there already, exactly so.
     pub(crate) unchanged: u64,
+    /// What the writer should know: fields that may be misspelt, texts that are too long.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) warnings: Vec<String>,
 }
 
 /// Links to add and to take away.

@@ -147,7 +147,8 @@ fn contexts_with_a_thousand_rules(bencher: Bencher<'_, '_>) {
         let judge: Arc<dyn Judge> = Arc::new(LocalJudge::new());
         let analysis = analyse("", now);
         let (vector, deal, searches) = (None, None, Searches::default());
-        Question { request, snapshot, now, analysis, vector, deal, judge, searches }
+        let matches = None;
+        Question { request, snapshot, now, analysis, vector, deal, judge, searches, matches }
     });
     let spec = CollectorSpec {
         by: "contexts".to_owned(),

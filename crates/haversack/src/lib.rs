@@ -79,6 +79,7 @@ pub mod recipes;
 pub mod remember;
 pub mod request;
 pub mod samples;
+pub mod scenarios;
 pub mod search;
 pub mod situation;
 pub mod tune;

@@ -36,6 +36,8 @@ pub enum NoticeCode {
     HiddenCharacters,
     /// Nothing that was found has to do with the question (X9).
     NothingRelevant,
+    /// More items match what a question asks of fields than were looked at (X10).
+    MoreMatches,
     /// Something that was written says what is known already (memory hygiene).
     Repeats,
 }
@@ -60,6 +62,7 @@ impl NoticeCode {
             NoticeCode::NotFound => "NOT_FOUND",
             NoticeCode::HiddenCharacters => "HIDDEN_CHARACTERS",
             NoticeCode::NothingRelevant => "NOTHING_RELEVANT",
+            NoticeCode::MoreMatches => "MORE_MATCHES",
             NoticeCode::Repeats => "REPEATS",
         }
     }

@@ -73,7 +73,7 @@ pub struct Remembered {
 }
 
 impl Workspace {
-    /// Stores items that say something new, and leaves out those that do not. An item that
+    /// Stores items that say something new, with the viewer's rights, and leaves out those that do not. An item that
     /// replaces itself (the same id) is never left out.
     ///
     /// # Errors
@@ -104,7 +104,7 @@ impl Workspace {
         let committed = if kept.is_empty() {
             Committed { revision: snapshot.revision(), ..Committed::default() }
         } else {
-            self.write(Batch::put(self.now(), kept)).await?
+            self.write(Batch::put(self.now(), kept).by(viewer.clone())).await?
         };
         Ok(Remembered { committed, left_out })
     }

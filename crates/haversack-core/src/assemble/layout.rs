@@ -318,6 +318,9 @@ fn arrange(layer: &Layer, ranked: &[&Ranked], request: &Request) -> Vec<usize> {
     let moment = |index: usize| ranked[index].candidate.moment.map(|moment| moment.as_millis());
     match layer.arrangement {
         Arrangement::Ranked => {}
+        Arrangement::Found => order.sort_by_key(|&index| {
+            ranked[index].candidate.found.first().map_or(u32::MAX, |found| found.rank)
+        }),
         Arrangement::Newest => order.sort_by_key(|&index| {
             (moment(index).is_none(), std::cmp::Reverse(moment(index)), index)
         }),
@@ -441,7 +444,7 @@ impl Wrap<'_> {
         let place = &candidate.place;
         let mut line = |text: &str| out.push_str(&one_line(text));
         match variable {
-            Variable::Type => line(candidate.kind.as_str()),
+            Variable::Type => line(place.sort.as_deref().unwrap_or(candidate.kind.as_str())),
             Variable::Id => line(&candidate.id.to_string()),
             Variable::Path => line(place.path.as_deref().unwrap_or_default()),
             // What hangs under nothing stands for itself.

@@ -2,12 +2,14 @@
 //!
 //! Nothing here fails: any string is a query, and what is not recognised is simply not found.
 
+mod fields;
 mod intent;
 mod literal;
 pub mod mention;
 mod path;
 mod time;
 
+pub use fields::{FieldQuery, FieldRole, KnownValues, understand};
 pub use intent::{Intent, intent_type_match};
 pub use time::TimeRange;
 
@@ -38,6 +40,8 @@ pub struct Analysis {
     pub references: Vec<String>,
     /// Times, resolved to ranges in UTC.
     pub times: Vec<TimeRange>,
+    /// What is asked of items' fields, once somebody has looked up which values there are.
+    pub fields: Option<FieldQuery>,
     /// What the asker wants.
     pub intent: Intent,
     /// Whether the query was longer than [`QUERY_BYTES_MAX`] and the rest was not looked at.
@@ -64,6 +68,7 @@ pub fn analyse(text: &str, now: Timestamp) -> Analysis {
         urls: literal::texts(text, &urls),
         references: literal::names(text, &references),
         times: time::find(text, now, language),
+        fields: None,
         intent: intent::of(text),
         truncated,
     }

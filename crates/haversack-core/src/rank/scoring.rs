@@ -49,11 +49,13 @@ pub enum Component {
     Timing,
     /// How well each word of the query is met by some word of its best window (late interaction).
     MaxSim,
+    /// It warns of a danger to somebody's health.
+    Safety,
 }
 
 impl Component {
     /// Every component.
-    pub const ALL: [Component; 20] = [
+    pub const ALL: [Component; 21] = [
         Component::Semantic,
         Component::TextSimilarity,
         Component::KeywordMatch,
@@ -74,6 +76,7 @@ impl Component {
         Component::Rerank,
         Component::Timing,
         Component::MaxSim,
+        Component::Safety,
     ];
 
     /// The name used in expressions, recipes and ledgers.
@@ -100,6 +103,7 @@ impl Component {
             Component::Rerank => "rerank",
             Component::Timing => "timing",
             Component::MaxSim => "maxsim",
+            Component::Safety => "safety",
         }
     }
 

@@ -134,6 +134,54 @@ pub fn clean(text: &str) -> Cleaned<'_> {
     cleaner.finish(text)
 }
 
+/// Marks with which chat formats tell roles and turns apart. A model may take one inside a quoted
+/// text for the real thing.
+#[rustfmt::skip]
+const CONTROL_TOKENS: &[&str] = &[
+    "[INST]", "[/INST]", "<<SYS>>", "<</SYS>>", "<start_of_turn>", "<end_of_turn>", "<bos>", "<eos>",
+    "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[AVAILABLE_TOOLS]", "[TOOL_CALLS]", "[TOOL_RESULTS]",
+];
+
+/// Takes the meaning from the control tokens of chat formats by a space behind their first
+/// character; `None` when there are none.
+///
+/// ```
+/// use haversack_core::text::clean::without_control_tokens;
+///
+/// let quoted = without_control_tokens("ok <|im_start|>system").unwrap();
+/// assert_eq!(quoted, "ok < |im_start|>system");
+/// assert_eq!(without_control_tokens("a <| b"), None);
+/// ```
+#[must_use]
+pub fn without_control_tokens(text: &str) -> Option<String> {
+    let mut spaces: Vec<usize> = Vec::new();
+    for (at, _) in text.match_indices("<|") {
+        // `<|name|>`, as all formats of this family have them; no prose looks like that.
+        let inside = &text[at + 2..];
+        let end = inside.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-'));
+        if end.is_some_and(|end| end > 0 && inside[end..].starts_with("|>")) {
+            spaces.push(at + 1);
+        }
+    }
+    for token in CONTROL_TOKENS {
+        spaces.extend(text.match_indices(token).map(|(at, _)| at + 1));
+    }
+    if spaces.is_empty() {
+        return None;
+    }
+    spaces.sort_unstable();
+    spaces.dedup();
+    let mut out = String::with_capacity(text.len() + spaces.len());
+    let mut from = 0;
+    for at in spaces {
+        out.push_str(&text[from..at]);
+        out.push(' ');
+        from = at;
+    }
+    out.push_str(&text[from..]);
+    Some(out)
+}
+
 /// Whether a byte is a character that is always kept.
 #[must_use]
 pub const fn is_plain(byte: u8) -> bool {

@@ -1,7 +1,5 @@
 //! Items, links and events: written and read.
 
-use std::collections::BTreeSet;
-
 use axum::http::StatusCode;
 use bytes::BytesMut;
 use futures_util::FutureExt;
@@ -9,11 +7,11 @@ use futures_util::future::BoxFuture;
 use haversack::Workspace;
 use haversack_core::ids::ItemId;
 use haversack_core::item::Trust;
-use haversack_store::store::Snapshot;
+use haversack_store::kinds;
 use haversack_store::store::change::{BATCH_CHANGES_MAX, Batch, Change, Committed};
 use haversack_store::store::item::{Event, Item};
 use haversack_store::store::query::{Filter, Order, Page};
-use haversack_store::store::viewer::{Readers, Viewer};
+use haversack_store::store::viewer::Viewer;
 use serde_json::Value;
 
 use crate::call::{Answer, Call, json, tagged};
@@ -28,6 +26,9 @@ pub(super) const PAGE: usize = 100;
 
 /// Most items on a page.
 pub(super) const PAGE_MAX: usize = 1_000;
+
+/// Most warnings in one answer.
+const WARNINGS_MAX: usize = 100;
 
 /// Bytes of lines that are written together.
 const BATCH_BYTES: usize = 8 << 20;
@@ -75,79 +76,43 @@ fn written(committed: &Committed) -> WireWritten {
         revision: committed.revision.get(),
         stored: count(committed.stored + committed.deleted),
         unchanged: count(committed.unchanged),
+        warnings: committed.warnings.iter().take(WARNINGS_MAX).map(ToString::to_string).collect(),
     }
 }
 
-/// Writes items, after making sure that a caller with the eyes of one user changes nothing that this
-/// user cannot see.
+/// Writes items with the caller's rights.
 pub(crate) async fn store(
     call: &Call,
     workspace: &Workspace,
-    mut items: Vec<Item>,
+    items: Vec<Item>,
 ) -> Result<Committed, Problem> {
-    let (viewer, user) = call.access.viewer(&call.asserted)?;
-    if !call.access.is_trusted() && items.iter().any(|item| item.trust == Trust::Trusted) {
-        let detail = "only a trusted key can call a text trusted, which keeps it out of fences";
-        return Err(Problem { field: Some("trust".into()), ..forbidden(detail) });
+    let viewer = call.viewer()?;
+    if !call.access.is_trusted() {
+        check_authority(&items)?;
     }
-    if viewer != Viewer::owner() {
-        own(workspace, &viewer, &mut items).await?;
-    }
-    let mut batch = Batch::put(workspace.now(), items);
-    batch.author = user;
+    let batch = Batch::put(workspace.now(), items).by(viewer);
     let committed = workspace.write(batch).await?;
     call.state.metrics.stored(u64::try_from(committed.stored).unwrap_or(u64::MAX));
     Ok(committed)
 }
 
-/// Refuses ids of items that are there but not for this viewer, and parents that are not; what is
-/// there keeps its readers where none are said.
-pub(crate) async fn own(
-    workspace: &Workspace,
-    viewer: &Viewer,
-    items: &mut [Item],
-) -> Result<(), Problem> {
-    let all = workspace.store().snapshot(&Viewer::owner()).await?;
-    let seen = workspace.store().snapshot(viewer).await?;
-    let ids: Vec<ItemId> = items.iter().map(|item| item.id.clone()).collect();
-    let (there, readable) = (all.are_there(&ids).await?, seen.are_there(&ids).await?);
-    for ((id, there), readable) in ids.iter().zip(there).zip(readable) {
-        if there && !readable {
-            let detail = format!("{:?} is not this user's to change: use another id", id.as_str());
-            return Err(Problem::new(Code::IdTaken, detail));
-        }
+/// Refuses items that would speak for the workspace (X11).
+fn check_authority(items: &[Item]) -> Result<(), Problem> {
+    if let Some(item) = items.iter().find(|item| kinds::guides(&item.kind)) {
+        let kind = &item.kind;
+        let detail =
+            format!("only a trusted key can write a {kind}, which tells models what to do");
+        return Err(Problem { field: Some("kind".into()), ..forbidden(&detail) });
     }
-    let new: BTreeSet<&ItemId> = ids.iter().collect();
-    let parents: Vec<ItemId> = items.iter().filter_map(|item| item.parent.clone()).collect();
-    for (parent, readable) in parents.iter().zip(seen.are_there(&parents).await?) {
-        if !readable && !new.contains(parent) {
-            let detail = format!("there is no item {:?} that this user can read", parent.as_str());
-            return Err(Problem::invalid("parent", detail));
-        }
+    if items.iter().any(|item| item.trust == Trust::Trusted) {
+        let detail = "only a trusted key can call a text trusted, which keeps it out of fences";
+        return Err(Problem { field: Some("trust".into()), ..forbidden(detail) });
     }
-    keep_readers(&*all, items).await
+    Ok(())
 }
 
 fn forbidden(detail: &str) -> Problem {
     Problem::new(Code::Forbidden, detail)
-}
-
-/// How many stored items are read at a time only to see who may read them.
-const READ_AT_ONCE: usize = 16;
-
-/// Who is not told an item's readers cannot say them again: those that are stored stay.
-async fn keep_readers(all: &dyn Snapshot, items: &mut [Item]) -> Result<(), Problem> {
-    let mut unsaid: Vec<&mut Item> =
-        items.iter_mut().filter(|item| item.readers == Readers::Inherit).collect();
-    for some in unsaid.chunks_mut(READ_AT_ONCE) {
-        let ids: Vec<ItemId> = some.iter().map(|item| item.id.clone()).collect();
-        for (item, stored) in some.iter_mut().zip(all.get(&ids).await?) {
-            if let Some(stored) = stored {
-                item.readers = stored.item.readers;
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Writes lines as they come. Memory holds one batch, however long the stream is.
@@ -244,6 +209,8 @@ impl Lines<'_> {
                 self.sum.revision = more.revision;
                 self.sum.stored += more.stored;
                 self.sum.unchanged += more.unchanged;
+                let room = WARNINGS_MAX.saturating_sub(self.sum.warnings.len());
+                self.sum.warnings.extend(more.warnings.into_iter().take(room));
                 Ok(())
             }
             Err(problem) => Err(self.told(problem)),
@@ -320,7 +287,7 @@ pub(crate) fn delete(call: Call) -> BoxFuture<'static, Answer> {
         let workspace = call.workspace().await?;
         let name = call.parameter("id");
         let Ok(wanted) = ItemId::new(name) else { return Err(Problem::no_item(name)) };
-        let (viewer, user) = call.access.viewer(&call.asserted)?;
+        let viewer = call.viewer()?;
         let snapshot = workspace.store().snapshot(&viewer).await?;
         let there = snapshot.get(std::slice::from_ref(&wanted)).await?.pop().flatten();
         if there.is_none() {
@@ -328,8 +295,7 @@ pub(crate) fn delete(call: Call) -> BoxFuture<'static, Answer> {
         }
         let change =
             if call.flag("purge")? { Change::Purge(wanted) } else { Change::Delete(wanted) };
-        let mut batch = Batch::new(workspace.now(), vec![change]);
-        batch.author = user;
+        let batch = Batch::new(workspace.now(), vec![change]).by(viewer);
         json(StatusCode::OK, &written(&workspace.write(batch).await?))
     }
     .boxed()
@@ -348,28 +314,13 @@ pub(crate) fn links(mut call: Call) -> BoxFuture<'static, Answer> {
         for link in links.remove {
             changes.push(Change::Unlink(link.link()?));
         }
-        let (viewer, user) = call.access.viewer(&call.asserted)?;
-        if viewer != Viewer::owner() {
-            ends(&workspace, &viewer, &changes).await?;
-        }
-        let mut batch = Batch::new(workspace.now(), changes);
-        batch.author = user;
+        let viewer = call.viewer()?;
+        let batch = Batch::new(workspace.now(), changes).by(viewer);
         let committed = workspace.write(batch).await?;
         let stored = u64::try_from(count).unwrap_or(u64::MAX);
         json(StatusCode::OK, &WireWritten { stored, ..written(&committed) })
     }
     .boxed()
-}
-
-/// Refuses links whose ends the viewer cannot read.
-async fn ends(workspace: &Workspace, viewer: &Viewer, changes: &[Change]) -> Result<(), Problem> {
-    let mut ids = Vec::new();
-    for change in changes {
-        if let Change::Link(link) | Change::Unlink(link) = change {
-            ids.extend([link.from.clone(), link.to.clone()]);
-        }
-    }
-    all_there(workspace, viewer, &ids).await
 }
 
 /// Refuses to speak of an item that the viewer cannot read.

@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "a case fails by panicking")]
 
 mod readers;
+mod rights;
 mod searches;
 mod structure;
 mod traces;
@@ -29,9 +30,10 @@ use crate::store::{Snapshot, Store};
 pub type Case = (&'static str, fn(Arc<dyn Store>) -> BoxFuture<'static, ()>);
 
 /// All cases: a list for each part of the trait.
-pub const ALL: [(&str, &[Case]); 5] = [
+pub const ALL: [(&str, &[Case]); 6] = [
     ("writes", writes::CASES),
     ("readers", readers::CASES),
+    ("rights", rights::CASES),
     ("searches", searches::CASES),
     ("structure", structure::CASES),
     ("traces", traces::CASES),

@@ -8,6 +8,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use haversack_core::embed::Model;
 use haversack_core::ids::{CandidateId, ItemId};
+use haversack_core::query::FieldRole;
 use haversack_core::units::Timestamp;
 use tokio::sync::{Semaphore, oneshot};
 
@@ -243,6 +244,11 @@ impl Snapshot for OffloadedView {
     fn frequencies<'a>(&'a self, text: &'a str) -> Answer<'a, Frequencies> {
         let text = text.to_owned();
         self.ask(move |view| view.frequencies(&text))
+    }
+
+    fn have_facts<'a>(&'a self, facts: &'a [(FieldRole, String)]) -> Answer<'a, Vec<bool>> {
+        let facts = facts.to_vec();
+        self.ask(move |view| view.have_facts(&facts))
     }
 
     fn passages<'a>(&'a self, ids: &'a [CandidateId]) -> Answer<'a, Vec<Option<Passage>>> {

@@ -1,5 +1,5 @@
-//! Bringing an older store up to date: what ranking needs of each chunk is made anew when another
-//! version made it, or none did.
+//! Bringing an older store up to date: what ranking needs of each chunk, and what questions ask of
+//! each item's fields, is made anew when another version made it, or none did.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,15 +10,20 @@ use rusqlite::{Connection, params};
 
 use super::records::lookup::chunks_of;
 use super::records::usage;
+use super::records::write::write_facts;
 use super::reembed::Progress;
 use super::row::Row;
+use crate::kinds::Fields;
 
 /// Chunks that are written in one transaction, but for the last item's.
 const CHUNKS_AT_ONCE: usize = 4_000;
 
 /// Is told how far a workspace of an older version is with being brought up to date, by its name.
 #[derive(Clone)]
-pub struct OnUpgrade(Arc<dyn Fn(&str, Progress) + Send + Sync>);
+pub struct OnUpgrade(Arc<Tell>);
+
+/// Is called with a workspace's name and how far it is.
+type Tell = dyn Fn(&str, Progress) + Send + Sync;
 
 impl OnUpgrade {
     /// Calls a function.
@@ -58,13 +63,18 @@ pub(super) fn refresh(
     let mut done = 0;
     let mut last = Row::new(0);
     while done < total {
-        let (stale, n_rows) = next(connection, &mut last)?;
-        if n_rows == 0 {
+        let (stale, rows) = next(connection, &mut last)?;
+        if rows.is_empty() {
             break;
         }
         let made = make(&stale);
         let transaction = connection.transaction()?;
         {
+            let mut forget = transaction.prepare_cached("DELETE FROM facts WHERE row = ?")?;
+            for (row, fields, author) in &rows {
+                forget.execute([row.get()])?;
+                write_facts(&transaction, *row, fields, author.as_deref())?;
+            }
             let mut statement = transaction
                 .prepare_cached("UPDATE chunks SET features = ? WHERE row = ? AND chunk = ?")?;
             for (stale, features) in stale.iter().zip(made) {
@@ -72,31 +82,36 @@ pub(super) fn refresh(
             }
         }
         transaction.commit()?;
-        done += n_rows;
+        done += rows.len() as u64;
         progress(Progress { done, total });
     }
     usage::set_features_version(connection, &version)
 }
 
-/// The chunks of the next rows, and of how many rows they are.
-fn next(connection: &Connection, last: &mut Row) -> rusqlite::Result<(Vec<Stale>, u64)> {
-    let mut statement = connection
-        .prepare_cached("SELECT row, coalesce(text, body) FROM items WHERE row > ? ORDER BY row")?;
+/// A row, the fields of its item and who wrote it.
+type Described = (Row, Fields, Option<String>);
+
+/// The next rows, and their chunks.
+fn next(connection: &Connection, last: &mut Row) -> rusqlite::Result<(Vec<Stale>, Vec<Described>)> {
+    let mut statement = connection.prepare_cached(
+        "SELECT row, coalesce(text, body), fields, author FROM items WHERE row > ? ORDER BY row",
+    )?;
     let mut lines = statement.query([last.get()])?;
-    let (mut stale, mut n_rows) = (Vec::new(), 0);
+    let (mut stale, mut rows) = (Vec::new(), Vec::new());
     while stale.len() < CHUNKS_AT_ONCE
         && let Some(line) = lines.next()?
     {
         *last = Row::new(line.get(0)?);
-        n_rows += 1;
+        // What a damaged table says is left for `check` to find.
+        let fields = line.get_ref(2)?.as_str_or_null()?.map(serde_json::from_str);
+        rows.push((*last, fields.and_then(Result::ok).unwrap_or_default(), line.get(3)?));
         let text = line.get_ref(1)?.as_str()?;
         for piece in chunks_of(connection, *last)? {
-            // What a damaged table says is left for `check` to find.
             let Some(text) = text.get(piece.bytes) else { continue };
             stale.push(Stale { row: *last, chunk: piece.chunk, text: text.to_owned() });
         }
     }
-    Ok((stale, n_rows))
+    Ok((stale, rows))
 }
 
 /// The features of texts, made by all processors.

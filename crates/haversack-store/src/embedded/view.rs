@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use haversack_core::ids::{CandidateId, ItemId};
+use haversack_core::query::FieldRole;
 use haversack_core::units::Score;
 use rusqlite::Connection;
 
@@ -263,6 +264,19 @@ impl View {
                     Ok(Some(passage))
                 })
                 .collect()
+        })
+    }
+
+    /// Whether a readable item has each of these values, in lower case, in a field of that role.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn have_facts(&self, facts: &[(FieldRole, String)]) -> Result<Vec<bool>, ReadError> {
+        self.read(|connection| {
+            let have = |(role, text): &(FieldRole, String)| {
+                lookup::any_with_fact(connection, role.as_str(), text, |row| self.sees(row))
+            };
+            facts.iter().map(have).collect()
         })
     }
 

@@ -37,7 +37,13 @@ pub fn check(
     if !errors.problems.is_empty() {
         return Err(errors);
     }
-    warnings.extend(large(spec, &searchable(kind, title, body, fields)));
+    let text = searchable(kind, title, body, fields);
+    if spec.guidance && text.trim().is_empty() {
+        let mut errors = FieldErrors::default();
+        errors.push(&Path::Fields, Wrong::Empty { kind: spec.name });
+        return Err(errors);
+    }
+    warnings.extend(large(spec, &text));
     Ok(warnings)
 }
 

@@ -8,6 +8,7 @@
 
 mod bounds;
 mod check;
+mod facts;
 mod problem;
 mod spec;
 mod table;
@@ -15,11 +16,12 @@ mod text;
 
 pub use bounds::{DEPTH_MAX, JSON_BYTES_MAX, KEY_BYTES_MAX, VALUES_MAX};
 pub use check::{check, moment};
+pub use facts::{Fact, FactValue, author as author_facts, facts};
 pub use problem::{FieldErrors, Limit, PROBLEMS_MAX, Problem, StandIn, Warning, Wrong};
 pub use spec::{FieldSpec, KindSpec, Role, Shown, Type};
 pub use text::{byline, essential, names, searchable};
 
-use haversack_core::item::Kind;
+use haversack_core::item::{Kind, Trust};
 use haversack_core::units::Timestamp;
 use serde_json::Value;
 
@@ -42,6 +44,26 @@ pub fn find(kind: &Kind) -> Option<&'static KindSpec> {
 #[must_use]
 pub fn single(kind: &Kind) -> bool {
     find(kind).is_some_and(|spec| spec.single)
+}
+
+/// What sort of thing an item is within its kind, for kinds that have a field for it.
+#[must_use]
+pub fn sort<'f>(kind: &Kind, fields: &'f Fields) -> Option<&'f str> {
+    find(kind)?.fields.iter().find(|field| field.name == "type")?;
+    fields.get("type")?.as_str().filter(|sort| !sort.trim().is_empty())
+}
+
+/// Whether items of this kind tell the reader of a pack what to do (X11).
+#[must_use]
+pub fn guides(kind: &Kind) -> bool {
+    find(kind).is_some_and(|spec| spec.guidance)
+}
+
+/// How far an item is trusted that comes from whoever may speak for the workspace, unless they say
+/// otherwise.
+#[must_use]
+pub fn usual_trust(kind: &Kind) -> Trust {
+    if guides(kind) { Trust::Trusted } else { Trust::Internal }
 }
 
 /// What an item's fields say of the item itself, under the names that the applications use.

@@ -66,6 +66,11 @@ pub enum Wrong {
         /// A field that looks like a misspelling of it.
         misspelt: Option<String>,
     },
+    /// Nothing of the item would ever be shown.
+    Empty {
+        /// The kind.
+        kind: &'static str,
+    },
     /// It holds something else than it may.
     Refused {
         /// What it may hold.
@@ -113,6 +118,9 @@ impl fmt::Display for Problem {
                     Some(other) => write!(f, " (is \"{}\" meant for it?)", shown(other)),
                     None => Ok(()),
                 }
+            }
+            Wrong::Empty { kind } => {
+                write!(f, "{path} have nothing to show of a {kind}: give one that the kind has")
             }
             Wrong::Refused { allowed, found } => write!(f, "{path} must be {allowed}, not {found}"),
             Wrong::Unknown { found, allowed, nearest } => {

@@ -19,6 +19,9 @@ pub struct KindSpec {
     pub fields: &'static [FieldSpec],
     /// Whether a workspace has at most one.
     pub single: bool,
+    /// Whether it tells the reader of a pack what to do. Only whoever may speak for the workspace
+    /// writes such items; in packs they stand as the workspace's own words.
+    pub guidance: bool,
     /// The size above which an item is stored with a warning.
     pub tokens_max: Option<Tokens>,
 }
@@ -166,11 +169,17 @@ impl KindSpec {
         description: &'static str,
         fields: &'static [FieldSpec],
     ) -> KindSpec {
-        KindSpec { name, recipe, description, fields, single: false, tokens_max: None }
+        let (single, guidance, tokens_max) = (false, false, None);
+        KindSpec { name, recipe, description, fields, single, guidance, tokens_max }
     }
 
     pub(super) const fn one_per_workspace(mut self) -> KindSpec {
         self.single = true;
+        self
+    }
+
+    pub(super) const fn guidance(mut self) -> KindSpec {
+        self.guidance = true;
         self
     }
 

@@ -6,6 +6,7 @@ use haversack_core::ids::ItemId;
 use haversack_core::units::Timestamp;
 
 use super::item::{Event, Item, Link, Record, Shelf};
+use super::viewer::Viewer;
 use crate::revision::Revision;
 
 /// Most changes in one batch.
@@ -65,6 +66,10 @@ pub struct Batch {
     pub author: Option<String>,
     /// The import this belongs to, by which it can be undone.
     pub origin: Option<String>,
+    /// With whose rights it is written. The owner of the data may do everything; anybody else
+    /// changes what they can read, and says who may read an item, or where it hangs, only of what is
+    /// their own.
+    pub rights: Viewer,
     /// What to write, in this order; items may come before their parents.
     pub changes: Vec<Change>,
 }
@@ -73,13 +78,21 @@ impl Batch {
     /// A batch at a time by nobody in particular.
     #[must_use]
     pub const fn new(at: Timestamp, changes: Vec<Change>) -> Batch {
-        Batch { at, author: None, origin: None, changes }
+        Batch { at, author: None, origin: None, rights: Viewer::owner(), changes }
     }
 
     /// Whether it makes no new state.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.changes.iter().all(Change::is_quiet)
+    }
+
+    /// The same batch, written by somebody under their name and with their rights.
+    #[must_use]
+    pub fn by(mut self, rights: Viewer) -> Batch {
+        self.author = rights.name().map(str::to_owned);
+        self.rights = rights;
+        self
     }
 
     /// A batch that puts items.

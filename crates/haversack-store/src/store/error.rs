@@ -138,6 +138,39 @@ impl fmt::Display for Problem {
     }
 }
 
+/// What somebody may not do with an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Denial {
+    /// Write under an id that is not theirs to change.
+    Id,
+    /// Speak of it at all: for them it is not there.
+    Missing,
+    /// Hang something under it: for them it is not there.
+    Parent,
+    /// Say who may read it.
+    Readers,
+    /// Move it to another place.
+    Move,
+}
+
+impl fmt::Display for Denial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Denial::Id => "this id is not this user's to change: use another one",
+            Denial::Missing => "there is no such item that this user can read",
+            Denial::Parent => "parent: there is no such item that this user can read",
+            Denial::Readers => {
+                "readers: only whoever made the item, or a trusted key for nobody in particular, can \
+                 change who reads it"
+            }
+            Denial::Move => {
+                "parent: only whoever made the item, or a trusted key for nobody in particular, can \
+                 move it"
+            }
+        })
+    }
+}
+
 /// Why nothing of a batch was written.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -145,6 +178,14 @@ pub enum CommitError {
     /// Changes that cannot be made; all of them are named, up to a hundred.
     #[error("{}", problems_line(.0))]
     Invalid(Vec<Problem>),
+    /// Whoever writes may not change this.
+    #[error("{item}: {denial}")]
+    Denied {
+        /// The item.
+        item: ItemId,
+        /// What they may not do with it.
+        denial: Denial,
+    },
     /// The batch is too large.
     #[error("a batch of {found} {unit} is larger than the limit of {limit}: send smaller ones")]
     TooLarge {

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use haversack_core::embed::Model;
 use haversack_core::ids::{CandidateId, ItemId};
+use haversack_core::query::FieldRole;
 use haversack_core::units::Timestamp;
 
 use self::change::{Batch, Committed, Undone};
@@ -98,6 +99,9 @@ pub trait Snapshot: Send + Sync {
 
     /// In how many readable chunks the terms of a text occur, in the language that it seems to be in.
     fn frequencies<'a>(&'a self, text: &'a str) -> Answer<'a, Frequencies>;
+
+    /// Whether a readable item has each of these values, in lower case, in a field of that role.
+    fn have_facts<'a>(&'a self, facts: &'a [(FieldRole, String)]) -> Answer<'a, Vec<bool>>;
 
     /// The texts and places of chunks, in their order.
     fn passages<'a>(&'a self, ids: &'a [CandidateId]) -> Answer<'a, Vec<Option<Passage>>>;

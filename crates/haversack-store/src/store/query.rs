@@ -6,6 +6,7 @@ use std::ops::Range;
 use haversack_core::embed::Vector;
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::item::Kind;
+use haversack_core::query::FieldRole;
 use haversack_core::units::{Score, Timestamp};
 use serde_json::Value;
 
@@ -54,6 +55,17 @@ pub struct Filter {
     /// yes, no, or nothing at all (null). An array has the values that are its entries. Without a
     /// value nothing passes.
     pub fields: Vec<(String, Vec<Value>)>,
+    /// Only items of which all of these hold.
+    pub facts: Vec<FactFilter>,
+}
+
+/// What must hold of an item, whatever its fields are called (see [`crate::kinds::facts`]).
+#[derive(Debug, Clone, PartialEq)]
+pub enum FactFilter {
+    /// A number of this role is in a range, the end not included.
+    Within(FieldRole, i64, i64),
+    /// A text of this role, in lower case, is one of these.
+    OneOf(FieldRole, Vec<String>),
 }
 
 impl Default for Filter {
@@ -66,6 +78,7 @@ impl Default for Filter {
             under: None,
             path_prefix: None,
             fields: Vec::new(),
+            facts: Vec::new(),
         }
     }
 }

@@ -141,6 +141,12 @@ impl Viewer {
         }
     }
 
+    /// The name of the user that the viewer is, if it is one.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.principals()?.iter().find_map(|principal| principal.as_str().strip_prefix("user:"))
+    }
+
     /// Whether the viewer may read what these principals may read.
     #[must_use]
     pub fn is_among(&self, readers: &BTreeSet<Principal>) -> bool {

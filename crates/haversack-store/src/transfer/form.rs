@@ -8,7 +8,7 @@ use haversack_core::item::{Kind, Trust};
 use haversack_core::units::{Score, Timestamp};
 use serde_json::{Map, Value, json};
 
-use crate::kinds::moment;
+use crate::kinds::{moment, usual_trust};
 use crate::store::change::Change;
 use crate::store::item::{Event, Fields, Happening, Item, Link, Record, Shelf};
 use crate::store::viewer::{Principal, Readers};
@@ -203,10 +203,10 @@ impl Form {
         Ok(Readers::Only(principals))
     }
 
-    fn trust(&mut self) -> Formed<Trust> {
+    fn trust(&mut self, kind: &Kind) -> Formed<Trust> {
         let all = [Trust::External, Trust::Internal, Trust::Trusted];
         match self.maybe_text("trust")? {
-            None => Ok(Trust::Internal),
+            None => Ok(usual_trust(kind)),
             Some(name) => match all.into_iter().find(|trust| trust.as_str() == name) {
                 Some(trust) => Ok(trust),
                 None => wrong("trust", format!("{name:?} is not known")),
@@ -231,7 +231,7 @@ impl Form {
         item.updated = self.time("updated")?;
         item.confidence = self.confidence()?;
         item.readers = self.readers()?;
-        item.trust = self.trust()?;
+        item.trust = self.trust(&item.kind)?;
         item.active = match self.take("active") {
             None => true,
             Some(Value::Bool(active)) => active,

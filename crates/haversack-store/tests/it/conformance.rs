@@ -32,6 +32,11 @@ fn readers_x3_w12() {
 }
 
 #[test]
+fn rights() {
+    check("rights");
+}
+
+#[test]
 fn searches() {
     check("searches");
 }
@@ -49,5 +54,5 @@ fn traces() {
 #[test]
 fn every_part_is_run() {
     let parts: Vec<&str> = conformance::ALL.iter().map(|(part, _)| *part).collect();
-    assert_eq!(parts, ["writes", "readers", "searches", "structure", "traces"]);
+    assert_eq!(parts, ["writes", "readers", "rights", "searches", "structure", "traces"]);
 }

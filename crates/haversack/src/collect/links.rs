@@ -182,7 +182,12 @@ async fn walk(
     starts: impl Iterator<Item = Stored>,
     mut seen: BTreeSet<ItemId>,
 ) -> Result<Vec<Node>, ReadError> {
-    let (sieve, limit) = (Sieve::following(question, spec), spec.settings.count("limit"));
+    // What is related to finds is among what is asked for (M7); what is around a focus need not be.
+    let sieve = match spec.by.as_str() {
+        "expand" => Sieve::searching(question, spec)?,
+        _ => Sieve::following(question, spec),
+    };
+    let limit = spec.settings.count("limit");
     // Each with the start that it was reached from.
     let mut frontier: Vec<(Stored, ItemId)> =
         starts.map(|stored| (stored.clone(), stored.item.id)).collect();

@@ -84,6 +84,7 @@ fn describe(candidate: &mut Candidate, item: &Item) {
         title: Some(item.title.clone()).filter(|title| !title.trim().is_empty()),
         byline: kinds::byline(&item.kind, &item.fields),
         path: path_of(item).map(str::to_owned),
+        sort: kinds::sort(&item.kind, &item.fields).map(str::to_owned),
         ..Place::default()
     };
     candidate.trust = item.trust;

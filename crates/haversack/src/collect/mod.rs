@@ -8,6 +8,7 @@ mod contexts;
 mod follow;
 mod links;
 mod make;
+mod matching;
 mod names;
 mod search;
 mod sieve;
@@ -33,6 +34,7 @@ use haversack_store::store::item::Stored;
 use serde_json::Value;
 
 use crate::notice::Notice;
+use crate::pipeline::Matches;
 use crate::recipe::CollectorSpec;
 use crate::request::Request;
 use crate::situation::Judge;
@@ -40,6 +42,7 @@ use crate::situation::Judge;
 pub use asked::Searches;
 pub use contexts::Contexts;
 pub(crate) use make::{from_passage, from_stored};
+pub(crate) use matching::{is_named, keep_matching};
 pub(crate) use search::plan;
 pub use table::{BUILT_IN, CollectorDoc};
 
@@ -62,6 +65,8 @@ pub struct Question {
     pub judge: Arc<dyn Judge>,
     /// Searches that were made already, for layers that make the same.
     pub searches: Searches,
+    /// What a question about fields asks for.
+    pub matches: Option<Matches>,
 }
 
 impl Question {
@@ -77,6 +82,11 @@ impl fmt::Debug for Question {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Question").field("request", &self.request).finish_non_exhaustive()
     }
+}
+
+/// Whether an item is among what a collector may find for a question.
+pub(crate) fn is_asked_for(question: &Question, spec: &CollectorSpec, stored: &Stored) -> bool {
+    sieve::Sieve::searching(question, spec).is_ok_and(|sieve| sieve.passes(stored))
 }
 
 /// The opportunity that a proposal is for, and what was written about it.
@@ -130,6 +140,7 @@ pub(crate) fn built_in(name: &str) -> Option<Arc<dyn Collector>> {
         "fuzzy" => Arc::new(search::Fuzzy),
         "hybrid" => Arc::new(search::Hybrid),
         "relations" => Arc::new(links::Relations),
+        "matching" => Arc::new(matching::Matching),
         "expand" => Arc::new(links::Expand),
         "follow" => Arc::new(follow::Follow),
         "beside" => Arc::new(follow::Beside),
@@ -139,6 +150,7 @@ pub(crate) fn built_in(name: &str) -> Option<Arc<dyn Collector>> {
         "history" => Arc::new(talk::History),
         "singleton" => Arc::new(time::Singleton),
         "newest" => Arc::new(time::Newest),
+        "subject" => Arc::new(time::Subject),
         "mentions" => Arc::new(names::Mentioned),
         "situation" => Arc::new(talk::Situation),
         "contexts" => Arc::new(Contexts::new()),

@@ -25,6 +25,9 @@ use crate::notice::{Notice, NoticeCode};
 use crate::recipe::CollectorSpec;
 use crate::search::SIMILARITY;
 
+/// How many of the last turns of a conversation are read for names.
+const TURNS: usize = 4;
+
 /// How many names and paths of a query are looked up.
 const NAMES_MAX: usize = 16;
 
@@ -264,7 +267,7 @@ impl Collector for Mentioned {
                 })
                 .filter(|name| !name.names.is_empty())
                 .collect();
-            let best = best_mentions(&Mentions::new(&names), &texts(question));
+            let best = best_mentions(&Mentions::new(&names), &texts(question, spec));
             let mut order: Vec<(&ItemId, Spot)> = best.iter().map(|(id, at)| (id, *at)).collect();
             order.sort_by_key(|(id, spot)| (*spot, *id));
             let by_id: BTreeMap<&ItemId, &Stored> =
@@ -301,12 +304,17 @@ fn best_mentions(mentions: &Mentions, texts: &[String]) -> BTreeMap<ItemId, Spot
     best
 }
 
-/// The query, then the deal, then what was written about it.
-fn texts(question: &Question) -> Vec<String> {
+/// The query, then the last turns before it, then the deal and what was written about it.
+fn texts(question: &Question, spec: &CollectorSpec) -> Vec<String> {
+    let turns = question.request.history.iter().rev().take(TURNS).map(|turn| turn.content.clone());
+    let said = std::iter::once(question.request.query.clone()).chain(turns);
+    if spec.settings.text("within") == "query" {
+        return said.collect();
+    }
     let deal = question.deal.iter();
     let deal = deal.flat_map(|deal| std::iter::once(&deal.opportunity).chain(&deal.items));
     let deal = deal.map(|stored| text_of(&stored.item));
-    std::iter::once(question.request.query.clone()).chain(deal).collect()
+    said.chain(deal).collect()
 }
 
 /// The items whose names are looked for.

@@ -54,6 +54,11 @@ pub const BUILT_IN: &[CollectorDoc] = &[
         ],
     },
     CollectorDoc {
+        name: "matching",
+        about: "all of which holds what a question asks of fields: overdue, mine, changed since (X10)",
+        settings: &[count("limit", "how many items at most", LIMIT, 200)],
+    },
+    CollectorDoc {
         name: "semantic",
         about: "what is nearest in meaning (W3, P8, P10)",
         settings: &[
@@ -179,9 +184,25 @@ pub const BUILT_IN: &[CollectorDoc] = &[
         ],
     },
     CollectorDoc {
+        name: "subject",
+        about: "the item that the request is about (P1)",
+        settings: &[SettingSpec {
+            name: "of",
+            about: "which of them",
+            value: SettingType::OneOf(&["opportunity", "thread", "focus"]),
+        }],
+    },
+    CollectorDoc {
         name: "mentions",
         about: "what is mentioned by name in the query and the deal, misspellings included (P9)",
-        settings: &[count("limit", "how many at most", LIMIT, 20)],
+        settings: &[
+            count("limit", "how many at most", LIMIT, 20),
+            SettingSpec {
+                name: "within",
+                about: "where it is mentioned: everywhere, or in what was asked alone",
+                value: SettingType::OneOf(&["everywhere", "query"]),
+            },
+        ],
     },
     CollectorDoc {
         name: "situation",

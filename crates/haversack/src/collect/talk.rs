@@ -128,7 +128,8 @@ impl Collector for Situation {
         let id = ItemId::new(name).expect("a word is a name");
         let mut candidate = Candidate::new(CandidateId::whole(id), kind(name), &text);
         candidate.span = Span::whole(&text);
-        candidate.trust = Trust::Internal;
+        // How a pack came about is our own word; the situation is the caller's.
+        candidate.trust = if name == "assembly" { Trust::Trusted } else { Trust::Internal };
         candidate.moment = Some(question.now);
         candidate.signals.set(Component::Collector, Score::ONE);
         let collected = collected(spec, vec![candidate]);
@@ -136,16 +137,33 @@ impl Collector for Situation {
     }
 }
 
-/// The situation's facts, one on a line, and what is to be reached.
+/// A fact up to this long comes before longer ones, in bytes.
+const SHORT_FACT_BYTES: usize = 200;
+
+/// The situation's facts, one on a line, and what is to be reached. Short facts come first, so that
+/// they stay when there is no room for a long one; what a fact repeats of another is left out.
 fn as_told(request: &Request) -> String {
     let intent = request.intent.iter().map(|intent| intent.trim());
     let intent = intent.filter(|intent| !intent.is_empty()).map(|it| format!("Intent: {it}"));
     let fact = |(name, value): (&String, &Value)| match value {
         Value::Null => None,
-        Value::String(text) => Some(format!("{name}: {text}")),
-        other => Some(format!("{name}: {other}")),
+        Value::String(text) => Some((name.clone(), text.clone())),
+        other => Some((name.clone(), other.to_string())),
     };
-    let lines: Vec<String> = intent.chain(request.situation.iter().filter_map(fact)).collect();
+    let mut facts: Vec<(String, String)> = request.situation.iter().filter_map(fact).collect();
+    // Stable: facts of either sort stay in the order in which they were told.
+    facts.sort_by_key(|(_, value)| value.len() > SHORT_FACT_BYTES);
+    let mut lines: Vec<String> = intent.collect();
+    for (at, (name, value)) in facts.iter().enumerate() {
+        let is_long = value.len() > SHORT_FACT_BYTES;
+        let is_repeated = |(other, (_, text)): (usize, &(String, String))| {
+            other != at && text.contains(value.as_str()) && (text.len() > value.len() || other < at)
+        };
+        if is_long && facts.iter().enumerate().any(is_repeated) {
+            continue;
+        }
+        lines.push(format!("{name}: {value}"));
+    }
     lines.join("\n")
 }
 

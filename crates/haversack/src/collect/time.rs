@@ -163,6 +163,31 @@ impl Collector for Singleton {
     }
 }
 
+/// The item that the request is about.
+pub(super) struct Subject;
+
+impl Collector for Subject {
+    fn collect<'a>(
+        &'a self,
+        question: &'a Question,
+        spec: &'a CollectorSpec,
+        _found: &'a [Candidate],
+    ) -> BoxFuture<'a, Result<Collected, ReadError>> {
+        async move {
+            let request = &question.request;
+            let focus = [&request.focus, &request.page, &request.database];
+            let id = match spec.settings.text("of") {
+                "thread" => &request.thread,
+                "focus" => focus.into_iter().find(|id| id.is_some()).unwrap_or(&None),
+                _ => &request.opportunity,
+            };
+            let found = super::make::get(question, id.as_slice()).await?;
+            Ok(collected(spec, found.iter().flatten().map(from_stored).collect()))
+        }
+        .boxed()
+    }
+}
+
 /// Items that belong to something, newest first (P7).
 pub(super) struct Newest;
 

@@ -11,18 +11,19 @@ use haversack_store::store::query::LIMIT_MAX;
 
 use super::make::{collected, falling, relevant};
 use super::{Collected, Collector, Question};
+use crate::notice::{Notice, NoticeCode};
 use crate::recipe::{CollectorSpec, Settings};
 
-/// How many blocks of a page are read at least, and at most: whoever wants a page summarised must
-/// see it, whatever suffices around a block.
-const PAGE_BLOCKS: (usize, usize) = (50, 200);
+/// How many blocks of a page are read: whoever looks at a page must see it, whatever suffices around
+/// a block.
+const PAGE_BLOCKS_MAX: usize = 800;
 
 /// Kinds of blocks that others are nested in, which are read along with the page.
 const CONTAINERS: [&str; 6] = ["callout", "heading", "kanban_card", "list", "quote", "todo"];
 
 /// How many containers are looked into, and for how many blocks each.
-const CONTAINERS_MAX: usize = 32;
-const NESTED_MAX: usize = 20;
+const CONTAINERS_MAX: usize = 200;
+const NESTED_MAX: usize = 100;
 
 /// The focus and its surroundings.
 pub(super) struct Focus;
@@ -48,18 +49,29 @@ impl Collector for Focus {
             let around = roots.into_iter().map(|(sort, root)| async move {
                 match sort {
                     Sort::Block => around_block(question, settings, root).await,
-                    Sort::Page => page(question, settings, root).await,
+                    Sort::Page => page(question, root).await,
                     Sort::Database => database(question, settings, root).await,
                 }
             });
+            let around = try_join_all(around).await?;
+            let is_cut = around.iter().any(|around| around.is_cut);
             let mut around: Vec<(Stored, Score)> =
-                try_join_all(around).await?.into_iter().flatten().collect();
+                around.into_iter().flat_map(|around| around.found).collect();
             // Stable: what is equally relevant stays in the order in which it was looked at.
             around.sort_by_key(|(_, relevance)| std::cmp::Reverse(*relevance));
             let kinds = &spec.kinds;
             let of_kind = |stored: &Stored| kinds.is_empty() || kinds.contains(&stored.item.kind);
             let candidates = around.iter().filter(|(stored, _)| of_kind(stored));
-            Ok(collected(spec, candidates.map(|(stored, at)| relevant(stored, *at)).collect()))
+            let candidates = candidates.map(|(stored, at)| relevant(stored, *at)).collect();
+            let mut collected = collected(spec, candidates);
+            if is_cut {
+                let message = format!(
+                    "focus: there is more than was read; the first {} were",
+                    collected.candidates.len()
+                );
+                collected.notices.push(Notice::new(NoticeCode::MoreMatches, message));
+            }
+            Ok(collected)
         }
         .boxed()
     }
@@ -104,6 +116,12 @@ async fn focused(question: &Question) -> Result<Vec<(Sort, Stored)>, ReadError> 
     named.into_iter().zip(stored).map(root).collect()
 }
 
+/// What stands around a focus, itself first, and whether there is more.
+struct Around {
+    found: Vec<(Stored, Score)>,
+    is_cut: bool,
+}
+
 fn in_use(stored: &Stored) -> bool {
     stored.item.active
 }
@@ -117,7 +135,7 @@ async fn around_block(
     question: &Question,
     settings: &Settings,
     block: Stored,
-) -> Result<Vec<(Stored, Score)>, ReadError> {
+) -> Result<Around, ReadError> {
     let (snapshot, id) = (&question.snapshot, block.item.id.clone());
     let (either_side, below) = (settings.count("siblings"), settings.count("children"));
     let (ancestors, siblings, children) = try_join3(
@@ -133,7 +151,7 @@ async fn around_block(
     around.extend(ancestors.into_iter().filter(in_use).enumerate().map(level));
     around.extend(children.into_iter().filter(in_use).take(below).enumerate().map(child));
     around.extend(nearest(siblings, either_side).into_iter().enumerate().map(sibling));
-    Ok(around)
+    Ok(Around { found: around, is_cut: false })
 }
 
 /// Neighbours in turn, the nearest first, of two as near the one before.
@@ -150,45 +168,44 @@ fn nearest((before, after): (Vec<Stored>, Vec<Stored>), either_side: usize) -> V
     }
 }
 
-async fn page(
-    question: &Question,
-    settings: &Settings,
-    page: Stored,
-) -> Result<Vec<(Stored, Score)>, ReadError> {
-    let limit = settings.count("children").clamp(PAGE_BLOCKS.0, PAGE_BLOCKS.1);
-    let blocks = question.snapshot.children(&page.item.id, some_more(limit)).await?;
+/// A page with its blocks as they stand on it, and whether there are more.
+async fn page(question: &Question, page: Stored) -> Result<Around, ReadError> {
+    let blocks = question.snapshot.children(&page.item.id, LIMIT_MAX).await?;
+    let mut is_cut = blocks.len() >= LIMIT_MAX;
     let blocks: Vec<Stored> = blocks.into_iter().filter(in_use).collect();
     let is_container = |block: &&Stored| CONTAINERS.contains(&block.item.kind.as_str());
     let containers: Vec<&Stored> =
         blocks.iter().filter(is_container).take(CONTAINERS_MAX).collect();
+    is_cut |= blocks.iter().filter(is_container).count() > containers.len();
     let nested =
         containers.iter().map(|block| question.snapshot.children(&block.item.id, NESTED_MAX));
     let nested = try_join_all(nested).await?;
+    is_cut |= nested.iter().any(|inside| inside.len() >= NESTED_MAX);
     let ids: Vec<ItemId> = containers.iter().map(|block| block.item.id.clone()).collect();
     let mut nested = ids.into_iter().zip(nested).peekable();
     let mut all = Vec::new();
     for block in blocks {
         let inside = nested.next_if(|(id, _)| *id == block.item.id).map(|(_, inside)| inside);
-        all.push((block, 0));
-        all.extend(inside.into_iter().flatten().filter(in_use).map(|block| (block, 50)));
+        all.push(block);
+        all.extend(inside.into_iter().flatten().filter(in_use));
     }
-    all.truncate(limit);
+    is_cut |= all.len() > PAGE_BLOCKS_MAX;
+    all.truncate(PAGE_BLOCKS_MAX);
     // All blocks of a page matter; the order in which they stand breaks the tie.
-    let block = |(place, (stored, lower)): (usize, (Stored, usize))| {
-        (stored, falling(850 - lower, 1, place))
-    };
+    let block = |(place, stored)| (stored, falling(850, 1, place));
     let all = all.into_iter().enumerate().map(block);
-    Ok(std::iter::once((page, Score::ONE)).chain(all).collect())
+    Ok(Around { found: std::iter::once((page, Score::ONE)).chain(all).collect(), is_cut })
 }
 
 async fn database(
     question: &Question,
     settings: &Settings,
     database: Stored,
-) -> Result<Vec<(Stored, Score)>, ReadError> {
+) -> Result<Around, ReadError> {
     let count = settings.count("rows");
     let rows = question.snapshot.children(&database.item.id, some_more(count)).await?;
+    let is_cut = rows.iter().filter(|row| in_use(row)).count() > count;
     let row = |(place, stored)| (stored, falling(850, 1, place));
     let rows = rows.into_iter().filter(in_use).take(count).enumerate().map(row);
-    Ok(std::iter::once((database, Score::ONE)).chain(rows).collect())
+    Ok(Around { found: std::iter::once((database, Score::ONE)).chain(rows).collect(), is_cut })
 }

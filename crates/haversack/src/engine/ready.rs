@@ -11,6 +11,7 @@ use haversack_core::text::tokenizer::Tokenizer;
 use haversack_core::units::Score;
 
 use crate::error::Error;
+use crate::recipe::words::RANKERS;
 use crate::recipe::{Recipe, ScoreSpec, TemplateSpec};
 
 /// A recipe with everything in it parsed.
@@ -123,8 +124,9 @@ pub(crate) fn named_ranker(
     named: &BTreeMap<String, Ranker>,
 ) -> Result<Ranker, Error> {
     named.get(name).cloned().ok_or_else(|| {
-        let names: Vec<&str> = named.keys().map(String::as_str).collect();
-        let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        let own = named.keys().map(String::as_str);
+        let names: Vec<&str> = RANKERS.iter().map(|(name, _)| *name).chain(own).collect();
+        let there = names.join(", ");
         Error::invalid(field, format!("there is no ranker {name:?}; there are {there}"))
     })
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haversack_core::ids::{CandidateId, ItemId};
+use haversack_core::layer::Stability;
 use haversack_core::pack::{Plan, Point, Previous};
 use haversack_core::units::{Timestamp, Tokens};
 use haversack_store::embedded::{Embedded, Offloaded};
@@ -415,9 +416,11 @@ fn delta(before: &Receipt, assembled: &Assembled) -> Result<Delta, Error> {
 
 /// The one line that every pack leaves in the log (P13).
 fn announce(workspace: &str, assembled: &Assembled) {
-    let tokens = |pinned: bool| -> u32 {
-        let layers = assembled.layers.iter().filter(|layer| layer.pinned == pinned);
-        layers.map(|layer| layer.tokens.get()).sum()
+    let tokens = |is_foundational: bool| -> u32 {
+        let specs = assembled.recipe.layers.iter().zip(&assembled.layers);
+        let layers = specs
+            .filter(|(spec, _)| (spec.stability == Stability::Foundational) == is_foundational);
+        layers.map(|(_, layer)| layer.tokens.get()).sum()
     };
     let categories: BTreeMap<&str, u32> =
         assembled.layers.iter().map(|layer| (layer.name.as_str(), layer.tokens.get())).collect();

@@ -90,6 +90,21 @@ pub enum Reason {
         /// What is wrong with it.
         what: String,
     },
+    /// It is an export, which is restored and not added.
+    Export,
+    /// The line says what is not for a file to say: who may read it, that it is trusted, or that it
+    /// tells models what to do.
+    Authority {
+        /// The field that says so.
+        field: &'static str,
+    },
+    /// Its id is that of an item from elsewhere.
+    Elsewhere {
+        /// The id.
+        id: String,
+        /// Where the item comes from, if it says.
+        path: Option<String>,
+    },
     /// The store does not take it.
     Refused {
         /// What is wrong with it; names the field.
@@ -112,7 +127,10 @@ impl Reason {
             Reason::Json { .. } | Reason::Table { .. } => "malformed",
             Reason::Empty => "empty",
             Reason::Repeated { .. } => "repeated ids",
-            Reason::Refused { .. } => "refused",
+            Reason::Export => "exports",
+            Reason::Authority { .. } | Reason::Elsewhere { .. } | Reason::Refused { .. } => {
+                "refused"
+            }
         }
     }
 }
@@ -160,6 +178,23 @@ impl fmt::Display for Reason {
                 write!(f, "the id {id:?} has come before; give each item an id of its own")
             }
             Reason::Table { what } => write!(f, "{what}; the rest of the file is left out"),
+            Reason::Export => {
+                f.write_str("an export of haversack; restore it with `haversack import`")
+            }
+            Reason::Authority { field } => write!(
+                f,
+                "{field}: not for a file to say; restore an export with `haversack import`, or write \
+                 the item with a trusted key"
+            ),
+            Reason::Elsewhere { id, path: Some(path) } => {
+                write!(f, "the id {id:?} is of an item from {path}; give this one another id")
+            }
+            Reason::Elsewhere { id, path: None } => {
+                write!(
+                    f,
+                    "the id {id:?} is of an item that no file brought; give this one another id"
+                )
+            }
             Reason::Refused { what } => write!(f, "{what}"),
         }
     }

@@ -17,7 +17,7 @@ use haversack_store::store::viewer::Viewer;
 
 use super::notice::{Reason, Skip};
 use super::sources::{self, Stamp, TableStamp};
-use super::table::{Table, is_export};
+use super::table::Table;
 use super::walk::{Files, Naming, Root, Step};
 use super::write::{Parcel, Sender, conclude};
 use super::{Add, IngestError, LISTED_MAX, Progress, Summary, text};
@@ -133,7 +133,7 @@ fn hash(text: &str) -> u64 {
 struct Run<'a> {
     view: &'a View,
     add: &'a Add,
-    sender: Sender<'a>,
+    sender: Sender,
     seen: Seen,
     progress: &'a mut dyn FnMut(Progress),
 }
@@ -272,23 +272,17 @@ impl Run<'_> {
             self.seen.unchanged += known.items;
             return Ok(());
         }
-        let opened = File::open(at).and_then(|file| Ok((File::open(at)?, file)));
-        let (again, file) = match opened {
-            Ok(files) => files,
+        let file = match File::open(at) {
+            Ok(file) => file,
             Err(error) => {
                 self.skip(path, None, Reason::Unreadable { cause: error.to_string() });
                 return Ok(());
             }
         };
-        let is_export = table == Table::JsonLines && is_export(&again);
-        if is_export {
-            self.sender.flush()?;
-            self.sender.in_order = true;
-        }
         let kind = self.kind(table.kind());
         let mut items = 0;
         let mut rows = 0;
-        let mut sink = |line: u64, row: Result<Change, Reason>| {
+        let mut sink = |line: u64, row: Result<Item, Reason>| {
             rows += 1u64;
             if rows.is_multiple_of(ROWS_PER_REPORT) {
                 self.report();
@@ -297,10 +291,6 @@ impl Run<'_> {
             Ok(())
         };
         let ended = table.read(file, (&path, &kind), &mut sink)?;
-        if is_export {
-            self.sender.flush()?;
-            self.sender.in_order = false;
-        }
         match ended {
             Some(reason) => self.skip(path, None, reason),
             None => {
@@ -315,35 +305,36 @@ impl Run<'_> {
         &mut self,
         path: &str,
         line: u64,
-        row: Result<Change, Reason>,
+        row: Result<Item, Reason>,
     ) -> Result<bool, IngestError> {
-        let change = match row {
-            Ok(change) => change,
-            Err(reason) => {
-                self.skip(path.to_owned(), Some(line), reason);
-                return Ok(false);
+        let skipped = match row {
+            Err(reason) => reason,
+            Ok(item) if !self.seen.ids.insert(hash(item.id.as_str())) => {
+                Reason::Repeated { id: item.id.as_str().to_owned() }
             }
-        };
-        let mut is_own = false;
-        match &change {
-            Change::Put(item) => {
-                if !self.seen.ids.insert(hash(item.id.as_str())) {
-                    let id = item.id.as_str().to_owned();
-                    self.skip(path.to_owned(), Some(line), Reason::Repeated { id });
-                    return Ok(false);
+            Ok(item) => match self.elsewhere(&item.id, path)? {
+                Some(reason) => reason,
+                None => {
+                    let change = Change::Put(Box::new(item));
+                    self.sender.send(Parcel { path: path.to_owned(), line: Some(line), change })?;
+                    return Ok(true);
                 }
-                is_own = item.path.as_deref() == Some(path);
-            }
-            Change::Note(_) => {
-                // Events add up: with each addition they would count once more.
-                let what = "an event; `haversack import` takes those, too".to_owned();
-                self.skip(path.to_owned(), Some(line), Reason::Refused { what });
-                return Ok(false);
-            }
-            _ => {}
+            },
+        };
+        self.skip(path.to_owned(), Some(line), skipped);
+        Ok(false)
+    }
+
+    /// Why a file may not write to an id: an item from elsewhere has it (X11).
+    fn elsewhere(&self, id: &ItemId, path: &str) -> Result<Option<Reason>, ReadError> {
+        if self.view.are_there(std::slice::from_ref(id))? == [false] {
+            return Ok(None);
         }
-        self.sender.send(Parcel { path: path.to_owned(), line: Some(line), change })?;
-        Ok(is_own)
+        let stored = self.view.get(std::slice::from_ref(id))?.pop().flatten();
+        let known = stored.and_then(|stored| stored.item.path);
+        let is_own = known.as_deref() == Some(path);
+        let id = id.as_str().to_owned();
+        Ok((!is_own).then_some(Reason::Elsewhere { id, path: known }))
     }
 }
 

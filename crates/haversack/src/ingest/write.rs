@@ -61,24 +61,20 @@ impl Tally {
 }
 
 /// Collects changes into batches and hands them to threads.
-pub(super) struct Sender<'a> {
-    store: &'a Embedded,
-    add: &'a Add,
+pub(super) struct Sender {
     waiting: Vec<Parcel>,
     bytes: usize,
     jobs: SyncSender<Vec<Parcel>>,
     pub(super) tally: Arc<Mutex<Tally>>,
-    /// Whether each batch is written before the next, because later ones build on it.
-    pub(super) in_order: bool,
 }
 
-impl<'a> Sender<'a> {
+impl Sender {
     /// Starts the threads.
-    pub(super) fn start<'scope>(
+    pub(super) fn start<'scope, 'a>(
         scope: &'scope Scope<'scope, '_>,
         store: &'a Embedded,
         add: &'a Add,
-    ) -> Sender<'a>
+    ) -> Sender
     where
         'a: 'scope,
     {
@@ -89,7 +85,7 @@ impl<'a> Sender<'a> {
             let (inbox, tally) = (Arc::clone(&inbox), Arc::clone(&tally));
             scope.spawn(move || work(store, add, &inbox, &tally));
         }
-        Sender { store, add, waiting: Vec::new(), bytes: 0, jobs, tally, in_order: false }
+        Sender { waiting: Vec::new(), bytes: 0, jobs, tally }
     }
 
     pub(super) fn tally(&self) -> MutexGuard<'_, Tally> {
@@ -109,13 +105,9 @@ impl<'a> Sender<'a> {
     pub(super) fn flush(&mut self) -> Result<(), IngestError> {
         let waiting = std::mem::take(&mut self.waiting);
         self.bytes = 0;
-        if !waiting.is_empty() {
-            if self.in_order {
-                write(self.store, self.add, waiting, &self.tally);
-            } else if self.jobs.send(waiting).is_err() {
-                let cause = "the threads that write have ended".into();
-                return Err(IngestError::Write(CommitError::Stopped { cause }));
-            }
+        if !waiting.is_empty() && self.jobs.send(waiting).is_err() {
+            let cause = "the threads that write have ended".into();
+            return Err(IngestError::Write(CommitError::Stopped { cause }));
         }
         self.tally().failed.take().map_or(Ok(()), |error| Err(error.into()))
     }

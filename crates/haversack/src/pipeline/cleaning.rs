@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use haversack_core::candidate::Candidate;
-use haversack_core::text::clean::{clean, is_plain};
+use haversack_core::text::clean::{clean, is_plain, without_control_tokens};
 use serde_json::json;
 
 use crate::notice::{Notice, NoticeCode};
@@ -65,14 +65,15 @@ fn clean_one(candidate: &mut Candidate) -> usize {
 fn cleaned(text: &str, hidden: &mut usize) -> Option<String> {
     // Nearly every text passes here, at the speed of memory.
     if text.bytes().all(is_plain) {
-        return None;
+        return without_control_tokens(text);
     }
     let cleaned = clean(text);
     let findings = cleaned.findings.iter().filter(|finding| finding.kind.is_hidden());
     *hidden += findings.map(|finding| finding.count).sum::<usize>();
+    let quoted = without_control_tokens(&cleaned.text);
     match cleaned.text {
-        std::borrow::Cow::Borrowed(_) => None,
-        std::borrow::Cow::Owned(text) => Some(text),
+        std::borrow::Cow::Borrowed(_) => quoted,
+        std::borrow::Cow::Owned(text) => Some(quoted.unwrap_or(text)),
     }
 }
 

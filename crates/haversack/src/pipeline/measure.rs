@@ -7,7 +7,9 @@ use futures_util::future::try_join4;
 use haversack_core::candidate::Candidate;
 use haversack_core::ids::ItemId;
 use haversack_core::query::{Analysis, intent_type_match};
-use haversack_core::rank::{Component, Ranker, Recency, structural, timing, usage};
+use haversack_core::rank::{
+    Component, Ranker, Recency, is_safety_relevant, structural, timing, usage,
+};
 use haversack_core::units::{Score, Timestamp};
 use haversack_store::store::error::ReadError;
 use haversack_store::store::item::Happening;
@@ -82,6 +84,14 @@ impl Rule<'_> {
             && let Some(near) = analysis.times.iter().map(|t| timing(moment, t.from, t.to)).max()
         {
             candidate.signals.set(Component::Timing, near);
+        }
+        // A warning counts where it has to do with the question, by the question's own words.
+        if self.ranker.uses(Component::Safety)
+            && let Some(shared) = candidate.signals.get(Component::TextSimilarity)
+            && is_safety_relevant(&candidate.text)
+        {
+            let counts = Score::unit((shared.get() * 2.0).min(1.0));
+            candidate.signals.set(Component::Safety, counts);
         }
         if let Some(confidence) = candidate.confidence {
             candidate.signals.set(Component::Confidence, confidence);

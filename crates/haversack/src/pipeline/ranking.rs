@@ -15,6 +15,8 @@ use haversack_core::text::trigram;
 use haversack_core::units::Score;
 
 use super::carry::lift;
+use super::currency::Currency;
+use crate::collect::is_named;
 use crate::error::Error;
 use crate::notice::{Notice, NoticeCode};
 use crate::recipe::LayerSpec;
@@ -44,13 +46,16 @@ pub(crate) fn order(
     specs: &[LayerSpec],
     rankers: &[Ranker],
     (candidates, relevance): (Vec<Vec<Candidate>>, &[Option<Score>]),
-    request: &Request,
+    (request, currency): (&Request, &Currency),
     previous: Option<&Previous>,
 ) -> Result<Order, Error> {
     let mut order = Order::default();
     let candidates = candidates.into_iter().zip(relevance);
     for ((spec, ranker), (candidates, relevance)) in specs.iter().zip(rankers).zip(candidates) {
         let mut ranked = rank(candidates, ranker)?;
+        if spec.prefer_current {
+            currency.apply(&mut ranked);
+        }
         if let Some(previous) =
             previous.filter(|_| !spec.pinned && spec.order != PaymentOrder::Blocks)
         {
@@ -63,7 +68,9 @@ pub(crate) fn order(
         let excluded = |ranked: &mut Ranked| request.exclude.contains(&ranked.candidate.id.item);
         ranked.extract_if(.., excluded).for_each(|ranked| drop(ranked, Reason::Excluded));
         if let Some(reason) = irrelevance(spec, *relevance) {
-            ranked.drain(..).for_each(|ranked| drop(ranked, reason.clone()));
+            let was_searched = |ranked: &mut Ranked| !is_named(&ranked.candidate);
+            let below = ranked.extract_if(.., was_searched);
+            below.for_each(|ranked| drop(ranked, reason.clone()));
         }
         if let Some(minimum) = spec.minimum {
             let below = |ranked: &mut Ranked| ranked.score < minimum;
@@ -92,10 +99,12 @@ fn irrelevance(spec: &LayerSpec, relevance: Option<Score>) -> Option<Reason> {
 }
 
 impl Order {
-    /// Says so when all layers are empty because nothing has to do with the query (X9).
-    pub(super) fn irrelevance(&self) -> Option<Notice> {
+    /// Says so when nothing that was searched for has to do with the query (X9).
+    pub(super) fn irrelevance(&self, specs: &[LayerSpec]) -> Option<Notice> {
         let left_out = |dropped: &Dropped| matches!(dropped.reason, Reason::BelowFloor { .. });
-        let is_empty = self.layers.iter().all(Vec::is_empty);
+        let searched = specs.iter().zip(&self.layers).filter(|(spec, _)| spec.floor.is_some());
+        let mut found = searched.flat_map(|(_, layer)| layer);
+        let is_empty = found.all(|ranked| is_named(&ranked.candidate));
         (is_empty && self.dropped.iter().any(left_out)).then(|| {
             let message =
                 "nothing relevant was found: the nearest texts have too little to do with the query";

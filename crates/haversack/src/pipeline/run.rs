@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use haversack_core::assemble::Pattern;
 use haversack_core::candidate::Candidate;
-use haversack_core::embed::Vector;
+use haversack_core::embed::{EmbedError, Vector};
 use haversack_core::ids::ItemId;
 use haversack_core::layer::Order as PaymentOrder;
-use haversack_core::pack::{Previous, Request as PackRequest};
-use haversack_core::query::{Analysis, analyse};
+use haversack_core::pack::{Frame, Previous, Request as PackRequest};
+use haversack_core::query::{Analysis, FieldQuery, analyse};
 use haversack_core::rank::{Component, Ranker};
 use haversack_core::text::tokenizer::{Accuracy, Tokenizer};
 use haversack_core::units::{Score, Timestamp, Tokens};
@@ -16,20 +17,22 @@ use haversack_store::kinds;
 use haversack_store::store::Snapshot;
 use haversack_store::store::error::chain;
 use haversack_store::store::item::Stored;
-use haversack_store::store::query::{Filter, Order, Page};
+use haversack_store::store::query::{Filter, Order as ListOrder, Page};
 use serde_json::{Value, json};
 
 use super::assembled::Timings;
 use super::carry::carry;
 use super::collecting::{Finds, collect};
+use super::currency::Currency;
 use super::documents::make_documents;
 use super::features::FeatureReader;
+use super::fields::matches;
 use super::interaction::Interaction;
 use super::measure::measure;
-use super::ranking::order;
+use super::ranking::{Order, order};
 use super::reranking::rerank;
-use super::resolve::means;
-use crate::collect::{Deal, Question, Searches, plan};
+use super::resolve::{Means, means};
+use crate::collect::{Deal, Question, Searches, keep_matching, plan};
 use crate::engine::{Ready, Shared};
 use crate::error::Error;
 use crate::notice::{Notice, NoticeCode};
@@ -102,11 +105,12 @@ pub(crate) async fn prepare(shared: &Shared, start: Start) -> Result<Prepared, E
     check(&request)?;
     let recipe = Arc::clone(&ready.recipe);
     let degrade = request.degrade.unwrap_or(recipe.degrade);
-    let analysis = analyse(&request.query, now);
+    let mut analysis = analyse(&request.query, now);
     if analysis.truncated {
         let message = "only the first 16 KiB of the query were looked at";
         notices.push(Notice::new(NoticeCode::QueryTruncated, message));
     }
+    check_thread(&*snapshot, &request).await?;
     let deal = deal(&*snapshot, &request).await?;
     let facts = request_facts(&request, deal.as_ref());
     let means = means(&ready, &request, &facts, &absent(shared, &analysis), &mut notices)?;
@@ -117,12 +121,18 @@ pub(crate) async fn prepare(shared: &Shared, start: Start) -> Result<Prepared, E
     // Collectors know the request alone, and the recipe may have decided in its place (M11).
     let asked = request.degrade.replace(degrade);
     let searches = Searches::default();
-    let mut question = Question { request, snapshot, now, analysis, vector, deal, judge, searches };
+    let matches = match recipe.collects("matching") {
+        true => matches(&*snapshot, &request, &mut analysis, now).await?,
+        false => None,
+    };
+    let mut question =
+        Question { request, snapshot, now, analysis, vector, deal, judge, searches, matches };
     question.searches = plan(&question, &recipe.layers);
     let finds = collect(shared, &recipe, &question, degrade).await?;
     question.request.degrade = asked;
     let Finds { mut layers, notices: more, facts, used } = finds;
     notices.extend(more);
+    keep_matching(&question, &mut layers);
     timings.collect = laps.end("collect");
     if let Some(previous) = &previous {
         carry(&*question.snapshot, previous, &recipe.layers, &mut layers).await?;
@@ -140,30 +150,56 @@ pub(crate) async fn prepare(shared: &Shared, start: Start) -> Result<Prepared, E
         let (query, specs) = (&question.request.query, &recipe.layers);
         notices.extend(rerank(reranker, query, specs, &means.rankers, &mut layers, degrade)?);
     }
+    let currency = Currency::of(&question, &recipe.layers, &mut layers).await?;
     let (specs, earlier, layers) = (&recipe.layers, previous.as_ref(), (layers, &*relevance));
-    let mut order = order(specs, &means.rankers, layers, &question.request, earlier)?;
-    notices.extend(order.irrelevance());
+    let request = &question.request;
+    let mut order = order(specs, &means.rankers, layers, (request, &currency), earlier)?;
+    notices.extend(order.irrelevance(specs));
     let (snapshot, layers) = (&*question.snapshot, &mut order.layers);
     let earlier = (earlier, &*question.request.exclude);
     notices.extend(make_documents(snapshot, &mut interaction, specs, layers, earlier).await?);
     timings.rank = laps.end("rank");
     notices.extend(caveats(&recipe, &*means.tokenizer));
-    let core = PackRequest {
+    let core = pack_request(&ready, &question, means, order, (seed, previous))?;
+    let reranker = reranker.map(|reranker| reranker.name().to_owned());
+    Ok(Prepared { core, ready, question, used, facts, notices, reranker, timings })
+}
+
+/// What is packed, and how.
+fn pack_request(
+    ready: &Ready,
+    question: &Question,
+    means: Means,
+    order: Order,
+    (seed, previous): (String, Option<Previous>),
+) -> Result<PackRequest, Error> {
+    let recipe = &ready.recipe;
+    Ok(PackRequest {
         query: question.request.query.clone(),
         query_terms: question.analysis.terms.clone(),
         overflow: recipe.budget.overflow,
         layers: means.layers.into_iter().zip(order.layers).collect(),
         dropped: order.dropped,
-        frame: ready.frame.clone(),
+        frame: frame(ready, question)?,
         fencing: recipe.fencing,
         seed,
         selector: recipe.selector,
         stop: recipe.stop,
         previous,
         ..PackRequest::new(means.tokenizer, means.budget)
-    };
-    let reranker = reranker.map(|reranker| reranker.name().to_owned());
-    Ok(Prepared { core, ready, question, used, facts, notices, reranker, timings })
+    })
+}
+
+/// What stands around the sections; the date of today, too, where dates were asked for.
+fn frame(ready: &Ready, question: &Question) -> Result<Frame, Error> {
+    let mut frame = ready.frame.clone();
+    if question.analysis.fields.as_ref().is_some_and(FieldQuery::is_about_dates) {
+        let now = question.now.to_string();
+        let today = now.split('T').next().unwrap_or_default();
+        let before = format!("{}Today is {today}.\n\n", ready.recipe.frame.before);
+        frame.before = Pattern::frame(&before)?;
+    }
+    Ok(frame)
 }
 
 /// Measures candidates, and holds those of layers that want it against each word of the query; says
@@ -187,7 +223,9 @@ async fn weigh<'r>(
     let mut interaction = Interaction::new(question, reader).await?;
     let mut relevance = Vec::with_capacity(layers.len());
     for (layer, of) in layers.iter_mut().zip(specs.iter().zip(rankers)) {
-        relevance.push(if by_words(of) { interaction.measure(layer) } else { None });
+        let measured = if by_words(of) { interaction.measure(layer) } else { None };
+        // What fields say is not less relevant for having other words.
+        relevance.push(measured.filter(|_| question.matches.is_none()));
     }
     Ok((interaction, relevance))
 }
@@ -243,6 +281,25 @@ fn check(request: &Request) -> Result<(), Error> {
     Ok(())
 }
 
+/// Refuses a thread that is not there, or is none: else its messages would be missed in silence.
+async fn check_thread(snapshot: &dyn Snapshot, request: &Request) -> Result<(), Error> {
+    let Some(id) = &request.thread else { return Ok(()) };
+    let found = snapshot.get(std::slice::from_ref(id)).await?.pop().flatten();
+    let message = match found {
+        Some(stored) if stored.item.kind.as_str() == "thread" => return Ok(()),
+        Some(stored) => format!("{:?} is a {}, not a thread", id.as_str(), stored.item.kind),
+        None => {
+            // Messages may name a thread that has no item of its own.
+            let fields = vec![("threadId".to_owned(), vec![json!(id.as_str())])];
+            if snapshot.count(&Filter { fields, ..Filter::default() }).await? > 0 {
+                return Ok(());
+            }
+            format!("there is no thread {:?} that this user can read", id.as_str())
+        }
+    };
+    Err(Error::invalid("threadId", message))
+}
+
 /// The deal that the request is for, with what was written about it, newest first.
 async fn deal(snapshot: &dyn Snapshot, request: &Request) -> Result<Option<Deal>, Error> {
     let Some(id) = &request.opportunity else { return Ok(None) };
@@ -251,6 +308,11 @@ async fn deal(snapshot: &dyn Snapshot, request: &Request) -> Result<Option<Deal>
         let message = format!("there is no opportunity {:?} that this user can read", id.as_str());
         return Err(Error::invalid("opportunityId", message));
     };
+    let kind = &opportunity.item.kind;
+    if kind.as_str() != "opportunity" {
+        let message = format!("{:?} is a {kind}, not an opportunity", id.as_str());
+        return Err(Error::invalid("opportunityId", message));
+    }
     let items = items_of(snapshot, id).await?;
     Ok(Some(Deal { opportunity, items }))
 }
@@ -261,7 +323,7 @@ async fn items_of(snapshot: &dyn Snapshot, id: &ItemId) -> Result<Vec<Stored>, E
         fields: vec![("opportunityId".to_owned(), vec![json!(id.as_str())])],
         ..Filter::default()
     };
-    let page = Page { order: Order::Newest, after: None, limit: DEAL_ITEMS_MAX };
+    let page = Page { order: ListOrder::Newest, after: None, limit: DEAL_ITEMS_MAX };
     let mut items = snapshot.list(&filter, &page).await?;
     let below = Filter { under: Some(id.clone()), ..Filter::default() };
     items.extend(snapshot.list(&below, &page).await?);
@@ -298,8 +360,11 @@ fn request_facts(request: &Request, deal: Option<&Deal>) -> Facts {
         .with("situation", Value::Object(request.situation.clone()))
         .with("deal", Value::Object(fields.cloned().unwrap_or_default()));
     for name in ["stage", "complexity"] {
-        if let Some(value) = field(name) {
-            facts.set(name, value);
+        match field(name) {
+            // Conditions compare words; people write them as they like.
+            Some(Value::String(text)) => facts.set(name, json!(text.trim().to_lowercase())),
+            Some(value) => facts.set(name, value),
+            None => {}
         }
     }
     facts
@@ -324,12 +389,11 @@ fn vector(
         }
         return Ok(Some(vector.clone()));
     }
-    let text = embedded_text(parts, request, deal);
-    if text.trim().is_empty() {
-        return Ok(None);
-    }
-    let error = match shared.embedder.embed_query(&text) {
-        Ok(vector) => return Ok(Some(vector)),
+    let texts = embedded_texts(parts, request, deal);
+    let vectors: Result<Vec<Vector>, EmbedError> =
+        texts.iter().map(|text| shared.embedder.embed_query(text)).collect();
+    let error = match vectors {
+        Ok(vectors) => return Ok(mean(vectors)),
         Err(error) if degrade => chain(&error),
         Err(error) => return Err(error.into()),
     };
@@ -338,26 +402,45 @@ fn vector(
     Ok(None)
 }
 
-fn embedded_text(parts: &[QueryPart], request: &Request, deal: Option<&Deal>) -> String {
-    let mut texts: Vec<String> = Vec::new();
+/// The middle of vectors, each of which counts the same however long its text is.
+fn mean(mut vectors: Vec<Vector>) -> Option<Vector> {
+    if vectors.len() < 2 {
+        return vectors.pop();
+    }
+    let mut sum = vec![0.0_f32; vectors[0].as_slice().len()];
+    for vector in &vectors {
+        let numbers = vector.as_slice();
+        let length = numbers.iter().map(|number| number * number).sum::<f32>().sqrt();
+        if length > 0.0 {
+            sum.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += number / length);
+        }
+    }
+    Vector::new(sum).ok()
+}
+
+/// The texts of which the query's vector is made: what is asked, and the deal. They count the same:
+/// a deal of many words must not drown the prompt.
+fn embedded_texts(parts: &[QueryPart], request: &Request, deal: Option<&Deal>) -> Vec<String> {
+    let (mut asked, mut about): (Vec<String>, Option<String>) = (Vec::new(), None);
     for part in parts {
         match part {
-            QueryPart::Query => texts.push(request.query.clone()),
-            QueryPart::Deal => texts.extend(deal.map(deal_text)),
+            QueryPart::Query => asked.push(request.query.clone()),
+            QueryPart::Deal => about = deal.map(deal_text),
             QueryPart::Situation => {
-                texts.extend(request.intent.clone());
+                asked.extend(request.intent.clone());
                 if !request.situation.is_empty() {
-                    texts.push(Value::Object(request.situation.clone()).to_string());
+                    asked.push(Value::Object(request.situation.clone()).to_string());
                 }
             }
             QueryPart::History => {
                 let turns = request.history.iter().rev().take(TURNS).rev();
-                texts.extend(turns.map(|turn| turn.content.clone()));
+                asked.extend(turns.map(|turn| turn.content.clone()));
             }
         }
     }
-    texts.retain(|text| !text.trim().is_empty());
-    texts.join("\n")
+    asked.retain(|text| !text.trim().is_empty());
+    let texts = std::iter::once(asked.join("\n")).chain(about);
+    texts.filter(|text| !text.trim().is_empty()).collect()
 }
 
 /// What a deal is about, in short: the opportunity itself and the latest that was written (P8).

@@ -203,6 +203,12 @@ pub(super) const LAYER: &[Key] = &[
         "how likely the finds must be to have to do with the query, 0 to 1, as measured by their best; below it the layer stays empty and the result says that nothing is relevant",
     ),
     key(
+        "prefer_current",
+        "`true` or `false`",
+        "`false`",
+        "whether a fact that replaced another, by a link, its validity or a later date, stands before it; the other way round when the past is asked about",
+    ),
+    key(
         "repeats",
         "0 to 1 or `\"none\"`",
         "none",

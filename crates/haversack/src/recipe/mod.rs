@@ -15,7 +15,7 @@ mod settings;
 mod starter;
 #[cfg(test)]
 mod tests;
-mod words;
+pub(crate) mod words;
 mod write;
 
 use std::time::Duration;
@@ -156,6 +156,7 @@ pub struct FrameSpec {
 
 /// One layer.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a key of its own in a recipe")]
 pub struct LayerSpec {
     /// Its name, unique in the recipe; on the wire where the shape has categories.
     pub name: String,
@@ -200,6 +201,8 @@ pub struct LayerSpec {
     pub minimum: Option<Score>,
     /// How likely the layer's finds must be to have to do with the query for any to be shown.
     pub floor: Option<Score>,
+    /// Whether what holds now stands before what it replaced (B1).
+    pub prefer_current: bool,
     /// How alike two texts may be before one is left out as a repeat; `None` lets both in.
     pub repeats: Option<Score>,
     /// How much a text that says something new is preferred: 1 is by score alone.
@@ -273,6 +276,12 @@ pub struct Adaptation {
 }
 
 impl Recipe {
+    /// Whether a layer has a collector of this name.
+    #[must_use]
+    pub fn collects(&self, by: &str) -> bool {
+        self.layers.iter().flat_map(|layer| &layer.collect).any(|spec| spec.by == by)
+    }
+
     /// Reads a recipe. `name` is what it is called when it does not say so itself.
     ///
     /// # Errors

@@ -127,6 +127,7 @@ pub(super) const ARRANGEMENTS: &[Word<Arrangement>] = &[
     word("edges", Arrangement::Edges, "best first and last, weakest in the middle"),
     word("newest", Arrangement::Newest, "newest first"),
     word("oldest", Arrangement::Oldest, "oldest first"),
+    word("found", Arrangement::Found, "as they were found: a page's blocks as they stand on it"),
 ];
 
 pub(super) const STABILITIES: &[Word<Stability>] = &[
@@ -154,7 +155,7 @@ pub(super) const RECENCIES: &[Word<Recency>] = &[
 ];
 
 /// Names of rankers that need no registration (M6).
-pub(super) const RANKERS: &[(&str, &str)] = &[
+pub(crate) const RANKERS: &[(&str, &str)] = &[
     ("default", "0.6 semantic + 0.2 recency + 0.2 confidence"),
     ("bySimilarity", "semantic alone"),
     ("byRecency", "recency alone"),

@@ -122,6 +122,7 @@ fn put_layer(out: &mut String, layer: &LayerSpec) {
     put(out, "rerank", &layer.rerank.to_string());
     put(out, "minimum", &or_none(layer.minimum.map(|score| number(score.get()))));
     put(out, "floor", &or_none(layer.floor.map(|score| number(score.get()))));
+    put(out, "prefer_current", &layer.prefer_current.to_string());
     put(out, "repeats", &or_none(layer.repeats.map(|score| number(score.get()))));
     put(out, "diversity", &or_none(layer.diversity.map(|score| number(score.get()))));
     put(out, "limit", &or_none(layer.limit.map(|limit| limit.to_string())));

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use haversack_core::units::Score;
+use haversack_core::query::{FieldQuery, TimeRange};
+use haversack_core::units::{Score, Timestamp};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -142,8 +143,29 @@ pub struct WireAnalysis {
     pub references: Vec<String>,
     /// Times, as ranges.
     pub times: Vec<WireTime>,
+    /// What was understood as asked of items' fields; only those that match are searched.
+    pub filters: Vec<WireFieldFilter>,
     /// What the asker wants.
     pub intent: String,
+}
+
+/// What is asked of a field.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "FieldFilter"))]
+#[serde(rename_all = "camelCase")]
+pub struct WireFieldFilter {
+    /// `due`, `done`, `assignee`, `priority`, `status`, `author`, `type`, `kind`, `changed` or
+    /// `created`.
+    pub field: &'static str,
+    /// One of these values.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<String>,
+    /// From, for dates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<String>,
+    /// To, for dates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end: Option<String>,
 }
 
 /// A time that a query names.
@@ -259,8 +281,29 @@ fn analysis(assembled: &Assembled) -> WireAnalysis {
                 end: range.to.to_string(),
             })
             .collect(),
+        filters: analysis.fields.as_ref().map(filters).unwrap_or_default(),
         intent: format!("{:?}", analysis.intent).to_lowercase(),
     }
+}
+
+fn filters(asked: &FieldQuery) -> Vec<WireFieldFilter> {
+    let range = |field, (from, to): (Timestamp, Timestamp)| {
+        let start = (from != TimeRange::EARLIEST).then(|| from.to_string());
+        let end = (to != TimeRange::LATEST).then(|| to.to_string());
+        WireFieldFilter { field, values: Vec::new(), start, end }
+    };
+    let one_of = |field, values| WireFieldFilter { field, values, start: None, end: None };
+    let mut filters = Vec::new();
+    filters.extend(asked.due.map(|due| range("due", due)));
+    filters.extend(asked.done.map(|done| one_of("done", vec![done.to_string()])));
+    filters.extend(asked.changed.map(|changed| range("changed", changed)));
+    filters.extend(asked.created.map(|created| range("created", created)));
+    let values = asked.values.iter();
+    filters.extend(values.map(|(role, values)| one_of(role.as_str(), values.clone())));
+    if !asked.kinds.is_empty() {
+        filters.push(one_of("kind", asked.kinds.clone()));
+    }
+    filters
 }
 
 fn delta(assembled: &Assembled) -> Option<WireDelta> {

@@ -28,6 +28,7 @@ use crate::wire::{WireRequest, read};
 /// # Errors
 /// When a field is wrong; the error names it.
 pub fn request_of(recipe: &str, shape: Shape, value: Value) -> Result<Request, Error> {
+    let value = in_our_names(value)?;
     match shape {
         Shape::Sections => read::<WireRequest>(value)?.request(recipe),
         Shape::Proposal => read::<proposal::Request>(value)?.request_to(recipe),
@@ -36,6 +37,37 @@ pub fn request_of(recipe: &str, shape: Shape, value: Value) -> Result<Request, E
         Shape::Situation => read::<situation::Request>(value)?.request_to(recipe),
         Shape::Memory => read::<memory::Request>(value)?.request_to(recipe),
     }
+}
+
+/// The applications' own documents put options into an object of their own, call the asker
+/// `userId`, and name the organisation, which here is the workspace.
+fn in_our_names(mut value: Value) -> Result<Value, Error> {
+    let Value::Object(fields) = &mut value else { return Ok(value) };
+    match fields.shift_remove("options") {
+        None | Some(Value::Null) => {}
+        Some(Value::Object(options)) => {
+            for (name, option) in options {
+                if fields.contains_key(&name) {
+                    let message = format!("{name} is said twice, there and in the request");
+                    return Err(Error::invalid(format!("options.{name}"), message));
+                }
+                fields.insert(name, option);
+            }
+        }
+        Some(_) => return Err(Error::invalid("options", "is not an object")),
+    }
+    fields.shift_remove("organizationId");
+    if let Some(user) = fields.shift_remove("userId") {
+        match fields.get("user") {
+            Some(same) if *same != user => {
+                return Err(Error::invalid("userId", "is another one than user"));
+            }
+            _ => {
+                fields.insert("user".to_owned(), user);
+            }
+        }
+    }
+    Ok(value)
 }
 
 /// What was assembled, as JSON in the shape of its recipe. With `explain` the ledger and the

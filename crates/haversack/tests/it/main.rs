@@ -11,6 +11,7 @@ mod prime;
 mod proposal;
 mod reading;
 mod reranking;
+mod scenarios;
 mod situation;
 mod support;
 mod tokenizers;

@@ -148,9 +148,9 @@ async fn templates_by_name_and_by_registration_m8() {
         ..TemplateText::PLAIN
     };
     fixture.put_template("code-focused", code).await.unwrap();
-    assert!(
-        ask(&fixture, &with("code-focused")).await.context.starts_with("# Relevant\n## memory\n")
-    );
+    let context = ask(&fixture, &with("code-focused")).await.context;
+    assert!(context.starts_with("# Relevant\n## "), "{context}");
+    assert!(context.contains("## fact\n") && !context.contains("## memory\n"), "{context}");
     let missing = fixture.memory(&with("nope")).await.unwrap_err();
     assert_eq!(missing.code(), ErrorCode::TemplateNotFound);
     assert!(missing.to_string().contains("detailed"), "{missing}");

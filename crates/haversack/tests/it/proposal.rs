@@ -29,6 +29,7 @@ async fn layers_go_from_foundation_up_p1() {
     let expected = [
         "companyProfile",
         "brandContext",
+        "opportunity",
         "dealContext",
         "products",
         "competitive",
@@ -87,7 +88,9 @@ async fn what_is_missing_leaves_no_placeholder_p2() {
     let assembled = pack(&fixture, request).await;
     let context = Context::of(&assembled, false);
     assert_eq!(context.company_profile, None);
-    assert_eq!(context.context, "");
+    let headings: Vec<&str> =
+        context.context.lines().filter(|line| line.starts_with("## ")).collect();
+    assert_eq!(headings, ["## Opportunity"], "{}", context.context);
 }
 
 #[tokio::test]

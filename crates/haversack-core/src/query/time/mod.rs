@@ -25,6 +25,9 @@ pub struct TimeRange {
     pub from: Timestamp,
     /// The moment after the last; [`TimeRange::LATEST`] when open.
     pub to: Timestamp,
+    /// The same words read as a time to come, where they do not say which they mean: "Friday" is
+    /// the last one to who looks back, and the next one to who has something due.
+    pub coming: Option<(Timestamp, Timestamp)>,
 }
 
 impl TimeRange {
@@ -48,11 +51,13 @@ pub(super) fn find(text: &str, now: Timestamp, language: Language) -> Vec<TimeRa
     while at < reader.tokens.len() {
         let time = reader.related(at).filter(|found| reader.is_meant(at, found));
         match time.filter(|found| found.range.0 < found.range.1) {
-            Some(Found { next, range: (from, to), .. }) => {
+            Some(found_here) => {
+                let (from, to) = found_here.range;
                 let start = reader.tokens[at].start;
-                let end = reader.tokens[next - 1].end;
-                found.push(TimeRange { text: text[start..end].to_owned(), from, to });
-                at = next;
+                let end = reader.tokens[found_here.next - 1].end;
+                let coming = reader.coming(&found_here);
+                found.push(TimeRange { text: text[start..end].to_owned(), from, to, coming });
+                at = found_here.next;
             }
             None => at += 1,
         }
@@ -192,9 +197,37 @@ impl Reader {
             Relation::Before => (TimeRange::EARLIEST, from),
             Relation::After => (to, TimeRange::LATEST),
             Relation::Until => (TimeRange::EARLIEST, to),
+            Relation::By => (TimeRange::EARLIEST, self.coming(&found).unwrap_or((from, to)).1),
+            Relation::For => self.coming(&found).unwrap_or((from, to)),
             Relation::Between => return self.between(found),
+            Relation::From => {
+                if self.second_end(&found).is_some() {
+                    return self.between(found);
+                }
+                match self.coming(&found) {
+                    Some((from, _)) => (from, TimeRange::LATEST),
+                    None => (from, to),
+                }
+            }
         };
         Some(Found { range, ..found })
+    }
+
+    /// The next occurrence of a time that comes again and is over, the end of an open one included.
+    fn coming(&self, found: &Found) -> Option<Range> {
+        let cycle = found.cycle?;
+        let (from, to) = found.range;
+        let is_open =
+            |moment: Timestamp| moment == TimeRange::EARLIEST || moment == TimeRange::LATEST;
+        let end = if is_open(to) { from } else { to };
+        if end > self.now {
+            return Some((from, to));
+        }
+        let moved = |moment: Timestamp| match is_open(moment) {
+            true => Some(moment),
+            false => calendar::moved(moment, cycle, 1),
+        };
+        Some((moved(from)?, moved(to)?))
     }
 
     /// A range from one time to another, or the first time if there is no second.

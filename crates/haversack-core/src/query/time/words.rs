@@ -274,6 +274,12 @@ pub(super) enum Relation {
     Before,
     After,
     Until,
+    /// Until a time that is still to come.
+    By,
+    /// A time that is still to come.
+    For,
+    /// The first of two ends, or the beginning of what is to come.
+    From,
     /// The first of two ends.
     Between,
 }
@@ -288,9 +294,12 @@ const RELATIONS: Table<Relation> = &[
     (Relation::Before, FR, &["avant"]), (Relation::Before, ES, &["antes"]),
     (Relation::After, EN, &["after"]), (Relation::After, DE, &["nach"]),
     (Relation::After, FR, &["après"]), (Relation::After, ES, &["después"]),
-    (Relation::Until, EN, &["until", "till"]), (Relation::Until, DE, &["bis"]),
+    (Relation::Until, EN, &["until", "till"]),
+    (Relation::By, EN, &["by"]), (Relation::By, DE, &["bis"]),
+    (Relation::For, EN, &["for"]), (Relation::For, DE, &["für"]),
+    (Relation::From, EN, &["from"]), (Relation::From, DE, &["ab", "von"]),
     (Relation::Until, FR, &["jusqu'à", "jusqu'en"]), (Relation::Until, ES, &["hasta"]),
-    (Relation::Between, EN, &["between", "from"]), (Relation::Between, DE, &["zwischen", "von"]),
+    (Relation::Between, EN, &["between"]), (Relation::Between, DE, &["zwischen"]),
     (Relation::Between, FR, &["entre"]), (Relation::Between, ES, &["entre"]),
 ];
 

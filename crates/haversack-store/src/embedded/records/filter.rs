@@ -9,7 +9,7 @@ use super::schema::{REFERENCES, reference};
 use super::storage;
 use crate::embedded::row::{Bitmap, Row};
 use crate::store::error::ReadError;
-use crate::store::query::{FIELDS_MAX, Filter, KINDS_MAX, VALUES_MAX};
+use crate::store::query::{FIELDS_MAX, FactFilter, Filter, KINDS_MAX, VALUES_MAX};
 
 /// A filter may not ask for more than a statement can hold.
 pub(crate) fn check(filter: &Filter) -> Result<(), ReadError> {
@@ -19,6 +19,12 @@ pub(crate) fn check(filter: &Filter) -> Result<(), ReadError> {
     };
     bound("filter.kinds", filter.kinds.len(), KINDS_MAX)?;
     bound("filter.fields", filter.fields.len(), FIELDS_MAX)?;
+    bound("filter.facts", filter.facts.len(), FIELDS_MAX)?;
+    for fact in &filter.facts {
+        if let FactFilter::OneOf(role, texts) = fact {
+            bound(&format!("filter.facts.{}", role.as_str()), texts.len(), VALUES_MAX)?;
+        }
+    }
     for (name, values) in &filter.fields {
         bound(&format!("filter.fields.{name}"), values.len(), VALUES_MAX)?;
     }
@@ -44,6 +50,23 @@ impl Sought {
     fn bind_all<V: Into<SqlValue>>(&mut self, values: impl IntoIterator<Item = V>) -> String {
         let places: Vec<String> = values.into_iter().map(|value| self.bind(value)).collect();
         places.join(", ")
+    }
+
+    /// Only rows of which a fact holds.
+    fn fact(&mut self, fact: &FactFilter) {
+        let (role, test) = match fact {
+            FactFilter::Within(role, from, to) => {
+                let (from, to) = (self.bind(*from), self.bind(*to));
+                (role, format!("number >= {from} AND number < {to}"))
+            }
+            FactFilter::OneOf(role, texts) => {
+                let texts = self.bind_all(texts.iter().cloned());
+                (role, format!("text IN ({texts})"))
+            }
+        };
+        let role = self.bind(role.as_str().to_owned());
+        let rows = format!("SELECT row FROM facts WHERE role = {role} AND {test}");
+        self.conditions.push(format!("row IN ({rows})"));
     }
 
     /// Only rows with one of these values in a field, or in the array that the field is.
@@ -132,6 +155,9 @@ fn statement(filter: &Filter) -> Result<Option<(String, Vec<SqlValue>)>, ReadErr
     }
     for (name, values) in &filter.fields {
         sought.field(name, values)?;
+    }
+    for fact in &filter.facts {
+        sought.fact(fact);
     }
     if sought.conditions.is_empty() {
         return Ok(None);

@@ -233,6 +233,27 @@ pub(crate) fn vectors(
         .collect()
 }
 
+/// Whether one of the rows with a fact is seen.
+pub(crate) fn any_with_fact(
+    connection: &Connection,
+    role: &str,
+    text: &str,
+    is_seen: impl Fn(Row) -> bool,
+) -> Result<bool, ReadError> {
+    let find = || -> rusqlite::Result<bool> {
+        let mut statement =
+            connection.prepare_cached("SELECT row FROM facts WHERE role = ? AND text = ?")?;
+        let mut lines = statement.query([role, text])?;
+        while let Some(line) = lines.next()? {
+            if is_seen(Row::new(line.get(0)?)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    };
+    find().map_err(storage)
+}
+
 /// Which texts have vectors by a model.
 pub(crate) fn have_vectors(
     connection: &Connection,

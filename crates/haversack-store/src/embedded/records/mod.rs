@@ -3,7 +3,9 @@
 pub(crate) mod filter;
 pub(crate) mod lines;
 pub(crate) mod lookup;
+mod order;
 pub(crate) mod remove;
+mod rights;
 pub(crate) mod schema;
 pub(crate) mod structure;
 pub(crate) mod traces;

@@ -32,7 +32,8 @@ impl Writing<'_> {
 
     /// Removes a version for good.
     fn forget(&mut self, row: Row) -> Written<()> {
-        for sql in ["DELETE FROM chunks WHERE row = ?", "DELETE FROM items WHERE row = ?"] {
+        for table in ["chunks", "facts", "items"] {
+            let sql = &format!("DELETE FROM {table} WHERE row = ?");
             self.connection.prepare_cached(sql)?.execute([row.get()])?;
         }
         self.delta.purged.push(row);
@@ -40,7 +41,7 @@ impl Writing<'_> {
     }
 
     /// The present nodes at and below a node.
-    fn subtree(&self, node: i64) -> Written<Vec<(i64, Row)>> {
+    pub(super) fn subtree(&self, node: i64) -> Written<Vec<(i64, Row)>> {
         let mut statement = self.connection.prepare_cached(
             "WITH RECURSIVE below (node) AS (
                SELECT ?1 UNION
@@ -57,7 +58,7 @@ impl Writing<'_> {
 
     pub(super) fn delete(&mut self, id: &ItemId) -> Written<()> {
         let Some(node) = self.node_if_known(id)? else { return Ok(()) };
-        for (_, row) in self.subtree(node)? {
+        for (_, row) in self.removable(id, node)? {
             self.end(row)?;
             self.committed.deleted += 1;
         }
@@ -67,7 +68,8 @@ impl Writing<'_> {
 
     pub(super) fn purge(&mut self, id: &ItemId) -> Written<()> {
         let Some(node) = self.node_if_known(id)? else { return Ok(()) };
-        let mut nodes: Vec<i64> = self.subtree(node)?.into_iter().map(|(node, _)| node).collect();
+        let mut nodes: Vec<i64> =
+            self.removable(id, node)?.into_iter().map(|(node, _)| node).collect();
         if !nodes.contains(&node) {
             nodes.push(node);
         }

@@ -7,9 +7,13 @@ use haversack_core::units::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::lines::{principals_text, trust_number};
+use super::order::put_order;
 use super::usage;
 use crate::embedded::row::Row;
-use crate::prepare::{Hash, Prepared, PreparedItem, SharedEmbedder, embed_one, embedded_text};
+use crate::kinds::{self, Fact, FactValue};
+use crate::prepare::{
+    Hash, Prepared, PreparedItem, SharedEmbedder, embed_one, embedded_text, item_hash,
+};
 use crate::revision::Revision;
 use crate::store::change::{Change, Committed, DEPTH_MAX};
 use crate::store::error::{CommitError, Problem};
@@ -65,7 +69,7 @@ pub(crate) struct Writing<'a> {
     pub(super) revision: Revision,
     /// No snapshot looks at states before this one.
     pub(super) horizon: Revision,
-    prepared: &'a Prepared,
+    pub(super) prepared: &'a Prepared,
     pub(super) delta: Delta,
     pub(super) committed: Committed,
     problems: Vec<Problem>,
@@ -73,6 +77,8 @@ pub(crate) struct Writing<'a> {
     waiting: Vec<(usize, usize)>,
     /// List and depth of nodes that were looked up as parents.
     pub(super) lineage: BTreeMap<i64, (u32, usize)>,
+    /// Which lists of readers the writer is on, as far as they were looked up.
+    pub(super) readable: BTreeMap<u32, bool>,
 }
 
 /// Writes a batch as `revision`, or without one when it is quiet. The caller holds the transaction
@@ -96,6 +102,7 @@ pub(crate) fn write(
         problems: Vec::new(),
         waiting: Vec::new(),
         lineage: BTreeMap::new(),
+        readable: BTreeMap::new(),
     };
     if !prepared.batch.is_quiet() {
         writing.begin()?;
@@ -109,75 +116,6 @@ pub(crate) fn write(
     }
     writing.committed.warnings.clone_from(&prepared.warnings);
     Ok((writing.committed, writing.delta))
-}
-
-/// The order in which changes are made. Between two removals items go first, parents before what
-/// hangs under them, and only the last of several with one id; the rest follows as given.
-///
-/// Each entry is the change's index and, for a put, the index of its prepared item.
-fn put_order(prepared: &Prepared) -> Written<Vec<(usize, usize)>> {
-    let changes = &prepared.batch.changes;
-    let mut order = Vec::with_capacity(changes.len());
-    let (mut puts, mut rest) = (Vec::new(), Vec::new());
-    let mut items = 0;
-    for (at, change) in changes.iter().enumerate() {
-        match change {
-            Change::Put(item) => {
-                puts.push((at, items, &**item));
-                items += 1;
-            }
-            Change::Delete(_) | Change::Purge(_) => {
-                order.extend(parents_first(&std::mem::take(&mut puts))?);
-                order.append(&mut rest);
-                order.push((at, usize::MAX));
-            }
-            _ => rest.push((at, usize::MAX)),
-        }
-    }
-    order.extend(parents_first(&puts)?);
-    order.append(&mut rest);
-    Ok(order)
-}
-
-/// The items such that each comes after its parent.
-fn parents_first(puts: &[(usize, usize, &Item)]) -> Written<Vec<(usize, usize)>> {
-    // The last of several with one id is what stands in the end.
-    let by_id: BTreeMap<&ItemId, usize> =
-        puts.iter().enumerate().map(|(index, (.., item))| (&item.id, index)).collect();
-    let refused = |index: usize, message: String| {
-        let (change, _, item) = puts[index];
-        let problem = Problem { change, item: Some(item.id.clone()), message };
-        Err(WriteError::Refused(CommitError::Invalid(vec![problem])))
-    };
-    let mut order = Vec::with_capacity(puts.len());
-    let mut placed = vec![false; puts.len()];
-    for start in 0..puts.len() {
-        if by_id[&puts[start].2.id] != start {
-            continue;
-        }
-        let mut chain: Vec<usize> = Vec::new();
-        let mut next = Some(start);
-        while let Some(index) = next.filter(|index| !placed[*index]) {
-            let item = puts[index].2;
-            if let Some(from) = chain.iter().position(|at| *at == index) {
-                let circle: Vec<&str> =
-                    chain[from..].iter().map(|at| puts[*at].2.id.as_str()).collect();
-                let circle = circle.join(" > ");
-                return refused(index, format!("parent: {circle} > {} is a circle", item.id));
-            }
-            chain.push(index);
-            if chain.len() > DEPTH_MAX {
-                let message = format!("parent: more than {DEPTH_MAX} items above one another");
-                return refused(start, message);
-            }
-            next = item.parent.as_ref().and_then(|parent| by_id.get(parent).copied());
-        }
-        for index in chain.into_iter().rev() {
-            placed[index] = true;
-            order.push((puts[index].0, puts[index].1));
-        }
-    }
-    Ok(order)
 }
 
 impl Writing<'_> {
@@ -227,6 +165,7 @@ impl Writing<'_> {
             Change::Link(link) => self.link(link),
             Change::Unlink(link) => self.unlink(link),
             Change::Note(event) => {
+                self.check_there(&event.item)?;
                 let node = self.node(&event.item)?;
                 Ok(usage::note(self.connection, node, event)?)
             }
@@ -261,9 +200,9 @@ impl Writing<'_> {
     }
 
     /// The present version of a node.
-    fn present(&self, node: i64) -> Written<Option<Present>> {
+    pub(super) fn present(&self, node: i64) -> Written<Option<Present>> {
         let mut statement = self.connection.prepare_cached(
-            "SELECT row, hash, list, parent FROM items WHERE node = ? AND died IS NULL",
+            "SELECT row, hash, list, parent, readers FROM items WHERE node = ? AND died IS NULL",
         )?;
         let present = statement.query_row([node], |line| {
             Ok(Present {
@@ -271,6 +210,7 @@ impl Writing<'_> {
                 hash: line.get(1)?,
                 list: line.get(2)?,
                 parent: line.get(3)?,
+                readers: line.get(4)?,
             })
         });
         Ok(present.optional()?)
@@ -283,7 +223,12 @@ impl Writing<'_> {
             Some(node) => (node, self.present(node)?),
             None => (self.new_node(&item.id)?, None),
         };
-        if present.as_ref().is_some_and(|present| present.hash == prepared.hash) {
+        let completed = self.check_put(item, node, present.as_ref())?;
+        let (item, hash) = match &completed {
+            Some(item) => (item, item_hash(item)),
+            None => (item, prepared.hash),
+        };
+        if present.as_ref().is_some_and(|present| present.hash == hash) {
             self.committed.unchanged += 1;
             return Ok(());
         }
@@ -295,6 +240,14 @@ impl Writing<'_> {
             Readers::Only(principals) => Some(self.list(principals)?),
         };
         let list = own.unwrap_or(inherited);
+        if kinds::single(&item.kind)
+            && let Some(other) = self.other_of_kind(item, node, list)?
+        {
+            let kind = &item.kind;
+            let message = format!("kind: there is a {kind} already, {other}: write to that id");
+            self.refuse(change, item, message);
+            return Ok(());
+        }
         if let Some(present) = &present {
             self.end(present.row)?;
             self.lineage.clear();
@@ -302,13 +255,18 @@ impl Writing<'_> {
         // What is new here may be old at its source; a new version of what is here is not.
         let source = item.created.filter(|_| present.is_none());
         let updated = item.updated.or(source).unwrap_or(self.prepared.batch.at);
-        let row = self.insert(item, prepared, node, (parent, own, list), updated)?;
+        let row = self.insert(item, (prepared, hash), node, (parent, own, list), updated)?;
+        let author = self.prepared.batch.author.as_deref();
+        write_facts(self.connection, row, &item.fields, author)?;
         let mut embeddings = Vec::with_capacity(prepared.chunks.len());
         for chunk in 0..prepared.chunks.len() {
             embeddings.push(self.insert_chunk(item, prepared, row, chunk)?);
         }
         self.delta.born.push(Birth { row, list, item: index, embeddings });
         self.committed.stored += 1;
+        if present.is_none() {
+            self.own(node)?;
+        }
         if known.is_some() {
             // One that comes back after a deletion has a past as well.
             if present.is_none_or(|present| present.list != list) {
@@ -317,6 +275,16 @@ impl Writing<'_> {
             self.trim(node)?;
         }
         Ok(())
+    }
+
+    /// Another present item of the same kind for the same readers.
+    fn other_of_kind(&self, item: &Item, node: i64, list: u32) -> Written<Option<String>> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT n.id FROM items i JOIN nodes n ON n.node = i.node \
+             WHERE i.kind = ? AND i.died IS NULL AND i.node <> ? AND i.list = ? LIMIT 1",
+        )?;
+        let id = statement.query_row(params![item.kind.as_str(), node, list], |line| line.get(0));
+        Ok(id.optional()?)
     }
 
     /// The parent's node and the list it passes on; `None` when it cannot be the parent, or not yet.
@@ -379,7 +347,10 @@ impl Writing<'_> {
     }
 
     /// The number of a list of readers, given when it is new.
-    fn list(&mut self, principals: &std::collections::BTreeSet<Principal>) -> Written<u32> {
+    pub(super) fn list(
+        &mut self,
+        principals: &std::collections::BTreeSet<Principal>,
+    ) -> Written<u32> {
         let text = principals_text(principals);
         if principals.len() == 1 && principals.contains(&Principal::everyone()) {
             return Ok(EVERYONE);
@@ -400,7 +371,7 @@ impl Writing<'_> {
     fn insert(
         &self,
         item: &Item,
-        prepared: &PreparedItem,
+        (prepared, hash): (&PreparedItem, Hash),
         node: i64,
         (parent, own, list): (Option<i64>, Option<u32>, u32),
         updated: Timestamp,
@@ -427,7 +398,7 @@ impl Writing<'_> {
             trust_number(item.trust),
             item.active,
             prepared.language.code(),
-            prepared.hash,
+            hash,
             batch.author,
             item.path,
             item.title,
@@ -542,7 +513,9 @@ impl Writing<'_> {
         Ok(())
     }
 
-    fn link(&self, link: &Link) -> Written<()> {
+    fn link(&mut self, link: &Link) -> Written<()> {
+        self.check_there(&link.from)?;
+        self.check_there(&link.to)?;
         let (source, target) = (self.node(&link.from)?, self.node(&link.to)?);
         self.connection
             .prepare_cached(
@@ -554,7 +527,9 @@ impl Writing<'_> {
         Ok(())
     }
 
-    fn unlink(&self, link: &Link) -> Written<()> {
+    fn unlink(&mut self, link: &Link) -> Written<()> {
+        self.check_there(&link.from)?;
+        self.check_there(&link.to)?;
         let (source, target) = (self.node(&link.from)?, self.node(&link.to)?);
         self.connection
             .prepare_cached(
@@ -566,14 +541,39 @@ impl Writing<'_> {
     }
 }
 
+/// Writes what an item's fields say.
+pub(crate) fn write_facts(
+    connection: &Connection,
+    row: Row,
+    fields: &kinds::Fields,
+    author: Option<&str>,
+) -> rusqlite::Result<()> {
+    let mut facts = kinds::facts(fields);
+    facts.extend(author.into_iter().flat_map(kinds::author_facts));
+    facts.sort();
+    facts.dedup();
+    let mut statement = connection
+        .prepare_cached("INSERT INTO facts (row, role, number, text) VALUES (?, ?, ?, ?)")?;
+    for Fact { role, value } in facts {
+        let (number, text) = match value {
+            FactValue::Number(number) => (Some(number), None),
+            FactValue::Text(text) => (None, Some(text)),
+        };
+        statement.execute(params![row.get(), role.as_str(), number, text])?;
+    }
+    Ok(())
+}
+
 /// The list that stands for everyone in the workspace.
 pub(crate) const EVERYONE: u32 = 0;
 
-struct Present {
-    row: Row,
+pub(super) struct Present {
+    pub(super) row: Row,
     hash: Hash,
-    list: u32,
-    parent: Option<i64>,
+    pub(super) list: u32,
+    pub(super) parent: Option<i64>,
+    /// Its own list, when it has one.
+    pub(super) readers: Option<u32>,
 }
 
 enum Lineage {

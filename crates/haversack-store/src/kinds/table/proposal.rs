@@ -29,6 +29,7 @@ pub(super) const COMPANY_PROFILE: KindSpec = kind(
     ],
 )
 .one_per_workspace()
+.guidance()
 .warn_above(1_000);
 
 pub(super) const BRAND_SETTINGS: KindSpec = kind(
@@ -45,6 +46,7 @@ pub(super) const BRAND_SETTINGS: KindSpec = kind(
     ],
 )
 .one_per_workspace()
+.guidance()
 .warn_above(500);
 
 pub(super) const OPPORTUNITY: KindSpec = kind(
@@ -58,6 +60,7 @@ pub(super) const OPPORTUNITY: KindSpec = kind(
         labels("segment"),
         label("stage"),
         one_of("complexity", &["low", "medium", "high"]),
+        open("value"),
         date("closeDate"),
         CREATED_AT,
         UPDATED_AT,
@@ -114,7 +117,7 @@ pub(super) const PLAYBOOK: KindSpec = kind(
     "playbook",
     "how to sell in a vertical or to a segment",
     &[
-        label("name").required().or_title(),
+        label("name").required().or_title().mentioned(),
         content("content"),
         labels("vertical"),
         labels("segment"),

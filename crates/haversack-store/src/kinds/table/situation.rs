@@ -31,7 +31,8 @@ pub(super) const CONTEXT: KindSpec = KindSpec::new(
         reference("parent"),
         references("parents"),
     ],
-);
+)
+.guidance();
 
 pub(super) const MEMORY: KindSpec = KindSpec::new(
     "memory",

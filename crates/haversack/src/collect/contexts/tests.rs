@@ -27,6 +27,7 @@ async fn question(place: &Place, request: Request) -> Question {
         deal: None,
         judge: Arc::new(LocalJudge::new()),
         searches: Searches::default(),
+        matches: None,
         request,
     }
 }

@@ -178,7 +178,8 @@ impl Place {
         };
         let analysis = analyse(&request.query, now);
         let (judge, searches) = (Arc::new(Nobody), Searches::default());
-        Question { request, snapshot, now, analysis, vector, deal, judge, searches }
+        let matches = None;
+        Question { request, snapshot, now, analysis, vector, deal, judge, searches, matches }
     }
 
     async fn collect_after(

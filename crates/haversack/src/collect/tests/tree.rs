@@ -63,11 +63,11 @@ async fn a_page_comes_with_its_summary_and_its_blocks_in_order_w2() {
         b1 0.850
         b2 0.849
         list 0.848
+        l1 0.847
+        l2 0.846
         b4 0.845
         b5 0.844
-        b7 0.843
-        l1 0.797
-        l2 0.796";
+        b7 0.843";
     let request = Request { page: Some(id("page")), ..ask("Summarize this page") };
     place.check(&spec("focus", &[]), request.clone(), expected).await;
     // It is a page by kind, whatever the request calls it.

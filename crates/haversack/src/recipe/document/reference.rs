@@ -145,6 +145,9 @@ const fn measures(component: Component) -> &'static str {
         Component::Collector => "what its collector thought of it",
         Component::Fusion => "what fusing several searches gave it",
         Component::Neighbour => "how well that answers which it stands beside",
+        Component::Safety => {
+            "how much it shares with the query's words, when it warns of a danger to somebody's health"
+        }
         Component::Timing => {
             "how near it is to a time that the query speaks of: \"in May\", \"yesterday\""
         }
@@ -180,7 +183,7 @@ pub(super) fn templates(out: &mut String) {
 const fn shown(variable: Variable) -> &'static str {
     match variable {
         Variable::Content => "the text; names it exactly once",
-        Variable::Type => "its kind",
+        Variable::Type => "its type, such as a memory's, or else its kind",
         Variable::Confidence => "how sure its author was",
         Variable::Timestamp => "when it was made or changed",
         Variable::Score => "its score",

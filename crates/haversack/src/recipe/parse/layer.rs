@@ -82,6 +82,7 @@ fn new_layer(name: &str, before: &[LayerSpec]) -> LayerSpec {
         rerank: RERANK,
         minimum: None,
         floor: None,
+        prefer_current: false,
         repeats: None,
         diversity: None,
         limit: None,
@@ -182,6 +183,9 @@ fn apply_cut(reader: &mut Reader<'_>, table: &Table<'_>, layer: &mut LayerSpec) 
 fn apply_look(reader: &mut Reader<'_>, table: &Table<'_>, known: &Known, layer: &mut LayerSpec) {
     if let Some(arrange) = reader.word(table, "arrange", words::ARRANGEMENTS) {
         layer.arrange = arrange;
+    }
+    if let Some(prefer) = reader.flag(table, "prefer_current") {
+        layer.prefer_current = prefer;
     }
     if let Some(stability) = reader.word(table, "stability", words::STABILITIES) {
         layer.stability = stability;

@@ -268,8 +268,8 @@ fn every_choice_has_a_word() {
     check(FENCES, &[Fencing::Off, Fencing::Untrusted, Fencing::All, Fencing::Sections]);
     check(SELECTORS, &[Selector::Greedy, Selector::Exact]);
     check(ORDERS, &[Order::Density, Order::Rank, Order::Essentials, Order::Blocks]);
-    use Arrangement::{Edges, Newest, Oldest, Ranked};
-    check(ARRANGEMENTS, &[Ranked, Edges, Newest, Oldest]);
+    use Arrangement::{Edges, Found, Newest, Oldest, Ranked};
+    check(ARRANGEMENTS, &[Ranked, Edges, Newest, Oldest, Found]);
     use Stability::{Foundational, Stable, Volatile};
     check(STABILITIES, &[Foundational, Stable, Volatile]);
     use QueryPart::{Deal, History, Query};

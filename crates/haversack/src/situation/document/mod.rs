@@ -11,6 +11,7 @@ use haversack_core::ids::ItemId;
 use haversack_core::item::Kind;
 use haversack_core::text::spelling::shown;
 use haversack_store::kinds;
+use haversack_store::kinds::usual_trust;
 use haversack_store::store::item::{Fields, Item};
 use serde_json::Value;
 
@@ -179,7 +180,8 @@ fn item(
         });
         return Err(DocumentError { problems: problems.collect() });
     }
-    Ok(Item { title, fields, ..Item::new(id, kind, body) })
+    let trust = usual_trust(&kind);
+    Ok(Item { title, fields, trust, ..Item::new(id, kind, body) })
 }
 
 fn json(text: &str) -> Result<(Value, Lines), DocumentError> {

@@ -1,0 +1,80 @@
+//! The order in which the changes of a batch are made.
+
+use std::collections::BTreeMap;
+
+use haversack_core::ids::ItemId;
+
+use super::write::{WriteError, Written};
+use crate::prepare::Prepared;
+use crate::store::change::{Change, DEPTH_MAX};
+use crate::store::error::{CommitError, Problem};
+use crate::store::item::Item;
+
+/// The order in which changes are made. Between two removals items go first, parents before what
+/// hangs under them, and only the last of several with one id; the rest follows as given.
+///
+/// Each entry is the change's index and, for a put, the index of its prepared item.
+pub(super) fn put_order(prepared: &Prepared) -> Written<Vec<(usize, usize)>> {
+    let changes = &prepared.batch.changes;
+    let mut order = Vec::with_capacity(changes.len());
+    let (mut puts, mut rest) = (Vec::new(), Vec::new());
+    let mut items = 0;
+    for (at, change) in changes.iter().enumerate() {
+        match change {
+            Change::Put(item) => {
+                puts.push((at, items, &**item));
+                items += 1;
+            }
+            Change::Delete(_) | Change::Purge(_) => {
+                order.extend(parents_first(&std::mem::take(&mut puts))?);
+                order.append(&mut rest);
+                order.push((at, usize::MAX));
+            }
+            _ => rest.push((at, usize::MAX)),
+        }
+    }
+    order.extend(parents_first(&puts)?);
+    order.append(&mut rest);
+    Ok(order)
+}
+
+/// The items such that each comes after its parent.
+fn parents_first(puts: &[(usize, usize, &Item)]) -> Written<Vec<(usize, usize)>> {
+    // The last of several with one id is what stands in the end.
+    let by_id: BTreeMap<&ItemId, usize> =
+        puts.iter().enumerate().map(|(index, (.., item))| (&item.id, index)).collect();
+    let refused = |index: usize, message: String| {
+        let (change, _, item) = puts[index];
+        let problem = Problem { change, item: Some(item.id.clone()), message };
+        Err(WriteError::Refused(CommitError::Invalid(vec![problem])))
+    };
+    let mut order = Vec::with_capacity(puts.len());
+    let mut placed = vec![false; puts.len()];
+    for start in 0..puts.len() {
+        if by_id[&puts[start].2.id] != start {
+            continue;
+        }
+        let mut chain: Vec<usize> = Vec::new();
+        let mut next = Some(start);
+        while let Some(index) = next.filter(|index| !placed[*index]) {
+            let item = puts[index].2;
+            if let Some(from) = chain.iter().position(|at| *at == index) {
+                let circle: Vec<&str> =
+                    chain[from..].iter().map(|at| puts[*at].2.id.as_str()).collect();
+                let circle = circle.join(" > ");
+                return refused(index, format!("parent: {circle} > {} is a circle", item.id));
+            }
+            chain.push(index);
+            if chain.len() > DEPTH_MAX {
+                let message = format!("parent: more than {DEPTH_MAX} items above one another");
+                return refused(start, message);
+            }
+            next = item.parent.as_ref().and_then(|parent| by_id.get(parent).copied());
+        }
+        for index in chain.into_iter().rev() {
+            placed[index] = true;
+            order.push((puts[index].0, puts[index].1));
+        }
+    }
+    Ok(order)
+}

@@ -1,0 +1,210 @@
+//! What an item's fields say that questions ask for: when it is due, whether it is done, whose it is.
+//!
+//! Applications have many names for the same property; this table knows the usual ones. Facts are
+//! made when an item is written, so that a question about fields is a look-up.
+
+use haversack_core::query::FieldRole;
+use serde_json::Value;
+
+use super::{Fields, moment};
+
+/// The names that fields have by what they say, in lower case and without joints.
+#[rustfmt::skip]
+const NAMES: &[(FieldRole, &[&str])] = &[
+    (FieldRole::Due, &["due", "duedate", "dueat", "deadline", "faellig", "fällig", "fälligam", "frist"]),
+    (FieldRole::Done, &[
+        "done", "completed", "isdone", "iscompleted", "completedat", "closed", "closedat",
+        "resolved", "erledigt",
+    ]),
+    (FieldRole::Assignee, &[
+        "assignee", "assignees", "assignedto", "responsible", "owner", "owners", "zuständig",
+    ]),
+    (FieldRole::Priority, &["priority", "prio", "priorität"]),
+    (FieldRole::Status, &["status", "state", "column", "stage", "lane"]),
+    (FieldRole::Author, &[
+        "author", "authors", "by", "writtenby", "createdby", "sender", "speaker", "autor",
+    ]),
+    (FieldRole::Type, &["type", "category"]),
+];
+
+/// States in which nothing is left to do.
+#[rustfmt::skip]
+const DONE: &[&str] = &[
+    "done", "complete", "completed", "closed", "finished", "resolved", "cancelled", "canceled",
+    "archived", "won't do", "shipped", "erledigt", "fertig", "abgeschlossen", "geschlossen",
+    "archiviert", "abgebrochen",
+];
+
+/// Most fields of an item that are looked at.
+const FIELDS_MAX: usize = 256;
+
+/// Longest text that is a value and not prose, in bytes.
+const VALUE_BYTES_MAX: usize = 128;
+
+/// Most values of one field.
+const VALUES_MAX: usize = 32;
+
+/// Something that an item's fields say.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Fact {
+    /// What it is about.
+    pub role: FieldRole,
+    /// What it says.
+    pub value: FactValue,
+}
+
+/// A fact's value.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FactValue {
+    /// A moment in milliseconds, or 1 for yes and 0 for no.
+    Number(i64),
+    /// A name, in lower case.
+    Text(String),
+}
+
+/// What an item's fields say, each once, in order.
+#[must_use]
+pub fn facts(fields: &Fields) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    let (mut is_done, mut can_be_done) = (false, false);
+    // Rows of a database keep what they say one level down.
+    let rows = fields.get("properties").and_then(Value::as_object);
+    let all = fields.iter().chain(rows.into_iter().flatten());
+    for (name, value) in all.take(FIELDS_MAX) {
+        if let Some(role) = role_of(name) {
+            match role {
+                FieldRole::Due => {
+                    let due = moment(value).map(|at| FactValue::Number(at.as_millis()));
+                    can_be_done |= due.is_some();
+                    facts.extend(due.map(|value| Fact { role, value }));
+                }
+                FieldRole::Done => {
+                    can_be_done |= !value.is_null();
+                    is_done |= says_done(value);
+                }
+                FieldRole::Status => {
+                    let values = texts(value);
+                    is_done |= values.iter().any(|value| DONE.contains(&&**value));
+                    can_be_done |= !values.is_empty();
+                    facts.extend(values.into_iter().map(|text| text_fact(role, text)));
+                }
+                FieldRole::Assignee | FieldRole::Author => {
+                    facts.extend(people(value).map(|text| text_fact(role, text)));
+                }
+                FieldRole::Priority | FieldRole::Type => {
+                    facts.extend(texts(value).into_iter().map(|text| text_fact(role, text)));
+                }
+            }
+        }
+    }
+    if can_be_done {
+        let value = FactValue::Number(i64::from(is_done));
+        facts.push(Fact { role: FieldRole::Done, value });
+    }
+    facts.sort();
+    facts.dedup();
+    facts
+}
+
+/// What a field says by its name, however that is written: `dueDate`, `due_date`, `Due date`.
+fn role_of(name: &str) -> Option<FieldRole> {
+    let plain = |name: &str| -> String {
+        let letters = name.chars().filter(|c| !matches!(c, '_' | '-' | ' '));
+        letters.flat_map(char::to_lowercase).collect()
+    };
+    let name = plain(name);
+    NAMES.iter().find(|(_, names)| names.contains(&&*name)).map(|(role, _)| *role)
+}
+
+/// The facts of a name: itself and each of its words.
+pub fn author(name: &str) -> impl Iterator<Item = Fact> + use<> {
+    people(&Value::from(name)).map(|text| text_fact(FieldRole::Author, text))
+}
+
+fn text_fact(role: FieldRole, text: String) -> Fact {
+    Fact { role, value: FactValue::Text(text) }
+}
+
+/// A tick, a date of completion, or a word for it.
+fn says_done(value: &Value) -> bool {
+    match value {
+        Value::Bool(done) => *done,
+        Value::String(text) => {
+            moment(value).is_some() || DONE.contains(&&*text.trim().to_lowercase())
+        }
+        Value::Number(number) => number.as_i64().is_some_and(|number| number > 0),
+        _ => false,
+    }
+}
+
+/// The texts of a value: a text, a list of them, or objects with a name.
+fn texts(value: &Value) -> Vec<String> {
+    let named = |value: &Value| match value {
+        Value::Object(object) => {
+            ["name", "title", "id"].iter().find_map(|key| object.get(*key)).cloned()
+        }
+        other => Some(other.clone()),
+    };
+    let entries: Vec<Value> = match value {
+        Value::Array(entries) => entries.iter().take(VALUES_MAX).filter_map(named).collect(),
+        other => named(other).into_iter().collect(),
+    };
+    let text = |value: Value| match value {
+        Value::String(text) if text.len() <= VALUE_BYTES_MAX => Some(text.trim().to_lowercase()),
+        _ => None,
+    };
+    entries.into_iter().filter_map(text).filter(|text| !text.is_empty()).collect()
+}
+
+/// The names of people, whole and word by word: people are called by either.
+fn people(value: &Value) -> impl Iterator<Item = String> + use<> {
+    texts(value).into_iter().flat_map(|name| {
+        let name = name.strip_prefix("user:").unwrap_or(&name).trim_start_matches('@').to_owned();
+        let words: Vec<String> = name
+            .split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '&' | '/' | '.' | '@'))
+            .filter(|word| word.chars().count() > 1)
+            .map(str::to_owned)
+            .collect();
+        std::iter::once(name).chain(words)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[expect(clippy::needless_pass_by_value, reason = "fields are written at the call")]
+    fn shown(fields: Value) -> String {
+        let parts = facts(fields.as_object().unwrap()).into_iter().map(|fact| {
+            let value = match fact.value {
+                FactValue::Number(number) => number.to_string(),
+                FactValue::Text(text) => text,
+            };
+            format!("{}={value}", fact.role.as_str())
+        });
+        parts.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn facts_are_read_under_the_usual_names_x10() {
+        for (fields, expected) in [
+            (json!({"dueDate": "1970-01-02", "completed": false}), "due=86400000 done=0"),
+            (json!({"column": "Done", "completed": false}), "done=1 status=done"),
+            (json!({"status": "Erledigt"}), "done=1 status=erledigt"),
+            (json!({"deadline": 5}), "due=5 done=0"),
+            (json!({"completedAt": "2026-01-01"}), "done=1"),
+            (json!({"assignee": "Dario Venn"}), "assignee=dario assignee=dario venn assignee=venn"),
+            (json!({"assignees": [{"name": "Ana"}, "user:bo"]}), "assignee=ana assignee=bo"),
+            (json!({"priority": "High", "other": 1}), "priority=high"),
+            (
+                json!({"properties": {"Status": "blocked", "Due date": 1}}),
+                "due=1 done=0 status=blocked",
+            ),
+            (json!({"dueDate": null, "status": ""}), ""),
+        ] {
+            assert_eq!(shown(fields.clone()), expected, "{fields}");
+        }
+    }
+}

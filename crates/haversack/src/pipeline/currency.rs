@@ -1,0 +1,310 @@
+//! What holds now: of a fact and what replaced it, the present one wins, and the past one when the
+//! past is asked about (B1).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use haversack_core::candidate::Candidate;
+use haversack_core::ids::ItemId;
+use haversack_core::rank::{Component, Ranked, sort};
+use haversack_core::text::terms::{Language, terms};
+use haversack_core::units::{Score, Timestamp};
+use haversack_store::kinds;
+use haversack_store::store::error::ReadError;
+use haversack_store::store::item::{Item, Stored};
+use serde_json::Value;
+
+use crate::collect::{Question, from_stored, is_asked_for};
+use crate::recipe::LayerSpec;
+
+/// How many of a layer's best are looked at: what is far behind cannot win.
+const LOOKED_AT: usize = 60;
+
+/// Most links of one item that are followed.
+const LINKS_MAX: usize = 16;
+
+/// Sorts of links by which an item takes the place of another.
+const REPLACING: [&str; 4] = ["supersedes", "replaces", "corrects", "cancels"];
+
+/// Longest text that states one fact, in bytes.
+const FACT_BYTES_MAX: usize = 300;
+
+/// How many of their words two texts must share to say something of the same subject; numbers aside,
+/// which are what changes.
+const SAME_SUBJECT: f64 = 0.6;
+
+/// Words that say what something is. Two texts that begin alike up to one of them ("My car is a …")
+/// state the same fact.
+#[rustfmt::skip]
+const STATING: &[&str] = &[
+    "is", "are", "lives", "works", "costs", "has", "takes", "ist", "sind", "heißt", "wohnt",
+    "arbeitet", "kostet", "hat", "nimmt",
+];
+
+/// How near the scores of two texts must be that only seem to state the same fact.
+const NEAR: f64 = 0.9;
+
+/// What is left of the score of what does not hold at the time that is asked about.
+const NOT_HOLDING: f64 = 0.5;
+
+/// What is outdated, and by what.
+#[derive(Debug, Default)]
+pub(super) struct Currency {
+    /// What holds, and what it replaced or will replace.
+    pairs: Vec<Pair>,
+    /// What does not hold at the time that is asked about.
+    not_holding: BTreeSet<ItemId>,
+}
+
+#[derive(Debug)]
+struct Pair {
+    current: ItemId,
+    other: ItemId,
+    /// Whether somebody said that one replaces the other; else their words suggest it.
+    was_said: bool,
+}
+
+impl Currency {
+    /// Looks for what replaces a layer's best, and brings it in where it was not found.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(super) async fn of(
+        question: &Question,
+        specs: &[LayerSpec],
+        layers: &mut [Vec<Candidate>],
+    ) -> Result<Currency, ReadError> {
+        let mut currency = Currency::default();
+        let at = asked_about(question);
+        // A ranker that was asked for by name ranks as its name says.
+        if question.request.ranker.is_some() {
+            return Ok(currency);
+        }
+        for (spec, layer) in specs.iter().zip(layers).filter(|(spec, _)| spec.prefer_current) {
+            currency.look((question, spec), at, layer).await?;
+        }
+        Ok(currency)
+    }
+
+    async fn look(
+        &mut self,
+        (question, spec): (&Question, &LayerSpec),
+        at: Timestamp,
+        layer: &mut Vec<Candidate>,
+    ) -> Result<(), ReadError> {
+        let best = best_items(layer);
+        let sorts: Vec<String> = REPLACING.iter().map(|sort| (*sort).to_owned()).collect();
+        let neighbours = question.snapshot.neighbours(&best, &sorts, LINKS_MAX).await?;
+        let stored = question.snapshot.get(&best).await?;
+        let mut known: BTreeMap<ItemId, Stored> = BTreeMap::new();
+        let mut replaced: Vec<(ItemId, ItemId)> = Vec::new();
+        for (id, neighbours) in best.iter().zip(neighbours) {
+            for linked in neighbours.inward {
+                replaced.push((linked.stored.item.id.clone(), id.clone()));
+                known.insert(linked.stored.item.id.clone(), linked.stored);
+            }
+            for linked in neighbours.outward {
+                replaced.push((id.clone(), linked.stored.item.id.clone()));
+                known.insert(linked.stored.item.id.clone(), linked.stored);
+            }
+        }
+        let stored: Vec<Stored> = stored.into_iter().flatten().collect();
+        replaced.extend(stored.iter().flat_map(|stored| named(&stored.item)));
+        let linked: BTreeSet<ItemId> =
+            replaced.iter().flat_map(|(new, old)| [new.clone(), old.clone()]).collect();
+        let n_said = replaced.len();
+        replaced.extend(differing(&stored, &linked));
+        for stored in stored {
+            known.insert(stored.item.id.clone(), stored);
+        }
+        for stored in known.values().filter(|stored| !holds(&stored.item, at)) {
+            self.not_holding.insert(stored.item.id.clone());
+        }
+        for (number, (new, old)) in replaced.into_iter().enumerate() {
+            let was_said = number < n_said;
+            let (Some(new), Some(old)) = (known.get(&new), known.get(&old)) else { continue };
+            let is_known_then = moment(&new.item).is_none_or(|moment| moment <= at);
+            let is_new = is_known_then && !self.not_holding.contains(&new.item.id);
+            let (current, other) = if is_new { (new, old) } else { (old, new) };
+            let by = spec.collect.first();
+            if was_said && by.is_some_and(|by| is_asked_for(question, by, current)) {
+                bring_in(layer, current, &other.item.id);
+            }
+            let (current, other) = (current.item.id.clone(), other.item.id.clone());
+            self.pairs.push(Pair { current, other, was_said });
+        }
+        Ok(())
+    }
+
+    /// Puts what holds before what does not.
+    pub(super) fn apply(&self, ranked: &mut [Ranked]) {
+        if self.pairs.is_empty() && self.not_holding.is_empty() {
+            return;
+        }
+        for ranked in ranked.iter_mut() {
+            if self.not_holding.contains(&ranked.candidate.id.item) {
+                let lowered = ranked.score.get() * NOT_HOLDING;
+                ranked.score = Score::new(lowered).unwrap_or(ranked.score);
+            }
+        }
+        // A fact may be replaced several times over.
+        for _ in 0..self.pairs.len().min(4) {
+            for Pair { current, other, was_said } in &self.pairs {
+                let best_of = |id: &ItemId| {
+                    let own = ranked.iter().filter(|ranked| ranked.candidate.id.item == *id);
+                    own.map(|ranked| ranked.score).max()
+                };
+                let (Some(now), Some(then)) = (best_of(current), best_of(other)) else { continue };
+                // Two that state the same fact answer a question equally well.
+                let is_near = *was_said || now.get() >= NEAR * then.get();
+                if now > then || !is_near {
+                    continue;
+                }
+                for ranked in ranked.iter_mut() {
+                    let id = &ranked.candidate.id.item;
+                    if id == current && ranked.score == now {
+                        ranked.score = then;
+                    } else if id == other && ranked.score > now {
+                        ranked.score = now;
+                    }
+                }
+            }
+        }
+        sort(ranked);
+    }
+}
+
+/// The time that a question is about: now, unless it names one that is over or still to come.
+fn asked_about(question: &Question) -> Timestamp {
+    let now = question.now;
+    let time = question.analysis.times.first();
+    match time {
+        Some(time) if time.to <= now => Timestamp::from_millis(time.to.as_millis() - 1),
+        Some(time) if time.from > now => time.from,
+        _ => now,
+    }
+}
+
+/// The items of a layer's best candidates, by what searches say of them.
+fn best_items(layer: &[Candidate]) -> Vec<ItemId> {
+    let score = |candidate: &Candidate| {
+        let of = |component| candidate.signals.get(component).map_or(0.0, Score::get);
+        let found = of(Component::Fusion) + of(Component::MaxSim) + of(Component::Mention);
+        Score::new(found).unwrap_or(Score::ZERO)
+    };
+    let mut best: Vec<(std::cmp::Reverse<Score>, &ItemId)> = layer
+        .iter()
+        .map(|candidate| (std::cmp::Reverse(score(candidate)), &candidate.id.item))
+        .collect();
+    best.sort();
+    let mut items: Vec<ItemId> = Vec::new();
+    for (_, item) in best {
+        if items.len() == LOOKED_AT {
+            break;
+        }
+        if !items.contains(item) {
+            items.push(item.clone());
+        }
+    }
+    items
+}
+
+/// What an item replaces by its own fields.
+fn named(item: &Item) -> Vec<(ItemId, ItemId)> {
+    let relationships = item.fields.get("relationships").and_then(Value::as_array);
+    let target = |relationship: &Value| {
+        let sort = relationship.get("type")?.as_str()?;
+        REPLACING.contains(&sort).then_some(())?;
+        ItemId::new(relationship.get("target")?.as_str()?).ok()
+    };
+    let by_list = relationships.into_iter().flatten().filter_map(target);
+    let by_field = item.fields.get("supersedes").and_then(Value::as_str);
+    let by_field = by_field.and_then(|id| ItemId::new(id).ok());
+    by_list.chain(by_field).map(|old| (item.id.clone(), old)).collect()
+}
+
+/// Pairs of short texts about the same subject of which one came later and says something else.
+fn differing(stored: &[Stored], linked: &BTreeSet<ItemId>) -> Vec<(ItemId, ItemId)> {
+    let facts = stored.iter().filter(|stored| !linked.contains(&stored.item.id));
+    let facts: Vec<Fact<'_>> = facts.filter_map(|stored| Fact::of(&stored.item)).collect();
+    let mut pairs = Vec::new();
+    for (at, one) in facts.iter().enumerate() {
+        for other in &facts[at + 1..] {
+            if one.moment != other.moment && one.text != other.text && one.is_about_same(other) {
+                let is_later = one.moment > other.moment;
+                let (new, old) = if is_later { (one, other) } else { (other, one) };
+                pairs.push((new.item.id.clone(), old.item.id.clone()));
+            }
+        }
+    }
+    pairs
+}
+
+/// A short text that states something.
+struct Fact<'s> {
+    item: &'s Item,
+    text: String,
+    /// Its words but for numbers, comparable with those of others.
+    words: BTreeSet<String>,
+    /// Its first words up to the one that says what something is.
+    subject: Option<String>,
+    moment: Timestamp,
+}
+
+impl Fact<'_> {
+    fn of(item: &Item) -> Option<Fact<'_>> {
+        let text = kinds::searchable(&item.kind, &item.title, &item.body, &item.fields);
+        if text.len() > FACT_BYTES_MAX {
+            return None;
+        }
+        let text = text.to_lowercase();
+        let words = terms(&text, Language::detect(&text)).into_iter();
+        let words: BTreeSet<String> =
+            words.filter(|word| !word.contains(|c: char| c.is_ascii_digit())).collect();
+        let stating = |word: &str| STATING.contains(&word);
+        let until = text.split_whitespace().position(stating).filter(|at| *at > 0);
+        let subject = until
+            .map(|until| text.split_whitespace().take(until + 1).collect::<Vec<_>>().join(" "));
+        Some(Fact { item, words, subject, moment: moment(item)?, text })
+    }
+
+    fn is_about_same(&self, other: &Fact<'_>) -> bool {
+        // One word, as in "She is", says too little of what it is about.
+        let is_telling = |subject: &String| subject.split(' ').count() > 2;
+        if self.subject.as_ref().is_some_and(is_telling) && self.subject == other.subject {
+            return true;
+        }
+        let shared = self.words.intersection(&other.words).count();
+        let all = self.words.union(&other.words).count();
+        #[expect(clippy::cast_precision_loss, reason = "texts have few words")]
+        let share = shared as f64 / all.max(1) as f64;
+        shared > 1 && share >= SAME_SUBJECT
+    }
+}
+
+/// When an item was said.
+fn moment(item: &Item) -> Option<Timestamp> {
+    item.created.or(item.updated)
+}
+
+/// Whether an item is valid at a moment, by the fields that say so.
+fn holds(item: &Item, at: Timestamp) -> bool {
+    let field = |names: [&str; 2]| {
+        names.iter().find_map(|name| item.fields.get(*name)).and_then(kinds::moment)
+    };
+    let from = field(["validFrom", "valid_from"]);
+    let until = field(["validUntil", "valid_until"]);
+    from.is_none_or(|from| from <= at) && until.is_none_or(|until| at < until)
+}
+
+/// Adds what holds to a layer where only what it replaced was found.
+fn bring_in(layer: &mut Vec<Candidate>, current: &Stored, other: &ItemId) {
+    let is_in = |id: &ItemId| layer.iter().any(|candidate| candidate.id.item == *id);
+    if is_in(&current.item.id) || !current.item.active {
+        return;
+    }
+    let Some(found) = layer.iter().find(|candidate| candidate.id.item == *other) else { return };
+    let mut candidate = from_stored(current);
+    candidate.signals.strengthen(&found.signals);
+    candidate.found.clone_from(&found.found);
+    layer.push(candidate);
+}

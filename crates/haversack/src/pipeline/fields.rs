@@ -1,0 +1,160 @@
+//! Questions about fields: what is asked of them becomes a filter, and all that passes it is known
+//! before anything is searched (X10).
+
+use std::collections::BTreeSet;
+
+use haversack_core::ids::ItemId;
+use haversack_core::item::Kind;
+use haversack_core::query::{Analysis, FieldQuery, FieldRole, KnownValues, understand};
+use haversack_core::units::Timestamp;
+use haversack_store::kinds;
+use haversack_store::store::Snapshot;
+use haversack_store::store::error::ReadError;
+use haversack_store::store::item::Stored;
+use haversack_store::store::query::{FactFilter, Filter, LIMIT_MAX, Order, Page};
+
+use crate::request::Request;
+
+/// Most words of a question that are looked up as values.
+const WORDS_MAX: usize = 64;
+
+/// The items that a question about fields asks for.
+#[derive(Debug, Clone)]
+pub struct Matches {
+    /// In the order in which they are asked for: what is due first, or changed last, comes first.
+    pub items: Vec<Stored>,
+    /// Whether there are more than can be listed.
+    pub is_cut: bool,
+}
+
+impl Matches {
+    /// The ids of the items.
+    #[must_use]
+    pub fn ids(&self) -> BTreeSet<&ItemId> {
+        self.items.iter().map(|stored| &stored.item.id).collect()
+    }
+}
+
+/// Reads what a question asks of fields, and finds all items of which it holds.
+///
+/// # Errors
+/// When the store cannot be read.
+pub(super) async fn matches(
+    snapshot: &dyn Snapshot,
+    request: &Request,
+    analysis: &mut Analysis,
+    now: Timestamp,
+) -> Result<Option<Matches>, ReadError> {
+    let known = Known::look_up(snapshot, request).await?;
+    let (times, language) = (&analysis.times, analysis.language);
+    let Some(asked) = understand(&request.query, times, now, language, &known) else {
+        return Ok(None);
+    };
+    // Where no item has such a field, the question is about something else.
+    for role in [asked.due.map(|_| FieldRole::Due), asked.done.map(|_| FieldRole::Done)] {
+        let Some(role) = role else { continue };
+        let any = Filter { facts: vec![any(role)], ..Filter::default() };
+        if snapshot.count(&any).await? == 0 {
+            return Ok(None);
+        }
+    }
+    let page = Page { order: Order::Newest, after: None, limit: LIMIT_MAX };
+    let mut items = snapshot.list(&filter(&asked, request), &page).await?;
+    let is_cut = items.len() >= LIMIT_MAX;
+    if let Some((from, to)) = asked.created {
+        items.retain(|stored| {
+            let created = stored.item.created.or(stored.item.updated);
+            created.is_some_and(|at| from <= at && at < to)
+        });
+    }
+    if asked.due.is_some() {
+        items.sort_by_key(|stored| (due(stored), stored.item.id.clone()));
+    }
+    analysis.fields = Some(asked);
+    Ok(Some(Matches { items, is_cut }))
+}
+
+const fn any(role: FieldRole) -> FactFilter {
+    FactFilter::Within(role, i64::MIN, i64::MAX)
+}
+
+/// When an item is due.
+fn due(stored: &Stored) -> Option<i64> {
+    kinds::facts(&stored.item.fields).into_iter().find_map(|fact| match fact.value {
+        kinds::FactValue::Number(at) if fact.role == FieldRole::Due => Some(at),
+        _ => None,
+    })
+}
+
+/// What is asked of fields as a filter of the store.
+fn filter(asked: &FieldQuery, request: &Request) -> Filter {
+    let mut facts: Vec<FactFilter> = Vec::new();
+    if let Some((from, to)) = asked.due {
+        facts.push(FactFilter::Within(FieldRole::Due, from.as_millis(), to.as_millis()));
+    }
+    match asked.done {
+        Some(done) => {
+            let done = i64::from(done);
+            facts.push(FactFilter::Within(FieldRole::Done, done, done + 1));
+        }
+        None => facts.extend(asked.tasks.then(|| any(FieldRole::Done))),
+    }
+    for (role, values) in &asked.values {
+        facts.push(FactFilter::OneOf(*role, values.clone()));
+    }
+    let (mut from, mut until) = request.time;
+    if let Some((first, last)) = asked.changed {
+        from = Some(from.map_or(first, |from| from.max(first)));
+        until = Some(until.map_or(last, |until| until.min(last)));
+    }
+    Filter {
+        kinds: asked.kinds.iter().filter_map(|kind| Kind::new(kind).ok()).collect(),
+        updated: (from, until),
+        confidence_least: request.confidence_least,
+        fields: request.fields.iter().filter(|(_, values)| !values.is_empty()).cloned().collect(),
+        facts,
+        ..Filter::default()
+    }
+}
+
+/// The values of a workspace that a question names.
+struct Known {
+    values: BTreeSet<(FieldRole, String)>,
+    asker: Option<String>,
+}
+
+impl Known {
+    async fn look_up(snapshot: &dyn Snapshot, request: &Request) -> Result<Known, ReadError> {
+        let mut words: BTreeSet<String> = BTreeSet::new();
+        let split =
+            request.query.split(|c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '’' | '-')));
+        for word in split.filter(|word| !word.is_empty()).take(WORDS_MAX) {
+            let word = word.to_lowercase().replace('’', "'");
+            for ending in ["'s", "'", "ies", "es", "s", "en", "n"] {
+                if let Some(stem) = word.strip_suffix(ending) {
+                    let stem = if ending == "ies" { format!("{stem}y") } else { stem.to_owned() };
+                    words.insert(stem);
+                }
+            }
+            words.insert(word);
+        }
+        let roles = [FieldRole::Assignee, FieldRole::Author, FieldRole::Status, FieldRole::Type];
+        let asked: Vec<(FieldRole, String)> =
+            words.into_iter().flat_map(|word| roles.map(|role| (role, word.clone()))).collect();
+        let known = snapshot.have_facts(&asked).await?;
+        let values =
+            asked.into_iter().zip(known).filter(|(_, known)| *known).map(|(value, _)| value);
+        let asker = request.user.as_ref().map(|user| user.to_lowercase());
+        Ok(Known { values: values.collect(), asker })
+    }
+}
+
+impl KnownValues for Known {
+    fn has(&self, role: FieldRole, value: &str) -> bool {
+        self.values.contains(&(role, value.to_owned()))
+    }
+
+    fn asker(&self) -> Option<&str> {
+        self.asker.as_deref()
+    }
+}

@@ -1,0 +1,240 @@
+//! Scenarios: data, a request, and what a person who knows the application expects of the pack.
+//!
+//! A suite is a file of TOML beside its data, which is an export. [`Suite::load`] fills a workspace
+//! with the data, and [`Suite::run`] tells for each scenario what was not as expected.
+
+use std::collections::BTreeMap;
+
+use haversack_core::ids::ItemId;
+use haversack_core::units::Timestamp;
+use haversack_store::transfer::{ImportError, import};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::engine::Workspace;
+use crate::error::Error;
+use crate::pipeline::Assembled;
+use crate::recipes::{request_of, result_of};
+use crate::wire::moment;
+
+/// Scenarios over the same data.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Suite {
+    /// The file of the data, beside the suite's own.
+    pub data: String,
+    /// The recipe that is asked.
+    pub recipe: String,
+    /// The present of the data, RFC 3339.
+    pub now: String,
+    /// The scenarios, in the order in which they are run.
+    #[serde(rename = "scenario")]
+    pub scenarios: Vec<Scenario>,
+}
+
+/// A request and what is expected of its pack.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// What it shows, as a sentence.
+    pub name: String,
+    /// The requirements that it shows.
+    #[serde(default)]
+    pub shows: Vec<String>,
+    /// Why it does not hold yet. One that does hold may not say so.
+    #[serde(default)]
+    pub pending: Option<String>,
+    /// An earlier scenario whose pack this one goes on from.
+    #[serde(default)]
+    pub after: Option<String>,
+    /// The request, in the application's own form.
+    pub request: Map<String, Value>,
+    /// What is expected.
+    pub expect: Expected,
+}
+
+/// What is expected of a pack. What is left out is not looked at.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Expected {
+    /// Items of which text is in.
+    #[serde(rename = "in")]
+    pub inside: Vec<String>,
+    /// Items that are not in.
+    pub out: Vec<String>,
+    /// Items that stand in this order.
+    pub order: Vec<String>,
+    /// Strings of the text.
+    pub text: Vec<String>,
+    /// Strings that are not in the text.
+    pub no_text: Vec<String>,
+    /// Codes of notices that are given.
+    pub notices: Vec<String>,
+    /// Codes of notices that are not.
+    pub no_notices: Vec<String>,
+    /// What the message of an error says; then there is no pack.
+    pub refused: Vec<String>,
+    /// Most tokens of the text.
+    pub tokens_max: Option<u32>,
+    /// Values of the answer, by JSON pointer.
+    pub answer: BTreeMap<String, Value>,
+}
+
+/// What became of a scenario.
+#[derive(Debug)]
+pub struct Outcome<'s> {
+    /// Which one.
+    pub scenario: &'s Scenario,
+    /// What was not as expected; nothing when all was.
+    pub wrong: Vec<String>,
+    /// The packed text, or the message of the error.
+    pub text: String,
+}
+
+impl Suite {
+    /// Reads a suite.
+    ///
+    /// # Errors
+    /// When the text is not a suite; the error names the place.
+    pub fn parse(text: &str) -> Result<Suite, Error> {
+        let suite: Suite =
+            toml::from_str(text).map_err(|error| Error::invalid("scenarios", error.to_string()))?;
+        suite.present()?;
+        Ok(suite)
+    }
+
+    /// The moment at which all scenarios are asked.
+    ///
+    /// # Errors
+    /// When it is not one.
+    pub fn present(&self) -> Result<Timestamp, Error> {
+        moment("now", &Value::String(self.now.clone()))
+    }
+
+    /// Fills a workspace with the suite's data.
+    ///
+    /// # Errors
+    /// When the data is no export, or the workspace cannot be written.
+    pub fn load(&self, workspace: &Workspace, data: &[u8]) -> Result<(), ImportError> {
+        let at = self.present().unwrap_or(Timestamp::from_millis(0));
+        let store = workspace.embedded();
+        import(store, &mut &*data, (&self.recipe, at), &mut |_| {}).map(drop)
+    }
+
+    /// Asks every scenario of a workspace that holds the data.
+    ///
+    /// # Errors
+    /// When a scenario cannot be run at all.
+    pub async fn run(&self, workspace: &Workspace) -> Result<Vec<Outcome<'_>>, Error> {
+        let mut receipts: BTreeMap<&str, String> = BTreeMap::new();
+        let mut outcomes = Vec::with_capacity(self.scenarios.len());
+        for scenario in &self.scenarios {
+            let mut fields = scenario.request.clone();
+            if let Some(after) = &scenario.after {
+                let receipt = receipts.get(after.as_str()).ok_or_else(|| {
+                    let message = format!("{:?} has no pack before {:?}", after, scenario.name);
+                    Error::invalid("after", message)
+                })?;
+                fields.insert("previous".to_owned(), Value::String(receipt.clone()));
+            }
+            let (wrong, text) = match self.ask(workspace, fields).await {
+                Ok(assembled) => {
+                    receipts.insert(&scenario.name, assembled.receipt());
+                    (scenario.expect.check(&assembled), assembled.text().to_owned())
+                }
+                Err(error) => {
+                    let message = error.to_string();
+                    (scenario.expect.check_refusal(&message), message)
+                }
+            };
+            outcomes.push(Outcome { scenario, wrong, text });
+        }
+        Ok(outcomes)
+    }
+
+    async fn ask(
+        &self,
+        workspace: &Workspace,
+        fields: Map<String, Value>,
+    ) -> Result<std::sync::Arc<Assembled>, Error> {
+        let shape = workspace.recipe(&self.recipe).await?.shape;
+        let mut request = request_of(&self.recipe, shape, Value::Object(fields))?;
+        request.now = Some(self.present()?);
+        let assembled = workspace.pack(request).await?;
+        workspace.settle().await;
+        Ok(assembled)
+    }
+}
+
+impl Expected {
+    /// What of a pack is not as expected.
+    fn check(&self, assembled: &Assembled) -> Vec<String> {
+        let mut wrong = Vec::new();
+        if !self.refused.is_empty() {
+            wrong.push("was not refused".to_owned());
+        }
+        let shown = shown(assembled);
+        let is_in = |id: &&String| shown.iter().any(|shown| shown.as_str() == **id);
+        let missing: Vec<&String> = self.inside.iter().filter(|id| !is_in(id)).collect();
+        if !missing.is_empty() {
+            let of = self.inside.len();
+            wrong.push(format!("not in, {} of {of}: {missing:?}", missing.len()));
+        }
+        let surplus: Vec<&String> = self.out.iter().filter(is_in).collect();
+        if !surplus.is_empty() {
+            wrong.push(format!("in: {surplus:?}"));
+        }
+        let mut places = shown.iter();
+        let in_order = |id: &String| places.any(|shown| shown.as_str() == id);
+        if !self.order.iter().all(in_order) {
+            let order: Vec<&str> = shown.iter().map(ItemId::as_str).collect();
+            wrong.push(format!("the order is {order:?}"));
+        }
+        let text = assembled.text();
+        for (strings, is_wanted) in [(&self.text, true), (&self.no_text, false)] {
+            let lost = strings.iter().filter(|part| text.contains(&***part) != is_wanted);
+            let what = if is_wanted { "not in the text" } else { "in the text" };
+            wrong.extend(lost.map(|part| format!("{what}: {part:?}")));
+        }
+        let codes: Vec<&str> =
+            assembled.notices.iter().map(|notice| notice.code.as_str()).collect();
+        for (wanted, is_wanted) in [(&self.notices, true), (&self.no_notices, false)] {
+            let lost = wanted.iter().filter(|code| codes.contains(&&***code) != is_wanted);
+            wrong.extend(lost.map(|code| format!("{code}: the notices are {codes:?}")));
+        }
+        let tokens = assembled.pack.tokens.get();
+        if let Some(most) = self.tokens_max.filter(|most| tokens > *most) {
+            wrong.push(format!("{tokens} tokens are over {most}"));
+        }
+        let answer = result_of(assembled, true);
+        for (pointer, expected) in &self.answer {
+            match answer.pointer(pointer) {
+                Some(found) if found == expected => {}
+                found => wrong.push(format!("{pointer} is {found:?} and not {expected}")),
+            }
+        }
+        wrong
+    }
+
+    /// What of an error is not as expected.
+    fn check_refusal(&self, message: &str) -> Vec<String> {
+        if self.refused.is_empty() {
+            return vec![format!("refused: {message}")];
+        }
+        let lost = self.refused.iter().filter(|part| !message.contains(&***part));
+        lost.map(|part| format!("the message does not say {part:?}: {message}")).collect()
+    }
+}
+
+/// The items of a pack in the order of the text, each at its first place.
+fn shown(assembled: &Assembled) -> Vec<ItemId> {
+    let mut shown: Vec<ItemId> = Vec::new();
+    for section in &assembled.pack.sections {
+        for item in &section.items {
+            if !shown.contains(&item.id.item) {
+                shown.push(item.id.item.clone());
+            }
+        }
+    }
+    shown
+}

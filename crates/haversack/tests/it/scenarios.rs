@@ -1,0 +1,61 @@
+//! The applications as their users would judge them: every scenario of `scenarios/`, on the built-in
+//! recipes as they are.
+
+use haversack::Engine;
+use haversack::scenarios::Suite;
+
+/// Runs a suite. What does not hold yet says so in its file, and may not hold unnoticed.
+async fn check(name: &str) {
+    let file = |ending: &str| {
+        let path = format!("{}/scenarios/{name}.{ending}", env!("CARGO_MANIFEST_DIR"));
+        std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+    };
+    let suite = Suite::parse(std::str::from_utf8(&file("toml")).unwrap()).unwrap();
+    let now = suite.present().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let engine = Engine::builder().clock(move || now).open(folder.path()).unwrap();
+    let workspace = engine.workspace("test").unwrap();
+    suite.load(&workspace, &file("jsonl")).unwrap();
+    let outcomes = suite.run(&workspace).await.unwrap();
+    let mut report = String::new();
+    for outcome in &outcomes {
+        let name = &outcome.scenario.name;
+        match (&outcome.wrong[..], &outcome.scenario.pending) {
+            ([], None) | ([_, ..], Some(_)) => {}
+            ([], Some(_)) => report.push_str(&format!("\n{name}\n  holds: it is not pending\n")),
+            (wrong, None) => {
+                report.push_str(&format!("\n{name}\n  {}\n", wrong.join("\n  ")));
+                if std::env::var_os("HAVERSACK_SHOW").is_some() {
+                    report.push_str(&format!("----\n{}\n----\n", outcome.text));
+                }
+            }
+        }
+    }
+    assert!(outcomes.len() >= 12, "an application has twelve scenarios or more");
+    assert!(report.is_empty(), "{report}");
+}
+
+#[tokio::test]
+async fn proposal() {
+    check("proposal").await;
+}
+
+#[tokio::test]
+async fn prime() {
+    check("prime").await;
+}
+
+#[tokio::test]
+async fn workspace() {
+    check("workspace").await;
+}
+
+#[tokio::test]
+async fn memory() {
+    check("memory").await;
+}
+
+#[tokio::test]
+async fn situation() {
+    check("situation").await;
+}
