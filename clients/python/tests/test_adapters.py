@@ -92,9 +92,12 @@ def test_any_recipe_with_passages_will_do(shop: Workspace, recipe: str) -> None:
     assert all(one.metadata["recipe"] == recipe for one in documents)
 
 
-def test_a_recipe_without_passages_is_refused(shop: Workspace) -> None:
-    request = {"opportunityId": "n0"}
-    retriever = HaversackRetriever(workspace=shop, recipe="proposal", request=request)
+def test_a_recipe_without_passages_is_refused(server: Server) -> None:
+    deals = Haversack(server.url).workspace("deals")
+    deals.create()
+    deals.put_items([{"id": "deal", "kind": "opportunity", "title": "Deal"}])
+    request = {"opportunityId": "deal"}
+    retriever = HaversackRetriever(workspace=deals, recipe="proposal", request=request)
     with pytest.raises(ValueError, match="passages"):
         retriever.invoke("x")
 

@@ -18,6 +18,8 @@ export interface components {
             references: string[];
             /** @description Times, as ranges. */
             times: components["schemas"]["Time"][];
+            /** @description What was understood as asked of items' fields; only those that match are searched. */
+            filters: components["schemas"]["FieldFilter"][];
             /** @description What the asker wants. */
             intent: string;
         };
@@ -419,6 +421,20 @@ export interface components {
              * @default null
              */
             user?: string | null;
+        };
+        /** @description What is asked of a field. */
+        FieldFilter: {
+            /**
+             * @description `due`, `done`, `assignee`, `priority`, `status`, `author`, `type`, `kind`, `changed` or
+             *     `created`.
+             */
+            field: string;
+            /** @description One of these values. */
+            values?: string[];
+            /** @description From, for dates. */
+            start?: string | null;
+            /** @description To, for dates. */
+            end?: string | null;
         };
         /** @description What the asker looks at (W9). */
         Focus: {
@@ -2250,6 +2266,8 @@ export interface components {
              * @description How many were there already, exactly so.
              */
             unchanged: number;
+            /** @description What the writer should know: fields that may be misspelt, texts that are too long. */
+            warnings?: string[];
         };
     };
     responses: never;

@@ -91,6 +91,7 @@ class Written(TypedDict):
     revision: int
     stored: int
     unchanged: int
+    warnings: NotRequired[list[str]]
 
 
 Link = TypedDict("Link", {"from": str, "to": str, "sort": str})
@@ -367,6 +368,13 @@ class Time(TypedDict):
     end: str
 
 
+class FieldFilter(TypedDict):
+    field: str
+    values: NotRequired[list[str]]
+    start: NotRequired[str]
+    end: NotRequired[str]
+
+
 class Analysis(TypedDict):
     language: str
     keywords: list[str]
@@ -374,6 +382,7 @@ class Analysis(TypedDict):
     paths: list[str]
     references: list[str]
     times: list[Time]
+    filters: list[FieldFilter]
     intent: str
 
 
