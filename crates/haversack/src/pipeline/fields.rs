@@ -15,6 +15,9 @@ use haversack_store::store::query::{FactFilter, Filter, LIMIT_MAX, Order, Page};
 
 use crate::request::Request;
 
+/// Longest question about fields, in bytes. What is longer is about texts, or is one that was pasted.
+const QUESTION_BYTES_MAX: usize = 1_024;
+
 /// Most words of a question that are looked up as values.
 const WORDS_MAX: usize = 64;
 
@@ -45,6 +48,9 @@ pub(super) async fn matches(
     analysis: &mut Analysis,
     now: Timestamp,
 ) -> Result<Option<Matches>, ReadError> {
+    if request.query.len() > QUESTION_BYTES_MAX {
+        return Ok(None);
+    }
     let known = Known::look_up(snapshot, request).await?;
     let (times, language) = (&analysis.times, analysis.language);
     let Some(asked) = understand(&request.query, times, now, language, &known) else {

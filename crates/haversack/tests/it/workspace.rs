@@ -320,3 +320,15 @@ async fn the_forbidden_changes_nothing_w12() {
         assert_eq!(format!("{:?}", assembled.pack.ledger), ledger);
     }
 }
+
+/// A pasted text is searched, not read as a question about fields.
+#[tokio::test]
+async fn a_long_question_is_not_read_for_fields_x10() {
+    let fixture = sample("workspace");
+    let question = "What tasks are overdue?";
+    let short = pack(&fixture, asked("workspace", question, "mara")).await;
+    assert!(short.analysis.fields.is_some());
+    let pasted = format!("{question} {}", "lift ".repeat(400));
+    let long = pack(&fixture, asked("workspace", &pasted, "mara")).await;
+    assert!(long.analysis.fields.is_none());
+}
