@@ -1,6 +1,6 @@
 #!/bin/sh
-# Tests the clients for Python and TypeScript, and what watches the server, against a real server.
-# Quiet when all is well.
+# Tests the clients for Python and TypeScript, small applications that were written from the documents alone, and
+# what watches the server, against a real server. Quiet when all is well, but for what the applications lack.
 #
 #   tools/clients.sh PATH-TO-HAVERSACK
 #
@@ -67,6 +67,12 @@ step "python: make_sync" "$venv/bin/python" make_sync.py --check
 step "python: mypy" "$venv/bin/mypy"
 step "python: pytest" "$venv/bin/pytest"
 step "python: wheel" "$venv/bin/hatchling" build --target wheel --directory "$cache/wheel"
+
+cd "$here/clients/documents"
+step "documents: ruff check" "$venv/bin/ruff" check .
+step "documents: ruff format" "$venv/bin/ruff" format --check .
+step "documents: applications" "$venv/bin/python" run.py "$HAVERSACK_BIN"
+grep '^not yet ' "$log" >&2 || true
 
 # npm writes beside package.json, so it works on a copy.
 typescript=$cache/typescript

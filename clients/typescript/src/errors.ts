@@ -6,6 +6,7 @@ export interface ProblemParts {
   field?: string;
   line?: number;
   stored?: number;
+  available?: string[];
   retryAfter?: number;
   requestId?: string;
 }
@@ -26,6 +27,8 @@ export class HaversackError extends Error {
   readonly line: number | undefined;
   /** How many lines of a streamed body are stored. */
   readonly stored: number | undefined;
+  /** The names that are there, where a template or recipe is not. */
+  readonly available: readonly string[] | undefined;
   /** After how many seconds it is worth trying again, if the server said so. */
   readonly retryAfter: number | undefined;
   /** The name under which the server's log has the request. */
@@ -44,6 +47,7 @@ export class HaversackError extends Error {
     this.field = parts.field;
     this.line = parts.line;
     this.stored = parts.stored;
+    this.available = parts.available;
     this.retryAfter = parts.retryAfter;
     this.requestId = parts.requestId;
   }
@@ -138,6 +142,7 @@ export function problem(status: number, body: unknown, parts: ProblemParts = {})
   if (typeof said["field"] === "string") all.field = said["field"];
   if (typeof said["line"] === "number") all.line = said["line"];
   if (typeof said["stored"] === "number") all.stored = said["stored"];
+  if (Array.isArray(said["available"])) all.available = said["available"].map(String);
   const Class = BY_CODE[said["code"]] ?? HaversackError;
   return new Class(said["code"], status, String(said["detail"] ?? ""), all);
 }

@@ -20,6 +20,8 @@ export interface components {
             times: components["schemas"]["Time"][];
             /** @description What was understood as asked of items' fields; only those that match are searched. */
             filters: components["schemas"]["FieldFilter"][];
+            /** @description The words that were read so, as they stand in the query. */
+            understood: string[];
             /** @description What the asker wants. */
             intent: string;
         };
@@ -92,17 +94,26 @@ export interface components {
             model?: string | null;
             /** @description Who counts. */
             tokenizer?: string | null;
-            /** @description A template by name. */
-            template?: string | null;
+            /** @description A template: a name, or the template itself. */
+            template?: components["schemas"]["TemplateOrName"] | null;
+            /** @description Whether type, confidence and time stand behind texts whose template shows none of them. */
+            includeMetadata?: boolean;
             /** @description A ranker: a name, or `{"expression": "…"}`. */
             ranker?: components["schemas"]["Ranker"] | null;
+            /** @description Weights of the ranker `default`, which they choose when no ranker is named. */
+            rankingOptions?: components["schemas"]["RankingOptions"] | null;
             /** @description What to look for instead of the query's own vector. */
             vector?: number[] | null;
             /** @description The receipt of the pack before. */
             previous?: string | null;
             /** @description What time it is. */
             now?: components["schemas"]["Moment"] | null;
-            /** @description The past to read: a moment, or `{"revision": 7}`. */
+            /** @description The time zone in which dates are read, by its IANA name; UTC when left out. */
+            timeZone?: string | null;
+            /**
+             * @description The past to read: a moment, or `{"revision": …}` with the `revision` of an earlier answer. A
+             *     moment is also the time of the facts: what was said later is not known, and what held then holds.
+             */
             asOf?: components["schemas"]["PastState"] | null;
             /** @description Whether an answer without a failed provider will do. */
             degrade?: boolean | null;
@@ -115,11 +126,8 @@ export interface components {
             receipt: string;
             /** @description The recipe. */
             recipe: string;
-            /**
-             * Format: uint64
-             * @description The state of the workspace.
-             */
-            revision: number;
+            /** @description The state of the workspace, for `asOf`. */
+            revision: components["schemas"]["Revision"];
             /** @description What time it was taken to be. */
             now: string;
             /** @description Who counted. */
@@ -187,16 +195,10 @@ export interface components {
         } | {
             /** @constant */
             cause: "data";
-            /**
-             * Format: uint64
-             * @description The first's number.
-             */
-            before: number;
-            /**
-             * Format: uint64
-             * @description The second's number.
-             */
-            after: number;
+            /** @description The first's. */
+            before: components["schemas"]["Revision"];
+            /** @description The second's. */
+            after: components["schemas"]["Revision"];
         } | {
             /** @constant */
             cause: "time";
@@ -550,10 +552,10 @@ export interface components {
             /** @description Whether it is in use. */
             active: boolean;
             /**
-             * Format: uint64
-             * @description The state that brought this version.
+             * @description The state that brought this version, for callers who see everything; for others a text that
+             *     changes with what they see of the item.
              */
-            revision: number;
+            revision: components["schemas"]["Revision"];
         };
         /** @description A page of items. */
         ItemPage: {
@@ -689,16 +691,16 @@ export interface components {
             /** @description What it says. */
             content: string;
             /** @description Its type, such as `fact` or `preference`. */
-            type?: string | null;
+            type: string | null;
             /**
              * Format: double
              * @description How sure it is.
              */
-            confidence?: number | null;
+            confidence: number | null;
             /** @description When it was made. */
-            created_at?: string | null;
+            created_at: string | null;
             /** @description The conversation it comes from. */
-            conversation?: string | null;
+            conversation: string | null;
         };
         /** @description Memories for a prompt (M9). */
         MemoryContext: {
@@ -737,7 +739,7 @@ export interface components {
             assembly: components["schemas"]["Assembly"];
             /** @description The ids of the memories that are in. */
             memoryIds: string[];
-            /** @description The score of every memory that was considered. */
+            /** @description The score of every memory that has to do with the question. */
             rankingScores: {
                 [key: string]: number;
             };
@@ -747,12 +749,12 @@ export interface components {
              */
             budgetUsed: number;
         };
-        /** @description A memory that came along because of another (M7). */
+        /** @description A memory that is related to another (M7). */
         MemoryRelated: {
-            /** @description The memory, by id. */
-            memory: string;
+            /** @description The memory. */
+            memory: components["schemas"]["Memory"];
             /** @description How it is related. */
-            relationship: string;
+            relationship: components["schemas"]["Relationship"];
             /**
              * Format: uint64
              * @description How many steps away.
@@ -770,7 +772,8 @@ export interface components {
             vector?: number[] | null;
             /**
              * Format: uint
-             * @description How many memories are found; 10 when left out.
+             * @description How many memories are found; when left out, 10 for a search, and for a context as many as the
+             *     budget has room for. Related ones are extra.
              */
             limit?: number | null;
             /** @description Only these types. */
@@ -796,8 +799,11 @@ export interface components {
              * @description How many steps away; 1 when left out.
              */
             relationshipDepth?: number | null;
-            /** @description A template by name: `chat`, `detailed`, `summary`, or one that was registered. */
-            template?: string | null;
+            /**
+             * @description A template: `chat`, `detailed`, `summary`, the name of a registered one, or the template
+             *     itself.
+             */
+            template?: components["schemas"]["TemplateOrName"] | null;
             /**
              * Format: uint32
              * @description The budget in tokens; 2,000 when left out.
@@ -857,11 +863,18 @@ export interface components {
             model?: string | null;
             /** @description Who counts. */
             tokenizer?: string | null;
+            /** @description Weights of the ranker `default`, which they choose when no ranker is named. */
+            rankingOptions?: components["schemas"]["RankingOptions"] | null;
             /** @description The receipt of the pack before. */
             previous?: string | null;
             /** @description What time it is. */
             now?: components["schemas"]["Moment"] | null;
-            /** @description The past to read: a moment, or `{"revision": 7}`. */
+            /** @description The time zone in which dates are read, by its IANA name; UTC when left out. */
+            timeZone?: string | null;
+            /**
+             * @description The past to read: a moment, or `{"revision": …}` with the `revision` of an earlier answer. A
+             *     moment is also the time of the facts: what was said later is not known, and what held then holds.
+             */
             asOf?: components["schemas"]["PastState"] | null;
             /** @description Whether an answer without a failed provider will do. */
             degrade?: boolean | null;
@@ -892,8 +905,13 @@ export interface components {
              * @description Its score after ranking.
              */
             rank: number;
-            /** @description What it is related to, if it was asked for: those that came along because of it. */
-            relationships?: components["schemas"]["MemoryRelated"][];
+            /** @description What the text says behind it, such as `outdated since 2025-09-07`. */
+            note: string | null;
+            /**
+             * @description What it is related to, if that was asked for: what came along because of it, and what was
+             *     found beside it.
+             */
+            relationships: components["schemas"]["MemoryRelated"][];
         };
         /** @description How a moment is written; any of these is understood. */
         Moment: string | number;
@@ -1016,8 +1034,15 @@ export interface components {
              */
             createdAt?: components["schemas"]["Moment"] | null;
         };
+        /** @description That feedback was noted. */
+        Noted: {
+            /** @description Always true: what cannot be noted is a problem (K8). */
+            success: boolean;
+        };
         /** @description A notice. */
         Notice: {
+            /** @description Always `warning`, as in an event of that name. */
+            type: string;
             /** @description What it is about. */
             code: string;
             /** @description In words. */
@@ -1029,15 +1054,12 @@ export interface components {
         };
         /** @description How a state of the past is named. */
         PastState: components["schemas"]["Moment"] | {
-            /**
-             * Format: uint64
-             * @description The number.
-             */
-            revision: number;
+            /** @description The answer's `revision`. */
+            revision: components["schemas"]["Revision"];
         };
         /**
          * @description What of a payload is looked at when it is checked; the rest is ignored, so that a result can be
-         *     handed back as it came.
+         *     handed back as it came, or with the fields of the application's own document alone.
          */
         Payload: {
             /** @description The sections. */
@@ -1046,8 +1068,8 @@ export interface components {
             metadata: components["schemas"]["PayloadMetadata"];
             /** @description The final string. */
             serialized: string;
-            /** @description What the payload was made within. */
-            assembly: components["schemas"]["PayloadAssembly"];
+            /** @description What the payload was made within, where that is told. */
+            assembly?: components["schemas"]["PayloadAssembly"] | null;
         };
         /** @description What a payload was made within. */
         PayloadAssembly: {
@@ -1063,6 +1085,11 @@ export interface components {
         PayloadItem: {
             /** @description The block. */
             blockId: string;
+            /**
+             * @description Its type.
+             * @default null
+             */
+            blockType?: string | null;
             /** @description Its text as it is in. */
             content: string;
         };
@@ -1078,16 +1105,33 @@ export interface components {
              * @description How many blocks are in.
              */
             blocksIncluded: number;
+            /**
+             * Format: uint
+             * @description How many were found.
+             * @default null
+             */
+            blocksConsidered?: number | null;
         };
         /** @description A section of a payload. */
         PayloadSection: {
+            /** @description Which. */
+            type: string;
+            /** @description Its title. */
+            title: string;
             /** @description Its items. */
             items: components["schemas"]["PayloadItem"][];
+            /**
+             * Format: uint32
+             * @description Its tokens.
+             */
+            tokenCount: number;
         };
         /** @description The part of a payload that is counted; the rest may be there. */
         PayloadText: {
-            /** @description The final string. */
-            context: string;
+            /** @description The final string, as every recipe calls it. */
+            context?: string | null;
+            /** @description The same, as `workspace` calls it. */
+            serialized?: string | null;
         };
         /** @description The answer of `build` (K8). */
         PrimeAnswer: {
@@ -1108,10 +1152,12 @@ export interface components {
             item: string;
             /** @description Where it comes from. */
             source: string;
-            /** @description As the item's. */
+            /** @description `file`, `message` or `document`. */
             type: string;
             /** @description Its path. */
             path?: string | null;
+            /** @description As the item's. */
+            excerpt?: string | null;
             /**
              * Format: double
              * @description Its score.
@@ -1266,17 +1312,26 @@ export interface components {
             model?: string | null;
             /** @description Who counts. */
             tokenizer?: string | null;
-            /** @description A template by name. */
-            template?: string | null;
+            /** @description A template: a name, or the template itself. */
+            template?: components["schemas"]["TemplateOrName"] | null;
+            /** @description Whether type, confidence and time stand behind texts whose template shows none of them. */
+            includeMetadata?: boolean;
             /** @description A ranker: a name, or `{"expression": "…"}`. */
             ranker?: components["schemas"]["Ranker"] | null;
+            /** @description Weights of the ranker `default`, which they choose when no ranker is named. */
+            rankingOptions?: components["schemas"]["RankingOptions"] | null;
             /** @description What to look for instead of the query's own vector. */
             vector?: number[] | null;
             /** @description The receipt of the pack before. */
             previous?: string | null;
             /** @description What time it is. */
             now?: components["schemas"]["Moment"] | null;
-            /** @description The past to read: a moment, or `{"revision": 7}`. */
+            /** @description The time zone in which dates are read, by its IANA name; UTC when left out. */
+            timeZone?: string | null;
+            /**
+             * @description The past to read: a moment, or `{"revision": …}` with the `revision` of an earlier answer. A
+             *     moment is also the time of the facts: what was said later is not known, and what held then holds.
+             */
             asOf?: components["schemas"]["PastState"] | null;
             /** @description Whether an answer without a failed provider will do. */
             degrade?: boolean | null;
@@ -1308,6 +1363,8 @@ export interface components {
         };
         /** @description A problem as JSON. */
         Problem: {
+            /** @description The code again, where RFC 9457 has what tells problems apart. */
+            type: string;
             /** @description A name for this sort of problem that never changes. */
             code: string;
             /** @description What it is, in general. */
@@ -1319,6 +1376,8 @@ export interface components {
             status: number;
             /** @description What it is in this case, and what to do. */
             detail: string;
+            /** @description The detail again, under the name that errors of programs have (M11). */
+            message: string;
             /** @description The field it is about. */
             field?: string | null;
             /**
@@ -1336,6 +1395,10 @@ export interface components {
              * @description The least budget that would do.
              */
             least?: number | null;
+            /** @description The template that is not there. */
+            template?: string | null;
+            /** @description The names that are there, where a template or recipe is not. */
+            available?: string[] | null;
         };
         /** @description How the budget was kept. */
         ProposalBudgetStatus: {
@@ -1350,8 +1413,8 @@ export interface components {
              */
             budgetLimit: number;
             /**
-             * @description Whether the final string is larger than the budget leaves room for: only foundational text
-             *     can be.
+             * @description Whether more was found than the budget has room for: something was truncated, or foundational
+             *     text alone is larger.
              */
             isOverBudget: boolean;
             /** @description The categories that lost something, in the order in which they are cut. */
@@ -1474,17 +1537,26 @@ export interface components {
             model?: string | null;
             /** @description Who counts. */
             tokenizer?: string | null;
-            /** @description A template by name. */
-            template?: string | null;
+            /** @description A template: a name, or the template itself. */
+            template?: components["schemas"]["TemplateOrName"] | null;
+            /** @description Whether type, confidence and time stand behind texts whose template shows none of them. */
+            includeMetadata?: boolean;
             /** @description A ranker: a name, or `{"expression": "…"}`. */
             ranker?: components["schemas"]["Ranker"] | null;
+            /** @description Weights of the ranker `default`, which they choose when no ranker is named. */
+            rankingOptions?: components["schemas"]["RankingOptions"] | null;
             /** @description What to look for instead of the query's own vector. */
             vector?: number[] | null;
             /** @description The receipt of the pack before. */
             previous?: string | null;
             /** @description What time it is. */
             now?: components["schemas"]["Moment"] | null;
-            /** @description The past to read: a moment, or `{"revision": 7}`. */
+            /** @description The time zone in which dates are read, by its IANA name; UTC when left out. */
+            timeZone?: string | null;
+            /**
+             * @description The past to read: a moment, or `{"revision": …}` with the `revision` of an earlier answer. A
+             *     moment is also the time of the facts: what was said later is not known, and what held then holds.
+             */
             asOf?: components["schemas"]["PastState"] | null;
             /** @description Whether an answer without a failed provider will do. */
             degrade?: boolean | null;
@@ -1549,6 +1621,11 @@ export interface components {
         Quality: {
             /**
              * Format: double
+             * @description How likely it is that what was found has to do with the query, where that was measured.
+             */
+            relevance?: number | null;
+            /**
+             * Format: double
              * @description How much of what was found is in, by value.
              */
             coverage: number;
@@ -1590,6 +1667,24 @@ export interface components {
             /** @description An expression over the components, such as `semantic * 0.7 + recency * 0.3`. */
             expression: string;
         };
+        /** @description What the parts of the ranker `default` count for, each from 0 to 1 (M6). */
+        RankingOptions: {
+            /**
+             * Format: double
+             * @description How similar it is; 0.6 when left out.
+             */
+            similarityWeight?: number | null;
+            /**
+             * Format: double
+             * @description How new it is, 1 / (1 + days); 0.2 when left out.
+             */
+            recencyWeight?: number | null;
+            /**
+             * Format: double
+             * @description How sure it is; 0.2 when left out.
+             */
+            confidenceWeight?: number | null;
+        };
         /** @description A receipt as it is kept. */
         Receipt: {
             /**
@@ -1612,11 +1707,8 @@ export interface components {
             request: components["schemas"]["AnyRequest"];
             /** @description Through which principals was read; none for the owner. */
             viewer?: string[] | null;
-            /**
-             * Format: uint64
-             * @description The state of the workspace.
-             */
-            revision: number;
+            /** @description The state of the workspace, as it was told to whoever asked. */
+            revision: components["schemas"]["Revision"];
             /**
              * Format: int64
              * @description What time it was, in Unix milliseconds.
@@ -1664,13 +1756,21 @@ export interface components {
             /** @description Its text, TOML. */
             source: string;
         };
+        /** @description A link between two memories. */
+        Relationship: {
+            /** @description Its type, such as `supersedes`. */
+            type: string;
+            /** @description `outward` when it leads from the nearer memory to the farther, `inward` when it leads back. */
+            direction: string;
+            /** @description The memory that the link leads from. */
+            source: string;
+            /** @description The memory that it leads to. */
+            target: string;
+        };
         /** @description What came of adding memories. */
         Remembered: {
-            /**
-             * Format: uint64
-             * @description The state of the workspace after it.
-             */
-            revision: number;
+            /** @description The state of the workspace after it. */
+            revision: components["schemas"]["Revision"];
             /** @description The memories that were stored or were there exactly so. */
             stored: string[];
             /** @description Those that say nothing new, each with its reason. */
@@ -1683,6 +1783,12 @@ export interface components {
             /** @description The pack, in the shape of its recipe. */
             result: unknown;
         };
+        /**
+         * @description A state of a workspace. Those who see everything are told its number. Everybody else is told a text
+         *     of their own that changes with what they can read and with nothing else: a number would count what
+         *     is hidden from them.
+         */
+        Revision: number | string;
         /** @description What was found. */
         SearchAnswer: {
             /** @description Best first. */
@@ -1958,17 +2064,26 @@ export interface components {
             model?: string | null;
             /** @description Who counts. */
             tokenizer?: string | null;
-            /** @description A template by name. */
-            template?: string | null;
+            /** @description A template: a name, or the template itself. */
+            template?: components["schemas"]["TemplateOrName"] | null;
+            /** @description Whether type, confidence and time stand behind texts whose template shows none of them. */
+            includeMetadata?: boolean;
             /** @description A ranker: a name, or `{"expression": "…"}`. */
             ranker?: components["schemas"]["Ranker"] | null;
+            /** @description Weights of the ranker `default`, which they choose when no ranker is named. */
+            rankingOptions?: components["schemas"]["RankingOptions"] | null;
             /** @description What to look for instead of the query's own vector. */
             vector?: number[] | null;
             /** @description The receipt of the pack before. */
             previous?: string | null;
             /** @description What time it is. */
             now?: components["schemas"]["Moment"] | null;
-            /** @description The past to read: a moment, or `{"revision": 7}`. */
+            /** @description The time zone in which dates are read, by its IANA name; UTC when left out. */
+            timeZone?: string | null;
+            /**
+             * @description The past to read: a moment, or `{"revision": …}` with the `revision` of an earlier answer. A
+             *     moment is also the time of the facts: what was said later is not known, and what held then holds.
+             */
             asOf?: components["schemas"]["PastState"] | null;
             /** @description Whether an answer without a failed provider will do. */
             degrade?: boolean | null;
@@ -1977,12 +2092,14 @@ export interface components {
         };
         /** @description A template as a workspace keeps it, and as JSON has it. */
         Template: {
+            /** @description What an answer calls it, where a request brings it along. */
+            name?: string | null;
             /**
              * @description What stands before the items.
              * @default
              */
             header?: string;
-            /** @description One item, with `{{content}}` and the like. */
+            /** @description One item, with `{{content}}` and the like; `memoryFormat` means the same. */
             item: string;
             /**
              * @description What stands between two items.
@@ -1996,7 +2113,11 @@ export interface components {
             footer?: string;
             /** @description What stands there when there are no items. */
             empty?: string | null;
+            /** @description Whether type, confidence and time stand behind a text when the item shows none of them. */
+            includeMetadata?: boolean;
         };
+        /** @description A template by name or written out (M8). */
+        TemplateOrName: string | components["schemas"]["Template"];
         /** @description A time that a query names. */
         Time: {
             /** @description The words that say so. */
@@ -2028,10 +2149,10 @@ export interface components {
             /** @description The payload, as a build gave it. */
             payload: components["schemas"]["Payload"];
             /**
-             * @description For whom; the key's user when left out.
+             * @description For whom: a name, or an object with `id` and `groups`; the key's user when left out.
              * @default null
              */
-            user?: string | null;
+            user?: components["schemas"]["WorkspaceUser"] | null;
             /**
              * @description Their groups.
              * @default []
@@ -2044,11 +2165,8 @@ export interface components {
         Workspace: {
             /** @description Its name. */
             name: string;
-            /**
-             * Format: uint64
-             * @description Its state.
-             */
-            revision: number;
+            /** @description Its state. */
+            revision: components["schemas"]["Revision"];
             /**
              * Format: uint64
              * @description How many items the viewer can read.
@@ -2086,12 +2204,12 @@ export interface components {
         };
         /** @description What else is known of an item. */
         WorkspaceItemMetadata: {
-            /** @description The title of the page it is on, or its own. */
-            pageTitle?: string | null;
+            /** @description The title of what it is on, or its own. */
+            pageTitle: string | null;
             /** @description The titles of what it hangs under, outermost first. */
             path: string[];
             /** @description When it last changed. */
-            lastModified?: string | null;
+            lastModified: string | null;
         };
         /** @description What is known of a payload. */
         WorkspaceMetadata: {
@@ -2101,21 +2219,24 @@ export interface components {
              */
             totalTokens: number;
             /** @description The block that was looked at. */
-            focusBlockId?: string | null;
+            focusBlockId: string | null;
             /** @description The page that was looked at. */
-            focusPageId?: string | null;
+            focusPageId: string | null;
             /** @description What time it was. */
             timestamp: string;
-            /** @description The collectors that answered. */
+            /**
+             * @description The sections whose collectors found something: `focus`, `semantic`, `relations`, `activity`,
+             *     `history`.
+             */
             collectorsUsed: string[];
             /**
              * Format: uint
-             * @description How many blocks are in.
+             * @description How many blocks are in, each counted once; turns of the conversation are none.
              */
             blocksIncluded: number;
             /**
              * Format: uint
-             * @description How many were considered.
+             * @description How many blocks were found that the reader can read, in or not, each counted once.
              */
             blocksConsidered: number;
         };
@@ -2126,11 +2247,8 @@ export interface components {
         };
         /** @description What an assistant inside a workspace asks (W9). */
         WorkspaceRequest: {
-            /**
-             * @description The question.
-             * @default
-             */
-            query?: string;
+            /** @description The question. */
+            query: string;
             /** @description What the asker looks at. */
             focus?: components["schemas"]["Focus"] | null;
             /**
@@ -2190,17 +2308,26 @@ export interface components {
             model?: string | null;
             /** @description Who counts. */
             tokenizer?: string | null;
-            /** @description A template by name. */
-            template?: string | null;
+            /** @description A template: a name, or the template itself. */
+            template?: components["schemas"]["TemplateOrName"] | null;
+            /** @description Whether type, confidence and time stand behind texts whose template shows none of them. */
+            includeMetadata?: boolean;
             /** @description A ranker: a name, or `{"expression": "…"}`. */
             ranker?: components["schemas"]["Ranker"] | null;
+            /** @description Weights of the ranker `default`, which they choose when no ranker is named. */
+            rankingOptions?: components["schemas"]["RankingOptions"] | null;
             /** @description What to look for instead of the query's own vector. */
             vector?: number[] | null;
             /** @description The receipt of the pack before. */
             previous?: string | null;
             /** @description What time it is. */
             now?: components["schemas"]["Moment"] | null;
-            /** @description The past to read: a moment, or `{"revision": 7}`. */
+            /** @description The time zone in which dates are read, by its IANA name; UTC when left out. */
+            timeZone?: string | null;
+            /**
+             * @description The past to read: a moment, or `{"revision": …}` with the `revision` of an earlier answer. A
+             *     moment is also the time of the facts: what was said later is not known, and what held then holds.
+             */
             asOf?: components["schemas"]["PastState"] | null;
             /** @description Whether an answer without a failed provider will do. */
             degrade?: boolean | null;
@@ -2251,11 +2378,8 @@ export interface components {
         };
         /** @description What came of a write. */
         Written: {
-            /**
-             * Format: uint64
-             * @description The state of the workspace after it.
-             */
-            revision: number;
+            /** @description The state of the workspace after it. */
+            revision: components["schemas"]["Revision"];
             /**
              * Format: uint64
              * @description How many items, links or events were stored.

@@ -32,6 +32,7 @@ export type Receipt = Schemas["Receipt"];
 export type Difference = Schemas["Difference"];
 export type Replay = Schemas["Replay"];
 export type Citations = Schemas["Citations"];
+export type Noted = Schemas["Noted"];
 export type Names = Schemas["Names"];
 export type Template = Schemas["Template"];
 export type RankerText = Schemas["RankerText"];

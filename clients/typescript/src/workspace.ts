@@ -349,13 +349,13 @@ export class Workspace {
   }
 
   /** Notes that an item helped, or did not: it counts in later scores. */
-  feedback(
+  async feedback(
     contextItemId: string,
     useful: boolean,
     options: Write & { user?: string } = {},
   ): Promise<void> {
     const { user, ...write } = options;
-    return this.#write(["feedback"], { contextItemId, useful, user }, write);
+    await this.#write<t.Noted>(["feedback"], { contextItemId, useful, user }, write);
   }
 
   /** Which of a pack's sources a response used, and a block that names them. */

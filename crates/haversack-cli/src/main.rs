@@ -7,6 +7,7 @@
 mod args;
 mod commands;
 mod input;
+mod log;
 mod output;
 mod paint;
 mod place;

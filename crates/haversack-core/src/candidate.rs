@@ -18,6 +18,8 @@ pub struct Place {
     /// What else it is called by: who wrote it, where it comes from. It says what the text is
     /// about, and is not shown.
     pub byline: String,
+    /// Who says it, for a message.
+    pub speaker: Option<String>,
     /// A file path or address.
     pub path: Option<String>,
     /// Headings or ancestors, outermost first.
@@ -26,13 +28,16 @@ pub struct Place {
     pub sort: Option<String>,
     /// Line numbers in the item, first to one past the last, counted from 1.
     pub lines: Option<Range<u32>>,
+    /// What the reader must know of its text, such as that it is outdated. It stands behind the text
+    /// in whichever template.
+    pub note: Option<String>,
 }
 
 impl Place {
     /// Something to order places by.
     pub(crate) fn key(&self) -> impl Ord + '_ {
         let lines = self.lines.as_ref().map(|lines| (lines.start, lines.end));
-        (&self.title, &self.path, &self.breadcrumb, lines)
+        (&self.title, &self.speaker, &self.path, &self.breadcrumb, lines)
     }
 }
 
@@ -120,6 +125,9 @@ pub struct Candidate {
     pub confidence: Option<Score>,
     /// Who found it.
     pub found: Vec<Found>,
+    /// Whether the request itself calls it by its name. The smallest form of what was asked for is
+    /// paid for before anything that was merely found.
+    pub is_requested: bool,
     /// What was measured of it.
     pub signals: Signals,
 }
@@ -214,6 +222,7 @@ impl Candidate {
             moment: None,
             confidence: None,
             found: Vec::new(),
+            is_requested: false,
             signals: Signals::default(),
         }
     }
@@ -237,6 +246,7 @@ pub fn merge(candidates: Vec<Candidate>) -> Vec<Candidate> {
                 let known = &mut merged[index];
                 known.found.extend(candidate.found);
                 known.trust = known.trust.min(candidate.trust);
+                known.is_requested |= candidate.is_requested;
                 known.signals.strengthen(&candidate.signals);
             }
         }

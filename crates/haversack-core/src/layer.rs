@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::assemble::Template;
+use crate::assemble::{Fencing, Template};
 use crate::text::truncate::Truncation;
 use crate::units::{Share, Tokens};
 
@@ -20,7 +20,8 @@ pub enum Claim {
 pub enum Order {
     /// Most value for a token first; essential forms are bought before the rest of their texts.
     Density,
-    /// Best score first, each whole.
+    /// Best score first, each whole; of a long text that is not the best, the essential form in its
+    /// place and the rest after all others.
     Rank,
     /// Best score first, the essential form of each before the rest of any (P8, P9).
     Essentials,
@@ -99,6 +100,8 @@ pub struct Layer {
     pub stability: Stability,
     /// A limit on one kind.
     pub kind_cap: Option<KindCap>,
+    /// Which of its texts are fenced; `None` goes by the request.
+    pub fencing: Option<Fencing>,
     /// How it looks.
     pub template: Template,
 }
@@ -121,6 +124,7 @@ impl Layer {
             arrangement: Arrangement::Ranked,
             stability: Stability::Volatile,
             kind_cap: None,
+            fencing: None,
             template,
         }
     }

@@ -87,6 +87,13 @@ pub enum Reason {
         /// The least that counts.
         floor: Score,
     },
+    /// It meets far less of the query than the best of its layer.
+    FarFromBest {
+        /// How well it meets the query's words, 0 to 1.
+        meets: Score,
+        /// The least that counts beside the best.
+        least: Score,
+    },
     /// Its score is below the layer's minimum.
     BelowMinimum {
         /// The minimum.
@@ -118,6 +125,10 @@ impl fmt::Display for Reason {
             Reason::BelowFloor { best, floor } => write!(
                 f,
                 "nothing relevant was found: relevance {best} is below the layer's floor of {floor}"
+            ),
+            Reason::FarFromBest { meets, least } => write!(
+                f,
+                "too little to do with the query beside better finds: meets {meets} of it, the least is {least}"
             ),
             Reason::BelowMinimum { minimum } => write!(f, "scores below {minimum}"),
         }

@@ -64,3 +64,4 @@ pub mod receipt;
 pub mod select;
 pub mod text;
 pub mod units;
+pub mod zone;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use crate::assemble::{Citation, Fencing, Layout, Nonce, Pattern, Section};
+use crate::assemble::{Citation, Fencing, Layout, Nonce, Pattern, Section, Unit};
 use crate::budget::Budget;
 use crate::ids::CandidateId;
 use crate::layer::{Claim, Layer};
@@ -34,7 +34,7 @@ pub struct Frame {
 pub enum Overflow {
     /// Refuse, and name the least budget that would do.
     Refuse,
-    /// Pack it alone and say so (P2, X1).
+    /// Pack it alone and say so: reserves give way to it first, then the budget (P2, X1).
     Exceed,
 }
 
@@ -121,6 +121,11 @@ impl Request {
         }
     }
 
+    /// Which of a layer's candidates are fenced.
+    pub(crate) fn fencing_of(&self, layer: &Layer) -> Fencing {
+        layer.fencing.unwrap_or(self.fencing)
+    }
+
     pub(crate) fn active_stop(&self) -> Option<Stop> {
         // A stop at nothing would let nothing in at any budget; it is no stop.
         self.stop.filter(|stop| self.selector == Selector::Greedy && stop.fill > Share::ZERO)
@@ -130,7 +135,7 @@ impl Request {
 /// A pack that cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PackError {
-    /// What is never cut does not fit.
+    /// What is never cut does not fit, or nothing of what was found does where something must.
     #[error("a budget of {total} tokens is too small; the least that does is {least}")]
     Infeasible {
         /// The budget, reserves included.
@@ -189,6 +194,14 @@ pub struct Pack {
     pub receipt: Receipt,
     /// What the next pack of the same conversation should be given.
     pub previous: Previous,
+}
+
+impl Pack {
+    /// How many items it shows.
+    #[must_use]
+    pub fn n_items(&self) -> usize {
+        self.sections.iter().map(|section| section.items.len()).sum()
+    }
 }
 
 /// The value of what was chosen, and how much better it could have been.
@@ -258,10 +271,53 @@ impl<'r> Plan<'r> {
         Plan { request, layout, schedule, aside, trust_units }
     }
 
-    /// The least budget, reserves included, that any pack of this request needs.
+    /// The least budget at which all that is pinned fits. Reserves are included, unless they give way
+    /// to it ([`Overflow::Exceed`]).
     #[must_use]
     pub fn least(&self) -> Tokens {
-        self.schedule.least() + self.request.budget.reserved()
+        match self.request.overflow {
+            Overflow::Refuse => self.schedule.least() + self.request.budget.reserved(),
+            Overflow::Exceed => self.schedule.least(),
+        }
+    }
+
+    /// The least budget at which a pack shows something: all that is pinned, and where nothing is,
+    /// something of what was found, though it be the beginning of one text (K5).
+    #[must_use]
+    pub fn least_shown(&self) -> Tokens {
+        if !self.must_show() {
+            return self.least();
+        }
+        let (mut low, mut high) =
+            (self.schedule.least(), self.schedule.needs(0, self.request.active_stop()));
+        // Where seams are presumed, a text may be longer than its parts.
+        while high < Tokens::MAX && !self.shows_something(high) {
+            (low, high) = (high, high + high + Tokens::new(1));
+        }
+        while low < high {
+            let middle = Tokens::new(low.get() + (high.get() - low.get()) / 2);
+            match self.shows_something(middle) {
+                true => high = middle,
+                false => low = middle + Tokens::new(1),
+            }
+        }
+        high + self.request.budget.reserved()
+    }
+
+    /// Whether a pack of pinned text alone would be empty, though something could be bought.
+    fn must_show(&self) -> bool {
+        let is_pinned = |unit: &Unit<'_>| self.request.layers[unit.layer].0.claim == Claim::Pinned;
+        !self.schedule.steps.is_empty() && !self.layout.units.iter().any(is_pinned)
+    }
+
+    /// Whether a pack within so many tokens has an item.
+    fn shows_something(&self, limit: Tokens) -> bool {
+        if self.request.tokenizer.seams_are_proved() {
+            return select(self.request, &self.layout, &self.schedule, limit).n_items() > 0;
+        }
+        let total = limit + self.request.budget.reserved();
+        let within = self.pack_within(total, limit);
+        within.is_some_and(|pack| pack.tokens <= limit && pack.n_items() > 0)
     }
 
     /// The budget, reserves included, beyond which nothing more can be bought.
@@ -283,41 +339,65 @@ impl<'r> Plan<'r> {
     /// # Errors
     /// As [`Plan::pack`].
     pub fn pack_at(&self, total: Tokens) -> Result<Pack, PackError> {
+        let rebuilt = || Plan::build(self.request, false).pack_at(total);
         let spendable = match self.spendable(total) {
             // A size that was handed in may be too large; what is infeasible must be so for sure.
-            Err(_) if self.trust_units && self.has_units_handed_in() => {
-                return Plan::build(self.request, false).pack_at(total);
-            }
+            Err(_) if self.trust_units && self.has_units_handed_in() => return rebuilt(),
             spendable => spendable?,
         };
+        let Some(pack) = self.pack_within(total, spendable) else { return rebuilt() };
+        let is_over = pack.tokens > spendable && self.request.overflow == Overflow::Refuse;
+        if is_over {
+            let least = pack.tokens + self.request.budget.reserved();
+            return Err(PackError::Infeasible { total, least });
+        }
+        Ok(pack)
+    }
+
+    /// The pack at a budget, refused where it would be empty for want of room. The least budget that
+    /// the error names shows something.
+    ///
+    /// # Errors
+    /// As [`Plan::pack`], and when nothing of what was found fits.
+    pub fn pack_shown_at(&self, total: Tokens) -> Result<Pack, PackError> {
+        match self.pack_at(total) {
+            Ok(pack) if pack.n_items() > 0 || !self.must_show() => Ok(pack),
+            Ok(_) => {
+                // Sizes that were handed in may be wrong, and an error must be right.
+                let least = match self.trust_units && self.has_units_handed_in() {
+                    true => Plan::build(self.request, false).least_shown(),
+                    false => self.least_shown(),
+                };
+                Err(PackError::Infeasible { total, least })
+            }
+            Err(PackError::Infeasible { least, .. }) if self.must_show() => {
+                Err(PackError::Infeasible { total, least: least.max(self.least_shown()) })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The pack within so many tokens, or what is pinned alone where that is more; `None` when a
+    /// size that was handed in turned out to be wrong.
+    fn pack_within(&self, total: Tokens, spendable: Tokens) -> Option<Pack> {
         let mut limit = spendable;
         loop {
             let selection = select(self.request, &self.layout, &self.schedule, limit);
             let pack = crate::assemble::assemble(self, &selection, total, spendable);
             if self.was_misled(&selection, &pack) {
-                return Plan::build(self.request, false).pack_at(total);
+                return None;
             }
             let over = pack.tokens.saturating_sub(spendable);
             if over == Tokens::ZERO {
-                return Ok(pack);
+                return Some(pack);
             }
             // Only a tokenizer whose seams are presumed leads here: less room, or nothing at all.
             if selection.is_bare() || limit == Tokens::ZERO {
-                return self.bare_pack(total, spendable);
+                let bare = Selection::bare(self.request, &self.layout, &self.schedule);
+                return Some(crate::assemble::assemble(self, &bare, total, spendable));
             }
             limit = limit.saturating_sub(over);
         }
-    }
-
-    /// What is pinned, alone.
-    fn bare_pack(&self, total: Tokens, spendable: Tokens) -> Result<Pack, PackError> {
-        let bare = Selection::bare(self.request, &self.layout, &self.schedule);
-        let pack = crate::assemble::assemble(self, &bare, total, spendable);
-        if pack.tokens > spendable && self.request.overflow == Overflow::Refuse {
-            let least = pack.tokens + self.request.budget.reserved();
-            return Err(PackError::Infeasible { total, least });
-        }
-        Ok(pack)
     }
 
     fn has_units_handed_in(&self) -> bool {
@@ -359,7 +439,7 @@ impl<'r> Plan<'r> {
         let tokenizer = &self.request.tokenizer;
         if !tokenizer.seams_are_proved() {
             let pack = self.pack_at(total)?;
-            let n_items = pack.sections.iter().map(|section| section.items.len()).sum();
+            let n_items = pack.n_items();
             return Ok(Point { total, tokens: pack.tokens, n_items, worth: pack.worth });
         }
         let limit = self.spendable(total)?;
@@ -372,15 +452,18 @@ impl<'r> Plan<'r> {
         })
     }
 
+    /// What a pack may have of a budget. Reserves give way to what is pinned where that may exceed
+    /// the budget itself (P2); to nothing else.
     fn spendable(&self, total: Tokens) -> Result<Tokens, PackError> {
         let infeasible = || PackError::Infeasible { total, least: self.least() };
         let reserved = self.request.budget.reserved();
-        let spendable = total.checked_sub(reserved).ok_or_else(infeasible)?;
-        let too_small = self.schedule.least() > spendable;
-        if too_small && self.request.overflow == Overflow::Refuse {
-            return Err(infeasible());
+        let pinned = self.schedule.least();
+        match (self.request.overflow, total.checked_sub(reserved)) {
+            (Overflow::Refuse, Some(room)) if room >= pinned => Ok(room),
+            (Overflow::Refuse, _) => Err(infeasible()),
+            (Overflow::Exceed, Some(room)) if room >= pinned => Ok(room),
+            (Overflow::Exceed, _) => Ok(pinned.min(total)),
         }
-        Ok(spendable)
     }
 
     pub(crate) fn worth(&self, selection: &Selection) -> Worth {

@@ -130,7 +130,7 @@ fn write_request(ink: &mut Ink, request: &Request) {
         ink.text(&layer.name);
         ink.text(&layer.title);
         ink.debug(&(layer.claim, layer.cap, layer.spill, layer.order, layer.cut));
-        ink.debug(&(layer.arrangement, layer.stability, layer.kind_cap));
+        ink.debug(&(layer.arrangement, layer.stability, layer.kind_cap, layer.fencing));
         ink.texts(layer.template.sources().iter().map(String::as_str));
     }
 }
@@ -149,7 +149,7 @@ fn write_ranked(ink: &mut Ink, ranked: &Ranked) {
     ink.option(moment.map(|moment| moment.as_millis().cast_unsigned()));
     ink.option(confidence.map(|confidence| confidence.get().to_bits()));
     ink.number(score.get().to_bits());
-    for text in [&place.title, &place.path] {
+    for text in [&place.title, &place.speaker, &place.path] {
         ink.texts(text.iter().map(String::as_str));
     }
     ink.texts(place.breadcrumb.iter().map(String::as_str));
@@ -163,6 +163,7 @@ fn write_ranked(ink: &mut Ink, ranked: &Ranked) {
         ink.text(&found.collector);
         ink.number(u64::from(found.rank));
     }
+    ink.number(u64::from(candidate.is_requested));
     ink.number(candidate.quotes.len() as u64);
     for quote in &candidate.quotes {
         let numbers = [quote.range.start, quote.range.end, quote.start];

@@ -207,26 +207,38 @@ impl Pieces {
 
 /// An answer as JSON.
 pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Answer {
-    let body = serde_json::to_vec(value).map_err(|error| {
+    Ok(in_json(status, bytes_of(value)?))
+}
+
+fn bytes_of(value: &impl Serialize) -> Result<Vec<u8>, Problem> {
+    serde_json::to_vec(value).map_err(|error| {
         tracing::error!(target: "haversack", %error, "an answer cannot be written");
         Problem::new(Code::Internal, "the answer cannot be written")
-    })?;
+    })
+}
+
+fn in_json(status: StatusCode, body: Vec<u8>) -> Response {
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;
     let media_type = HeaderValue::from_static("application/json");
     response.headers_mut().insert(header::CONTENT_TYPE, media_type);
-    Ok(response)
+    response
 }
 
-/// An answer as JSON that a client may have already.
-pub(crate) fn tagged(call: &Call, state: &str, value: &impl Serialize) -> Answer {
-    let tag = format!("\"{}\"", &blake3::hash(state.as_bytes()).to_hex()[..32]);
+/// An answer as JSON that a client may have already. Its tag follows from its bytes and from who asks,
+/// so it changes with what they are shown and with nothing else.
+pub(crate) fn tagged(call: &Call, value: &impl Serialize) -> Answer {
+    let body = bytes_of(value)?;
+    let viewer = call.viewer().ok();
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(format!("{viewer:?}\n").as_bytes()).update(&body);
+    let tag = format!("\"{}\"", &hasher.finalize().to_hex()[..32]);
     let mut response = if call.has(&tag) {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         response
     } else {
-        json(StatusCode::OK, value)?
+        in_json(StatusCode::OK, body)
     };
     if let Ok(tag) = HeaderValue::from_str(&tag) {
         response.headers_mut().insert(header::ETAG, tag);

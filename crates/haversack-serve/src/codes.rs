@@ -138,7 +138,9 @@ impl Code {
             Code::IdempotencyConflict => {
                 ("idempotency_conflict", 409, "the idempotency key was used otherwise")
             }
-            Code::BudgetTooSmall => ("budget_too_small", 422, "what is never cut does not fit"),
+            Code::BudgetTooSmall => {
+                ("budget_too_small", 422, "what is never cut, or all that was found, does not fit")
+            }
             Code::TooLarge => ("too_large", 413, "a limit is exceeded"),
             Code::UnsupportedMediaType => {
                 ("unsupported_media_type", 415, "the media type is not understood")

@@ -140,7 +140,8 @@ impl Gate {
     pub(crate) fn rate(&self, credential: &str) -> Result<(), Problem> {
         self.rates.take(credential, Instant::now()).map_err(|wait| {
             let detail = format!("this key may make {} requests a second", self.rates.rate);
-            Problem { retry_after: Some(wait), ..Problem::new(Code::RateLimited, detail) }
+            let retry_after = u32::try_from(wait).ok();
+            Problem { retry_after, ..Problem::new(Code::RateLimited, detail) }
         })
     }
 
@@ -155,7 +156,8 @@ impl Gate {
     pub(crate) fn denied(&self, address: IpAddr) -> Result<(), Problem> {
         self.denied.take(&network(address), Instant::now()).map_err(|wait| {
             let detail = "too many credentials that are not good came from this address";
-            Problem { retry_after: Some(wait), ..Problem::new(Code::TooManyDenied, detail) }
+            let retry_after = u32::try_from(wait).ok();
+            Problem { retry_after, ..Problem::new(Code::TooManyDenied, detail) }
         })
     }
 }

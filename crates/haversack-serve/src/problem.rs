@@ -6,6 +6,7 @@ use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use haversack::Error;
+use haversack_core::assemble::TemplateError;
 use haversack_core::ids::ItemId;
 use haversack_core::pack::PackError;
 use haversack_store::store::error::{CommitError, Denial, OpenError, ReadError, chain};
@@ -18,7 +19,7 @@ use crate::codes::Code;
 pub const MEDIA_TYPE: &str = "application/problem+json";
 
 /// How many seconds a client should wait when the server does not know better.
-const WAIT: u64 = 1;
+const WAIT: u32 = 1;
 
 /// What went wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,10 +36,21 @@ pub struct Problem {
     pub stored: Option<u64>,
     /// The least budget that would do.
     pub least: Option<u32>,
+    /// The names that are there, where one is not (M11).
+    pub missing: Option<Box<MissingName>>,
     /// After how many seconds it is worth trying again.
-    pub retry_after: Option<u64>,
+    pub retry_after: Option<u32>,
     /// What kind of credential would do, as `WWW-Authenticate` has it.
     pub challenge: Option<Box<HeaderValue>>,
+}
+
+/// A name that stands for nothing, and those that stand for something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingName {
+    /// The template that is not there; `None` for other names.
+    pub template: Option<String>,
+    /// The names that are there.
+    pub available: Vec<String>,
 }
 
 /// A problem as JSON.
@@ -46,6 +58,9 @@ pub struct Problem {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Problem")]
 pub struct WireProblem {
+    /// The code again, where RFC 9457 has what tells problems apart.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
     /// A name for this sort of problem that never changes.
     pub code: &'static str,
     /// What it is, in general.
@@ -54,6 +69,8 @@ pub struct WireProblem {
     pub status: u16,
     /// What it is in this case, and what to do.
     pub detail: String,
+    /// The detail again, under the name that errors of programs have (M11).
+    pub message: String,
     /// The field it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
@@ -66,6 +83,12 @@ pub struct WireProblem {
     /// The least budget that would do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub least: Option<u32>,
+    /// The template that is not there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub template: Option<String>,
+    /// The names that are there, where a template or recipe is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub available: Option<Vec<String>>,
 }
 
 impl Problem {
@@ -76,14 +99,31 @@ impl Problem {
         let retry_after =
             matches!(code, Code::Overloaded | Code::RateLimited | Code::TooManyDenied)
                 .then_some(WAIT);
-        let (field, line, stored, least, challenge) = (None, None, None, None, None);
-        Problem { code, detail, field, line, stored, least, retry_after, challenge }
+        Problem {
+            code,
+            detail,
+            field: None,
+            line: None,
+            stored: None,
+            least: None,
+            missing: None,
+            retry_after,
+            challenge: None,
+        }
     }
 
     /// A field that is wrong.
     #[must_use]
     pub fn invalid(field: &str, detail: impl Into<String>) -> Problem {
         Problem { field: Some(field.to_owned()), ..Problem::new(Code::Validation, detail) }
+    }
+
+    /// With the names that are there, for a template or another name that is not.
+    #[must_use]
+    pub fn with_names(self, template: Option<&str>, available: &[String]) -> Problem {
+        let template = template.map(str::to_owned);
+        let missing = MissingName { template, available: available.to_vec() };
+        Problem { missing: Some(Box::new(missing)), ..self }
     }
 
     /// That there is no such workspace, whether it is another's or nobody's.
@@ -114,14 +154,18 @@ impl Problem {
     pub fn wire(&self) -> WireProblem {
         let row = self.code.row();
         WireProblem {
+            kind: row.name,
             code: row.name,
             title: row.title,
             status: row.status,
             detail: self.detail.clone(),
+            message: self.detail.clone(),
             field: self.field.clone(),
             line: self.line,
             stored: self.stored,
             least: self.least,
+            template: self.missing.as_ref().and_then(|missing| missing.template.clone()),
+            available: self.missing.as_ref().map(|missing| missing.available.clone()),
         }
     }
 }
@@ -140,6 +184,13 @@ impl From<Error> for Problem {
         match &error {
             Error::Invalid { field, message } => Problem::invalid(field, message),
             Error::Open(OpenError::Missing { name, .. }) => Problem::no_workspace(name),
+            Error::Template(TemplateError::NotFound { name, available }) => {
+                Problem::new(Code::TemplateNotFound, error.to_string())
+                    .with_names(Some(name), available)
+            }
+            Error::NoRecipe { available, .. } => {
+                Problem::new(Code::RecipeNotFound, error.to_string()).with_names(None, available)
+            }
             Error::Pack(PackError::Infeasible { least, .. }) => Problem {
                 least: Some(least.get()),
                 ..Problem::new(Code::BudgetTooSmall, error.to_string())

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use haversack::revision::RevisionId;
 use haversack::search::Way;
 use haversack_core::ids::ItemId;
 use haversack_core::item::{Kind, Trust};
@@ -10,7 +11,7 @@ use haversack_core::units::{Score, Timestamp};
 use haversack_store::kinds;
 use haversack_store::kinds::moment;
 use haversack_store::store::item::{Happening, Item, Link, Stored};
-use haversack_store::store::viewer::{Principal, Readers};
+use haversack_store::store::viewer::{Principal, Readers, Viewer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -195,16 +196,23 @@ pub(crate) struct WireItem {
     trust: String,
     /// Whether it is in use.
     active: bool,
-    /// The state that brought this version.
-    revision: u64,
+    /// The state that brought this version, for callers who see everything; for others a text that
+    /// changes with what they see of the item.
+    revision: RevisionId,
 }
 
 impl WireItem {
     /// An item as it was found. Who else may read it is only told to those who see everything.
-    pub(crate) fn of(stored: Stored, tells_readers: bool) -> WireItem {
+    pub(crate) fn of(stored: Stored, viewer: &Viewer) -> WireItem {
+        let sees_all = *viewer == Viewer::owner();
+        let revision = if sees_all {
+            RevisionId::Number(stored.revision.get())
+        } else {
+            RevisionId::Token(version(&stored, viewer))
+        };
         let item = stored.item;
         let readers = match item.readers {
-            Readers::Only(principals) if tells_readers => {
+            Readers::Only(principals) if sees_all => {
                 Some(principals.iter().map(|principal| principal.as_str().to_owned()).collect())
             }
             _ => None,
@@ -224,9 +232,17 @@ impl WireItem {
             readers,
             trust: item.trust.as_str().to_owned(),
             active: item.active,
-            revision: stored.revision.get(),
+            revision,
         }
     }
+}
+
+/// A name for what a viewer sees of a version of an item.
+fn version(stored: &Stored, viewer: &Viewer) -> String {
+    // Who else reads it is not told, not even by a hash.
+    let seen = Item { readers: Readers::Inherit, ..stored.item.clone() };
+    let hash = blake3::hash(format!("{viewer:?} {seen:?} {:?}", stored.author).as_bytes());
+    format!("v-{}", &hash.to_hex()[..32])
 }
 
 /// A page of items.
@@ -242,12 +258,12 @@ pub(crate) struct WireItemPage {
 }
 
 /// What came of a write.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Written")]
 pub(crate) struct WireWritten {
     /// The state of the workspace after it.
-    pub(crate) revision: u64,
+    pub(crate) revision: RevisionId,
     /// How many items, links or events were stored.
     pub(crate) stored: u64,
     /// How many were there already, exactly so.

@@ -90,11 +90,12 @@ fn facts_of_a_situation(bencher: Bencher<'_, '_>) {
 #[divan::bench(args = [1, 10, 100])]
 fn conditions_judged_locally(bencher: Bencher<'_, '_>, count: usize) {
     let (judge, situation) = (LocalJudge::new(), situation());
+    let now = Timestamp::from_millis(1_794_819_600_000);
     let conditions: Vec<String> = (0..count)
         .map(|at| format!("the team deploys service number {at} to production"))
         .collect();
     let conditions: Vec<&str> = conditions.iter().map(String::as_str).collect();
-    bencher.bench_local(|| judge.verdicts(&situation, &conditions));
+    bencher.bench_local(|| judge.verdicts(&situation, now, &conditions));
 }
 
 /// A context with four ancestors, a thousand rules among them and twenty contexts injected.
@@ -148,7 +149,19 @@ fn contexts_with_a_thousand_rules(bencher: Bencher<'_, '_>) {
         let analysis = analyse("", now);
         let (vector, deal, searches) = (None, None, Searches::default());
         let matches = None;
-        Question { request, snapshot, now, analysis, vector, deal, judge, searches, matches }
+        let looked = None;
+        Question {
+            request,
+            snapshot,
+            now,
+            analysis,
+            vector,
+            deal,
+            judge,
+            searches,
+            matches,
+            looked,
+        }
     });
     let spec = CollectorSpec {
         by: "contexts".to_owned(),

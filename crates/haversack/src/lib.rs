@@ -78,6 +78,7 @@ pub mod recipe;
 pub mod recipes;
 pub mod remember;
 pub mod request;
+pub mod revision;
 pub mod samples;
 pub mod scenarios;
 pub mod search;

@@ -10,6 +10,8 @@ pub enum NoticeCode {
     ContextTruncated,
     /// Text that is never cut is larger than the budget (P2).
     OverBudget,
+    /// Text that is never cut took room that was reserved (P2).
+    ReservesUsed,
     /// Tokens are not counted by the model's own vocabulary (M10).
     EstimatedTokens,
     /// The budget was lowered to what the model has room for (P3).
@@ -24,6 +26,8 @@ pub enum NoticeCode {
     RuleFailed,
     /// A condition in plain language was decided by the local model (S3).
     JudgedLocally,
+    /// No judge could tell whether a rule applies; the notice says what was done (S3).
+    RulesUndecided,
     /// No model summarises here: the most important sentences were kept instead (W8).
     NotSummarised,
     /// Part of the past that was asked for is no longer kept.
@@ -36,7 +40,7 @@ pub enum NoticeCode {
     HiddenCharacters,
     /// Nothing that was found has to do with the question (X9).
     NothingRelevant,
-    /// More items match what a question asks of fields than were looked at (X10).
+    /// A collector stopped at a limit: there is more than was read (X10).
     MoreMatches,
     /// Something that was written says what is known already (memory hygiene).
     Repeats,
@@ -49,6 +53,7 @@ impl NoticeCode {
         match self {
             NoticeCode::ContextTruncated => "CONTEXT_TRUNCATED",
             NoticeCode::OverBudget => "OVER_BUDGET",
+            NoticeCode::ReservesUsed => "RESERVES_USED",
             NoticeCode::EstimatedTokens => "ESTIMATED_TOKENS",
             NoticeCode::BudgetCapped => "BUDGET_CAPPED",
             NoticeCode::CollectorFailed => "COLLECTOR_FAILED",
@@ -56,6 +61,7 @@ impl NoticeCode {
             NoticeCode::ContextNotLoaded => "CONTEXT_NOT_LOADED",
             NoticeCode::RuleFailed => "RULE_FAILED",
             NoticeCode::JudgedLocally => "JUDGED_LOCALLY",
+            NoticeCode::RulesUndecided => "RULES_UNDECIDED",
             NoticeCode::NotSummarised => "NOT_SUMMARISED",
             NoticeCode::HistoryIncomplete => "HISTORY_INCOMPLETE",
             NoticeCode::QueryTruncated => "QUERY_TRUNCATED",

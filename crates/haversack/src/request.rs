@@ -10,8 +10,12 @@ use haversack_core::ids::ItemId;
 use haversack_core::item::Kind;
 use haversack_core::rank::Ranker;
 use haversack_core::units::{Score, Timestamp, Tokens};
+use haversack_core::zone::Zone;
+use haversack_store::revision::StateToken;
 use haversack_store::store::viewer::Viewer;
 use serde_json::{Map, Value};
+
+use crate::engine::KeptTemplate;
 
 /// Who speaks in a turn of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,8 +33,11 @@ pub struct Turn {
 pub enum AsOf {
     /// The state at this moment.
     Moment(Timestamp),
-    /// The state with this number.
+    /// The state with this number, whoever asks: callers who do not see everything are to use the
+    /// name that they were told.
     Revision(u64),
+    /// The state that the viewer knows by this name.
+    Token(StateToken),
 }
 
 /// What is asked of a recipe. Everything but the recipe's name may be left out.
@@ -95,17 +102,26 @@ pub struct Request {
     pub model: Option<String>,
     /// Who counts, when no model is named: an encoding's name, or `characters/4`.
     pub tokenizer: Option<String>,
-    /// A template in place of the layers' own, by name (M3).
-    pub template: Option<String>,
+    /// A template in place of the layers' own (M3).
+    pub template: Option<TemplateChoice>,
+    /// Whether type, confidence and time stand behind texts whose template shows none of them (M3).
+    pub metadata: bool,
     /// A ranker in place of the layers' own.
     pub ranker: Option<RankerChoice>,
+    /// What similarity, recency and confidence count for in the ranker `default` (M6).
+    pub ranking: Option<RankingWeights>,
     /// The receipt of the pack before this one in the same conversation, whose beginning is to
     /// stay.
     pub previous: Option<String>,
     /// What time it is; the clock's when left out. Replays say it.
     pub now: Option<Timestamp>,
-    /// A state of the past to read.
+    /// A state of the past to read. A moment is also the time of the facts, see `facts_at`.
     pub as_of: Option<AsOf>,
+    /// Only what was said by this moment is known, and what held then holds (B1). That of `as_of`
+    /// when left out; without either, all is known.
+    pub facts_at: Option<Timestamp>,
+    /// The time zone in which dates are read (X10).
+    pub time_zone: Zone,
     /// Whether an answer without a failed provider will do, in place of the recipe's own (M11).
     pub degrade: Option<bool>,
     /// Whether an answer that was just given may be given again.
@@ -125,7 +141,57 @@ pub enum RankerChoice {
     Given(Ranker),
 }
 
+/// A template in place of a recipe's own (M8).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TemplateChoice {
+    /// By name: a built-in one or one that was registered.
+    Named(String),
+    /// Written out in the request.
+    Given {
+        /// What the answer calls it.
+        name: String,
+        /// Its parts.
+        template: KeptTemplate,
+    },
+}
+
+impl TemplateChoice {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            TemplateChoice::Named(name) | TemplateChoice::Given { name, .. } => name,
+        }
+    }
+}
+
+/// Weights of the ranker `default` (M6).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RankingWeights {
+    /// What nearness of meaning counts for.
+    pub similarity: f64,
+    /// What newness counts for: 1 / (1 + days).
+    pub recency: f64,
+    /// What the source's own sureness counts for.
+    pub confidence: f64,
+}
+
+impl Default for RankingWeights {
+    fn default() -> RankingWeights {
+        RankingWeights { similarity: 0.6, recency: 0.2, confidence: 0.2 }
+    }
+}
+
 impl Request {
+    /// The moment whose facts are asked for, when it is not the present one.
+    #[must_use]
+    pub fn known_by(&self) -> Option<Timestamp> {
+        self.facts_at.or(match self.as_of {
+            Some(AsOf::Moment(moment)) => Some(moment),
+            _ => None,
+        })
+    }
+
     /// A question to a recipe by the owner of the data, with nothing else said.
     #[must_use]
     pub fn new(recipe: &str, query: &str) -> Request {
@@ -160,10 +226,14 @@ impl Request {
             model: None,
             tokenizer: None,
             template: None,
+            metadata: false,
             ranker: None,
+            ranking: None,
             previous: None,
             now: None,
             as_of: None,
+            facts_at: None,
+            time_zone: Zone::UTC,
             degrade: None,
             cache: true,
             keep: true,

@@ -18,6 +18,7 @@ class HaversackError(Exception):
         field: str | None = None,
         line: int | None = None,
         stored: int | None = None,
+        available: list[str] | None = None,
         retry_after: float | None = None,
         request_id: str | None = None,
     ) -> None:
@@ -36,6 +37,8 @@ class HaversackError(Exception):
         """The line of a streamed body it is about, from 1."""
         self.stored = stored
         """How many lines of a streamed body are stored."""
+        self.available = available
+        """The names that are there, where a template or recipe is not."""
         self.retry_after = retry_after
         """After how many seconds it is worth trying again, if the server said so."""
         self.request_id = request_id
@@ -171,6 +174,7 @@ def problem(
         field=said.get("field"),
         line=said.get("line"),
         stored=said.get("stored"),
+        available=said.get("available"),
         retry_after=retry_after,
         request_id=request_id,
     )

@@ -39,9 +39,14 @@ class Workspaces(TypedDict):
     next: NotRequired[str]
 
 
+StateId = Union[int, str]
+"""A state of a workspace: a number for callers who see everything, else a text of the caller's own
+that changes with what they can read. Pass it back unread, as ``as_of={"revision": …}``."""
+
+
 class WorkspaceState(TypedDict):
     name: str
-    revision: int
+    revision: StateId
     items: int
 
 
@@ -79,7 +84,7 @@ class Item(TypedDict):
     readers: NotRequired[list[str]]
     trust: str
     active: bool
-    revision: int
+    revision: StateId
 
 
 class ItemPage(TypedDict):
@@ -88,7 +93,7 @@ class ItemPage(TypedDict):
 
 
 class Written(TypedDict):
-    revision: int
+    revision: StateId
     stored: int
     unchanged: int
     warnings: NotRequired[list[str]]
@@ -126,7 +131,7 @@ class LeftOut(TypedDict):
 
 
 class Remembered(TypedDict):
-    revision: int
+    revision: StateId
     stored: list[str]
     leftOut: list[LeftOut]
 
@@ -134,15 +139,22 @@ class Remembered(TypedDict):
 class Memory(TypedDict):
     id: str
     content: str
-    type: NotRequired[str]
-    confidence: NotRequired[float]
-    created_at: NotRequired[str]
-    conversation: NotRequired[str]
+    type: str | None
+    confidence: float | None
+    created_at: str | None
+    conversation: str | None
+
+
+class Relationship(TypedDict):
+    type: str
+    direction: str
+    source: str
+    target: str
 
 
 class MemoryRelated(TypedDict):
-    memory: str
-    relationship: str
+    memory: Memory
+    relationship: Relationship
     depth: int
 
 
@@ -150,7 +162,8 @@ class MemorySearchResult(TypedDict):
     memory: Memory
     score: float
     rank: float
-    relationships: NotRequired[list[MemoryRelated]]
+    note: str | None
+    relationships: list[MemoryRelated]
 
 
 class MemoryResults(TypedDict):
@@ -218,7 +231,7 @@ class RankerExpression(TypedDict):
 
 
 class Revision(TypedDict):
-    revision: int
+    revision: StateId
 
 
 class Member(TypedDict):
@@ -253,11 +266,14 @@ class Options(TypedDict, total=False):
     priorities: Mapping[str, float]
     model: str | None
     tokenizer: str | None
-    template: str | None
+    template: str | KeptTemplate | None
+    include_metadata: bool
     ranker: Ranker | None
+    ranking_options: RankingOptions | None
     vector: Sequence[float] | None
     previous: str | None
     now: Moment | None
+    time_zone: str | None
     as_of: Moment | Revision | None
     degrade: bool | None
     cache: bool | None
@@ -275,9 +291,18 @@ class CommonOptions(TypedDict, total=False):
     tokenizer: str | None
     previous: str | None
     now: Moment | None
+    time_zone: str | None
     as_of: Moment | Revision | None
     degrade: bool | None
     cache: bool | None
+
+
+class RankingOptions(TypedDict, total=False):
+    """Weights of the ranker `default`, each from 0 to 1."""
+
+    similarityWeight: float | None
+    recencyWeight: float | None
+    confidenceWeight: float | None
 
 
 class MemoryOptions(CommonOptions, total=False):
@@ -292,9 +317,10 @@ class MemoryOptions(CommonOptions, total=False):
     conversation_id: str | None
     include_relationships: bool
     relationship_depth: int | None
-    template: str | None
+    template: str | KeptTemplate | None
     token_budget: int | None
     ranker: Ranker | None
+    ranking_options: RankingOptions | None
     include_metadata: bool
 
 
@@ -356,6 +382,7 @@ class Layer(TypedDict):
 
 
 class Notice(TypedDict):
+    type: str
     code: str
     message: str
     details: NotRequired[Any]
@@ -383,6 +410,7 @@ class Analysis(TypedDict):
     references: list[str]
     times: list[Time]
     filters: list[FieldFilter]
+    understood: list[str]
     intent: str
 
 
@@ -395,6 +423,7 @@ class Delta(TypedDict):
 
 
 class Quality(TypedDict):
+    relevance: NotRequired[float | None]
     coverage: float
     redundancy: float
     freshness: float
@@ -424,7 +453,7 @@ class Assembly(TypedDict):
 
     receipt: str
     recipe: str
-    revision: int
+    revision: StateId
     now: str
     tokenizer: str
     accuracy: str
@@ -522,6 +551,7 @@ class PrimeCitation(TypedDict):
     source: str
     type: str
     path: NotRequired[str]
+    excerpt: NotRequired[str]
     relevance: float
     usedInResponse: bool
 
@@ -554,9 +584,9 @@ class PrimeAnswer(TypedDict):
 
 
 class WorkspaceItemMetadata(TypedDict):
-    pageTitle: NotRequired[str]
+    pageTitle: str | None
     path: list[str]
-    lastModified: NotRequired[str]
+    lastModified: str | None
 
 
 class WorkspaceItem(TypedDict):
@@ -576,8 +606,8 @@ class WorkspaceSection(TypedDict):
 
 class WorkspaceMetadata(TypedDict):
     totalTokens: int
-    focusBlockId: NotRequired[str]
-    focusPageId: NotRequired[str]
+    focusBlockId: str | None
+    focusPageId: str | None
     timestamp: str
     collectorsUsed: list[str]
     blocksIncluded: int
@@ -674,7 +704,7 @@ class Receipt(TypedDict):
     recipeHash: str
     request: dict[str, Any]
     viewer: NotRequired[list[str]]
-    revision: int
+    revision: StateId
     now: int
     tokenizer: str
     embedder: str
@@ -717,11 +747,13 @@ class Names(TypedDict):
 
 
 class KeptTemplate(TypedDict):
+    name: NotRequired[str | None]
     item: str
     header: NotRequired[str]
     separator: NotRequired[str]
     footer: NotRequired[str]
     empty: NotRequired[str | None]
+    includeMetadata: NotRequired[bool]
 
 
 class RankerText(TypedDict):

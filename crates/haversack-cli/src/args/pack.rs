@@ -3,10 +3,17 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use clap::builder::RangedU64ValueParser;
 use clap::{ArgGroup, Args, ValueEnum};
+use haversack::pipeline::BUDGET_MAX;
 use haversack::samples;
 
 use super::Counting;
+
+/// A number of tokens that can be a budget.
+fn tokens() -> RangedU64ValueParser<u32> {
+    RangedU64ValueParser::new().range(1..=u64::from(BUDGET_MAX))
+}
 
 /// What is asked of a recipe: by whom, from where, and how much may come back.
 #[derive(Debug, Args)]
@@ -23,7 +30,7 @@ pub(crate) struct Asking {
     pub(crate) recipe: String,
     /// The most tokens of it all, reserves included; at most what the model has room for
     /// [default: the recipe's]
-    #[arg(long, value_name = "TOKENS")]
+    #[arg(long, value_name = "TOKENS", value_parser = tokens(), allow_negative_numbers = true)]
     pub(crate) budget: Option<u32>,
     #[command(flatten)]
     pub(crate) counting: Counting,
@@ -189,7 +196,13 @@ pub(crate) struct Frontier {
     #[command(flatten)]
     pub(crate) asking: Asking,
     /// Budgets to look at [default: from the least possible to the most useful]
-    #[arg(long, value_name = "N,N,…", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "N,N,…",
+        value_delimiter = ',',
+        value_parser = tokens(),
+        allow_negative_numbers = true
+    )]
     pub(crate) budgets: Vec<u32>,
     /// Print the figures as JSON
     #[arg(long)]

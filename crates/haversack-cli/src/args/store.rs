@@ -30,6 +30,10 @@ pub(crate) struct Add {
     /// The kind of the items [default: file, document (JSONL) or row (CSV)]
     #[arg(long)]
     pub(crate) kind: Option<String>,
+    /// Whom a user that data names is here: lines whose user, userId, owner, author or speaker is OLD
+    /// are for the user NEW alone. Other names are only kept as fields
+    #[arg(long, value_name = "OLD=NEW")]
+    pub(crate) map_user: Vec<String>,
     /// Delete items whose files are gone
     #[arg(long)]
     pub(crate) prune: bool,
@@ -91,6 +95,9 @@ pub(crate) struct Contexts {
     /// Only check: rules in a circle, missing contexts, contradictions; store nothing
     #[arg(long)]
     pub(crate) check: bool,
+    /// With `--check`: a TOML file of situations and the rules that are expected to apply in them
+    #[arg(long, value_name = "FILE", requires = "check")]
+    pub(crate) expect: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -7,6 +7,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use haversack::ingest::{self, LISTED_MAX, Progress, Summary};
 use haversack_core::item::Kind;
+use haversack_store::store::viewer::Principal;
 
 use crate::args::{self, Place};
 use crate::input::now;
@@ -17,6 +18,7 @@ const SHOWN_MAX: usize = 20;
 
 pub(crate) fn run(place: &Place, args: &args::Add) -> Result<Found> {
     let kind = args.kind.as_deref().map(Kind::new).transpose().context("--kind")?;
+    let users = args.map_user.iter().map(|pair| mapped_user(pair)).collect::<Result<_>>()?;
     // Before anything is made: a path that was mistyped leaves no workspace behind.
     for path in &args.paths {
         std::fs::metadata(path).with_context(|| format!("cannot add {}", path.display()))?;
@@ -25,7 +27,7 @@ pub(crate) fn run(place: &Place, args: &args::Add) -> Result<Found> {
     let at = now();
     let origin = format!("add-{}", at.as_millis());
     let (paths, prune) = (args.paths.clone(), args.prune);
-    let add = ingest::Add { paths, kind, prune, at, origin: origin.clone() };
+    let add = ingest::Add { paths, kind, users, prune, at, origin: origin.clone() };
     let started = Instant::now();
     let mut bar = Bar::new();
     let added = ingest::add(&store, &add, &mut |progress| bar.show(&line(progress)));
@@ -40,6 +42,15 @@ pub(crate) fn run(place: &Place, args: &args::Add) -> Result<Found> {
     print(&summary(place, &added, &origin, (seconds, prune)))?;
     let progress = added.progress;
     Ok(if progress.stored + progress.unchanged > 0 { Found::Something } else { Found::Nothing })
+}
+
+/// A user that data names, and who that is here.
+fn mapped_user(pair: &str) -> Result<(String, Principal)> {
+    let (old, new) = pair.split_once('=').with_context(|| {
+        format!("--map-user {pair:?}: write OLD=NEW, such as --map-user u-17=anna")
+    })?;
+    let new = Principal::user(new).with_context(|| format!("--map-user {pair:?}"))?;
+    Ok((old.to_owned(), new))
 }
 
 fn line(progress: Progress) -> String {

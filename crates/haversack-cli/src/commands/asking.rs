@@ -120,7 +120,7 @@ fn of_files(asking: &Asking, builder: Builder) -> Result<(Workspace, TempDir)> {
     let workspace = builder.open(folder.path().join("data"))?.workspace("files")?;
     let add = |paths| {
         let (at, origin) = (now(), "pack".to_owned());
-        ingest::Add { paths, kind: None, prune: false, at, origin }
+        ingest::Add { paths, kind: None, users: BTreeMap::new(), prune: false, at, origin }
     };
     let mut bar = Bar::new();
     let mut show = |progress: ingest::Progress| {

@@ -1,9 +1,12 @@
 //! `haversack contexts`: a folder of context documents into a workspace, or only checked.
 
-use anyhow::Result;
-use haversack::situation::Context;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, anyhow};
 use haversack::situation::document::items_from_folder;
-use haversack::situation::lint::{Severity, lint};
+use haversack::situation::lint::{FindingCode, Severity, lint, unknown_facts};
+use haversack::situation::trial::{self, Case, try_rules};
+use haversack::situation::{Context, LocalJudge};
 use haversack_store::store::change::Batch;
 
 use crate::args::{self, Place};
@@ -13,15 +16,28 @@ use crate::output::{Found, grouped, print, say};
 pub(crate) fn run(place: &Place, args: &args::Contexts) -> Result<Found> {
     let items = items_from_folder(&args.folder)?;
     let contexts: Vec<Context> = items.iter().map(Context::of_item).collect();
-    let findings = lint(&contexts);
+    let cases = args.expect.as_deref().map(cases).transpose()?.unwrap_or_default();
+    let situations: Vec<_> = cases.iter().map(|case| case.situation.clone()).collect();
+    let mut findings = lint(&contexts);
+    if !situations.is_empty() {
+        findings.retain(|finding| finding.code != FindingCode::UnknownFact);
+        findings.extend(unknown_facts(&contexts, &situations));
+    }
     for finding in &findings {
         say(&format!("{}: {finding}", word(finding.code.severity())));
     }
     let errors = findings.iter().filter(|finding| finding.code.severity() == Severity::Error);
     let errors = errors.count();
     if args.check {
-        print(&format!("{} contexts, {} remarks", grouped(items.len()), grouped(findings.len())))?;
-        return Ok(if errors > 0 { Found::Nothing } else { Found::Something });
+        let failed = failed(&contexts, &cases)?;
+        let mut line =
+            format!("{} contexts, {} remarks", grouped(items.len()), grouped(findings.len()));
+        if !cases.is_empty() {
+            let (count, failed) = (grouped(cases.len()), grouped(failed));
+            line.push_str(&format!(", {count} cases, {failed} not as expected"));
+        }
+        print(&line)?;
+        return Ok(if errors + failed > 0 { Found::Nothing } else { Found::Something });
     }
     if items.is_empty() {
         say("there are no context documents (*.yaml, *.yml, *.json, *.md) in that folder");
@@ -44,6 +60,28 @@ pub(crate) fn run(place: &Place, args: &args::Contexts) -> Result<Found> {
         print(&format!("to take them back: {}", place.command(&format!("undo {origin}"))))?;
     }
     Ok(Found::Something)
+}
+
+/// The cases of a file.
+fn cases(path: &Path) -> Result<Vec<Case>> {
+    let text =
+        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    trial::parse(&text).map_err(|wrong| anyhow!("{}: {wrong}", path.display()))
+}
+
+/// How many cases are not as expected; says of each what is wrong.
+fn failed(contexts: &[Context], cases: &[Case]) -> Result<usize> {
+    let judge = LocalJudge::new();
+    let outcomes =
+        crate::runtime::wait(async { Ok(try_rules(contexts, cases, &judge, now()).await) })?;
+    let mut failed = 0;
+    for (case, wrong) in cases.iter().zip(outcomes).filter(|(_, wrong)| !wrong.is_empty()) {
+        failed += 1;
+        for one in wrong {
+            say(&format!("error: case {:?}: {one}", case.name));
+        }
+    }
+    Ok(failed)
 }
 
 fn word(severity: Severity) -> &'static str {

@@ -22,7 +22,7 @@ const KEPT: &str = "each workspace keeps its last 10,000 receipts; `pack --previ
 pub(crate) async fn find(workspace: &Workspace, typed: &str) -> Result<Arc<Receipt>> {
     let owner = Viewer::owner();
     let error = match workspace.receipt(typed, &owner).await {
-        Ok(receipt) => return Ok(receipt),
+        Ok(receipt) => return Ok(Arc::new(receipt.shown_to(&owner))),
         Err(error @ Error::NoReceipt { .. }) => error,
         Err(error) => return Err(error.into()),
     };
@@ -30,7 +30,7 @@ pub(crate) async fn find(workspace: &Workspace, typed: &str) -> Result<Arc<Recei
     let begun: Vec<&String> =
         names.iter().filter(|name| !typed.is_empty() && name.starts_with(typed)).collect();
     if let [only] = begun[..] {
-        return Ok(workspace.receipt(only, &owner).await?);
+        return Ok(Arc::new(workspace.receipt(only, &owner).await?.shown_to(&owner)));
     }
     let hint = match begun.len() {
         0 => did_you_mean(typed, &names).unwrap_or_else(|| KEPT.to_owned()),

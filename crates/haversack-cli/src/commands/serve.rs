@@ -11,6 +11,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::args::{self, Place};
+use crate::log::JsonLines;
 use crate::output::{Found, print, say};
 use crate::runtime::wait;
 
@@ -76,7 +77,7 @@ pub(crate) fn log(config: &Config) {
     // Already set up by whoever runs this in the same process: then theirs stays.
     let _ = match config.log.format {
         LogFormat::Pretty => registry.with(lines.with_ansi(false)).try_init(),
-        LogFormat::Json => registry.with(lines.json().flatten_event(true)).try_init(),
+        LogFormat::Json => registry.with(lines.event_format(JsonLines)).try_init(),
     };
 }
 

@@ -41,9 +41,35 @@ fn files_are_packed_within_a_budget_and_the_pack_explains_itself() {
 fn nothing_found_is_said_and_is_exit_code_one() {
     let folder = Folder::new("pack-nothing");
     folder.file("notes.md", NOTES).file("empty.md", "");
-    let nothing = folder.run(&["pack", "launch", "notes.md", "--budget", "0"]);
+    let nothing = folder.run(&["pack", "launch", "empty.md"]);
     assert_eq!((nothing.status.code(), out(&nothing)), (Some(1), String::new()));
-    assert!(err(&nothing).contains("nothing fits this budget\n"), "{}", err(&nothing));
+    assert!(err(&nothing).contains("nothing relevant was found"), "{}", err(&nothing));
+}
+
+/// X1: what does not fit is an error that names the least budget, and that budget works.
+#[test]
+fn a_budget_that_is_too_small_is_an_error_that_names_one_that_works() {
+    let folder = Folder::new("pack-least");
+    folder.file("notes.md", NOTES);
+    for command in [&["pack"][..], &["frontier", "--budgets", "5"]] {
+        let mut arguments = command.to_vec();
+        arguments.extend(["launch", "notes.md"]);
+        if command == ["pack"] {
+            arguments.extend(["--budget", "5"]);
+        }
+        let small = folder.run(&arguments);
+        assert_eq!((small.status.code(), out(&small)), (Some(2), String::new()));
+        let said = err(&small);
+        let least = said.split("hint: --budget ").nth(1).unwrap_or_else(|| panic!("{said}")).trim();
+        let enough = folder.run(&["pack", "launch", "notes.md", "--budget", least]);
+        assert_eq!(enough.status.code(), Some(0), "{}", err(&enough));
+        assert!(!out(&enough).is_empty());
+    }
+    for none in ["0", "-5", "10000001", "many"] {
+        let refused = folder.run(&["pack", "launch", "notes.md", "--budget", none]);
+        assert_eq!(refused.status.code(), Some(2), "{none}");
+        assert!(err(&refused).contains(none), "{}", err(&refused));
+    }
 }
 
 #[test]

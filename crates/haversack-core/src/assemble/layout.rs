@@ -3,21 +3,25 @@
 //! Where a piece stands does not depend on which others are chosen, so choosing is only a matter
 //! of leaving pieces out.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::ops::Range;
 
 use super::citation::{assign, one_line, source};
-use super::fence::{Fencing, Nonce, escape};
+use super::fence::{Fencing, Nonce, escape, without_citations, without_forged_lines};
 use super::growth::{Extract, Growth, Worth};
 use super::template::Variable;
 use crate::candidate::{Candidate, Place};
 use crate::ids::CandidateId;
+use crate::item::Trust;
 use crate::layer::{Arrangement, Claim, Layer, Order};
 use crate::pack::Request;
 use crate::rank::Ranked;
 use crate::select::Piece;
+use crate::text::clean::without_control_tokens;
 use crate::text::tokenizer::{Counted, Tokenizer};
+use crate::units::Score;
 
 /// A candidate as it would stand in the pack. Numbers are indices of pieces.
 #[derive(Debug)]
@@ -79,6 +83,8 @@ pub(crate) struct Layout<'r> {
     pub(crate) before: usize,
     pub(crate) after: usize,
     pub(crate) nonce: Option<Nonce>,
+    /// All citations, so that no text can hold another's.
+    citations: BTreeSet<String>,
 }
 
 impl<'r> Layout<'r> {
@@ -102,6 +108,7 @@ impl<'r> Layout<'r> {
             before: 0,
             after: 0,
             nonce,
+            citations: citations.iter().flatten().cloned().collect(),
         };
         let tokenizer = &*request.tokenizer;
         let preamble = layout.nonce.as_ref().map_or_else(String::new, Nonce::preamble);
@@ -144,16 +151,18 @@ impl<'r> Layout<'r> {
         let separator = Piece::new(tokenizer, template.separator.clone());
         let units = arrange(layer, ranked, request);
         let first = self.units.len();
+        let all_citations = std::mem::take(&mut self.citations);
         for (&ranked, citation) in ranked.iter().zip(citations) {
             let citation = citation.clone();
-            let nonce =
-                self.nonce.clone().filter(|_| request.fencing.covers(ranked.candidate.trust));
+            let fencing = request.fencing_of(layer);
+            let nonce = self.nonce.clone().filter(|_| fencing.covers(ranked.candidate.trust));
             let wrap = Wrap {
                 layer,
                 ranked,
                 citation: &citation,
+                citations: &all_citations,
                 nonce: nonce.as_ref(),
-                fencing: request.fencing,
+                fencing,
             };
             let candidate = &ranked.candidate;
             let separator = self.add(separator.clone());
@@ -191,6 +200,7 @@ impl<'r> Layout<'r> {
                 is_fenced,
             });
         }
+        self.citations = all_citations;
         let units = units.into_iter().map(|unit| first + unit).collect();
         self.pages.push(Page { layer: index, header, footer, note, units });
     }
@@ -204,10 +214,9 @@ impl<'r> Layout<'r> {
         (mut header, footer): (String, String),
     ) -> (String, String) {
         let least = ranked.iter().map(|ranked| ranked.candidate.trust).min();
+        let fencing = request.fencing_of(layer);
         match (&self.nonce, least) {
-            (Some(nonce), Some(trust))
-                if request.fencing == Fencing::Sections && request.fencing.covers(trust) =>
-            {
+            (Some(nonce), Some(trust)) if fencing == Fencing::Sections && fencing.covers(trust) => {
                 nonce.open(&one_line(&layer.name).replace(' ', "-"), trust, &mut header);
                 let mut close = String::new();
                 nonce.close(&mut close);
@@ -220,9 +229,11 @@ impl<'r> Layout<'r> {
     /// Renders a unit with another content, such as a shortened one.
     pub(crate) fn render(&self, request: &Request, unit: usize, content: &str) -> Piece {
         let Unit { layer, ranked, citation, .. } = &self.units[unit];
-        let nonce = self.nonce.as_ref().filter(|_| request.fencing.covers(ranked.candidate.trust));
         let layer = &request.layers[*layer].0;
-        let wrap = Wrap { layer, ranked, citation, nonce, fencing: request.fencing };
+        let fencing = request.fencing_of(layer);
+        let nonce = self.nonce.as_ref().filter(|_| fencing.covers(ranked.candidate.trust));
+        let citations = &self.citations;
+        let wrap = Wrap { layer, ranked, citation, citations, nonce, fencing };
         wrap.piece(&*request.tokenizer, content, &[])
     }
 
@@ -255,13 +266,23 @@ impl<'r> Layout<'r> {
     pub(crate) fn sequence(&self, choices: &Choices) -> Vec<usize> {
         let mut chosen = self.units.iter().zip(choices);
         let is_fenced = chosen.any(|(unit, choice)| unit.is_fenced && choice.is_some());
-        let mut sequence =
-            if is_fenced { vec![self.preamble, self.before] } else { vec![self.before] };
-        for page in &self.pages {
+        let first = self.first_fenced_page();
+        let mut sequence = Vec::new();
+        sequence.extend((is_fenced && first == 0).then_some(self.preamble));
+        sequence.push(self.before);
+        for (index, page) in self.pages.iter().enumerate() {
+            sequence.extend((is_fenced && first == index && index > 0).then_some(self.preamble));
             sequence.extend(self.page_sequence(page, choices));
         }
         sequence.push(self.after);
         sequence
+    }
+
+    /// The first page that can hold something fenced. What tells a model about fences stands right
+    /// before it: what stands above are the operator's own words, and nothing may disown them.
+    pub(crate) fn first_fenced_page(&self) -> usize {
+        let holds = |page: &Page| page.units.iter().any(|&unit| self.units[unit].is_fenced);
+        self.pages.iter().position(holds).unwrap_or(0)
     }
 
     /// What is in every pack: pinned units, and nothing else.
@@ -284,8 +305,12 @@ fn frame(pattern: &super::Pattern, request: &Request, title: &str) -> String {
 /// The nonce of the earlier pack when it is still safe, else the first safe one of the seed. Safe
 /// means that it stands in nothing that could come onto the page.
 fn choose_nonce(request: &Request, ranked: &[Vec<&Ranked>]) -> Option<Nonce> {
-    let mut all = ranked.iter().flatten();
-    if !all.any(|ranked| request.fencing.covers(ranked.candidate.trust)) {
+    let mut layers = request.layers.iter().zip(ranked);
+    let is_fenced = layers.any(|((layer, _), ranked)| {
+        let fencing = request.fencing_of(layer);
+        ranked.iter().any(|ranked| fencing.covers(ranked.candidate.trust))
+    });
+    if !is_fenced {
         return None;
     }
     let mut frames: Vec<String> =
@@ -297,7 +322,8 @@ fn choose_nonce(request: &Request, ranked: &[Vec<&Ranked>]) -> Option<Nonce> {
     let texts = ranked.iter().flatten().flat_map(|ranked| {
         let candidate = &ranked.candidate;
         let place = &candidate.place;
-        let names = place.title.iter().chain(&place.path).chain(&place.breadcrumb);
+        let names = place.title.iter().chain(&place.path).chain(&place.speaker);
+        let names = names.chain(&place.breadcrumb);
         [&*candidate.text, candidate.id.item.as_str(), candidate.kind.as_str()]
             .into_iter()
             .chain(candidate.essential.iter().map(|essential| &*essential.text))
@@ -378,6 +404,7 @@ struct Wrap<'w> {
     layer: &'w Layer,
     ranked: &'w Ranked,
     citation: &'w str,
+    citations: &'w BTreeSet<String>,
     nonce: Option<&'w Nonce>,
     fencing: Fencing,
 }
@@ -385,7 +412,9 @@ struct Wrap<'w> {
 impl Wrap<'_> {
     /// The rendered unit. `known` are parts of the content that were counted before.
     fn piece(&self, tokenizer: &dyn Tokenizer, content: &str, known: &[Counted]) -> Piece {
-        let (inner, at) = self.inner(content.trim_end());
+        let content = self.guarded(content.trim_end());
+        let known = if matches!(content, Cow::Borrowed(_)) { known } else { &[] };
+        let (inner, at) = self.inner(&content);
         let (text, at) = match self.nonce {
             None => (inner, Some(at)),
             Some(nonce) => {
@@ -414,6 +443,23 @@ impl Wrap<'_> {
         Piece::with_known(tokenizer, text, known)
     }
 
+    /// The content without what could pass for another unit.
+    fn guarded<'t>(&self, content: &'t str) -> Cow<'t, str> {
+        if self.ranked.candidate.trust == Trust::Trusted {
+            return Cow::Borrowed(content);
+        }
+        let content = without_citations(content, self.citation, self.citations);
+        if self.fencing != Fencing::Lines {
+            return content;
+        }
+        let start = self.layer.template.item.literal_start();
+        let indented = match without_forged_lines(&content, start) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(indented) => Some(indented),
+        };
+        indented.map_or(content, Cow::Owned)
+    }
+
     /// The unit as its template renders it, and where the content stands in it.
     fn inner(&self, content: &str) -> (String, Range<usize>) {
         let mut out = String::with_capacity(content.len() + 64);
@@ -432,6 +478,9 @@ impl Wrap<'_> {
                 }
                 at = out.len()..out.len() + content.len();
                 out.push_str(content);
+                if let Some(note) = &self.ranked.candidate.place.note {
+                    let _ = write!(out, " ({})", one_line(note));
+                }
             } else {
                 self.put(variable, out);
             }
@@ -442,7 +491,10 @@ impl Wrap<'_> {
     fn put(&self, variable: Variable, out: &mut String) {
         let candidate = &self.ranked.candidate;
         let place = &candidate.place;
-        let mut line = |text: &str| out.push_str(&one_line(text));
+        let mut line = |text: &str| {
+            let text = one_line(text);
+            out.push_str(without_control_tokens(&text).as_deref().unwrap_or(&text));
+        };
         match variable {
             Variable::Type => line(place.sort.as_deref().unwrap_or(candidate.kind.as_str())),
             Variable::Id => line(&candidate.id.to_string()),
@@ -461,6 +513,12 @@ impl Wrap<'_> {
                     out.push_str(": ");
                 }
             }
+            Variable::Speaker => {
+                if let Some(speaker) = &place.speaker {
+                    line(speaker);
+                    out.push_str(": ");
+                }
+            }
             // Its id says nothing to a reader, and the citation says which it is.
             Variable::Source if !has_name(place) => {}
             Variable::Source => line(&source(place, &candidate.id)),
@@ -469,7 +527,8 @@ impl Wrap<'_> {
                 let _ = write!(out, "[{}]", self.citation);
             }
             Variable::Score => {
-                let _ = write!(out, "{:.2}", self.ranked.score.get());
+                let score = candidate.signals.similarity().unwrap_or(self.ranked.score);
+                let _ = write!(out, "{:.2}", Score::unit(score.get()).get());
             }
             Variable::Confidence => match candidate.confidence {
                 Some(confidence) => {

@@ -7,6 +7,7 @@ mod growth;
 mod layout;
 mod template;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 pub use citation::Citation;
 pub use fence::{Fencing, Nonce};
 pub(crate) use growth::Growth;
-pub(crate) use layout::{Choices, Layout, Page};
+pub(crate) use layout::{Choices, Layout, Page, Unit};
 pub use template::{
     Pattern, TEMPLATE_BYTES_MAX, Template, TemplateError, TemplateText, Templates, Variable,
 };
@@ -57,6 +58,8 @@ pub struct Item {
     pub tokens: Tokens,
     /// How it was shortened, if it was.
     pub shortened: Option<Shortened>,
+    /// Its text as it is shown, without template and fence, where that is not the whole of it.
+    pub short_text: Option<String>,
 }
 
 /// A layer is said to be truncated when it lost more than this (P12).
@@ -73,13 +76,15 @@ pub(crate) fn assemble(
     let tokenizer = &*request.tokenizer;
     let desk = Desk { plan, selection };
     let mut text = String::new();
-    if desk.shows_fences() {
-        text.push_str(&layout.pieces[layout.preamble].text);
-    }
+    let preamble = desk.shows_fences().then(|| layout.pieces[layout.preamble].text.as_str());
+    let first_fenced = layout.first_fenced_page();
+    text.push_str(preamble.filter(|_| first_fenced == 0).unwrap_or_default());
     text.push_str(&layout.pieces[layout.before].text);
     let mut sections = Vec::with_capacity(layout.pages.len());
     let mut citations = Vec::new();
-    for page in &layout.pages {
+    for (index, page) in layout.pages.iter().enumerate() {
+        let stands_here = first_fenced == index && index > 0;
+        text.push_str(preamble.filter(|_| stands_here).unwrap_or_default());
         desk.write_page(page, &mut text, &mut sections, &mut citations);
     }
     text.push_str(&layout.pieces[layout.after].text);
@@ -177,6 +182,7 @@ impl Desk<'_> {
                 span: Span::within(text, range).expect("pieces are whole strings"),
                 tokens: tokenizer.tokens(piece.units),
                 shortened,
+                short_text: self.short_text(unit, shortened),
             });
             citations.push(self.citation(unit));
         }
@@ -219,13 +225,34 @@ impl Desk<'_> {
         }
         let whole = std::iter::once(0..candidate.text.len()).collect();
         let kept = self.kept(unit).unwrap_or(&whole);
+        segments(candidate, kept, &self.kept_text(unit, kept))
+    }
+
+    /// A unit's text with what was left out marked.
+    fn kept_text(&self, unit: usize, kept: &[Range<usize>]) -> Cow<'_, str> {
         let cut = self.selection.cut.as_ref().filter(|cut| cut.unit == unit);
         let capped = self.plan.schedule.capped.get(&unit);
         let capped = capped.filter(|capped| self.selection.choices[unit] == Some(capped.piece));
         match (cut, capped) {
-            (Some(cut), _) => segments(candidate, kept, &cut.content),
-            (None, Some(capped)) => segments(candidate, kept, &capped.content),
-            (None, None) => segments(candidate, kept, &growth::joined_text(candidate, kept)),
+            (Some(cut), _) => Cow::Borrowed(&cut.content),
+            (None, Some(capped)) => Cow::Borrowed(&capped.content),
+            (None, None) => {
+                let candidate = &self.plan.layout.units[unit].ranked.candidate;
+                Cow::Owned(growth::joined_text(candidate, kept))
+            }
+        }
+    }
+
+    fn short_text(&self, unit: usize, shortened: Option<Shortened>) -> Option<String> {
+        let candidate = &self.plan.layout.units[unit].ranked.candidate;
+        match shortened? {
+            Shortened::Essential => {
+                candidate.essential.as_ref().map(|essential| essential.text.to_string())
+            }
+            Shortened::Trimmed => {
+                let kept = self.kept(unit)?;
+                Some(self.kept_text(unit, kept).into_owned())
+            }
         }
     }
 

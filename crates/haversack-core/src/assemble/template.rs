@@ -22,7 +22,7 @@ pub enum Variable {
     Confidence,
     /// When it was made or changed, RFC 3339.
     Timestamp,
-    /// Its score, two decimals.
+    /// How similar it is to the query, from 0 to 1, two decimals.
     Score,
     /// Its citation id, brackets included.
     Citation,
@@ -30,6 +30,8 @@ pub enum Variable {
     Title,
     /// Its title and a colon, where it has one that its text does not say itself; else nothing.
     Label,
+    /// Who says it and a colon, where it is a message; else nothing.
+    Speaker,
     /// Its path.
     Path,
     /// Its headings or ancestors, joined by " › "; its title when there are none.
@@ -54,7 +56,7 @@ pub enum Variable {
 
 impl Variable {
     /// Every variable.
-    pub const ALL: [Variable; 18] = [
+    pub const ALL: [Variable; 19] = [
         Variable::Content,
         Variable::Type,
         Variable::Confidence,
@@ -63,6 +65,7 @@ impl Variable {
         Variable::Citation,
         Variable::Title,
         Variable::Label,
+        Variable::Speaker,
         Variable::Path,
         Variable::Breadcrumb,
         Variable::Lines,
@@ -87,6 +90,7 @@ impl Variable {
             Variable::Citation => "citation",
             Variable::Title => "title",
             Variable::Label => "label",
+            Variable::Speaker => "speaker",
             Variable::Path => "path",
             Variable::Breadcrumb => "breadcrumb",
             Variable::Lines => "lines",
@@ -253,6 +257,14 @@ impl Pattern {
         }
     }
 
+    /// The text that it begins with, whatever is put in.
+    pub(super) fn literal_start(&self) -> &str {
+        match self.0.first() {
+            Some(Part::Literal(text)) => text,
+            _ => "",
+        }
+    }
+
     /// The source that parses to this pattern; for receipts.
     pub(crate) fn source(&self) -> String {
         self.0.iter().fold(String::new(), |mut source, part| {
@@ -336,6 +348,25 @@ impl Template {
     #[must_use]
     pub fn shows(&self, variable: Variable) -> bool {
         self.item.0.contains(&Part::Variable(variable))
+    }
+
+    /// The same with an item's type, confidence and time behind its text, where none of them is shown.
+    #[must_use]
+    pub fn with_metadata(mut self) -> Template {
+        let shown = [Variable::Type, Variable::Confidence, Variable::Timestamp];
+        if !shown.into_iter().any(|variable| self.shows(variable)) {
+            let literal = |text: &str| Part::Literal(text.to_owned());
+            self.item.0.extend([
+                literal(" ["),
+                Part::Variable(Variable::Type),
+                literal(", confidence: "),
+                Part::Variable(Variable::Confidence),
+                literal(", "),
+                Part::Variable(Variable::Timestamp),
+                literal("]"),
+            ]);
+        }
+        self
     }
 
     /// What stands before and after the items of a section with this title, for this query.

@@ -53,6 +53,13 @@ impl Budget {
         Ok(self)
     }
 
+    /// All of `total`, with reserves that may leave nothing of it: whether any pack fits then is for
+    /// its plan to say.
+    #[must_use]
+    pub const fn with_reserves(total: Tokens, reserves: Vec<(String, Tokens)>) -> Budget {
+        Budget { total, reserves }
+    }
+
     /// The same reserves out of another whole; `None` when they do not fit.
     #[must_use]
     pub fn with_total(&self, total: Tokens) -> Option<Budget> {

@@ -9,7 +9,10 @@ pub mod mention;
 mod path;
 mod time;
 
-pub use fields::{FieldQuery, FieldRole, KnownValues, understand};
+pub use fields::{
+    FieldQuery, FieldRole, KnownValues, PHRASE_BYTES_MAX, PHRASES_MAX, Reading, Vocabulary,
+    understand,
+};
 pub use intent::{Intent, intent_type_match};
 pub use time::TimeRange;
 
@@ -17,6 +20,7 @@ use std::ops::Range;
 
 use crate::text::terms::{self, Language};
 use crate::units::Timestamp;
+use crate::zone::Zone;
 
 /// How much of a query is looked at. What follows in a longer one is pasted material, not question.
 pub const QUERY_BYTES_MAX: usize = 16 * 1_024;
@@ -38,7 +42,7 @@ pub struct Analysis {
     pub urls: Vec<String>,
     /// What is referred to by `@name`, `@"a name"` or `@path/to/file`, without the sign.
     pub references: Vec<String>,
-    /// Times, resolved to ranges in UTC.
+    /// Times, resolved to ranges.
     pub times: Vec<TimeRange>,
     /// What is asked of items' fields, once somebody has looked up which values there are.
     pub fields: Option<FieldQuery>,
@@ -48,9 +52,15 @@ pub struct Analysis {
     pub truncated: bool,
 }
 
-/// Analyses a query as asked at `now`.
+/// Analyses a query as asked at `now`, in UTC.
 #[must_use]
 pub fn analyse(text: &str, now: Timestamp) -> Analysis {
+    analyse_in(text, now, &Zone::UTC)
+}
+
+/// Analyses a query as asked at `now`, with its times on the calendar of a zone.
+#[must_use]
+pub fn analyse_in(text: &str, now: Timestamp, zone: &Zone) -> Analysis {
     let truncated = text.len() > QUERY_BYTES_MAX;
     let text = &text[..text.floor_char_boundary(QUERY_BYTES_MAX)];
     let language = Language::detect(text);
@@ -67,7 +77,7 @@ pub fn analyse(text: &str, now: Timestamp) -> Analysis {
         phrases: literal::texts(text, &phrases),
         urls: literal::texts(text, &urls),
         references: literal::names(text, &references),
-        times: time::find(text, now, language),
+        times: time::find(text, now, zone, language),
         fields: None,
         intent: intent::of(text),
         truncated,

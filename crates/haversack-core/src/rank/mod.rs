@@ -26,7 +26,7 @@ pub use measure::{Corpus, idf, keyword_match, structural, timing, usage};
 pub use recency::Recency;
 pub use relevance::Topic;
 pub use rerank::{RerankError, Reranker};
-pub use safety::is_safety_relevant;
+pub use safety::{has_compound_of, is_safety_relevant};
 pub use scoring::{Component, Part, Scoring, Signals, WeightError};
 
 use crate::candidate::Candidate;

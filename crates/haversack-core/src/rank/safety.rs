@@ -7,6 +7,9 @@ const WORDS: &[&str] = &[
     "allerg", "anaphyla", "epipen", "intoleran", "coeliac", "celiac", "contraindicat", "overdose",
     "life-threatening", "lethal", "seizure", "haemophil", "hemophil", "blood thinner", "drug interaction",
     "unverträglich", "lebensgefähr", "zöliakie", "notfallset", "blutverdünn", "wechselwirkung",
+    "poison", "toxic", "asthma", "epilep", "diabet", "insulin", "pacemaker", "suicid", "self-harm", "carbon monoxide", "choking",
+    "medication", "dosage", "giftig", "vergift", "lebensbedroh", "herzschrittmacher", "suizid", "erstick", "medikament", "dosierung",
+    "überdosis", "kohlenmonoxid", "notfallmedi", "krampfanf",
 ];
 
 /// Phrases that warn, in lower case.
@@ -14,8 +17,29 @@ const WORDS: &[&str] = &[
 const PHRASES: &[&str] = &[
     "must not eat", "must not take", "must never", "must not be given", "cannot have", "not allowed to eat",
     "not together with", "do not give", "must not have", "dangerous for", "gefährlich für", "never give", "stops her breathing", "stops his breathing",
-    "darf kein", "darf nicht", "darf auf keinen fall", "verträgt kein", "niemals geben",
+    "anaphylactic shock", "electric shock", "dangerous if", "danger of", "in an emergency", "do not mix", "never mix",
+    "darf kein", "darf nicht", "darf auf keinen fall", "verträgt kein", "niemals geben", "nie geben", "nicht zusammen mit",
+    "gefährlich", "lebensgefahr", "im notfall", "nicht mischen", "dürfen nicht", "dürfen kein",
 ];
+
+/// How many letters a word must have to begin another one, and how many more that one must have.
+const STEM_CHARS: usize = 4;
+const LONGER_BY: usize = 3;
+
+/// Whether a text has a compound that begins with a word of the question: a sting of bees is a
+/// "Bienenstich". Words that are met as they are need no such look.
+#[must_use]
+pub fn has_compound_of(text: &str, keywords: &[String]) -> bool {
+    let text = text.to_lowercase();
+    let words = || text.split(|c: char| !c.is_alphanumeric());
+    keywords.iter().any(|keyword| {
+        let n_chars = keyword.chars().count();
+        // Without the ending of a plural or a case.
+        let stem: String = keyword.chars().take(n_chars.saturating_sub(1)).collect();
+        let is_longer = |word: &str| word.chars().count() >= n_chars + LONGER_BY;
+        n_chars > STEM_CHARS && words().any(|word| is_longer(word) && word.starts_with(&stem))
+    })
+}
 
 /// Whether a text warns of a danger to somebody's health.
 #[must_use]
@@ -29,6 +53,15 @@ pub fn is_safety_relevant(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn compounds_are_met_by_their_first_word() {
+        let words =
+            |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let warning = "Jorin hatte nach einem Bienenstich einen allergischen Schock.";
+        assert!(has_compound_of(warning, &words(&["imker", "bienen"])));
+        assert!(!has_compound_of(warning, &words(&["imker", "jorin", "den", "schocks"])));
+    }
 
     #[test]
     fn warnings_are_told_from_mentions() {

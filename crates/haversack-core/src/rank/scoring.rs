@@ -158,6 +158,14 @@ impl Signals {
         Some(self.0[at].1)
     }
 
+    /// How similar it is to the query: by meaning, else by what searches gave it together (M6, M8).
+    #[must_use]
+    pub fn similarity(&self) -> Option<Score> {
+        [Component::Semantic, Component::Fusion]
+            .into_iter()
+            .find_map(|component| self.get(component))
+    }
+
     /// Takes over what is stronger in `other`.
     pub fn strengthen(&mut self, other: &Signals) {
         for &(component, value) in &other.0 {

@@ -86,10 +86,9 @@ impl Schedule {
             }
         }
         schedule.demands = demands(request, layout, &per_layer);
-        schedule.steps = due_order(&schedule.demands)
-            .into_iter()
-            .map(|due| per_layer[due.layer][due.step].clone())
-            .collect();
+        let due = due_order(&schedule.demands).into_iter();
+        let steps = due.map(|due| per_layer[due.layer][due.step].clone()).collect();
+        schedule.steps = requested_first(layout, steps);
         schedule.count(request, layout);
         schedule
     }
@@ -104,7 +103,7 @@ impl Schedule {
     ) -> Vec<Step> {
         let mut units = layout.pages[page].units.clone();
         units.sort_unstable();
-        let mut steps = layer_steps(layout, layer, &units);
+        let mut steps = requested_first(layout, layer_steps(layout, layer, &units));
         for (place, step) in (self.uncapped.len()..).zip(&mut steps) {
             step.place = Some(place);
         }
@@ -364,6 +363,17 @@ fn total_gain(steps: &[Step]) -> f64 {
     steps.iter().fold(0.0, |total, step| total + step.gain)
 }
 
+/// Puts the first step of whatever the request names before all others, by layer. It does not look
+/// at the budget, so a larger one still keeps what a smaller one had.
+fn requested_first(layout: &Layout<'_>, steps: Vec<Step>) -> Vec<Step> {
+    let unit_of = |step: &Step| &layout.units[step.unit];
+    let is_first = |step: &Step| step.from.is_none() && unit_of(step).ranked.candidate.is_requested;
+    let (mut first, rest): (Vec<Step>, Vec<Step>) = steps.into_iter().partition(is_first);
+    first.sort_by_key(|step| unit_of(step).layer);
+    first.extend(rest);
+    first
+}
+
 fn apply(choices: &mut Choices, steps: &[Step]) {
     for step in steps {
         choices[step.unit] = Some(step.to);
@@ -394,7 +404,7 @@ fn costs(request: &Request, layout: &Layout<'_>, sequence: &[usize], steps: &[St
         (0..pinned.len()).filter(|&unit| pinned[unit].is_some() && is_fenced(unit)).count();
     // The preamble goes with the last fenced unit, where the sequence has it at all.
     let mut n_fenced = steps_fenced + pinned_fenced;
-    let has_preamble = sequence.first() == Some(&layout.preamble);
+    let has_preamble = sequence.contains(&layout.preamble);
     for (index, step) in steps.iter().enumerate().rev() {
         units[index + 1] = tally.units();
         match step.from {

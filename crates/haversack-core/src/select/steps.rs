@@ -46,12 +46,14 @@ pub(crate) fn layer_steps(layout: &Layout<'_>, layer: &Layer, units: &[usize]) -
 /// Steps to whole units, or to their essential forms on the way.
 fn by_units(layout: &Layout<'_>, order: Order, units: &[usize]) -> Vec<Step> {
     let mut steps: Vec<Step> =
-        units.iter().flat_map(|&unit| unit_steps(layout, order, unit)).collect();
+        units.iter().flat_map(|&unit| unit_steps(layout, order, unit, units.first())).collect();
     // Stable: what is equal stays in the order of rank.
     match order {
         Order::Density => steps.sort_by(|a, b| b.density().total_cmp(&a.density())),
-        Order::Essentials => steps.sort_by_key(|step| step.from.is_some()),
-        Order::Rank | Order::Blocks => {}
+        // By rank only the rest of a long text waits, so that it does not stand in the way of what
+        // comes after it.
+        Order::Essentials | Order::Rank => steps.sort_by_key(|step| step.from.is_some()),
+        Order::Blocks => {}
     }
     steps
 }
@@ -68,8 +70,13 @@ pub(crate) fn essential_value(layout: &Layout<'_>, unit: usize) -> f64 {
 }
 
 /// One step to the full text; two when the essential form alone gives more for a token, or comes
-/// first whatever it gives.
-fn unit_steps(layout: &Layout<'_>, order: Order, index: usize) -> Vec<Step> {
+/// first whatever it gives, or the text is long and not the one that matters most.
+fn unit_steps(
+    layout: &Layout<'_>,
+    order: Order,
+    index: usize,
+    first_unit: Option<&usize>,
+) -> Vec<Step> {
     let unit = &layout.units[index];
     let separator = layout.pieces[unit.separator].units;
     let cost = |piece: usize| layout.pieces[piece].units + separator;
@@ -82,7 +89,13 @@ fn unit_steps(layout: &Layout<'_>, order: Order, index: usize) -> Vec<Step> {
         gain: value,
         place: None,
     };
-    let (Some(essential), Order::Density | Order::Essentials) = (unit.essential, order) else {
+    let is_long = whole.cost > MIDDLING && first_unit != Some(&index);
+    let splits = match order {
+        Order::Density | Order::Essentials => true,
+        Order::Rank => is_long,
+        Order::Blocks => false,
+    };
+    let Some(essential) = unit.essential.filter(|_| splits) else {
         return vec![whole];
     };
     let part = essential_value(layout, index);
@@ -102,7 +115,7 @@ fn unit_steps(layout: &Layout<'_>, order: Order, index: usize) -> Vec<Step> {
         gain: value - part,
         place: None,
     };
-    let first_pays = order == Order::Essentials || first.density() > second.density();
+    let first_pays = order != Order::Density || first.density() > second.density();
     if second.cost > 0 && first_pays { vec![first, second] } else { vec![whole] }
 }
 

@@ -138,9 +138,16 @@ pub fn clean(text: &str) -> Cleaned<'_> {
 /// text for the real thing.
 #[rustfmt::skip]
 const CONTROL_TOKENS: &[&str] = &[
-    "[INST]", "[/INST]", "<<SYS>>", "<</SYS>>", "<start_of_turn>", "<end_of_turn>", "<bos>", "<eos>",
-    "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[AVAILABLE_TOOLS]", "[TOOL_CALLS]", "[TOOL_RESULTS]",
+    "<s>", "</s>", "<bos>", "<eos>", "<pad>", "<<SYS>>", "<</SYS>>", "[INST]", "[/INST]",
+    "<start_of_turn>", "<end_of_turn>", "<start_of_image>", "<end_of_image>",
+    "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_CALLS]",
+    "[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[TOOL_CONTENT]", "[gMASK]", "<sop>", "<eop>", "<eoh>", "<eoa>",
+    "<extra_id_0>", "<extra_id_1>", "<reserved_106>", "<reserved_107>", "<tool_call>", "</tool_call>",
+    "<tool_response>", "</tool_response>", "<think>", "</think>",
 ];
+
+/// The bars of marks such as `<|name|>`: the plain one, and the wide one of DeepSeek's formats.
+const BARS: [char; 2] = ['|', '\u{ff5c}'];
 
 /// Takes the meaning from the control tokens of chat formats by a space behind their first
 /// character; `None` when there are none.
@@ -155,22 +162,24 @@ const CONTROL_TOKENS: &[&str] = &[
 #[must_use]
 pub fn without_control_tokens(text: &str) -> Option<String> {
     let mut spaces: Vec<usize> = Vec::new();
-    for (at, _) in text.match_indices("<|") {
+    let starts = |(_, byte): &(usize, u8)| matches!(byte, b'<' | b'[');
+    for (at, _) in text.bytes().enumerate().filter(starts) {
+        if CONTROL_TOKENS.iter().any(|token| text[at..].starts_with(token)) {
+            spaces.push(at + 1);
+            continue;
+        }
         // `<|name|>`, as all formats of this family have them; no prose looks like that.
-        let inside = &text[at + 2..];
-        let end = inside.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-'));
-        if end.is_some_and(|end| end > 0 && inside[end..].starts_with("|>")) {
+        let Some(inside) = text[at + 1..].strip_prefix(BARS) else { continue };
+        let is_in_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '\u{2581}');
+        let after = inside.trim_start_matches(is_in_name);
+        let closes = after.strip_prefix(BARS).is_some_and(|rest| rest.starts_with('>'));
+        if closes && after.len() < inside.len() {
             spaces.push(at + 1);
         }
-    }
-    for token in CONTROL_TOKENS {
-        spaces.extend(text.match_indices(token).map(|(at, _)| at + 1));
     }
     if spaces.is_empty() {
         return None;
     }
-    spaces.sort_unstable();
-    spaces.dedup();
     let mut out = String::with_capacity(text.len() + spaces.len());
     let mut from = 0;
     for at in spaces {
@@ -370,6 +379,36 @@ mod tests {
             .map(|finding| format!("{:?} {}@{}", finding.kind, finding.count, finding.first_at))
             .collect();
         assert_eq!((&*result.text, found.join(" ").as_str()), (cleaned, findings), "{text:?}");
+    }
+
+    #[test]
+    fn control_tokens_of_chat_formats_lose_their_meaning() {
+        for token in [
+            "<|im_start|>",
+            "<|im_end|>",
+            "<|endoftext|>",
+            "<|begin_of_text|>",
+            "<|start_header_id|>",
+            "<|START_OF_TURN_TOKEN|>",
+            "<|channel|>",
+            "<\u{ff5c}begin\u{2581}of\u{2581}sentence\u{ff5c}>",
+            "<\u{ff5c}User\u{ff5c}>",
+            "<start_of_turn>",
+            "<s>",
+            "</s>",
+            "[INST]",
+            "[/INST]",
+            "<<SYS>>",
+            "[gMASK]",
+        ] {
+            let quoted = without_control_tokens(&format!("a {token}b")).expect(token);
+            assert!(!quoted.contains(token), "{quoted}");
+            assert_eq!(quoted.replace(' ', ""), format!("a{token}b"), "a space and nothing else");
+            assert_eq!(without_control_tokens(&quoted), None, "{quoted}");
+        }
+        for plain in ["a <| b |> c", "x[0] <b>bold</b>", "if a<b | b>c", "<||>", "[instructions]"] {
+            assert_eq!(without_control_tokens(plain), None, "{plain}");
+        }
     }
 
     #[test]

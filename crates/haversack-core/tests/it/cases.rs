@@ -187,7 +187,7 @@ prop_compose! {
         layers in (any_layer("one"), any_layer("two"), any_layer("three")),
         n_layers in 1usize..=3,
         ranked in proptest::collection::vec((any_ranked(), 0usize..3), 0..24),
-        fencing in select(vec![Fencing::Off, Fencing::Untrusted, Fencing::All, Fencing::Sections]),
+        fencing in select(vec![Fencing::Off, Fencing::Lines, Fencing::Untrusted, Fencing::All, Fencing::Sections]),
         overflow in prop_oneof![4 => Just(Overflow::Refuse), 1 => Just(Overflow::Exceed)],
         stop in prop::option::weighted(0.15, (50u32..100, 0usize..6)),
         frame in prop::bool::weighted(0.3),

@@ -6,8 +6,8 @@ use haversack_core::assemble::Fencing;
 use haversack_core::assemble::fence;
 use haversack_core::ids::CandidateId;
 use haversack_core::layer::Claim;
-use haversack_core::ledger::{Outcome, Reason};
-use haversack_core::pack::{Pack, PackError, Plan, Request, pack};
+use haversack_core::ledger::{Notice, Outcome, Reason};
+use haversack_core::pack::{Overflow, Pack, PackError, Plan, Request, pack};
 use haversack_core::select::Selector;
 use haversack_core::text::chunk::{ChunkLimits, Format, Language, chunk};
 use haversack_core::text::tokenizer::{Encoding, Tokenizer};
@@ -52,9 +52,18 @@ proptest! {
         match plan.pack() {
             Ok(pack) => {
                 prop_assert_eq!(pack.tokens, request.tokenizer.count(&pack.text));
+                // Only what is pinned may have more, of the reserves and then of the budget.
                 let limit = request.budget.spendable();
-                let bare = plan.least() > total;
-                prop_assert!(bare || pack.tokens <= limit, "{} > {limit}", pack.tokens);
+                if pack.tokens > limit {
+                    prop_assert_eq!(request.overflow, Overflow::Exceed);
+                    let pinned = |layer: &str| request.layers.iter()
+                        .any(|(known, _)| *known.name == *layer && known.claim == Claim::Pinned);
+                    for section in pack.sections.iter().filter(|section| !section.items.is_empty()) {
+                        prop_assert!(pinned(&section.layer), "{} > {limit}", pack.tokens);
+                    }
+                    let said = pack.notices.iter().any(|n| matches!(n, Notice::OverBudget { .. }));
+                    prop_assert!(said || pack.tokens <= total);
+                }
                 prop_assert!(pack.worth.bound >= pack.worth.value);
             }
             Err(PackError::Infeasible { least, .. }) => {
@@ -65,6 +74,24 @@ proptest! {
                 }
             }
             Err(error) => prop_assert!(false, "{error}"),
+        }
+    }
+
+    /// X1: a pack that would be empty for want of room is refused with a budget that shows something.
+    #[test]
+    fn properties_the_least_budget_of_a_refusal_shows_something(request in any_request()) {
+        let plan = Plan::new(&request).unwrap();
+        let total = request.budget.total();
+        for total in [total, Tokens::ZERO, Tokens::new(1), plan.least()] {
+            match plan.pack_shown_at(total) {
+                Ok(pack) => prop_assert_eq!(pack.text, plan.pack_at(total).unwrap().text),
+                Err(PackError::Infeasible { least, .. }) => {
+                    prop_assert!(least > total, "{least} is no more than {total}");
+                    let shown = plan.pack_shown_at(least);
+                    prop_assert!(shown.is_ok_and(|pack| pack.tokens <= least), "at {least}");
+                }
+                Err(error) => prop_assert!(false, "{error}"),
+            }
         }
     }
 

@@ -53,5 +53,5 @@ pub(crate) fn metrics(call: Call) -> BoxFuture<'static, Answer> {
 }
 
 pub(crate) fn openapi(call: Call) -> BoxFuture<'static, Answer> {
-    async move { tagged(&call, env!("CARGO_PKG_VERSION"), document()) }.boxed()
+    async move { tagged(&call, document()) }.boxed()
 }

@@ -5,9 +5,11 @@ use bytes::BytesMut;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use haversack::Workspace;
+use haversack::revision::RevisionId;
 use haversack_core::ids::ItemId;
 use haversack_core::item::Trust;
 use haversack_store::kinds;
+use haversack_store::revision::Revision;
 use haversack_store::store::change::{BATCH_CHANGES_MAX, Batch, Change, Committed};
 use haversack_store::store::item::{Event, Item};
 use haversack_store::store::query::{Filter, Order, Page};
@@ -54,7 +56,7 @@ pub(crate) fn put(mut call: Call) -> BoxFuture<'static, Answer> {
             .map(|(n, item)| new_item(item).map_err(|problem| placed(problem, &format!("[{n}]"))))
             .collect();
         let committed = store(&call, &workspace, items?).await?;
-        json(StatusCode::OK, &written(&committed))
+        json(StatusCode::OK, &written(&call, &workspace, &committed).await?)
     }
     .boxed()
 }
@@ -70,10 +72,33 @@ fn placed(mut problem: Problem, place: &str) -> Problem {
     problem
 }
 
-fn written(committed: &Committed) -> WireWritten {
+/// What a caller is told of a write.
+async fn written(
+    call: &Call,
+    workspace: &Workspace,
+    committed: &Committed,
+) -> Result<WireWritten, Problem> {
+    let revision = revision_after(workspace, &call.viewer()?, committed.revision).await?;
+    Ok(WireWritten { revision, ..counted(committed) })
+}
+
+/// What a viewer is told of the state after a write.
+pub(crate) async fn revision_after(
+    workspace: &Workspace,
+    viewer: &Viewer,
+    revision: Revision,
+) -> Result<RevisionId, Problem> {
+    if *viewer == Viewer::owner() {
+        return Ok(RevisionId::Number(revision.get()));
+    }
+    Ok(RevisionId::of(&*workspace.store().snapshot(viewer).await?, viewer))
+}
+
+/// What a write did, but for the state that it made.
+fn counted(committed: &Committed) -> WireWritten {
     let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
     WireWritten {
-        revision: committed.revision.get(),
+        revision: RevisionId::Number(0),
         stored: count(committed.stored + committed.deleted),
         unchanged: count(committed.unchanged),
         warnings: committed.warnings.iter().take(WARNINGS_MAX).map(ToString::to_string).collect(),
@@ -126,7 +151,8 @@ async fn stream(call: &mut Call, workspace: &Workspace) -> Result<WireWritten, P
         waiting: Vec::new(),
         bytes: 0,
         line: 0,
-        sum: WireWritten::default(),
+        sum: counted(&Committed::default()),
+        last: Revision::ZERO,
     };
     // Of what is left of a line, `looked_at` bytes have no end in them.
     let (mut rest, mut looked_at, mut read) = (BytesMut::new(), 0, 0_u64);
@@ -156,7 +182,8 @@ async fn stream(call: &mut Call, workspace: &Workspace) -> Result<WireWritten, P
     }
     lines.take(&rest, lines_max).await?;
     lines.flush().await?;
-    Ok(lines.sum)
+    let revision = revision_after(workspace, &call.viewer()?, lines.last).await?;
+    Ok(WireWritten { revision, ..lines.sum })
 }
 
 /// Lines on their way into the store.
@@ -167,6 +194,8 @@ struct Lines<'c> {
     bytes: usize,
     line: u64,
     sum: WireWritten,
+    /// The state that the last batch made.
+    last: Revision,
 }
 
 impl Lines<'_> {
@@ -205,8 +234,8 @@ impl Lines<'_> {
         }
         match store(self.call, self.workspace, items).await {
             Ok(committed) => {
-                let more = written(&committed);
-                self.sum.revision = more.revision;
+                let more = counted(&committed);
+                self.last = committed.revision;
                 self.sum.stored += more.stored;
                 self.sum.unchanged += more.unchanged;
                 let room = WARNINGS_MAX.saturating_sub(self.sum.warnings.len());
@@ -247,22 +276,11 @@ pub(crate) fn list(call: Call) -> BoxFuture<'static, Answer> {
             }
             None => None,
         };
-        let tells = call.viewer()? == Viewer::owner();
-        let items = stored.into_iter().map(|stored| WireItem::of(stored, tells)).collect();
-        let state = state(&call, snapshot.revision().get())?;
-        tagged(&call, &state, &WireItemPage { items, next })
+        let viewer = call.viewer()?;
+        let items = stored.into_iter().map(|stored| WireItem::of(stored, &viewer)).collect();
+        tagged(&call, &WireItemPage { items, next })
     }
     .boxed()
-}
-
-/// What decides an answer to a question about a state.
-fn state(call: &Call, revision: u64) -> Result<String, Problem> {
-    let (viewer, place) = (call.viewer()?, (&call.parameters, &call.query));
-    Ok(format!(
-        "{} {place:?} {viewer:?} {} {revision}",
-        call.route.operation,
-        call.access.is_trusted()
-    ))
 }
 
 pub(crate) fn get(call: Call) -> BoxFuture<'static, Answer> {
@@ -273,11 +291,7 @@ pub(crate) fn get(call: Call) -> BoxFuture<'static, Answer> {
         let snapshot = workspace.store().snapshot(&call.viewer()?).await?;
         let found = snapshot.get(std::slice::from_ref(&wanted)).await?.pop().flatten();
         let stored = found.ok_or_else(|| Problem::no_item(name))?;
-        let tells = call.viewer()? == Viewer::owner();
-        // Whether the parent shows depends on another item's readers.
-        let parent = stored.item.parent.as_ref().map(ItemId::as_str);
-        let state = format!("{} {parent:?}", state(&call, stored.revision.get())?);
-        tagged(&call, &state, &WireItem::of(stored, tells))
+        tagged(&call, &WireItem::of(stored, &call.viewer()?))
     }
     .boxed()
 }
@@ -296,7 +310,8 @@ pub(crate) fn delete(call: Call) -> BoxFuture<'static, Answer> {
         let change =
             if call.flag("purge")? { Change::Purge(wanted) } else { Change::Delete(wanted) };
         let batch = Batch::new(workspace.now(), vec![change]).by(viewer);
-        json(StatusCode::OK, &written(&workspace.write(batch).await?))
+        let committed = workspace.write(batch).await?;
+        json(StatusCode::OK, &written(&call, &workspace, &committed).await?)
     }
     .boxed()
 }
@@ -318,7 +333,10 @@ pub(crate) fn links(mut call: Call) -> BoxFuture<'static, Answer> {
         let batch = Batch::new(workspace.now(), changes).by(viewer);
         let committed = workspace.write(batch).await?;
         let stored = u64::try_from(count).unwrap_or(u64::MAX);
-        json(StatusCode::OK, &WireWritten { stored, ..written(&committed) })
+        json(
+            StatusCode::OK,
+            &WireWritten { stored, ..written(&call, &workspace, &committed).await? },
+        )
     }
     .boxed()
 }
@@ -363,7 +381,10 @@ pub(crate) fn events(mut call: Call) -> BoxFuture<'static, Answer> {
         all_there(&workspace, &call.viewer()?, &ids).await?;
         let stored = u64::try_from(changes.len()).unwrap_or(u64::MAX);
         let committed = workspace.write(Batch::new(now, changes)).await?;
-        json(StatusCode::OK, &WireWritten { stored, ..written(&committed) })
+        json(
+            StatusCode::OK,
+            &WireWritten { stored, ..written(&call, &workspace, &committed).await? },
+        )
     }
     .boxed()
 }

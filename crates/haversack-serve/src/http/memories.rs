@@ -6,6 +6,7 @@ use futures_util::future::BoxFuture;
 use haversack::Workspace;
 use haversack::recipes::memory;
 use haversack::remember::Why;
+use haversack::revision::RevisionId;
 use haversack_core::ids::ItemId;
 use haversack_core::item::Kind;
 use haversack_core::units::Tokens;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::call::{Answer, Call, json};
+use crate::http::items::revision_after;
 use crate::problem::Problem;
 use crate::state::State;
 use crate::who::{Access, Asserted};
@@ -72,7 +74,7 @@ pub(crate) struct WireNewMemory {
 #[schemars(rename = "Remembered")]
 pub(crate) struct WireRemembered {
     /// The state of the workspace after it.
-    revision: u64,
+    revision: RevisionId,
     /// The memories that were stored or were there exactly so.
     pub(crate) stored: Vec<String>,
     /// Those that say nothing new, each with its reason.
@@ -126,7 +128,7 @@ pub(crate) async fn remember(
     ids.retain(|id| left_out.iter().all(|left_out| left_out.id != *id));
     ids.dedup();
     state.metrics.stored(u64::try_from(remembered.committed.stored).unwrap_or(u64::MAX));
-    let revision = remembered.committed.revision.get();
+    let revision = revision_after(workspace, &viewer, remembered.committed.revision).await?;
     Ok(WireRemembered { revision, stored: ids, left_out })
 }
 
@@ -208,6 +210,7 @@ pub(crate) fn search(mut call: Call) -> BoxFuture<'static, Answer> {
             let mut request = search.request()?;
             call.access.impose(&mut request, &call.asserted)?;
             request.keep = false;
+            request.limit.get_or_insert(memory::SEARCH_LIMIT);
             request.budget = Some(Tokens::new(ROOM));
             request.model = None;
             let answer =

@@ -77,7 +77,8 @@ async fn kept(workspace: &Workspace, shelf: Shelf, name: &str) -> Result<String,
     let names = workspace.kept_names(shelf).await?;
     let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     let detail = format!("the workspace has no {} {name:?}; it has {there}", shelf.as_str());
-    Err(Problem::new(missing_code(shelf), detail))
+    let template = (shelf == Shelf::Template).then_some(name);
+    Err(Problem::new(missing_code(shelf), detail).with_names(template, &names))
 }
 
 async fn names(call: Call, shelf: Shelf, others: Vec<String>) -> Answer {
@@ -123,7 +124,7 @@ pub(crate) fn put_template(mut call: Call) -> BoxFuture<'static, Answer> {
         let workspace = call.workspace().await?;
         let name = name(&call)?;
         let template: KeptTemplate = call.read().await?;
-        workspace.put_template(&name, template.text()).await?;
+        workspace.keep_template(&name, &template).await?;
         nothing()
     }
     .boxed()

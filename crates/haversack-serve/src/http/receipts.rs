@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::call::{Answer, Call, json, nothing, tagged};
+use crate::call::{Answer, Call, json, tagged};
 use crate::problem::Problem;
 use crate::who::{Access, Asserted};
 use crate::wire::id;
@@ -17,9 +17,9 @@ use crate::wire::id;
 pub(crate) fn get(call: Call) -> BoxFuture<'static, Answer> {
     async move {
         let workspace = call.workspace().await?;
-        let receipt = workspace.receipt(call.parameter("id"), &call.viewer()?).await?;
-        // A receipt never changes.
-        tagged(&call, &receipt.id, &*receipt)
+        let viewer = call.viewer()?;
+        let receipt = workspace.receipt(call.parameter("id"), &viewer).await?;
+        tagged(&call, &receipt.shown_to(&viewer))
     }
     .boxed()
 }
@@ -70,12 +70,21 @@ pub(crate) struct WireFeedback {
     pub(crate) user: Option<String>,
 }
 
+/// That feedback was noted.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Noted")]
+pub(crate) struct WireNoted {
+    /// Always true: what cannot be noted is a problem (K8).
+    success: bool,
+}
+
 pub(crate) fn feedback(mut call: Call) -> BoxFuture<'static, Answer> {
     async move {
         let workspace = call.workspace().await?;
         let feedback: WireFeedback = call.read().await?;
         note(&call.access, &call.asserted, &workspace, &feedback).await?;
-        nothing()
+        json(StatusCode::OK, &WireNoted { success: true })
     }
     .boxed()
 }

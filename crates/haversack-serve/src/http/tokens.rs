@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use haversack::recipes::workspace::Payload;
+use haversack::recipes::workspace::{Payload, User};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -31,8 +31,10 @@ pub(crate) struct WireEstimate {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "PayloadText")]
 pub(crate) struct WirePayloadText {
-    /// The final string.
-    context: String,
+    /// The final string, as every recipe calls it.
+    context: Option<String>,
+    /// The same, as `workspace` calls it.
+    serialized: Option<String>,
 }
 
 /// A count.
@@ -54,7 +56,10 @@ pub(crate) fn estimate(mut call: Call) -> BoxFuture<'static, Answer> {
         let wanted: WireEstimate = call.read().await?;
         let text = match (wanted.text, wanted.payload) {
             (Some(text), None) => text,
-            (None, Some(payload)) => payload.context,
+            (None, Some(payload)) => {
+                let missing = || Problem::invalid("payload.serialized", "is missing");
+                payload.serialized.or(payload.context).ok_or_else(missing)?
+            }
             (Some(_), Some(_)) => {
                 return Err(Problem::invalid("text", "stands beside a payload: send one of them"));
             }
@@ -79,9 +84,9 @@ pub(crate) fn estimate(mut call: Call) -> BoxFuture<'static, Answer> {
 pub(crate) struct WireValidate {
     /// The payload, as a build gave it.
     payload: Payload,
-    /// For whom; the key's user when left out.
+    /// For whom: a name, or an object with `id` and `groups`; the key's user when left out.
     #[serde(default)]
-    user: Option<String>,
+    user: Option<User>,
     /// Their groups.
     #[serde(default)]
     groups: Vec<String>,
@@ -91,10 +96,17 @@ pub(crate) fn validate(mut call: Call) -> BoxFuture<'static, Answer> {
     async move {
         let workspace = call.workspace().await?;
         let wanted: WireValidate = call.read().await?;
-        let asserted = call.asserted(wanted.user.as_ref(), &wanted.groups)?;
+        let (user, mut groups) = match wanted.user {
+            Some(User::Member { id, groups }) => (Some(id), groups),
+            Some(User::Name(name)) => (Some(name), Vec::new()),
+            None => (None, Vec::new()),
+        };
+        groups.extend(wanted.groups);
+        let asserted = call.asserted(user.as_ref(), &groups)?;
         let (viewer, _) = call.access.viewer(&asserted)?;
-        let tokenizer =
-            call.state.engine.counter(None, Some(&wanted.payload.assembly.tokenizer))?;
+        let assembly = wanted.payload.assembly.as_ref();
+        let name = assembly.map(|assembly| assembly.tokenizer.as_str());
+        let tokenizer = call.state.engine.counter(None, name)?;
         let check = workspace.validate(&wanted.payload, &viewer, tokenizer);
         let checked = call.state.gate.compute(check).await?;
         json(StatusCode::OK, &checked)

@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError};
 use axum::http::StatusCode;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use haversack::revision::RevisionId;
 use haversack_store::store::query::Filter;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,7 +45,7 @@ pub(crate) struct WireWorkspace {
     /// Its name.
     name: String,
     /// Its state.
-    revision: u64,
+    revision: RevisionId,
     /// How many items the viewer can read.
     items: u64,
 }
@@ -94,9 +95,10 @@ pub(crate) fn create(mut call: Call) -> BoxFuture<'static, Answer> {
 pub(crate) fn get(call: Call) -> BoxFuture<'static, Answer> {
     async move {
         let workspace = call.workspace().await?;
-        let snapshot = workspace.store().snapshot(&call.viewer()?).await?;
+        let viewer = call.viewer()?;
+        let snapshot = workspace.store().snapshot(&viewer).await?;
         let items = snapshot.count(&Filter::everything()).await?;
-        let revision = snapshot.revision().get();
+        let revision = RevisionId::of(&*snapshot, &viewer);
         let name = workspace.name().to_owned();
         json(StatusCode::OK, &WireWorkspace { name, revision, items })
     }

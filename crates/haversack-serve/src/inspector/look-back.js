@@ -176,7 +176,7 @@ function described(receipt, context) {
       ],
       ["tokens", `${count(receipt.tokens)} of ${count(receipt.budget)}, by ${receipt.tokenizer}`],
       ["embedder", receipt.embedder],
-      ["revision", count(receipt.revision)],
+      ["revision", String(receipt.revision)],
       ["inputs", make("code", {}, receipt.inputs)],
       ["text", make("code", {}, receipt.text)],
     ]),

@@ -158,7 +158,7 @@ async function describeWorkspace() {
   try {
     const { items, revision } = await api.workspace(name, form.viewer());
     if (name === form.workspaceChosen())
-      fill(area, `${counted(items, "item")} to read, revision ${count(revision)}`);
+      fill(area, `${counted(items, "item")} to read, revision ${revision}`);
   } catch {
     fill(area);
   }

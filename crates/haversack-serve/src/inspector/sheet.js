@@ -96,7 +96,7 @@ function described(item, place) {
       ["made", item.created ? moment(item.created) : null],
       ["changed", item.updated ? moment(item.updated) : null],
       ["in use", item.active ? null : "no"],
-      ["revision", count(item.revision)],
+      ["revision", String(item.revision)],
     ]),
     text(item),
     fields.length

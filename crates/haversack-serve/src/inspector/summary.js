@@ -96,7 +96,7 @@ export function showSummary({ result, preview, linked }, openReceipt) {
         [
           ["recipe", assembly.recipe],
           ["tokenizer", `${assembly.tokenizer}, ${assembly.accuracy}`],
-          ["revision", count(assembly.revision)],
+          ["revision", String(assembly.revision)],
           ["took", milliseconds(assembly.timingsMs.total)],
           ["receipt", receipt],
         ],

@@ -65,9 +65,4 @@ impl Caller {
         let detail = format!("this key does not reach {:?}", scope.as_str());
         Err(Problem::new(Code::Forbidden, detail))
     }
-
-    /// Whether it sees everything, and so may be told who else may.
-    pub(crate) fn sees_all(&self) -> bool {
-        self.access.is_trusted() && self.asserted.is_nobody()
-    }
 }

@@ -3,6 +3,7 @@
 use haversack_core::ids::ItemId;
 use haversack_store::store::item::Stored;
 use haversack_store::store::query::{Filter, Order, Page};
+use haversack_store::store::viewer::Viewer;
 use rmcp::model::{
     CacheScope, ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource,
     ResourceContents, ResourceTemplate,
@@ -97,10 +98,10 @@ pub(crate) async fn read(
             let Ok(id) = ItemId::new(&id) else { return Ok(None) };
             let snapshot = workspace.store().snapshot(&viewer).await?;
             let found = snapshot.get(std::slice::from_ref(&id)).await?.pop().flatten();
-            found.map(|stored| of_item(address, stored, caller.sees_all()))
+            found.map(|stored| of_item(address, stored, &viewer))
         }
         uri::Resource::Receipt(id) => match workspace.receipt(&id, &viewer).await {
-            Ok(receipt) => Some(vec![of_json(address, &json!(*receipt))]),
+            Ok(receipt) => Some(vec![of_json(address, &json!(receipt.shown_to(&viewer)))]),
             Err(error) => match Problem::from(error) {
                 problem if problem.code == Code::ReceiptNotFound => None,
                 problem => return Err(problem),
@@ -115,9 +116,9 @@ pub(crate) async fn read(
 }
 
 /// An item's text, and then what else is known of it.
-fn of_item(address: &str, stored: Stored, tells_readers: bool) -> Vec<ResourceContents> {
+fn of_item(address: &str, stored: Stored, viewer: &Viewer) -> Vec<ResourceContents> {
     let body = stored.item.body.clone();
-    let mut rest = json!(WireItem::of(stored, tells_readers));
+    let mut rest = json!(WireItem::of(stored, viewer));
     let mut end = body.len().min(TEXT_BYTES_MAX);
     while !body.is_char_boundary(end) {
         end -= 1;

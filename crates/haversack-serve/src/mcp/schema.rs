@@ -78,6 +78,9 @@ fn one_type(schema: &mut JsonObject) {
             for (name, part) in only {
                 schema.entry(name).or_insert(part);
             }
+        } else if choices.iter().all(|choice| choice.get("type").is_some_and(Value::is_string)) {
+            // A number or a text: without a type either is allowed.
+            schema.shift_remove("anyOf");
         }
     }
 }

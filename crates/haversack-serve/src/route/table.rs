@@ -407,7 +407,7 @@ pub(crate) static ROUTES: &[Route] = &[
         shape::<http::receipts::WireFeedback>,
         r#"{"contextItemId": "n1", "useful": true}"#,
     ))
-    .gives(204, None)
+    .gives(200, Some(content(shape::<http::receipts::WireNoted>, r#"{"success": true}"#)))
     .fails(&[Code::ItemNotFound, Code::StorageFull, Code::IdempotencyConflict])
     .repeats(),
     Route::new(

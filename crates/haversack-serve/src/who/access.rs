@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use haversack::Request;
+use haversack::request::AsOf;
 use haversack_store::store::viewer::{Principal, Viewer};
 use serde::{Deserialize, Serialize};
 
@@ -213,6 +214,11 @@ impl Access {
         let body = in_body(request);
         let asserted = header.and(&body)?;
         (request.viewer, request.user) = self.viewer(asserted)?;
+        if matches!(request.as_of, Some(AsOf::Revision(_))) && request.viewer != Viewer::owner() {
+            let detail = "numbers of states are for callers who see everything: pass the text that an \
+                          earlier answer has as its revision, or a moment";
+            return Err(Problem::invalid("asOf.revision", detail));
+        }
         Ok(())
     }
 }

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod access;
+mod authority;
 mod documents;
 mod hostile;
 mod inspector;
@@ -10,9 +11,11 @@ mod limits;
 mod lists;
 mod mcp;
 mod mcp_gateway;
+mod proposal;
 mod signed;
 mod streams;
 mod support;
 mod tokens;
 mod trace;
+mod unseen;
 mod whole;

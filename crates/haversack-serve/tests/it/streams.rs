@@ -60,7 +60,10 @@ async fn a_build_can_be_watched_p12() {
         .collect();
     assert_eq!(stages, ["analyse", "embed", "collect", "measure", "rank", "pack"]);
     let warned = events.iter().any(|(name, data)| {
-        *name == "warning" && data["code"] == "CONTEXT_TRUNCATED" && data["details"].is_object()
+        *name == "warning"
+            && data["type"] == "warning"
+            && data["code"] == "CONTEXT_TRUNCATED"
+            && data["details"].as_array().is_some_and(|details| !details.is_empty())
     });
     assert!(warned, "{:?}", events.iter().map(|(name, _)| name).collect::<Vec<_>>());
     let (name, result) = events.last().unwrap();

@@ -8,6 +8,7 @@
 mod readers;
 mod rights;
 mod searches;
+mod states;
 mod structure;
 mod traces;
 mod writes;
@@ -30,11 +31,12 @@ use crate::store::{Snapshot, Store};
 pub type Case = (&'static str, fn(Arc<dyn Store>) -> BoxFuture<'static, ()>);
 
 /// All cases: a list for each part of the trait.
-pub const ALL: [(&str, &[Case]); 6] = [
+pub const ALL: [(&str, &[Case]); 7] = [
     ("writes", writes::CASES),
     ("readers", readers::CASES),
     ("rights", rights::CASES),
     ("searches", searches::CASES),
+    ("states", states::CASES),
     ("structure", structure::CASES),
     ("traces", traces::CASES),
 ];

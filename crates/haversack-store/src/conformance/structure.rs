@@ -9,12 +9,13 @@ use crate::store::Store;
 use crate::store::change::Change;
 use crate::store::error::ReadError;
 use crate::store::item::{Crumb, Item, Link};
-use crate::store::query::{Direction, Filter, LIMIT_MAX, Neighbours, Order, Page};
+use crate::store::query::{Descent, Direction, Filter, LIMIT_MAX, Neighbours, Order, Page};
 use crate::store::viewer::Viewer;
 
 cases![
     children_and_siblings_have_an_order,
     walking_stops_at_what_is_hidden,
+    descendants_are_counted_as_far_as_they_can_be_read,
     trails_begin_where_reading_begins,
     distances_need_a_readable_way,
     links_show_when_both_ends_can_be_read,
@@ -78,6 +79,32 @@ async fn walking_stops_at_what_is_hidden(store: Arc<dyn Store>) {
     assert_eq!(names(&anna.ancestors(&id("d"), 10).await.unwrap()), ["c", "b", "a"]);
     assert_eq!(names(&anna.ancestors(&id("d"), 2).await.unwrap()), ["c", "b"]);
     assert_eq!(anna.count(&filter).await.unwrap(), 5);
+}
+
+async fn descendants_are_counted_as_far_as_they_can_be_read(store: Arc<dyn Store>) {
+    broken_tree(&store).await;
+    let idle = Item { active: false, ..under("a", item("idle", "")) };
+    let more = ["f", "g"].map(|name| under("e", item(name, "")));
+    write_items(&store, 2, more.into_iter().chain([idle]).collect()).await;
+    let shown = async |name: &str, depth: usize, closed: &[&str], limit: usize| {
+        let closed = closed.iter().map(|kind| Kind::new(kind).unwrap()).collect();
+        let descent = Descent { depth, closed, limit };
+        let found = view(&store, &user(name)).await.descendants(&id("a"), &descent).await.unwrap();
+        let line = |(level, stored): &(usize, crate::store::item::Stored)| {
+            format!("{}{}", "-".repeat(*level), stored.item.id)
+        };
+        (found.found.iter().map(line).collect::<Vec<_>>().join(" "), found.total)
+    };
+    let whole = "-b --c ---d -e --f --g".to_owned();
+    assert_eq!(shown("anna", 9, &[], 100).await, (whole, 6));
+    assert_eq!(shown("bob", 9, &[], 100).await, ("-e --f --g".to_owned(), 3));
+    assert_eq!(shown("bob", 9, &[], 1).await, ("-e".to_owned(), 3));
+    assert_eq!(shown("anna", 1, &[], 100).await, ("-b -e".to_owned(), 2));
+    assert_eq!(shown("anna", 9, &["note"], 100).await, ("-b -e".to_owned(), 2));
+    assert_eq!(shown("anna", 0, &[], 100).await, (String::new(), 0));
+    let missing = view(&store, &user("bob")).await;
+    let descent = Descent { depth: 1, closed: Vec::new(), limit: 10 };
+    assert_eq!(missing.descendants(&id("b"), &descent).await.unwrap().total, 0);
 }
 
 async fn trails_begin_where_reading_begins(store: Arc<dyn Store>) {

@@ -166,8 +166,13 @@ async fn activity_is_told_by_a_number(store: Arc<dyn Store>) {
     // A purge takes events away; what comes after it is new all the same.
     last = activity().await;
     write(&store, 5, vec![Change::Purge(id("a"))]).await;
-    write(&store, 6, vec![noted]).await;
+    write(&store, 6, vec![put(item("a", "")), noted]).await;
     assert_ne!(activity().await, last);
+    // What happens to hidden things is nobody else's business.
+    last = activity().await;
+    let hidden = put(only(&["anna"], item("hers", "")));
+    write(&store, 7, vec![hidden, event("hers", "anna", Happening::Viewed, 7)]).await;
+    assert_eq!(activity().await, last);
 }
 
 fn record(shelf: Shelf, name: &str, text: &str, millis: i64) -> Record {

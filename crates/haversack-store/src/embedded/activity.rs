@@ -21,11 +21,12 @@ impl View {
         Ok(item.map(|item| Usage { item, happening, count, last }))
     }
 
-    /// A number that is another one as soon as an event was noted, but for [`Happening::Used`]. It is
-    /// read when the view is taken, and means nothing to another process.
+    /// A number that is another one as soon as an event was noted of something that the viewer can
+    /// read, but for [`Happening::Used`]. It is read when the view is taken, and means nothing to
+    /// another process.
     #[must_use]
     pub const fn activity(&self) -> u64 {
-        self.watched.activity
+        self.activity
     }
 
     /// What a user viewed, edited or used since a moment and up to another, the latest first.

@@ -14,13 +14,13 @@ use tokio::sync::{Semaphore, oneshot};
 
 use super::engine::Embedded;
 use super::view::View;
-use crate::revision::Revision;
+use crate::revision::{Revision, StateToken};
 use crate::store::change::{Batch, Committed, Undone};
 use crate::store::error::{CommitError, ReadError};
 use crate::store::item::{Crumb, Happening, Passage, Record, Shelf, Stored, Version};
 use crate::store::query::{
-    Direction, Excerpt, Filter, Frequencies, FuzzySearch, Hit, Linked, Neighbours, Page,
-    TextSearch, TreeDistance, Usage, VectorSearch,
+    Descendants, Descent, Direction, Excerpt, Filter, Frequencies, FuzzySearch, Hit, Linked,
+    Neighbours, Page, TextSearch, TreeDistance, Usage, VectorSearch,
 };
 use crate::store::viewer::Viewer;
 use crate::store::{Answer, Snapshot, Store};
@@ -136,6 +136,15 @@ impl Store for Offloaded {
         self.look(move |engine| engine.at(&viewer, revision))
     }
 
+    fn named_state<'a>(
+        &'a self,
+        viewer: &'a Viewer,
+        token: StateToken,
+    ) -> Answer<'a, Arc<dyn Snapshot>> {
+        let viewer = viewer.clone();
+        self.look(move |engine| engine.named(&viewer, token))
+    }
+
     fn model(&self) -> &Model {
         self.engine.model()
     }
@@ -190,6 +199,10 @@ impl OffloadedView {
 impl Snapshot for OffloadedView {
     fn revision(&self) -> Revision {
         self.view.revision()
+    }
+
+    fn token(&self) -> StateToken {
+        self.view.token()
     }
 
     fn history_is_whole(&self) -> bool {
@@ -278,6 +291,11 @@ impl Snapshot for OffloadedView {
     fn children<'a>(&'a self, id: &'a ItemId, limit: usize) -> Answer<'a, Vec<Stored>> {
         let id = id.clone();
         self.ask(move |view| view.children(&id, limit))
+    }
+
+    fn descendants<'a>(&'a self, id: &'a ItemId, descent: &'a Descent) -> Answer<'a, Descendants> {
+        let (id, descent) = (id.clone(), descent.clone());
+        self.ask(move |view| view.descendants(&id, &descent))
     }
 
     fn siblings<'a>(

@@ -15,13 +15,14 @@ use super::indexes::{IndexError, Indexes};
 use super::records::{self, lookup, storage, usage};
 use super::reembed::Progress;
 use super::refresh::refresh;
-use super::state::{Shared, State, Watched};
-use super::text::{TextError, Visible};
+use super::seals::{self, Namer};
+use super::state::{Seen, Shared, State, Watched};
+use super::text::TextError;
 use super::vectors::VectorsError;
 use super::view::View;
 use super::writer::{Job, Writer};
 use crate::prepare::{SharedEmbedder, prepare};
-use crate::revision::Revision;
+use crate::revision::{Revision, StateToken};
 use crate::store::change::{Batch, Committed};
 use crate::store::error::{CommitError, OpenError, ReadError};
 use crate::store::viewer::Viewer;
@@ -64,6 +65,7 @@ impl Embedded {
             cause: error.into(),
         };
         refresh(&mut connection, on_upgrade).map_err(truth)?;
+        seals::complete(&mut connection).map_err(truth)?;
         let model = usage::model_number(&connection, embedder.model()).map_err(truth)?;
         let stored = match usage::model(&connection).map_err(truth)? {
             Some(stored) => stored,
@@ -85,8 +87,7 @@ impl Embedded {
         let repaired = indexes.repaired().to_vec();
         let (text, vectors) = indexes.readers();
         let state = State::new(revision, catalogue.clone(), text, vectors);
-        let numbers = (model, usage::last_event(&connection).map_err(truth)?);
-        let shared = Arc::new(Shared::new(folder.to_owned(), embedder, numbers, state));
+        let shared = Arc::new(Shared::new(folder.to_owned(), embedder, model, state));
         let writer = Writer::new(connection, Arc::clone(&shared), indexes, (revision, catalogue));
         let (jobs, inbox) = sync_channel(WAITING_MAX);
         let thread = std::thread::Builder::new()
@@ -178,6 +179,31 @@ impl Embedded {
         state_at(watched, viewer, revision)
     }
 
+    /// The last state that a viewer knows by this name, as long as all that was in it is kept and the
+    /// viewer can read as much of it as then.
+    ///
+    /// # Errors
+    /// When the viewer knows no state by this name, or the store cannot be read.
+    pub fn named(&self, viewer: &Viewer, token: StateToken) -> Result<View, ReadError> {
+        let watched = self.shared.watch();
+        let seen = watched.state.seen(viewer);
+        if seen.token == token {
+            return Ok(present(watched, viewer));
+        }
+        let find =
+            |connection: &_| seals::find(connection, &Namer::new(viewer), &seen.lists, token);
+        match self.shared.pool.read(find)? {
+            Some(revision) => state_at(watched, viewer, revision),
+            None => {
+                let what = format!(
+                    "revision: {token} names no state that this viewer can read again: it is another \
+                     viewer's, or its items were removed or are for other readers now; use a moment"
+                );
+                Err(ReadError::Invalid { what })
+            }
+        }
+    }
+
     /// Ends the writer after what waits, and leaves the indexes ready for a quick start.
     pub fn close(&self) {
         let _ = self.jobs.send(Job::Stop);
@@ -197,8 +223,8 @@ impl Drop for Embedded {
 
 /// The watched state.
 fn present(watched: Watched, viewer: &Viewer) -> View {
-    let visible = watched.state.visible(viewer);
-    View { revision: watched.state.revision, watched, visible, history_is_whole: true }
+    let seen = watched.state.seen(viewer);
+    view(watched, seen, None)
 }
 
 /// The watched state or one before it.
@@ -207,12 +233,20 @@ fn state_at(watched: Watched, viewer: &Viewer, revision: Revision) -> Result<Vie
         return Ok(present(watched, viewer));
     }
     let (trimmed, catalogue) = watched.shared.pool.read(|connection| {
-        let trimmed = usage::trimmed(connection).map_err(storage)?;
+        let trimmed = usage::trimmed_lists(connection, revision.get()).map_err(storage)?;
         Ok((trimmed, Catalogue::read_at(connection, revision)?))
     })?;
-    let visible = Arc::new(Visible::new(catalogue.readable(viewer)));
-    let history_is_whole = revision.get() >= trimmed;
-    Ok(View { watched, revision, visible, history_is_whole })
+    let seen = Seen::new(&catalogue, viewer);
+    let history_is_whole = !trimmed.iter().any(|list| seen.lists.contains(list));
+    Ok(View { history_is_whole, ..view(watched, seen, Some(revision)) })
+}
+
+/// What a viewer sees of the watched state, or of one before it.
+fn view(watched: Watched, seen: Seen, before: Option<Revision>) -> View {
+    let revision = before.unwrap_or(watched.state.revision);
+    let activity = watched.shared.activity(&seen.lists);
+    let Seen { visible, token, .. } = seen;
+    View { watched, revision, visible, token, activity, history_is_whole: true }
 }
 
 fn gone() -> CommitError {

@@ -15,6 +15,9 @@ use super::reembed::Progress;
 use super::row::Row;
 use crate::kinds::Fields;
 
+/// The version of what is made of items' fields.
+const FACTS_VERSION: u32 = 2;
+
 /// Chunks that are written in one transaction, but for the last item's.
 const CHUNKS_AT_ONCE: usize = 4_000;
 
@@ -55,7 +58,7 @@ pub(super) fn refresh(
     connection: &mut Connection,
     mut progress: impl FnMut(Progress),
 ) -> rusqlite::Result<()> {
-    let version = TextFeatures::version();
+    let version = format!("{} {FACTS_VERSION}", TextFeatures::version());
     if usage::features_version(connection)?.as_deref() == Some(&*version) {
         return Ok(());
     }

@@ -2,21 +2,21 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use haversack_core::embed::Model;
 use haversack_core::ids::ItemId;
+use haversack_core::query::FieldRole;
 
-use super::catalogue::Catalogue;
+use super::catalogue::{Catalogue, Lists, Readable};
 use super::records::{Pool, filter, lookup};
 use super::row::{Bitmap, Row};
 use super::text::{TextReader, Visible};
 use super::vectors::VectorReader;
 use crate::prepare::SharedEmbedder;
-use crate::revision::Revision;
+use crate::revision::{Revision, StateToken};
 use crate::store::error::ReadError;
-use crate::store::query::Filter;
+use crate::store::query::{FactFilter, Filter};
 use crate::store::viewer::Viewer;
 
 /// Viewers whose readable rows are remembered for one state.
@@ -37,8 +37,8 @@ pub(crate) struct Shared {
     /// The number of the embedder's model in the tables.
     pub(crate) model: i64,
     state: RwLock<Arc<State>>,
-    /// A number that rises with events; see [`Shared::stir`].
-    activity: AtomicU64,
+    /// Numbers that rise with events, by list of readers; see [`Shared::stir`].
+    activity: Mutex<BTreeMap<u32, u64>>,
     /// How many snapshots look at each state.
     watched: Mutex<BTreeMap<Revision, usize>>,
     /// Names of rows that were found. A row never changes its name, so this is never wrong.
@@ -52,9 +52,26 @@ pub(crate) struct State {
     pub(crate) catalogue: Catalogue,
     pub(crate) text: TextReader,
     pub(crate) vectors: Vectored,
-    visible: Mutex<Vec<(Viewer, Arc<Visible>)>>,
+    seen: Mutex<Vec<(Viewer, Seen)>>,
     filters: Mutex<Vec<(Filter, Option<Arc<Bitmap>>)>>,
     not_active: OnceLock<Bitmap>,
+}
+
+/// What a viewer may see of a state.
+#[derive(Debug, Clone)]
+pub(crate) struct Seen {
+    pub(crate) visible: Arc<Visible>,
+    /// The lists of readers that the viewer is on.
+    pub(crate) lists: Arc<Lists>,
+    /// The viewer's name for the state.
+    pub(crate) token: StateToken,
+}
+
+impl Seen {
+    pub(crate) fn new(catalogue: &Catalogue, viewer: &Viewer) -> Seen {
+        let Readable { rows, lists, token } = catalogue.readable(viewer);
+        Seen { visible: Arc::new(Visible::new(rows)), lists: Arc::new(lists), token }
+    }
 }
 
 /// Vectors, or why there are none to search.
@@ -69,19 +86,28 @@ impl Shared {
     pub(crate) fn new(
         folder: PathBuf,
         embedder: SharedEmbedder,
-        (model, activity): (i64, u64),
+        model: i64,
         state: State,
     ) -> Shared {
         let pool = Pool::new(&folder);
         let (state, watched) = (RwLock::new(Arc::new(state)), Mutex::default());
-        let (activity, names) = (AtomicU64::new(activity), Mutex::default());
+        let (activity, names) = (Mutex::default(), Mutex::default());
         Shared { folder, pool, embedder, model, state, activity, watched, names }
     }
 
-    /// Says that this many events were noted that tell what people do. To be called after they were
-    /// committed: who sees the new number must find the events.
-    pub(crate) fn stir(&self, events: u64) {
-        self.activity.fetch_add(events, Ordering::Release);
+    /// Says that something happened to items under these lists. To be called after it was committed:
+    /// who sees the new number must find the events.
+    pub(crate) fn stir<'l>(&self, noted: impl Iterator<Item = &'l u32>) {
+        let mut activity = lock(&self.activity);
+        for list in noted {
+            *activity.entry(*list).or_insert(0) += 1;
+        }
+    }
+
+    /// A number that rises with what happens to items under these lists.
+    pub(crate) fn activity(&self, lists: &Lists) -> u64 {
+        let activity = lock(&self.activity);
+        activity.iter().filter(|(list, _)| lists.contains(list)).map(|(_, count)| count).sum()
     }
 
     /// The names of rows, in their order; `None` for what is no longer in the store.
@@ -125,8 +151,7 @@ impl Shared {
         let state = Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner));
         *watched.entry(state.revision).or_insert(0) += 1;
         drop(watched);
-        let (revision, activity) = (state.revision, self.activity.load(Ordering::Acquire));
-        Watched { shared: Arc::clone(self), revision, state, activity }
+        Watched { shared: Arc::clone(self), revision: state.revision, state }
     }
 
     /// Makes a state the one that new readers see.
@@ -149,9 +174,9 @@ impl State {
         text: TextReader,
         vectors: Vectored,
     ) -> State {
-        let (visible, filters) = (Mutex::default(), Mutex::default());
+        let (seen, filters) = (Mutex::default(), Mutex::default());
         let not_active = OnceLock::new();
-        State { revision, catalogue, text, vectors, visible, filters, not_active }
+        State { revision, catalogue, text, vectors, seen, filters, not_active }
     }
 
     /// Rows of any time that are not in use.
@@ -164,17 +189,17 @@ impl State {
     }
 
     /// What a viewer may read in this state.
-    pub(crate) fn visible(&self, viewer: &Viewer) -> Arc<Visible> {
-        if let Some((_, visible)) = lock(&self.visible).iter().find(|(who, _)| who == viewer) {
-            return Arc::clone(visible);
+    pub(crate) fn seen(&self, viewer: &Viewer) -> Seen {
+        if let Some((_, seen)) = lock(&self.seen).iter().find(|(who, _)| who == viewer) {
+            return seen.clone();
         }
-        let visible = Arc::new(Visible::new(self.catalogue.readable(viewer)));
-        let mut known = lock(&self.visible);
+        let seen = Seen::new(&self.catalogue, viewer);
+        let mut known = lock(&self.seen);
         if known.len() >= VIEWERS_MAX {
             known.remove(0);
         }
-        known.push((viewer.clone(), Arc::clone(&visible)));
-        visible
+        known.push((viewer.clone(), seen.clone()));
+        seen
     }
 
     /// Rows of any time that pass a filter, whoever may read them; `None` when all do.
@@ -188,6 +213,12 @@ impl State {
             return Ok(rows);
         }
         let rows = pool.read(|connection| filter::passing(connection, wanted))?.map(Arc::new);
+        // What names an item in a field is asked for one item; it would drive out what is asked often.
+        let by_relation =
+            |fact: &FactFilter| matches!(fact, FactFilter::OneOf(FieldRole::Relation, _));
+        if wanted.facts.iter().any(by_relation) {
+            return Ok(rows);
+        }
         let mut known = lock(&self.filters);
         if known.len() >= FILTERS_MAX {
             known.remove(0);
@@ -202,8 +233,6 @@ impl State {
 pub(crate) struct Watched {
     pub(crate) shared: Arc<Shared>,
     pub(crate) state: Arc<State>,
-    /// The number of activity when it was looked at.
-    pub(crate) activity: u64,
     revision: Revision,
 }
 

@@ -16,7 +16,7 @@ use super::records::{self, lookup, storage, structure, usage};
 use super::row::{Bitmap, Row};
 use super::state::Watched;
 use super::text::Visible;
-use crate::revision::Revision;
+use crate::revision::{Revision, StateToken};
 use crate::store::error::ReadError;
 use crate::store::item::{Passage, Record, Shelf, Stored, Version};
 use crate::store::query::{
@@ -30,6 +30,10 @@ pub struct View {
     /// Which state: the watched one, or one before it.
     pub(super) revision: Revision,
     pub(super) visible: Arc<Visible>,
+    /// The viewer's name for the state.
+    pub(super) token: StateToken,
+    /// The number of activity when it was looked at.
+    pub(super) activity: u64,
     pub(super) history_is_whole: bool,
 }
 
@@ -38,6 +42,12 @@ impl View {
     #[must_use]
     pub const fn revision(&self) -> Revision {
         self.revision
+    }
+
+    /// The viewer's name for this state.
+    #[must_use]
+    pub const fn token(&self) -> StateToken {
+        self.token
     }
 
     /// Whether every version of this state is still kept; a state of long ago may miss some.

@@ -17,7 +17,6 @@ use crate::prepare::Prepared;
 use crate::revision::Revision;
 use crate::store::change::{Change, Committed};
 use crate::store::error::{Cause, CommitError, ReadError, Stale, chain};
-use crate::store::item::Happening;
 
 /// Most changes in one transaction.
 const GROUP_CHANGES_MAX: usize = 20_000;
@@ -57,14 +56,12 @@ struct Pending {
 }
 
 impl Pending {
-    /// How many events it noted that tell what people do; that something was used in a pack tells
-    /// what the store itself was asked for.
-    fn doings(&self) -> u64 {
-        if !matches!(self.outcome, Outcome::Done(..) | Outcome::Quiet(_)) {
-            return 0;
+    /// The lists of the items that its events are about; see [`Shared::stir`].
+    fn noted(&self) -> &[u32] {
+        match &self.outcome {
+            Outcome::Done(_, delta) | Outcome::Quiet(_, delta) => &delta.noted,
+            Outcome::Unchanged(_) | Outcome::Refused(_) | Outcome::Lost => &[],
         }
-        let told = |change: &&Change| matches!(change, Change::Note(event) if event.happening != Happening::Used);
-        self.prepared.batch.changes.iter().filter(told).count() as u64
     }
 }
 
@@ -73,7 +70,7 @@ enum Outcome {
     /// It changes something.
     Done(Committed, Delta),
     /// It wrote something, but nothing that has versions or is searched.
-    Quiet(Committed),
+    Quiet(Committed, Delta),
     /// Everything was there already.
     Unchanged(Committed),
     /// It cannot be written; the others can.
@@ -167,7 +164,7 @@ impl Writer {
             return;
         }
         let Some(pending) = self.transact(group) else { return };
-        self.shared.stir(pending.iter().map(Pending::doings).sum());
+        self.shared.stir(pending.iter().flat_map(Pending::noted));
         let failed = self.index(&pending).err().map(|error| chain(&error));
         self.behind = failed.is_some();
         for Pending { reply, outcome, .. } in pending {
@@ -178,7 +175,7 @@ impl Writer {
                 }
                 (
                     Outcome::Done(committed, _)
-                    | Outcome::Quiet(committed)
+                    | Outcome::Quiet(committed, _)
                     | Outcome::Unchanged(committed),
                     _,
                 ) => Ok(committed),
@@ -239,15 +236,15 @@ impl Writer {
             Ok((committed, _)) if only_puts && committed.stored == 0 => {
                 Outcome::Unchanged(Committed { revision, ..committed })
             }
-            Ok((committed, _)) if prepared.batch.is_quiet() => {
-                Outcome::Quiet(Committed { revision, ..committed })
+            Ok((committed, delta)) if prepared.batch.is_quiet() => {
+                Outcome::Quiet(Committed { revision, ..committed }, delta)
             }
             Ok((committed, delta)) => Outcome::Done(committed, delta),
             Err(WriteError::Refused(refused)) => Outcome::Refused(refused),
             Err(WriteError::Sqlite(error)) => return Err(error),
         };
         self.connection.execute_batch(match outcome {
-            Outcome::Done(..) | Outcome::Quiet(_) => "RELEASE batch",
+            Outcome::Done(..) | Outcome::Quiet(..) => "RELEASE batch",
             _ => "ROLLBACK TO batch; RELEASE batch",
         })?;
         Ok(outcome)

@@ -6,6 +6,7 @@
 use haversack_core::query::FieldRole;
 use serde_json::Value;
 
+use super::relations::relations;
 use super::{Fields, moment};
 
 /// The names that fields have by what they say, in lower case and without joints.
@@ -32,7 +33,7 @@ const NAMES: &[(FieldRole, &[&str])] = &[
 const DONE: &[&str] = &[
     "done", "complete", "completed", "closed", "finished", "resolved", "cancelled", "canceled",
     "archived", "won't do", "shipped", "erledigt", "fertig", "abgeschlossen", "geschlossen",
-    "archiviert", "abgebrochen",
+    "archiviert", "abgebrochen", "terminé", "terminée", "fini", "hecho", "completado", "cerrado",
 ];
 
 /// Most fields of an item that are looked at.
@@ -58,7 +59,7 @@ pub struct Fact {
 pub enum FactValue {
     /// A moment in milliseconds, or 1 for yes and 0 for no.
     Number(i64),
-    /// A name, in lower case.
+    /// A name, in lower case, or the id of an item.
     Text(String),
 }
 
@@ -94,6 +95,8 @@ pub fn facts(fields: &Fields) -> Vec<Fact> {
                 FieldRole::Priority | FieldRole::Type => {
                     facts.extend(texts(value).into_iter().map(|text| text_fact(role, text)));
                 }
+                // No name of a field says that it is one; its value does.
+                FieldRole::Relation => {}
             }
         }
     }
@@ -101,6 +104,8 @@ pub fn facts(fields: &Fields) -> Vec<Fact> {
         let value = FactValue::Number(i64::from(is_done));
         facts.push(Fact { role: FieldRole::Done, value });
     }
+    let named = relations(fields).into_iter().map(|relation| relation.to.as_str().to_owned());
+    facts.extend(named.map(|id| text_fact(FieldRole::Relation, id)));
     facts.sort();
     facts.dedup();
     facts
@@ -200,8 +205,9 @@ mod tests {
             (json!({"priority": "High", "other": 1}), "priority=high"),
             (
                 json!({"properties": {"Status": "blocked", "Due date": 1}}),
-                "due=1 done=0 status=blocked",
+                "due=1 done=0 status=blocked relation=blocked",
             ),
+            (json!({"relations": [{"name": "V", "targetIds": ["Ves-1"]}]}), "relation=Ves-1"),
             (json!({"dueDate": null, "status": ""}), ""),
         ] {
             assert_eq!(shown(fields.clone()), expected, "{fields}");

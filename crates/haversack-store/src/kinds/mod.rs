@@ -10,6 +10,7 @@ mod bounds;
 mod check;
 mod facts;
 mod problem;
+mod relations;
 mod spec;
 mod table;
 mod text;
@@ -18,6 +19,7 @@ pub use bounds::{DEPTH_MAX, JSON_BYTES_MAX, KEY_BYTES_MAX, VALUES_MAX};
 pub use check::{check, moment};
 pub use facts::{Fact, FactValue, author as author_facts, facts};
 pub use problem::{FieldErrors, Limit, PROBLEMS_MAX, Problem, StandIn, Warning, Wrong};
+pub use relations::{Relation, RelationFamily, relations};
 pub use spec::{FieldSpec, KindSpec, Role, Shown, Type};
 pub use text::{byline, essential, names, searchable};
 

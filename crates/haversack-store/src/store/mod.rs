@@ -23,11 +23,11 @@ use self::change::{Batch, Committed, Undone};
 use self::error::{CommitError, ReadError};
 use self::item::{Crumb, Happening, Passage, Record, Shelf, Stored, Version};
 use self::query::{
-    Direction, Excerpt, Filter, Frequencies, FuzzySearch, Hit, Linked, Neighbours, Page,
-    TextSearch, TreeDistance, Usage, VectorSearch,
+    Descendants, Descent, Direction, Excerpt, Filter, Frequencies, FuzzySearch, Hit, Linked,
+    Neighbours, Page, TextSearch, TreeDistance, Usage, VectorSearch,
 };
 use self::viewer::Viewer;
-use crate::revision::Revision;
+use crate::revision::{Revision, StateToken};
 
 /// What a read comes to.
 pub type Answer<'a, T> = BoxFuture<'a, Result<T, ReadError>>;
@@ -54,14 +54,28 @@ pub trait Store: Send + Sync {
     /// the present state; one above it is refused.
     fn at<'a>(&'a self, viewer: &'a Viewer, revision: Revision) -> Answer<'a, Arc<dyn Snapshot>>;
 
+    /// The last state that the viewer knows by this name ([`Snapshot::token`]). A name of another
+    /// viewer is refused, and so is one of a state that is no longer what it was: items were purged,
+    /// versions trimmed, or readers changed.
+    fn named_state<'a>(
+        &'a self,
+        viewer: &'a Viewer,
+        token: StateToken,
+    ) -> Answer<'a, Arc<dyn Snapshot>>;
+
     /// Which model makes the vectors of new texts.
     fn model(&self) -> &Model;
 }
 
 /// One state of a workspace as one viewer may see it.
 pub trait Snapshot: Send + Sync {
-    /// Which state.
+    /// Which state. The number counts what the viewer cannot see, too: only those who see everything
+    /// may be told.
     fn revision(&self) -> Revision;
+
+    /// The viewer's own name for the state. It follows from who they are and from what they can read,
+    /// items and links, and from nothing else.
+    fn token(&self) -> StateToken;
 
     /// Whether every version of this state is still kept; a state of long ago may miss some.
     fn history_is_whole(&self) -> bool;
@@ -119,6 +133,10 @@ pub trait Snapshot: Send + Sync {
     /// What hangs under an item, in order.
     fn children<'a>(&'a self, id: &'a ItemId, limit: usize) -> Answer<'a, Vec<Stored>>;
 
+    /// What hangs under an item and is in use, level by level as it stands on a page; what is not read
+    /// for the limit is counted.
+    fn descendants<'a>(&'a self, id: &'a ItemId, descent: &'a Descent) -> Answer<'a, Descendants>;
+
     /// The readable neighbours before and after an item under the same parent, in order.
     fn siblings<'a>(
         &'a self,
@@ -151,8 +169,8 @@ pub trait Snapshot: Send + Sync {
     fn distances<'a>(&'a self, from: &'a ItemId, to: &'a [ItemId])
     -> Answer<'a, Vec<TreeDistance>>;
 
-    /// A number that is another one in snapshots taken after an event was noted, but for
-    /// [`Happening::Used`]: what was answered from events before may be answered so again until it
+    /// A number that is another one in snapshots taken after an event was noted of something that the
+    /// viewer can read, but for [`Happening::Used`]: what was answered from events before may be answered so again until it
     /// changes. It means nothing after the store was opened again.
     fn activity(&self) -> u64;
 

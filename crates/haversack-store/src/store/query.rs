@@ -240,5 +240,25 @@ pub struct Usage {
     pub last: Timestamp,
 }
 
+/// How far down a tree is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Descent {
+    /// How many levels.
+    pub depth: usize,
+    /// Kinds that are found and not looked into: a page on a page has blocks of its own.
+    pub closed: Vec<Kind>,
+    /// How many items are read at most; the others are counted.
+    pub limit: usize,
+}
+
+/// What hangs under an item.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Descendants {
+    /// Items in use, as they stand: each, then what hangs under it. With its level, from 1.
+    pub found: Vec<(usize, Stored)>,
+    /// How many there are, up to [`FAMILY_MAX`].
+    pub total: usize,
+}
+
 /// How far two items are apart in the tree: steps up from one to what they share, then down.
 pub type TreeDistance = Option<u32>;

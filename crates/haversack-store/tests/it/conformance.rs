@@ -42,6 +42,11 @@ fn searches() {
 }
 
 #[test]
+fn states_x3_x11() {
+    check("states");
+}
+
+#[test]
 fn structure() {
     check("structure");
 }
@@ -54,5 +59,5 @@ fn traces() {
 #[test]
 fn every_part_is_run() {
     let parts: Vec<&str> = conformance::ALL.iter().map(|(part, _)| *part).collect();
-    assert_eq!(parts, ["writes", "readers", "rights", "searches", "structure", "traces"]);
+    assert_eq!(parts, ["writes", "readers", "rights", "searches", "states", "structure", "traces"]);
 }

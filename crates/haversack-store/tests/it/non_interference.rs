@@ -207,6 +207,7 @@ fn write_full(random: &mut Random, store: &Embedded, prefix: &str) -> Graph {
             store.write(batch(NOW, std::mem::take(&mut changes))).unwrap();
         }
     }
+    store.write(batch(NOW, std::mem::take(&mut changes))).unwrap();
     // A purge takes links and events with it, so these come at the end.
     for _ in 0..random.below(15) {
         let (from, to) = (id(random.pick(&names)), id(random.pick(&names)));
@@ -304,6 +305,7 @@ fn random_filter(random: &mut Random, ids: &[ItemId]) -> Filter {
 /// Asks everything that can be asked; the same random state gives the same questions.
 fn ask(random: &mut Random, view: &View, ids: &[ItemId]) -> Answers {
     let mut answers = Answers::default();
+    answers.say("token", view.token().to_string());
     for round in 0..5 {
         let filter = random_filter(random, ids);
         let limit = *random.pick(&[1, 3, 1_000]);

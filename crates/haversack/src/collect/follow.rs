@@ -56,7 +56,7 @@ impl Collector for Follow {
         found: &'a [Candidate],
     ) -> BoxFuture<'a, Result<Collected, ReadError>> {
         async move {
-            let sieve = Sieve::following(question, spec);
+            let sieve = Sieve::searching(question, spec)?;
             let mut trail = Trail { question, sieve: &sieve, worth: BTreeMap::new() };
             let first = first(spec, found).into_iter().enumerate();
             let mut callers: Vec<Caller> = vec![Caller::question(question)];
@@ -203,7 +203,7 @@ impl Collector for Beside {
                     raise(&mut worth, &id, best.get(item).copied());
                 }
             }
-            let sieve = Sieve::following(question, spec);
+            let sieve = Sieve::searching(question, spec)?;
             candidates(question, spec, &sieve, Component::Neighbour, worth).await
         }
         .boxed()

@@ -4,21 +4,27 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, try_join};
+use futures_util::future::{BoxFuture, try_join3};
 use haversack_core::candidate::Candidate;
 use haversack_core::ids::ItemId;
+use haversack_core::query::FieldRole;
 use haversack_core::rank::{Component, Signals};
 use haversack_core::units::Score;
+use haversack_store::kinds::{self, RelationFamily};
 use haversack_store::store::error::ReadError;
 use haversack_store::store::item::{Item, Stored};
-use haversack_store::store::query::{Direction, LIMIT_MAX, Linked, Neighbours};
+use haversack_store::store::query::{
+    Direction, FactFilter, Filter, LIMIT_MAX, Linked, Neighbours, Order, Page, VALUES_MAX,
+};
 use serde_json::{Value, json};
 
 use super::follow::best_first;
+use super::limits::{Total, left_unread};
 use super::make::{collected, from_stored, get, relevant};
 use super::sieve::Sieve;
 use super::tree::roots;
 use super::{Collected, Collector, Question};
+use crate::notice::Notice;
 use crate::recipe::CollectorSpec;
 
 /// What a step is worth by the way it goes (W4).
@@ -39,6 +45,9 @@ const FRONTIER_MAX: usize = 100;
 /// From how many finds, the best first, links are followed when the request names no number.
 const EXPANDED: usize = 20;
 
+/// Most links between what was found that are told.
+const BETWEEN_MAX: usize = 200;
+
 /// How many links of one item and direction are followed at least.
 const LINKS_LEAST: usize = 100;
 
@@ -55,10 +64,11 @@ impl Collector for Relations {
         async move {
             let roots = roots(question).await?;
             let seen = roots.iter().map(|stored| stored.item.id.clone()).collect();
-            let reached = walk(question, spec, roots.into_iter(), seen).await?;
+            let walked = walk(question, spec, roots.into_iter(), seen).await?;
             let candidate = |node: &Node| relevant(&node.stored, node.relevance);
-            let mut collected = collected(spec, reached.iter().map(candidate).collect());
-            collected.facts = facts(&reached);
+            let mut collected = collected(spec, walked.reached.iter().map(candidate).collect());
+            collected.facts = facts(&walked);
+            collected.notices.extend(walked.notice);
             Ok(collected)
         }
         .boxed()
@@ -91,13 +101,14 @@ impl Collector for Expand {
             }
             // What is not of the store, such as a turn of the conversation, leads nowhere.
             let starts = get(question, &ids).await?;
-            let reached = walk(question, spec, starts.into_iter().flatten(), seen).await?;
+            let walked = walk(question, spec, starts.into_iter().flatten(), seen).await?;
             let candidate = |node: &Node| {
                 let start = found.iter().filter(|candidate| candidate.id.item == node.start);
                 expanded(node, start)
             };
-            let mut collected = collected(spec, reached.iter().map(candidate).collect());
-            collected.facts = facts(&reached);
+            let mut collected = collected(spec, walked.reached.iter().map(candidate).collect());
+            collected.facts = facts(&walked);
+            collected.notices.extend(walked.notice);
             Ok(collected)
         }
         .boxed()
@@ -124,24 +135,32 @@ fn expanded<'c>(node: &Node, start: impl Iterator<Item = &'c Candidate>) -> Cand
     candidate
 }
 
-/// How each item was reached, for those who show it.
-fn facts(reached: &[Node]) -> Value {
-    let related = |node: &Node| {
-        json!({
-            "id": node.stored.item.id.as_str(),
-            "from": node.from.as_str(),
-            "sort": node.sort,
-            "direction": match node.direction {
-                Direction::Outward => "outward",
-                Direction::Inward => "inward",
-            },
-            "depth": node.depth,
+/// How each item was reached, and what links those that were found, for those who show it: each
+/// link once.
+fn facts(walked: &Walked) -> Value {
+    let mut seen = BTreeSet::new();
+    let nodes = walked.reached.iter().chain(&walked.between);
+    let related: Vec<Value> = nodes
+        .filter(|node| {
+            let is_outward = matches!(node.direction, Direction::Outward);
+            let ends = (node.start.clone(), node.from.clone(), node.stored.item.id.clone());
+            seen.insert((ends, node.sort.clone(), is_outward))
         })
-    };
-    match reached {
-        [] => Value::Null,
-        _ => json!({ "related": reached.iter().map(related).collect::<Vec<_>>() }),
-    }
+        .map(|node| {
+            json!({
+                "id": node.stored.item.id.as_str(),
+                "start": node.start.as_str(),
+                "from": node.from.as_str(),
+                "sort": node.sort,
+                "direction": match node.direction {
+                    Direction::Outward => "outward",
+                    Direction::Inward => "inward",
+                },
+                "depth": node.depth,
+            })
+        })
+        .collect();
+    if related.is_empty() { Value::Null } else { json!({ "related": related }) }
 }
 
 fn depth(question: &Question, spec: &CollectorSpec) -> usize {
@@ -164,6 +183,17 @@ struct Node {
     relevance: Score,
 }
 
+/// What was met on the way.
+#[derive(Default)]
+struct Walked {
+    /// What was reached, each once.
+    reached: Vec<Node>,
+    /// Links from the starts to what was met already: other starts, or what another one led to.
+    between: Vec<Node>,
+    /// Word of what was not reached for the limit.
+    notice: Option<Notice>,
+}
+
 /// One possible step.
 struct Edge {
     to: Stored,
@@ -181,7 +211,7 @@ async fn walk(
     spec: &CollectorSpec,
     starts: impl Iterator<Item = Stored>,
     mut seen: BTreeSet<ItemId>,
-) -> Result<Vec<Node>, ReadError> {
+) -> Result<Walked, ReadError> {
     // What is related to finds is among what is asked for (M7); what is around a focus need not be.
     let sieve = match spec.by.as_str() {
         "expand" => Sieve::searching(question, spec)?,
@@ -191,23 +221,36 @@ async fn walk(
     // Each with the start that it was reached from.
     let mut frontier: Vec<(Stored, ItemId)> =
         starts.map(|stored| (stored.clone(), stored.item.id)).collect();
-    let mut reached: Vec<Node> = Vec::new();
+    let mut walked = Walked::default();
+    let (mut total, mut is_cut) = (0, false);
     let mut scale = 1.0;
     for depth in 1..=depth(question, spec) {
-        if frontier.is_empty() || reached.len() >= limit {
+        if frontier.is_empty() || walked.reached.len() >= limit {
             break;
         }
         let mut next = Vec::new();
-        for edge in edges(question, spec, &frontier).await? {
-            if !edge.to.item.active || !seen.insert(edge.to.item.id.clone()) {
+        let edges = edges(question, spec, &frontier).await?;
+        is_cut |= edges.is_cut;
+        for edge in edges.found {
+            let (from, start) = &frontier[edge.from];
+            let id = &edge.to.item.id;
+            let is_out = !edge.to.item.active || question.request.exclude.contains(id);
+            if is_out || *id == from.item.id {
                 continue;
             }
-            let (from, start) = &frontier[edge.from];
-            if next.len() < FRONTIER_MAX {
+            let is_new = seen.insert(edge.to.item.id.clone());
+            if is_new && next.len() < FRONTIER_MAX {
                 next.push((edge.to.clone(), start.clone()));
             }
-            if reached.len() < limit && sieve.passes(&edge.to) {
-                reached.push(Node {
+            let passes = sieve.passes(&edge.to);
+            total += usize::from(is_new && passes);
+            let (list, most) = match is_new {
+                true => (&mut walked.reached, limit),
+                false => (&mut walked.between, BETWEEN_MAX),
+            };
+            // What leads back from farther away says nothing new.
+            if list.len() < most && (is_new || depth == 1) && passes {
+                list.push(Node {
                     stored: edge.to,
                     start: start.clone(),
                     from: from.item.id.clone(),
@@ -218,10 +261,20 @@ async fn walk(
                 });
             }
         }
+        is_cut |= next.len() >= FRONTIER_MAX;
         frontier = next;
         scale *= PER_STEP;
     }
-    Ok(reached)
+    // Steps that were not taken for the limit are not counted.
+    let total = if is_cut { Total::AtLeast(total) } else { Total::Exactly(total) };
+    walked.notice = left_unread(&spec.by, walked.reached.len(), total, "related items");
+    Ok(walked)
+}
+
+/// The steps from a frontier, and whether there are more than were read.
+struct Edges {
+    found: Vec<Edge>,
+    is_cut: bool,
 }
 
 /// The steps that can be taken from a frontier, the most worth first; equal ones as the frontier
@@ -230,7 +283,7 @@ async fn edges(
     question: &Question,
     spec: &CollectorSpec,
     frontier: &[(Stored, ItemId)],
-) -> Result<Vec<Edge>, ReadError> {
+) -> Result<Edges, ReadError> {
     let sorts = spec.settings.texts("sorts");
     let limit = spec.settings.count("limit").clamp(LINKS_LEAST, LIMIT_MAX);
     let froms: Vec<ItemId> = frontier.iter().map(|(stored, _)| stored.item.id.clone()).collect();
@@ -240,7 +293,15 @@ async fn edges(
     let ids: Vec<ItemId> = named.iter().flatten().map(|pointer| pointer.to.clone()).collect();
     let targets =
         async { if ids.is_empty() { Ok(Vec::new()) } else { question.snapshot.get(&ids).await } };
-    let (links, targets) = try_join(links, targets).await?;
+    // What names finds in a field is for whoever shows the finds; around a focus it matters.
+    let backward = async {
+        match spec.by.as_str() {
+            "relations" => naming(question, &froms, limit).await,
+            _ => Ok(Vec::new()),
+        }
+    };
+    let (links, targets, backward) = try_join3(links, targets, backward).await?;
+    let mut is_cut = backward.len() >= limit;
     let mut targets = targets.into_iter();
     let mut edges: Vec<Edge> = Vec::new();
     for (from, (Neighbours { outward, inward }, pointers)) in
@@ -255,11 +316,36 @@ async fn edges(
         {
             let edge =
                 |Linked { link, stored: to }| Edge { to, from, sort: link.sort, direction, worth };
+            is_cut |= linked.len() >= limit;
             edges.extend(linked.into_iter().map(edge));
         }
     }
+    for to in backward {
+        for pointer in pointers(&to.item, sorts) {
+            let Some(from) = froms.iter().position(|id| *id == pointer.to) else { continue };
+            let worth = if pointer.worth < ROW { INWARD } else { ROW };
+            let (sort, direction) = (pointer.sort, Direction::Inward);
+            edges.push(Edge { to: to.clone(), from, sort, direction, worth });
+        }
+    }
     edges.sort_by_key(|edge| Reverse(Score::unit(edge.worth)));
-    Ok(edges)
+    Ok(Edges { found: edges, is_cut })
+}
+
+/// The items that name one of these in a field, by id.
+async fn naming(
+    question: &Question,
+    ids: &[ItemId],
+    limit: usize,
+) -> Result<Vec<Stored>, ReadError> {
+    let mut found: Vec<Stored> = Vec::new();
+    for ids in ids.chunks(VALUES_MAX) {
+        let ids = ids.iter().map(|id| id.as_str().to_owned()).collect();
+        let facts = vec![FactFilter::OneOf(FieldRole::Relation, ids)];
+        let page = Page { order: Order::Id, after: None, limit };
+        found.extend(question.snapshot.list(&Filter { facts, ..Filter::default() }, &page).await?);
+    }
+    Ok(found)
 }
 
 /// A link that an item's fields make.
@@ -269,29 +355,15 @@ struct Pointer {
     worth: f64,
 }
 
-/// The links that an item's fields make: a row's relations, a memory's relationships, what a
-/// reference refers to.
+/// The links that an item's fields make, of these sorts.
 fn pointers(item: &Item, sorts: &[String]) -> Vec<Pointer> {
-    let mut pointers = Vec::new();
-    let mut add = |to: &Value, (sort, family): (&str, &str), worth| {
-        let wanted = sorts.is_empty() || sorts.iter().any(|known| known == sort || known == family);
-        if let Some(to) = to.as_str().and_then(|to| ItemId::new(to).ok()).filter(|_| wanted) {
-            pointers.push(Pointer { to, sort: sort.to_owned(), worth });
-        }
+    let is_wanted = |relation: &kinds::Relation| {
+        let family = relation.family.as_str();
+        sorts.is_empty() || sorts.iter().any(|sort| *sort == relation.name || sort == family)
     };
-    let objects = |name: &str| item.fields.get(name).and_then(Value::as_array);
-    for relation in objects("relations").into_iter().flatten() {
-        let name = relation["name"].as_str().unwrap_or("relation");
-        for to in relation["targetIds"].as_array().into_iter().flatten() {
-            add(to, (name, "relation"), ROW);
-        }
-    }
-    for relationship in objects("relationships").into_iter().flatten() {
-        let sort = relationship["type"].as_str().unwrap_or("relationship");
-        add(&relationship["target"], (sort, "relationship"), OUTWARD);
-    }
-    if let Some(to) = item.fields.get("targetId") {
-        add(to, ("reference", "reference"), OUTWARD);
-    }
-    pointers
+    let pointer = |relation: kinds::Relation| {
+        let worth = if relation.family == RelationFamily::Row { ROW } else { OUTWARD };
+        Pointer { to: relation.to, sort: relation.name, worth }
+    };
+    kinds::relations(&item.fields).into_iter().filter(is_wanted).map(pointer).collect()
 }

@@ -8,13 +8,13 @@ use haversack_core::candidate::Candidate;
 use haversack_core::ids::ItemId;
 use haversack_store::store::error::ReadError;
 
+use super::limits::{Total, left_unread};
 use super::make::{collected, relevant, share_left};
 use super::{Collected, Collector, Question};
-use crate::notice::{Notice, NoticeCode};
 use crate::recipe::CollectorSpec;
 
-/// Collectors that find what the request or the workspace names outright.
-const NAMED: [&str; 9] = [
+/// Collectors that find what the request or the workspace names outright, or what is like that.
+const NAMED: [&str; 11] = [
     "matching",
     "focus",
     "references",
@@ -24,7 +24,17 @@ const NAMED: [&str; 9] = [
     "singleton",
     "newest",
     "subject",
+    "similar",
+    "mentions",
 ];
+
+/// Collectors that find by what other finds lead to, not by the words of the question.
+const LED_TO: [&str; 4] = ["follow", "beside", "expand", "relations"];
+
+/// Whether another find leads to a candidate, which then need not share the question's words.
+pub(crate) fn is_led_to(candidate: &Candidate) -> bool {
+    candidate.found.iter().any(|found| LED_TO.contains(&&*found.collector))
+}
 
 /// Whether the request or the workspace names a candidate outright, so that it need not be like the
 /// question to be shown.
@@ -56,15 +66,12 @@ impl Collector for Matching {
                 .map(|(place, stored)| relevant(stored, share_left(place, shown)))
                 .collect();
             let mut collected = collected(spec, candidates);
-            if wanted.len() > shown || matches.is_cut {
-                let more = if matches.is_cut { "more than " } else { "" };
-                let message = format!(
-                    "{more}{} items match what the question asks of fields; {shown} of them were \
-                     looked at",
-                    wanted.len()
-                );
-                collected.notices.push(Notice::new(NoticeCode::MoreMatches, message));
-            }
+            let total = match matches.is_cut {
+                true => Total::AtLeast(wanted.len()),
+                false => Total::Exactly(wanted.len()),
+            };
+            let what = "items that match what the question asks of fields";
+            collected.notices.extend(left_unread(&spec.by, shown, total, what));
             Ok(collected)
         }
         .boxed()

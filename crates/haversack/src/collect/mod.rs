@@ -6,12 +6,14 @@
 mod asked;
 mod contexts;
 mod follow;
+mod limits;
 mod links;
 mod make;
 mod matching;
 mod names;
 mod search;
 mod sieve;
+mod similar;
 pub(crate) mod table;
 mod talk;
 mod time;
@@ -26,6 +28,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use haversack_core::candidate::Candidate;
 use haversack_core::embed::Vector;
+use haversack_core::ids::ItemId;
 use haversack_core::query::Analysis;
 use haversack_core::units::Timestamp;
 use haversack_store::store::Snapshot;
@@ -42,9 +45,13 @@ use crate::situation::Judge;
 pub use asked::Searches;
 pub use contexts::Contexts;
 pub(crate) use make::{from_passage, from_stored};
-pub(crate) use matching::{is_named, keep_matching};
+pub(crate) use matching::{is_led_to, is_named, keep_matching};
 pub(crate) use search::plan;
+pub(crate) use sieve::is_known;
+pub use similar::Looked;
+pub(crate) use similar::{has_no_subject, is_about_focus};
 pub use table::{BUILT_IN, CollectorDoc};
+pub(crate) use tree::focus_text;
 
 /// A request as it stands when collecting begins: resolved, analysed, embedded.
 #[derive(Clone)]
@@ -67,6 +74,8 @@ pub struct Question {
     pub searches: Searches,
     /// What a question about fields asks for.
     pub matches: Option<Matches>,
+    /// What the asker looks at, where the question is about it.
+    pub looked: Option<Looked>,
 }
 
 impl Question {
@@ -107,6 +116,21 @@ pub struct Collected {
     pub notices: Vec<Notice>,
     /// What was found out on the way, for the result to show; `null` for nothing.
     pub facts: Value,
+    /// Pages and databases whose blocks are among the candidates.
+    pub outlines: Vec<Outline>,
+}
+
+/// A page or database with its blocks or rows, in its order.
+#[derive(Debug, Clone)]
+pub struct Outline {
+    /// Which item.
+    pub id: ItemId,
+    /// What people call it.
+    pub name: String,
+    /// What stands on it: `blocks` or `rows`.
+    pub what: String,
+    /// What was read, each with the place of the one that it stands under.
+    pub blocks: Vec<(ItemId, Option<usize>)>,
 }
 
 /// Finds candidates. Implement it to bring your own source; see `Builder::collector`.
@@ -140,6 +164,7 @@ pub(crate) fn built_in(name: &str) -> Option<Arc<dyn Collector>> {
         "fuzzy" => Arc::new(search::Fuzzy),
         "hybrid" => Arc::new(search::Hybrid),
         "relations" => Arc::new(links::Relations),
+        "similar" => Arc::new(similar::Similar),
         "matching" => Arc::new(matching::Matching),
         "expand" => Arc::new(links::Expand),
         "follow" => Arc::new(follow::Follow),

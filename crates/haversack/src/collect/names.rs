@@ -1,7 +1,7 @@
 //! What is called by its name: references of a thread or a query (K2), and names that the query or
 //! the deal mentions (P9).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, try_join_all, try_join3};
@@ -14,9 +14,10 @@ use haversack_core::units::{Score, Span};
 use haversack_store::kinds;
 use haversack_store::store::error::ReadError;
 use haversack_store::store::item::{Item, Stored};
-use haversack_store::store::query::{Filter, FuzzySearch, Hit, Order, Page, TextSearch};
+use haversack_store::store::query::{Filter, FuzzySearch, Hit, LIMIT_MAX, Order, Page, TextSearch};
 use serde_json::Value;
 
+use super::limits::{Total, left_unread};
 use super::make::{collected, essential, from_stored, get, moment_of, path_of, relevant, text_of};
 use super::sieve::Sieve;
 use super::time::belonging;
@@ -55,11 +56,17 @@ impl Collector for References {
         _found: &'a [Candidate],
     ) -> BoxFuture<'a, Result<Collected, ReadError>> {
         async move {
-            let (of_thread, named, (included, notices)) =
+            let (of_thread, named, (included, mut notices)) =
                 try_join3(of_thread(question), named(question, spec), included(question)).await?;
             let mut candidates: Vec<Candidate> = of_thread;
             candidates.extend(named.iter().map(|stored| relevant(stored, Score::ONE)));
+            let total = Total::up_to(candidates.len(), LIMIT_MAX);
             candidates.truncate(spec.settings.count("limit"));
+            notices.extend(left_unread(&spec.by, candidates.len(), total, "references"));
+            let analysis = &question.analysis;
+            let names = Total::Exactly(analysis.references.len() + analysis.paths.len());
+            let looked_up = NAMES_MAX.min(analysis.references.len() + analysis.paths.len());
+            notices.extend(left_unread(&spec.by, looked_up, names, "names in the question"));
             // Whatever the request itself includes is considered, however much it is.
             candidates.extend(included.iter().map(|stored| relevant(stored, Score::ONE)));
             for candidate in &mut candidates {
@@ -267,7 +274,10 @@ impl Collector for Mentioned {
                 })
                 .filter(|name| !name.names.is_empty())
                 .collect();
-            let best = best_mentions(&Mentions::new(&names), &texts(question, spec));
+            let (mentions, texts) = (Mentions::new(&names), texts(question, spec));
+            let in_query = best_mentions(&mentions, texts.get(..1).unwrap_or_default());
+            let in_query: BTreeSet<&ItemId> = in_query.keys().collect();
+            let best = best_mentions(&mentions, &texts);
             let mut order: Vec<(&ItemId, Spot)> = best.iter().map(|(id, at)| (id, *at)).collect();
             order.sort_by_key(|(id, spot)| (*spot, *id));
             let by_id: BTreeMap<&ItemId, &Stored> =
@@ -277,11 +287,25 @@ impl Collector for Mentioned {
                 let sure = Score::unit(1.0 - 0.1 * f64::from(spot.0));
                 candidate.signals.set(Component::Mention, sure);
                 candidate.signals.set(Component::Collector, sure);
+                // The first of the texts is the query itself.
+                candidate.is_requested = in_query.contains(id);
                 Some(candidate)
             };
             let limit = spec.settings.count("limit");
+            let unread = [
+                left_unread(
+                    &spec.by,
+                    order.len().min(limit),
+                    Total::Exactly(order.len()),
+                    "mentions",
+                ),
+                left_unread(&spec.by, known.len(), Total::up_to(known.len(), KNOWN_MAX), "names")
+                    .filter(|_| known.len() >= KNOWN_MAX),
+            ];
             let candidates = order.into_iter().take(limit).filter_map(candidate).collect();
-            Ok(collected(spec, candidates))
+            let mut collected = collected(spec, candidates);
+            collected.notices.extend(unread.into_iter().flatten());
+            Ok(collected)
         }
         .boxed()
     }

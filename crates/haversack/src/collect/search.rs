@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, try_join};
-use haversack_core::candidate::Candidate;
+use haversack_core::candidate::{Candidate, merge};
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::rank::{Component, Signals};
 use haversack_core::units::Score;
@@ -114,30 +114,42 @@ impl Collector for Hybrid {
         _found: &'a [Candidate],
     ) -> BoxFuture<'a, Result<Collected, ReadError>> {
         async move {
-            let sieve = Sieve::searching(question, spec)?;
-            let mut room = Room::of_passages(deep(question, spec), spec.settings.count("per_item"));
-            let reach = question.searches.reach(&sieve.filter(), reach(&sieve, &room));
-            let mut notices = Vec::new();
-            let lists = lists(question, &sieve, reach, &mut notices).await?;
-            let weight = |way: Way| match way {
-                Way::Text => Score::unit(spec.settings.number("text")),
-                Way::Vector => Score::unit(spec.settings.number("vector")),
-                Way::Fuzzy => way.weight(),
-            };
-            let fused = fused(&lists, weight);
-            let best_by_words = best(&lists[0].1);
-            let all = |hit: &Hit, place: usize| {
-                let mut all = signals(&[Component::Fusion], hit.score);
-                all.strengthen(&by_way(&fused[place], best_by_words));
-                all
-            };
-            let hits = fused.iter().map(|fused| &fused.hit).collect();
-            let mut collected = pick(question, spec, &sieve, &mut room, hits, all).await?;
-            collected.notices = notices;
-            Ok(collected)
+            let mut found = hybrid(question, spec).await?;
+            // Kinds that were asked for first are not crowded out by others that match better.
+            if spec.kinds.is_empty() && !question.request.prioritize.is_empty() {
+                let kinds = question.request.prioritize.clone();
+                let first = hybrid(question, &CollectorSpec { kinds, ..spec.clone() }).await?;
+                found.candidates =
+                    merge(found.candidates.into_iter().chain(first.candidates).collect());
+            }
+            Ok(found)
         }
         .boxed()
     }
+}
+
+async fn hybrid(question: &Question, spec: &CollectorSpec) -> Result<Collected, ReadError> {
+    let sieve = Sieve::searching(question, spec)?;
+    let mut room = Room::of_passages(deep(question, spec), spec.settings.count("per_item"));
+    let reach = question.searches.reach(&sieve.filter(), reach(&sieve, &room));
+    let mut notices = Vec::new();
+    let lists = lists(question, &sieve, reach, &mut notices).await?;
+    let weight = |way: Way| match way {
+        Way::Text => Score::unit(spec.settings.number("text")),
+        Way::Vector => Score::unit(spec.settings.number("vector")),
+        Way::Fuzzy => way.weight(),
+    };
+    let fused = fused(&lists, weight);
+    let best_by_words = best(&lists[0].1);
+    let all = |hit: &Hit, place: usize| {
+        let mut all = signals(&[Component::Fusion], hit.score);
+        all.strengthen(&by_way(&fused[place], best_by_words));
+        all
+    };
+    let hits = fused.iter().map(|fused| &fused.hit).collect();
+    let mut collected = pick(question, spec, &sieve, &mut room, hits, all).await?;
+    collected.notices = notices;
+    Ok(collected)
 }
 
 /// The searches of a question by a recipe, before any of them is made.

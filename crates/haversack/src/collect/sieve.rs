@@ -4,7 +4,7 @@
 use haversack_core::item::Kind;
 use haversack_core::units::{Score, Timestamp};
 use haversack_store::store::error::ReadError;
-use haversack_store::store::item::Stored;
+use haversack_store::store::item::{Item, Stored};
 use haversack_store::store::query::Filter;
 use serde_json::Value;
 
@@ -19,6 +19,8 @@ type Wanted = (String, Vec<Value>);
 pub(super) struct Sieve<'q> {
     kinds: &'q [Kind],
     time: (Option<Timestamp>, Option<Timestamp>),
+    /// The moment by which an item must have been said.
+    known_by: Option<Timestamp>,
     confidence_least: Option<Score>,
     fields: Vec<Wanted>,
     matching: &'q [String],
@@ -50,6 +52,7 @@ impl<'q> Sieve<'q> {
         Sieve {
             kinds: &spec.kinds,
             time: question.request.time,
+            known_by: question.request.known_by(),
             confidence_least: question.request.confidence_least,
             fields: Vec::new(),
             matching: &[],
@@ -75,7 +78,9 @@ impl<'q> Sieve<'q> {
     /// Whether the filter is all there is to check.
     pub(super) fn is_exact(&self) -> bool {
         let timeless = self.time == (None, None);
-        (timeless || self.time_is_exact()) && (self.matching.is_empty() || self.deal.is_none())
+        (timeless || self.time_is_exact())
+            && self.known_by.is_none()
+            && (self.matching.is_empty() || self.deal.is_none())
     }
 
     fn time_is_exact(&self) -> bool {
@@ -95,6 +100,7 @@ impl<'q> Sieve<'q> {
             && (self.kinds.is_empty() || self.kinds.contains(&item.kind))
             && self.confidence_least.is_none_or(|least| confidence.is_none_or(|c| c >= least))
             && self.is_in_time(moment)
+            && is_known(item, self.known_by)
             && self.fields.iter().all(|(name, values)| has_one(item.fields.get(name), values))
             && self.agrees(stored)
     }
@@ -118,6 +124,12 @@ impl<'q> Sieve<'q> {
             ours.is_empty() || theirs.is_empty() || ours.iter().any(|word| theirs.contains(word))
         })
     }
+}
+
+/// Whether an item had been said by a moment, as far as it tells.
+pub(crate) fn is_known(item: &Item, by: Option<Timestamp>) -> bool {
+    let said = item.created.or(item.updated);
+    by.is_none_or(|by| said.is_none_or(|said| said <= by))
 }
 
 /// `name=value` of a recipe. What looks like a number, `true` or `false` may be stored as such or

@@ -100,6 +100,15 @@ pub const BUILT_IN: &[CollectorDoc] = &[
         ],
     },
     CollectorDoc {
+        name: "similar",
+        about: "what is like that which the asker looks at, where the question is about it (W3, W15)",
+        settings: &[
+            count("limit", "how many items at most", LIMIT, 8),
+            part("minimum", "the least likeness", 0.5),
+            WITH,
+        ],
+    },
+    CollectorDoc {
         name: "relations",
         about: "related rows, links and backlinks of the focus (W4)",
         settings: &[

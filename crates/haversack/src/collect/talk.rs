@@ -9,9 +9,10 @@ use haversack_core::rank::Component;
 use haversack_core::units::{Score, Span, Timestamp};
 use haversack_store::store::error::ReadError;
 use haversack_store::store::item::{Item, Stored};
-use haversack_store::store::query::Filter;
+use haversack_store::store::query::{Filter, LIMIT_MAX};
 use serde_json::Value;
 
+use super::limits::{Total, left_unread};
 use super::make::{collected, from_stored, moment_of, share_left};
 use super::time::belonging;
 use super::{Collected, Collector, Question};
@@ -36,11 +37,15 @@ impl Collector for History {
             // Stable: messages of one time stay in their order, and come before turns.
             said.sort_by_key(|candidate| candidate.moment);
             said.reverse();
+            let total = Total::up_to(said.len(), LIMIT_MAX);
             said.truncate(limit);
+            let unread = left_unread(&spec.by, said.len(), total, "turns of the conversation");
             for (place, candidate) in said.iter_mut().enumerate() {
                 candidate.signals.set(Component::Collector, share_left(place, limit));
             }
-            Ok(collected(spec, said))
+            let mut collected = collected(spec, said);
+            collected.notices.extend(unread);
+            Ok(collected)
         }
         .boxed()
     }
@@ -62,17 +67,34 @@ async fn messages(question: &Question, spec: &CollectorSpec) -> Result<Vec<Store
     Ok(messages)
 }
 
-/// A stored message under the role of who said it.
+/// A stored message, with who said it.
 fn message(stored: &Stored) -> Candidate {
     let mut candidate = from_stored(stored);
-    if let Some(role) = role_of(&stored.item) {
-        candidate.set_text(format!("{role}: {}", candidate.text));
-    }
+    candidate.set_text(spoken(&stored.item));
+    candidate.place.speaker = speaker_of(&stored.item).map(str::to_owned);
     candidate
 }
 
+/// What was said, without the fields that a message is searched by.
+fn spoken(item: &Item) -> &str {
+    let body = &*item.body;
+    if body.trim().is_empty() { field(item, "content").unwrap_or(body) } else { body }
+}
+
+/// Who said a message: a person by name, else the role.
+fn speaker_of(item: &Item) -> Option<&str> {
+    ["author", "speaker", "name"]
+        .iter()
+        .find_map(|name| field(item, name))
+        .or_else(|| role_of(item))
+}
+
 fn role_of(item: &Item) -> Option<&str> {
-    item.fields.get("role").and_then(Value::as_str).filter(|role| !role.trim().is_empty())
+    field(item, "role")
+}
+
+fn field<'i>(item: &'i Item, name: &str) -> Option<&'i str> {
+    item.fields.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty())
 }
 
 /// The request's turns that are not stored as messages, too, oldest first. One without a time was
@@ -81,9 +103,7 @@ fn turns(question: &Question, messages: &[Stored]) -> Vec<Candidate> {
     let is_stored = |turn: &Turn| {
         messages.iter().any(|stored| {
             let item = &stored.item;
-            let content = item.fields.get("content").and_then(Value::as_str);
-            let content = if item.body.trim().is_empty() { content } else { Some(&*item.body) };
-            content.is_some_and(|content| content.trim() == turn.content.trim())
+            spoken(item).trim() == turn.content.trim()
                 && role_of(item).is_none_or(|role| role == turn.role)
         })
     };
@@ -102,8 +122,8 @@ fn turns(question: &Question, messages: &[Stored]) -> Vec<Candidate> {
 
 fn said(turn: &Turn, number: usize, at: Timestamp) -> Candidate {
     let id = ItemId::new(&format!("turn:{number}")).expect("a word and a number are a name");
-    let text = format!("{}: {}", turn.role, turn.content);
-    let mut candidate = Candidate::new(CandidateId::whole(id), kind("message"), &text);
+    let mut candidate = Candidate::new(CandidateId::whole(id), kind("message"), &turn.content);
+    candidate.place.speaker = Some(turn.role.clone()).filter(|role| !role.trim().is_empty());
     // What a tool brought in may come from anywhere.
     candidate.trust = if turn.role == "tool" { Trust::External } else { Trust::Internal };
     candidate.moment = Some(at);

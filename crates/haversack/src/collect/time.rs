@@ -14,11 +14,13 @@ use haversack_store::store::item::{Happening, Stored};
 use haversack_store::store::query::{Filter, LIMIT_MAX, Order, Page, Usage};
 use serde_json::Value;
 
+use super::limits::{Total, left_unread};
 use super::make::{
     collected, falling, from_passage, from_stored, get, moment_of, relevant, share_left,
 };
 use super::sieve::Sieve;
 use super::{Collected, Collector, Question};
+use crate::notice::Notice;
 use crate::recipe::CollectorSpec;
 
 /// A file longer than this is not shown whole for having been opened of late.
@@ -50,9 +52,16 @@ impl Collector for Activity {
             let view = |(place, (stored, _)): (usize, &(Stored, Usage))| {
                 relevant(stored, falling(500, 20, place))
             };
-            let edited = edited.iter().enumerate().map(edit);
-            let viewed = viewed.iter().enumerate().map(view);
-            Ok(collected(spec, edited.chain(viewed).collect()))
+            let hours = spec.settings.count("hours");
+            let unread = [
+                edited.unread(spec, &format!("items edited in {hours} hours")),
+                viewed.unread(spec, &format!("items viewed in {hours} hours")),
+            ];
+            let edited = edited.found.iter().enumerate().map(edit);
+            let viewed = viewed.found.iter().enumerate().map(view);
+            let mut collected = collected(spec, edited.chain(viewed).collect());
+            collected.notices.extend(unread.into_iter().flatten());
+            Ok(collected)
         }
         .boxed()
     }
@@ -73,14 +82,28 @@ impl Collector for Recent {
             let happenings = [Happening::Viewed, Happening::Used];
             let used = of_late(question, spec, &happenings, limit).await?;
             let mut candidates: Vec<Candidate> =
-                used.iter().map(|(stored, _)| from_stored(stored)).collect();
+                used.found.iter().map(|(stored, _)| from_stored(stored)).collect();
             open(question, &mut candidates).await?;
             for (place, candidate) in candidates.iter_mut().enumerate() {
                 candidate.signals.set(Component::Collector, share_left(place, limit));
             }
-            Ok(collected(spec, candidates))
+            let mut collected = collected(spec, candidates);
+            collected.notices.extend(used.unread(spec, "items used of late"));
+            Ok(collected)
         }
         .boxed()
+    }
+}
+
+/// What somebody did of late, and how much of it there is.
+struct OfLate {
+    found: Vec<(Stored, Usage)>,
+    total: Total,
+}
+
+impl OfLate {
+    fn unread(&self, spec: &CollectorSpec, what: &str) -> Option<Notice> {
+        left_unread(&spec.by, self.found.len(), self.total, what)
     }
 }
 
@@ -107,9 +130,9 @@ async fn of_late(
     spec: &CollectorSpec,
     happenings: &[Happening],
     limit: usize,
-) -> Result<Vec<(Stored, Usage)>, ReadError> {
+) -> Result<OfLate, ReadError> {
     let Some(user) = question.request.user.as_deref().filter(|_| limit > 0) else {
-        return Ok(Vec::new());
+        return Ok(OfLate { found: Vec::new(), total: Total::Exactly(0) });
     };
     let sieve = Sieve::following(question, spec);
     let hours = i64::try_from(spec.settings.count("hours")).unwrap_or(i64::MAX);
@@ -121,7 +144,9 @@ async fn of_late(
     let lists =
         happenings.iter().map(|happening| snapshot.recent(user, *happening, since, until, reach));
     let mut latest: BTreeMap<ItemId, Usage> = BTreeMap::new();
-    for usage in try_join_all(lists).await?.into_iter().flatten() {
+    let lists = try_join_all(lists).await?;
+    let is_cut = lists.iter().any(|list| list.len() >= reach);
+    for usage in lists.into_iter().flatten() {
         let known = latest.entry(usage.item.clone()).or_insert_with(|| usage.clone());
         if known.last < usage.last {
             *known = usage;
@@ -133,7 +158,10 @@ async fn of_late(
     let stored = get(question, &ids).await?;
     let known = stored.into_iter().zip(latest).filter_map(|(stored, usage)| Some((stored?, usage)));
     let passes = |(stored, usage): &(Stored, Usage)| sieve.passes_at(stored, Some(usage.last));
-    Ok(known.filter(passes).take(limit).collect())
+    let mut found: Vec<(Stored, Usage)> = known.filter(passes).collect();
+    let total = if is_cut { Total::AtLeast(found.len()) } else { Total::Exactly(found.len()) };
+    found.truncate(limit);
+    Ok(OfLate { found, total })
 }
 
 /// The one item of each kind (P5, P6).
@@ -171,20 +199,35 @@ impl Collector for Subject {
         &'a self,
         question: &'a Question,
         spec: &'a CollectorSpec,
-        _found: &'a [Candidate],
+        found: &'a [Candidate],
     ) -> BoxFuture<'a, Result<Collected, ReadError>> {
         async move {
             let request = &question.request;
+            // Nothing was said in the thread, so nothing needs its name.
+            if spec.settings.text("of") == "thread" && found.is_empty() {
+                return Ok(Collected::default());
+            }
             let focus = [&request.focus, &request.page, &request.database];
             let id = match spec.settings.text("of") {
                 "thread" => &request.thread,
                 "focus" => focus.into_iter().find(|id| id.is_some()).unwrap_or(&None),
                 _ => &request.opportunity,
             };
-            let found = super::make::get(question, id.as_slice()).await?;
-            Ok(collected(spec, found.iter().flatten().map(from_stored).collect()))
+            let found = get(question, id.as_slice()).await?;
+            let subject = |stored: &Stored| {
+                let mut candidate = relevant(stored, Score::ONE);
+                candidate.is_requested = true;
+                // It stands where it began, before all that belongs to it.
+                candidate.moment = stored.item.created.or(candidate.moment);
+                candidate
+            };
+            Ok(collected(spec, found.iter().flatten().map(subject).collect()))
         }
         .boxed()
+    }
+
+    fn comes_after(&self) -> bool {
+        true
     }
 }
 
@@ -222,8 +265,12 @@ impl Collector for Newest {
                 candidate.signals.set(Component::Collector, share_left(place, limit));
                 candidate
             };
+            let total = Total::up_to(found.len(), LIMIT_MAX);
+            let unread = left_unread(&spec.by, found.len().min(limit), total, "items");
             let candidates = found.iter().take(limit).enumerate().map(candidate);
-            Ok(collected(spec, candidates.collect()))
+            let mut collected = collected(spec, candidates.collect());
+            collected.notices.extend(unread);
+            Ok(collected)
         }
         .boxed()
     }

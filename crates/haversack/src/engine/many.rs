@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use haversack_core::pack::{Plan, Request as PackRequest, pack};
+use haversack_core::pack::{PackError, Plan, Request as PackRequest, pack};
 use haversack_core::units::Tokens;
 
 use super::apart::apart;
 use super::workspace::complete;
 use super::{Ready, Workspace};
 use crate::error::Error;
-use crate::pipeline::{Assembled, Prepared, assembled, prepare};
+use crate::pipeline::{Assembled, Prepared, assembled, prepare, too_small};
 use crate::recipe::Recipe;
 use crate::request::Request;
 
@@ -23,8 +23,9 @@ impl Workspace {
         Ok(Arc::clone(&self.ready(name).await?.recipe))
     }
 
-    /// Packs at many budgets, in their order, each the same as a pack of its own. What is found
-    /// does not depend on the budget, so it is looked for once. No receipts are kept, no uses are
+    /// Packs at many budgets, in their order, each the same as a pack of its own; one in which
+    /// nothing fits is empty here. What is found does not depend on the budget, so it is looked for
+    /// once. No receipts are kept, no uses are
     /// noted and nothing is cached.
     ///
     /// A pack's `timings` say what it would have taken alone.
@@ -77,9 +78,15 @@ fn at_budgets(prepared: &Prepared, budgets: &[Tokens]) -> Result<Vec<Assembled>,
         let mut within = prepared.within(total)?;
         let started = Instant::now();
         let (made, planned) = if layers_agree(&within.core, &prepared.core) {
-            (plan.pack_at(within.core.budget.total())?, planning)
+            (plan.pack_at(within.core.budget.total()), planning)
         } else {
-            (pack(&within.core)?, Duration::ZERO)
+            (pack(&within.core), Duration::ZERO)
+        };
+        let made = match made {
+            Err(PackError::Infeasible { total, least }) => {
+                return Err(too_small(&within, total, least));
+            }
+            made => made?,
         };
         within.timings.pack = planned + started.elapsed();
         packs.push(assembled(within, made));
@@ -143,7 +150,11 @@ shares = { words = 0.1, new = 0.9 }
             let many = workspace.pack_many(request.clone(), &budgets).await.unwrap();
             assert_eq!(many.len(), budgets.len());
             for (pack, budget) in many.iter().zip(budgets) {
-                let alone = workspace.pack(request.clone().within(budget.get())).await.unwrap();
+                let alone = workspace.pack(request.clone().within(budget.get())).await;
+                let Ok(alone) = alone else {
+                    assert_eq!(pack.pack.n_items(), 0, "{recipe} at {budget}");
+                    continue;
+                };
                 assert_eq!(pack.text(), alone.text(), "{recipe} at {budget}");
                 assert_eq!(pack.receipt(), alone.receipt());
                 assert_eq!(pack.core.budget, alone.core.budget);

@@ -33,7 +33,7 @@ use crate::situation::{Judge, LocalJudge};
 pub use answers::Repeats;
 pub use past::Replay;
 pub(crate) use ready::Ready;
-pub use rules::KeptTemplate;
+pub use rules::{KeptTemplate, WireTemplate};
 pub use workspace::{Answer, Workspace};
 
 /// Says what time it is.

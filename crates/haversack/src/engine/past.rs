@@ -35,7 +35,7 @@ impl Workspace {
             None => {
                 let snapshot = self.0.store.snapshot(viewer).await?;
                 let record = snapshot.record(Shelf::Receipt, id).await?.ok_or_else(missing)?;
-                let receipt = serde_json::from_str(&record.text)
+                let receipt = Receipt::kept(&record.text)
                     .map_err(|error| Error::invalid(format!("receipt {id}"), error.to_string()))?;
                 Arc::new(receipt)
             }
@@ -54,7 +54,8 @@ impl Workspace {
         let mut request = receipt.request.request(&receipt.recipe)?;
         request.viewer = viewer_of(receipt.viewer.as_deref())?;
         request.now = Some(Timestamp::from_millis(receipt.now));
-        request.as_of = Some(AsOf::Revision(receipt.revision));
+        request.facts_at = request.known_by();
+        request.as_of = receipt.at.map(AsOf::Revision);
         request.keep = false;
         let ready = self.ready(&request.recipe).await?;
         let before = self.before(&request).await?;

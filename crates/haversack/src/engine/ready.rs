@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use haversack_core::assemble::{Pattern, Template, TemplateText, Templates};
+use haversack_core::assemble::{Pattern, Template, TemplateText, Templates, Variable};
 use haversack_core::pack::Frame;
+use haversack_core::query::Vocabulary;
 use haversack_core::rank::{Expression, Ranker, Scoring};
 use haversack_core::text::tokenizer::Tokenizer;
 use haversack_core::units::Score;
 
 use crate::error::Error;
 use crate::recipe::words::RANKERS;
-use crate::recipe::{Recipe, ScoreSpec, TemplateSpec};
+use crate::recipe::{Recipe, ScoreSpec, Shape, TemplateSpec};
 
 /// A recipe with everything in it parsed.
 pub(crate) struct Ready {
@@ -24,8 +25,10 @@ pub(crate) struct Ready {
     /// One for each layer.
     pub(crate) rankers: Vec<Ranker>,
     pub(crate) frame: Frame,
-    /// Whether a template shows what items hang under.
-    pub(crate) wants_trails: bool,
+    /// The words by which questions about fields are read.
+    pub(crate) vocabulary: Vocabulary,
+    /// Whether the recipe shows what items hang under.
+    wants_trails: bool,
     /// All that requests may name.
     pub(crate) named_templates: Templates,
     pub(crate) named_rankers: BTreeMap<String, Ranker>,
@@ -60,10 +63,19 @@ impl Ready {
             before: Pattern::frame(&recipe.frame.before)?,
             after: Pattern::frame(&recipe.frame.after)?,
         };
-        let wants_trails = recipe.layers.iter().any(|layer| {
-            matches!(&layer.template, TemplateSpec::Inline { item, .. } if item.contains("breadcrumb"))
-        });
+        // The blocks of a workspace are told with their paths (W10).
+        let wants_trails =
+            recipe.shape == Shape::Workspace || templates.iter().any(shows_breadcrumbs);
         let hash = hash(&recipe, &templates, &rankers);
+        let mut vocabulary = Vocabulary::default();
+        for (name, phrases) in &recipe.words {
+            for phrase in phrases {
+                if !vocabulary.add(name, phrase) {
+                    let message = format!("there is no room for {phrase:?}");
+                    return Err(Error::invalid(format!("words.{name}"), message));
+                }
+            }
+        }
         let recipe = Arc::new(recipe);
         Ok(Ready {
             recipe,
@@ -71,12 +83,26 @@ impl Ready {
             templates,
             rankers,
             frame,
+            vocabulary,
             wants_trails,
             named_templates,
             named_rankers,
             named_tokenizers: BTreeMap::new(),
         })
     }
+
+    /// Whether what items hang under is shown, by the recipe's templates or by those that a request
+    /// has in their place.
+    pub(crate) fn wants_trails<'t>(
+        &self,
+        mut templates: impl Iterator<Item = &'t Template>,
+    ) -> bool {
+        self.wants_trails || templates.any(shows_breadcrumbs)
+    }
+}
+
+fn shows_breadcrumbs(template: &Template) -> bool {
+    template.shows(Variable::Breadcrumb)
 }
 
 /// Every field of a recipe shows in its `Debug` form, and so do those of its templates.

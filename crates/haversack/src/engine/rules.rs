@@ -15,6 +15,7 @@ use super::ready::expression;
 use super::{Ready, Workspace};
 use crate::error::Error;
 use crate::recipe::{Known, Recipe};
+use crate::request::TemplateChoice;
 
 /// Most templates or rankers of a workspace.
 const NAMED_MAX: usize = 1_000;
@@ -24,10 +25,14 @@ const NAMED_MAX: usize = 1_000;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Template"))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct KeptTemplate {
+    /// What an answer calls it, where a request brings it along.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// What stands before the items.
     #[serde(default)]
     pub header: String,
-    /// One item, with `{{content}}` and the like.
+    /// One item, with `{{content}}` and the like; `memoryFormat` means the same.
+    #[serde(alias = "memoryFormat")]
     pub item: String,
     /// What stands between two items.
     #[serde(default)]
@@ -38,9 +43,21 @@ pub struct KeptTemplate {
     /// What stands there when there are no items.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub empty: Option<String>,
+    /// Whether type, confidence and time stand behind a text when the item shows none of them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub include_metadata: bool,
 }
 
 impl KeptTemplate {
+    /// The template, parsed.
+    ///
+    /// # Errors
+    /// When a part does not parse.
+    pub fn parse(&self) -> Result<Template, Error> {
+        let template = Template::new(self.text())?;
+        Ok(if self.include_metadata { template.with_metadata() } else { template })
+    }
+
     /// The template's parts.
     #[must_use]
     pub fn text(&self) -> TemplateText<'_> {
@@ -50,6 +67,42 @@ impl KeptTemplate {
             separator: &self.separator,
             footer: &self.footer,
             empty: self.empty.as_deref(),
+        }
+    }
+}
+
+/// A template by name or written out (M8).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TemplateOrName"))]
+#[serde(untagged)]
+pub enum WireTemplate {
+    /// By name.
+    Name(String),
+    /// Written out.
+    Given(KeptTemplate),
+}
+
+impl From<&str> for WireTemplate {
+    fn from(name: &str) -> WireTemplate {
+        WireTemplate::Name(name.to_owned())
+    }
+}
+
+impl WireTemplate {
+    pub(crate) fn choice(&self) -> TemplateChoice {
+        match self {
+            WireTemplate::Name(name) => TemplateChoice::Named(name.clone()),
+            WireTemplate::Given(template) => {
+                let name = template.name.clone().unwrap_or_else(|| "inline".to_owned());
+                TemplateChoice::Given { name, template: template.clone() }
+            }
+        }
+    }
+
+    pub(crate) fn of(choice: &TemplateChoice) -> WireTemplate {
+        match choice {
+            TemplateChoice::Named(name) => WireTemplate::Name(name.clone()),
+            TemplateChoice::Given { template, .. } => WireTemplate::Given(template.clone()),
         }
     }
 }
@@ -72,15 +125,25 @@ impl Workspace {
     /// # Errors
     /// When it does not parse, its name will not do, or it cannot be written.
     pub async fn put_template(&self, name: &str, text: TemplateText<'_>) -> Result<(), Error> {
-        Templates::default().register(name, Template::new(text)?)?;
         let kept = KeptTemplate {
+            name: None,
             header: text.header.to_owned(),
             item: text.item.to_owned(),
             separator: text.separator.to_owned(),
             footer: text.footer.to_owned(),
             empty: text.empty.map(str::to_owned),
+            include_metadata: false,
         };
-        let json = serde_json::to_string(&kept);
+        self.keep_template(name, &kept).await
+    }
+
+    /// Keeps a template under a name, as JSON has it (M8).
+    ///
+    /// # Errors
+    /// As [`Workspace::put_template`].
+    pub async fn keep_template(&self, name: &str, kept: &KeptTemplate) -> Result<(), Error> {
+        Templates::default().register(name, kept.parse()?)?;
+        let json = serde_json::to_string(kept);
         let json = json.map_err(|error| Error::invalid("template", error.to_string()))?;
         self.keep(Shelf::Template, name, json).await
     }
@@ -167,7 +230,7 @@ impl Workspace {
             let Some(record) = snapshot.record(Shelf::Template, &name).await? else { continue };
             let kept: KeptTemplate = serde_json::from_str(&record.text)
                 .map_err(|error| Error::invalid(format!("template {name}"), error.to_string()))?;
-            templates.register(&name, Template::new(kept.text())?)?;
+            templates.register(&name, kept.parse()?)?;
         }
         let mut rankers = self.0.shared.rankers.clone();
         for name in snapshot.records(Shelf::Ranker, None, NAMED_MAX).await? {

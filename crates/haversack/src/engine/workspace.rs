@@ -23,9 +23,10 @@ use super::outbox::Outbox;
 use super::{Ready, Shared};
 use crate::error::Error;
 use crate::notice::{Notice, NoticeCode};
-use crate::pipeline::{Assembled, Delta, Start, Watch, finish, illustrate, prepare};
+use crate::pipeline::{Assembled, Delta, Start, Watch, finish, illustrate, prepare, too_small};
 use crate::receipt::Receipt;
 use crate::request::{AsOf, RankerChoice, Request};
+use crate::revision::RevisionId;
 
 /// How long a recipe made ready is used without looking at its text again (P14).
 const READY_KEPT: Duration = Duration::from_secs(300);
@@ -145,10 +146,18 @@ impl Workspace {
         let store = &self.0.store_apart;
         Ok(match request.as_of {
             None => store.snapshot(&request.viewer).await?,
-            Some(AsOf::Moment(moment)) => store.as_of(&request.viewer, moment).await?,
+            Some(AsOf::Moment(moment)) => {
+                let past = store.as_of(&request.viewer, moment).await?;
+                // Before anything was written, only what was written later can tell of that time.
+                match past.revision() == Revision::new(0) {
+                    true => store.snapshot(&request.viewer).await?,
+                    false => past,
+                }
+            }
             Some(AsOf::Revision(revision)) => {
                 store.at(&request.viewer, Revision::new(revision)).await?
             }
+            Some(AsOf::Token(token)) => store.named_state(&request.viewer, token).await?,
         })
     }
 
@@ -169,7 +178,8 @@ impl Workspace {
         let ready = self.ready(&request.recipe).await?;
         let before = self.before(&request).await?;
         let workspace = self.clone();
-        let work = async move { workspace.answer_here(ready, before, request, watch).await };
+        let work =
+            async move { Box::pin(workspace.answer_here(ready, before, request, watch)).await };
         let (answer, noted) = apart(work).await?;
         if !answer.repeated {
             // Here, where whoever asks may have a log of their own.
@@ -246,6 +256,7 @@ impl Workspace {
         before: Option<&Receipt>,
     ) -> Result<Start, Error> {
         let now = request.now.unwrap_or_else(|| self.now());
+        let now = request.known_by().map_or(now, |known_by| known_by.min(now));
         let seed = format!("haversack {}", self.0.name);
         let previous: Option<Previous> = before.map(Receipt::previous).transpose()?;
         Ok(Start { ready, snapshot, request, now, seed, previous, watch: None })
@@ -254,7 +265,7 @@ impl Workspace {
     /// What other budgets would give (X2): the same as a pack of its own at each.
     ///
     /// # Errors
-    /// As [`Workspace::pack`]. Budgets below the least possible are left out.
+    /// As [`Workspace::pack`]. Budgets below the least possible are left out, unless all are.
     pub async fn frontier(
         &self,
         request: Request,
@@ -275,16 +286,19 @@ impl Workspace {
         let start = self.start(ready, snapshot, request, None)?;
         let prepared = prepare(&self.0.shared, start).await?;
         let plan = Plan::new(&prepared.core)?;
-        let (least, most) = (plan.least(), plan.most());
+        let (least, most) = (plan.least_shown(), plan.most());
         let mut totals: Vec<Tokens> = if budgets.is_empty() {
             let step = (most.get().saturating_sub(least.get()) / 24).max(1);
             (0..=24).map(|n| Tokens::new((least.get() + n * step).min(most.get()))).collect()
         } else {
             budgets.to_vec()
         };
-        totals.retain(|total| *total >= least);
         totals.sort_unstable();
         totals.dedup();
+        if let Some(&total) = totals.last().filter(|total| **total < least) {
+            return Err(too_small(&prepared, total, least));
+        }
+        totals.retain(|total| *total >= least);
         Ok(plan.frontier(&totals)?)
     }
 
@@ -373,10 +387,11 @@ fn may_repeat(request: &Request) -> bool {
     !matches!(request.ranker, Some(RankerChoice::Given(_)))
 }
 
-/// Everything that decides an answer, but for the time, which is what a cache is about.
+/// Everything that decides an answer, but for the time, which is what a cache is about. What the viewer
+/// cannot read is not in it: whether an answer is repeated would tell of hidden writes.
 fn key(ready: &Ready, snapshot: &dyn Snapshot, request: &Request) -> String {
-    let (revision, activity) = (snapshot.revision().get(), snapshot.activity());
-    format!("{} {revision} {activity} {request:?}", ready.hash)
+    let revision = RevisionId::of(snapshot, &request.viewer);
+    format!("{} {revision} {} {request:?}", ready.hash, snapshot.activity())
 }
 
 /// The events that say what was used: stored items, each once.

@@ -1,6 +1,6 @@
 //! A corpus into a workspace of its own, as items that the recipe looks for.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -75,6 +75,7 @@ async fn ingest_files(
     let add = Add {
         paths: vec![path.to_owned()],
         kind,
+        users: BTreeMap::new(),
         prune: false,
         at: workspace.now(),
         origin: "eval".to_owned(),

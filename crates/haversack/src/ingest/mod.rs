@@ -18,12 +18,14 @@ mod text;
 mod walk;
 mod write;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use haversack_core::item::Kind;
 use haversack_core::units::Timestamp;
 use haversack_store::embedded::Embedded;
 use haversack_store::store::error::{CommitError, ReadError};
+use haversack_store::store::viewer::Principal;
 use thiserror::Error;
 
 pub use self::notice::{Reason, Skip};
@@ -40,6 +42,9 @@ pub struct Add {
     /// What the items are when they do not say so themselves: else `file`, `document` (a line of
     /// JSONL) or `row` (a record of a table).
     pub kind: Option<Kind>,
+    /// Users that data names, and who they are here. An item that a line says is of one of them is for
+    /// that user alone; what names anybody else only says so.
+    pub users: BTreeMap<String, Principal>,
     /// Whether items whose files are gone are deleted.
     pub prune: bool,
     /// The time of the import.

@@ -13,7 +13,7 @@ use haversack_store::store::change::{BODY_BYTES_MAX, Batch, Change};
 use haversack_store::store::error::ReadError;
 use haversack_store::store::item::Item;
 use haversack_store::store::query::LIMIT_MAX;
-use haversack_store::store::viewer::Viewer;
+use haversack_store::store::viewer::{Principal, Readers, Viewer};
 
 use super::notice::{Reason, Skip};
 use super::sources::{self, Stamp, TableStamp};
@@ -228,7 +228,11 @@ impl Run<'_> {
         item.title = text::title(&path, &body);
         item.updated = Some(stamp.modified);
         item.path = Some(path.clone());
-        if known.is_some() && self.is_stored(&item)? {
+        if let Some(field) = text::claimed(&body) {
+            let remark = format!("{path}: {field}: not for a file to say; kept as text");
+            self.sender.tally().warn(remark);
+        }
+        if known.is_some() && self.is_stored(&mut item)? {
             self.seen.unchanged += 1;
             return Ok(());
         }
@@ -250,10 +254,12 @@ impl Run<'_> {
     }
 
     /// Whether an item is stored just so, but for its time: a file that was only touched is none
-    /// that changed.
-    fn is_stored(&self, item: &Item) -> Result<bool, ReadError> {
+    /// that changed. A file says nothing of readers, so those that were given to its item stay.
+    fn is_stored(&self, item: &mut Item) -> Result<bool, ReadError> {
         let stored = self.view.get(std::slice::from_ref(&item.id))?.pop().flatten();
-        Ok(stored.is_some_and(|stored| Item { updated: item.updated, ..stored.item } == *item))
+        let Some(stored) = stored else { return Ok(false) };
+        item.readers.clone_from(&stored.item.readers);
+        Ok(Item { updated: item.updated, ..stored.item } == *item)
     }
 
     /// A file of many items.
@@ -267,6 +273,7 @@ impl Run<'_> {
         if let Some(known) = sources::table(self.view, &path)?
             && known.stamp == stamp
             && self.add.kind.is_none()
+            && self.add.users.is_empty()
             && self.view.at_path(&path, 0)?.1 == known.items
         {
             self.seen.unchanged += known.items;
@@ -312,9 +319,12 @@ impl Run<'_> {
             Ok(item) if !self.seen.ids.insert(hash(item.id.as_str())) => {
                 Reason::Repeated { id: item.id.as_str().to_owned() }
             }
-            Ok(item) => match self.elsewhere(&item.id, path)? {
+            Ok(mut item) => match self.elsewhere(&mut item, path)? {
                 Some(reason) => reason,
                 None => {
+                    if let Some(user) = user_of(&item, &self.add.users) {
+                        item.readers = Readers::Only([user.clone()].into());
+                    }
                     let change = Change::Put(Box::new(item));
                     self.sender.send(Parcel { path: path.to_owned(), line: Some(line), change })?;
                     return Ok(true);
@@ -325,17 +335,31 @@ impl Run<'_> {
         Ok(false)
     }
 
-    /// Why a file may not write to an id: an item from elsewhere has it (X11).
-    fn elsewhere(&self, id: &ItemId, path: &str) -> Result<Option<Reason>, ReadError> {
-        if self.view.are_there(std::slice::from_ref(id))? == [false] {
+    /// Why a file may not write to an id: an item from elsewhere has it (X11). Readers that were given
+    /// to its own item stay.
+    fn elsewhere(&self, item: &mut Item, path: &str) -> Result<Option<Reason>, ReadError> {
+        if self.view.are_there(std::slice::from_ref(&item.id))? == [false] {
             return Ok(None);
         }
-        let stored = self.view.get(std::slice::from_ref(id))?.pop().flatten();
-        let known = stored.and_then(|stored| stored.item.path);
-        let is_own = known.as_deref() == Some(path);
-        let id = id.as_str().to_owned();
-        Ok((!is_own).then_some(Reason::Elsewhere { id, path: known }))
+        let stored = self.view.get(std::slice::from_ref(&item.id))?.pop().flatten();
+        let (known, readers) =
+            stored.map_or_else(Default::default, |stored| (stored.item.path, stored.item.readers));
+        if known.as_deref() == Some(path) {
+            item.readers = readers;
+            return Ok(None);
+        }
+        let id = item.id.as_str().to_owned();
+        Ok(Some(Reason::Elsewhere { id, path: known }))
     }
+}
+
+/// The fields in which data names the user that something is of.
+const USER_FIELDS: [&str; 6] = ["user", "userId", "user_id", "owner", "author", "speaker"];
+
+/// Who a row is of, if it names one of the users that the operator said who they are.
+fn user_of<'u>(item: &Item, users: &'u BTreeMap<String, Principal>) -> Option<&'u Principal> {
+    let mut named = USER_FIELDS.iter().filter_map(|field| item.fields.get(*field)?.as_str());
+    named.find_map(|name| users.get(name))
 }
 
 /// Finds what was added from a root before and is no longer there.

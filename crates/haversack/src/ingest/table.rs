@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{BufReader, Error, Read};
 
 use haversack_core::ids::ItemId;
-use haversack_core::item::{Kind, Trust};
-use haversack_store::kinds::{guides, moment};
+use haversack_core::item::Kind;
+use haversack_store::kinds::moment;
 use haversack_store::store::change::{BODY_BYTES_MAX, LINE_BYTES_MAX};
 use haversack_store::store::item::{Fields, Item};
 use haversack_store::transfer::{self, Line, Lines, header_format, json_error};
@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use super::IngestError;
 use super::notice::Reason;
-use super::text::refuse_binary;
+use super::text::{claims_authority, refuse_binary};
 
 /// Where a table's rows go: the line a row begins at, and what is in it.
 pub(super) type Sink<'a> = dyn FnMut(u64, Result<Item, Reason>) -> Result<(), IngestError> + 'a;
@@ -152,11 +152,14 @@ fn authority(line: &Map<String, Value>) -> Option<&'static str> {
     if line.get("readers").is_some_and(Value::is_array) {
         return Some("readers");
     }
-    let trusts = line.get("trust").and_then(Value::as_str) == Some(Trust::Trusted.as_str());
-    let kind = line.get("kind").and_then(Value::as_str).and_then(|kind| Kind::new(kind).ok());
-    let guides = kind.is_some_and(|kind| guides(&kind));
-    trusts.then_some("trust").or(guides.then_some("kind"))
+    AUTHORITY.into_iter().find(|field| {
+        let value = line.get(*field).and_then(Value::as_str);
+        value.is_some_and(|value| claims_authority(field, value))
+    })
 }
+
+/// The fields that could give a text authority.
+const AUTHORITY: [&str; 3] = ["readers", "trust", "kind"];
 
 fn refused(field: &str, error: &dyn std::fmt::Display) -> Reason {
     Reason::Refused { what: format!("{field}: {error}") }
@@ -291,6 +294,10 @@ fn table_item(
             "title" if title.is_none() => title = Some(value.to_owned()),
             name if text.is_none() && TEXTS.contains(&name) => text = Some(value.to_owned()),
             _ if value.trim().is_empty() => {}
+            name if claims_authority(name, value.trim()) => {
+                let field = AUTHORITY.into_iter().find(|field| *field == name);
+                return Err(Reason::Authority { field: field.unwrap_or("trust") });
+            }
             _ => {
                 fields.insert(header, value.into());
             }
@@ -392,6 +399,24 @@ mod tests {
             "5 e document \"\" \"x\" {\"trust\":\"external\"}",
         ];
         check("a.jsonl", lines.join("\n"), &expected);
+        let told =
+            [r#"{"id":"a","text":"x","readers":"everyone"}"#, r#"{"id":"b","readers":"500"}"#];
+        check(
+            "b.jsonl",
+            told.join("\n"),
+            &["1 refused", "2 b document \"\" \"\" {\"readers\":\"500\"}"],
+        );
+        // A table has no kinds, and says no more than lines may.
+        check(
+            "a.csv",
+            "id,text,Kind,trust,readers\na,x,brand_settings,,\nb,x,,trusted,\nc,x,,,group:board\nd,x,note,high,12\n",
+            &[
+                "2 refused",
+                "3 refused",
+                "4 refused",
+                "5 d row \"\" \"x\" {\"Kind\":\"note\",\"trust\":\"high\",\"readers\":\"12\"}",
+            ],
+        );
     }
 
     #[test]

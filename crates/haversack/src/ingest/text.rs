@@ -4,7 +4,9 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use haversack_core::item::{Kind, Trust};
 use haversack_core::text::chunk::Format;
+use haversack_store::kinds::guides;
 use haversack_store::store::change::BODY_BYTES_MAX;
 
 use super::notice::Reason;
@@ -89,6 +91,41 @@ fn heading(text: &str) -> Option<&str> {
     None
 }
 
+/// The field of a file's front matter that says what is not for a file to say, with its line (X11).
+pub(super) fn claimed(text: &str) -> Option<String> {
+    let mut lines = text.trim_start_matches('\u{feff}').lines();
+    if lines.next()?.trim_end() != "---" {
+        return None;
+    }
+    for (number, line) in (2..).zip(lines) {
+        if line.trim_end() == "---" {
+            return None;
+        }
+        let Some((field, value)) = line.split_once(':') else { continue };
+        let value = value.trim().trim_matches(['"', '\'']);
+        if claims_authority(field.trim(), value) {
+            return Some(format!("line {number}: {}", field.trim()));
+        }
+    }
+    None
+}
+
+/// Whether a field with a plain text would say who reads an item, that it is trusted, or that it tells
+/// models what to do.
+pub(super) fn claims_authority(field: &str, value: &str) -> bool {
+    match field {
+        "readers" => {
+            let value = value.trim_start_matches(['[', '"', '\'', ' ']);
+            value.starts_with("everyone")
+                || value.starts_with("user:")
+                || value.starts_with("group:")
+        }
+        "trust" => value == Trust::Trusted.as_str(),
+        "kind" => Kind::new(value).is_ok_and(|kind| guides(&kind)),
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,6 +139,18 @@ mod tests {
         check("a/b.md", "---\ntags: x\n---\n# Later\n", "Later");
         check("a/b.md", "no heading, only a #tag\n#tag\n", "b.md");
         check("a/b.rs", "# not Markdown\n", "b.rs");
+    }
+
+    #[test]
+    fn front_matter_that_claims_authority_is_named() {
+        let check = |text: &str, expected: Option<&str>| {
+            assert_eq!(claimed(text).as_deref(), expected, "{text}");
+        };
+        check("---\ntitle: x\ntrust: trusted\n---\n", Some("line 3: trust"));
+        check("---\nreaders: [\"user:anna\"]\n---\n", Some("line 2: readers"));
+        check("---\nkind: company_profile\n---\n", Some("line 2: kind"));
+        check("---\nkind: note\nreaders: 500\n---\ntrust: trusted\n", None);
+        check("trust: trusted\n", None);
     }
 
     #[test]

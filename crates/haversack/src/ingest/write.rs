@@ -52,6 +52,12 @@ pub(super) struct Tally {
 }
 
 impl Tally {
+    pub(super) fn warn(&mut self, warning: String) {
+        if self.warnings.len() < LISTED_MAX {
+            self.warnings.push(warning);
+        }
+    }
+
     pub(super) fn skip(&mut self, skip: Skip) {
         self.skipped += 1;
         if self.skips.len() < LISTED_MAX {

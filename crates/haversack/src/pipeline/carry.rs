@@ -4,7 +4,7 @@
 //! What is carried is worth a part of the best find, the more the earlier it stood. So good finds
 //! come in before it, poor ones do not, and what must go goes from the end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use haversack_core::candidate::{Block, Candidate, Found, Quote};
 use haversack_core::ids::{CandidateId, ItemId};
@@ -140,6 +140,35 @@ pub(crate) fn lift(previous: &Previous, layer: &str, ranked: &mut [Ranked]) {
         ranked.score = ranked.score.max(worth);
     }
     sort(ranked);
+}
+
+/// Takes out the weakest of a layer to which an earlier pack's part was added, so that it has no more
+/// items than were found now or stood then: else it would grow from turn to turn (P17). They are
+/// given back with the number that may stay.
+pub(super) fn over_carried(
+    previous: &Previous,
+    layer: &str,
+    ranked: &mut Vec<Ranked>,
+) -> (Vec<Ranked>, usize) {
+    let is_new = |ranked: &&Ranked| {
+        let found = &ranked.candidate.found;
+        found.is_empty() || found.iter().any(|found| *found.collector != *FINDER)
+    };
+    let item = |ranked: &Ranked| ranked.candidate.id.item.clone();
+    let found: BTreeSet<ItemId> = ranked.iter().filter(is_new).map(item).collect();
+    let stood = previous.order.iter().filter(|shown| *shown.layer == *layer);
+    let stood: BTreeSet<&ItemId> = stood.map(|shown| &shown.id.item).collect();
+    let limit = found.len().max(stood.len());
+    let mut kept: BTreeSet<ItemId> = BTreeSet::new();
+    let mut is_over = |ranked: &mut Ranked| {
+        let item = ranked.candidate.id.item.clone();
+        let is_over = kept.len() >= limit && !kept.contains(&item);
+        if !is_over {
+            kept.insert(item);
+        }
+        is_over
+    };
+    (ranked.extract_if(.., &mut is_over).collect(), limit)
 }
 
 /// Puts what an earlier pack showed in the place of the documents that it is of; what else was found

@@ -53,6 +53,7 @@ fn clean_one(candidate: &mut Candidate) -> usize {
     }
     let place = &mut candidate.place;
     let names = place.title.iter_mut().chain(&mut place.path).chain(&mut place.breadcrumb);
+    let names = names.chain(&mut place.sort);
     for name in names {
         if let Some(text) = cleaned(name, &mut hidden) {
             *name = text;

@@ -10,7 +10,7 @@ use haversack_store::store::error::{ReadError, chain};
 use serde_json::Value;
 
 use super::cleaning::clean_all;
-use crate::collect::{Collected, Collector, Question};
+use crate::collect::{Collected, Collector, Outline, Question};
 use crate::engine::Shared;
 use crate::error::Error;
 use crate::notice::{Notice, NoticeCode};
@@ -26,6 +26,8 @@ pub(crate) struct Finds {
     pub(crate) facts: BTreeMap<String, Value>,
     /// The collectors that were asked and answered, each once.
     pub(crate) used: Vec<String>,
+    /// Pages and databases whose blocks were read.
+    pub(crate) outlines: Vec<Outline>,
 }
 
 /// Runs all collectors of a recipe.
@@ -82,6 +84,7 @@ impl Finds {
     ) {
         candidates.extend(collected.candidates);
         self.notices.extend(collected.notices);
+        self.outlines.extend(collected.outlines);
         if !collected.facts.is_null() {
             self.facts.insert(format!("{}.{by}", layer.name), collected.facts);
         }

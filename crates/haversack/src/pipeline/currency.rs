@@ -5,16 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use haversack_core::candidate::Candidate;
 use haversack_core::ids::ItemId;
-use haversack_core::rank::{Component, Ranked, sort};
+use haversack_core::rank::{Component, Ranked, is_safety_relevant, sort};
 use haversack_core::text::terms::{Language, terms};
 use haversack_core::units::{Score, Timestamp};
+use haversack_core::zone::Zone;
 use haversack_store::kinds;
 use haversack_store::store::error::ReadError;
 use haversack_store::store::item::{Item, Stored};
 use serde_json::Value;
 
-use crate::collect::{Question, from_stored, is_asked_for};
+use crate::collect::{Question, from_stored, is_asked_for, is_known};
 use crate::recipe::LayerSpec;
+use crate::request::RankerChoice;
 
 /// How many of a layer's best are looked at: what is far behind cannot win.
 const LOOKED_AT: usize = 60;
@@ -53,6 +55,11 @@ pub(super) struct Currency {
     pairs: Vec<Pair>,
     /// What does not hold at the time that is asked about.
     not_holding: BTreeSet<ItemId>,
+    /// What the reader is told of an item's time, behind its text.
+    notes: BTreeMap<ItemId, String>,
+    /// Whether a ranker was asked for by name: then it ranks as its name says, and what is outdated
+    /// is only marked.
+    ranks_otherwise: bool,
 }
 
 #[derive(Debug)]
@@ -73,12 +80,11 @@ impl Currency {
         specs: &[LayerSpec],
         layers: &mut [Vec<Candidate>],
     ) -> Result<Currency, ReadError> {
-        let mut currency = Currency::default();
+        let ranker = question.request.ranker.as_ref();
+        let is_default = |ranker: &RankerChoice| matches!(ranker, RankerChoice::Named(name) if name == "default");
+        let ranks_otherwise = ranker.is_some_and(|ranker| !is_default(ranker));
+        let mut currency = Currency { ranks_otherwise, ..Currency::default() };
         let at = asked_about(question);
-        // A ranker that was asked for by name ranks as its name says.
-        if question.request.ranker.is_some() {
-            return Ok(currency);
-        }
         for (spec, layer) in specs.iter().zip(layers).filter(|(spec, _)| spec.prefer_current) {
             currency.look((question, spec), at, layer).await?;
         }
@@ -97,7 +103,10 @@ impl Currency {
         let stored = question.snapshot.get(&best).await?;
         let mut known: BTreeMap<ItemId, Stored> = BTreeMap::new();
         let mut replaced: Vec<(ItemId, ItemId)> = Vec::new();
-        for (id, neighbours) in best.iter().zip(neighbours) {
+        let known_by = question.request.known_by();
+        for (id, mut neighbours) in best.iter().zip(neighbours) {
+            neighbours.inward.retain(|linked| is_known(&linked.stored.item, known_by));
+            neighbours.outward.retain(|linked| is_known(&linked.stored.item, known_by));
             for linked in neighbours.inward {
                 replaced.push((linked.stored.item.id.clone(), id.clone()));
                 known.insert(linked.stored.item.id.clone(), linked.stored);
@@ -116,14 +125,26 @@ impl Currency {
         for stored in stored {
             known.insert(stored.item.id.clone(), stored);
         }
-        for stored in known.values().filter(|stored| !holds(&stored.item, at)) {
-            self.not_holding.insert(stored.item.id.clone());
+        let zone = &question.request.time_zone;
+        for stored in known.values() {
+            if let Some(note) = validity_note(&stored.item, at, zone) {
+                self.notes.insert(stored.item.id.clone(), note);
+                self.not_holding.insert(stored.item.id.clone());
+            }
         }
         for (number, (new, old)) in replaced.into_iter().enumerate() {
             let was_said = number < n_said;
             let (Some(new), Some(old)) = (known.get(&new), known.get(&old)) else { continue };
             let is_known_then = moment(&new.item).is_none_or(|moment| moment <= at);
             let is_new = is_known_then && !self.not_holding.contains(&new.item.id);
+            if let Some(since) = change_moment(&new.item, zone) {
+                let is_over = since <= question.now;
+                self.note_change(
+                    (&new.item, &old.item),
+                    &zone.day(since),
+                    (is_new, is_over, was_said),
+                );
+            }
             let (current, other) = if is_new { (new, old) } else { (old, new) };
             let by = spec.collect.first();
             if was_said && by.is_some_and(|by| is_asked_for(question, by, current)) {
@@ -135,9 +156,40 @@ impl Currency {
         Ok(())
     }
 
-    /// Puts what holds before what does not.
+    /// Notes that one item took the place of another on a day: that the older is outdated, or, when the
+    /// question is about the time before, since when the later one holds.
+    fn note_change(
+        &mut self,
+        (new, old): (&Item, &Item),
+        day: &str,
+        (is_new, is_over, was_said): (bool, bool, bool),
+    ) {
+        let probably = if was_said { "" } else { "probably " };
+        let mut note = |item: &Item, note: String| {
+            self.notes.entry(item.id.clone()).or_insert(note);
+        };
+        // A warning is not called outdated: what came after it may only say it again.
+        let text = kinds::searchable(&old.kind, &old.title, &old.body, &old.fields);
+        let is_warning = is_safety_relevant(&text);
+        if is_new && is_warning {
+            note(old, format!("said anew on {day}"));
+        } else if is_new {
+            note(old, format!("{probably}outdated since {day}"));
+        } else if is_over {
+            note(old, format!("{probably}until {day}"));
+            note(new, format!("since {day}"));
+        }
+    }
+
+    /// Puts what holds before what does not, and marks the latter.
     pub(super) fn apply(&self, ranked: &mut [Ranked]) {
-        if self.pairs.is_empty() && self.not_holding.is_empty() {
+        for ranked in ranked.iter_mut() {
+            let candidate = &mut ranked.candidate;
+            if let Some(note) = self.notes.get(&candidate.id.item) {
+                candidate.place.note = Some(note.clone());
+            }
+        }
+        if self.ranks_otherwise || self.pairs.is_empty() && self.not_holding.is_empty() {
             return;
         }
         for ranked in ranked.iter_mut() {
@@ -268,6 +320,10 @@ impl Fact<'_> {
     }
 
     fn is_about_same(&self, other: &Fact<'_>) -> bool {
+        // A preference is not replaced by an event.
+        if self.item.fields.get("type") != other.item.fields.get("type") {
+            return false;
+        }
         // One word, as in "She is", says too little of what it is about.
         let is_telling = |subject: &String| subject.split(' ').count() > 2;
         if self.subject.as_ref().is_some_and(is_telling) && self.subject == other.subject {
@@ -286,14 +342,38 @@ fn moment(item: &Item) -> Option<Timestamp> {
     item.created.or(item.updated)
 }
 
-/// Whether an item is valid at a moment, by the fields that say so.
-fn holds(item: &Item, at: Timestamp) -> bool {
-    let field = |names: [&str; 2]| {
-        names.iter().find_map(|name| item.fields.get(*name)).and_then(kinds::moment)
+/// A field of an item's validity, under either of its names.
+fn validity<'i>(item: &'i Item, names: [&str; 2]) -> Option<&'i Value> {
+    names.iter().find_map(|name| item.fields.get(*name))
+}
+
+/// A moment in a field; a day alone begins when it does in the zone.
+fn moment_in(value: &Value, zone: &Zone) -> Option<Timestamp> {
+    value.as_str().and_then(|day| zone.start_of(day)).or_else(|| kinds::moment(value))
+}
+
+/// What is to be told of an item that is not valid at a moment, by the fields that say so. What is
+/// valid until a day is valid on that day.
+fn validity_note(item: &Item, at: Timestamp, zone: &Zone) -> Option<String> {
+    let from = validity(item, ["validFrom", "valid_from"]);
+    if let Some(from) = from.and_then(|from| moment_in(from, zone)).filter(|from| *from > at) {
+        return Some(format!("from {}", zone.day(from)));
+    }
+    let until = validity(item, ["validUntil", "valid_until"])?;
+    let moment = moment_in(until, zone)?;
+    let is_day = until.as_str().is_some_and(|day| zone.start_of(day).is_some());
+    let end = match is_day {
+        // Some hours into the next day, however long this one is.
+        true => zone.midnight(Timestamp::from_millis(moment.as_millis() + 30 * 3_600_000)),
+        false => moment,
     };
-    let from = field(["validFrom", "valid_from"]);
-    let until = field(["validUntil", "valid_until"]);
-    from.is_none_or(|from| from <= at) && until.is_none_or(|until| at < until)
+    (end <= at).then(|| format!("until {}", zone.day(moment)))
+}
+
+/// When an item took the place of another.
+fn change_moment(new: &Item, zone: &Zone) -> Option<Timestamp> {
+    let from = validity(new, ["validFrom", "valid_from"]);
+    from.and_then(|from| moment_in(from, zone)).or_else(|| moment(new))
 }
 
 /// Adds what holds to a layer where only what it replaced was found.

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use haversack_core::candidate::{Block, Candidate, Quote};
 use haversack_core::embed::{PieceId, TextFeatures};
 use haversack_core::ids::{CandidateId, ItemId};
-use haversack_core::layer::Order;
+use haversack_core::layer::Order as PaymentOrder;
+use haversack_core::ledger::{Dropped, Reason};
 use haversack_core::pack::Previous;
 use haversack_core::rank::{Ranked, sort};
 use haversack_core::text::blocks::{BlockKind, blocks};
@@ -17,10 +18,11 @@ use haversack_core::units::{Score, Span};
 use haversack_store::store::Snapshot;
 use haversack_store::store::error::ReadError;
 
-use super::carry::{keep_what_stood, lift, stood};
+use super::carry::{keep_what_stood, lift, over_carried, stood};
 use super::cleaning::clean_all;
 use super::interaction::Interaction;
 use super::openings::{Fences, heading_line, leftover, table_headers};
+use super::ranking::Order;
 use crate::collect::from_passage;
 use crate::notice::Notice;
 use crate::recipe::LayerSpec;
@@ -61,11 +63,12 @@ pub(super) async fn make_documents(
     snapshot: &dyn Snapshot,
     interaction: &mut Interaction<'_>,
     specs: &[LayerSpec],
-    layers: &mut [Vec<Ranked>],
+    Order { layers, dropped }: &mut Order,
     (previous, exclude): (Option<&Previous>, &[ItemId]),
 ) -> Result<Vec<Notice>, ReadError> {
     let mut notices = Vec::new();
-    for (spec, layer) in specs.iter().zip(layers).filter(|(spec, _)| spec.order == Order::Blocks) {
+    let in_blocks = |(spec, _): &(&LayerSpec, _)| spec.order == PaymentOrder::Blocks;
+    for (spec, layer) in specs.iter().zip(layers).filter(in_blocks) {
         let (beside, notice) = read_beside(snapshot, layer).await?;
         let all = layer.iter().chain(beside.iter().map(|part| &part.ranked));
         let headers = table_headers(snapshot, all.map(|ranked| &ranked.candidate)).await?;
@@ -91,6 +94,13 @@ pub(super) async fn make_documents(
             notices.extend(clean_all(&mut stood));
             keep_what_stood(layer, stood.pop().unwrap_or_default());
             lift(previous, &spec.name, layer);
+            let (over, limit) = over_carried(previous, &spec.name, layer);
+            let reason = Reason::OverLimit { limit };
+            dropped.extend(over.into_iter().map(|ranked| Dropped {
+                layer: spec.name.as_str().into(),
+                ranked,
+                reason: reason.clone(),
+            }));
         }
     }
     Ok(notices)
@@ -109,30 +119,41 @@ async fn read_beside(
     layer: &[Ranked],
 ) -> Result<(Vec<Part>, Option<Notice>), ReadError> {
     let found: BTreeSet<&CandidateId> = layer.iter().map(|ranked| &ranked.candidate.id).collect();
-    let mut wanted: BTreeMap<CandidateId, Score> = BTreeMap::new();
+    // What each is worth, and whether it stands right beside a find.
+    let mut wanted: BTreeMap<CandidateId, (Score, bool)> = BTreeMap::new();
     for (place, ranked) in layer.iter().take(COMPLETED).enumerate() {
         let CandidateId { item, chunk: Some(chunk) } = &ranked.candidate.id else { continue };
         let near = chunk.saturating_sub(1)..=chunk.saturating_add(1);
-        // Of the best, as much as a short document has.
-        let all = if place < WHOLE_OF { 0..CHUNKS_OF_SHORT } else { 0..0 };
-        for beside in near.chain(all) {
+        // Of the best, as much as a short document has, and one more to see whether it is short.
+        let is_wanted_whole = place < WHOLE_OF && *chunk < CHUNKS_OF_SHORT;
+        let all = is_wanted_whole.then_some(0..=CHUNKS_OF_SHORT).into_iter().flatten();
+        for beside in near.clone().chain(all) {
             let id = CandidateId::chunk(item.clone(), beside);
             if !found.contains(&id) {
                 let far = f64::from(beside.abs_diff(*chunk).saturating_sub(1)) * FARTHER;
                 let worth = ranked.score.get() - UNFOUND - far;
                 let worth = Score::new(worth).unwrap_or(Score::ZERO);
-                let known = wanted.entry(id).or_insert(worth);
-                *known = (*known).max(worth);
+                let known = wanted.entry(id).or_insert((worth, false));
+                *known = (known.0.max(worth), known.1 || near.contains(&beside));
             }
         }
     }
     if wanted.is_empty() {
         return Ok((Vec::new(), None));
     }
-    let (ids, scores): (Vec<CandidateId>, Vec<Score>) = wanted.into_iter().unzip();
-    let passages = snapshot.passages(&ids).await?.into_iter().zip(scores);
-    let found = passages.filter_map(|(passage, score)| Some((from_passage(&passage?), score)));
-    let (candidates, scores): (Vec<Candidate>, Vec<Score>) = found.unzip();
+    let (ids, worth): (Vec<CandidateId>, Vec<(Score, bool)>) = wanted.into_iter().unzip();
+    let passages = snapshot.passages(&ids).await?;
+    let is_long = |id: &&CandidateId| id.chunk.is_some_and(|chunk| chunk >= CHUNKS_OF_SHORT);
+    let there = ids.iter().zip(&passages).filter(|(_, passage)| passage.is_some());
+    let there = there.map(|(id, _)| id).chain(found.iter().copied());
+    let long: BTreeSet<&ItemId> = there.filter(is_long).map(|id| &id.item).collect();
+    // Of a long document the beginning has no more to do with a find than any other part.
+    let belongs =
+        |(id, (_, is_near)): &(&CandidateId, (Score, bool))| *is_near || !long.contains(&id.item);
+    let passages = ids.iter().zip(worth).zip(passages).filter(|(place, _)| belongs(place));
+    let (candidates, scores): (Vec<Candidate>, Vec<Score>) = passages
+        .filter_map(|((_, (score, _)), passage)| Some((from_passage(&passage?), score)))
+        .unzip();
     let mut candidates = vec![candidates];
     // What was collected is clean already.
     let notice = clean_all(&mut candidates);
@@ -193,6 +214,7 @@ fn document(
     for other in others {
         candidate.found.extend(other.found);
         candidate.trust = candidate.trust.min(other.trust);
+        candidate.is_requested |= other.is_requested;
         candidate.essential = candidate.essential.or(other.essential);
     }
     candidate.found.sort_by(|a, b| a.collector.cmp(&b.collector).then(a.rank.cmp(&b.rank)));

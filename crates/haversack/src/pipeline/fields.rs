@@ -5,18 +5,25 @@ use std::collections::BTreeSet;
 
 use haversack_core::ids::ItemId;
 use haversack_core::item::Kind;
-use haversack_core::query::{Analysis, FieldQuery, FieldRole, KnownValues, understand};
+use haversack_core::query::{
+    Analysis, FieldQuery, FieldRole, KnownValues, Reading, TimeRange, Vocabulary, understand,
+};
 use haversack_core::units::Timestamp;
+use haversack_core::zone::Zone;
 use haversack_store::kinds;
 use haversack_store::store::Snapshot;
 use haversack_store::store::error::ReadError;
 use haversack_store::store::item::Stored;
 use haversack_store::store::query::{FactFilter, Filter, LIMIT_MAX, Order, Page};
 
+use crate::collect::is_known;
 use crate::request::Request;
 
 /// Longest question about fields, in bytes. What is longer is about texts, or is one that was pasted.
 const QUESTION_BYTES_MAX: usize = 1_024;
+
+/// A day in milliseconds.
+const DAY_MILLIS: i64 = 24 * 60 * 60 * 1_000;
 
 /// Most words of a question that are looked up as values.
 const WORDS_MAX: usize = 64;
@@ -46,14 +53,15 @@ pub(super) async fn matches(
     snapshot: &dyn Snapshot,
     request: &Request,
     analysis: &mut Analysis,
-    now: Timestamp,
+    (now, vocabulary): (Timestamp, &Vocabulary),
 ) -> Result<Option<Matches>, ReadError> {
     if request.query.len() > QUESTION_BYTES_MAX {
         return Ok(None);
     }
     let known = Known::look_up(snapshot, request).await?;
-    let (times, language) = (&analysis.times, analysis.language);
-    let Some(asked) = understand(&request.query, times, now, language, &known) else {
+    let (times, language) = (&*analysis.times, analysis.language);
+    let reading = Reading { times, now, zone: &request.time_zone, language };
+    let Some(asked) = understand(&request.query, &reading, vocabulary, &known) else {
         return Ok(None);
     };
     // Where no item has such a field, the question is about something else.
@@ -73,11 +81,34 @@ pub(super) async fn matches(
             created.is_some_and(|at| from <= at && at < to)
         });
     }
-    if asked.due.is_some() {
+    items.retain(|stored| is_known(&stored.item, request.known_by()));
+    if let Some(range) = asked.due {
+        let overdue_at = asked.overdue.then_some(now);
+        items.retain(|stored| {
+            due(stored).is_some_and(|due| is_due(due, range, overdue_at, &request.time_zone))
+        });
         items.sort_by_key(|stored| (due(stored), stored.item.id.clone()));
     }
     analysis.fields = Some(asked);
     Ok(Some(Matches { items, is_cut }))
+}
+
+/// Whether a due date lies in a range. At midnight in UTC it is a day without a time, and compared
+/// with the days of the zone. A moment is overdue as soon as it is over.
+fn is_due(
+    due: i64,
+    (from, to): (Timestamp, Timestamp),
+    overdue_at: Option<Timestamp>,
+    zone: &Zone,
+) -> bool {
+    let is_day = due.rem_euclid(DAY_MILLIS) == 0;
+    let bound = |at: Timestamp| match at {
+        TimeRange::EARLIEST | TimeRange::LATEST => at.as_millis(),
+        at if is_day => zone.wall(at).as_millis(),
+        at => at.as_millis(),
+    };
+    let to = overdue_at.filter(|_| !is_day).unwrap_or(to);
+    bound(from) <= due && due < bound(to)
 }
 
 const fn any(role: FieldRole) -> FactFilter {
@@ -96,7 +127,9 @@ fn due(stored: &Stored) -> Option<i64> {
 fn filter(asked: &FieldQuery, request: &Request) -> Filter {
     let mut facts: Vec<FactFilter> = Vec::new();
     if let Some((from, to)) = asked.due {
-        facts.push(FactFilter::Within(FieldRole::Due, from.as_millis(), to.as_millis()));
+        // A day without a time is stored as its midnight in UTC, which is another moment elsewhere.
+        let (from, to) = (from.as_millis() - 2 * DAY_MILLIS, to.as_millis() + 2 * DAY_MILLIS);
+        facts.push(FactFilter::Within(FieldRole::Due, from, to));
     }
     match asked.done {
         Some(done) => {

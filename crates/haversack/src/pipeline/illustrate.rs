@@ -1,8 +1,10 @@
 //! What a shape shows of items beside their texts: their fields, or excerpts with the hits marked.
 //! Read for what is in the pack, and nothing else.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use haversack_core::assemble::Item;
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_store::store::Snapshot;
 use haversack_store::store::error::ReadError;
@@ -38,13 +40,22 @@ pub(crate) async fn illustrate(
             let stored = snapshot.get(&items).await?;
             let fields = stored.into_iter().flatten();
             assembled.fields = fields.map(|stored| (stored.item.id, stored.item.fields)).collect();
+            let related = related_ids(assembled);
+            let stored = snapshot.get(&related).await?.into_iter().flatten();
+            assembled.related = stored.map(|stored| (stored.item.id.clone(), stored)).collect();
         }
         Shape::Prime => {
             let passages = snapshot.passages(&shown).await?;
+            let items: BTreeMap<&CandidateId, &Item> =
+                sections.iter().flat_map(|section| &section.items).map(|it| (&it.id, it)).collect();
             let (ids, passages): (Vec<CandidateId>, Vec<Passage>) = shown
                 .into_iter()
                 .zip(passages)
-                .filter_map(|(id, passage)| Some((id, passage?)))
+                .filter_map(|(id, passage)| {
+                    // The excerpt is of what is in the pack, which may be any part of the item.
+                    let text = assembled.content(items.get(&id)?);
+                    Some((id, Passage { text, ..passage? }))
+                })
                 .unzip();
             let passages: Vec<&Passage> = passages.iter().collect();
             let query = &assembled.request.query;
@@ -54,6 +65,17 @@ pub(crate) async fn illustrate(
         Shape::Sections | Shape::Workspace | Shape::Situation => {}
     }
     Ok(())
+}
+
+/// The items that collectors say are linked with what was found, each once, in order.
+fn related_ids(assembled: &Assembled) -> Vec<ItemId> {
+    let facts = assembled.facts.values().filter_map(|facts| facts.get("related"));
+    let entries = facts.filter_map(serde_json::Value::as_array).flatten();
+    let mut ids: Vec<ItemId> =
+        entries.filter_map(|entry| ItemId::new(entry.get("id")?.as_str()?).ok()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids
 }
 
 /// The excerpt with its hits between marks (K3).

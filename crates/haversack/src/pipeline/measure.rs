@@ -8,7 +8,7 @@ use haversack_core::candidate::Candidate;
 use haversack_core::ids::ItemId;
 use haversack_core::query::{Analysis, intent_type_match};
 use haversack_core::rank::{
-    Component, Ranker, Recency, is_safety_relevant, structural, timing, usage,
+    Component, Ranker, Recency, has_compound_of, is_safety_relevant, structural, timing, usage,
 };
 use haversack_core::units::{Score, Timestamp};
 use haversack_store::store::error::ReadError;
@@ -86,12 +86,13 @@ impl Rule<'_> {
             candidate.signals.set(Component::Timing, near);
         }
         // A warning counts where it has to do with the question, by the question's own words.
-        if self.ranker.uses(Component::Safety)
-            && let Some(shared) = candidate.signals.get(Component::TextSimilarity)
-            && is_safety_relevant(&candidate.text)
-        {
-            let counts = Score::unit((shared.get() * 2.0).min(1.0));
-            candidate.signals.set(Component::Safety, counts);
+        if self.ranker.uses(Component::Safety) && is_safety_relevant(&candidate.text) {
+            let shared = candidate.signals.get(Component::TextSimilarity).map_or(0.0, Score::get);
+            let is_met = has_compound_of(&candidate.text, &analysis.keywords);
+            let counts = if is_met { 1.0 } else { (shared * 2.0).min(1.0) };
+            if counts > 0.0 {
+                candidate.signals.set(Component::Safety, Score::unit(counts));
+            }
         }
         if let Some(confidence) = candidate.confidence {
             candidate.signals.set(Component::Confidence, confidence);

@@ -68,11 +68,13 @@ pub(super) async fn table_headers<'p>(
     let mut before = Vec::new();
     for candidate in passages {
         let CandidateId { item, chunk: Some(chunk) } = &candidate.id else { continue };
-        if *chunk == 0 || !starts_in_table(&candidate.text) {
+        let is_separated = is_separated(candidate);
+        if *chunk == 0 || !(is_separated || starts_in_table(&candidate.text)) {
             continue;
         }
         let first = before.len();
-        let chunks = (chunk.saturating_sub(HEADER_PASSAGES_MAX)..*chunk).rev();
+        let from = if is_separated { 0 } else { chunk.saturating_sub(HEADER_PASSAGES_MAX) };
+        let chunks = (from..*chunk).rev().filter(|at| !is_separated || *at == 0);
         before.extend(chunks.map(|chunk| CandidateId::chunk(item.clone(), chunk)));
         starts.push((candidate.id.clone(), first..before.len()));
     }
@@ -83,7 +85,11 @@ pub(super) async fn table_headers<'p>(
     let mut headers = BTreeMap::new();
     for (id, range) in starts {
         for passage in passages[range].iter().map_while(Option::as_ref) {
-            match end_of_table(&passage.text) {
+            let end = match is_separated_path(passage.stored.item.path.as_deref()) {
+                true => first_line(&passage.text),
+                false => end_of_table(&passage.text),
+            };
+            match end {
                 TableEnd::Header(header) => {
                     headers.insert(id, header);
                     break;
@@ -96,10 +102,28 @@ pub(super) async fn table_headers<'p>(
     Ok(headers)
 }
 
+/// Whether a candidate is of a file of separated values, whose first line names the columns.
+fn is_separated(candidate: &Candidate) -> bool {
+    is_separated_path(candidate.place.path.as_deref())
+}
+
+fn is_separated_path(path: Option<&str>) -> bool {
+    let ending = path.and_then(|path| path.rsplit_once('.')).map(|(_, ending)| ending);
+    ending.is_some_and(|ending| {
+        ["csv", "tsv", "tab"].iter().any(|it| it.eq_ignore_ascii_case(ending))
+    })
+}
+
+/// The first line of a file of separated values.
+fn first_line(text: &str) -> TableEnd {
+    let line = text.lines().find(|line| !line.trim().is_empty());
+    line.map_or(TableEnd::None, |line| TableEnd::Header(format!("{line}\n")))
+}
+
 /// How a passage ends, for the rows of a table that follow it.
 #[derive(Debug, PartialEq, Eq)]
 enum TableEnd {
-    /// With a table of this header, two lines.
+    /// With a table of this header.
     Header(String),
     /// It is all rows; the header stands before it.
     RowsAlone,

@@ -1,5 +1,5 @@
-//! How good a pack is, in figures that need no model: coverage, redundancy, freshness, budget use
-//! (P17).
+//! How good a pack is, in figures that need no model: relevance, coverage, redundancy, freshness,
+//! budget use (P17).
 
 use haversack_core::pack::{Pack, Request};
 use haversack_core::rank::Recency;
@@ -8,6 +8,9 @@ use haversack_core::units::{Score, Timestamp};
 /// What a pack is worth, each between 0 and 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Quality {
+    /// How likely it is that what was found has to do with the query; unknown where no layer of the
+    /// recipe has a floor of relevance, or the query has no words.
+    pub relevance: Option<Score>,
     /// How much of what was found is in, by value.
     pub coverage: Score,
     /// How much of its words says again what stood before; lower is better.
@@ -16,7 +19,8 @@ pub struct Quality {
     pub freshness: Score,
     /// How much of the budget it uses.
     pub budget_use: Score,
-    /// All of it in one number: 0.5 coverage, 0.2 what is not redundant, 0.2 freshness, 0.1 use.
+    /// All of it in one number: 0.4 relevance, 0.3 coverage, 0.1 each for what is not redundant, for
+    /// freshness and for use. Where relevance is unknown, coverage counts 0.7.
     pub score: Score,
 }
 
@@ -25,17 +29,30 @@ const RUN: usize = 4;
 
 impl Quality {
     /// Measures a pack.
-    pub(crate) fn of(pack: &Pack, request: &Request, now: Timestamp) -> Quality {
+    pub(crate) fn of(
+        pack: &Pack,
+        request: &Request,
+        relevance: Option<Score>,
+        now: Timestamp,
+    ) -> Quality {
         let coverage = pack.worth.coverage();
         let redundancy = redundancy(pack);
         let freshness = freshness(pack, request, now);
         let limit = f64::from(pack.limit.get().max(1));
         let budget_use = Score::unit(f64::from(pack.tokens.get()) / limit);
-        let score = 0.5 * coverage.get()
-            + 0.2 * (1.0 - redundancy.get())
-            + 0.2 * freshness.get()
+        let score = 0.4 * relevance.unwrap_or(coverage).get()
+            + 0.3 * coverage.get()
+            + 0.1 * (1.0 - redundancy.get())
+            + 0.1 * freshness.get()
             + 0.1 * budget_use.get();
-        Quality { coverage, redundancy, freshness, budget_use, score: Score::unit(score) }
+        Quality {
+            relevance,
+            coverage,
+            redundancy,
+            freshness,
+            budget_use,
+            score: Score::unit(score),
+        }
     }
 }
 

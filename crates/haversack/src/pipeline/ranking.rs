@@ -9,14 +9,15 @@ use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::layer::Order as PaymentOrder;
 use haversack_core::ledger::{Dropped, Reason};
 use haversack_core::pack::Previous;
-use haversack_core::rank::{Ranked, Ranker, diversified, rank};
+use haversack_core::rank::{Component, Ranked, Ranker, diversified, rank};
 use haversack_core::text::duplicate::duplicates;
 use haversack_core::text::trigram;
 use haversack_core::units::Score;
 
-use super::carry::lift;
+use super::carry::{lift, over_carried};
 use super::currency::Currency;
-use crate::collect::is_named;
+use super::hints::put_first;
+use crate::collect::{is_led_to, is_named};
 use crate::error::Error;
 use crate::notice::{Notice, NoticeCode};
 use crate::recipe::LayerSpec;
@@ -32,6 +33,10 @@ pub(crate) struct Order {
 
 /// The collector whose depth is the recipe's, and whose finds a request's limit counts.
 const SEARCH: &str = "hybrid";
+/// The collector of what is like the focus, which is relevant to a question about it.
+const SIMILAR: &str = "similar";
+/// The collector of what is linked with the focus.
+const LINKED: &str = "relations";
 /// The collector whose finds it does not count.
 const RELATED: &str = "expand";
 
@@ -53,6 +58,7 @@ pub(crate) fn order(
     let candidates = candidates.into_iter().zip(relevance);
     for ((spec, ranker), (candidates, relevance)) in specs.iter().zip(rankers).zip(candidates) {
         let mut ranked = rank(candidates, ranker)?;
+        put_first(request, ranker, &mut ranked);
         if spec.prefer_current {
             currency.apply(&mut ranked);
         }
@@ -60,6 +66,7 @@ pub(crate) fn order(
             previous.filter(|_| !spec.pinned && spec.order != PaymentOrder::Blocks)
         {
             lift(previous, &spec.name, &mut ranked);
+            order.drop_over_carried(previous, spec, &mut ranked);
         }
         let name: Arc<str> = spec.name.as_str().into();
         let mut drop = |ranked: Ranked, reason| {
@@ -72,6 +79,21 @@ pub(crate) fn order(
             let below = ranked.extract_if(.., was_searched);
             below.for_each(|ranked| drop(ranked, reason.clone()));
         }
+        // Without a measure of the layer nothing is known against any of it.
+        if let Some(least) = relevance.and_then(|_| least_met(spec, &ranked)) {
+            // All that was found of an item stands or falls with the best of it.
+            let stays = |ranked: &&Ranked| {
+                let candidate = &ranked.candidate;
+                meets(candidate) >= least || is_named(candidate) || is_led_to(candidate)
+            };
+            let near: BTreeSet<ItemId> =
+                ranked.iter().filter(stays).map(|it| it.candidate.id.item.clone()).collect();
+            let is_far = |ranked: &mut Ranked| !near.contains(&ranked.candidate.id.item);
+            for ranked in ranked.extract_if(.., is_far) {
+                let meets = meets(&ranked.candidate);
+                drop(ranked, Reason::FarFromBest { meets, least });
+            }
+        }
         if let Some(minimum) = spec.minimum {
             let below = |ranked: &mut Ranked| ranked.score < minimum;
             let reason = || Reason::BelowMinimum { minimum };
@@ -80,6 +102,7 @@ pub(crate) fn order(
         order.layers.push(ranked);
     }
     order.leave_pieces_to_wholes(specs);
+    order.leave_to_links(specs);
     order.leave_out_repeats(specs);
     for (index, spec) in specs.iter().enumerate() {
         order.finish_layer(index, spec);
@@ -98,18 +121,45 @@ fn irrelevance(spec: &LayerSpec, relevance: Option<Score>) -> Option<Reason> {
     (best < floor).then_some(Reason::BelowFloor { best, floor })
 }
 
+/// How well a candidate meets the query's words.
+fn meets(candidate: &Candidate) -> Score {
+    candidate.signals.get(Component::MaxSim).unwrap_or(Score::ZERO)
+}
+
+/// The least that a find of a layer must meet of the query beside the best of them (X9).
+fn least_met(spec: &LayerSpec, ranked: &[Ranked]) -> Option<Score> {
+    let best = ranked.iter().map(|ranked| meets(&ranked.candidate)).max()?;
+    Some(Score::unit(best.get() * spec.relative_floor?.get()))
+}
+
 impl Order {
     /// Says so when nothing that was searched for has to do with the query (X9).
     pub(super) fn irrelevance(&self, specs: &[LayerSpec]) -> Option<Notice> {
         let left_out = |dropped: &Dropped| matches!(dropped.reason, Reason::BelowFloor { .. });
         let searched = specs.iter().zip(&self.layers).filter(|(spec, _)| spec.floor.is_some());
         let mut found = searched.flat_map(|(_, layer)| layer);
-        let is_empty = found.all(|ranked| is_named(&ranked.candidate));
+        let is_similar = |ranked: &Ranked| {
+            ranked.candidate.found.iter().any(|found| *found.collector == *SIMILAR)
+        };
+        let is_empty = found.all(|ranked| is_named(&ranked.candidate) && !is_similar(ranked));
         (is_empty && self.dropped.iter().any(left_out)).then(|| {
             let message =
                 "nothing relevant was found: the nearest texts have too little to do with the query";
             Notice::new(NoticeCode::NothingRelevant, message)
         })
+    }
+
+    /// Keeps a layer from growing by what an earlier pack had.
+    fn drop_over_carried(
+        &mut self,
+        previous: &Previous,
+        spec: &LayerSpec,
+        ranked: &mut Vec<Ranked>,
+    ) {
+        let (over, limit) = over_carried(previous, &spec.name, ranked);
+        for ranked in over {
+            self.drop(spec, ranked, Reason::OverLimit { limit });
+        }
     }
 
     fn drop(&mut self, spec: &LayerSpec, ranked: Ranked, reason: Reason) {
@@ -144,11 +194,42 @@ impl Order {
         }
     }
 
-    /// Of texts that say the same, the one that comes first stays: by layer, then by rank.
+    /// What a search found late and a link leads to early stands among what is linked: in the search's
+    /// own layer it may find no room.
+    fn leave_to_links(&mut self, specs: &[LayerSpec]) {
+        let is_linked = |ranked: &Ranked| {
+            ranked.candidate.found.iter().any(|found| *found.collector == *LINKED)
+        };
+        let mut linked: BTreeMap<CandidateId, (usize, usize)> = BTreeMap::new();
+        for (index, layer) in self.layers.iter().enumerate() {
+            for (place, ranked) in layer.iter().enumerate().filter(|(_, it)| is_linked(it)) {
+                linked.insert(ranked.candidate.id.clone(), (index, place));
+            }
+        }
+        for (index, spec) in specs.iter().enumerate() {
+            for (place, ranked) in std::mem::take(&mut self.layers[index]).into_iter().enumerate() {
+                match linked.get(&ranked.candidate.id) {
+                    Some(&(layer, first))
+                        if layer > index && first < place && !is_named(&ranked.candidate) =>
+                    {
+                        let layer = specs[layer].name.as_str().into();
+                        self.drop(spec, ranked, Reason::Elsewhere { layer });
+                    }
+                    _ => self.layers[index].push(ranked),
+                }
+            }
+        }
+    }
+
+    /// Of texts that say the same, the one that comes first stays: by layer, then by rank. How alike a
+    /// text may be to what stands before it is what its own layer says.
     fn leave_out_repeats(&mut self, specs: &[LayerSpec]) {
-        // The strictest layer sets the threshold for all that are compared at once.
-        let threshold = specs.iter().filter_map(|spec| spec.repeats).max();
-        let Some(threshold) = threshold else { return };
+        let mut thresholds: Vec<Score> = specs.iter().filter_map(|spec| spec.repeats).collect();
+        thresholds.sort_unstable();
+        thresholds.dedup();
+        if thresholds.is_empty() {
+            return;
+        }
         let mut at: Vec<(usize, usize)> = Vec::new();
         for (index, layer) in self.layers.iter().enumerate() {
             if specs[index].pinned || specs[index].repeats.is_some() {
@@ -157,7 +238,15 @@ impl Order {
         }
         let texts: Vec<&str> =
             at.iter().map(|&(layer, place)| &*self.layers[layer][place].candidate.text).collect();
-        let repeats = duplicates(&texts, threshold);
+        let mut repeats: Vec<Option<usize>> = vec![None; at.len()];
+        for threshold in thresholds {
+            let of_layer = |index: usize| specs[at[index].0].repeats == Some(threshold);
+            for (index, first) in duplicates(&texts, threshold).into_iter().enumerate() {
+                if of_layer(index) {
+                    repeats[index] = first;
+                }
+            }
+        }
         let mut of: BTreeMap<(usize, usize), CandidateId> = BTreeMap::new();
         for (index, repeat) in repeats.iter().enumerate() {
             let Some(first) = repeat else { continue };

@@ -5,28 +5,36 @@ use std::sync::Arc;
 
 use haversack_core::assemble::Template;
 use haversack_core::budget::Budget;
-use haversack_core::layer::{Claim, Cut, Layer};
-use haversack_core::pack::PackError;
-use haversack_core::rank::{Component, Ranker, Scoring};
+use haversack_core::layer::{Claim, Cut, Layer, Order};
+use haversack_core::rank::{Component, Ranker, Scoring, WeightError};
 use haversack_core::text::model;
 use haversack_core::text::spelling;
 use haversack_core::text::tokenizer::{CharacterEstimate, Encoding, Tokenizer};
-use haversack_core::units::{Share, Tokens};
+use haversack_core::units::{Score, Share, Tokens};
 
 use crate::engine::Ready;
 use crate::engine::ready::{expression, named_ranker};
 use crate::error::Error;
 use crate::notice::{Notice, NoticeCode};
-use crate::recipe::{CountingSpec, Facts, LayerSpec};
-use crate::request::{RankerChoice, Request};
+use crate::recipe::{CountingSpec, Facts, LayerSpec, Shape};
+use crate::request::{RankerChoice, Request, TemplateChoice};
 
 /// Most tokens of a budget.
-const BUDGET_MAX: u32 = 10_000_000;
+pub const BUDGET_MAX: u32 = 10_000_000;
 
 /// Most that a layer's priority can be.
 const PRIORITY_MAX: f64 = 100.0;
 
 type Tokenizers = BTreeMap<String, Arc<dyn Tokenizer>>;
+
+/// What requests of a shape call their budget.
+const fn budget_field(shape: Shape) -> &'static str {
+    match shape {
+        Shape::Proposal => "targetBudget",
+        Shape::Situation => "maxTokens",
+        _ => "tokenBudget",
+    }
+}
 
 /// Who counts and how much there is.
 #[derive(Debug)]
@@ -51,9 +59,9 @@ pub(crate) fn means(
     let mut plan = Adapted::new(ready);
     plan.adapt(ready, facts)?;
     let wanted = request.budget.unwrap_or(plan.total);
-    if wanted.get() > BUDGET_MAX {
-        let message = format!("{wanted} tokens are more than the most, {BUDGET_MAX}");
-        return Err(Error::invalid("tokenBudget", message));
+    if !(1..=BUDGET_MAX).contains(&wanted.get()) {
+        let message = format!("{wanted} is not a number of tokens from 1 to {BUDGET_MAX}");
+        return Err(Error::invalid(budget_field(recipe.shape), message));
     }
     let total = most.map_or(wanted, |most| most.min(wanted));
     if total < wanted {
@@ -63,15 +71,22 @@ pub(crate) fn means(
     }
     let budget = budget(recipe.budget.reserves.as_slice(), request, total)?;
     plan.ask(request)?;
-    let template = request.template.as_deref().map(|name| ready.named_templates.get(name));
-    let template = template.transpose()?;
+    let template = template(ready, request)?;
     let layers = recipe
         .layers
         .iter()
         .enumerate()
         .map(|(index, spec)| {
-            let template = template.unwrap_or(&ready.templates[index]);
-            layer(spec, template, plan.shares[index], plan.caps[index])
+            let mut template = template.clone().unwrap_or_else(|| ready.templates[index].clone());
+            if request.metadata {
+                template = template.with_metadata();
+            }
+            let mut layer = layer(spec, &template, plan.shares[index], plan.caps[index]);
+            if request.ranker.is_some() && layer.order == Order::Blocks {
+                // Whoever asks for a ranker has its order hold, not that of the best blocks.
+                layer.order = Order::Rank;
+            }
+            layer
         })
         .collect();
     let without =
@@ -155,18 +170,16 @@ fn budget(
             ));
         }
     }
-    let size = |(name, tokens): &(String, Tokens)| *request.reserves.get(name).unwrap_or(tokens);
-    let reserved: u64 = reserves.iter().map(|reserve| u64::from(size(reserve).get())).sum();
-    let mut budget = Budget::new(total);
-    for reserve in reserves {
-        // What is kept free is never cut, either.
-        let too_small = |_| {
-            let least = Tokens::new(u32::try_from(reserved + 1).unwrap_or(u32::MAX));
-            Error::Pack(PackError::Infeasible { total, least })
-        };
-        budget = budget.reserve(&reserve.0, size(reserve)).map_err(too_small)?;
+    let too_large = request.reserves.iter().find(|(_, size)| size.get() > BUDGET_MAX);
+    if let Some((name, reserve)) = too_large {
+        let message = format!("{reserve} tokens are more than the most, {BUDGET_MAX}");
+        return Err(Error::invalid(format!("reserves.{name}"), message));
     }
-    Ok(budget)
+    let size = |(name, tokens): &(String, Tokens)| {
+        (name.clone(), *request.reserves.get(name).unwrap_or(tokens))
+    };
+    // Reserves that leave too little are the pack's to refuse: it knows the least that would do.
+    Ok(Budget::with_reserves(total, reserves.iter().map(size).collect()))
 }
 
 /// A recipe's figures as the facts of a request change them.
@@ -223,6 +236,7 @@ impl<'r> Adapted<'r> {
         let before = sum(&self.shares);
         let mut wanted: Vec<f64> =
             self.shares.iter().map(|share| f64::from(share.millionths())).collect();
+        let least = wanted.iter().copied().filter(|share| *share > 0.0).fold(f64::MAX, f64::min);
         for (name, &priority) in &request.priorities {
             let index = self.known("priorities", name)?;
             if !(0.0..=PRIORITY_MAX).contains(&priority) {
@@ -230,7 +244,17 @@ impl<'r> Adapted<'r> {
                 let message = format!("{priority} is not a number from 0 to {PRIORITY_MAX}");
                 return Err(Error::invalid(field, message));
             }
-            wanted[index] *= priority;
+            #[expect(clippy::float_cmp, reason = "as usual is exactly one")]
+            if self.specs[index].pinned && priority != 1.0 {
+                let message = "is always in, whole: it has no priority but 1";
+                return Err(Error::invalid(format!("priorities.{name}"), message));
+            }
+            if wanted[index] == 0.0 && before > 0.0 {
+                // It lives on what others leave; who wants more of it gives it a share.
+                wanted[index] = least * (priority - 1.0).max(0.0);
+            } else {
+                wanted[index] *= priority;
+            }
             if priority == 0.0 {
                 self.caps[index] = Some(Tokens::ZERO);
             }
@@ -289,8 +313,32 @@ fn layer(spec: &LayerSpec, template: &Template, share: Share, cap: Option<Tokens
         arrangement: spec.arrange,
         stability: spec.stability,
         kind_cap: spec.kind_cap,
+        fencing: spec.fencing,
         template: template.clone(),
     }
+}
+
+/// The template that the request asks for, if it does (M8).
+fn template(ready: &Ready, request: &Request) -> Result<Option<Template>, Error> {
+    Ok(match &request.template {
+        None => None,
+        Some(TemplateChoice::Named(name)) => Some(ready.named_templates.get(name)?.clone()),
+        Some(TemplateChoice::Given { template, .. }) => Some(template.parse()?),
+    })
+}
+
+/// The ranker `default`: similarity, recency and confidence, by the request's weights if it has
+/// some (M6).
+fn default_ranker(request: &Request) -> Result<Ranker, Error> {
+    let weights = request.ranking.unwrap_or_default();
+    let weights = [
+        (Component::Semantic, weights.similarity),
+        (Component::Recency, weights.recency),
+        (Component::Confidence, weights.confidence),
+    ];
+    let scoring = Scoring::new(Score::ZERO, &weights);
+    let wrong = |error: WeightError| Error::invalid("rankingOptions", error.to_string());
+    Ok(Ranker::Sum(scoring.map_err(wrong)?))
 }
 
 /// Each layer's ranker, or the one that the request asks for (M6).
@@ -300,7 +348,7 @@ fn rankers(ready: &Ready, request: &Request) -> Result<Vec<Ranker>, Error> {
         Some(RankerChoice::Given(ranker)) => ranker.clone(),
         Some(RankerChoice::Expression(source)) => expression(source, "ranker")?,
         Some(RankerChoice::Named(name)) => match name.as_str() {
-            "default" => return Ok(ready.rankers.clone()),
+            "default" => default_ranker(request)?,
             "bySimilarity" => Ranker::Sum(Scoring::by(Component::Semantic)),
             "byRecency" => Ranker::Sum(Scoring::by(Component::Recency)),
             "byConfidence" => Ranker::Sum(Scoring::by(Component::Confidence)),

@@ -9,7 +9,7 @@ use haversack_core::embed::{EmbedError, Vector};
 use haversack_core::ids::ItemId;
 use haversack_core::layer::Order as PaymentOrder;
 use haversack_core::pack::{Frame, Previous, Request as PackRequest};
-use haversack_core::query::{Analysis, FieldQuery, analyse};
+use haversack_core::query::{Analysis, FieldQuery, analyse, analyse_in};
 use haversack_core::rank::{Component, Ranker};
 use haversack_core::text::tokenizer::{Accuracy, Tokenizer};
 use haversack_core::units::{Score, Timestamp, Tokens};
@@ -27,12 +27,17 @@ use super::currency::Currency;
 use super::documents::make_documents;
 use super::features::FeatureReader;
 use super::fields::matches;
+use super::hints::{check_hints, pay_by_rank};
 use super::interaction::Interaction;
 use super::measure::measure;
+use super::outline::order_outlines;
 use super::ranking::{Order, order};
 use super::reranking::rerank;
 use super::resolve::{Means, means};
-use crate::collect::{Deal, Question, Searches, keep_matching, plan};
+use crate::collect::{
+    Deal, Looked, Outline, Question, Searches, focus_text, has_no_subject, is_about_focus,
+    keep_matching, plan,
+};
 use crate::engine::{Ready, Shared};
 use crate::error::Error;
 use crate::notice::{Notice, NoticeCode};
@@ -45,8 +50,20 @@ const DEAL_ITEMS_MAX: usize = 200;
 /// How much of a deal goes into the query's vector, in characters.
 const DEAL_CHARS_MAX: usize = 2_000;
 
+/// How many words an opportunity of which nothing was written must have to be looked for by.
+const DEAL_WORDS_LEAST: usize = 20;
+
 /// How many of the last turns go into the query's vector.
 const TURNS: usize = 4;
+
+/// How likely it is that finds have to do with the query.
+#[derive(Debug, Default)]
+struct Relevance {
+    /// Of each layer, where that decides whether it is shown.
+    of_layers: Vec<Option<Score>>,
+    /// Of the best of them all, where it was measured.
+    of_query: Option<Score>,
+}
 
 /// Everything that decides a pack, and what else is known of it.
 #[derive(Debug, Clone)]
@@ -57,8 +74,12 @@ pub(crate) struct Prepared {
     pub(crate) used: Vec<String>,
     pub(crate) facts: std::collections::BTreeMap<String, Value>,
     pub(crate) notices: Vec<Notice>,
+    /// Pages and databases whose blocks were read.
+    pub(crate) outlines: Vec<Outline>,
     /// Who read the best once more, where somebody does.
     pub(crate) reranker: Option<String>,
+    /// How likely it is that what was found has to do with the query, where it was measured.
+    pub(crate) relevance: Option<Score>,
     pub(crate) timings: Timings,
 }
 
@@ -105,45 +126,35 @@ pub(crate) async fn prepare(shared: &Shared, start: Start) -> Result<Prepared, E
     check(&request)?;
     let recipe = Arc::clone(&ready.recipe);
     let degrade = request.degrade.unwrap_or(recipe.degrade);
-    let mut analysis = analyse(&request.query, now);
-    if analysis.truncated {
-        let message = "only the first 16 KiB of the query were looked at";
-        notices.push(Notice::new(NoticeCode::QueryTruncated, message));
-    }
-    check_thread(&*snapshot, &request).await?;
+    let analysis = analyse_in(&request.query, now, &request.time_zone);
+    notices.extend(check_named(&*snapshot, &request, &analysis).await?);
     let deal = deal(&*snapshot, &request).await?;
     let facts = request_facts(&request, deal.as_ref());
-    let means = means(&ready, &request, &facts, &absent(shared, &analysis), &mut notices)?;
+    let mut means = means(&ready, &request, &facts, &absent(shared, &analysis), &mut notices)?;
+    pay_by_rank(&request, &mut means.layers, &means.rankers);
     timings.analyse = laps.end("analyse");
     let vector = vector(shared, &recipe.embed, &request, deal.as_ref(), degrade, &mut notices)?;
     timings.embed = laps.end("embed");
-    let judge = Arc::clone(&shared.judge);
     // Collectors know the request alone, and the recipe may have decided in its place (M11).
     let asked = request.degrade.replace(degrade);
-    let searches = Searches::default();
-    let matches = match recipe.collects("matching") {
-        true => matches(&*snapshot, &request, &mut analysis, now).await?,
-        false => None,
-    };
-    let mut question =
-        Question { request, snapshot, now, analysis, vector, deal, judge, searches, matches };
-    question.searches = plan(&question, &recipe.layers);
+    let stated = (request, snapshot, now, analysis);
+    let mut question = question(shared, &ready, stated, vector, deal).await?;
     let finds = collect(shared, &recipe, &question, degrade).await?;
     question.request.degrade = asked;
-    let Finds { mut layers, notices: more, facts, used } = finds;
+    let Finds { mut layers, notices: more, facts, used, outlines } = finds;
     notices.extend(more);
     keep_matching(&question, &mut layers);
     timings.collect = laps.end("collect");
     if let Some(previous) = &previous {
         carry(&*question.snapshot, previous, &recipe.layers, &mut layers).await?;
     }
-    if ready.wants_trails {
+    if ready.wants_trails(means.layers.iter().map(|layer| &layer.template)) {
         add_trails(&*question.snapshot, &mut layers).await?;
     }
     drop_essentials(&recipe.layers, &mut layers);
     let reader = FeatureReader::new(&shared.features, &*means.tokenizer);
     let (mut interaction, relevance) =
-        weigh(&question, &recipe.layers, &means.rankers, reader, &mut layers).await?;
+        weigh(&question, &recipe, &means.rankers, reader, &mut layers).await?;
     timings.measure = laps.end("measure");
     let reranker = shared.reranker.as_deref().filter(|_| counts_rerank(&means.rankers));
     if let Some(reranker) = reranker {
@@ -151,18 +162,75 @@ pub(crate) async fn prepare(shared: &Shared, start: Start) -> Result<Prepared, E
         notices.extend(rerank(reranker, query, specs, &means.rankers, &mut layers, degrade)?);
     }
     let currency = Currency::of(&question, &recipe.layers, &mut layers).await?;
-    let (specs, earlier, layers) = (&recipe.layers, previous.as_ref(), (layers, &*relevance));
+    let (specs, earlier, layers) =
+        (&recipe.layers, previous.as_ref(), (layers, &*relevance.of_layers));
     let request = &question.request;
     let mut order = order(specs, &means.rankers, layers, (request, &currency), earlier)?;
-    notices.extend(order.irrelevance(specs));
-    let (snapshot, layers) = (&*question.snapshot, &mut order.layers);
+    notices.extend(order.irrelevance(specs).filter(|_| !is_for_focus(&question)));
+    order_outlines(&question, &mut interaction, &outlines, &mut order.layers);
+    let (snapshot, found) = (&*question.snapshot, &mut order);
     let earlier = (earlier, &*question.request.exclude);
-    notices.extend(make_documents(snapshot, &mut interaction, specs, layers, earlier).await?);
+    notices.extend(make_documents(snapshot, &mut interaction, specs, found, earlier).await?);
     timings.rank = laps.end("rank");
     notices.extend(caveats(&recipe, &*means.tokenizer));
     let core = pack_request(&ready, &question, means, order, (seed, previous))?;
     let reranker = reranker.map(|reranker| reranker.name().to_owned());
-    Ok(Prepared { core, ready, question, used, facts, notices, reranker, timings })
+    let relevance = relevance.of_query;
+    #[rustfmt::skip]
+    let prepared = Prepared {
+        core, ready, question, used, facts, notices, outlines, reranker, relevance, timings,
+    };
+    Ok(prepared)
+}
+
+/// Checks what the request names, and tells what of it is not there or was not read.
+async fn check_named(
+    snapshot: &dyn Snapshot,
+    request: &Request,
+    analysis: &Analysis,
+) -> Result<Vec<Notice>, Error> {
+    check_thread(snapshot, request).await?;
+    let mut notices = check_hints(snapshot, request).await?;
+    if analysis.truncated {
+        let message = "only the first 16 KiB of the query were looked at";
+        notices.push(Notice::new(NoticeCode::QueryTruncated, message));
+    }
+    Ok(notices)
+}
+
+/// A request as it stands when collecting begins.
+async fn question(
+    shared: &Shared,
+    ready: &Ready,
+    (request, snapshot, now, mut analysis): (Request, Arc<dyn Snapshot>, Timestamp, Analysis),
+    vector: Option<Vector>,
+    deal: Option<Deal>,
+) -> Result<Question, Error> {
+    let recipe = &ready.recipe;
+    let matches = match recipe.collects("matching") {
+        true => matches(&*snapshot, &request, &mut analysis, (now, &ready.vocabulary)).await?,
+        false => None,
+    };
+    // What fields say is not added to by what is like the focus.
+    let is_about_focus = matches.is_none() && is_about_focus(&request.query, &analysis);
+    let looked = match recipe.collects("similar") && is_about_focus {
+        true => looked(shared, &*snapshot, &request).await?,
+        false => None,
+    };
+    let mut question = Question {
+        request,
+        snapshot,
+        now,
+        analysis,
+        vector,
+        deal,
+        judge: Arc::clone(&shared.judge),
+        searches: Searches::default(),
+        matches,
+        looked,
+    };
+    question.searches = plan(&question, &recipe.layers);
+    Ok(question)
 }
 
 /// What is packed, and how.
@@ -194,8 +262,7 @@ fn pack_request(
 fn frame(ready: &Ready, question: &Question) -> Result<Frame, Error> {
     let mut frame = ready.frame.clone();
     if question.analysis.fields.as_ref().is_some_and(FieldQuery::is_about_dates) {
-        let now = question.now.to_string();
-        let today = now.split('T').next().unwrap_or_default();
+        let today = question.request.time_zone.day(question.now);
         let before = format!("{}Today is {today}.\n\n", ready.recipe.frame.before);
         frame.before = Pattern::frame(&before)?;
     }
@@ -206,28 +273,54 @@ fn frame(ready: &Ready, question: &Question) -> Result<Frame, Error> {
 /// how relevant the best of each such layer is.
 async fn weigh<'r>(
     question: &Question,
-    specs: &[LayerSpec],
+    recipe: &Recipe,
     rankers: &[Ranker],
     reader: FeatureReader<'r>,
     layers: &mut [Vec<Candidate>],
-) -> Result<(Interaction<'r>, Vec<Option<Score>>), Error> {
+) -> Result<(Interaction<'r>, Relevance), Error> {
+    let specs = &recipe.layers;
     measure(question, specs, rankers, layers).await?;
     let by_words = |(spec, ranker): (&LayerSpec, &Ranker)| {
-        spec.floor.is_some() || ranker.uses(Component::MaxSim)
+        let has_floor = spec.floor.is_some() || spec.relative_floor.is_some();
+        has_floor || ranker.uses(Component::MaxSim)
     };
     let in_blocks = |spec: &LayerSpec| spec.order == PaymentOrder::Blocks;
+    let is_for_focus = is_for_focus(question);
     let is_wanted = specs.iter().any(in_blocks) || specs.iter().zip(rankers).any(by_words);
     if !is_wanted {
-        return Ok((Interaction::idle(reader), vec![None; layers.len()]));
+        let relevance = Relevance { of_layers: vec![None; layers.len()], of_query: None };
+        return Ok((Interaction::idle(reader), relevance));
     }
+    let is_for_deal = recipe.embed.contains(&QueryPart::Deal);
+    let deal_says_enough = is_for_deal && question.deal.as_ref().is_some_and(says_enough);
     let mut interaction = Interaction::new(question, reader).await?;
-    let mut relevance = Vec::with_capacity(layers.len());
+    let mut relevance = Relevance::default();
     for (layer, of) in layers.iter_mut().zip(specs.iter().zip(rankers)) {
         let measured = if by_words(of) { interaction.measure(layer) } else { None };
-        // What fields say is not less relevant for having other words.
-        relevance.push(measured.filter(|_| question.matches.is_none()));
+        relevance.of_query = relevance.of_query.max(measured);
+        // What fields say is not less relevant for having other words, and what is found for a deal
+        // need not have to do with the prompt; what was found by words that say nothing of a subject
+        // has to do with none.
+        let decides = question.matches.is_none() && !deal_says_enough;
+        relevance.of_layers.push(match is_for_focus {
+            true => Some(Score::ZERO),
+            false => measured.filter(|_| decides),
+        });
     }
     Ok((interaction, relevance))
+}
+
+/// Whether a question only says what to do with what the asker looks at.
+fn is_for_focus(question: &Question) -> bool {
+    question.looked.is_some() && has_no_subject(&question.analysis)
+}
+
+/// Whether anything is known of a deal that something could be found by (P8).
+fn says_enough(deal: &Deal) -> bool {
+    let item = &deal.opportunity.item;
+    let text = kinds::searchable(&item.kind, "", &item.body, &item.fields);
+    let words = analyse(&text, Timestamp::from_millis(0)).keywords.len();
+    !deal.items.is_empty() || words >= DEAL_WORDS_LEAST
 }
 
 /// Whether any layer's score counts what a reranker says.
@@ -347,6 +440,7 @@ fn request_facts(request: &Request, deal: Option<&Deal>) -> Facts {
         .with("query", json!(request.query))
         .with("words", json!(request.query.split_whitespace().count()))
         .with("turns", json!(request.history.len()))
+        .with("included", json!(request.include.len()))
         .with("user", text(&request.user))
         .with("intent", text(&request.intent))
         .with("model", text(&request.model))
@@ -400,6 +494,17 @@ fn vector(
     let message = format!("the query could not be embedded, so words answer alone: {error}");
     notices.push(Notice::new(NoticeCode::Degraded, message));
     Ok(None)
+}
+
+/// What the asker looks at, to be searched by. Without its vector its words are searched alone; the
+/// question's own says so when there is none to be had.
+async fn looked(
+    shared: &Shared,
+    snapshot: &dyn Snapshot,
+    request: &Request,
+) -> Result<Option<Looked>, Error> {
+    let text = focus_text(snapshot, request).await?;
+    Ok(text.map(|text| Looked { vector: shared.embedder.embed_query(&text).ok(), text }))
 }
 
 /// The middle of vectors, each of which counts the same however long its text is.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{Line, Receipt};
+use crate::revision::RevisionId;
 
 /// Something that decided one pack otherwise than the other.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -32,10 +33,10 @@ pub enum Cause {
     Viewer,
     /// Another state of the workspace.
     Data {
-        /// The first's number.
-        before: u64,
-        /// The second's number.
-        after: u64,
+        /// The first's.
+        before: RevisionId,
+        /// The second's.
+        after: RevisionId,
     },
     /// Another time, by which ages and relative dates are measured.
     Time {
@@ -145,8 +146,11 @@ fn causes(before: &Receipt, after: &Receipt) -> Vec<Cause> {
     if before.viewer != after.viewer {
         causes.push(Cause::Viewer);
     }
-    if before.revision != after.revision {
-        causes.push(Cause::Data { before: before.revision, after: after.revision });
+    // States of two numbers may look the same to whoever asked.
+    let is_one = before.at.is_some() && before.at == after.at;
+    if !is_one && before.revision != after.revision {
+        let (before, after) = (before.revision.clone(), after.revision.clone());
+        causes.push(Cause::Data { before, after });
     }
     if before.now != after.now {
         causes.push(Cause::Time { before: before.now, after: after.now });

@@ -12,10 +12,12 @@ use haversack_core::pack::{Previous, Segment, Shown};
 use haversack_core::rank::Ranked;
 use haversack_core::receipt::PACKING_VERSION;
 use haversack_core::units::Span;
+use haversack_store::store::viewer::Viewer;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::pipeline::Assembled;
+use crate::revision::RevisionId;
 use crate::wire::{WireRequest, principals_of};
 
 pub use diff::{Cause, Change, Difference};
@@ -46,8 +48,12 @@ pub struct Receipt {
     /// Through which principals was read; none for the owner.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub viewer: Option<Vec<String>>,
-    /// The state of the workspace.
-    pub revision: u64,
+    /// The state of the workspace, as it was told to whoever asked.
+    pub revision: RevisionId,
+    /// Its number, for replays; not shown.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub at: Option<u64>,
     /// What time it was, in Unix milliseconds.
     pub now: i64,
     /// Who counted.
@@ -217,7 +223,8 @@ impl Receipt {
             recipe_hash: assembled.recipe_hash.clone(),
             request: WireRequest::of(&assembled.request),
             viewer: principals_of(&assembled.request.viewer),
-            revision: assembled.revision,
+            revision: assembled.state.clone(),
+            at: Some(assembled.revision),
             now: assembled.now.as_millis(),
             tokenizer: pack.tokenizer.clone(),
             embedder: embedder.to_owned(),
@@ -232,6 +239,29 @@ impl Receipt {
             ledger,
             unlisted,
         }
+    }
+
+    /// A receipt as it was kept. One that was kept before viewers had names for states has only the
+    /// number, which is not for everybody to know.
+    pub(crate) fn kept(text: &str) -> Result<Receipt, serde_json::Error> {
+        let mut receipt: Receipt = serde_json::from_str(text)?;
+        if let RevisionId::Number(number) = receipt.revision {
+            receipt.at = receipt.at.or(Some(number));
+            if receipt.viewer.is_some() {
+                receipt.revision = RevisionId::unknown();
+            }
+        }
+        Ok(receipt)
+    }
+
+    /// The receipt as a viewer may see it: the state's number is for those who see everything.
+    #[must_use]
+    pub fn shown_to(&self, viewer: &Viewer) -> Receipt {
+        let mut shown = self.clone();
+        if let Some(number) = shown.at.take().filter(|_| *viewer == Viewer::owner()) {
+            shown.revision = RevisionId::Number(number);
+        }
+        shown
     }
 
     /// What the next pack of the same conversation is given, so that its beginning can stay.

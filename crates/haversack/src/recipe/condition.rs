@@ -61,6 +61,7 @@ pub const FACTS: &[FactSpec] = &[
     fact("query", Unsaid::Text, "the question"),
     fact("words", Unsaid::Number, "how many words the question has"),
     fact("turns", Unsaid::Number, "how many turns of conversation the request brings"),
+    fact("included", Unsaid::Number, "how many items the request includes by id (W9)"),
     fact("user", Unsaid::Text, "who asks"),
     fact("intent", Unsaid::Text, "what the asker wants to reach"),
     fact("model", Unsaid::Text, "the model that will read the pack"),

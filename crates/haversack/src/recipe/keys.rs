@@ -36,6 +36,7 @@ pub(super) const TOP: &[Key] = &[
     key("remove", "a list of layer names", "none", "layers of the base that are left out"),
     key("budget", "a table", "", "what may be spent, see [`[budget]`](#budget)"),
     key("query", "a table", "", "what is looked for, see [`[query]`](#query)"),
+    key("words", "a table", "", "words of questions about fields, see [`[words]`](#words)"),
     key(
         "cache",
         "a table or `\"none\"`",
@@ -166,6 +167,12 @@ pub(super) const LAYER: &[Key] = &[
         "the largest part of one kind while others wait",
     ),
     key(
+        "fence",
+        "a word as in `[output]`, or `\"none\"`",
+        "as `[output]` says",
+        "which of its texts are fenced off as data",
+    ),
+    key(
         "template",
         "a template's name or a table",
         "`\"section\"`",
@@ -201,6 +208,12 @@ pub(super) const LAYER: &[Key] = &[
         "a number or `\"none\"`",
         "none",
         "how likely the finds must be to have to do with the query, 0 to 1, as measured by their best; below it the layer stays empty and the result says that nothing is relevant",
+    ),
+    key(
+        "relative_floor",
+        "0 to 1 or `\"none\"`",
+        "none",
+        "the part of what the best find meets of the query's words that every other find must meet; what was named, linked or followed is exempt",
     ),
     key(
         "prefer_current",

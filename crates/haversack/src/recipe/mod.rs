@@ -85,6 +85,9 @@ pub struct Recipe {
     pub counting: CountingSpec,
     /// What the query's vector is made from.
     pub embed: Vec<QueryPart>,
+    /// Words of questions about fields beside the built-in ones, by the name of what they say; those
+    /// of a kind under `kind NAME`.
+    pub words: Vec<(String, Vec<String>)>,
     /// How long an answer is given again; `None` never.
     pub cache: Option<CacheSpec>,
     /// What stands around all sections; may name `{{query}}`.
@@ -187,6 +190,8 @@ pub struct LayerSpec {
     pub stability: Stability,
     /// A limit on one kind.
     pub kind_cap: Option<KindCap>,
+    /// Which of its texts are fenced; `None` goes by the recipe.
+    pub fencing: Option<Fencing>,
     /// How it looks.
     pub template: TemplateSpec,
     /// Who finds its candidates.
@@ -201,6 +206,8 @@ pub struct LayerSpec {
     pub minimum: Option<Score>,
     /// How likely the layer's finds must be to have to do with the query for any to be shown.
     pub floor: Option<Score>,
+    /// The part of what the best find meets of the query that every find must meet to be shown.
+    pub relative_floor: Option<Score>,
     /// Whether what holds now stands before what it replaced (B1).
     pub prefer_current: bool,
     /// How alike two texts may be before one is left out as a repeat; `None` lets both in.

@@ -64,7 +64,12 @@ pub(super) const OVERFLOWS: &[Word<Overflow>] = &[
         Overflow::Refuse,
         "an error that names the least budget that would do; the default",
     ),
-    word("exceed", Overflow::Exceed, "pack what is pinned, alone, and say so"),
+    word(
+        "exceed",
+        Overflow::Exceed,
+        "reserves give way to what is pinned; where that is still larger, it is packed alone, with \
+         a notice",
+    ),
 ];
 
 pub(super) const FENCES: &[Word<Fencing>] = &[
@@ -75,6 +80,11 @@ pub(super) const FENCES: &[Word<Fencing>] = &[
         "sections that hold untrusted text, each as a whole: cheaper where items are short",
     ),
     word("all", Fencing::All, "every text"),
+    word(
+        "lines",
+        Fencing::Lines,
+        "none, but no line of an untrusted text can pass for another item or a heading: the cheapest",
+    ),
     word("off", Fencing::Off, "none: the application marks data in its own way"),
 ];
 

@@ -73,6 +73,7 @@ impl Recipe {
         out.push_str("\n[query]\n");
         let parts = self.embed.iter().map(|part| quoted(name_of(words::QUERY_PARTS, part)));
         put(out, "embed", &list(parts));
+        self.put_words(out);
         if let Some(cache) = &self.cache {
             out.push_str("\n[cache]\n");
             put(out, "entries", &cache.entries.to_string());
@@ -88,6 +89,29 @@ impl Recipe {
         });
         put(out, "stop", &stop.unwrap_or_else(|| quoted(NONE)));
         put(out, "degrade", &self.degrade.to_string());
+    }
+}
+
+impl Recipe {
+    fn put_words(&self, out: &mut String) {
+        if self.words.is_empty() {
+            return;
+        }
+        out.push_str("\n[words]\n");
+        let phrases = |phrases: &[String]| list(phrases.iter().map(|phrase| quoted(phrase)));
+        let kind = |name: &'_ str| name.strip_prefix("kind ").map(str::to_owned);
+        for (name, said) in self.words.iter().filter(|(name, _)| kind(name).is_none()) {
+            put(out, name, &phrases(said));
+        }
+        let kinds: Vec<(String, String)> = self
+            .words
+            .iter()
+            .filter_map(|(name, said)| Some((kind(name)?, phrases(said))))
+            .collect();
+        if !kinds.is_empty() {
+            out.push_str("\n[words.kinds]\n");
+            kinds.iter().for_each(|(name, said)| put(out, name, said));
+        }
     }
 }
 
@@ -116,12 +140,16 @@ fn put_layer(out: &mut String, layer: &LayerSpec) {
         inline([("share", share(cap.share)), ("after", cap.after.to_string())].into_iter())
     });
     put(out, "kind_cap", &or_none(kind_cap));
+    let fence = layer.fencing.map(|fencing| quoted(name_of(words::FENCES, &fencing)));
+    put(out, "fence", &or_none(fence));
     put(out, "template", &template(&layer.template));
     put(out, "score", &score(&layer.score));
     put(out, "recency", &recency(layer.recency));
     put(out, "rerank", &layer.rerank.to_string());
     put(out, "minimum", &or_none(layer.minimum.map(|score| number(score.get()))));
     put(out, "floor", &or_none(layer.floor.map(|score| number(score.get()))));
+    let relative = layer.relative_floor.map(|score| number(score.get()));
+    put(out, "relative_floor", &or_none(relative));
     put(out, "prefer_current", &layer.prefer_current.to_string());
     put(out, "repeats", &or_none(layer.repeats.map(|score| number(score.get()))));
     put(out, "diversity", &or_none(layer.diversity.map(|score| number(score.get()))));

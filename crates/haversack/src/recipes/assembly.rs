@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::notice::Notice;
 use crate::pipeline::{Assembled, LayerReport, Quality};
 use crate::receipt::{Line, Receipt};
+use crate::revision::RevisionId;
 
 /// What every recipe's result has under `assembly`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -20,8 +21,8 @@ pub struct Assembly {
     pub receipt: String,
     /// The recipe.
     pub recipe: String,
-    /// The state of the workspace.
-    pub revision: u64,
+    /// The state of the workspace, for `asOf`.
+    pub revision: RevisionId,
     /// What time it was taken to be.
     pub now: String,
     /// Who counted.
@@ -101,6 +102,9 @@ impl WireLayer {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Notice"))]
 #[serde(rename_all = "camelCase")]
 pub struct WireNotice {
+    /// Always `warning`, as in an event of that name.
+    #[serde(rename = "type")]
+    pub notice_type: &'static str,
     /// What it is about.
     pub code: &'static str,
     /// In words.
@@ -118,6 +122,7 @@ impl WireNotice {
     #[must_use]
     pub fn of(notice: &Notice) -> WireNotice {
         WireNotice {
+            notice_type: "warning",
             code: notice.code.as_str(),
             message: notice.message.clone(),
             details: notice.details.clone(),
@@ -145,6 +150,8 @@ pub struct WireAnalysis {
     pub times: Vec<WireTime>,
     /// What was understood as asked of items' fields; only those that match are searched.
     pub filters: Vec<WireFieldFilter>,
+    /// The words that were read so, as they stand in the query.
+    pub understood: Vec<String>,
     /// What the asker wants.
     pub intent: String,
 }
@@ -203,6 +210,9 @@ pub struct WireDelta {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Quality"))]
 #[serde(rename_all = "camelCase")]
 pub struct WireQuality {
+    /// How likely it is that what was found has to do with the query, where that was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub relevance: Option<f64>,
     /// How much of what was found is in, by value.
     pub coverage: f64,
     /// How much says again what stood before.
@@ -219,6 +229,7 @@ impl From<Quality> for WireQuality {
     fn from(quality: Quality) -> WireQuality {
         let round = |score: Score| (score.get() * 10_000.0).round() / 10_000.0;
         WireQuality {
+            relevance: quality.relevance.map(round),
             coverage: round(quality.coverage),
             redundancy: round(quality.redundancy),
             freshness: round(quality.freshness),
@@ -244,7 +255,7 @@ impl Assembly {
         Assembly {
             receipt: assembled.receipt(),
             recipe: assembled.recipe.name.clone(),
-            revision: assembled.revision,
+            revision: assembled.state.clone(),
             now: assembled.now.to_string(),
             tokenizer: pack.tokenizer.clone(),
             accuracy: pack.accuracy.to_string(),
@@ -282,8 +293,13 @@ fn analysis(assembled: &Assembled) -> WireAnalysis {
             })
             .collect(),
         filters: analysis.fields.as_ref().map(filters).unwrap_or_default(),
+        understood: analysis.fields.as_ref().map(understood).unwrap_or_default(),
         intent: format!("{:?}", analysis.intent).to_lowercase(),
     }
+}
+
+fn understood(asked: &FieldQuery) -> Vec<String> {
+    asked.understood.clone()
 }
 
 fn filters(asked: &FieldQuery) -> Vec<WireFieldFilter> {

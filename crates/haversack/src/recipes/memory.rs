@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use haversack_core::ids::CandidateId;
-use haversack_core::rank::{Component, Ranked};
-use haversack_core::units::Tokens;
+use haversack_core::rank::Ranked;
+use haversack_core::units::{Score, Tokens};
+use haversack_store::kinds;
+use haversack_store::store::item::Stored;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -12,10 +14,14 @@ use super::Assembly;
 use crate::engine::Workspace;
 use crate::error::Error;
 use crate::pipeline::Assembled;
-use crate::wire::{WireRanker, WireRequest, moment_opt, part, vector};
+use crate::request::{RankerChoice, RankingWeights, TemplateChoice};
+use crate::wire::{WireRanker, WireRequest, WireTemplate, moment_in, part, vector};
 
 /// How deep relationships are followed when the request only says that they should be.
 const DEPTH: u32 = 1;
+
+/// How many memories a search gives when the request names no number.
+pub const SEARCH_LIMIT: usize = 10;
 
 /// What a chat assistant asks (M3).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -27,7 +33,8 @@ pub struct Request {
     /// A vector to look for instead (M2).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vector: Option<Vec<f32>>,
-    /// How many memories are found; 10 when left out.
+    /// How many memories are found; when left out, 10 for a search, and for a context as many as the
+    /// budget has room for. Related ones are extra.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
     /// Only these types.
@@ -52,11 +59,13 @@ pub struct Request {
     /// How many steps away; 1 when left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub relationship_depth: Option<u32>,
-    /// A template by name: `chat`, `detailed`, `summary`, or one that was registered.
+    /// A template: `chat`, `detailed`, `summary`, the name of a registered one, or the template
+    /// itself.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub template: Option<String>,
+    pub template: Option<WireTemplate>,
     /// The budget in tokens; 2,000 when left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "crate::wire::budget")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<u32>"))]
     pub token_budget: Option<u32>,
     /// A ranker: `default`, `bySimilarity`, `byRecency`, `byConfidence`, a registered one, or
     /// `{"expression": "…"}`.
@@ -68,6 +77,66 @@ pub struct Request {
     #[serde(flatten)]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub other: Map<String, Value>,
+}
+
+/// What the parts of the ranker `default` count for, each from 0 to 1 (M6).
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "RankingOptions"))]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct RankingOptions {
+    /// How similar it is; 0.6 when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub similarity_weight: Option<f64>,
+    /// How new it is, 1 / (1 + days); 0.2 when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recency_weight: Option<f64>,
+    /// How sure it is; 0.2 when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence_weight: Option<f64>,
+}
+
+impl RankingOptions {
+    /// Has a request ranked by these weights.
+    ///
+    /// # Errors
+    /// When a weight is not from 0 to 1, or the request names a ranker that has none.
+    pub(crate) fn apply(self, request: &mut crate::Request) -> Result<(), Error> {
+        let usual = RankingWeights::default();
+        let weight = |name: &str, given: Option<f64>, usual: f64| -> Result<f64, Error> {
+            let field = format!("rankingOptions.{name}");
+            given.map_or(Ok(usual), |given| Ok(part(&field, given)?.get()))
+        };
+        request.ranking = Some(RankingWeights {
+            similarity: weight("similarityWeight", self.similarity_weight, usual.similarity)?,
+            recency: weight("recencyWeight", self.recency_weight, usual.recency)?,
+            confidence: weight("confidenceWeight", self.confidence_weight, usual.confidence)?,
+        });
+        let default = || RankerChoice::Named("default".to_owned());
+        request.ranker.get_or_insert_with(default);
+        check_weights(request)
+    }
+
+    /// The options that say such weights.
+    pub(crate) fn of(weights: RankingWeights) -> RankingOptions {
+        RankingOptions {
+            similarity_weight: Some(weights.similarity),
+            recency_weight: Some(weights.recency),
+            confidence_weight: Some(weights.confidence),
+        }
+    }
+}
+
+/// Refuses weights beside a ranker that has none.
+fn check_weights(request: &crate::Request) -> Result<(), Error> {
+    let is_default = match &request.ranker {
+        Some(RankerChoice::Named(name)) => name == "default",
+        _ => false,
+    };
+    if request.ranking.is_none() || is_default {
+        return Ok(());
+    }
+    let message = "weights are those of the ranker \"default\"; the one that is named has none";
+    Err(Error::invalid("rankingOptions", message))
 }
 
 impl Request {
@@ -91,8 +160,8 @@ impl Request {
         request.query.clone_from(&self.query);
         request.vector = self.vector.as_deref().map(vector).transpose()?;
         request.limit = self.limit.or(request.limit);
-        let from = moment_opt("dateFrom", self.date_from.as_ref())?;
-        let to = moment_opt("dateTo", self.date_to.as_ref())?;
+        let from = moment_in(&request.time_zone, "dateFrom", self.date_from.as_ref())?;
+        let to = moment_in(&request.time_zone, "dateTo", self.date_to.as_ref())?;
         if let (Some(from), Some(to)) = (from, to)
             && from >= to
         {
@@ -113,14 +182,16 @@ impl Request {
             (true, depth) => Some(depth.unwrap_or(DEPTH)),
             (false, _) => request.depth,
         };
+        request.metadata = self.include_metadata && self.template.is_some();
         request.template = match (&self.template, self.include_metadata) {
-            (Some(template), _) => Some(template.clone()),
-            (None, true) => Some("detailed".to_owned()),
+            (Some(template), _) => Some(template.choice()),
+            (None, true) => Some(TemplateChoice::Named("detailed".to_owned())),
             (None, false) => request.template,
         };
         request.budget = self.token_budget.map(Tokens::new).or(request.budget);
         if let Some(ranker) = &self.ranker {
             request.ranker = Some(ranker.clone().into());
+            check_weights(&request)?;
         }
         Ok(request)
     }
@@ -135,16 +206,13 @@ pub struct Memory {
     /// What it says.
     pub content: String,
     /// Its type, such as `fact` or `preference`.
-    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "type")]
     pub sort: Option<String>,
     /// How sure it is.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
     /// When it was made.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<String>,
     /// The conversation it comes from.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub conversation: Option<String>,
 }
 
@@ -163,22 +231,40 @@ pub struct SearchResult {
     pub score: f64,
     /// Its score after ranking.
     pub rank: f64,
-    /// What it is related to, if it was asked for: those that came along because of it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// What the text says behind it, such as `outdated since 2025-09-07`.
+    pub note: Option<String>,
+    /// What it is related to, if that was asked for: what came along because of it, and what was
+    /// found beside it.
     pub relationships: Vec<Related>,
 }
 
-/// A memory that came along because of another (M7).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// A memory that is related to another (M7).
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "MemoryRelated"))]
 #[serde(rename_all = "camelCase")]
 pub struct Related {
-    /// The memory, by id.
-    pub memory: String,
+    /// The memory.
+    pub memory: Memory,
     /// How it is related.
-    pub relationship: String,
+    pub relationship: Relationship,
     /// How many steps away.
     pub depth: u64,
+}
+
+/// A link between two memories.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Relationship"))]
+#[serde(rename_all = "camelCase")]
+pub struct Relationship {
+    /// Its type, such as `supersedes`.
+    #[serde(rename = "type")]
+    pub sort: String,
+    /// `outward` when it leads from the nearer memory to the farther, `inward` when it leads back.
+    pub direction: String,
+    /// The memory that the link leads from.
+    pub source: String,
+    /// The memory that it leads to.
+    pub target: String,
 }
 
 /// Memories for a prompt (M9).
@@ -210,7 +296,7 @@ pub struct Preview {
     pub context: Context,
     /// The ids of the memories that are in.
     pub memory_ids: Vec<String>,
-    /// The score of every memory that was considered.
+    /// The score of every memory that has to do with the question.
     pub ranking_scores: BTreeMap<String, f64>,
     /// How much of the budget is used, in percent.
     pub budget_used: f64,
@@ -228,7 +314,7 @@ impl Context {
         memories.sort_by(|(a, _), (b, _)| {
             b.score.cmp(&a.score).then_with(|| a.candidate.id.cmp(&b.candidate.id))
         });
-        let template = assembled.request.template.clone();
+        let template = assembled.request.template.as_ref();
         Context {
             context: assembled.text().to_owned(),
             token_count: assembled.pack.tokens.get(),
@@ -237,7 +323,8 @@ impl Context {
                 .map(|(ranked, content)| found(assembled, ranked, content))
                 .collect(),
             truncated: assembled.layers.iter().any(crate::pipeline::LayerReport::is_truncated),
-            template: template.unwrap_or_else(|| assembled.template_name()),
+            template: template
+                .map_or_else(|| assembled.template_name(), |template| template.name().to_owned()),
             assembly: Assembly::of(assembled, explain),
         }
     }
@@ -251,12 +338,7 @@ impl Preview {
         let used = f64::from(assembled.pack.tokens.get()) * 100.0;
         Preview {
             memory_ids: context.memories.iter().map(|found| found.memory.id.clone()).collect(),
-            ranking_scores: assembled
-                .pack
-                .ledger
-                .iter()
-                .map(|entry| (entry.id.to_string(), entry.score.get()))
-                .collect(),
+            ranking_scores: ranking_scores(assembled),
             budget_used: used / f64::from(assembled.pack.limit.get().max(1)),
             context,
         }
@@ -275,35 +357,69 @@ fn found(assembled: &Assembled, ranked: &Ranked, content: String) -> SearchResul
             id: candidate.id.item.as_str().to_owned(),
             content,
             sort: text("type"),
-            confidence: candidate.confidence.map(haversack_core::units::Score::get),
+            confidence: candidate.confidence.map(Score::get),
             created_at: candidate.moment.map(|moment| moment.to_string()),
             conversation: text("conversation"),
         },
-        score: similarity(ranked),
+        score: candidate.signals.similarity().map_or(0.0, Score::get),
         rank: ranked.score.get(),
+        note: candidate.place.note.clone(),
         relationships: related(assembled, &candidate.id),
     }
 }
 
-/// How similar a find is: what fusing words and meaning gave it, else meaning alone.
-fn similarity(ranked: &Ranked) -> f64 {
-    let signals = &ranked.candidate.signals;
-    let fused = signals.get(Component::Fusion).or_else(|| signals.get(Component::Semantic));
-    fused.map_or(0.0, haversack_core::units::Score::get)
+/// The score of every memory that has to do with the question: of a long one that of its best part.
+fn ranking_scores(assembled: &Assembled) -> BTreeMap<String, f64> {
+    let mut scores: BTreeMap<String, f64> = BTreeMap::new();
+    for ranked in assembled.core.layers.iter().flat_map(|(_, ranked)| ranked) {
+        let score = ranked.score.get();
+        let id = ranked.candidate.id.item.as_str().to_owned();
+        let known = scores.entry(id).or_insert(score);
+        *known = known.max(score);
+    }
+    scores
 }
 
-/// What came along because of a memory.
+/// A memory as the store has it.
+fn memory(stored: &Stored) -> Memory {
+    let item = &stored.item;
+    let text = |name: &str| item.fields.get(name).and_then(Value::as_str).map(str::to_owned);
+    Memory {
+        id: item.id.as_str().to_owned(),
+        content: kinds::searchable(&item.kind, &item.title, &item.body, &item.fields),
+        sort: text("type"),
+        confidence: item.confidence.map(Score::get),
+        created_at: item.created.or(item.updated).map(|moment| moment.to_string()),
+        conversation: text("conversation"),
+    }
+}
+
+/// What a memory is related to: what was reached from it, and what it is linked with directly.
 fn related(assembled: &Assembled, id: &CandidateId) -> Vec<Related> {
     let facts = assembled.facts.values().filter_map(|facts| facts.get("related"));
     let entries = facts.filter_map(Value::as_array).flatten();
-    entries
-        .filter(|entry| entry.get("from").and_then(Value::as_str) == Some(id.item.as_str()))
-        .map(|entry| Related {
-            memory: entry.get("id").and_then(Value::as_str).unwrap_or_default().to_owned(),
-            relationship: entry.get("sort").and_then(Value::as_str).unwrap_or_default().to_owned(),
+    let own = id.item.as_str();
+    let related = |entry: &Value| {
+        let text = |name: &str| entry.get(name).and_then(Value::as_str);
+        let (to, from) = (text("id")?, text("from")?);
+        if from != own && text("start") != Some(own) {
+            return None;
+        }
+        let stored = assembled.related.iter().find(|(id, _)| id.as_str() == to);
+        let direction = text("direction")?;
+        let (source, target) = if direction == "outward" { (from, to) } else { (to, from) };
+        Some(Related {
+            memory: memory(stored?.1),
+            relationship: Relationship {
+                sort: text("sort")?.to_owned(),
+                direction: direction.to_owned(),
+                source: source.to_owned(),
+                target: target.to_owned(),
+            },
             depth: entry.get("depth").and_then(Value::as_u64).unwrap_or(1),
         })
-        .collect()
+    };
+    entries.filter_map(related).collect()
 }
 
 impl Workspace {
@@ -332,6 +448,7 @@ impl Workspace {
     pub async fn search_memories(&self, request: &Request) -> Result<Vec<SearchResult>, Error> {
         let mut request = request.request()?;
         request.keep = false;
+        request.limit.get_or_insert(SEARCH_LIMIT);
         // Enough room for all that is found; what a search wants is the order.
         request.budget = Some(Tokens::new(1_000_000));
         request.model = None;

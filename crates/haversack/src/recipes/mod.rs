@@ -10,6 +10,7 @@ pub mod prime;
 pub mod proposal;
 pub mod sections;
 pub mod situation;
+mod validation;
 pub mod workspace;
 
 use serde_json::{Value, json};
@@ -57,6 +58,7 @@ fn in_our_names(mut value: Value) -> Result<Value, Error> {
         Some(_) => return Err(Error::invalid("options", "is not an object")),
     }
     fields.shift_remove("organizationId");
+    fields.shift_remove("workspaceId");
     if let Some(user) = fields.shift_remove("userId") {
         match fields.get("user") {
             Some(same) if *same != user => {

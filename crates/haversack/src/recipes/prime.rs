@@ -1,8 +1,12 @@
 //! `prime`: one ranked list over a person's files and chat threads (K1 to K12).
 
+use std::collections::BTreeMap;
+
 use haversack_core::assemble::Item as PackItem;
-use haversack_core::assemble::citation::{sources_block, used};
+use haversack_core::assemble::citation::used;
 use haversack_core::candidate::Candidate;
+use haversack_core::ids::ItemId;
+use haversack_core::ledger::{Entry, Outcome};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -50,6 +54,9 @@ impl Request {
         request.thread = id_opt("threadId", self.thread_id.as_ref())?;
         if !self.message.is_empty() {
             request.query.clone_from(&self.message);
+        }
+        if request.query.trim().is_empty() && request.vector.is_none() {
+            return Err(Error::invalid("message", "is missing: give the message to answer"));
         }
         Ok(request)
     }
@@ -157,12 +164,15 @@ pub struct Citation {
     pub item: String,
     /// Where it comes from.
     pub source: String,
-    /// As the item's.
+    /// `file`, `message` or `document`.
     #[serde(rename = "type")]
     pub sort: String,
     /// Its path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// As the item's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub excerpt: Option<String>,
     /// Its score.
     pub relevance: f64,
     /// Whether a response named it.
@@ -194,9 +204,15 @@ fn sort_of(candidate: &Candidate) -> String {
     }
 }
 
+/// Where a candidate comes from, for people: its title or path, or who said it and when.
 fn source_of(candidate: &Candidate) -> String {
     let place = &candidate.place;
-    let named = place.path.clone().or_else(|| place.title.clone());
+    let said = |speaker: &String| match candidate.moment {
+        Some(moment) => format!("{speaker}, {moment}"),
+        None => speaker.clone(),
+    };
+    let named = place.title.clone().or_else(|| place.speaker.as_ref().map(said));
+    let named = named.or_else(|| place.path.clone());
     named.unwrap_or_else(|| candidate.id.item.as_str().to_owned())
 }
 
@@ -218,7 +234,9 @@ impl Answer {
 impl Context {
     fn of(assembled: &Assembled) -> Context {
         let sections = &assembled.pack.sections;
-        let items = sections.iter().flat_map(|section| &section.items);
+        // The thread's own line only names what is below it.
+        let is_listed = |item: &&PackItem| assembled.request.thread.as_ref() != Some(&item.id.item);
+        let items = sections.iter().flat_map(|section| &section.items).filter(is_listed);
         Context {
             total_tokens: assembled.pack.tokens.get(),
             items: items.clone().filter_map(|item| shown(assembled, item)).collect(),
@@ -264,28 +282,39 @@ fn citation(assembled: &Assembled, item: &PackItem) -> Option<Citation> {
         id: format!("[{}]", item.citation),
         item: item.id.item.as_str().to_owned(),
         source: source_of(candidate),
-        sort: sort_of(candidate),
+        sort: match candidate.kind.as_str() {
+            kind @ ("file" | "message") => kind.to_owned(),
+            _ => "document".to_owned(),
+        },
         path: candidate.place.path.clone(),
+        excerpt: assembled.excerpts.get(&item.id).cloned(),
         relevance: ranked.score.get(),
         used_in_response: false,
     })
 }
 
-/// Each candidate is counted once: as a reference, else as history, else as a find.
+/// Each item is counted once: as a reference, else as history, else as a find. The thread itself was
+/// named by the request, not found.
 fn stats(assembled: &Assembled) -> Stats {
-    let mut stats = Stats::default();
+    let mut items: BTreeMap<&ItemId, Vec<&Entry>> = BTreeMap::new();
     for entry in &assembled.pack.ledger {
-        let by = |name: &str| entry.found.iter().any(|found| &*found.collector == name);
-        if by("references") {
+        items.entry(&entry.id.item).or_default().push(entry);
+    }
+    let mut stats = Stats::default();
+    for entries in items.values() {
+        let found = entries.iter().flat_map(|entry| &entry.found);
+        let by = |name: &str| found.clone().any(|found| &*found.collector == name);
+        if by("subject") {
+            continue;
+        } else if by("references") {
             stats.explicit_count += 1;
         } else if by("history") {
             stats.history_count += 1;
         } else {
             stats.search_count += 1;
         }
-        if matches!(entry.outcome, haversack_core::ledger::Outcome::Out(_)) {
-            stats.excluded_count += 1;
-        }
+        let is_out = |entry: &&Entry| matches!(entry.outcome, Outcome::Out(_));
+        stats.excluded_count += usize::from(entries.iter().all(is_out));
     }
     stats
 }
@@ -311,7 +340,31 @@ pub fn cite(assembled: &Assembled, response: &str) -> Cited {
         citation.used_in_response =
             named.iter().any(|named| citation.id == format!("[{}]", named.id));
     }
-    Cited { citations, sources: sources_block(&named) }
+    let sources = named.iter().filter_map(|named| {
+        let id = format!("[{}]", named.id);
+        citations.iter().find(|citation| citation.id == id).map(source_line)
+    });
+    let sources: Vec<String> = sources.collect();
+    let sources = match sources[..] {
+        [] => String::new(),
+        _ => format!("\n\n---\nSources:\n{}", sources.join("\n")),
+    };
+    Cited { citations, sources }
+}
+
+/// How many characters of an excerpt a line of the Sources block shows.
+const SOURCE_CHARS_MAX: usize = 50;
+
+/// A line of the Sources block (K7).
+fn source_line(citation: &Citation) -> String {
+    let excerpt = citation.excerpt.as_deref().unwrap_or_default();
+    let excerpt = excerpt.replace("<<<", "").replace(">>>", "");
+    let excerpt: String = excerpt.trim().chars().take(SOURCE_CHARS_MAX).collect();
+    let line = match &*excerpt {
+        "" => format!("{}: {}", citation.id, citation.source),
+        excerpt => format!("{}: {} - {excerpt}...", citation.id, citation.source),
+    };
+    line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 impl Workspace {

@@ -12,7 +12,7 @@ use super::assembly::WireNotice;
 use crate::engine::Workspace;
 use crate::error::Error;
 use crate::notice::NoticeCode;
-use crate::pipeline::{Assembled, LayerReport};
+use crate::pipeline::{Assembled, LayerReport, truncated};
 use crate::wire::{WireRequest, id, tokens};
 
 /// What a proposal writer asks. On the wire also under the seed's own names.
@@ -25,7 +25,8 @@ pub struct Request {
     /// What is to be written.
     pub user_prompt: String,
     /// The budget in tokens; 32,000 when left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "crate::wire::budget")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<u32>"))]
     pub target_budget: Option<u32>,
     /// What the system prompt takes; 1,000 when left out.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -122,8 +123,8 @@ pub struct BudgetStatus {
     pub total_tokens: u32,
     /// The budget, reserves included.
     pub budget_limit: u32,
-    /// Whether the final string is larger than the budget leaves room for: only foundational text
-    /// can be.
+    /// Whether more was found than the budget has room for: something was truncated, or foundational
+    /// text alone is larger.
     pub is_over_budget: bool,
     /// The categories that lost something, in the order in which they are cut.
     pub truncated_categories: Vec<String>,
@@ -176,7 +177,8 @@ impl Context {
         let found = |name: &str| assembled.layer(name).map_or(0, |layer| layer.candidates);
         let warnings = assembled.notices.iter();
         let warnings = warnings.filter(|notice| {
-            matches!(notice.code, NoticeCode::ContextTruncated | NoticeCode::OverBudget)
+            use NoticeCode::{BudgetCapped, ContextTruncated, OverBudget, ReservesUsed};
+            matches!(notice.code, ContextTruncated | OverBudget | ReservesUsed | BudgetCapped)
         });
         Context {
             company_profile: entries(assembled, "companyProfile").pop(),
@@ -227,15 +229,9 @@ fn section_text(assembled: &Assembled, layer: &str) -> String {
     text.unwrap_or_default().trim().to_owned()
 }
 
-/// Under pressure the layer with the highest spill is cut first (P4).
+/// How the budget was kept; categories stand in the order in which they are cut (P4).
 fn status(assembled: &Assembled) -> BudgetStatus {
-    let spill = |report: &LayerReport| {
-        let spec = assembled.recipe.layers.iter().find(|spec| spec.name == report.name);
-        spec.map_or(0, |spec| spec.spill)
-    };
-    let mut truncated: Vec<&LayerReport> =
-        assembled.layers.iter().filter(|report| report.is_truncated()).collect();
-    truncated.sort_by_key(|report| std::cmp::Reverse(spill(report)));
+    let truncated = truncated(&assembled.recipe, &assembled.layers);
     let detail = |report: &&LayerReport| TruncationDetail {
         category: report.name.clone(),
         original_tokens: report.wanted.get(),
@@ -245,7 +241,7 @@ fn status(assembled: &Assembled) -> BudgetStatus {
     BudgetStatus {
         total_tokens: assembled.pack.tokens.get(),
         budget_limit: assembled.core.budget.total().get(),
-        is_over_budget: assembled.pack.tokens > assembled.pack.limit,
+        is_over_budget: !truncated.is_empty() || assembled.pack.tokens > assembled.pack.limit,
         truncated_categories: truncated.iter().map(|report| report.name.clone()).collect(),
         truncation_details: truncated.iter().map(detail).collect(),
     }

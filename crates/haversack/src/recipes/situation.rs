@@ -26,7 +26,8 @@ pub struct Request {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub intent: Option<String>,
     /// The budget in tokens; 4,000 when left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "crate::wire::budget")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<u32>"))]
     pub max_tokens: Option<u32>,
     /// What every recipe can be asked.
     #[serde(flatten)]
@@ -113,7 +114,8 @@ impl Context {
         let contexts = shown("contexts");
         let fact = |name: &str| {
             let facts = assembled.facts.get("contexts.contexts");
-            facts.and_then(|facts| facts.get(name)).cloned().unwrap_or_default()
+            let none = || Value::Array(Vec::new());
+            facts.and_then(|facts| facts.get(name)).cloned().unwrap_or_else(none)
         };
         Context {
             context: assembled.text().to_owned(),

@@ -2,7 +2,7 @@
 
 use haversack_core::ids::ItemId;
 use haversack_core::item::{Kind, Trust};
-use haversack_core::units::Timestamp;
+use haversack_core::units::{Score, Timestamp};
 use haversack_store::store::item::{Fields, Item, Stored};
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ pub struct BehaviourRule {
 }
 
 /// Which contexts to bring in, and when.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct InjectionRule {
     /// What people call it; may be empty.
     pub name: String,
@@ -27,6 +27,32 @@ pub struct InjectionRule {
     pub condition: String,
     /// The contexts it brings in.
     pub inject: Vec<ItemId>,
+    /// What happens when a judge cannot tell whether it applies.
+    pub unsure: Unsure,
+    /// How sure a judge must be; an answer that is less sure counts as undecided.
+    pub threshold: Score,
+}
+
+/// What a rule does when a judge cannot tell whether it applies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Unsure {
+    /// It brings its contexts in.
+    Inject,
+    /// It does not. The default: what a rule brings in are instructions, and instructions for
+    /// another situation do more harm than those that a notice says were left out.
+    #[default]
+    Skip,
+}
+
+impl Unsure {
+    /// The name in documents and on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Unsure::Inject => "inject",
+            Unsure::Skip => "skip",
+        }
+    }
 }
 
 /// Guidance for a situation (S1).
@@ -125,6 +151,11 @@ fn injection(value: &Value) -> InjectionRule {
         name: line(value.get("name")),
         condition: value.get("condition").and_then(Value::as_str).unwrap_or("").trim().to_owned(),
         inject: once(ids(value.get("inject"))),
+        unsure: match value.get("unsure").and_then(Value::as_str) {
+            Some("inject") => Unsure::Inject,
+            _ => Unsure::Skip,
+        },
+        threshold: value.get("threshold").and_then(Value::as_f64).map_or(Score::ZERO, Score::unit),
     }
 }
 

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use haversack_core::ids::ItemId;
+use haversack_core::text::spelling::nearest;
 use haversack_core::units::Timestamp;
-use serde_json::Map;
+use serde_json::{Map, Value};
 
 use super::context::{BehaviourRule, Context};
 use super::expression::{Expressions, Facts};
@@ -42,6 +43,10 @@ pub enum FindingCode {
     Constant,
     /// A condition looks like an expression and cannot be used.
     BrokenCondition,
+    /// A condition looks like an expression and is read as plain language.
+    NoExpression,
+    /// An expression asks for a fact that no situation has.
+    UnknownFact,
     /// A rule injects nothing.
     InjectsNothing,
 }
@@ -60,6 +65,8 @@ impl FindingCode {
             FindingCode::Contradiction => "contradiction",
             FindingCode::Constant => "constant-condition",
             FindingCode::BrokenCondition => "broken-condition",
+            FindingCode::NoExpression => "no-expression",
+            FindingCode::UnknownFact => "unknown-fact",
             FindingCode::InjectsNothing => "injects-nothing",
         }
     }
@@ -77,6 +84,8 @@ impl FindingCode {
             | FindingCode::SameName
             | FindingCode::Contradiction
             | FindingCode::Constant
+            | FindingCode::NoExpression
+            | FindingCode::UnknownFact
             | FindingCode::InjectsNothing => Severity::Warning,
         }
     }
@@ -119,6 +128,7 @@ pub fn lint(contexts: &[Context]) -> Vec<Finding> {
         conditions(context, &mut findings);
     }
     set.circles(&mut findings);
+    findings.extend(unknown_facts(contexts, &[]));
     findings.sort_by(|one, other| {
         (&one.context, one.code, &one.rule).cmp(&(&other.context, other.code, &other.rule))
     });
@@ -315,7 +325,17 @@ fn conditions(context: &Context, findings: &mut Vec<Finding>) {
     let expressions = Expressions::new();
     for (index, rule) in context.injection.iter().enumerate() {
         let (code, message) = match condition(&rule.condition, &nothing, &expressions) {
-            Condition::Always | Condition::Plain => continue,
+            Condition::Always => continue,
+            Condition::Plain => match expressions.read(&rule.condition) {
+                Err(error) if looks_like_expression(&rule.condition) => {
+                    let message = format!(
+                        "the condition looks like an expression and is read as plain language: \
+                         {error}"
+                    );
+                    (FindingCode::NoExpression, message)
+                }
+                _ => continue,
+            },
             Condition::Broken(error) => {
                 (FindingCode::BrokenCondition, format!("the rule never applies: {error}"))
             }
@@ -334,11 +354,85 @@ fn conditions(context: &Context, findings: &mut Vec<Finding>) {
     }
 }
 
+/// Whether a text has marks that conditions in plain language do without: `=`, `<`, `>`, `&`, `|`, a
+/// name before a bracket, a fact of the situation.
+fn looks_like_expression(text: &str) -> bool {
+    let has_call = text
+        .match_indices('(')
+        .any(|(at, _)| text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_'));
+    has_call || text.contains(['=', '<', '>', '&', '|']) || text.contains("situation.")
+}
+
+/// Facts that expressions ask for and no situation has (S3). Without situations a name is doubtful
+/// when it stands in one rule alone and is spelt nearly like one that others ask for.
+#[must_use]
+pub fn unknown_facts(contexts: &[Context], situations: &[Map<String, Value>]) -> Vec<Finding> {
+    let nothing = Facts::new(&Map::new(), None, Timestamp::from_millis(0));
+    let expressions = Expressions::new();
+    let mut asked: Vec<(&Context, usize, String)> = Vec::new();
+    for context in contexts {
+        for (index, rule) in context.injection.iter().enumerate() {
+            if let Condition::Expression(expression) =
+                condition(&rule.condition, &nothing, &expressions)
+            {
+                asked.extend(expression.facts().map(|fact| (context, index, fact.to_owned())));
+            }
+        }
+    }
+    let mut count: BTreeMap<&str, usize> = BTreeMap::new();
+    asked.iter().for_each(|(_, _, fact)| *count.entry(fact).or_default() += 1);
+    let told: BTreeSet<&str> = situations.iter().flat_map(Map::keys).map(String::as_str).collect();
+    let mut findings = Vec::new();
+    for (context, index, fact) in &asked {
+        let others = count.iter().filter(|(name, times)| **name != fact && **times > 1);
+        let known: BTreeSet<&str> = if told.is_empty() {
+            others.map(|(name, _)| *name).chain(RESERVED).collect()
+        } else {
+            told.iter().copied().chain(RESERVED).collect()
+        };
+        let near = nearest(fact, known.iter().map(|name| (*name, *name)));
+        let near = near.first().filter(|name| told.contains(*name) || is_slip(fact, name));
+        let is_inflected = |name: &&&str| name.starts_with(&**fact) || fact.starts_with(**name);
+        let near = near.or_else(|| told.iter().find(is_inflected));
+        let is_doubtful = if told.is_empty() {
+            count.get(fact.as_str()) == Some(&1) && near.is_some()
+        } else {
+            !told.contains(fact.as_str())
+        };
+        if is_doubtful {
+            let hint = near.map_or_else(String::new, |name| format!("; did you mean {name}?"));
+            let message = format!("asks for {fact}, which no situation has{hint}");
+            let rule = Some(context.rule_name(*index));
+            findings.push(finding(FindingCode::UnknownFact, context, rule, message));
+        }
+    }
+    findings
+}
+
+/// Names that every condition can use.
+const RESERVED: [&str; 3] = ["situation", "intent", "now"];
+
+/// Whether two names differ as a slip of the hand makes them differ: by a letter left out, doubled
+/// or swapped, not by a word.
+fn is_slip(one: &str, other: &str) -> bool {
+    let letters = |name: &str| {
+        let mut letters: Vec<char> = name.chars().collect();
+        letters.sort_unstable();
+        letters.dedup();
+        letters
+    };
+    let (a, b) = (letters(one), letters(other));
+    let only_in = |a: &[char], b: &[char]| a.iter().filter(|c| !b.contains(c)).count();
+    one.chars().count().abs_diff(other.chars().count()) <= 1
+        && one.chars().count() >= 4
+        && only_in(&a, &b) + only_in(&b, &a) <= 2
+}
+
 #[cfg(test)]
 mod tests {
     use haversack_core::item::Kind;
     use haversack_store::store::item::Item;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
@@ -450,5 +544,38 @@ mod tests {
                  read at column 6: mismatched input 'is'",
             ],
         );
+    }
+
+    /// S3: what looks like an expression and is none, and names that are misspelt.
+    #[test]
+    fn expressions_that_are_none_and_facts_that_nobody_has_are_found_s3() {
+        let all = contexts(&json!({ "a": { "injection_rules": [
+            { "name": "sign", "condition": "environment = production", "inject": ["b"] },
+            { "name": "one", "condition": "situation.severity == \"high\"", "inject": ["b"] },
+            { "name": "two", "condition": "severity == \"low\"", "inject": ["b"] },
+            { "name": "slip", "condition": "situation.severty == \"low\"", "inject": ["b"] },
+            { "name": "root", "condition": "situaton.approved == true", "inject": ["b"] },
+            { "name": "words", "condition": "the build is green", "inject": ["b"] },
+        ] }, "b": {} }));
+        let found: Vec<(String, String)> = lint(&all)
+            .into_iter()
+            .map(|finding| (finding.rule.unwrap(), finding.message))
+            .collect();
+        let asks = |name: &str, near: &str| {
+            format!("asks for {name}, which no situation has; did you mean {near}?")
+        };
+        assert_eq!(found.len(), 3, "{found:?}");
+        assert_eq!(found[0].0, "sign");
+        assert!(found[0].1.starts_with("the condition looks like an expression"), "{found:?}");
+        assert_eq!(found[1], ("root".to_owned(), asks("situaton", "situation")));
+        assert_eq!(found[2], ("slip".to_owned(), asks("severty", "severity")));
+        let condition = "situation.row > 5 && situation.tool == \"x\"";
+        let all = contexts(&json!({ "a": { "injection_rules": [
+            { "name": "r", "condition": condition, "inject": ["a"] },
+        ] } }));
+        let told = json!({ "rows": 7, "tool": "x" });
+        let found = unknown_facts(&all, &[told.as_object().unwrap().clone()]);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].message, "asks for row, which no situation has; did you mean rows?");
     }
 }

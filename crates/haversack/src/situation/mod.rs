@@ -12,11 +12,12 @@ mod local;
 pub mod rules;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod trial;
 
 pub use context::Context;
 pub use dedupe::dedupe;
 pub use document::items_from_folder;
 pub use inherit::{Chain, ChainError, Library, SituationError};
-pub use judge::{Judge, JudgeError, Verdict};
-pub use lint::lint;
+pub use judge::{Answer, Judge, JudgeError, Verdict};
+pub use lint::{lint, unknown_facts};
 pub use local::LocalJudge;

@@ -105,12 +105,13 @@ impl Judge for Shared {
     fn judge<'a>(
         &'a self,
         situation: &'a Map<String, Value>,
+        now: haversack_core::units::Timestamp,
         conditions: &'a [&'a str],
     ) -> BoxFuture<'a, Result<Vec<Verdict>, JudgeError>> {
         self.0.calls.fetch_add(1, Ordering::SeqCst);
         let mut noted = self.0.conditions.lock().unwrap();
         noted.extend(conditions.iter().map(|condition| (*condition).to_owned()));
-        let verdicts = LocalJudge::new().verdicts(situation, conditions);
+        let verdicts = LocalJudge::new().verdicts(situation, now, conditions);
         Box::pin(async move { Ok(verdicts) })
     }
 }

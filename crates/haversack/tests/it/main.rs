@@ -3,8 +3,10 @@
 
 mod blocks;
 mod bounds;
+mod budgets;
 mod everywhere;
 mod fresh;
+mod hints;
 mod log;
 mod memory;
 mod prime;

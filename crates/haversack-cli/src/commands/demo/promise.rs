@@ -128,10 +128,16 @@ fn rules(assembled: &Assembled) -> Option<Kept> {
     };
     let line = |rule: &Value| {
         let applies = rule.get("applies").and_then(Value::as_bool).unwrap_or_default();
-        let verdict = if applies { "holds" } else { "does not hold" };
+        let is_open = text(rule, "answer") == "undecided";
+        let verdict = match (is_open, applies) {
+            (false, true) => "holds",
+            (false, false) => "does not hold",
+            (true, true) => "undecided, brought in as the rule says",
+            (true, false) => "undecided, left out as the rule says",
+        };
         let condition = text(rule, "condition");
         let condition = if condition.is_empty() { "always".to_owned() } else { condition };
-        let sure = rule.get("sureness").and_then(Value::as_f64).map(percent);
+        let sure = rule.get("sureness").and_then(Value::as_f64).filter(|_| !is_open).map(percent);
         let sure = sure.map(|sure| format!(", {sure} sure")).unwrap_or_default();
         let (condition, judge) = (clipped(&condition, 60), text(rule, "judge"));
         // Lines are filled anew, word by word: a gap of more than one space would be lost.
@@ -143,7 +149,7 @@ fn rules(assembled: &Assembled) -> Option<Kept> {
     let applying = holding.len();
     Some(Kept {
         says: format!(
-            "{} judged on this machine, {applying} hold, and the result says by whom",
+            "{} judged on this machine, {applying} apply, and the result says by whom",
             plural(rules.len(), "rule", "rules"),
         ),
         shown: holding.into_iter().chain(others).map(line).collect(),

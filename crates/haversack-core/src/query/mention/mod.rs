@@ -22,6 +22,9 @@ const NAME_WORDS_MAX: usize = 16;
 /// Most letters in which a mention may differ from the name.
 const EDITS_MAX: usize = 2;
 
+/// What names end in where a language inflects them.
+const ENDINGS: [&str; 5] = ["s", "es", "n", "en", "er"];
+
 /// An item with the names it goes by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Name {
@@ -129,7 +132,8 @@ impl<'w> Window<'w> {
 
     fn hit(&self, distance: usize, entry: usize) -> Hit {
         let start = self.words.first().map_or(0, |word| word.start);
-        Hit { start, end: self.words.last().map_or(start, |word| word.end), distance, entry }
+        let end = self.words.last().map_or(start, |word| word.end);
+        Hit { start, end, distance, is_inflected: false, entry }
     }
 }
 
@@ -138,6 +142,8 @@ struct Hit {
     start: usize,
     end: usize,
     distance: usize,
+    /// Whether it differs by an ending alone, which is no misspelling.
+    is_inflected: bool,
     entry: usize,
 }
 
@@ -166,10 +172,10 @@ impl Mentions {
     /// The mentions of a text in order of their place.
     ///
     /// Names of 5 to 8 characters may differ by one letter, longer ones by two; a swap of two
-    /// neighbours counts once, and the first letter must agree or be swapped with the second. A
-    /// stop word is never taken for a misspelling. A misspelling is left out where the text
-    /// mentions the item exactly elsewhere, or where it overlaps a better match; so is a name that
-    /// lies inside a longer one.
+    /// neighbours counts once, and the first letter must agree or be swapped with the second. An
+    /// ending (`-s`, `-es`, `-n`, `-en`, `-er`) counts as one letter. A stop word is never taken for
+    /// a misspelling. A misspelling is left out where the text mentions the item exactly elsewhere,
+    /// or where it overlaps a better match; so is a name that lies inside a longer one.
     #[must_use]
     pub fn find(&self, text: &str) -> Vec<Mention> {
         if self.entries.is_empty() {
@@ -227,6 +233,7 @@ impl Mentions {
                 }
             }
             if !found {
+                self.inflected(key, &window, hits);
                 self.misspelt(key, n_characters, &window, hits);
             }
         }
@@ -272,6 +279,21 @@ impl Mentions {
         }
     }
 
+    /// Names whose last word has an ending of the language around it: "Osterfelds Angebot", "an den
+    /// Saltlocken".
+    fn inflected(&self, key: &str, window: &Window<'_>, hits: &mut Vec<Hit>) {
+        for stem in ENDINGS.iter().filter_map(|ending| key.strip_suffix(ending)) {
+            if stem.chars().count() < VARIANT_CHARACTERS_MIN {
+                continue;
+            }
+            for entry in self.exact(stem) {
+                if self.entries[entry].may_be_misspelt_as(window) {
+                    hits.push(Hit { is_inflected: true, ..window.hit(1, entry) });
+                }
+            }
+        }
+    }
+
     /// Names in scripts without spaces have no word borders: they are found anywhere.
     fn unspaced_hits(&self, text: &str) -> Vec<Hit> {
         let mut hits = Vec::new();
@@ -280,7 +302,8 @@ impl Mentions {
                 for &entry in entries {
                     let key = &self.entries[entry].key;
                     if text[start..].starts_with(key.as_str()) {
-                        hits.push(Hit { start, end: start + key.len(), distance: 0, entry });
+                        let end = start + key.len();
+                        hits.push(Hit { start, end, distance: 0, is_inflected: false, entry });
                     }
                 }
             }
@@ -293,7 +316,8 @@ impl Mentions {
         // Better first: fewer edits, then longer, then earlier.
         hits.sort_by_key(|hit| {
             let length = hit.end - hit.start;
-            (hit.distance, usize::MAX - length, hit.start, hit.entry)
+            let misspelt = if hit.is_inflected { 0 } else { hit.distance };
+            (misspelt, usize::MAX - length, hit.start, hit.entry)
         });
         let mut exact: BTreeSet<&ItemId> = BTreeSet::new();
         // Spans kept so far never overlap, so the one that starts last before an end decides.

@@ -99,6 +99,15 @@ fn p9_small_misspellings_are_found() {
 }
 
 #[test]
+fn p9_endings_of_a_language_are_found() {
+    check("a=Osterfeld", "Was kostet Osterfelds Angebot?", "a:Osterfelds:1");
+    check("a=Saltlock", "mit den Saltlocken und des Saltlockes", "a:Saltlocken:1 a:Saltlockes:1");
+    check("a=Bridging Set", "zwei Bridging-Sets", "a:Bridging-Sets:1");
+    check("a=Mast", "die Masten", "");
+    check("a=Acme Meter;b=Acme", "Acme Meters", "a:Acme Meters:1");
+}
+
+#[test]
 fn p9_ids_come_best_first() {
     let mentions =
         Mentions::new(&names("a=Oracle;b=Zendesk;c=Acme")).find("Oracel Zendesk Acme Zendesk");

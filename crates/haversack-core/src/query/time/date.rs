@@ -2,9 +2,10 @@
 
 use jiff::civil::{Date, DateTime};
 
-use super::calendar::{self, Range, Unit};
+use super::calendar::{Range, Unit};
 use super::words::{self, Tongues};
 use super::{Found, Reader};
+use crate::zone::Zone;
 
 /// Years a bare number may mean.
 const YEARS: std::ops::RangeInclusive<i16> = 1900..=2199;
@@ -17,12 +18,37 @@ impl Reader {
             .or_else(|| self.day_month(at))
             .or_else(|| self.month_first(at))
             .or_else(|| self.quarter(at))
+            .or_else(|| self.season_of_year(at))
+    }
+
+    /// `summer 2025`, `spring of 2025`, `Winter 2025/26`. A winter is called by the year in which it
+    /// begins.
+    fn season_of_year(&self, at: usize) -> Option<Found> {
+        let (season, tongues) = words::season(self.word(at))?;
+        let year_at = at + 1 + usize::from(matches!(self.word(at + 1), "of" | "de" | ","));
+        let range = self.calendar.season(season, self.year_number(year_at)?)?;
+        let second = self.word(year_at + 1) == "/" && self.is_glued(year_at + 1);
+        let has_second = second && self.digits::<i16>(year_at + 2).is_some();
+        let next = year_at + 1 + if has_second { 2 } else { 0 };
+        Some(Found::new(next, range, tongues))
+    }
+
+    /// The number of a day without its month: `the 20th`, `am 20.`
+    pub(super) fn day_of_month(&self, at: usize) -> Option<Found> {
+        let day: i8 = self.digits(at)?;
+        let (next, tongues) = self.ordinal(at + 1);
+        if next == at + 1 || words::is_counted(self.word(next)) {
+            return None;
+        }
+        let tongues = if self.word(at + 1) == "." { Tongues::DE } else { tongues };
+        let range = self.calendar.recent_day(day)?;
+        Some(Found::new(next, range, tongues).every(Unit::Month))
     }
 
     /// A number of four digits in the range of years.
     pub(super) fn year(&self, at: usize) -> Option<Range> {
         let year = self.year_number(at)?;
-        calendar::period_of(Unit::Year, Date::new(year, 1, 1).ok()?)
+        self.calendar.period_of(Unit::Year, Date::new(year, 1, 1).ok()?)
     }
 
     fn year_number(&self, at: usize) -> Option<i16> {
@@ -33,7 +59,7 @@ impl Reader {
     pub(super) fn recent_month(&self, month: i8) -> Option<Range> {
         let today = self.calendar.today();
         let year = today.year() - i16::from(month > today.month());
-        calendar::period_of(Unit::Month, Date::new(year, month, 1).ok()?)
+        self.calendar.period_of(Unit::Month, Date::new(year, month, 1).ok()?)
     }
 
     /// The last month of that name that has ended, this year's, or the next to begin.
@@ -44,7 +70,7 @@ impl Reader {
             0 => today.year(),
             1.. => today.year() + i16::from(month <= today.month()),
         };
-        calendar::period_of(Unit::Month, Date::new(year, month, 1).ok()?)
+        self.calendar.period_of(Unit::Month, Date::new(year, month, 1).ok()?)
     }
 
     /// `2025-03-01`, `2025/03/01`, `2025-03`, and a time of day after a day.
@@ -61,13 +87,13 @@ impl Reader {
         let month: i8 = self.digits(at + 2)?;
         if self.word(at + 3) != sign || !self.is_glued(at + 3) || !self.is_glued(at + 4) {
             let month = Date::new(year, month, 1).ok().filter(|_| sign == "-")?;
-            let range = calendar::period_of(Unit::Month, month)?;
+            let range = self.calendar.period_of(Unit::Month, month)?;
             return Some(Found::new(at + 3, range, Tongues::ALL));
         }
         let date = Date::new(year, month, self.digits(at + 4)?).ok()?;
         let moment = self.time_of_day(at + 5, date);
         moment.or_else(|| {
-            let range = calendar::period_of(Unit::Day, date)?;
+            let range = self.calendar.period_of(Unit::Day, date)?;
             Some(Found::new(at + 5, range, Tongues::ALL))
         })
     }
@@ -99,27 +125,36 @@ impl Reader {
             second.unwrap_or(0),
             0,
         );
+        let length = jiff::Span::new().seconds(if second.is_some() { 1 } else { 60 });
         let (at, offset_minutes) = self.offset(at);
-        let from = from.ok()?.checked_sub(jiff::Span::new().minutes(offset_minutes)).ok()?;
-        let length = if second.is_some() { 1 } else { 60 };
-        let to = from.checked_add(jiff::Span::new().seconds(length)).ok()?;
-        Some(Found::new(at, calendar::range(from, to)?, Tongues::ALL))
+        let range = match offset_minutes {
+            Some(minutes) => {
+                let from = from.ok()?.checked_sub(jiff::Span::new().minutes(minutes)).ok()?;
+                let to = from.checked_add(length).ok()?;
+                (Zone::UTC.moment(from)?, Zone::UTC.moment(to)?)
+            }
+            None => {
+                let from = from.ok()?;
+                self.calendar.range(from, from.checked_add(length).ok()?)?
+            }
+        };
+        Some(Found::new(at, range, Tongues::ALL))
     }
 
-    /// A zone after a time of day, in minutes east of UTC. None means UTC.
-    fn offset(&self, at: usize) -> (usize, i64) {
+    /// An offset after a time of day, in minutes east of UTC. Without one the time is the asker's.
+    fn offset(&self, at: usize) -> (usize, Option<i64>) {
         let sign = match self.word(at) {
-            "z" if self.is_glued(at) => return (at + 1, 0),
+            "z" if self.is_glued(at) => return (at + 1, Some(0)),
             "+" => 1,
             "-" => -1,
-            _ => return (at, 0),
+            _ => return (at, None),
         };
         let glued = (at..=at + 3).all(|at| self.is_glued(at));
         match (self.digits::<i64>(at + 1), self.digits::<i64>(at + 3)) {
             (Some(hours @ 0..=23), Some(minutes @ 0..=59)) if glued && self.word(at + 2) == ":" => {
-                (at + 4, sign * (hours * 60 + minutes))
+                (at + 4, Some(sign * (hours * 60 + minutes)))
             }
-            _ => (at, 0),
+            _ => (at, None),
         }
     }
 
@@ -130,7 +165,7 @@ impl Reader {
             return None;
         }
         let range =
-            calendar::day(self.year_number(at + 4)?, self.digits(at + 2)?, self.digits(at)?)?;
+            self.calendar.day(self.year_number(at + 4)?, self.digits(at + 2)?, self.digits(at)?)?;
         Some(Found::new(at + 5, range, Tongues::ALL))
     }
 
@@ -162,7 +197,7 @@ impl Reader {
         let year_at = at + 1 + usize::from(matches!(self.word(at + 1), "de" | "," | "of" | "."));
         if let Some(year) = self.year_number(year_at) {
             let first = Date::new(year, month, 1).ok()?;
-            let range = calendar::period_of(Unit::Month, first)?;
+            let range = self.calendar.period_of(Unit::Month, first)?;
             return Some(Found::new(year_at + 1, range, tongues));
         }
         // Without a year, "may 5" is more often a verb than a date.
@@ -180,7 +215,7 @@ impl Reader {
     fn with_year(&self, next: usize, month: i8, day: i8) -> Option<Found> {
         let year_at = next + usize::from(matches!(self.word(next), "," | "de"));
         if let Some(year) = self.year_number(year_at) {
-            let range = calendar::day(year, month, day)?;
+            let range = self.calendar.day(year, month, day)?;
             return Some(Found::new(year_at + 1, range, Tongues::ALL));
         }
         let today = self.calendar.today();
@@ -189,7 +224,7 @@ impl Reader {
         let date = years
             .filter_map(|year| Date::new(year, month, day).ok())
             .find(|date| *date <= today)?;
-        let range = calendar::period_of(Unit::Day, date)?;
+        let range = self.calendar.period_of(Unit::Day, date)?;
         Some(Found::new(next, range, Tongues::ALL).every(Unit::Year))
     }
 
@@ -200,7 +235,7 @@ impl Reader {
             quarter.then(|| self.digits(at + 1))?.filter(|quarter| (1..=4).contains(quarter))
         };
         let range = |year: i16, quarter: i8| {
-            calendar::period_of(Unit::Quarter, Date::new(year, quarter * 3 - 2, 1).ok()?)
+            self.calendar.period_of(Unit::Quarter, Date::new(year, quarter * 3 - 2, 1).ok()?)
         };
         let Some(quarter) = number(at) else {
             let year = self.year_number(at)?;

@@ -1,4 +1,6 @@
-//! Times in a query, resolved to ranges in UTC against the asker's now.
+//! Times in a query, resolved to ranges against the asker's now, on the calendar of their zone.
+//!
+//! Seasons are those of the northern hemisphere, by whole months: spring begins on 1 March.
 //!
 //! Dates with slashes and the year last are left alone: 3/4/2025 is March to some and April to
 //! others.
@@ -8,10 +10,11 @@ mod date;
 mod words;
 
 use calendar::{Calendar, Range, Unit};
-use words::{Relation, Tongues};
+use words::{Relation, Third, Tongues};
 
 use crate::text::terms::Language;
 use crate::units::Timestamp;
+use crate::zone::Zone;
 
 /// How many weeks or years a Monday or a March may be moved to stand before or after another time.
 const CYCLES_MAX: usize = 200;
@@ -28,6 +31,9 @@ pub struct TimeRange {
     /// The same words read as a time to come, where they do not say which they mean: "Friday" is
     /// the last one to who looks back, and the next one to who has something due.
     pub coming: Option<(Timestamp, Timestamp)>,
+    /// The same words read as a time gone by, where the range is one to come: "from January" is the
+    /// next one to who asks what a rent will be, and the last one to who looks for notes from it.
+    pub past: Option<(Timestamp, Timestamp)>,
 }
 
 impl TimeRange {
@@ -43,9 +49,11 @@ impl TimeRange {
 /// back, "3 days ago" that day; "the last 7 days" are the 168 hours up to now. "Since" reaches to
 /// now, "before" and "after" are open at one end. The words of one expression are of one language;
 /// what also is English counts as another language's only in a text of that language.
-pub(super) fn find(text: &str, now: Timestamp, language: Language) -> Vec<TimeRange> {
-    let Some(calendar) = Calendar::new(now) else { return Vec::new() };
-    let reader = Reader { tokens: tokens(text), calendar, now, language };
+pub(super) fn find(text: &str, now: Timestamp, zone: &Zone, language: Language) -> Vec<TimeRange> {
+    let Some(calendar) = Calendar::new(now, zone) else { return Vec::new() };
+    let tokens = tokens(text);
+    let is_future = tokens.iter().any(|token| words::is_future(&token.lower));
+    let reader = Reader { tokens, calendar, now, language, is_future };
     let mut found = Vec::new();
     let mut at = 0;
     while at < reader.tokens.len() {
@@ -55,8 +63,8 @@ pub(super) fn find(text: &str, now: Timestamp, language: Language) -> Vec<TimeRa
                 let (from, to) = found_here.range;
                 let start = reader.tokens[at].start;
                 let end = reader.tokens[found_here.next - 1].end;
-                let coming = reader.coming(&found_here);
-                found.push(TimeRange { text: text[start..end].to_owned(), from, to, coming });
+                let (coming, past) = (reader.coming(&found_here), found_here.past);
+                found.push(TimeRange { text: text[start..end].to_owned(), from, to, coming, past });
                 at = found_here.next;
             }
             None => at += 1,
@@ -118,11 +126,15 @@ struct Found {
     tongues: Tongues,
     /// After how long it comes again, for a time that does not say which it means.
     cycle: Option<Unit>,
+    /// See [`TimeRange::past`].
+    past: Option<Range>,
+    /// Whether it is the end of a longer time, and so means the last moment of it.
+    is_end: bool,
 }
 
 impl Found {
     const fn new(next: usize, range: Range, tongues: Tongues) -> Found {
-        Found { next, range, tongues, cycle: None }
+        Found { next, range, tongues, cycle: None, past: None, is_end: false }
     }
 
     const fn every(self, cycle: Unit) -> Found {
@@ -141,6 +153,8 @@ struct Reader {
     calendar: Calendar,
     now: Timestamp,
     language: Language,
+    /// Whether the text asks about what is to come.
+    is_future: bool,
 }
 
 impl Reader {
@@ -180,37 +194,60 @@ impl Reader {
     fn related(&self, at: usize) -> Option<Found> {
         // "avant-hier" and "il y a" begin with words that are also relations.
         let plain = self.plain(at);
-        let Some((relation, tongues)) = words::relation(self.word(at)) else { return plain };
+        let Some((relation, tongues, length)) = self.relation(at) else { return plain };
         if plain.is_some() {
             return plain;
         }
-        let mut inner = at + 1;
-        while words::is_filler(self.word(inner)) && inner < at + 3 {
+        let mut inner = at + length;
+        while words::is_filler(self.word(inner)) && inner < at + length + 2 {
             inner += 1;
         }
-        let found = self.loose(inner)?.among(tongues)?;
+        let is_day = !matches!(relation, Relation::For) && !matches!(self.word(at), "in" | "im");
+        let found = self.loose(inner);
+        let found = found.or_else(|| self.day_of_month(inner).filter(|_| is_day));
+        self.apply(relation, found?.among(tongues)?)
+    }
+
+    /// What stands before a time, in which languages, and in how many words.
+    fn relation(&self, at: usize) -> Option<(Relation, Tongues, usize)> {
+        let is_here = |words: &[&str]| (at..).zip(words).all(|(at, word)| self.word(at) == *word);
+        let phrase = words::RELATION_PHRASES.iter().find(|(words, ..)| is_here(words));
+        if let Some((words, relation, tongues)) = phrase {
+            return Some((*relation, *tongues, words.len()));
+        }
+        words::relation(self.word(at)).map(|(relation, tongues)| (relation, tongues, 1))
+    }
+
+    /// The time that a relation makes of another.
+    fn apply(&self, relation: Relation, found: Found) -> Option<Found> {
         let (from, to) = found.range;
+        let next = self.coming(&found);
         let range = match relation {
+            Relation::In if self.is_future => next.unwrap_or((from, to)),
             Relation::In => (from, to),
             Relation::Since if from < self.now => (from, self.now),
             Relation::Since => (from, TimeRange::LATEST),
+            Relation::Before if found.is_end => (TimeRange::EARLIEST, to),
             Relation::Before => (TimeRange::EARLIEST, from),
             Relation::After => (to, TimeRange::LATEST),
             Relation::Until => (TimeRange::EARLIEST, to),
-            Relation::By => (TimeRange::EARLIEST, self.coming(&found).unwrap_or((from, to)).1),
-            Relation::For => self.coming(&found).unwrap_or((from, to)),
+            Relation::By => (TimeRange::EARLIEST, next.unwrap_or((from, to)).1),
+            Relation::For => next.unwrap_or((from, to)),
             Relation::Between => return self.between(found),
             Relation::From => {
                 if self.second_end(&found).is_some() {
                     return self.between(found);
                 }
-                match self.coming(&found) {
+                match next {
                     Some((from, _)) => (from, TimeRange::LATEST),
+                    None if from > self.now => (from, TimeRange::LATEST),
                     None => (from, to),
                 }
             }
         };
-        Some(Found { range, ..found })
+        let is_ahead = matches!(relation, Relation::For | Relation::From | Relation::In);
+        let past = (is_ahead && range != (from, to)).then_some((from, to));
+        Some(Found { range, past, ..found })
     }
 
     /// The next occurrence of a time that comes again and is over, the end of an open one included.
@@ -225,7 +262,7 @@ impl Reader {
         }
         let moved = |moment: Timestamp| match is_open(moment) {
             true => Some(moment),
-            false => calendar::moved(moment, cycle, 1),
+            false => self.calendar.moved(moment, cycle, 1),
         };
         Some((moved(from)?, moved(to)?))
     }
@@ -233,7 +270,7 @@ impl Reader {
     /// A range from one time to another, or the first time if there is no second.
     fn between(&self, first: Found) -> Option<Found> {
         let Some(second) = self.second_end(&first) else { return Some(first) };
-        Some(Found { range: in_order(&first, &second)?, ..second })
+        Some(Found { range: self.in_order(&first, &second)?, ..second })
     }
 
     fn second_end(&self, first: &Found) -> Option<Found> {
@@ -257,6 +294,53 @@ impl Reader {
                 let range = self.calendar.recent_weekday(weekday)?;
                 Some(Found::new(at + 1, range, tongues).every(Unit::Week))
             })
+            .or_else(|| {
+                let tongues = words::weekend(self.word(at))?;
+                let range = self.calendar.recent_weekend()?;
+                Some(Found::new(at + 1, range, tongues).every(Unit::Week))
+            })
+            .or_else(|| {
+                let (season, tongues) = words::season(self.word(at))?;
+                // "Beans in Spring": with a capital it is a name, but for languages that write so.
+                let is_english = !(tongues & Tongues::EN).is_empty();
+                let is_name =
+                    self.tokens[at].capital && is_english && self.language != Language::German;
+                let range = self.calendar.recent_season(season).filter(|_| !is_name)?;
+                Some(Found::new(at + 1, range, tongues).every(Unit::Year))
+            })
+    }
+
+    /// The beginning, the middle or the end of a longer time: "end of March", "Ende der Woche".
+    fn part(&self, at: usize) -> Option<Found> {
+        if let Some(unit) = words::end_of_period(self.word(at)) {
+            let whole = Found::new(at + 1, self.calendar.period(unit, 0)?, Tongues::DE);
+            return Some(third_of(&whole, Third::Last));
+        }
+        let (third, tongues) = words::third(self.word(at))?;
+        let may_be_verb = matches!(self.word(at), "start" | "end" | "beginning" | "middle");
+        if may_be_verb && !matches!(self.word(at + 1), "of" | "-") {
+            // "What did she start last year?"
+            return None;
+        }
+        let mut inner = at + 1;
+        while (words::is_filler(self.word(inner)) || self.word(inner) == "-") && inner < at + 3 {
+            inner += 1;
+        }
+        // "Late this week" may be said of what is late; "late March" is not.
+        let is_loose = matches!(self.word(at), "early" | "late" | "mid");
+        let whole = if is_loose {
+            self.date(inner).or_else(|| self.loose(inner)).filter(|whole| {
+                words::shift_before(self.word(inner)).is_none() && whole.next > inner
+            })
+        } else {
+            self.loose(inner).or_else(|| {
+                let (unit, tongues) = words::unit(self.word(inner))?;
+                let is_long = !matches!(unit, Unit::Minute | Unit::Hour);
+                let period = is_long.then(|| self.calendar.period(unit, 0))??;
+                Some(Found::new(inner + 1, period, tongues)).filter(|_| inner > at + 1)
+            })
+        };
+        Some(third_of(&whole?.among(tongues)?, third))
     }
 
     /// A time that stands by itself.
@@ -265,6 +349,7 @@ impl Reader {
             .or_else(|| self.named_period(at))
             .or_else(|| self.counted(at))
             .or_else(|| self.shifted(at))
+            .or_else(|| self.part(at))
     }
 
     fn named_period(&self, at: usize) -> Option<Found> {
@@ -306,6 +391,7 @@ impl Reader {
             Prefix::Ago => self.calendar.period(unit, -count)?,
             Prefix::In => self.calendar.period(unit, count)?,
             Prefix::Last => self.calendar.last(unit, count)?,
+            Prefix::Next => self.calendar.next(unit, count)?,
             // French: "les 7 derniers jours".
             Prefix::None if last.is_some() => self.calendar.last(unit, count)?,
             Prefix::None if self.word(next) == "ago" => {
@@ -328,7 +414,10 @@ impl Reader {
             ("dans", ..) => (at + 1, Prefix::In, Tongues::FR),
             (word, ..) => match words::last_many(word) {
                 Some(tongues) => (at + 1, Prefix::Last, tongues),
-                None => (at, Prefix::None, Tongues::ALL),
+                None => match words::next_many(word) {
+                    Some(tongues) => (at + 1, Prefix::Next, tongues),
+                    None => (at, Prefix::None, Tongues::ALL),
+                },
             },
         }
     }
@@ -348,6 +437,10 @@ impl Reader {
             (self.calendar.period(unit, shift), tongues)
         } else if let Some((weekday, tongues)) = words::weekday(name) {
             (self.calendar.weekday(weekday, shift), tongues)
+        } else if let Some((season, tongues)) = words::season(name) {
+            (self.calendar.shifted_season(season, shift), tongues)
+        } else if let Some(tongues) = words::weekend(name) {
+            (self.calendar.weekend(shift), tongues)
         } else {
             let (month, tongues) = words::month(name)?;
             // "This may be", "this march through the files".
@@ -370,26 +463,43 @@ enum Prefix {
     In,
     /// All of the time up to now.
     Last,
+    /// All of the time from now on.
+    Next,
 }
 
-/// From the beginning of the first time to the end of the second.
-///
-/// Both are read as their last occurrence. Where that puts the second before the first ("between
-/// Monday and Friday" on a Wednesday), the second is its next one; where the second says which it
-/// is ("from October to March 2024"), the first is the one before it.
-fn in_order(first: &Found, second: &Found) -> Option<Range> {
-    let (mut from, mut to) = (first.range.0, second.range.1);
-    for _ in 0..CYCLES_MAX {
-        if from < to {
-            return Some((from, to));
+impl Reader {
+    /// From the beginning of the first time to the end of the second.
+    ///
+    /// Both are read as their last occurrence. Where that puts the second before the first
+    /// ("between Monday and Friday" on a Wednesday), the second is its next one; where the second
+    /// says which it is ("from October to March 2024"), the first is the one before it.
+    fn in_order(&self, first: &Found, second: &Found) -> Option<Range> {
+        let (mut from, mut to) = (first.range.0, second.range.1);
+        for _ in 0..CYCLES_MAX {
+            if from < to {
+                return Some((from, to));
+            }
+            match (first.cycle, second.cycle) {
+                (_, Some(cycle)) => to = self.calendar.moved(to, cycle, 1)?,
+                (Some(cycle), None) => from = self.calendar.moved(from, cycle, -1)?,
+                (None, None) => return None,
+            }
         }
-        match (first.cycle, second.cycle) {
-            (_, Some(cycle)) => to = calendar::moved(to, cycle, 1)?,
-            (Some(cycle), None) => from = calendar::moved(from, cycle, -1)?,
-            (None, None) => return None,
-        }
+        None
     }
-    None
+}
+
+/// A third of a time.
+fn third_of(whole: &Found, third: Third) -> Found {
+    let (from, to) = (whole.range.0.as_millis(), whole.range.1.as_millis());
+    let length = (to - from) / 3;
+    let range = match third {
+        Third::First => (from, from + length),
+        Third::Middle => (from + length, to - length),
+        Third::Last => (to - length, to),
+    };
+    let range = (Timestamp::from_millis(range.0), Timestamp::from_millis(range.1));
+    Found { range, is_end: third == Third::Last, ..*whole }
 }
 
 #[cfg(test)]

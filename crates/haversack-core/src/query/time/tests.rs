@@ -13,7 +13,7 @@ fn check_at(now: i64, text: &str, expected: &str) {
         _ => moment.to_string().replace("T00:00:00Z", "").replace(":00Z", ""),
     };
     let now = Timestamp::from_millis(now);
-    let found: Vec<String> = find(text, now, Language::detect(text))
+    let found: Vec<String> = find(text, now, &Zone::UTC, Language::detect(text))
         .into_iter()
         .map(|time| format!("{}: {}..{}", time.text, show(time.from), show(time.to)))
         .collect();
@@ -204,4 +204,78 @@ fn k1_the_calendar_has_edges() {
     check_at(at("2025-01-05T12:00:00Z"), "last week", "last week: 2024-12-23..2024-12-30");
     check_at(i64::MAX, "yesterday", "");
     check_at(i64::MIN, "yesterday", "");
+}
+
+#[test]
+fn b1_seasons_are_those_of_the_north() {
+    check("in spring 2025", "in spring 2025: 2025-03-01..2025-06-01");
+    check("im Sommer 2025", "im Sommer 2025: 2025-06-01..2025-09-01");
+    check("Herbst 2024", "Herbst 2024: 2024-09-01..2024-12-01");
+    check("winter 2024/25", "winter 2024/25: 2024-12-01..2025-03-01");
+    check("im Winter 2024", "im Winter 2024: 2024-12-01..2025-03-01");
+    check("in the fall of 2023", "in the fall of 2023: 2023-09-01..2023-12-01");
+    check("last summer", "last summer: 2024-06-01..2024-09-01");
+    check("last winter", "last winter: 2024-12-01..2025-03-01");
+    check("this spring", "this spring: 2025-03-01..2025-06-01");
+    check("next winter", "next winter: 2025-12-01..2026-03-01");
+    check("letzten Herbst", "letzten Herbst: 2024-09-01..2024-12-01");
+    check("nächsten Sommer", "nächsten Sommer: 2025-06-01..2025-09-01");
+    check("in the summer", "in the summer: 2024-06-01..2024-09-01");
+    check("seit dem Frühjahr", "seit dem Frühjahr: 2025-03-01..2025-03-15T10:30");
+    check("Which beans are there in Spring?", "");
+    check("a spring broke", "");
+}
+
+#[test]
+fn x10_parts_of_periods_weekends_and_days_are_read() {
+    check("by the end of the month", "by the end of the month: ..2025-04-01");
+    check("before the end of April 2025", "before the end of April 2025: ..2025-05-01");
+    check("What did Evan start last year?", "last year: 2024-01-01..2025-01-01");
+    check("Did the course end last month?", "last month: 2025-02-01..2025-03-01");
+    check("bis Ende der Woche", "bis Ende der Woche: ..2025-03-17");
+    check("bis Monatsende", "bis Monatsende: ..2025-04-01");
+    check("this weekend", "this weekend: 2025-03-15..2025-03-17");
+    check("next weekend", "next weekend: 2025-03-22..2025-03-24");
+    check("am Wochenende", "am Wochenende: 2025-03-15..2025-03-17");
+    check("on the 20th", "on the 20th: 2025-02-20..2025-02-21");
+    check("since the 3rd", "since the 3rd: 2025-03-03..2025-03-15T10:30");
+    check("for the 3rd time", "");
+    check("in the next 3 days", "in the next 3 days: 2025-03-15..2025-03-19");
+    check("in den nächsten 2 Wochen", "in den nächsten 2 Wochen: 2025-03-15..2025-03-30");
+}
+
+#[test]
+fn x10_what_is_to_come_is_told_from_what_is_gone_by() {
+    let at = |date: &str| format!("{date}T12:00:00Z").parse::<jiff::Timestamp>().unwrap();
+    let november = at("2026-11-18").as_millisecond();
+    for (text, expected) in [
+        ("from January", "from January: 2027-01-01.."),
+        ("ab Januar", "ab Januar: 2027-01-01.."),
+        ("since January", "since January: 2026-01-01..2026-11-18T12:00"),
+        ("seit Januar", "seit Januar: 2026-01-01..2026-11-18T12:00"),
+        ("for January", "for January: 2027-01-01..2027-02-01"),
+        ("für Januar", "für Januar: 2027-01-01..2027-02-01"),
+        ("in January", "in January: 2026-01-01..2026-02-01"),
+        ("What will happen in January?", "in January: 2027-01-01..2027-02-01"),
+        ("Was ist im Januar geplant?", "im Januar: 2027-01-01..2027-02-01"),
+        ("by Friday", "by Friday: ..2026-11-21"),
+        ("no later than Friday", "no later than Friday: ..2026-11-21"),
+        ("bis Freitag", "bis Freitag: ..2026-11-21"),
+        ("bis spätestens Freitag", "bis spätestens Freitag: ..2026-11-21"),
+        ("last Friday", "last Friday: 2026-11-13..2026-11-14"),
+        ("next Friday", "next Friday: 2026-11-20..2026-11-21"),
+    ] {
+        check_at(november, text, expected);
+    }
+}
+
+#[test]
+fn x10_times_are_those_of_the_zone() {
+    let zone = Zone::named("America/New_York").unwrap();
+    let now: jiff::Timestamp = "2026-11-16T03:00:00Z".parse().unwrap();
+    let now = Timestamp::from_millis(now.as_millisecond());
+    let found = find("today", now, &zone, Language::English);
+    // Still Sunday evening there.
+    assert_eq!(found[0].from.to_string(), "2026-11-15T05:00:00Z");
+    assert_eq!(found[0].to.to_string(), "2026-11-16T05:00:00Z");
 }

@@ -6,7 +6,7 @@
 
 use std::ops::BitAnd;
 
-use super::calendar::Unit;
+use super::calendar::{Season, Unit};
 use crate::text::terms::Language;
 
 /// A set of the four languages.
@@ -78,6 +78,7 @@ pub(super) const PERIODS: &[(&[&str], Tongues, Unit, i64)] = &[
     (&["the", "day", "after", "tomorrow"], EN, Unit::Day, 2),
     (&["day", "after", "tomorrow"], EN, Unit::Day, 2),
     (&["today"], EN, Unit::Day, 0), (&["tonight"], EN, Unit::Day, 0),
+    (&["end", "of", "day"], EN, Unit::Day, 0),
     (&["yesterday"], EN, Unit::Day, -1), (&["tomorrow"], EN, Unit::Day, 1),
     (&["heute"], DE, Unit::Day, 0), (&["gestern"], DE, Unit::Day, -1),
     (&["vorgestern"], DE, Unit::Day, -2),
@@ -194,6 +195,17 @@ pub(super) fn last_many(word: &str) -> Option<Tongues> {
 }
 
 #[rustfmt::skip]
+const NEXT_MANY: Table<()> = &[
+    ((), EN, &["next", "coming"]), ((), DE, &["nächsten", "kommenden"]),
+    ((), FR, &["prochains", "prochaines"]), ((), ES, &["próximos", "próximas"]),
+];
+
+/// "Next" before a number of units: the time from now on.
+pub(super) fn next_many(word: &str) -> Option<Tongues> {
+    look(NEXT_MANY, word).map(|(_, tongues)| tongues)
+}
+
+#[rustfmt::skip]
 const NUMBERS: Table<i64> = &[
     (1, EN, &["a", "an", "one"]), (1, DE, &["ein", "eine", "einem", "einer", "einen"]),
     (1, FR, &["un", "une"]), (1, ES, &["un", "una"]),
@@ -265,6 +277,83 @@ pub(super) fn weekday(word: &str) -> Option<(i64, Tongues)> {
     look(WEEKDAYS, word)
 }
 
+#[rustfmt::skip]
+const SEASONS: Table<Season> = &[
+    (Season::Spring, EN, &["spring", "springtime"]),
+    (Season::Spring, DE, &["frühling", "frühjahr"]),
+    (Season::Spring, FR, &["printemps"]), (Season::Spring, ES, &["primavera"]),
+    (Season::Summer, EN, &["summer", "summertime"]), (Season::Summer, DE, &["sommer"]),
+    (Season::Summer, FR, &["été"]), (Season::Summer, ES, &["verano"]),
+    (Season::Autumn, EN, &["autumn", "fall"]), (Season::Autumn, DE, &["herbst"]),
+    (Season::Autumn, FR, &["automne"]), (Season::Autumn, ES, &["otoño"]),
+    (Season::Winter, EN, &["winter"]), (Season::Winter, DE, &["winter"]),
+    (Season::Winter, FR, &["hiver"]), (Season::Winter, ES, &["invierno"]),
+];
+
+/// The season a word names.
+pub(super) fn season(word: &str) -> Option<(Season, Tongues)> {
+    look(SEASONS, word)
+}
+
+#[rustfmt::skip]
+const WEEKENDS: Table<()> = &[
+    ((), EN, &["weekend"]), ((), DE, &["wochenende", "wochenendes"]),
+    ((), FR, &["weekend"]), ((), ES, &["finde"]),
+];
+
+/// The languages in which a word is the weekend.
+pub(super) fn weekend(word: &str) -> Option<Tongues> {
+    look(WEEKENDS, word).map(|(_, tongues)| tongues)
+}
+
+/// A part of a longer time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Third {
+    First,
+    Middle,
+    Last,
+}
+
+#[rustfmt::skip]
+const THIRDS: Table<Third> = &[
+    (Third::First, EN, &["beginning", "start", "early"]), (Third::First, DE, &["anfang", "beginn"]),
+    (Third::First, FR, &["début"]), (Third::First, ES, &["principios"]),
+    (Third::Middle, EN, &["middle", "mid"]), (Third::Middle, DE, &["mitte"]),
+    (Third::Middle, FR, &["mi"]), (Third::Middle, ES, &["mediados"]),
+    (Third::Last, EN, &["end", "late"]), (Third::Last, DE, &["ende"]),
+    (Third::Last, FR, &["fin"]), (Third::Last, ES, &["fines", "finales"]),
+];
+
+/// The part of a longer time that a word speaks of.
+pub(super) fn third(word: &str) -> Option<(Third, Tongues)> {
+    look(THIRDS, word)
+}
+
+/// German ends of periods in one word.
+pub(super) fn end_of_period(word: &str) -> Option<Unit> {
+    match word {
+        "monatsende" => Some(Unit::Month),
+        "quartalsende" => Some(Unit::Quarter),
+        "jahresende" => Some(Unit::Year),
+        _ => None,
+    }
+}
+
+/// What has an ordinal number and is no day: "the 3rd time", "die 2. Woche".
+pub(super) fn is_counted(word: &str) -> bool {
+    unit(word).is_some()
+        || matches!(word, "time" | "times" | "version" | "floor" | "mal" | "stock" | "fois" | "vez")
+}
+
+/// Words of questions about what is to come.
+#[rustfmt::skip]
+pub(super) fn is_future(word: &str) -> bool {
+    matches!(
+        word,
+        "will" | "shall" | "upcoming" | "planned" | "scheduled" | "wird" | "werde" | "werden" | "wirst" | "geplant" | "ansteht" | "vorhaben"
+    )
+}
+
 /// What a word before a time does to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Relation {
@@ -295,9 +384,11 @@ const RELATIONS: Table<Relation> = &[
     (Relation::After, EN, &["after"]), (Relation::After, DE, &["nach"]),
     (Relation::After, FR, &["après"]), (Relation::After, ES, &["después"]),
     (Relation::Until, EN, &["until", "till"]),
-    (Relation::By, EN, &["by"]), (Relation::By, DE, &["bis"]),
+    (Relation::By, EN, &["by"]), (Relation::By, DE, &["bis", "spätestens"]),
     (Relation::For, EN, &["for"]), (Relation::For, DE, &["für"]),
-    (Relation::From, EN, &["from"]), (Relation::From, DE, &["ab", "von"]),
+    (Relation::For, FR, &["pour"]), (Relation::For, ES, &["para"]),
+    (Relation::From, EN, &["from", "starting"]), (Relation::From, DE, &["ab", "von", "vom"]),
+    (Relation::From, FR, &["dès"]),
     (Relation::Until, FR, &["jusqu'à", "jusqu'en"]), (Relation::Until, ES, &["hasta"]),
     (Relation::Between, EN, &["between"]), (Relation::Between, DE, &["zwischen"]),
     (Relation::Between, FR, &["entre"]), (Relation::Between, ES, &["entre"]),
@@ -307,9 +398,37 @@ pub(super) fn relation(word: &str) -> Option<(Relation, Tongues)> {
     look(RELATIONS, word)
 }
 
+/// Relations of several words.
+#[rustfmt::skip]
+pub(super) const RELATION_PHRASES: &[(&[&str], Relation, Tongues)] = &[
+    (&["no", "later", "than"], Relation::By, EN), (&["up", "to"], Relation::Until, EN),
+    (&["prior", "to"], Relation::Before, EN), (&["starting", "from"], Relation::From, EN),
+    (&["ever", "since"], Relation::Since, EN),
+    (&["bis", "spätestens"], Relation::By, DE),
+    (&["à", "partir", "de"], Relation::From, FR), (&["à", "partir", "du"], Relation::From, FR),
+    (&["d'", "ici"], Relation::By, FR), (&["a", "partir", "de"], Relation::From, ES),
+];
+
 /// Little words between a relation and its time.
 pub(super) fn is_filler(word: &str) -> bool {
-    matches!(word, "the" | "dem" | "der" | "den" | "la" | "le" | "el" | "de" | "del" | "du")
+    matches!(
+        word,
+        "the"
+            | "dem"
+            | "der"
+            | "den"
+            | "des"
+            | "zum"
+            | "zur"
+            | "la"
+            | "le"
+            | "l'"
+            | "el"
+            | "de"
+            | "del"
+            | "du"
+            | "of"
+    )
 }
 
 #[rustfmt::skip]

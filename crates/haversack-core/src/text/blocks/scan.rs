@@ -173,6 +173,8 @@ impl Scan<'_> {
             self.blocks.push(TextBlock { range, kind, under, is_clutter: false });
             return;
         }
+        let is_separated = kind == BlockKind::Prose && is_separated(&self.text[range.clone()]);
+        let kind = if is_separated { BlockKind::Table } else { kind };
         let is_clutter = is_clutter(&self.text[range.clone()], place == 0);
         let under = self.lead(&range, kind).or_else(|| heading(&self.headings));
         let parts = parts(self.text, &range, kind);
@@ -224,7 +226,12 @@ fn parts(text: &str, range: &Range<usize>, kind: BlockKind) -> Vec<Range<usize>>
         BlockKind::Table if part.len() > WHOLE_BYTES_MAX => {
             let rows = lines(part).skip_while(|(_, line)| classify(line) != Line::Row);
             let starts: Vec<usize> = rows.map(|(at, _)| at).collect();
-            in_stretches(starts.get(2..).unwrap_or_default(), WHOLE_BYTES_MAX / 3)
+            if starts.is_empty() {
+                let rows: Vec<usize> = lines(part).map(|(at, _)| at).skip(1).collect();
+                in_stretches(&rows, WHOLE_BYTES_MAX / 3)
+            } else {
+                in_stretches(starts.get(2..).unwrap_or_default(), WHOLE_BYTES_MAX / 3)
+            }
         }
         BlockKind::Prose => {
             let mut cuts = lines_apart(part);
@@ -259,6 +266,36 @@ fn lines_apart(part: &str) -> Vec<usize> {
     }
     let long = all.iter().filter(|(_, line)| line.len() >= LONG_LINE_BYTES_LEAST).count();
     if long * 2 >= all.len() { all.iter().map(|(at, _)| *at).collect() } else { Vec::new() }
+}
+
+/// How many lines of values make a table, how many cells its lines have, and how long cells are in
+/// the mean: running text has commas, too.
+const SEPARATED_LINES_LEAST: usize = 3;
+const SEPARATED_CELLS_LEAST: usize = 3;
+const CELL_BYTES_MAX: usize = 40;
+
+/// Whether lines are separated values: all have the same number of cells, and cells are short.
+fn is_separated(part: &str) -> bool {
+    let all: Vec<&str> = lines(part).map(|(_, line)| line).filter(|line| !is_blank(line)).collect();
+    if all.len() < SEPARATED_LINES_LEAST {
+        return false;
+    }
+    [',', ';', '\t'].into_iter().any(|separator| {
+        let n_cells = cells(all[0], separator);
+        n_cells >= SEPARATED_CELLS_LEAST
+            && part.len() <= CELL_BYTES_MAX * n_cells * all.len()
+            && all.iter().all(|line| cells(line, separator) == n_cells)
+    })
+}
+
+/// How many cells a line has; a separator between quotes is part of a cell.
+fn cells(line: &str, separator: char) -> usize {
+    let mut is_quoted = false;
+    let separators = line.chars().filter(|&c| {
+        is_quoted ^= c == '"';
+        c == separator && !is_quoted
+    });
+    separators.count() + 1
 }
 
 /// Whether a line is what somebody says: `Anna: the ferry is late`.

@@ -161,3 +161,25 @@ proptest! {
         prop_assert_eq!(at, text.len());
     }
 }
+
+#[test]
+fn separated_values_are_a_table_whose_rows_hang_under_the_first_line() {
+    check(
+        "no,name,place\n1,lamp,shelf\n2,\"desk, small\",cellar\n",
+        &["table - no,name,place~1,lamp,shelf~2,\"desk, small\",cellar"],
+    );
+    let rows: String = (0..60).map(|n| format!("{n};lamp;shelf {n}\n")).collect();
+    let found = shown(&format!("no;name;place\n{rows}"));
+    assert_eq!(found[0], "table - no;name;place");
+    assert!(
+        found.len() > 2 && found[1..].iter().all(|row| row.starts_with("table 0 ")),
+        "{found:?}"
+    );
+    let prose = "He came, saw, and left.\nShe ran, fell, and rose.";
+    check(prose, &[&format!("prose - {}", prose.replace('\n', "~"))]);
+    let verse = format!(
+        "{0}, {0}, {0}\n{0}, {0}, {0}\n{0}, {0}, {0}",
+        "a long part of a sentence that goes on and on"
+    );
+    assert!(shown(&verse)[0].starts_with("prose"));
+}

@@ -2,6 +2,7 @@
 
 pub(crate) mod filter;
 pub(crate) mod lines;
+mod linking;
 pub(crate) mod lookup;
 mod order;
 pub(crate) mod remove;

@@ -24,7 +24,7 @@ impl Writing<'_> {
             // A snapshot may still look at it; the next change of the item will get it.
             if died <= self.horizon.get() {
                 self.forget(Row::new(row))?;
-                usage::raise_trimmed(self.connection, died)?;
+                usage::raise_trimmed(self.connection, node, died)?;
             }
         }
         Ok(())
@@ -32,7 +32,7 @@ impl Writing<'_> {
 
     /// Removes a version for good.
     fn forget(&mut self, row: Row) -> Written<()> {
-        for table in ["chunks", "facts", "items"] {
+        for table in ["chunks", "facts", "seals", "items"] {
             let sql = &format!("DELETE FROM {table} WHERE row = ?");
             self.connection.prepare_cached(sql)?.execute([row.get()])?;
         }
@@ -58,7 +58,9 @@ impl Writing<'_> {
 
     pub(super) fn delete(&mut self, id: &ItemId) -> Written<()> {
         let Some(node) = self.node_if_known(id)? else { return Ok(()) };
-        for (_, row) in self.removable(id, node)? {
+        for (node, row) in self.removable(id, node)? {
+            let list = self.present(node)?.map(|present| present.list);
+            self.shift_links(node, list, None)?;
             self.end(row)?;
             self.committed.deleted += 1;
         }
@@ -82,6 +84,8 @@ impl Writing<'_> {
     }
 
     fn purge_node(&mut self, node: i64) -> Written<()> {
+        let list = self.present(node)?.map(|present| present.list);
+        self.shift_links(node, list, None)?;
         let rows = self
             .connection
             .prepare_cached("SELECT row FROM items WHERE node = ?")?
@@ -109,6 +113,7 @@ impl Writing<'_> {
             "DELETE FROM links WHERE source = ?1 OR target = ?1",
             "DELETE FROM events WHERE node = ?1",
             "DELETE FROM usage WHERE node = ?1",
+            "DELETE FROM trims WHERE node = ?1",
         ] {
             self.connection.prepare_cached(sql)?.execute([node])?;
         }

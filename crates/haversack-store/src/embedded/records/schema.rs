@@ -100,9 +100,18 @@ pub(crate) fn derive(connection: &Connection) -> rusqlite::Result<()> {
              WHERE {reference} IS NOT NULL"
         ))?;
     }
-    // What had happened at a moment, to an item and by a user.
+    // What had happened at a moment, to an item and by a user. The seals of versions, which
+    // `seals::complete` makes where they are missing. When the last version of an item ended that was
+    // removed to bound its history: before there was this table, items at the bound lost some.
     connection.execute_batch(
-        "CREATE INDEX IF NOT EXISTS events_by_node ON events (node, happening, at, user);
+        "CREATE TABLE IF NOT EXISTS seals (row INTEGER PRIMARY KEY, seal BLOB NOT NULL) STRICT;
+         CREATE TABLE IF NOT EXISTS trims (node INTEGER PRIMARY KEY, died INTEGER NOT NULL) STRICT;
+         CREATE INDEX IF NOT EXISTS trims_by_end ON trims (died);
+         INSERT INTO trims SELECT node, min(born) FROM items
+           WHERE EXISTS (SELECT 1 FROM settings WHERE name = 'trimmed')
+             AND NOT EXISTS (SELECT 1 FROM trims)
+           GROUP BY node HAVING count(*) > 16;
+         CREATE INDEX IF NOT EXISTS events_by_node ON events (node, happening, at, user);
          CREATE INDEX IF NOT EXISTS events_by_user ON events (user, happening, at, node);",
     )
 }

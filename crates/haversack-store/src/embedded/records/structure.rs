@@ -31,6 +31,40 @@ pub(crate) fn each_child(
     walk().map_err(storage)
 }
 
+/// A version under a node.
+pub(crate) struct Child {
+    pub(crate) node: i64,
+    pub(crate) row: Row,
+    pub(crate) kind: String,
+}
+
+/// The versions under a node that are in use and that `is_seen`, in order, so many at most.
+pub(crate) fn active_children(
+    connection: &Connection,
+    node: i64,
+    most: usize,
+    is_seen: impl Fn(Row) -> bool,
+) -> Result<Vec<Child>, ReadError> {
+    let read = || -> rusqlite::Result<Vec<Child>> {
+        let mut statement = connection.prepare_cached(
+            "SELECT i.node, i.row, i.kind FROM items i JOIN nodes n ON n.node = i.node \
+             WHERE i.parent = ? AND i.active ORDER BY i.position, n.id, i.row",
+        )?;
+        let mut lines = statement.query([node])?;
+        let mut children = Vec::new();
+        while children.len() < most
+            && let Some(line) = lines.next()?
+        {
+            let row = Row::new(line.get(1)?);
+            if is_seen(row) {
+                children.push(Child { node: line.get(0)?, row, kind: line.get(2)? });
+            }
+        }
+        Ok(children)
+    };
+    read().map_err(storage)
+}
+
 /// The node a row's version hangs under.
 pub(crate) fn parent_of(connection: &Connection, row: Row) -> Result<Option<i64>, ReadError> {
     connection

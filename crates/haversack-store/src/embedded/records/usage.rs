@@ -30,11 +30,6 @@ pub(super) fn note(connection: &Connection, node: i64, event: &Event) -> rusqlit
     Ok(())
 }
 
-/// The number of the latest event.
-pub(crate) fn last_event(connection: &Connection) -> rusqlite::Result<u64> {
-    connection.query_row("SELECT coalesce(max(event), 0) FROM events", [], |line| line.get(0))
-}
-
 /// Writes a named document.
 pub(super) fn write(connection: &Connection, record: &Record) -> rusqlite::Result<()> {
     let shelf = record.shelf.as_str();
@@ -121,8 +116,28 @@ pub(crate) fn trimmed(connection: &Connection) -> rusqlite::Result<u64> {
     Ok(trimmed.unwrap_or(0))
 }
 
-/// Notes that a version which died in `revision` was removed.
-pub(super) fn raise_trimmed(connection: &Connection, revision: u64) -> rusqlite::Result<()> {
+/// The lists of readers of the items that lack a version of this state, removed to bound history.
+pub(crate) fn trimmed_lists(connection: &Connection, revision: u64) -> rusqlite::Result<Vec<u32>> {
+    connection
+        .prepare_cached(
+            "SELECT DISTINCT i.list FROM trims t JOIN items i ON i.node = t.node WHERE t.died > ?",
+        )?
+        .query_map([revision], |line| line.get(0))?
+        .collect()
+}
+
+/// Notes that a version of a node which died in `revision` was removed.
+pub(super) fn raise_trimmed(
+    connection: &Connection,
+    node: i64,
+    revision: u64,
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO trims (node, died) VALUES (?1, ?2) \
+             ON CONFLICT DO UPDATE SET died = max(died, ?2)",
+        )?
+        .execute(params![node, revision])?;
     connection
         .prepare_cached(
             "INSERT INTO settings (name, value) VALUES ('trimmed', ?1) \

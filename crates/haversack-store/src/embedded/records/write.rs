@@ -10,6 +10,7 @@ use super::lines::{principals_text, trust_number};
 use super::order::put_order;
 use super::usage;
 use crate::embedded::row::Row;
+use crate::embedded::seals::{self, Seal};
 use crate::kinds::{self, Fact, FactValue};
 use crate::prepare::{
     Hash, Prepared, PreparedItem, SharedEmbedder, embed_one, embedded_text, item_hash,
@@ -17,7 +18,7 @@ use crate::prepare::{
 use crate::revision::Revision;
 use crate::store::change::{Change, Committed, DEPTH_MAX};
 use crate::store::error::{CommitError, Problem};
-use crate::store::item::{Item, Link};
+use crate::store::item::{Happening, Item};
 use crate::store::viewer::{Principal, Readers};
 
 /// What a batch means for the catalogue and the indexes.
@@ -33,6 +34,10 @@ pub(crate) struct Delta {
     pub(crate) purged: Vec<Row>,
     /// Lists of readers that were not there before.
     pub(crate) lists: Vec<(u32, std::collections::BTreeSet<Principal>)>,
+    /// Seals of links that came or, negated, went, with the lists of both ends.
+    pub(crate) links: Vec<((u32, u32), Seal)>,
+    /// The lists of items to which something happened, once for each event that tells what people do.
+    pub(crate) noted: Vec<u32>,
 }
 
 /// A new row.
@@ -40,6 +45,8 @@ pub(crate) struct Delta {
 pub(crate) struct Birth {
     pub(crate) row: Row,
     pub(crate) list: u32,
+    /// A hash of what readers see of it.
+    pub(crate) seal: Seal,
     /// Which of the batch's items it is.
     pub(crate) item: usize,
     /// For each chunk the number of its stored vector and, if it was stored just now, the vector.
@@ -167,6 +174,12 @@ impl Writing<'_> {
             Change::Note(event) => {
                 self.check_there(&event.item)?;
                 let node = self.node(&event.item)?;
+                // That something was used in a pack tells what the store itself was asked for.
+                if event.happening != Happening::Used
+                    && let Some(present) = self.present(node)?
+                {
+                    self.delta.noted.push(present.list);
+                }
                 Ok(usage::note(self.connection, node, event)?)
             }
             Change::Write(record) => Ok(usage::write(self.connection, record)?),
@@ -179,7 +192,7 @@ impl Writing<'_> {
     }
 
     /// The number of a name, given when it is new.
-    fn node(&self, id: &ItemId) -> Written<i64> {
+    pub(super) fn node(&self, id: &ItemId) -> Written<i64> {
         match self.node_if_known(id)? {
             Some(node) => Ok(node),
             None => self.new_node(id),
@@ -258,19 +271,22 @@ impl Writing<'_> {
         let row = self.insert(item, (prepared, hash), node, (parent, own, list), updated)?;
         let author = self.prepared.batch.author.as_deref();
         write_facts(self.connection, row, &item.fields, author)?;
+        let seal = seals::of_version(item, updated, author);
+        seals::keep(self.connection, row.get(), seal)?;
         let mut embeddings = Vec::with_capacity(prepared.chunks.len());
         for chunk in 0..prepared.chunks.len() {
             embeddings.push(self.insert_chunk(item, prepared, row, chunk)?);
         }
-        self.delta.born.push(Birth { row, list, item: index, embeddings });
+        self.delta.born.push(Birth { row, list, seal, item: index, embeddings });
         self.committed.stored += 1;
         if present.is_none() {
             self.own(node)?;
         }
         if known.is_some() {
             // One that comes back after a deletion has a past as well.
-            if present.is_none_or(|present| present.list != list) {
-                self.relist(node, list)?;
+            let list_before = present.map(|present| present.list);
+            if list_before != Some(list) {
+                self.relist(node, list_before, list)?;
             }
             self.trim(node)?;
         }
@@ -491,9 +507,10 @@ impl Writing<'_> {
     /// Makes another list count for all versions of a node and for what inherits from it.
     ///
     /// Versions of the past too: who may not read an item now may not read what it was.
-    fn relist(&mut self, node: i64, list: u32) -> Written<()> {
-        let mut pending = vec![node];
-        while let Some(node) = pending.pop() {
+    fn relist(&mut self, node: i64, before: Option<u32>, list: u32) -> Written<()> {
+        let mut pending = vec![(node, before)];
+        while let Some((node, before)) = pending.pop() {
+            self.shift_links(node, before, Some(list))?;
             self.connection
                 .prepare_cached("UPDATE items SET list = ? WHERE node = ?")?
                 .execute(params![list, node])?;
@@ -501,42 +518,16 @@ impl Writing<'_> {
                 self.delta.relisted.push((present.row, list));
             }
             let mut statement = self.connection.prepare_cached(
-                "SELECT DISTINCT node FROM items \
+                "SELECT DISTINCT node, list FROM items \
                  WHERE parent = ? AND readers IS NULL AND died IS NULL AND list <> ?",
             )?;
-            let children = statement.query_map(params![node, list], |line| line.get(0))?;
+            let children = statement
+                .query_map(params![node, list], |line| Ok((line.get(0)?, line.get(1)?)))?;
             for child in children {
                 pending.push(child?);
             }
         }
         self.lineage.clear();
-        Ok(())
-    }
-
-    fn link(&mut self, link: &Link) -> Written<()> {
-        self.check_there(&link.from)?;
-        self.check_there(&link.to)?;
-        let (source, target) = (self.node(&link.from)?, self.node(&link.to)?);
-        self.connection
-            .prepare_cached(
-                "INSERT INTO links (source, target, sort, born) SELECT ?1, ?2, ?3, ?4 \
-                 WHERE NOT EXISTS (SELECT 1 FROM links WHERE source = ?1 AND target = ?2 \
-                 AND sort = ?3 AND died IS NULL)",
-            )?
-            .execute(params![source, target, link.sort, self.revision.get()])?;
-        Ok(())
-    }
-
-    fn unlink(&mut self, link: &Link) -> Written<()> {
-        self.check_there(&link.from)?;
-        self.check_there(&link.to)?;
-        let (source, target) = (self.node(&link.from)?, self.node(&link.to)?);
-        self.connection
-            .prepare_cached(
-                "UPDATE links SET died = ? WHERE source = ? AND target = ? AND sort = ? \
-                 AND died IS NULL",
-            )?
-            .execute(params![self.revision.get(), source, target, link.sort])?;
         Ok(())
     }
 }

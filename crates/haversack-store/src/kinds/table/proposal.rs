@@ -84,6 +84,7 @@ pub(super) const PRODUCT: KindSpec = kind(
     "something that is sold: its core is name, description and pricing",
     &[
         label("name").required().or_title().essential().mentioned(),
+        texts("aliases").mentioned(),
         text("description").or_body().essential(),
         open("pricing").essential(),
         texts("features"),
@@ -118,6 +119,7 @@ pub(super) const PLAYBOOK: KindSpec = kind(
     "how to sell in a vertical or to a segment",
     &[
         label("name").required().or_title().mentioned(),
+        texts("aliases").mentioned(),
         content("content"),
         labels("vertical"),
         labels("segment"),

@@ -1,8 +1,8 @@
 //! What guides agents and what assistants remember: contexts with rules, and memories.
 
 use super::{
-    FieldSpec, KindSpec, Role, Type, content, label, labels, moment, object, objects, reference,
-    references, text,
+    FieldSpec, KindSpec, Role, Type, content, label, labels, moment, object, objects, one_of,
+    reference, references, text,
 };
 
 pub(super) const CONTEXT: KindSpec = KindSpec::new(
@@ -25,7 +25,13 @@ pub(super) const CONTEXT: KindSpec = KindSpec::new(
         objects("behavior_rules", &[text("trigger").required(), text("action").required()]),
         objects(
             "injection_rules",
-            &[label("name"), text("condition"), references("inject").required()],
+            &[
+                label("name"),
+                text("condition"),
+                references("inject").required(),
+                one_of("unsure", &["inject", "skip"]),
+                FieldSpec::new("threshold", Type::Number { min: 0.0, max: 1.0 }),
+            ],
         ),
         labels("adaptations"),
         reference("parent"),

@@ -226,7 +226,7 @@ fn present(
         .zip(1..)
         .map(|(((_, one, signals), block), rank)| candidate(&one.context, &block, signals, rank))
         .collect();
-    Collected { candidates, notices, facts }
+    Collected { candidates, notices, facts, ..Collected::default() }
 }
 
 fn signals(one: &Active) -> Signals {

@@ -28,6 +28,7 @@ async fn question(place: &Place, request: Request) -> Question {
         judge: Arc::new(LocalJudge::new()),
         searches: Searches::default(),
         matches: None,
+        looked: None,
         request,
     }
 }

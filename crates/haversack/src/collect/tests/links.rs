@@ -94,10 +94,10 @@ async fn memories_are_expanded_along_their_relationships_m7() {
         d 0.560 0.280";
     assert_eq!(shown(&two, &components), trimmed(expected));
     let expected = json!({"related": [
-        {"id": "b", "from": "a", "sort": "supports", "direction": "outward", "depth": 1},
-        {"id": "c", "from": "a", "sort": "contradicts", "direction": "outward", "depth": 1},
-        {"id": "e", "from": "a", "sort": "supersedes", "direction": "inward", "depth": 1},
-        {"id": "d", "from": "b", "sort": "follows", "direction": "outward", "depth": 2},
+        {"id": "b", "start": "a", "from": "a", "sort": "supports", "direction": "outward", "depth": 1},
+        {"id": "c", "start": "a", "from": "a", "sort": "contradicts", "direction": "outward", "depth": 1},
+        {"id": "e", "start": "a", "from": "a", "sort": "supersedes", "direction": "inward", "depth": 1},
+        {"id": "d", "start": "a", "from": "b", "sort": "follows", "direction": "outward", "depth": 2},
     ]});
     assert_eq!(two.facts, expected);
     assert_eq!(shown(&expand(1).await, &[]), "b\nc\ne");

@@ -50,6 +50,7 @@ impl Judge for Nobody {
     fn judge<'a>(
         &'a self,
         _situation: &'a Map<String, Value>,
+        _now: Timestamp,
         _conditions: &'a [&'a str],
     ) -> BoxFuture<'a, Result<Vec<Verdict>, JudgeError>> {
         let error = || JudgeError { judge: "nobody".into(), cause: "there is nobody".into() };
@@ -179,7 +180,19 @@ impl Place {
         let analysis = analyse(&request.query, now);
         let (judge, searches) = (Arc::new(Nobody), Searches::default());
         let matches = None;
-        Question { request, snapshot, now, analysis, vector, deal, judge, searches, matches }
+        let looked = None;
+        Question {
+            request,
+            snapshot,
+            now,
+            analysis,
+            vector,
+            deal,
+            judge,
+            searches,
+            matches,
+            looked,
+        }
     }
 
     async fn collect_after(
@@ -238,5 +251,5 @@ fn every_collector_of_the_table_is_built_in() {
     assert!(built_in("magic").is_none());
     let after = table::BUILT_IN.iter().filter_map(|doc| built_in(doc.name).map(|c| (doc.name, c)));
     let after: Vec<&str> = after.filter(|(_, c)| c.comes_after()).map(|(name, _)| name).collect();
-    assert_eq!(after, ["expand", "follow", "beside"]);
+    assert_eq!(after, ["expand", "follow", "beside", "subject"]);
 }

@@ -71,14 +71,14 @@ async fn a_task_finds_its_row_its_minutes_and_what_was_learned_w15() {
     let task = Request { focus: Some(id("task-periodicals")), ..ask("Break this down") };
     let task = by("mara", task);
     let expected = "
-        row-periodicals 0.700
+        row-periodicals 0.750
         task-children 0.700
         m1109-catalogue 0.650
         row-nonfiction 0.600
+        row-children 0.600
         task-freeze 0.560
         per-note-sources 0.520
-        cat-lessons 0.520
-        row-children 0.520";
+        cat-lessons 0.520";
     place.check(&spec("relations", &[]), task.clone(), expected).await;
     let few = [("siblings", Setting::Count(0)), ("ancestors", Setting::Count(1))];
     let expected = lines("task-periodicals p-catalogue per-note-sources per-note-people");

@@ -37,9 +37,9 @@ async fn the_last_turns_of_a_thread_and_a_conversation_come_latest_first_k2_w9()
     let collected = place.collect(&limit, request).await;
     let texts: Vec<&str> = collected.candidates.iter().map(|c| &*c.text).collect();
     assert_eq!(shown(&collected, &[]), "turn:4\nturn:2\nm3\nm2");
-    let expected =
-        ["user: And the map?", "assistant: You are welcome.", "user: Thanks!", "In the drawer."];
-    assert_eq!(texts, expected);
+    assert_eq!(texts, ["And the map?", "You are welcome.", "Thanks!", "In the drawer."]);
+    let speaker = |at: usize| collected.candidates[at].place.speaker.as_deref();
+    assert_eq!([speaker(0), speaker(1), speaker(3)], [Some("user"), Some("assistant"), None]);
     let moments: Vec<_> = collected.candidates.iter().map(|c| c.moment).collect();
     assert!(moments.is_sorted_by(|later, earlier| later > earlier), "{moments:?}");
 }

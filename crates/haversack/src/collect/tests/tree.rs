@@ -66,8 +66,16 @@ async fn a_page_comes_with_its_summary_and_its_blocks_in_order_w2() {
         l1 0.847
         l2 0.846
         b4 0.845
-        b5 0.844
-        b7 0.843";
+        c1 0.844
+        c2 0.843
+        c3 0.842
+        c4 0.841
+        c5 0.840
+        c6 0.839
+        c7 0.838
+        c8 0.837
+        b5 0.836
+        b7 0.835";
     let request = Request { page: Some(id("page")), ..ask("Summarize this page") };
     place.check(&spec("focus", &[]), request.clone(), expected).await;
     // It is a page by kind, whatever the request calls it.

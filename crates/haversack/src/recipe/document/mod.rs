@@ -4,6 +4,8 @@ mod reference;
 
 use std::fmt::Write as _;
 
+use haversack_core::query::Vocabulary;
+
 use super::words::{self, Word};
 use super::{
     ADAPTATIONS_MAX, CHAIN_MAX, COLLECTORS_MAX, CONDITION_BYTES_MAX, RECIPE_BYTES_MAX, keys,
@@ -31,6 +33,12 @@ pub fn document() -> String {
     keys_table(&mut out, keys::QUERY);
     out.push_str("\n`embed` holds any of:\n");
     words_table(&mut out, words::QUERY_PARTS);
+    heading(&mut out, "`[words]`", WORDS);
+    out.push_str("\n| name | what its phrases say |\n| --- | --- |\n");
+    for (name, about) in Vocabulary::NAMES {
+        let _ = writeln!(out, "| `{name}` | {about} |");
+    }
+    out.push_str("| `kinds` | a table: the words for many items of a kind, by its name |\n");
     heading(&mut out, "`[cache]`", CACHE);
     keys_table(&mut out, keys::CACHE);
     heading(&mut out, "`[output]`", "The page around the layers, and how it is filled.\n");
@@ -142,7 +150,28 @@ kind of application expects.
 const BUDGET: &str = "\
 The budget holds for the final text, headings, fences and separators included, counted by the named
 tokenizer. Reserves are taken off first; what they leave is the room for the pack. A request can ask
-for another total, for other reserves and for another model.
+for another total, for other reserves and for another model. Where nothing is pinned, a budget in
+which nothing of what was found fits is an error that names the least one that works.
+";
+
+const WORDS: &str = "\
+Questions such as \"which of my tasks are overdue?\" are read by words and become filters over fields;
+the result lists them under `query.filters`, and the words under `query.understood`. English and German
+are built in. A recipe adds words of another language, or for kinds of its own, as lists of phrases
+in small letters; what a base adds stays.
+
+```toml
+[words]
+overdue = [\"en retard\"]
+tasks = [\"tâches\"]
+asking = [\"quelles\", \"quels\"]
+
+[words.kinds]
+invoice = [\"invoices\", \"factures\"]
+```
+
+Of phrases that begin at the same word the longest counts. A question in which two or more other
+words say something is left to the searches.
 ";
 
 const CACHE: &str = "\

@@ -61,13 +61,13 @@ fn check_totals(lint: &mut Lint<'_>) {
 fn pinned_worst(lint: &Lint<'_>) -> (Tokens, Vec<String>) {
     let recipe = lint.recipe;
     let tokenizer = lint.tokenizer();
+    let has_marks = !matches!(recipe.fencing, Fencing::Off | Fencing::Lines);
     let mut worst = Tokens::ZERO;
     let mut unbounded = Vec::new();
     for layer in recipe.layers.iter().filter(|layer| layer.pinned) {
         match singletons(layer) {
             Some(sizes) => {
-                let fence =
-                    if recipe.fencing == Fencing::Off { Tokens::ZERO } else { FENCE_TOKENS };
+                let fence = if has_marks { FENCE_TOKENS } else { Tokens::ZERO };
                 worst += sizes.iter().map(|&size| size + fence).sum::<Tokens>();
                 worst += around(lint, layer, &*tokenizer);
             }
@@ -76,7 +76,7 @@ fn pinned_worst(lint: &Lint<'_>) -> (Tokens, Vec<String>) {
     }
     if worst > Tokens::ZERO {
         worst += tokenizer.count(&recipe.frame.before) + tokenizer.count(&recipe.frame.after);
-        if recipe.fencing != Fencing::Off {
+        if has_marks {
             worst += PREAMBLE_TOKENS;
         }
     }

@@ -75,6 +75,7 @@ fn new_layer(name: &str, before: &[LayerSpec]) -> LayerSpec {
         arrange: Arrangement::Ranked,
         stability: Stability::Volatile,
         kind_cap: None,
+        fencing: None,
         template: TemplateSpec::Named("section".to_owned()),
         collect: Vec::new(),
         score: ScoreSpec::Weights { base: 0.0, weights: vec![(Component::Collector, 1.0)] },
@@ -82,6 +83,7 @@ fn new_layer(name: &str, before: &[LayerSpec]) -> LayerSpec {
         rerank: RERANK,
         minimum: None,
         floor: None,
+        relative_floor: None,
         prefer_current: false,
         repeats: None,
         diversity: None,
@@ -199,6 +201,11 @@ fn apply_look(reader: &mut Reader<'_>, table: &Table<'_>, known: &Known, layer: 
             reader.count(&table, "after", Bounds(1, CANDIDATES_MAX as u64)).map_or(5, index);
         layer.kind_cap = Some(KindCap { share, after });
     }
+    if is_none(table, "fence") {
+        layer.fencing = None;
+    } else if let Some(fencing) = reader.word(table, "fence", words::FENCES) {
+        layer.fencing = Some(fencing);
+    }
     template::apply(reader, table, known, layer);
 }
 
@@ -209,6 +216,7 @@ fn apply_limits(reader: &mut Reader<'_>, table: &Table<'_>, layer: &mut LayerSpe
     for (key, bounds, field) in [
         ("minimum", score, &mut layer.minimum),
         ("floor", score, &mut layer.floor),
+        ("relative_floor", unit, &mut layer.relative_floor),
         ("repeats", unit, &mut layer.repeats),
         ("diversity", unit, &mut layer.diversity),
     ] {

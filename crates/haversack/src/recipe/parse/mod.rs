@@ -8,6 +8,7 @@ mod collector;
 mod layer;
 mod score;
 mod template;
+mod vocabulary;
 mod whole;
 
 use std::time::Duration;
@@ -186,6 +187,7 @@ fn blank(name: &str) -> Recipe {
         },
         counting: CountingSpec::Tokenizer("o200k_base".to_owned()),
         embed: vec![QueryPart::Query],
+        words: Vec::new(),
         cache: None,
         frame: FrameSpec::default(),
         fencing: Fencing::Untrusted,
@@ -215,6 +217,9 @@ fn apply(reader: &mut Reader<'_>, table: &Table<'_>, known: &Known, recipe: &mut
     }
     if let Some(query) = reader.table(table, "query", "query") {
         apply_query(reader, &query, recipe);
+    }
+    if let Some(words) = reader.table(table, "words", "words") {
+        vocabulary::apply(reader, &words, recipe);
     }
     apply_cache(reader, table, recipe);
     if let Some(output) = reader.table(table, "output", "output") {

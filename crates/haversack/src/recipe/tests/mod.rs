@@ -265,7 +265,10 @@ fn every_choice_has_a_word() {
     use Shape::{Memory, Prime, Proposal, Sections, Situation, Workspace};
     check(SHAPES, &[Sections, Proposal, Prime, Workspace, Situation, Memory]);
     check(OVERFLOWS, &[Overflow::Refuse, Overflow::Exceed]);
-    check(FENCES, &[Fencing::Off, Fencing::Untrusted, Fencing::All, Fencing::Sections]);
+    check(
+        FENCES,
+        &[Fencing::Off, Fencing::Lines, Fencing::Untrusted, Fencing::All, Fencing::Sections],
+    );
     check(SELECTORS, &[Selector::Greedy, Selector::Exact]);
     check(ORDERS, &[Order::Density, Order::Rank, Order::Essentials, Order::Blocks]);
     use Arrangement::{Edges, Found, Newest, Oldest, Ranked};

@@ -178,7 +178,7 @@ fn templates_are_checked_m8() {
     check_layer(
         "template = { header = \"{{content}}\", item = \"{{contnt}}\", foter = \"\" }",
         "5:23: layer a template: header cannot be used: the header names \"content\" at byte 0, which is not one of section, query, open, close\n\
-         5:45: layer a template: item cannot be used: the item format names \"contnt\" at byte 0, which is not one of content, type, confidence, timestamp, score, citation, title, label, path, breadcrumb, lines, source, id, trust, open, close; perhaps content\n\
+         5:45: layer a template: item cannot be used: the item format names \"contnt\" at byte 0, which is not one of content, type, confidence, timestamp, score, citation, title, label, speaker, path, breadcrumb, lines, source, id, trust, open, close; perhaps content\n\
          5:59: layer a template: unknown key foter, perhaps footer; there are header, item, separator, footer, empty",
     );
     check_layer(

@@ -27,6 +27,7 @@ pub struct Facts {
     situation: Value,
     intent: Option<Value>,
     now: Value,
+    moment: Timestamp,
     values: usize,
     /// Made when the first expression needs it: most do not.
     context: OnceLock<Context<'static, 'static>>,
@@ -44,8 +45,15 @@ impl Facts {
     pub fn new(situation: &Map<String, Value>, intent: Option<&str>, now: Timestamp) -> Facts {
         let intent = intent.map(Value::from).or_else(|| situation.get(INTENT).cloned());
         let situation = Value::Object(situation.clone());
-        let (now, values) = (Value::from(now.as_millis()), count(&situation));
-        Facts { situation, intent, now, values, context: OnceLock::new() }
+        let (millis, values) = (Value::from(now.as_millis()), count(&situation));
+        let context = OnceLock::new();
+        Facts { situation, intent, now: millis, moment: now, values, context }
+    }
+
+    /// The time of the request.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.moment
     }
 
     /// How many values there are, those inside others included.

@@ -117,6 +117,12 @@ impl Expression {
         self.survey.names.iter().map(String::as_str)
     }
 
+    /// The facts of a situation that it asks for: `x` of `situation.x`, and names that stand for
+    /// themselves.
+    pub fn facts(&self) -> impl Iterator<Item = &str> {
+        self.survey.facts.iter().map(String::as_str)
+    }
+
     /// Its outcome when that is the same in every situation.
     ///
     /// Found by judging it where every fact is missing: what is decided then is decided by no fact.

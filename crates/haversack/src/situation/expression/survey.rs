@@ -8,6 +8,9 @@ use cel::common::ast::{
     ComprehensionExpr, EntryExpr, Expr, IdedEntryExpr, LiteralValue, operators,
 };
 
+use super::facts::{INTENT, NOW, SITUATION};
+use super::quick::TYPES;
+
 /// Functions that can be called beside the operators.
 pub(super) const FUNCTIONS: [&str; 9] =
     ["size", "contains", "startsWith", "endsWith", "int", "uint", "double", "string", "bool"];
@@ -17,6 +20,8 @@ pub(super) const FUNCTIONS: [&str; 9] =
 pub(super) struct Survey {
     /// Names that are not bound inside the expression.
     pub(super) names: BTreeSet<String>,
+    /// The facts among them: `x` of `situation.x`, and names that stand for themselves.
+    pub(super) facts: BTreeSet<String>,
     /// A function that does not exist.
     pub(super) unknown_function: Option<String>,
     /// How many parts it has.
@@ -44,11 +49,20 @@ impl Survey {
             Expr::Unspecified | Expr::Literal(_) => self.has_signs = true,
             Expr::Ident(name) => {
                 if !bound.contains(name) && !name.starts_with('@') {
-                    self.names.insert(name.trim_start_matches('.').to_owned());
+                    let name = name.trim_start_matches('.');
+                    self.names.insert(name.to_owned());
+                    if ![SITUATION, INTENT, NOW].contains(&name) && !TYPES.contains(&name) {
+                        self.facts.insert(name.to_owned());
+                    }
                 }
             }
             Expr::Select(select) => {
                 self.has_signs |= select.test;
+                if let Expr::Ident(name) = &select.operand.expr
+                    && name.trim_start_matches('.') == SITUATION
+                {
+                    self.facts.insert(select.field.clone());
+                }
                 self.visit(&select.operand, bound);
             }
             Expr::Call(call) => {

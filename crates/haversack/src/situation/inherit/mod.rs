@@ -139,6 +139,28 @@ pub struct Replaced {
 }
 
 impl Chain {
+    /// The chain of a context among others that are all at hand. What is missing is left out: whoever
+    /// checks a set of contexts is told of that elsewhere.
+    #[must_use]
+    pub fn among(contexts: &BTreeMap<&ItemId, &Context>, id: &ItemId) -> Option<Chain> {
+        let first = contexts.get(id)?;
+        let mut members = vec![Member { context: Arc::new((*first).clone()), distance: 0 }];
+        let mut seen: BTreeSet<ItemId> = [id.clone()].into();
+        let mut at = 0;
+        while let Some(Member { context, distance }) = members.get(at).cloned() {
+            let under = context.under.iter().filter(|_| context.parents.is_empty());
+            for parent in context.parents.iter().chain(under) {
+                let known = contexts.get(parent).filter(|_| members.len() < CONTEXTS_MAX);
+                if let Some(parent) = known.filter(|_| seen.insert(parent.clone())) {
+                    let context = Arc::new((*parent).clone());
+                    members.push(Member { context, distance: distance + 1 });
+                }
+            }
+            at += 1;
+        }
+        Some(Chain { members })
+    }
+
     /// The context and its ancestors, nearest first.
     #[must_use]
     pub fn members(&self) -> &[Member] {

@@ -1,32 +1,46 @@
-//! A judge without a language model: words and what they mean by the built-in vectors, names and
-//! values of facts, numbers, opposites and negation (S3).
+//! A judge without a language model: numbers, days, flags, values of facts, words, opposites and
+//! negation (S3).
 //!
-//! For English. It reads what a condition says by the letter and knows little of the world: that
-//! `money back` speaks of a refund is written in a table. What it measures is weighed by a logistic
-//! regression whose weights come from judgements made by hand (`judgements.txt`). Of those that were
-//! held out nine in ten are right, and sureness means what it says; in trades that its words were
-//! not chosen for it is right three times in four, and surer than it should be. Where much hangs on
-//! a rule, write an expression or configure a language model.
+//! It answers yes, no or undecided. What decides is what stands in the situation by the letter: a
+//! number against a bound, a day of the week, a fact that is false, the value of a fact that the
+//! condition names, a word that excludes another. Where nothing of the sort is found, or two
+//! findings contradict each other, it does not guess. A negation turns the answer to what is left of
+//! the condition, so that a condition and its negation are never both answered the same way.
 
+mod claim;
 mod evidence;
-mod reading;
+mod measure;
+mod moment;
+mod moments;
+mod number;
+mod token;
+mod told;
+mod word;
 mod words;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use haversack_core::units::Score;
+use haversack_core::units::{Score, Timestamp};
 use serde_json::{Map, Value};
 
-use super::judge::{Judge, JudgeError, Verdict};
-use evidence::{MEASURES, weigh};
-use reading::{Condition, Lexicon, Told};
-
-/// What each measure counts for; a test derives them from the judgements again.
-const WEIGHTS: [f64; MEASURES] = [-2.20, 2.23, 2.19, 1.38, -1.37, 3.55];
+use super::judge::{Answer, Judge, JudgeError, Verdict};
+use claim::{Asked, Claim};
+use evidence::{Finding, Sort, findings};
+use told::Told;
+use word::Lexicon;
 
 /// Judges conditions in plain language with what is built in.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LocalJudge;
+
+/// How sure each sort of evidence is: 1 is certain, 0 is a toss of a coin. A test measures them.
+fn sureness(sort: Sort) -> f64 {
+    match sort {
+        Sort::Number | Sort::Moment => 0.95,
+        Sort::Limit | Sort::Flag | Sort::Choice => 0.93,
+        Sort::Opposite | Sort::Words | Sort::Denied => 0.9,
+    }
+}
 
 impl LocalJudge {
     /// What the result calls it.
@@ -38,15 +52,18 @@ impl LocalJudge {
         LocalJudge
     }
 
-    /// One verdict for each condition, in their order.
+    /// One verdict for each condition, in their order. Days are counted from `now` unless the
+    /// situation says what day it is.
     #[must_use]
-    pub fn verdicts(&self, situation: &Map<String, Value>, conditions: &[&str]) -> Vec<Verdict> {
+    pub fn verdicts(
+        &self,
+        situation: &Map<String, Value>,
+        now: Timestamp,
+        conditions: &[&str],
+    ) -> Vec<Verdict> {
         let mut lexicon = Lexicon::default();
-        let told = Told::read(situation, &mut lexicon);
-        let verdict = |condition: &&str| {
-            let condition = Condition::read(condition, &mut lexicon);
-            verdict(&weigh(&condition, &told), condition.is_negated)
-        };
+        let told = Told::read(situation, Some(now.as_millis()), &mut lexicon);
+        let verdict = |condition: &&str| verdict(&Asked::read(condition, &mut lexicon), &told);
         conditions.iter().map(verdict).collect()
     }
 }
@@ -59,28 +76,52 @@ impl Judge for LocalJudge {
     fn judge<'a>(
         &'a self,
         situation: &'a Map<String, Value>,
+        now: Timestamp,
         conditions: &'a [&'a str],
     ) -> BoxFuture<'a, Result<Vec<Verdict>, JudgeError>> {
-        async move { Ok(self.verdicts(situation, conditions)) }.boxed()
+        async move { Ok(self.verdicts(situation, now, conditions)) }.boxed()
     }
 }
 
-/// Weighs what was measured of a condition; a negated one holds when the rest of it does not.
-fn verdict(measures: &[f64; MEASURES], is_negated: bool) -> Verdict {
-    let sum: f64 = measures.iter().zip(WEIGHTS).map(|(measure, weight)| measure * weight).sum();
-    // The odds of being right are e^|sum| to 1; a toss of a coin has a sureness of nothing.
-    let wrong = exp_of_minus(sum.abs());
-    let sureness = Score::unit((1.0 - wrong) / (1.0 + wrong));
-    Verdict { applies: (sum > 0.0) != is_negated, sureness }
+fn verdict(asked: &Asked, told: &Told) -> Verdict {
+    match asked {
+        Asked::One(claim) => of_claim(claim, told),
+        Asked::Not(inner) => {
+            let Verdict { answer, sureness } = verdict(inner, told);
+            Verdict { answer: answer.turned(), sureness }
+        }
+        Asked::All(parts) => joined(parts, told, Answer::No),
+        Asked::Any(parts) => joined(parts, told, Answer::Yes),
+        Asked::Unclear => Verdict::UNDECIDED,
+    }
 }
 
-/// e to the minus `x`, for `x` of 0 and above, by sums and products alone: the platform's own
-/// differs in the last bit, and with it the bytes.
-fn exp_of_minus(x: f64) -> f64 {
-    const HALVINGS: u32 = 12;
-    let small = -x.min(50.0) / f64::from(1 << HALVINGS);
-    let near_one = 1.0 + small * (1.0 + small / 2.0 * (1.0 + small / 3.0 * (1.0 + small / 4.0)));
-    (0..HALVINGS).fold(near_one, |power, _| power * power)
+/// One part that settles it settles the whole; else all must be decided.
+fn joined(parts: &[Asked], told: &Told, settles: Answer) -> Verdict {
+    let verdicts: Vec<Verdict> = parts.iter().map(|part| verdict(part, told)).collect();
+    let settled = verdicts.iter().filter(|verdict| verdict.answer == settles);
+    if let Some(surest) = settled.max_by_key(|verdict| verdict.sureness) {
+        return *surest;
+    }
+    if verdicts.iter().any(|verdict| verdict.answer == Answer::Undecided) {
+        return Verdict::UNDECIDED;
+    }
+    let least = verdicts.iter().map(|verdict| verdict.sureness).min().unwrap_or(Score::ZERO);
+    Verdict { answer: settles.turned(), sureness: least }
+}
+
+/// What the findings on a claim come to, if none contradicts another.
+fn of_claim(claim: &Claim, told: &Told) -> Verdict {
+    let findings = findings(claim, told);
+    let Some(Finding { holds, .. }) = findings.first().copied() else { return Verdict::UNDECIDED };
+    if findings.iter().any(|finding| finding.holds != holds) {
+        return Verdict::UNDECIDED;
+    }
+    let sureness = findings.iter().map(|finding| sureness(finding.sort)).fold(0.0, f64::max);
+    Verdict {
+        answer: if holds { Answer::Yes } else { Answer::No },
+        sureness: Score::unit(sureness),
+    }
 }
 
 #[cfg(test)]

@@ -1,91 +1,228 @@
-//! The few words that a judge of conditions has to know apart from their vectors: what turns a
-//! sentence round, what compares, what excludes each other, and what common words stand for.
+//! The words that a judge of conditions has to know: what holds a sentence together, what turns it
+//! round, what compares, what means the same, and what excludes each other. They are words of the
+//! language, not of a trade; a condition that needs to know a trade stays undecided.
 
-use super::reading::Way;
+use super::number::Way;
 
 /// Words that only hold a sentence together.
 #[rustfmt::skip]
 pub(super) const FUNCTION: &[&str] = &[
-    "a", "about", "all", "also", "an", "and", "any", "are", "as", "at", "be", "been", "being",
-    "but", "by", "can", "could", "did", "do", "does", "doing", "done", "for", "from", "get",
-    "gets", "got", "had", "has", "have", "having", "he", "her", "his", "how", "i", "if", "in",
-    "into", "is", "it", "its", "just", "many", "may", "me", "might", "more", "most", "much",
-    "must", "my", "of", "off", "on", "one", "or", "our", "per", "s", "shall", "she", "should",
-    "so", "some", "such", "than", "that", "the", "their", "them", "then", "there", "these",
-    "they", "this", "those", "to", "too", "up", "upon", "us", "via", "was", "we", "were", "what",
-    "when", "where", "which", "while", "who", "whose", "will", "with", "would", "yet", "you",
-    "your",
+    "a", "about", "again", "also", "already", "am", "among", "amongst", "an", "and", "any", "are", "as", "at", "be", "because",
+    "been", "being", "both", "but", "by", "can", "could", "currently", "did", "do", "does", "doing", "during",
+    "either", "else", "for", "from", "had", "has", "have", "having", "he", "her", "herself", "him", "himself",
+    "his", "how", "i", "if", "in", "into", "is", "it", "its", "itself", "just", "may", "me", "might", "must",
+    "my", "now", "of", "on", "onto", "or", "other", "our", "out", "per", "really", "shall", "she", "should",
+    "so", "some", "still", "such", "than", "that", "the", "their", "them", "then", "there", "these", "they",
+    "this", "those", "to", "too", "up", "upon", "us", "via", "was", "we", "were", "what", "when", "where",
+    "whether", "which", "while", "who", "whose", "will", "with", "would", "yet", "you", "your",
+    // German
+    "am", "auch", "auf", "aus", "bei", "bereits", "bin", "das", "dass", "dem", "den", "der", "des", "die",
+    "ein", "eine", "einem", "einen", "einer", "es", "für", "hat", "haben", "ich", "ihm", "ihr", "im", "ins",
+    "ist", "mit", "noch", "oder", "schon", "sich", "sie", "sind", "um", "und", "uns", "vom", "von", "war",
+    "waren", "wegen", "werden", "wir", "wird", "worden", "wurde", "wurden", "zu", "zum", "zur", "über",
+];
+
+/// Verbs that stand between what a sentence speaks of and what it says of it.
+#[rustfmt::skip]
+pub(super) const AUXILIARY: &[&str] = &[
+    "am", "are", "be", "been", "can", "cannot", "could", "did", "do", "does", "had", "has", "have", "is",
+    "may", "might", "must", "shall", "should", "was", "were", "will", "would",
+    "hat", "haben", "ist", "sind", "war", "waren", "werden", "wird", "wurde", "wurden",
 ];
 
 /// Words that name the setting, or that something is the case, rather than what matters in it.
 #[rustfmt::skip]
 pub(super) const GENERIC: &[&str] = &[
-    "action", "affect", "anyone", "ask", "available", "became", "become", "began", "begin",
-    "begun", "came", "case", "come", "concern", "current", "customer", "done", "expect", "give",
-    "given", "go", "happen", "involve", "item", "job", "look", "made", "make", "mean", "mention",
-    "message", "nearly", "need", "occur", "people", "person", "place", "plan", "question",
-    "relate", "report", "request", "require", "situation", "somebody", "someone", "something",
-    "start", "subject", "take", "task", "text", "thing", "topic", "touch", "use", "user", "want",
-    "work", "write", "written",
+    "action", "affect", "anybody", "anyone", "ask", "became", "become", "began", "begin", "begun", "came",
+    "bring", "burn", "carried", "carry", "case", "change", "client", "come", "concern", "countries", "country",
+    "currency", "current", "customer", "done",
+    "event", "fact", "get", "give", "given", "goes", "going", "gone", "got", "happen", "herself", "himself",
+    "incident", "involve", "issue", "item", "job", "language", "lie", "made", "make", "matter", "mean", "mention",
+    "message", "nature", "occur",
+    "operation", "part", "people", "perform", "person", "place", "plan", "problem", "process", "question", "relate",
+    "report", "request", "run", "scheduled", "situation", "sort", "speak", "somebody", "someone", "something", "stand", "start", "stood",
+    "subject", "system", "take", "taken", "task", "team", "text", "thing", "ticket", "topic", "touch", "type", "use", "user",
+    "want", "whole", "work", "write", "written",
+    "betrifft", "geht", "kunde", "kunden", "person", "soll", "vorgang",
+];
+
+/// Words that say no more than that something is there or was done.
+#[rustfmt::skip]
+pub(super) const PRESENCE: &[&str] = &[
+    "attach", "available", "contain", "do", "done", "enclose", "exist", "found", "given", "has", "have", "held",
+    "hold", "include", "involve", "is", "know", "known", "made", "named", "place", "present", "provide", "raise",
+    "say", "see", "seen", "send", "sent", "shown", "take", "taken", "there", "was",
+];
+
+/// Words of names of facts that say nothing of what the fact is about.
+#[rustfmt::skip]
+pub(super) const FILLER: &[&str] = &[
+    "a", "added", "an", "and", "are", "as", "at", "been", "by", "contains", "count", "current", "days", "did", "does",
+    "flag", "for", "from", "has", "have", "hours", "id", "in", "includes", "is", "last", "latest", "left",
+    "list", "minutes", "months", "n", "no", "num", "number", "of", "on", "or", "per", "seconds", "state",
+    "status", "the", "to", "total", "until", "value", "was", "weeks", "were", "with", "years",
+];
+
+/// Names of facts that tell in what state the thing is that a situation is about, whatever it is.
+#[rustfmt::skip]
+pub(super) const STATES: &[&str] = &[
+    "condition", "level", "mode", "outcome", "phase", "priority", "result", "severity", "stage", "state", "status",
+    "urgency", "zustand",
 ];
 
 /// Names of facts whose value is free text, not one of several choices.
 #[rustfmt::skip]
 pub(super) const FREE_TEXT: &[&str] = &[
-    "content", "description", "document", "goal", "intent", "message", "prompt", "query",
-    "question", "request", "subject", "summary", "task", "text", "title", "topic",
+    "comment", "complaint", "content", "description", "document", "expense", "goal", "intent", "letter",
+    "message", "note", "notes", "prompt", "query", "question", "reason", "request", "review", "subject",
+    "summary", "symptoms", "task", "text", "ticket", "title", "topic", "transcript",
 ];
 
-/// Words that turn a condition round; so does every word that ends in `n't`.
+/// Words that turn a sentence round; so does every word that ends in `n't`.
 #[rustfmt::skip]
 pub(super) const NEGATIONS: &[&str] = &[
-    "cannot", "lacking", "lacks", "missing", "neither", "never", "no", "nobody", "none", "nor",
-    "not", "nothing", "without",
+    "absent", "cannot", "hardly", "lack", "lacking", "lacks", "missing", "neither", "never", "no", "nobody",
+    "none", "noone", "nor", "not", "nothing", "nowhere", "without",
+    "fehlen", "fehlt", "fehlte", "kein", "keine", "keinem", "keinen", "keiner", "nicht", "nichts", "nie",
+    "niemals", "niemand", "ohne",
 ];
 
-/// Words of a comparison with a number, and which way it goes.
-pub(super) const COMPARISONS: &[(&[&str], Way)] = &[
-    (&["at", "least"], Way::AtLeast),
-    (&["at", "most"], Way::AtMost),
-    (&["no", "more", "than"], Way::AtMost),
-    (&["no", "less", "than"], Way::AtLeast),
-    (&["no", "fewer", "than"], Way::AtLeast),
-    (&["more", "than"], Way::Above),
-    (&["greater", "than"], Way::Above),
-    (&["larger", "than"], Way::Above),
-    (&["bigger", "than"], Way::Above),
-    (&["higher", "than"], Way::Above),
-    (&["longer", "than"], Way::Above),
-    (&["older", "than"], Way::Above),
-    (&["less", "than"], Way::Below),
-    (&["fewer", "than"], Way::Below),
-    (&["smaller", "than"], Way::Below),
-    (&["lower", "than"], Way::Below),
-    (&["shorter", "than"], Way::Below),
-    (&["younger", "than"], Way::Below),
-    (&["up", "to"], Way::AtMost),
-    (&["over"], Way::Above),
-    (&["above"], Way::Above),
-    (&["exceeds"], Way::Above),
-    (&["exceeding"], Way::Above),
-    (&["under"], Way::Below),
-    (&["below"], Way::Below),
-    (&["exactly"], Way::Equal),
-    (&["only"], Way::Equal),
+/// Values that say that something is not there or was not done.
+#[rustfmt::skip]
+pub(super) const NIL: &[&str] = &[
+    "absent", "false", "keine", "lacking", "missing", "n/a", "na", "nein", "never", "nil", "no", "nobody",
+    "none", "nothing", "null", "omitted", "skipped", "undefined", "unknown", "unset",
+];
+
+/// Words for what is so when something is not there or not on.
+#[rustfmt::skip]
+pub(super) const ABSENCE: &[&str] = &[
+    "cancelled", "canceled", "cleared", "closed", "deleted", "disabled", "empty", "ended", "failed", "finished",
+    "free", "gone", "idle", "inactive", "off", "offline", "open", "over", "paused", "pending", "refused", "rejected",
+    "removed", "resolved", "stopped", "suspended", "waived",
+];
+
+/// People of whom a claim can speak without a fact that names them.
+#[rustfmt::skip]
+pub(super) const PERSONS: &[&str] = &[
+    "applicant", "author", "borrower", "buyer", "caller", "candidate", "claimant", "colleague", "driver", "employee",
+    "guest", "owner", "passenger", "patient", "pupil", "recipient", "reporter", "requester", "resident", "sender",
+    "student", "supplier", "tenant", "visitor", "worker", "writer",
+];
+
+/// Values that say that it is.
+pub(super) const AYE: &[&str] = &["done", "ja", "present", "true", "yes"];
+
+/// Words that speak of all, or of nothing else: one case cannot show that they hold.
+#[rustfmt::skip]
+pub(super) const UNIVERSAL: &[&str] = &[
+    "all", "always", "completely", "each", "entire", "entirely", "every", "everybody", "everyone",
+    "everything", "exclusively", "fully", "merely", "only", "purely", "solely", "alle", "ausschließlich", "immer",
+    "jede", "jeder", "jedes", "nur",
+];
+
+/// Words of degree: whether they hold is a matter of opinion.
+#[rustfmt::skip]
+pub(super) const DEGREE: &[&str] = &[
+    "almost", "badly", "barely", "enough", "few", "further", "highly", "less", "likely", "many", "mostly",
+    "more", "most", "much", "nearly", "particularly", "partly", "probably", "quite", "rather", "slightly", "soon",
+    "too", "unusually", "usually", "very",
+];
+
+/// Words of a clause that is not said to be so.
+#[rustfmt::skip]
+pub(super) const HEDGES: &[&str] = &[
+    "could", "if", "in case", "may", "maybe", "might", "ob", "perhaps", "possibly", "should", "unless",
+    "whether", "wenn", "would",
+];
+
+/// Words of a comparison with a number, and which way it goes. Longer ones come first.
+pub(super) const COMPARISONS: &[(&str, Way)] = &[
+    ("no more than", Way::AtMost),
+    ("not more than", Way::AtMost),
+    ("no less than", Way::AtLeast),
+    ("not less than", Way::AtLeast),
+    ("no fewer than", Way::AtLeast),
+    ("not fewer than", Way::AtLeast),
+    ("no longer than", Way::AtMost),
+    ("no older than", Way::AtMost),
+    ("not older than", Way::AtMost),
+    ("at least", Way::AtLeast),
+    ("at most", Way::AtMost),
+    ("at minimum", Way::AtLeast),
+    ("a minimum of", Way::AtLeast),
+    ("a maximum of", Way::AtMost),
+    ("up to", Way::AtMost),
+    ("more than", Way::Above),
+    ("greater than", Way::Above),
+    ("larger than", Way::Above),
+    ("bigger than", Way::Above),
+    ("higher than", Way::Above),
+    ("longer than", Way::Above),
+    ("older than", Way::Above),
+    ("heavier than", Way::Above),
+    ("hotter than", Way::Above),
+    ("warmer than", Way::Above),
+    ("taller than", Way::Above),
+    ("wider than", Way::Above),
+    ("later than", Way::Above),
+    ("further than", Way::Above),
+    ("faster than", Way::Above),
+    ("in excess of", Way::Above),
+    ("less than", Way::Below),
+    ("fewer than", Way::Below),
+    ("smaller than", Way::Below),
+    ("lower than", Way::Below),
+    ("shorter than", Way::Below),
+    ("younger than", Way::Below),
+    ("lighter than", Way::Below),
+    ("colder than", Way::Below),
+    ("cooler than", Way::Below),
+    ("cheaper than", Way::Below),
+    ("earlier than", Way::Below),
+    ("narrower than", Way::Below),
+    ("mehr als", Way::Above),
+    ("größer als", Way::Above),
+    ("höher als", Way::Above),
+    ("länger als", Way::Above),
+    ("älter als", Way::Above),
+    ("weniger als", Way::Below),
+    ("kleiner als", Way::Below),
+    ("niedriger als", Way::Below),
+    ("kürzer als", Way::Below),
+    ("jünger als", Way::Below),
+    ("mindestens", Way::AtLeast),
+    ("höchstens", Way::AtMost),
+    ("maximal", Way::AtMost),
+    ("über", Way::Above),
+    ("unter", Way::Below),
+    ("over", Way::Above),
+    ("above", Way::Above),
+    ("beyond", Way::Above),
+    ("exceed", Way::Above),
+    ("exceeds", Way::Above),
+    ("exceeding", Way::Above),
+    ("exceeded", Way::Above),
+    ("surpasses", Way::Above),
+    ("surpass", Way::Above),
+    ("under", Way::Below),
+    ("below", Way::Below),
+    ("reach", Way::AtLeast),
+    ("reaches", Way::AtLeast),
+    ("reached", Way::AtLeast),
+    ("within", Way::AtMost),
+    ("exactly", Way::Equal),
+    ("genau", Way::Equal),
+    ("only", Way::Equal),
+    ("just", Way::Equal),
 ];
 
 /// Numbers in words.
 pub(super) const NUMBERS: &[(&str, f64)] = &[
     ("zero", 0.0),
     ("one", 1.0),
-    ("single", 1.0),
-    ("once", 1.0),
-    ("first", 1.0),
     ("two", 2.0),
-    ("twice", 2.0),
-    ("second", 2.0),
     ("three", 3.0),
-    ("third", 3.0),
     ("four", 4.0),
     ("five", 5.0),
     ("six", 6.0),
@@ -93,203 +230,266 @@ pub(super) const NUMBERS: &[(&str, f64)] = &[
     ("eight", 8.0),
     ("nine", 9.0),
     ("ten", 10.0),
+    ("eleven", 11.0),
+    ("twelve", 12.0),
+    ("fifteen", 15.0),
+    ("twenty", 20.0),
+    ("thirty", 30.0),
+    ("forty", 40.0),
+    ("fifty", 50.0),
+    ("sixty", 60.0),
+    ("ninety", 90.0),
     ("hundred", 100.0),
     ("thousand", 1_000.0),
     ("million", 1_000_000.0),
+    ("dozen", 12.0),
+    ("zwei", 2.0),
+    ("drei", 3.0),
+    ("vier", 4.0),
+    ("fünf", 5.0),
+    ("sechs", 6.0),
+    ("sieben", 7.0),
+    ("acht", 8.0),
+    ("neun", 9.0),
+    ("zehn", 10.0),
+    ("zwölf", 12.0),
+    ("hundert", 100.0),
+    ("tausend", 1_000.0),
 ];
 
-/// Lengths of time in days, for facts that are counted in days.
-pub(super) const SPANS: &[(&str, f64)] =
-    &[("week", 7.0), ("month", 30.0), ("quarter", 91.0), ("year", 365.0)];
-
-/// Words of which one at most is true of a thing. Their vectors are near each other, which would
-/// make opposites look alike. Words in one slot mean the same.
+/// Words that mean the same, but for what a judge can tell.
 #[rustfmt::skip]
-pub(super) const OPPOSITES: &[&[&[&str]]] = &[
-    &[&["production", "prod", "live"], &["staging"], &["development", "dev"], &["sandbox"]],
-    &[&["low", "minor"], &["medium", "moderate"], &["high", "severe", "critical", "major"]],
-    &[&["yesterday"], &["today"], &["tomorrow"]],
-    &[
-        &["passed", "passes", "succeeded", "success", "successful", "green"],
-        &["failed", "fails", "failing", "failure", "red"],
-    ],
-    &[
-        &["happy", "pleased", "satisfied", "positive", "friendly"],
-        &["angry", "upset", "unhappy", "furious", "negative", "frustrated"],
-    ],
-    &[&["free"], &["trial"], &["pro", "premium"], &["enterprise"]],
-    &[&["formal"], &["casual", "informal"]],
-    &[&["read", "readonly"], &["write", "written"]],
-    &[&["internal"], &["external"]],
-    &[&["public"], &["private", "confidential", "secret"]],
-    &[&["open"], &["closed", "resolved"]],
-    &[&["simple", "easy", "trivial"], &["complex", "complicated", "difficult", "hard"]],
-    &[&["fast", "quick"], &["slow"]],
-    &[&["small", "tiny"], &["large", "huge", "big"]],
-    &[&["new"], &["old", "existing", "legacy"]],
-    &[&["enabled", "on"], &["disabled", "off"]],
-    &[&["approved", "accepted"], &["rejected", "declined", "denied"]],
-    &[&["bug", "defect"], &["feature", "enhancement"]],
-    &[&["delivered", "arrived"], &["delayed", "late"], &["cancelled", "canceled"]],
-    &[&["increase", "grow", "raise"], &["reduce", "decrease", "lower", "cut"]],
-    &[&["junior", "intern", "trainee"], &["senior"], &["manager", "director", "executive"]],
-    &[&["routine"], &["urgent", "immediate", "emergency"]],
+pub(super) const SAME: &[&str] = &[
+    "photo picture image photograph foto",
+    "hurt injured wounded injury",
+    "ill sick illness krank",
+    "need needed required necessary requirement",
+    "delete deleted remove removed erase erased wipe wiped purge destroy destroyed",
+    "truncate truncated emptied",
+    "complex complicated difficult challenging distributed architecture",
+    "data rows records entries database table",
+    "vat tax",
+    "ci build pipeline",
+    "steal stole stolen theft",
+    "take took taken", "break broke broken breakage", "send sent", "lose lost loss", "find found", "speak spoke spoken",
+    "drive drove driven", "eat ate eaten", "freeze froze frozen", "hide hid hidden", "give gave given", "choose chose chosen choice",
+    "go went gone", "see saw seen", "build built", "bring brought", "catch caught", "teach taught", "hold held", "keep kept",
+    "meet met meeting", "sleep slept", "spend spent", "win won", "wear wore worn", "tear tore torn", "throw threw thrown",
+    "fly flew flown", "fall fell fallen falls", "grow grew grown growth", "rise rose risen", "leave left", "lend lent loan",
+    "feed fed", "feel felt", "forget forgot forgotten", "swear swore sworn", "shut closed", "wait waiting waited",
+    "drop dropped removed",
+    "verify verified check checked confirm confirmed review reviewed",
+    "write writes written wrote",
+    "arrive arrived receive received",
+    "cap limit limited",
+    "interpreter translator",
+    "test tested",
+    "deploy deployed deployment rollout",
+    "refund refunded reimburse reimbursed reimbursement",
+    "change changed alter altered modify modified",
+    "buy bought purchase purchased",
+    "sell sold sale",
+    "pay paid payment",
+    "weigh weight heavy mass",
+    "amount sum price cost value worth total",
+    "age old aged",
+    "temperature warm hot cold heat degrees",
+    "long length duration lasts lasted",
+    "tall high height",
+    "licence license",
+    "mail email",
+    "phone telephone call called",
+    "late delayed delay",
+    "lorry truck",
+    "car vehicle automobile",
+    "doctor physician",
+    "drug medicine medication",
+    "lawyer attorney solicitor",
+    "agree agreed consent consented agreement",
+    "deputy substitute stand-in",
+    "gift present",
+    "user people person recipient employee guest attendee passenger visitor participant customer",
+    "file files",
+    "error bug defect fault",
+    "crash accident collision",
+    "contract agreement",
+    "renew renewal renewed",
+    "cancel cancelled canceled cancellation",
+    "finish finished complete completed done",
+    "begin began begun start started",
+    "reply replied answer answered respond responded response",
+    "ship shipped dispatch dispatched shipment",
+    "parcel package",
+    "goods cargo load freight",
+    "bill invoice",
+    "salary wage wages pay",
+    "hire hired recruit recruited hiring recruitment",
+    "fire fired dismiss dismissed dismissal",
+    "child kid",
+    "flight plane aircraft",
+    "broken damaged damage defective",
+    "sign signed signature",
+    "allergic allergy allergies",
+    "pregnant pregnancy",
+    "certified certificate certification",
+    "insured insurance",
+    "encrypt encrypted encryption",
+    "complain complained complaint complaints",
+    "discount reduction rebate",
+    "stock inventory",
+    "speed fast velocity",
+    "password credentials",
+    "translate translated translation",
+    "birth born",
+    "dead died death deceased",
+    "married marriage wedding",
+    "school pupil",
+    "tenant renter",
+    "landlord owner",
+    "rent rental",
+    "wet moisture humidity humid",
+    "fail failed failing failure fails",
+    "approve approved approval approvals approver authorise authorised authorize authorized sign-off",
+    "install installed installation",
+    "inspect inspected inspection",
+    "repair repaired fix fixed",
+    "reserve reserved booking booked book reservation",
+    "due deadline",
+    "notify notified inform informed alerted called",
+    "emergency urgent",
+    "produktion production",
+    "rechnung invoice",
+    "betrag amount",
+    "freigabe genehmigung approval freigegeben genehmigt",
+    "verschlüsselt encrypted",
 ];
 
-/// What common words of conditions stand for: the first of a pair are said by conditions, the
-/// second are told by situations.
+/// Words of which one at most is true of a thing. Words in one slot mean the same.
 #[rustfmt::skip]
-pub(super) const CONCEPTS: &[(&[&str], &[&str])] = &[
-    (
-        &["complex", "complicated", "difficult", "hard", "challenging"],
-        &[
-            "distributed", "architecture", "migration", "migrate", "redesign", "refactor",
-            "concurrency", "scale", "scalable", "integrate", "integration", "cluster", "protocol",
-            "compiler", "pipeline", "legacy", "multi",
-        ],
-    ),
-    (
-        &["simple", "easy", "trivial", "small"],
-        &[
-            "typo", "rename", "spelling", "comment", "whitespace", "label", "wording", "readme",
-            "bump",
-        ],
-    ),
-    (
-        &["urgent", "emergency", "outage", "incident"],
-        &[
-            "down", "outage", "unavailable", "critical", "immediately", "asap", "immediate",
-            "emergency", "p1", "sev1", "breach", "crash", "crashes", "broken", "unreachable",
-        ],
-    ),
-    (
-        &["refund", "refunds", "billing", "payment", "payments"],
-        &[
-            "charged", "charge", "money", "refund", "invoice", "billing", "payment", "paid",
-            "subscription", "overcharged", "bill",
-        ],
-    ),
-    (
-        &["bug", "crash", "error", "defect", "problem"],
-        &[
-            "crashes", "crash", "broken", "error", "exception", "bug", "fails", "failure",
-            "wrong", "stuck", "freezes",
-        ],
-    ),
-    (
-        &["security", "vulnerability", "insecure", "dangerous"],
-        &[
-            "exploit", "injection", "vulnerability", "breach", "leak", "eval", "xss", "password",
-            "malware", "attack", "unauthorized", "execution", "token", "credentials",
-        ],
-    ),
-    (
-        &["legal", "lawyer", "lawyers", "compliance"],
-        &[
-            "legal", "law", "contract", "trademark", "lawsuit", "policy", "regulation", "gdpr",
-            "dispute", "licence", "license", "terms",
-        ],
-    ),
-    (
-        &["personal", "sensitive", "private", "confidential", "privacy"],
-        &[
-            "payroll", "salary", "medical", "health", "passport", "privacy", "personal",
-            "address", "password", "patients",
-        ],
-    ),
-    (
-        &["destructive", "deleted", "delete", "removed", "irreversible"],
-        &[
-            "delete", "drop", "truncate", "remove", "purge", "wipe", "erase", "destroy",
-        ],
-    ),
-    (
-        &["documentation", "docs", "document", "documented"],
-        &[
-            "readme", "docs", "documentation", "guide", "manual", "tutorial", "changelog",
-            "notes",
-        ],
-    ),
-    (
-        &["test", "tests", "testing", "tested"],
-        &[
-            "test", "tests", "unit", "coverage", "regression", "qa",
-        ],
-    ),
-    (
-        &["code", "coding", "programming", "software", "development"],
-        &[
-            "function", "variable", "class", "api", "pull", "commit", "refactor", "compile",
-            "parser", "module", "repository", "rust", "python", "javascript", "java",
-            "typescript", "go",
-        ],
-    ),
-    (
-        &["database", "sql", "query", "data", "record", "records"],
-        &[
-            "table", "sql", "select", "mysql", "postgresql", "postgres", "sqlite", "mongodb",
-            "rows", "schema", "database",
-        ],
-    ),
-    (
-        &["marketing", "advertising", "promotion"],
-        &[
-            "sale", "campaign", "newsletter", "discount", "brand", "launch", "advert", "ads",
-            "landing",
-        ],
-    ),
-    (
-        &["website", "web", "frontend", "page"],
-        &[
-            "page", "landing", "site", "homepage", "html", "css", "browser",
-        ],
-    ),
-    (
-        &["complaint", "complains", "complaining", "angry", "unhappy", "upset", "dissatisfied"],
-        &[
-            "unacceptable", "terrible", "worst", "angry", "disappointed", "lost", "refund",
-            "horrible", "annoyed",
-        ],
-    ),
-    (
-        &["positive", "praise", "praised", "praises", "happy", "thank", "thanks", "satisfied"],
-        &[
-            "great", "thanks", "thank", "excellent", "love", "awesome", "perfect", "happy",
-            "wonderful",
-        ],
-    ),
-    (
-        &["login", "signing", "authentication", "auth", "account"],
-        &[
-            "password", "login", "log", "auth", "session", "token", "2fa", "sso", "locked",
-        ],
-    ),
-    (
-        &["travel", "trip", "journey"],
-        &[
-            "flight", "hotel", "train", "airport", "book", "visa", "conference",
-        ],
-    ),
-    (
-        &["hiring", "recruiting", "recruitment", "candidate"],
-        &[
-            "interview", "interviewers", "candidate", "resume", "vacancy", "hire", "hiring",
-            "offer",
-        ],
-    ),
-    (
-        &["understand", "learn", "learning", "explain", "explanation"],
-        &[
-            "learn", "explain", "understand", "tutorial",
-        ],
-    ),
-    (
-        &["medical", "health", "patient"],
-        &[
-            "patient", "pain", "doctor", "hospital", "symptom", "complaint", "fever", "medicine",
-        ],
-    ),
+pub(super) const EXCLUSIVE: &[&[&str]] = &[
+    &["production prod live produktion", "staging", "development dev", "sandbox"],
+    &["monday mon montag", "tuesday tue dienstag", "wednesday wed mittwoch", "thursday thu donnerstag", "friday fri freitag",
+      "saturday sat samstag", "sunday sun sonntag"],
+    &["january jan januar", "february feb februar", "march märz", "april apr", "june jun juni", "july jul juli",
+      "august aug", "september sep", "october oct oktober", "november nov", "december dec dezember"],
+    &["spring", "summer", "autumn fall", "winter"],
+    &["low minor niedrig", "medium moderate normal mittel", "high severe critical major sev1 p1 hoch kritisch"],
+    &["urgent express immediate emergency dringend", "low routine"],
+    &["yesterday gestern", "today heute", "tomorrow morgen"],
+    &["passed passes pass passing succeeded succeed success successful green bestanden",
+      "failed fail fails failing failure red fehlgeschlagen"],
+    &["happy pleased satisfied positive friendly content", "angry upset unhappy furious negative frustrated dissatisfied annoyed"],
+    &["free", "trial", "pro premium", "enterprise", "basic"],
+    &["gold", "silver", "bronze", "platinum"],
+    &["formal", "casual informal"],
+    &["internal inside own indoor indoors innerhalb intern inland", "external outside outdoor outdoors außerhalb extern abroad"],
+    &["within inside", "outside"],
+    &["domestic", "foreign international abroad"],
+    &["public published öffentlich", "private confidential vertraulich", "internal"],
+    &["open opened persists persist ongoing unresolved offen", "closed close shut resolved solved settled geschlossen erledigt"],
+    &["simple easy trivial", "complex complicated difficult hard"],
+    &["fast quick", "slow"],
+    &["small tiny", "large huge big"],
+    &["new neu", "old existing legacy used gebraucht"],
+    &["enabled on active activated running online works working functioning operational aktiv",
+      "disabled off inactive deactivated stopped offline paused suspended inaktiv"],
+    &["approved accepted granted genehmigt", "rejected declined denied refused abgelehnt", "pending"],
+    &["delivered arrived", "lost", "transit", "returned", "packed"],
+    &["cancelled canceled abgesagt", "confirmed bestätigt"],
+    &["increase increased raise raised grow rise rising growing", "reduce reduced decrease decreased lowered falling shrinking"],
+    &["junior intern trainee apprentice", "senior"],
+    &["buy bought purchase purchased buying", "sell sold sale selling"],
+    &["temporary interim befristet", "permanent indefinite unbefristet"],
+    &["intact undamaged", "broken damaged torn cracked"],
+    &["empty leer", "full voll"],
+    &["add added adding create created build built insert inserted", "remove removed delete deleted drop dropped"],
+    &["manual by-hand", "automatic automated"],
+    &["male man men boy", "female woman women girl"],
+    &["left links", "right rechts"],
+    &["electric", "diesel", "petrol gasoline", "hydrogen"],
+    &["wet", "dry trocken"],
+    &["single unmarried", "married"],
+    &["dead deceased", "alive"],
+    &["mandatory compulsory required pflicht", "optional voluntary"],
+    &["valid current gültig", "invalid expired void lapsed ungültig abgelaufen"],
+    &["guilty", "innocent"],
+    &["day daytime", "night nighttime nacht"],
+    &["summer", "winter"],
+    &["north northern nord", "south southern süd", "east eastern ost", "west western"],
+    &["home", "away"],
+    &["rent rented rental leased", "owned"],
+    &["solid", "liquid", "gas gaseous"],
+    &["present anwesend", "absent abwesend"],
+    &["positive", "negative"],
+    &["raw", "cooked"],
+    &["fresh", "frozen"],
+    &["draft entwurf", "final published"],
+    &["read readonly", "write written overwritten"],
+    &["credit", "debit"],
+    &["employed", "unemployed", "retired"],
+    &["email mail e-mail", "phone telephone telefon", "chat", "letter post brief", "sms"],
+    &["german deutsch germany deutschland", "english englisch england britain uk", "french französisch france frankreich",
+      "spanish spanisch spain spanien", "italian italienisch italy italien", "polish polnisch poland polen",
+      "dutch niederländisch netherlands", "portuguese portugal", "swedish sweden", "danish denmark",
+      "norwegian norway", "belgian belgium", "austrian austria österreich", "swiss switzerland schweiz",
+      "czech czechia", "ukrainian ukraine", "russian russia", "turkish turkey", "chinese china", "japanese japan",
+      "greek greece", "american usa", "finnish finland", "irish ireland", "hungarian hungary"],
+    &["euro euros eur", "dollar dollars usd", "pound pounds gbp", "franc francs chf", "yen jpy", "krone nok"],
 ];
 
-/// A word's concepts are bits of a number.
-const _: () = assert!(CONCEPTS.len() <= u32::BITS as usize);
+/// Words that only say what a number of a thing is measured in, by dimension; each with how many of
+/// the first it is.
+#[rustfmt::skip]
+pub(super) const UNITS: &[(&str, &str, f64)] = &[
+    ("time", "days day tage tag tagen d", 86_400.0), ("time", "hours hour stunden stunde h hrs", 3_600.0),
+    ("time", "minutes minute minuten min mins", 60.0), ("time", "seconds second sekunden sec secs s", 1.0),
+    ("time", "milliseconds millisecond ms", 0.001), ("time", "weeks week wochen woche", 604_800.0),
+    ("time", "months month monate monat monaten", 2_629_800.0), ("time", "years year jahre jahr jahren yr yrs", 31_557_600.0),
+    ("time", "quarters quarter", 7_889_400.0),
+    ("mass", "kilograms kilogram kilos kilo kg", 1.0), ("mass", "tonnes tonne tons ton tonnen t", 1_000.0),
+    ("mass", "grams gram g gramm", 0.001), ("mass", "pounds lbs lb", 0.4536), ("mass", "milligrams mg", 0.000_001),
+    ("length", "kilometres kilometers kilometre kilometer km", 1_000.0), ("length", "metres meters metre meter m", 1.0),
+    ("length", "centimetres centimeters centimetre centimeter cm", 0.01), ("length", "millimetres millimeters mm", 0.001),
+    ("length", "miles mile", 1_609.344), ("length", "feet foot ft", 0.3048),
+    ("area", "sqm m2 hectares", 1.0), ("speed", "kmh kph", 1.0), ("speed", "mph", 1.609_344),
+    ("volume", "litres liters litre liter l", 1.0), ("volume", "millilitres milliliters ml", 0.001),
+    ("size", "bytes byte", 1.0), ("size", "kilobytes kb", 1_000.0), ("size", "megabytes mb", 1_000_000.0),
+    ("size", "gigabytes gb", 1_000_000_000.0), ("size", "terabytes tb", 1_000_000_000_000.0),
+    ("temperature", "degrees degree celsius c grad °c", 1.0), ("share", "percent pct prozent percentage", 1.0),
+    ("power", "kilowatts kw", 1_000.0), ("power", "watts w", 1.0),
+    ("eur", "euros euro eur", 1.0), ("usd", "dollars dollar usd", 1.0), ("gbp", "gbp", 1.0),
+    ("chf", "francs franc chf", 1.0), ("nok", "nok", 1.0), ("sek", "sek", 1.0), ("pln", "pln zloty", 1.0),
+];
+
+/// Dimensions that are money.
+pub(super) const MONEY: &[&str] = &["eur", "usd", "gbp", "chf", "nok", "sek", "pln"];
+/// Names of facts that are sums of money, whatever the currency.
+#[rustfmt::skip]
+pub(super) const MONEY_NAMES: &[&str] = &[
+    "amount", "sum", "price", "cost", "value", "total", "fee", "fees", "budget", "salary", "rent", "deposit",
+    "payment", "refund", "balance", "income", "net", "gross", "turnover", "revenue", "loan", "debt", "betrag", "worth",
+];
+
+/// Codes of languages and countries, and a word of [`EXCLUSIVE`] for each.
+#[rustfmt::skip]
+pub(super) const CODES: &[(&str, &str)] = &[
+    ("at", "austria"), ("be", "belgium"), ("ch", "switzerland"), ("cn", "china"), ("cz", "czechia"), ("de", "germany"),
+    ("dk", "denmark"), ("da", "danish"), ("en", "english"), ("es", "spain"), ("fi", "finland"), ("fr", "france"),
+    ("gb", "britain"), ("gr", "greece"), ("hu", "hungary"), ("ie", "ireland"), ("it", "italy"), ("ja", "japanese"),
+    ("jp", "japan"), ("nl", "netherlands"), ("no", "norway"), ("pl", "poland"), ("pt", "portugal"), ("ru", "russia"),
+    ("se", "sweden"), ("sv", "swedish"), ("tr", "turkey"), ("ua", "ukraine"), ("us", "usa"),
+    ("zh", "chinese"),
+];
+
+/// Words that only look as if they had a prefix that turns them round.
+#[rustfmt::skip]
+pub(super) const WHOLE: &[&str] = &[
+    "delayed", "disclosed", "discount", "discover", "discovered", "discuss", "disease", "dish", "disk", "dispatch",
+    "display", "distance", "district", "document", "image", "impact", "import", "important", "imported", "improve",
+    "incident", "include", "included", "including", "income", "increase", "indoor", "inform", "information",
+    "informed", "injured", "injury", "input", "inside", "inspected", "inspection", "install", "installed",
+    "instant", "instead", "insulin", "insurance", "insured", "intact", "intent", "interest", "internal",
+    "international", "internet", "interpreter", "interview", "into", "invented", "inventory", "invited", "invoice",
+    "involve", "involved", "iron", "island", "issue", "uncle", "under", "union", "unique", "unit", "united",
+    "universal", "university", "unless", "until",
+];

@@ -2,12 +2,13 @@
 //! request's conditions in one call (S3).
 
 use haversack_core::ids::ItemId;
-use haversack_core::units::Score;
+use haversack_core::units::{Score, Timestamp};
 use serde_json::{Map, Value, json};
 
+use super::context::Unsure;
 use super::expression::{ConditionError, Expression, Expressions, Facts, Outcome};
 use super::inherit::{Chain, Replaced};
-use super::judge::{Judge, JudgeError, Verdict};
+use super::judge::{Answer, Judge, JudgeError, Verdict};
 use super::local::LocalJudge;
 use crate::notice::{Notice, NoticeCode};
 
@@ -19,6 +20,9 @@ const SIGNS: [&str; 4] = ["==", "!=", "&&", "||"];
 
 /// Most rules of a chain that are judged, nearest first.
 pub const RULES_MAX: usize = 5_000;
+
+/// Most rules that a message names.
+const NAMED_MAX: usize = 10;
 
 /// How the result calls those who decided, beside a judge's own name.
 const ALWAYS: &str = "always";
@@ -38,7 +42,9 @@ pub struct Ruling {
     /// Who decided: `always` where there is no condition, `cel` for an expression, else a judge's
     /// name.
     pub judge: String,
-    /// Whether the rule applies.
+    /// What was answered. Undecided, too, when the answer was less sure than the rule asks for.
+    pub answer: Answer,
+    /// Whether the rule applies: the answer, or what the rule says for when there is none.
     pub applies: bool,
     /// How sure that is: 1 is certain.
     pub sureness: Score,
@@ -46,6 +52,9 @@ pub struct Ruling {
     pub reason: Option<String>,
     /// What the rule brings in.
     pub inject: Vec<ItemId>,
+    /// What the rule says for when there is no answer.
+    pub unsure: Unsure,
+    threshold: Score,
 }
 
 /// What became of all rules of a chain.
@@ -143,18 +152,22 @@ pub async fn judge_rules(
             rule: member.context.rule_name(index),
             condition: rule.condition.clone(),
             judge: CEL.to_owned(),
+            answer: Answer::No,
             applies: false,
             sureness: Score::ONE,
             reason: None,
             inject: rule.inject.clone(),
+            unsure: rule.unsure,
+            threshold: rule.threshold,
         };
         match condition(&rule.condition, facts, expressions) {
             Condition::Always => {
                 ruling.judge = ALWAYS.to_owned();
-                ruling.applies = true;
+                ruling.answer = Answer::Yes;
             }
             Condition::Expression(expression) => match expression.judge(facts) {
-                Outcome::Decided(applies) => ruling.applies = applies,
+                Outcome::Decided(true) => ruling.answer = Answer::Yes,
+                Outcome::Decided(false) => {}
                 Outcome::NoFact { name } => {
                     ruling.reason = Some(format!("the situation does not say {name:?}"));
                 }
@@ -163,6 +176,7 @@ pub async fn judge_rules(
             Condition::Broken(error) => fail(&mut ruling, error.to_string(), &mut notices),
             Condition::Plain => plain.push(rulings.len()),
         }
+        ruling.applies = ruling.answer == Answer::Yes;
         rulings.push(ruling);
     }
     if !plain.is_empty() {
@@ -198,7 +212,7 @@ async fn decide(
     conditions.dedup();
     let asked: Vec<&str> = conditions.iter().map(String::as_str).collect();
     let situation = facts.told();
-    let (name, verdicts) = match ask(judge, &situation, &asked).await {
+    let (name, verdicts) = match ask(judge, &situation, facts.now(), &asked).await {
         Ok(verdicts) => (judge.name().to_owned(), verdicts),
         Err(error) => {
             tracing::warn!(judge = judge.name(), error = %error, "conditions are judged locally");
@@ -207,7 +221,7 @@ async fn decide(
                 format!("{error}: the local model decided {} conditions instead", asked.len()),
             ));
             let local = LocalJudge::new();
-            (local.name().to_owned(), local.verdicts(&situation, &asked))
+            (local.name().to_owned(), local.verdicts(&situation, facts.now(), &asked))
         }
     };
     for &at in plain {
@@ -215,21 +229,23 @@ async fn decide(
         let place = conditions.binary_search(&ruling.condition);
         let Some(verdict) = place.ok().and_then(|place| verdicts.get(place)) else { continue };
         ruling.judge.clone_from(&name);
-        ruling.applies = verdict.applies;
-        ruling.sureness = verdict.sureness;
+        ruling.decide(*verdict);
     }
+    let judged: Vec<&Ruling> = plain.iter().map(|&at| &rulings[at]).collect();
     if name == LocalJudge::NAME {
-        notices.push(judged_locally(plain.iter().map(|&at| &rulings[at])));
+        notices.push(judged_locally(&judged));
     }
+    notices.extend(undecided(&judged));
 }
 
 /// One verdict for each condition, or an error.
 async fn ask(
     judge: &dyn Judge,
     situation: &Map<String, Value>,
+    now: Timestamp,
     conditions: &[&str],
 ) -> Result<Vec<Verdict>, JudgeError> {
-    let verdicts = judge.judge(situation, conditions).await?;
+    let verdicts = judge.judge(situation, now, conditions).await?;
     let (found, wanted) = (verdicts.len(), conditions.len());
     if found == wanted {
         return Ok(verdicts);
@@ -238,8 +254,43 @@ async fn ask(
     Err(JudgeError { judge: judge.name().to_owned(), cause })
 }
 
-fn judged_locally<'r>(rulings: impl Iterator<Item = &'r Ruling>) -> Notice {
-    let details: Vec<Value> = rulings.map(Ruling::details).collect();
+/// Which rules no judge could decide, and what was done.
+fn undecided(rulings: &[&Ruling]) -> Option<Notice> {
+    let open: Vec<&&Ruling> =
+        rulings.iter().filter(|ruling| ruling.answer == Answer::Undecided).collect();
+    if open.is_empty() {
+        return None;
+    }
+    let list = |unsure: Unsure| {
+        let named = open.iter().filter(|ruling| ruling.unsure == unsure);
+        named.map(|ruling| format!("{} of {}", ruling.rule, ruling.context)).collect::<Vec<_>>()
+    };
+    let (injected, skipped) = (list(Unsure::Inject), list(Unsure::Skip));
+    let mut done = Vec::new();
+    for (rules, what) in [(injected, "brought in anyway"), (skipped, "left out")] {
+        let more = rules.len().saturating_sub(NAMED_MAX);
+        let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+        if !rules.is_empty() {
+            let named = rules[..rules.len() - more].join(", ");
+            done.push(format!("{what}: {named}{rest}"));
+        }
+    }
+    let (count, noun) = (open.len(), if open.len() == 1 { "rule" } else { "rules" });
+    Some(Notice {
+        details: open.iter().map(|ruling| ruling.details()).collect(),
+        suggestions: vec![
+            "say with unsure = \"inject\" or \"skip\" what such a rule does".to_owned(),
+            "write its condition as an expression, or tell the fact it asks for".to_owned(),
+        ],
+        ..Notice::new(
+            NoticeCode::RulesUndecided,
+            format!("{count} {noun} could not be decided; {}", done.join("; ")),
+        )
+    })
+}
+
+fn judged_locally(rulings: &[&Ruling]) -> Notice {
+    let details: Vec<Value> = rulings.iter().map(|ruling| ruling.details()).collect();
     let count = details.len();
     let (noun, verb) = if count == 1 { ("condition", "was") } else { ("conditions", "were") };
     let message = format!("{count} {noun} in plain language {verb} judged by the local model");
@@ -268,8 +319,22 @@ impl Ruling {
             "condition": self.condition,
             "judge": self.judge,
             "applies": self.applies,
+            "answer": self.answer.as_str(),
+            "unsure": self.unsure.as_str(),
             "sureness": rounded(self.sureness),
         })
+    }
+
+    /// Takes a judge's answer over, unless the rule asks for a surer one.
+    fn decide(&mut self, verdict: Verdict) {
+        self.sureness = verdict.sureness;
+        let is_sure = verdict.sureness >= self.threshold;
+        self.answer = if is_sure { verdict.answer } else { Answer::Undecided };
+        self.applies = match self.answer {
+            Answer::Yes => true,
+            Answer::No => false,
+            Answer::Undecided => self.unsure == Unsure::Inject,
+        };
     }
 }
 

@@ -28,6 +28,7 @@ impl Judge for Oracle {
     fn judge<'a>(
         &'a self,
         _: &'a Map<String, Value>,
+        _: Timestamp,
         conditions: &'a [&'a str],
     ) -> BoxFuture<'a, Result<Vec<Verdict>, JudgeError>> {
         let asked = conditions.iter().map(|condition| (*condition).to_owned()).collect();
@@ -36,7 +37,7 @@ impl Judge for Oracle {
             Err(JudgeError { judge: "oracle".to_owned(), cause: "the line is dead".into() })
         } else {
             let verdict = |condition: &&str| Verdict {
-                applies: condition.contains(self.word),
+                answer: if condition.contains(self.word) { Answer::Yes } else { Answer::No },
                 sureness: Score::HALF,
             };
             let count = if self.few { 0 } else { conditions.len() };
@@ -273,4 +274,40 @@ async fn too_many_rules_are_cut_off_with_a_notice_s3() {
     assert_eq!(rulings.rulings.len(), RULES_MAX);
     let message = &rulings.notices[0].message;
     assert_eq!(message, "of 5200 rules the nearest 5000 were judged, the limit");
+}
+
+/// S3: what no judge can decide is done as the rule says, is told, and a rule can ask for more
+/// sureness than an answer has.
+#[tokio::test]
+async fn a_rule_says_what_happens_when_nobody_can_tell_s3() {
+    let rulings = rule(
+        &json!({ "now": { "injection_rules": [
+            { "name": "careful", "condition": "the moon is made of cheese", "unsure": "inject", "inject": ["x"] },
+            { "name": "plain", "condition": "the moon is made of cheese", "inject": ["x"] },
+            { "name": "sure", "condition": "touches production", "threshold": 0.5, "inject": ["x"] },
+            { "name": "surer", "condition": "touches production", "threshold": 1.0, "unsure": "skip", "inject": ["x"] },
+        ] } }),
+        &json!({ "environment": "production" }),
+        &LocalJudge::new(),
+    )
+    .await;
+    let told: Vec<(&str, bool, Answer)> = rulings
+        .rulings
+        .iter()
+        .map(|ruling| (ruling.rule.as_str(), ruling.applies, ruling.answer))
+        .collect();
+    let expected = [
+        ("careful", true, Answer::Undecided),
+        ("plain", false, Answer::Undecided),
+        ("sure", true, Answer::Yes),
+        ("surer", false, Answer::Undecided),
+    ];
+    assert_eq!(told, expected);
+    let notice = rulings.notices.iter().find(|one| one.code == NoticeCode::RulesUndecided).unwrap();
+    assert_eq!(
+        notice.message,
+        "3 rules could not be decided; brought in anyway: careful of now; left out: plain of now, \
+         surer of now"
+    );
+    assert_eq!(rulings.rulings[0].details()["answer"], "undecided");
 }

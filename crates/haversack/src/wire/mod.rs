@@ -3,20 +3,26 @@
 //! Domain types do not serialise; the shapes here do, and each becomes a [`Request`] or says which
 //! field is wrong.
 
+mod values;
+
 use std::collections::BTreeMap;
 
 use haversack_core::embed::Vector;
 use haversack_core::ids::ItemId;
-use haversack_core::item::Kind;
 use haversack_core::units::{Score, Timestamp, Tokens};
-use haversack_store::kinds;
+use haversack_core::zone::Zone;
+use haversack_store::revision::StateToken;
 use haversack_store::store::viewer::{Principal, Viewer};
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+pub use crate::engine::WireTemplate;
 use crate::error::Error;
+use crate::recipes::memory::RankingOptions;
 use crate::request::{AsOf, RankerChoice, Request, Turn};
+pub use values::read;
+use values::{bounded, ids, kinds_in, moment_opt, zone};
+pub(crate) use values::{budget, id, id_opt, moment, moment_in, part, viewer};
 
 /// Most entries of a list in a request.
 pub const LIST_MAX: usize = 1_000;
@@ -75,7 +81,8 @@ pub struct WireRequest {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
     /// The budget in tokens.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "budget")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<u32>"))]
     pub token_budget: Option<u32>,
     /// Caps of layers.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -92,12 +99,18 @@ pub struct WireRequest {
     /// Who counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokenizer: Option<String>,
-    /// A template by name.
+    /// A template: a name, or the template itself.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub template: Option<String>,
+    pub template: Option<WireTemplate>,
+    /// Whether type, confidence and time stand behind texts whose template shows none of them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub include_metadata: bool,
     /// A ranker: a name, or `{"expression": "…"}`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranker: Option<WireRanker>,
+    /// Weights of the ranker `default`, which they choose when no ranker is named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ranking_options: Option<RankingOptions>,
     /// What to look for instead of the query's own vector.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vector: Option<Vec<f32>>,
@@ -108,7 +121,11 @@ pub struct WireRequest {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Moment>"))]
     pub now: Option<Value>,
-    /// The past to read: a moment, or `{"revision": 7}`.
+    /// The time zone in which dates are read, by its IANA name; UTC when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_zone: Option<String>,
+    /// The past to read: a moment, or `{"revision": …}` with the `revision` of an earlier answer. A
+    /// moment is also the time of the facts: what was said later is not known, and what held then holds.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<PastState>"))]
     pub as_of: Option<Value>,
@@ -226,97 +243,11 @@ pub enum Moment {
 pub enum PastState {
     /// The state at a moment.
     Moment(Moment),
-    /// The state of a number.
+    /// The state that an earlier answer to the same caller was of.
     Revision {
-        /// The number.
-        revision: u64,
+        /// The answer's `revision`.
+        revision: crate::revision::RevisionId,
     },
-}
-
-/// Reads a request's JSON into its shape.
-///
-/// # Errors
-/// When a field has the wrong type or an unknown name; the error names the field.
-pub fn read<T: DeserializeOwned>(value: Value) -> Result<T, Error> {
-    serde_path_to_error::deserialize(value).map_err(|error| {
-        let path = error.path().to_string();
-        let message = error.into_inner().to_string();
-        // A field that is not there has no path of its own.
-        let missing =
-            message.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
-        let field = match (path.as_str(), missing) {
-            (".", Some(name)) => name.to_owned(),
-            (".", None) => "request".to_owned(),
-            (path, Some(name)) => format!("{path}.{name}"),
-            (path, None) => path.to_owned(),
-        };
-        Error::invalid(field, message)
-    })
-}
-
-/// An item's id in a field.
-pub(crate) fn id(field: &str, text: &str) -> Result<ItemId, Error> {
-    ItemId::new(text).map_err(|error| Error::invalid(field, error.to_string()))
-}
-
-pub(crate) fn id_opt(field: &str, text: Option<&String>) -> Result<Option<ItemId>, Error> {
-    text.map(|text| id(field, text)).transpose()
-}
-
-pub(crate) fn ids(field: &str, texts: &[String]) -> Result<Vec<ItemId>, Error> {
-    bounded(field, texts.len())?;
-    texts.iter().enumerate().map(|(n, text)| id(&format!("{field}[{n}]"), text)).collect()
-}
-
-pub(crate) fn kinds_in(field: &str, texts: &[String]) -> Result<Vec<Kind>, Error> {
-    bounded(field, texts.len())?;
-    let kind = |(n, text): (usize, &String)| {
-        Kind::new(text).map_err(|error| Error::invalid(format!("{field}[{n}]"), error.to_string()))
-    };
-    texts.iter().enumerate().map(kind).collect()
-}
-
-fn bounded(field: &str, len: usize) -> Result<(), Error> {
-    if len <= LIST_MAX {
-        return Ok(());
-    }
-    Err(Error::invalid(field, format!("{len} entries are more than the most, {LIST_MAX}")))
-}
-
-/// A moment in a field.
-pub(crate) fn moment(field: &str, value: &Value) -> Result<Timestamp, Error> {
-    kinds::moment(value).ok_or_else(|| {
-        let message = "is not a moment: RFC 3339 such as 2026-01-31T09:30:00Z, a day, or Unix \
-                       milliseconds";
-        Error::invalid(field, message)
-    })
-}
-
-pub(crate) fn moment_opt(field: &str, value: Option<&Value>) -> Result<Option<Timestamp>, Error> {
-    value.map(|value| moment(field, value)).transpose()
-}
-
-/// A number between 0 and 1 in a field.
-pub(crate) fn part(field: &str, value: f64) -> Result<Score, Error> {
-    if (0.0..=1.0).contains(&value) {
-        return Ok(Score::unit(value));
-    }
-    Err(Error::invalid(field, format!("{value} is not a number from 0 to 1")))
-}
-
-/// Who asks.
-pub(crate) fn viewer(user: Option<&String>, groups: &[String]) -> Result<Viewer, Error> {
-    bounded("groups", groups.len())?;
-    let mut viewer = match user {
-        Some(user) => Viewer::user(user).map_err(|e| Error::invalid("user", e.to_string()))?,
-        None if groups.is_empty() => return Ok(Viewer::owner()),
-        None => Viewer::anyone(),
-    };
-    for (n, group) in groups.iter().enumerate() {
-        let field = format!("groups[{n}]");
-        viewer = viewer.in_group(group).map_err(|e| Error::invalid(field, e.to_string()))?;
-    }
-    Ok(viewer)
 }
 
 pub(crate) fn turns(field: &str, turns: &[WireTurn]) -> Result<Vec<Turn>, Error> {
@@ -346,7 +277,9 @@ impl WireHints {
     /// Takes the hints over into a request. `field` is where they stand.
     pub(crate) fn apply(&self, field: &str, request: &mut Request) -> Result<(), Error> {
         let name = |hint: &str| format!("{field}.{hint}");
-        request.prioritize = kinds_in(&name("prioritizeTypes"), &self.prioritize_types)?;
+        // Applications write the names of their types in either case.
+        let types: Vec<String> = self.prioritize_types.iter().map(|t| t.to_lowercase()).collect();
+        request.prioritize = kinds_in(&name("prioritizeTypes"), &types)?;
         request.include = ids(&name("includeBlocks"), &self.include_blocks)?;
         request.exclude = ids(&name("excludeBlocks"), &self.exclude_blocks)?;
         request.depth = self.max_depth;
@@ -409,8 +342,13 @@ impl WireRequest {
         request.priorities.clone_from(&self.priorities);
         request.model.clone_from(&self.model);
         request.tokenizer.clone_from(&self.tokenizer);
-        request.template.clone_from(&self.template);
+        request.template = self.template.as_ref().map(WireTemplate::choice);
+        request.metadata = self.include_metadata;
+        request.time_zone = zone(self.time_zone.as_deref())?;
         request.ranker = self.ranker.clone().map(RankerChoice::from);
+        if let Some(options) = self.ranking_options {
+            options.apply(&mut request)?;
+        }
         request.vector = self.vector.as_deref().map(vector).transpose()?;
         request.previous.clone_from(&self.previous);
         request.now = moment_opt("now", self.now.as_ref())?;
@@ -468,14 +406,19 @@ impl WireRequest {
             priorities: request.priorities.clone(),
             model: request.model.clone(),
             tokenizer: request.tokenizer.clone(),
-            template: request.template.clone(),
+            template: request.template.as_ref().map(WireTemplate::of),
+            include_metadata: request.metadata,
+            time_zone: Some(request.time_zone.name().to_owned())
+                .filter(|_| request.time_zone != Zone::UTC),
             ranker: request.ranker.as_ref().map(WireRanker::of),
+            ranking_options: request.ranking.map(RankingOptions::of),
             vector: request.vector.as_ref().map(|vector| vector.as_slice().to_vec()),
             previous: request.previous.clone(),
             now: time(request.now),
             as_of: request.as_of.map(|as_of| match as_of {
                 AsOf::Moment(moment) => json!(moment.as_millis()),
                 AsOf::Revision(revision) => json!({ "revision": revision }),
+                AsOf::Token(token) => json!({ "revision": token.to_string() }),
             }),
             degrade: request.degrade,
             cache: Some(request.cache).filter(|cache| !cache),
@@ -540,10 +483,13 @@ pub(crate) fn vector(numbers: &[f32]) -> Result<Vector, Error> {
 
 pub(crate) fn as_of(value: &Value) -> Result<AsOf, Error> {
     match value.get("revision") {
-        Some(revision) => revision
-            .as_u64()
-            .map(AsOf::Revision)
-            .ok_or_else(|| Error::invalid("asOf.revision", "is not a whole number")),
+        Some(revision) => {
+            let token = || revision.as_str().and_then(StateToken::parse).map(AsOf::Token);
+            let message = "is not what an earlier answer has as its revision: a number, or a text that \
+                           begins with s-";
+            let number = revision.as_u64().map(AsOf::Revision);
+            number.or_else(token).ok_or_else(|| Error::invalid("asOf.revision", message))
+        }
         None => moment("asOf", value).map(AsOf::Moment),
     }
 }

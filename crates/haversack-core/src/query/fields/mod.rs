@@ -1,15 +1,20 @@
 //! Questions about fields: "which of my tasks are overdue?" asks for a due date, a tick and a name,
 //! not for texts that say "overdue".
 //!
-//! What is understood are phrases of a table, in English and German, and values that the workspace
-//! has: the name of a person, a column, a status. A question in which much else is asked is left to
+//! What is understood are phrases of a [`Vocabulary`] and values that the workspace has: the name of a person, a column, a status. A question in which much else is asked is left to
 //! the searches.
 
+mod vocabulary;
+
 use std::collections::BTreeSet;
+
+use vocabulary::Cue;
+pub use vocabulary::{PHRASE_BYTES_MAX, PHRASES_MAX, Vocabulary};
 
 use super::TimeRange;
 use crate::text::terms::{self, Language};
 use crate::units::Timestamp;
+use crate::zone::Zone;
 
 /// A typed property of an item, whatever its kind calls it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,20 +33,11 @@ pub enum FieldRole {
     Author,
     /// What sort of thing it is, within its kind.
     Type,
+    /// Another item that it names by its id.
+    Relation,
 }
 
 impl FieldRole {
-    /// Every role.
-    pub const ALL: [FieldRole; 7] = [
-        FieldRole::Due,
-        FieldRole::Done,
-        FieldRole::Assignee,
-        FieldRole::Priority,
-        FieldRole::Status,
-        FieldRole::Author,
-        FieldRole::Type,
-    ];
-
     /// Its name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -53,6 +49,7 @@ impl FieldRole {
             FieldRole::Status => "status",
             FieldRole::Author => "author",
             FieldRole::Type => "type",
+            FieldRole::Relation => "relation",
         }
     }
 }
@@ -62,6 +59,8 @@ impl FieldRole {
 pub struct FieldQuery {
     /// The due date lies in this range, the end not included.
     pub due: Option<(Timestamp, Timestamp)>,
+    /// It is overdue: its day is over, or its moment where it has one.
+    pub overdue: bool,
     /// It is done, or it is not.
     pub done: Option<bool>,
     /// The last change lies in this range.
@@ -95,92 +94,6 @@ pub trait KnownValues {
     fn asker(&self) -> Option<&str>;
 }
 
-/// What phrases ask for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Cue {
-    Overdue,
-    Due,
-    Open,
-    Done,
-    Mine,
-    Task,
-    Changed,
-    Created,
-    High,
-    Medium,
-    Low,
-    By,
-    Assigned,
-    Column,
-    Are,
-}
-
-/// Phrases and what they ask for; longer ones before their own beginnings.
-#[rustfmt::skip]
-const PHRASES: &[(Cue, &[&str])] = &[
-    (Cue::Overdue, &[
-        "overdue", "past due", "past their due date", "past the due date", "behind schedule",
-        "past its deadline", "past their deadline", "past the deadline", "missed its deadline",
-        "missed their deadline", "frist abgelaufen", "überfällig", "überfällige", "überfälligen", "in verzug",
-    ]),
-    (Cue::Open, &[
-        "not done", "not yet done", "not finished", "not completed", "still open", "unfinished",
-        "incomplete", "outstanding", "open", "nicht erledigt", "noch offen", "unerledigt",
-        "unerledigte", "unerledigten", "offen", "offene", "offenen",
-    ]),
-    (Cue::Done, &[
-        "done", "completed", "finished", "closed", "erledigt", "erledigte", "erledigten",
-        "abgeschlossen", "abgeschlossene", "abgeschlossenen", "fertig",
-    ]),
-    (Cue::Mine, &[
-        "assigned to me", "my", "mine", "mir zugewiesen", "meine", "meinen", "habe ich", "muss ich",
-    ]),
-    (Cue::Task, &[
-        "task", "tasks", "todo", "todos", "to-do", "to-dos", "card", "cards", "ticket", "tickets",
-        "action items", "aufgabe", "aufgaben", "karten", "karte",
-    ]),
-    (Cue::High, &[
-        "high priority", "top priority", "highest priority", "high-priority", "urgent",
-        "hohe priorität", "hoher priorität", "höchste priorität", "dringend", "dringende",
-        "dringenden",
-    ]),
-    (Cue::Medium, &["medium priority", "normal priority", "mittlere priorität"]),
-    (Cue::Low, &["low priority", "low-priority", "niedrige priorität", "niedriger priorität"]),
-    (Cue::Changed, &[
-        "changed", "edited", "updated", "modified", "geändert", "bearbeitet", "aktualisiert",
-    ]),
-    (Cue::Created, &[
-        "created", "added", "told", "told you", "written down", "noted", "decided", "angelegt", "erstellt",
-        "erzählt", "notiert", "entschieden",
-    ]),
-    (Cue::Assigned, &["assigned to", "responsible", "zugewiesen an", "zuständig"]),
-    (Cue::By, &["written by", "authored by", "by", "geschrieben von", "von"]),
-    (Cue::Column, &["column", "lane", "list", "stage", "status", "state", "spalte", "phase"]),
-    (Cue::Due, &["due", "deadline", "deadlines", "fällig", "fällige", "fälligen"]),
-    (Cue::Are, &["are", "is", "sind", "ist"]),
-];
-
-/// Words that ask and say nothing else. Stop words are left out anyway.
-#[rustfmt::skip]
-const ASKING: &[&str] = &[
-    "which", "what", "who", "show", "list", "give", "tell", "find", "all", "any", "anything",
-    "everything", "need", "left", "things", "thing", "items", "item", "please", "currently", "now",
-    "still", "yet", "get", "got", "items", "stuff", "priority", "column", "board", "date", "dates",
-    "week", "day", "today", "there", "have", "has", "assigned", "date", "ones", "one", "us",
-    "welche", "welcher", "welches", "zeige", "zeig", "liste", "alle", "alles", "gibt", "noch",
-    "bitte", "priorität", "spalte", "board", "heute", "woche", "wurde", "wurden", "hat", "haben",
-    "steht", "stehen", "in", "an", "auf", "bei", "und", "with", "for", "from", "was", "were", "since",
-];
-
-/// Kinds by the words that people have for many of them; one of them is no question about a kind.
-#[rustfmt::skip]
-const KINDS: &[(&str, &[&str])] = &[
-    ("file", &["files", "dateien"]),
-    ("page", &["pages", "seiten"]),
-    ("code", &["code blocks", "codeblöcke"]),
-    ("text", &["notes", "notizen"]),
-];
-
 /// A word of the question.
 struct Word<'t> {
     lower: String,
@@ -207,20 +120,33 @@ fn words(text: &str) -> Vec<Word<'_>> {
     words
 }
 
+/// When and how a question is read.
+#[derive(Debug, Clone, Copy)]
+pub struct Reading<'q> {
+    /// The times that it names.
+    pub times: &'q [TimeRange],
+    /// What time it is.
+    pub now: Timestamp,
+    /// Where the asker's days begin.
+    pub zone: &'q Zone,
+    /// The language that it is written in.
+    pub language: Language,
+}
+
 /// Reads what a question asks of fields; `None` when it asks for something else.
 pub fn understand(
     text: &str,
-    times: &[TimeRange],
-    now: Timestamp,
-    language: Language,
+    reading: &Reading<'_>,
+    vocabulary: &Vocabulary,
     known: &dyn KnownValues,
 ) -> Option<FieldQuery> {
-    let mut reader = Reader { words: words(text), cues: Vec::new() };
+    let Reading { times, now, zone, language } = *reading;
+    let mut reader = Reader { words: words(text), cues: Vec::new(), vocabulary };
     reader.take_times(text, times);
     reader.find_cues();
     let mut asked = FieldQuery::default();
     reader.values(known, &mut asked);
-    reader.apply(times, now, known, &mut asked);
+    reader.apply(times, zone.midnight(now), known, &mut asked);
     let left = reader.left(language);
     // Fields alone must say what is asked: one word more may name what is looked for, and several
     // are a question about texts.
@@ -237,6 +163,7 @@ struct Reader<'t> {
     words: Vec<Word<'t>>,
     /// Cues with the place of their first word.
     cues: Vec<(Cue, usize, usize)>,
+    vocabulary: &'t Vocabulary,
 }
 
 impl Reader<'_> {
@@ -268,7 +195,7 @@ impl Reader<'_> {
     fn find_cues(&mut self) {
         let mut at = 0;
         while at < self.words.len() {
-            let all = PHRASES.iter().flat_map(|(cue, phrases)| phrases.iter().map(|p| (*cue, *p)));
+            let all = self.vocabulary.phrases();
             let found = all.filter_map(|(cue, phrase)| Some((self.is_phrase(at, phrase)?, cue)));
             // The longest that stands here; of equals the first of the table.
             let longest = found.reduce(|best, one| if one.0 > best.0 { one } else { best });
@@ -311,7 +238,7 @@ impl Reader<'_> {
 
     /// Names, columns and states that the workspace knows, where the question names them as such.
     fn values(&mut self, known: &dyn KnownValues, asked: &mut FieldQuery) {
-        let is_about_tasks = self.has(Cue::Task)
+        let is_about_tasks = self.has(Cue::Tasks)
             || self.has(Cue::Overdue)
             || self.has(Cue::Due)
             || self.has(Cue::Open)
@@ -325,16 +252,19 @@ impl Reader<'_> {
                 self.note(at, asked);
             }
         }
-        for (kind, names) in KINDS {
+        let vocabulary = self.vocabulary;
+        for (kind, name) in vocabulary.kinds() {
             for at in 0..self.words.len() {
-                let length = names.iter().filter_map(|name| self.is_phrase(at, name)).max();
-                if let Some(length) = length {
-                    asked.kinds.push((*kind).to_owned());
+                if let Some(length) = self.is_phrase(at, name) {
+                    if !asked.kinds.iter().any(|known| known == kind) {
+                        asked.kinds.push(kind.to_owned());
+                    }
+                    let said = &self.words[at..at + length];
+                    asked.understood.extend(said.iter().map(|word| word.text.to_owned()));
                     self.take(at, length);
                 }
             }
         }
-        asked.kinds.dedup();
     }
 
     /// The value that a word names, by what stands around it.
@@ -351,21 +281,28 @@ impl Reader<'_> {
         let found = |role: FieldRole| known.has(role, name).then(|| (role, name.to_owned()));
         if self.words[at].text.starts_with(char::is_uppercase) {
             let author = || found(FieldRole::Author);
-            let person = match before {
-                "by" => author(),
-                "von" => found(FieldRole::Assignee).filter(|_| is_about_tasks).or_else(author),
+            let person = match (self.follows(at, Cue::By), self.follows(at, Cue::Of)) {
+                (true, _) => author(),
+                (_, true) => found(FieldRole::Assignee).filter(|_| is_about_tasks).or_else(author),
                 _ => found(FieldRole::Assignee).filter(|_| is_about_tasks),
             };
             if person.is_some() {
                 return person;
             }
         }
-        let is_state = matches!(before, "are" | "is" | "sind" | "ist" | "auf") && !is_cue(word);
+        let vocabulary = self.vocabulary;
+        let is_state = vocabulary.says(Cue::Is, before) && !vocabulary.is_cue(word);
+        let is_column = |word: &str| vocabulary.says(Cue::Column, word);
         if is_state || is_column(after) || is_column(before) {
             return found(FieldRole::Status);
         }
         let sort = singular(word, |one| known.has(FieldRole::Type, one))?;
         Some((FieldRole::Type, sort))
+    }
+
+    /// Whether a phrase of a cue ends right before a word.
+    fn follows(&self, at: usize, cue: Cue) -> bool {
+        self.cues.iter().any(|(known, from, length)| *known == cue && from + length == at)
     }
 
     fn note(&mut self, at: usize, asked: &mut FieldQuery) {
@@ -376,15 +313,16 @@ impl Reader<'_> {
     fn apply(
         &mut self,
         times: &[TimeRange],
-        now: Timestamp,
+        today: Timestamp,
         known: &dyn KnownValues,
         asked: &mut FieldQuery,
     ) {
-        asked.tasks = self.take_cue(Cue::Task, asked);
-        let is_late = !times.is_empty() || asked.tasks;
-        if self.take_cue(Cue::Overdue, asked) || is_late && self.says_late(asked) {
-            let today = midnight(now);
+        asked.tasks = self.take_cue(Cue::Tasks, asked);
+        // "Late" is a word for many things; of tasks it means overdue.
+        let is_late = asked.tasks && self.has(Cue::Late);
+        if self.take_cue(Cue::Overdue, asked) || is_late && self.take_cue(Cue::Late, asked) {
             asked.due = Some((TimeRange::EARLIEST, today));
+            asked.overdue = true;
             asked.done = Some(false);
         }
         let time = times.first();
@@ -392,14 +330,14 @@ impl Reader<'_> {
             if self.take_cue(Cue::Due, asked) {
                 let (from, to) = time.coming.unwrap_or((time.from, time.to));
                 // What is over is overdue, and asked for as such.
-                let from = if from == TimeRange::EARLIEST { midnight(now) } else { from };
+                let from = if from == TimeRange::EARLIEST { today } else { from };
                 asked.due = Some((from, to));
                 asked.understood.push(time.text.clone());
             } else if self.take_cue(Cue::Changed, asked) {
-                asked.changed = Some((time.from, time.to));
+                asked.changed = Some(time.past.unwrap_or((time.from, time.to)));
                 asked.understood.push(time.text.clone());
             } else if self.take_cue(Cue::Created, asked) || !asked.values.is_empty() {
-                asked.created = Some((time.from, time.to));
+                asked.created = Some(time.past.unwrap_or((time.from, time.to)));
                 asked.understood.push(time.text.clone());
             }
         }
@@ -410,15 +348,9 @@ impl Reader<'_> {
         {
             asked.done = Some(true);
         }
-        let levels: [(Cue, &[&str]); 3] = [
-            (Cue::High, &["high", "highest", "urgent", "critical", "hoch", "p0", "p1"]),
-            (Cue::Medium, &["medium", "normal", "mittel", "p2"]),
-            (Cue::Low, &["low", "lowest", "niedrig", "p3", "p4"]),
-        ];
-        for (cue, values) in levels {
-            if self.take_cue(cue, asked) {
-                let values = values.iter().map(|value| (*value).to_owned()).collect();
-                asked.values.push((FieldRole::Priority, values));
+        for level in [Cue::High, Cue::Medium, Cue::Low] {
+            if self.take_cue(level, asked) {
+                asked.values.push((FieldRole::Priority, self.vocabulary.values(level)));
             }
         }
         let is_personal = asked.tasks || asked.due.is_some() || asked.done.is_some();
@@ -433,35 +365,24 @@ impl Reader<'_> {
         if asked.done.is_none() && asked.due.is_some() {
             asked.done = Some(false);
         }
-        for cue in [Cue::Assigned, Cue::By, Cue::Column] {
+        for cue in [Cue::Assigned, Cue::By, Cue::Of, Cue::Column] {
             if !asked.values.is_empty() {
                 self.take_cue(cue, asked);
             }
         }
     }
 
-    /// "Late" is a word for many things; of tasks it means overdue.
-    fn says_late(&mut self, asked: &mut FieldQuery) -> bool {
-        let is_late = |word: &Word<'_>| matches!(&*word.lower, "late" | "verspätet");
-        let Some(at) = self.words.iter().position(is_late).filter(|_| asked.tasks) else {
-            return false;
-        };
-        self.note(at, asked);
-        true
-    }
-
     /// Whether everything of a sort is asked for.
     fn wants_all(&self) -> bool {
-        let is_all = |word: &Word<'_>| matches!(&*word.lower, "all" | "every" | "alle" | "list");
-        self.words.iter().any(is_all)
+        self.words.iter().any(|word| self.vocabulary.says(Cue::All, &word.lower))
     }
 
     /// How many words were not understood, of those that say something.
     fn left(&self, language: Language) -> usize {
         let is_left = |word: &&Word<'_>| {
             !word.taken
-                && !ASKING.contains(&&*word.lower)
-                && !is_cue(&word.lower)
+                && !self.vocabulary.is_asking(&word.lower)
+                && !self.vocabulary.is_cue(&word.lower)
                 && !terms::keywords(&word.lower, language).is_empty()
                 && !terms::keywords(&word.lower, Language::English).is_empty()
         };
@@ -469,14 +390,6 @@ impl Reader<'_> {
             self.words.iter().filter(is_left).map(|word| &*word.lower).collect();
         left.len()
     }
-}
-
-fn is_column(word: &str) -> bool {
-    PHRASES.iter().any(|(cue, phrases)| *cue == Cue::Column && phrases.contains(&word))
-}
-
-fn is_cue(word: &str) -> bool {
-    PHRASES.iter().any(|(_, phrases)| phrases.contains(&word))
 }
 
 /// The known word of which another is the plural, or which it is itself.
@@ -489,110 +402,5 @@ fn singular(word: &str, is_known: impl Fn(&str) -> bool) -> Option<String> {
         .find(|one| one.len() > 2 && is_known(one))
 }
 
-/// The first moment of a day in UTC.
-fn midnight(now: Timestamp) -> Timestamp {
-    const DAY_MILLIS: i64 = 24 * 60 * 60 * 1_000;
-    Timestamp::from_millis(now.as_millis() - now.as_millis().rem_euclid(DAY_MILLIS))
-}
-
 #[cfg(test)]
-mod tests {
-    use super::super::analyse;
-    use super::*;
-
-    /// 2026-11-16, a Monday, 09:00.
-    const NOW: Timestamp = Timestamp::from_millis(1_794_819_600_000);
-
-    struct Known;
-
-    impl KnownValues for Known {
-        fn has(&self, role: FieldRole, value: &str) -> bool {
-            match role {
-                FieldRole::Assignee | FieldRole::Author => matches!(value, "selma" | "dario"),
-                FieldRole::Status => matches!(value, "review" | "blocked"),
-                FieldRole::Type => value == "decision",
-                _ => false,
-            }
-        }
-
-        fn asker(&self) -> Option<&str> {
-            Some("dario")
-        }
-    }
-
-    fn read(text: &str) -> Option<FieldQuery> {
-        let analysis = analyse(text, NOW);
-        understand(text, &analysis.times, NOW, analysis.language, &Known)
-    }
-
-    fn shown(text: &str) -> String {
-        let Some(asked) = read(text) else { return "nothing".to_owned() };
-        let day = |at: Timestamp| match at {
-            TimeRange::EARLIEST => "…".to_owned(),
-            TimeRange::LATEST => "…".to_owned(),
-            at => at.to_string()[..10].to_owned(),
-        };
-        let mut parts = Vec::new();
-        let ranges = [("due", asked.due), ("changed", asked.changed), ("created", asked.created)];
-        for (name, range) in ranges {
-            parts.extend(range.map(|(from, to)| format!("{name} {}–{}", day(from), day(to))));
-        }
-        parts.extend(asked.done.map(|done| if done { "done" } else { "open" }.to_owned()));
-        parts.extend(asked.tasks.then(|| "tasks".to_owned()));
-        for (role, values) in &asked.values {
-            parts.push(format!("{}={}", role.as_str(), values[0]));
-        }
-        parts.extend(asked.kinds);
-        parts.join(", ")
-    }
-
-    #[test]
-    fn questions_about_fields_are_understood_x10() {
-        for (text, expected) in [
-            ("What tasks are overdue?", "due …–2026-11-16, open, tasks"),
-            ("Which forms are overdue?", "due …–2026-11-16, open"),
-            ("Show my late tasks", "due …–2026-11-16, open, tasks, assignee=dario"),
-            ("Past due and assigned to Selma", "due …–2026-11-16, open, assignee=selma"),
-            ("Welche Aufgaben sind überfällig?", "due …–2026-11-16, open, tasks"),
-            ("What is due today?", "due 2026-11-16–2026-11-17, open"),
-            ("Which open tasks are due this week?", "due 2026-11-16–2026-11-23, open, tasks"),
-            ("Was ist diese Woche fällig?", "due 2026-11-16–2026-11-23, open"),
-            ("open tasks due before 27 November", "due 2026-11-16–2026-11-27, open, tasks"),
-            ("What is due by Friday?", "due 2026-11-16–2026-11-21, open"),
-            ("Was ist bis Freitag fällig?", "due 2026-11-16–2026-11-21, open"),
-            ("Which high priority tasks are still open?", "open, tasks, priority=high"),
-            ("Dario's done tasks", "done, tasks, assignee=dario"),
-            ("What is in the Review column?", "status=review"),
-            ("Which routes are blocked?", "status=blocked"),
-            ("Which files changed last week?", "changed 2026-11-09–2026-11-16, file"),
-            ("Was wurde seit gestern geändert?", "changed 2026-11-15–2026-11-16"),
-            ("notes written by Selma", "author=selma, text"),
-            (
-                "Which decisions did we make in October 2026?",
-                "created 2026-10-01–2026-11-01, type=decision",
-            ),
-            ("all decisions of October 2026", "created 2026-10-01–2026-11-01, type=decision"),
-        ] {
-            assert_eq!(shown(text), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn questions_about_texts_are_left_alone() {
-        for text in [
-            "How do I close a late invoice?",
-            "What does the due diligence report say about rent?",
-            "Is the migration of the mail server done?",
-            "What did Selma say about the signage on the quay?",
-            "What do we do with overdue library books of children?",
-            "Summarise this page",
-            "Why is the pump open?",
-            "What is my allergy?",
-            "What is the code?",
-            "What is on this page?",
-            "zzzz qqqq",
-        ] {
-            assert_eq!(shown(text), "nothing", "{text}");
-        }
-    }
-}
+mod tests;

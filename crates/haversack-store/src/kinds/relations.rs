@@ -1,0 +1,131 @@
+//! The other items that an item's fields name: a row's relations, a memory's relationships, what a
+//! reference refers to.
+
+use haversack_core::ids::ItemId;
+use serde_json::Value;
+
+use super::Fields;
+
+/// Most items that the fields of one item can name.
+const RELATIONS_MAX: usize = 1_000;
+
+/// Longest text of a row's column that can be an id, in bytes.
+const ID_BYTES_MAX: usize = 128;
+
+/// Which sort of field names another item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RelationFamily {
+    /// A relation of a database row, or a column of it.
+    Row,
+    /// A relationship of a memory.
+    Relationship,
+    /// What a reference refers to.
+    Reference,
+}
+
+impl RelationFamily {
+    /// Its name, by which recipes choose links.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            RelationFamily::Row => "relation",
+            RelationFamily::Relationship => "relationship",
+            RelationFamily::Reference => "reference",
+        }
+    }
+}
+
+/// Another item that a field names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Relation {
+    /// The item that is named; it need not be there.
+    pub to: ItemId,
+    /// What the relation is called.
+    pub name: String,
+    /// Which sort of field names it.
+    pub family: RelationFamily,
+}
+
+/// The other items that an item's fields name, in the order of the fields, each once by a name.
+///
+/// A column of a row can hold an id, a list of them, or objects with an `id`. Whether a short text
+/// in a column is one shows when it is looked up.
+#[must_use]
+pub fn relations(fields: &Fields) -> Vec<Relation> {
+    let mut found: Vec<Relation> = Vec::new();
+    let mut add = |to: &Value, name: &str, family| {
+        let id = to.as_str().and_then(|to| ItemId::new(to).ok());
+        let Some(to) = id.filter(|_| found.len() < RELATIONS_MAX) else { return };
+        if !found.iter().any(|known| known.to == to && known.name == name) {
+            found.push(Relation { to, name: name.to_owned(), family });
+        }
+    };
+    let objects = |name: &str| fields.get(name).and_then(Value::as_array).into_iter().flatten();
+    for relation in objects("relations") {
+        let name = relation["name"].as_str().unwrap_or(RelationFamily::Row.as_str());
+        for to in relation["targetIds"].as_array().into_iter().flatten() {
+            add(to, name, RelationFamily::Row);
+        }
+    }
+    for relationship in objects("relationships") {
+        let name = relationship["type"].as_str();
+        let name = name.unwrap_or(RelationFamily::Relationship.as_str());
+        add(&relationship["target"], name, RelationFamily::Relationship);
+    }
+    if let Some(to) = fields.get("targetId") {
+        add(to, RelationFamily::Reference.as_str(), RelationFamily::Reference);
+    }
+    let columns = fields.get("properties").and_then(Value::as_object);
+    for (name, value) in columns.into_iter().flatten() {
+        let entries = match value {
+            Value::Array(entries) => entries.as_slice(),
+            value => std::slice::from_ref(value),
+        };
+        for entry in entries {
+            let id = entry.get("id").unwrap_or(entry);
+            if id.as_str().is_some_and(can_be_id) {
+                add(id, name, RelationFamily::Row);
+            }
+        }
+    }
+    found
+}
+
+/// Whether the text of a column can be an id: one word, and not a long one.
+fn can_be_id(text: &str) -> bool {
+    text.len() <= ID_BYTES_MAX && !text.is_empty() && !text.contains(char::is_whitespace)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn items_are_named_in_relations_and_in_columns_w4() {
+        let fields = json!({
+            "relations": [{"name": "Vessel", "targetIds": ["v1", "v2"]}],
+            "relationships": [{"type": "part_of", "target": "m1"}],
+            "targetId": "r1",
+            "properties": {
+                "Vessel": ["v1", "v3"],
+                "Crew": {"id": "c1"},
+                "Name": "Mainland to Ostrand",
+                "Length": 7,
+            },
+        });
+        let found = relations(fields.as_object().unwrap()).into_iter();
+        let found: Vec<String> =
+            found.map(|it| format!("{} {} {}", it.family.as_str(), it.name, it.to)).collect();
+        let expected = [
+            "relation Vessel v1",
+            "relation Vessel v2",
+            "relationship part_of m1",
+            "reference reference r1",
+            "relation Vessel v3",
+            "relation Crew c1",
+        ];
+        assert_eq!(found, expected);
+    }
+}

@@ -1,0 +1,305 @@
+//! Checking a payload of `workspace` that may have come over a wire (W11).
+
+use std::sync::Arc;
+
+use haversack_core::assemble::fence::NOTE_START;
+use haversack_core::ids::ItemId;
+use haversack_core::text::tokenizer::Tokenizer;
+use haversack_store::kinds;
+use haversack_store::store::item::Item;
+use haversack_store::store::viewer::Viewer;
+use serde::{Deserialize, Serialize};
+
+use super::workspace::{Context, Item as ShownItem, Section};
+use crate::engine::Workspace;
+use crate::engine::apart::apart;
+use crate::error::Error;
+
+/// Where a payload's last section ends.
+const AFTER: &str = "---\n\nUser Query:";
+
+/// What stands where text was left out.
+const LEFT_OUT: char = '…';
+
+/// What of a payload is looked at when it is checked; the rest is ignored, so that a result can be
+/// handed back as it came, or with the fields of the application's own document alone.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Payload"))]
+#[serde(rename_all = "camelCase")]
+pub struct Payload {
+    /// The sections.
+    pub sections: Vec<PayloadSection>,
+    /// What the payload says of itself.
+    pub metadata: PayloadMetadata,
+    /// The final string.
+    pub serialized: String,
+    /// What the payload was made within, where that is told.
+    #[serde(default)]
+    pub assembly: Option<PayloadAssembly>,
+}
+
+/// A section of a payload.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct PayloadSection {
+    /// Which.
+    #[serde(rename = "type")]
+    pub sort: String,
+    /// Its title.
+    pub title: String,
+    /// Its items.
+    pub items: Vec<PayloadItem>,
+    /// Its tokens.
+    pub token_count: u32,
+}
+
+/// An item of a payload.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct PayloadItem {
+    /// The block.
+    pub block_id: String,
+    /// Its type.
+    #[serde(default)]
+    pub block_type: Option<String>,
+    /// Its text as it is in.
+    pub content: String,
+}
+
+/// What a payload says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct PayloadMetadata {
+    /// Tokens of the final string.
+    pub total_tokens: u32,
+    /// How many blocks are in.
+    pub blocks_included: usize,
+    /// How many were found.
+    #[serde(default)]
+    pub blocks_considered: Option<usize>,
+}
+
+/// What a payload was made within.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct PayloadAssembly {
+    /// What the final string can have at most.
+    pub limit: u32,
+    /// Who counted.
+    pub tokenizer: String,
+}
+
+impl From<&Context> for Payload {
+    fn from(context: &Context) -> Payload {
+        let item = |item: &ShownItem| PayloadItem {
+            block_id: item.block_id.clone(),
+            block_type: Some(item.block_type.clone()),
+            content: item.content.clone(),
+        };
+        let section = |section: &Section| PayloadSection {
+            sort: section.sort.clone(),
+            title: section.title.clone(),
+            items: section.items.iter().map(item).collect(),
+            token_count: section.token_count,
+        };
+        Payload {
+            sections: context.sections.iter().map(section).collect(),
+            metadata: PayloadMetadata {
+                total_tokens: context.metadata.total_tokens,
+                blocks_included: context.metadata.blocks_included,
+                blocks_considered: Some(context.metadata.blocks_considered),
+            },
+            serialized: context.serialized.clone(),
+            assembly: Some(PayloadAssembly {
+                limit: context.assembly.limit,
+                tokenizer: context.assembly.tokenizer.clone(),
+            }),
+        }
+    }
+}
+
+/// What is wrong with a payload (W11).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "WorkspaceValidation")
+)]
+#[serde(rename_all = "camelCase")]
+pub struct Validation {
+    /// Whether nothing is.
+    pub valid: bool,
+    /// What is.
+    pub problems: Vec<String>,
+}
+
+impl Workspace {
+    /// Whether a payload is within its budget, holds no block that its reader may not read now, none
+    /// twice and none with another text than its own, and counts and sections that are what they
+    /// say (W11). A payload that came over a wire is as good as one that was just made.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or the payload names a block by what cannot be a name.
+    pub async fn validate(
+        &self,
+        payload: &Payload,
+        viewer: &Viewer,
+        tokenizer: Arc<dyn Tokenizer>,
+    ) -> Result<Validation, Error> {
+        let told = payload.clone();
+        // A long text takes a while to count.
+        let mut problems = apart(async move { check_text(&told, &*tokenizer) }).await;
+        let mut ids = Vec::new();
+        for item in payload.items().filter(|item| !is_turn(item)) {
+            ids.push(crate::wire::id("sections.items.blockId", &item.block_id)?);
+        }
+        let snapshot = self.store().snapshot(viewer).await?;
+        let stored = snapshot.get(&ids).await?;
+        let items = payload.items().filter(|item| !is_turn(item));
+        for ((item, id), stored) in items.zip(&ids).zip(stored) {
+            problems.extend(match stored {
+                Some(stored) => check_block(item, &stored.item),
+                None => Some(format!("block {:?} is not there for this reader", id.as_str())),
+            });
+        }
+        Ok(Validation { valid: problems.is_empty(), problems })
+    }
+}
+
+impl Payload {
+    fn items(&self) -> impl Iterator<Item = &PayloadItem> {
+        self.sections.iter().flat_map(|section| &section.items)
+    }
+}
+
+/// Whether an item is a turn of the conversation, which no store holds.
+fn is_turn(item: &PayloadItem) -> bool {
+    item.block_id.starts_with("turn:")
+}
+
+/// What of a payload contradicts itself.
+fn check_text(payload: &Payload, tokenizer: &dyn Tokenizer) -> Vec<String> {
+    let mut problems = Vec::new();
+    let counted = tokenizer.count(&payload.serialized).get();
+    if let Some(limit) = payload.assembly.as_ref().map(|assembly| assembly.limit)
+        && counted > limit
+    {
+        problems.push(format!("{counted} tokens are more than the {limit} there are"));
+    }
+    let said = &payload.metadata;
+    if counted != said.total_tokens {
+        problems.push(format!("totalTokens says {}, the text has {counted}", said.total_tokens));
+    }
+    let mut blocks: Vec<&str> =
+        payload.items().filter(|item| !is_turn(item)).map(|item| &*item.block_id).collect();
+    blocks.sort_unstable();
+    for pair in blocks.windows(2).filter(|pair| pair[0] == pair[1]) {
+        problems.push(format!("block {:?} is in twice", pair[0]));
+    }
+    blocks.dedup();
+    if blocks.len() != said.blocks_included {
+        let n = said.blocks_included;
+        problems.push(format!("blocksIncluded says {n}, there are {}", blocks.len()));
+    }
+    if said.blocks_considered.is_some_and(|considered| considered < blocks.len()) {
+        problems.push("blocksConsidered says less than blocksIncluded".to_owned());
+    }
+    let mut sorts: Vec<&str> = payload.sections.iter().map(|section| &*section.sort).collect();
+    sorts.sort_unstable();
+    for pair in sorts.windows(2).filter(|pair| pair[0] == pair[1]) {
+        problems.push(format!("section {:?} is in twice", pair[0]));
+    }
+    check_sections(payload, tokenizer, &mut problems);
+    problems
+}
+
+/// Holds every section against its part of the final string.
+fn check_sections(payload: &Payload, tokenizer: &dyn Tokenizer, problems: &mut Vec<String>) {
+    let text = &*payload.serialized;
+    let end = text.rfind(AFTER).unwrap_or(text.len());
+    let mut starts: Vec<usize> = Vec::new();
+    let mut from = 0;
+    for section in &payload.sections {
+        let Some(start) = heading(&text[..end], from, &section.title) else {
+            let (sort, title) = (&section.sort, &section.title);
+            problems.push(format!("section {sort:?}: {title:?} is no heading of the text here"));
+            return;
+        };
+        starts.push(start);
+        from = start + section.title.len();
+    }
+    starts.push(end);
+    for (section, range) in payload.sections.iter().zip(starts.windows(2)) {
+        let (sort, part) = (&section.sort, &text[range[0]..range[1]]);
+        // The note on fences may stand between two sections, and is of neither.
+        let part = part.find(NOTE_START).map_or(part, |note| &part[..note]);
+        let counted = tokenizer.count(part).get();
+        if counted != section.token_count {
+            let said = section.token_count;
+            problems.push(format!("section {sort:?}: tokenCount says {said}, it has {counted}"));
+        }
+        let part = words(part);
+        for item in &section.items {
+            // Pieces of one block stand apart in the text.
+            let mut pieces = item.content.split(LEFT_OUT).map(words);
+            if !pieces.all(|piece| part.contains(&piece)) {
+                let id = &item.block_id;
+                problems.push(format!("block {id:?}: its content is not in section {sort:?}"));
+            }
+        }
+    }
+}
+
+/// Where a line stands that is a heading with this title.
+fn heading(text: &str, from: usize, title: &str) -> Option<usize> {
+    let mut at = from;
+    for line in text[from..].split_inclusive('\n') {
+        if line.starts_with('#') && line.trim_matches(['#', ' ', '\n', '\r']) == title.trim() {
+            return Some(at);
+        }
+        at += line.len();
+    }
+    None
+}
+
+/// What of an item is not as its block says.
+fn check_block(item: &PayloadItem, block: &Item) -> Option<String> {
+    let id = ItemId::as_str(&block.id);
+    if item.block_type.as_deref().is_some_and(|said| said != block.kind.as_str()) {
+        return Some(format!("block {id:?} is a {}", block.kind));
+    }
+    let own = kinds::searchable(&block.kind, &block.title, &block.body, &block.fields);
+    let own = words(&format!("{}\n{own}", block.title));
+    // A message is shown with the role of who said it.
+    let said = item.content.split_once(": ").map_or("", |(_, said)| said);
+    let is_own = |content: &str| {
+        let mut from = 0;
+        content.split(LEFT_OUT).map(words).all(|piece| match own[from..].find(&piece) {
+            // The space behind the last word is the one before the next.
+            Some(at) => {
+                from += at + piece.len() - 1;
+                true
+            }
+            None => false,
+        })
+    };
+    let is_message = block.kind.as_str() == "message";
+    let is_same = is_own(&item.content) || is_message && is_own(said);
+    (!is_same).then(|| format!("block {id:?}: its content is not the block's text"))
+}
+
+/// The words of a text, each between two spaces. What stands between words may be written otherwise
+/// where it is shown.
+fn words(text: &str) -> String {
+    let mut words = String::with_capacity(text.len() + 2);
+    words.push(' ');
+    for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+        words.push_str(word);
+        words.push(' ');
+    }
+    words
+}

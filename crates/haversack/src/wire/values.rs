@@ -1,0 +1,135 @@
+//! Values of requests' fields: each is read, or the error names the field.
+
+use haversack_core::ids::ItemId;
+use haversack_core::item::Kind;
+use haversack_core::units::{Score, Timestamp};
+use haversack_core::zone::Zone;
+use haversack_store::kinds;
+use haversack_store::store::viewer::Viewer;
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+use super::LIST_MAX;
+use crate::error::Error;
+use crate::pipeline::BUDGET_MAX;
+
+/// Reads a request's JSON into its shape.
+///
+/// # Errors
+/// When a field has the wrong type or an unknown name; the error names the field.
+pub fn read<T: DeserializeOwned>(value: Value) -> Result<T, Error> {
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let path = error.path().to_string();
+        let message = error.into_inner().to_string();
+        // A field that is not there has no path of its own.
+        let missing =
+            message.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
+        let field = match (path.as_str(), missing) {
+            (".", Some(name)) => name.to_owned(),
+            (".", None) => "request".to_owned(),
+            (path, Some(name)) => format!("{path}.{name}"),
+            (path, None) => path.to_owned(),
+        };
+        Error::invalid(field, message)
+    })
+}
+
+/// An item's id in a field.
+pub(crate) fn id(field: &str, text: &str) -> Result<ItemId, Error> {
+    ItemId::new(text).map_err(|error| Error::invalid(field, error.to_string()))
+}
+
+pub(crate) fn id_opt(field: &str, text: Option<&String>) -> Result<Option<ItemId>, Error> {
+    text.map(|text| id(field, text)).transpose()
+}
+
+pub(crate) fn ids(field: &str, texts: &[String]) -> Result<Vec<ItemId>, Error> {
+    bounded(field, texts.len())?;
+    texts.iter().enumerate().map(|(n, text)| id(&format!("{field}[{n}]"), text)).collect()
+}
+
+pub(crate) fn kinds_in(field: &str, texts: &[String]) -> Result<Vec<Kind>, Error> {
+    bounded(field, texts.len())?;
+    let kind = |(n, text): (usize, &String)| {
+        Kind::new(text).map_err(|error| Error::invalid(format!("{field}[{n}]"), error.to_string()))
+    };
+    texts.iter().enumerate().map(kind).collect()
+}
+
+pub(super) fn bounded(field: &str, len: usize) -> Result<(), Error> {
+    if len <= LIST_MAX {
+        return Ok(());
+    }
+    Err(Error::invalid(field, format!("{len} entries are more than the most, {LIST_MAX}")))
+}
+
+/// A moment in a field.
+pub(crate) fn moment(field: &str, value: &Value) -> Result<Timestamp, Error> {
+    kinds::moment(value).ok_or_else(|| {
+        let message = "is not a moment: RFC 3339 such as 2026-01-31T09:30:00Z, a day, or Unix \
+                       milliseconds";
+        Error::invalid(field, message)
+    })
+}
+
+pub(crate) fn moment_opt(field: &str, value: Option<&Value>) -> Result<Option<Timestamp>, Error> {
+    value.map(|value| moment(field, value)).transpose()
+}
+
+/// Reads a budget, and says what one is when it is none.
+pub(crate) fn budget<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<u32>, D::Error> {
+    let value = Option::<Value>::deserialize(reader)?.filter(|value| !value.is_null());
+    let tokens = |value: Value| {
+        let tokens = value.as_u64().filter(|tokens| (1..=u64::from(BUDGET_MAX)).contains(tokens));
+        tokens.and_then(|tokens| u32::try_from(tokens).ok()).ok_or_else(|| {
+            let message = format!("{value} is not a number of tokens from 1 to {BUDGET_MAX}");
+            D::Error::custom(message)
+        })
+    };
+    value.map(tokens).transpose()
+}
+
+/// The time zone of a name; UTC when there is none.
+pub(super) fn zone(name: Option<&str>) -> Result<Zone, Error> {
+    let Some(name) = name else { return Ok(Zone::UTC) };
+    Zone::named(name).ok_or_else(|| {
+        let shown: String = name.chars().take(64).collect();
+        let message =
+            format!("there is no time zone {shown:?}; IANA names such as Europe/Berlin are known");
+        Error::invalid("timeZone", message)
+    })
+}
+
+/// A moment in a field; a day alone begins when it does in the zone.
+pub(crate) fn moment_in(
+    zone: &Zone,
+    field: &str,
+    value: Option<&Value>,
+) -> Result<Option<Timestamp>, Error> {
+    let day = value.and_then(Value::as_str).and_then(|day| zone.start_of(day));
+    day.map_or_else(|| moment_opt(field, value), |day| Ok(Some(day)))
+}
+
+/// A number between 0 and 1 in a field.
+pub(crate) fn part(field: &str, value: f64) -> Result<Score, Error> {
+    if (0.0..=1.0).contains(&value) {
+        return Ok(Score::unit(value));
+    }
+    Err(Error::invalid(field, format!("{value} is not a number from 0 to 1")))
+}
+
+/// Who asks.
+pub(crate) fn viewer(user: Option<&String>, groups: &[String]) -> Result<Viewer, Error> {
+    bounded("groups", groups.len())?;
+    let mut viewer = match user {
+        Some(user) => Viewer::user(user).map_err(|e| Error::invalid("user", e.to_string()))?,
+        None if groups.is_empty() => return Ok(Viewer::owner()),
+        None => Viewer::anyone(),
+    };
+    for (n, group) in groups.iter().enumerate() {
+        let field = format!("groups[{n}]");
+        viewer = viewer.in_group(group).map_err(|e| Error::invalid(field, e.to_string()))?;
+    }
+    Ok(viewer)
+}
