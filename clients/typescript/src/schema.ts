@@ -43,9 +43,13 @@ export interface components {
             type?: string | null;
             /** @description What the asker looks at. */
             focus?: components["schemas"]["Focus"] | null;
-            /** @description The thread. */
+            /** @description What it is about, by the names that the recipe gives. */
+            subjects?: {
+                [key: string]: string;
+            };
+            /** @description The subject `thread`. */
             threadId?: string | null;
-            /** @description The deal. */
+            /** @description The subject `opportunity`. */
             opportunityId?: string | null;
             /** @description The current context. */
             currentContext?: string | null;
@@ -827,9 +831,13 @@ export interface components {
             type?: string | null;
             /** @description What the asker looks at. */
             focus?: components["schemas"]["Focus"] | null;
-            /** @description The thread. */
+            /** @description What it is about, by the names that the recipe gives. */
+            subjects?: {
+                [key: string]: string;
+            };
+            /** @description The subject `thread`. */
             threadId?: string | null;
-            /** @description The deal. */
+            /** @description The subject `opportunity`. */
             opportunityId?: string | null;
             /** @description The current context. */
             currentContext?: string | null;
@@ -1263,7 +1271,11 @@ export interface components {
             type?: string | null;
             /** @description What the asker looks at. */
             focus?: components["schemas"]["Focus"] | null;
-            /** @description The deal. */
+            /** @description What it is about, by the names that the recipe gives. */
+            subjects?: {
+                [key: string]: string;
+            };
+            /** @description The subject `opportunity`. */
             opportunityId?: string | null;
             /** @description The current context. */
             currentContext?: string | null;
@@ -1488,7 +1500,11 @@ export interface components {
             type?: string | null;
             /** @description What the asker looks at. */
             focus?: components["schemas"]["Focus"] | null;
-            /** @description The thread. */
+            /** @description What it is about, by the names that the recipe gives. */
+            subjects?: {
+                [key: string]: string;
+            };
+            /** @description The subject `thread`. */
             threadId?: string | null;
             /** @description The current context. */
             currentContext?: string | null;
@@ -2021,9 +2037,13 @@ export interface components {
             type?: string | null;
             /** @description What the asker looks at. */
             focus?: components["schemas"]["Focus"] | null;
-            /** @description The thread. */
+            /** @description What it is about, by the names that the recipe gives. */
+            subjects?: {
+                [key: string]: string;
+            };
+            /** @description The subject `thread`. */
             threadId?: string | null;
-            /** @description The deal. */
+            /** @description The subject `opportunity`. */
             opportunityId?: string | null;
             /** @description What was said before, oldest first. */
             conversationHistory?: components["schemas"]["Turn"][];
@@ -2266,9 +2286,13 @@ export interface components {
             hints?: components["schemas"]["Hints"] | null;
             /** @description The groups they are in. */
             groups?: string[];
-            /** @description The thread. */
+            /** @description What it is about, by the names that the recipe gives. */
+            subjects?: {
+                [key: string]: string;
+            };
+            /** @description The subject `thread`. */
             threadId?: string | null;
-            /** @description The deal. */
+            /** @description The subject `opportunity`. */
             opportunityId?: string | null;
             /** @description The current context. */
             currentContext?: string | null;

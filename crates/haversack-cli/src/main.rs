@@ -56,6 +56,7 @@ fn main() -> ExitCode {
         Command::Config(command) => commands::serve::config(&command),
         Command::Model(command) => commands::model::run(&place, &command),
         Command::Models(args) => commands::models::run(&args),
+        Command::Kinds(args) => commands::kinds::run(&args),
         Command::Completions(args) => commands::completions::run(&args),
         Command::Man(args) => commands::completions::man(&args),
     };

@@ -87,6 +87,11 @@ pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.chain().filter_map(|error| error.downcast_ref()).any(is_closed)
 }
 
+/// A number of things: `1 kind`, `2 kinds`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
 /// 1234567 as 1,234,567.
 pub(crate) fn grouped(number: impl std::fmt::Display) -> String {
     let digits = number.to_string();

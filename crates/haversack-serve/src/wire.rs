@@ -8,8 +8,7 @@ use haversack::search::Way;
 use haversack_core::ids::ItemId;
 use haversack_core::item::{Kind, Trust};
 use haversack_core::units::{Score, Timestamp};
-use haversack_store::kinds;
-use haversack_store::kinds::moment;
+use haversack_store::kinds::{Kinds, moment};
 use haversack_store::store::item::{Happening, Item, Link, Stored};
 use haversack_store::store::viewer::{Principal, Readers, Viewer};
 use schemars::JsonSchema;
@@ -127,7 +126,7 @@ fn time(field: &str, value: Option<&Value>) -> Result<Option<Timestamp>, Problem
 
 impl WireNewItem {
     /// The item that this says.
-    pub(crate) fn item(self) -> Result<Item, Problem> {
+    pub(crate) fn item(self, kinds: &Kinds) -> Result<Item, Problem> {
         let mut item = Item::new(id("id", &self.id)?, kind("kind", &self.kind)?, &self.body);
         item.title = self.title;
         item.fields = self.fields;
@@ -151,7 +150,7 @@ impl WireNewItem {
                 readers.iter().map(principal).collect();
             item.readers = Readers::Only(readers?);
         }
-        item.trust = self.trust.map_or_else(|| kinds::usual_trust(&item.kind), Trust::from);
+        item.trust = self.trust.map_or_else(|| kinds.usual_trust(&item.kind), Trust::from);
         item.active = self.active;
         Ok(item)
     }

@@ -11,7 +11,7 @@ use haversack_core::text::terms::Language;
 use haversack_core::text::tokenizer::Encoding;
 use haversack_core::units::{Score, Span, Tokens};
 
-use crate::kinds;
+use crate::kinds::{Fact, Kinds};
 use crate::store::change::{
     BATCH_BYTES_MAX, BATCH_CHANGES_MAX, BODY_BYTES_MAX, Batch, Change, LINE_BYTES_MAX,
     RECORD_BYTES_MAX, Warning,
@@ -46,6 +46,12 @@ pub(crate) struct PreparedItem {
     /// What is searched and shown, when it is more than the body.
     pub(crate) text: Option<String>,
     pub(crate) chunks: Vec<PreparedChunk>,
+    /// What its fields say that questions ask for.
+    pub(crate) facts: Vec<Fact>,
+    /// What is searched beside its headings.
+    pub(crate) byline: String,
+    /// Whether it must be the only one of its kind.
+    pub(crate) single: bool,
 }
 
 /// A piece of an item's text.
@@ -72,6 +78,7 @@ fn chunk_limits() -> ChunkLimits {
 pub(crate) fn prepare(
     mut batch: Batch,
     embedder: &dyn Embedder,
+    kinds: &Kinds,
     known: &dyn Fn(&[Hash]) -> Vec<bool>,
 ) -> Result<Prepared, CommitError> {
     check_size(&batch)?;
@@ -79,13 +86,14 @@ pub(crate) fn prepare(
     let mut warnings = Vec::new();
     let mut items = Vec::new();
     for (change, what) in batch.changes.iter_mut().enumerate() {
-        let mut found = Findings { change, problems: &mut problems, warnings: &mut warnings };
+        let mut found =
+            Findings { change, kinds, problems: &mut problems, warnings: &mut warnings };
         match what {
             Change::Put(item) => {
-                take_over_fields(item);
+                take_over_fields(item, kinds);
                 found.check_item(item);
                 if found.problems.is_empty() {
-                    items.push(prepare_item(item));
+                    items.push(prepare_item(item, kinds));
                 }
             }
             Change::Link(link) | Change::Unlink(link) => found.check_line("sort", &link.sort, true),
@@ -99,7 +107,8 @@ pub(crate) fn prepare(
         }
     }
     for (name, line) in [("author", &batch.author), ("origin", &batch.origin)] {
-        let mut found = Findings { change: 0, problems: &mut problems, warnings: &mut warnings };
+        let mut found =
+            Findings { change: 0, kinds, problems: &mut problems, warnings: &mut warnings };
         if let Some(line) = line {
             found.check_line(name, line, true);
         }
@@ -135,6 +144,7 @@ fn check_size(batch: &Batch) -> Result<(), CommitError> {
 /// Collects what is wrong with, or notable about, one change.
 struct Findings<'a> {
     change: usize,
+    kinds: &'a Kinds,
     problems: &'a mut Vec<Problem>,
     warnings: &'a mut Vec<Warning>,
 }
@@ -167,7 +177,7 @@ impl Findings<'_> {
         if item.parent.as_ref() == Some(&item.id) {
             self.problem(Some(item), "parent: an item cannot hang under itself".to_owned());
         }
-        match kinds::check(&item.kind, &item.title, &item.body, &item.fields) {
+        match self.kinds.check(&item.kind, &item.title, &item.body, &item.fields) {
             Ok(warnings) => self.warnings.extend(
                 warnings
                     .iter()
@@ -211,22 +221,30 @@ fn line_problem(name: &str, line: &str, needed: bool) -> Option<String> {
 }
 
 /// What an item's fields say of the item itself counts where the item does not say it.
-fn take_over_fields(item: &mut Item) {
-    let implied = kinds::implied(&item.kind, &item.fields);
+fn take_over_fields(item: &mut Item, kinds: &Kinds) {
+    let implied = kinds.implied(&item.kind, &item.fields);
     item.active &= implied.active.unwrap_or(true);
     item.created = item.created.or(implied.created);
     item.updated = item.updated.or(implied.updated);
     item.confidence = item.confidence.or(implied.confidence.map(Score::unit));
 }
 
-fn prepare_item(item: &Item) -> PreparedItem {
-    let text = kinds::searchable(&item.kind, &item.title, &item.body, &item.fields);
+fn prepare_item(item: &Item, kinds: &Kinds) -> PreparedItem {
+    let text = kinds.searchable(&item.kind, &item.title, &item.body, &item.fields);
     let text = (text != item.body).then_some(text);
     let shown = text.as_deref().unwrap_or(&item.body);
     let sample = &shown[..shown.floor_char_boundary(LANGUAGE_BYTES)];
     let language = Language::detect(if sample.trim().is_empty() { &item.title } else { sample });
     let chunks = split(item, shown);
-    PreparedItem { hash: item_hash(item), language, text, chunks }
+    PreparedItem {
+        hash: item_hash(item),
+        language,
+        text,
+        chunks,
+        facts: kinds.facts(&item.kind, &item.fields),
+        byline: kinds.byline(&item.kind, &item.fields),
+        single: kinds.single(&item.kind),
+    }
 }
 
 /// The chunks of a text; an item without one has a single empty chunk, found by its title.

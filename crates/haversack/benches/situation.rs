@@ -147,7 +147,7 @@ fn contexts_with_a_thousand_rules(bencher: Bencher<'_, '_>) {
         request.situation = situation();
         let judge: Arc<dyn Judge> = Arc::new(LocalJudge::new());
         let analysis = analyse("", now);
-        let (vector, deal, searches) = (None, None, Searches::default());
+        let (vector, searches) = (None, Searches::default());
         let matches = None;
         let looked = None;
         Question {
@@ -156,7 +156,7 @@ fn contexts_with_a_thousand_rules(bencher: Bencher<'_, '_>) {
             now,
             analysis,
             vector,
-            deal,
+            subjects: haversack::collect::Subjects::default(),
             judge,
             searches,
             matches,

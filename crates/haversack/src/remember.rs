@@ -12,7 +12,6 @@ use haversack_core::item::Kind;
 use haversack_core::text::duplicate::duplicates;
 use haversack_core::text::terms::{Language, terms};
 use haversack_core::units::Score;
-use haversack_store::kinds;
 use haversack_store::store::Snapshot;
 use haversack_store::store::change::{Batch, Committed};
 use haversack_store::store::error::ReadError;
@@ -85,7 +84,7 @@ impl Workspace {
 
     async fn remember_here(&self, viewer: &Viewer, items: Vec<Item>) -> Result<Remembered, Error> {
         let snapshot = self.store().snapshot(viewer).await?;
-        let texts: Vec<String> = items.iter().map(text_of).collect();
+        let texts: Vec<String> = items.iter().map(|item| snapshot.kinds().text(item)).collect();
         let shown: Vec<&str> = texts.iter().map(String::as_str).collect();
         let within = duplicates(&shown, Score::unit(SAME));
         let judged = items.iter().zip(&texts).map(|(item, text)| judge(&*snapshot, item, text));
@@ -108,10 +107,6 @@ impl Workspace {
         };
         Ok(Remembered { committed, left_out })
     }
-}
-
-fn text_of(item: &Item) -> String {
-    kinds::searchable(&item.kind, &item.title, &item.body, &item.fields)
 }
 
 /// Whether what is stored already says what a text says.

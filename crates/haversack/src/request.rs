@@ -61,10 +61,9 @@ pub struct Request {
     pub page: Option<ItemId>,
     /// The database it is in, when that is named apart.
     pub database: Option<ItemId>,
-    /// The thread the question belongs to (K2).
-    pub thread: Option<ItemId>,
-    /// The deal a proposal is for (P7).
-    pub opportunity: Option<ItemId>,
+    /// What the request is about, by the names that the recipe gives: an `opportunity` (P7), a
+    /// `thread` (K2).
+    pub subjects: BTreeMap<String, ItemId>,
     /// The current context (S1).
     pub context: Option<ItemId>,
     /// What the situation is: facts by name, for rules (S3).
@@ -182,7 +181,32 @@ impl Default for RankingWeights {
     }
 }
 
+/// The subject of `prime` and of conversations.
+pub const THREAD: &str = "thread";
+/// The subject of `proposal`.
+pub const OPPORTUNITY: &str = "opportunity";
+
 impl Request {
+    /// Names a subject, if there is one.
+    pub fn name_subject(&mut self, name: &str, id: Option<ItemId>) {
+        self.subjects.extend(id.map(|id| (name.to_owned(), id)));
+    }
+
+    /// The field in which requests name a subject.
+    pub(crate) fn subject_key(name: &str) -> String {
+        match name {
+            THREAD | OPPORTUNITY => format!("{name}Id"),
+            name => format!("subjects.{name}"),
+        }
+    }
+
+    /// The same request about something, under the name that its recipe gives.
+    #[must_use]
+    pub fn about(mut self, name: &str, id: ItemId) -> Request {
+        self.name_subject(name, Some(id));
+        self
+    }
+
     /// The moment whose facts are asked for, when it is not the present one.
     #[must_use]
     pub fn known_by(&self) -> Option<Timestamp> {
@@ -205,8 +229,7 @@ impl Request {
             focus: None,
             page: None,
             database: None,
-            thread: None,
-            opportunity: None,
+            subjects: BTreeMap::new(),
             context: None,
             situation: Map::new(),
             intent: None,

@@ -250,6 +250,7 @@ class Options(TypedDict, total=False):
     groups: Sequence[str]
     type: str | None
     focus: Focus | None
+    subjects: Mapping[str, str]
     thread_id: str | None
     opportunity_id: str | None
     current_context: str | None

@@ -111,6 +111,8 @@ pub(crate) enum Command {
     Model(Model),
     /// List the language models whose windows and tokenizers are known
     Models(Models),
+    /// List the kinds of items that are known, and define kinds of one's own
+    Kinds(Kinds),
     /// Print a script that completes commands and options in a shell
     Completions(Completions),
     /// Print the manual, or write a page for each command
@@ -177,6 +179,29 @@ pub(crate) struct Chunk {
     pub(crate) target: u32,
     #[command(flatten)]
     pub(crate) counting: Counting,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Kinds {
+    /// Without a command: list the kinds that are known here
+    #[command(subcommand)]
+    pub(crate) command: Option<KindsCommand>,
+    #[command(flatten)]
+    pub(crate) place: Place,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum KindsCommand {
+    /// Say what is wrong with a file of definitions
+    Check {
+        /// The file
+        file: PathBuf,
+    },
+    /// Check a file of definitions and keep it in the data folder
+    Set {
+        /// The file
+        file: PathBuf,
+    },
 }
 
 #[derive(Debug, Args)]

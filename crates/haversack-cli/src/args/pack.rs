@@ -77,6 +77,9 @@ pub(crate) struct Standing {
     /// The deal that a proposal is for
     #[arg(long, value_name = "ID")]
     pub(crate) opportunity: Option<String>,
+    /// What the question is about, by the name that the recipe gives it: --about ticket=T-17
+    #[arg(long, value_name = "NAME=ID")]
+    pub(crate) about: Vec<String>,
     /// The current context, whose rules and ancestors hold
     #[arg(long, value_name = "ID")]
     pub(crate) context: Option<String>,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
 use haversack::ingest::{self, Summary};
@@ -9,6 +10,8 @@ use haversack::recipe::Shape;
 use haversack::recipes::request_of;
 use haversack::{Builder, Engine, Request, Workspace};
 use haversack_core::text::tokenizer::{CharacterEstimate, Encoding, Tokenizer};
+use haversack_store::embedded::KINDS_FILE;
+use haversack_store::kinds::Kinds;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
@@ -49,7 +52,9 @@ pub(crate) fn open(place: &Place, asking: &Asking) -> Result<Desk> {
         &standing.thread,
         &standing.opportunity,
     ];
-    let says_something = asking.query.is_some() || stands.into_iter().any(Option::is_some);
+    let says_something = asking.query.is_some()
+        || stands.into_iter().any(Option::is_some)
+        || !standing.about.is_empty();
     ensure!(says_something, "say what is asked, such as `haversack pack \"who approves it?\"`");
     let (builder, recipe) = brought(asking)?;
     if asking.files.is_empty() {
@@ -70,6 +75,10 @@ fn brought(asking: &Asking) -> Result<(Builder, String)> {
         builder = builder.tokenizer(name, tokenizer(&asking.counting)?);
     }
     let (name, recipes) = brought_recipes(&asking.recipe)?;
+    // A data folder has its own; files have what stands beside the recipe.
+    if !asking.files.is_empty() && name != asking.recipe {
+        builder = builder.kinds(kinds_beside(Path::new(&asking.recipe))?);
+    }
     Ok((with_recipes(builder, &recipes), name))
 }
 
@@ -83,6 +92,16 @@ pub(super) fn brought_recipes(given: &str) -> Result<(String, Recipes)> {
     let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let name = name.unwrap_or_default();
     Ok((name.clone(), recipes_at(path, &name)?))
+}
+
+/// The kinds that are defined beside a recipe's file, and the built-in ones.
+pub(super) fn kinds_beside(recipe: &Path) -> Result<Arc<Kinds>> {
+    let path = recipe.with_file_name(KINDS_FILE);
+    if !path.exists() {
+        return Ok(Arc::clone(Kinds::built_in()));
+    }
+    let kinds = Kinds::with(&read_text(&path)?);
+    Ok(Arc::new(kinds.with_context(|| format!("{} cannot be used", path.display()))?))
 }
 
 /// The recipe of a file under a name, and those beside it.
@@ -189,6 +208,15 @@ fn fields(asking: &Asking, shape: Shape) -> Result<Map<String, Value>> {
     for (name, text) in texts {
         if let Some(text) = text {
             fields.insert(name.to_owned(), json!(text));
+        }
+    }
+    for about in &standing.about {
+        let Some((name, id)) = about.split_once('=') else {
+            bail!("--about {about}: say NAME=ID, as in --about ticket=T-17");
+        };
+        let subjects = fields.entry("subjects").or_insert_with(|| json!({}));
+        if let Some(subjects) = subjects.as_object_mut() {
+            subjects.insert(name.to_owned(), json!(id));
         }
     }
     for (name, time) in [("now", &standing.now), ("asOf", &standing.as_of)] {

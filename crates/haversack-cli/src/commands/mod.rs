@@ -17,6 +17,7 @@ pub(crate) mod feedback;
 pub(crate) mod frontier;
 pub(crate) mod import;
 pub(crate) mod key;
+pub(crate) mod kinds;
 pub(crate) mod mcp;
 pub(crate) mod model;
 pub(crate) mod models;

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use anyhow::Result;
 use haversack::{Error, Receipt, Workspace};
 use haversack_core::ids::ItemId;
-use haversack_store::kinds;
 use haversack_store::store::item::Shelf;
 use haversack_store::store::query::LIMIT_MAX;
 use haversack_store::store::viewer::Viewer;
@@ -64,13 +63,11 @@ pub(crate) async fn labels(
             lines.iter().filter_map(|line| ItemId::new(&line.item).ok()).collect();
         let items = snapshot.get(&ids).await.map_err(Error::from)?;
         for (line, stored) in lines.iter().zip(items) {
-            let Some(item) = stored.map(|stored| stored.item) else { continue };
+            let Some(stored) = stored else { continue };
+            let item = &stored.item;
             let label = match (&item.path, item.kind.as_str()) {
                 (Some(path), "file") => clipped(path, usize::MAX),
-                _ => {
-                    let text = kinds::searchable(&item.kind, &item.title, &item.body, &item.fields);
-                    named(&item.title, &text)
-                }
+                _ => named(&item.title, &stored.text()),
             };
             labels.insert(line.name(), label);
         }

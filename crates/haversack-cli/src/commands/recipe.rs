@@ -12,9 +12,10 @@ use haversack_core::assemble::Templates;
 use haversack_core::text::spelling::{nearest, shown};
 use serde_json::{Value, json};
 
+use super::asking::kinds_beside;
 use crate::args;
 use crate::input::read_text;
-use crate::output::{Found, grouped, print, say};
+use crate::output::{Found, counted, grouped, print, say};
 
 /// Most files of a folder that are looked at for recipes to extend.
 const FILES_MAX: usize = 1_000;
@@ -189,10 +190,6 @@ fn check(args: &args::RecipeCheck) -> Result<Found> {
     }
 }
 
-fn counted(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
-}
-
 fn new(args: &args::RecipeNew) -> Result<Found> {
     let (base, known) = match &args.from {
         None => (None, Known::default()),
@@ -221,7 +218,8 @@ fn lint(args: &args::RecipeLint) -> Result<Found> {
     let source = Source::find(&args.recipe)?;
     source.usable()?;
     let (recipe, places) = Recipe::parse_with_places(&source.name, &source.text, &source.known)?;
-    let findings = recipe::lint(&recipe, &places, &Templates::default());
+    let kinds = kinds_beside(Path::new(&args.recipe))?;
+    let findings = recipe::lint(&recipe, &places, &Templates::default(), &kinds);
     if args.json {
         let rows: Vec<Value> = findings.iter().map(finding_json).collect();
         let report = json!({ "recipe": recipe.name, "findings": rows });

@@ -3,6 +3,7 @@
 
 mod demo;
 mod eval;
+mod kinds;
 mod mcp;
 mod model;
 mod pack;

@@ -212,6 +212,9 @@ fn the_program_and_the_library_pack_the_same_bytes_x5() {
     let engine = Engine::open(folder.0.join("data")).unwrap();
     for (name, printed) in names.iter().zip(printed) {
         let id = |name: &str| Some(ItemId::new(name).unwrap());
+        let about = |asked: Request, subject: &str, id: &str| {
+            asked.about(subject, ItemId::new(id).unwrap())
+        };
         let asked = |query: &str, user: &str| Request {
             viewer: Viewer::user(user).unwrap(),
             user: Some(user.to_owned()),
@@ -220,11 +223,9 @@ fn the_program_and_the_library_pack_the_same_bytes_x5() {
         };
         let request = match *name {
             "proposal" => {
-                Request { opportunity: id("opp-harrowmere"), ..asked("Write the summary", "priya") }
+                about(asked("Write the summary", "priya"), "opportunity", "opp-harrowmere")
             }
-            "prime" => {
-                Request { thread: id("t-price"), ..asked("What must Nightjar cost?", "mara") }
-            }
+            "prime" => about(asked("What must Nightjar cost?", "mara"), "thread", "t-price"),
             "workspace" => Request {
                 focus: id("task-periodicals"),
                 ..asked("What about the goods lift?", "mara")

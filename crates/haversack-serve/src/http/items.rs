@@ -8,7 +8,7 @@ use haversack::Workspace;
 use haversack::revision::RevisionId;
 use haversack_core::ids::ItemId;
 use haversack_core::item::Trust;
-use haversack_store::kinds;
+use haversack_store::kinds::Kinds;
 use haversack_store::revision::Revision;
 use haversack_store::store::change::{BATCH_CHANGES_MAX, Batch, Change, Committed};
 use haversack_store::store::item::{Event, Item};
@@ -53,7 +53,10 @@ pub(crate) fn put(mut call: Call) -> BoxFuture<'static, Answer> {
         let items: Result<Vec<Item>, Problem> = items
             .into_iter()
             .enumerate()
-            .map(|(n, item)| new_item(item).map_err(|problem| placed(problem, &format!("[{n}]"))))
+            .map(|(n, item)| {
+                new_item(item, workspace.kinds())
+                    .map_err(|problem| placed(problem, &format!("[{n}]")))
+            })
             .collect();
         let committed = store(&call, &workspace, items?).await?;
         json(StatusCode::OK, &written(&call, &workspace, &committed).await?)
@@ -61,8 +64,8 @@ pub(crate) fn put(mut call: Call) -> BoxFuture<'static, Answer> {
     .boxed()
 }
 
-fn new_item(value: Value) -> Result<Item, Problem> {
-    haversack::wire::read::<WireNewItem>(value)?.item()
+fn new_item(value: Value, kinds: &Kinds) -> Result<Item, Problem> {
+    haversack::wire::read::<WireNewItem>(value)?.item(kinds)
 }
 
 fn placed(mut problem: Problem, place: &str) -> Problem {
@@ -113,7 +116,7 @@ pub(crate) async fn store(
 ) -> Result<Committed, Problem> {
     let viewer = call.viewer()?;
     if !call.access.is_trusted() {
-        check_authority(&items)?;
+        check_authority(workspace.kinds(), &items)?;
     }
     let batch = Batch::put(workspace.now(), items).by(viewer);
     let committed = workspace.write(batch).await?;
@@ -122,8 +125,8 @@ pub(crate) async fn store(
 }
 
 /// Refuses items that would speak for the workspace (X11).
-fn check_authority(items: &[Item]) -> Result<(), Problem> {
-    if let Some(item) = items.iter().find(|item| kinds::guides(&item.kind)) {
+fn check_authority(kinds: &Kinds, items: &[Item]) -> Result<(), Problem> {
+    if let Some(item) = items.iter().find(|item| kinds.guides(&item.kind)) {
         let kind = &item.kind;
         let detail =
             format!("only a trusted key can write a {kind}, which tells models what to do");
@@ -210,7 +213,7 @@ impl Lines<'_> {
         }
         let read = serde_json::from_slice(line)
             .map_err(|error| Problem::new(Code::BadJson, error.to_string()))
-            .and_then(new_item);
+            .and_then(|line| new_item(line, self.workspace.kinds()));
         match read {
             Ok(item) => self.waiting.push(item),
             Err(problem) => {

@@ -14,6 +14,7 @@ use tokio::sync::{Semaphore, oneshot};
 
 use super::engine::Embedded;
 use super::view::View;
+use crate::kinds::Kinds;
 use crate::revision::{Revision, StateToken};
 use crate::store::change::{Batch, Committed, Undone};
 use crate::store::error::{CommitError, ReadError};
@@ -148,6 +149,10 @@ impl Store for Offloaded {
     fn model(&self) -> &Model {
         self.engine.model()
     }
+
+    fn kinds(&self) -> &Arc<Kinds> {
+        self.engine.kinds()
+    }
 }
 
 /// A view that can be awaited.
@@ -207,6 +212,10 @@ impl Snapshot for OffloadedView {
 
     fn history_is_whole(&self) -> bool {
         self.view.history_is_whole()
+    }
+
+    fn kinds(&self) -> &Arc<Kinds> {
+        self.view.kinds()
     }
 
     fn get<'a>(&'a self, ids: &'a [ItemId]) -> Answer<'a, Vec<Option<Stored>>> {

@@ -119,11 +119,7 @@ fn check_versions(
             Ok(line) if line.is_whole() => {}
             Ok(line) => note(
                 &mut report.damage,
-                format!(
-                    "item {}: row {} is not what was written",
-                    line.stored.item.id,
-                    line.row.get()
-                ),
+                format!("item {}: row {} is not what was written", line.item.id, line.row.get()),
             ),
             Err(error) => note(&mut report.damage, error.to_string()),
         }

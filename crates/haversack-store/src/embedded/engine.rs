@@ -21,6 +21,7 @@ use super::text::TextError;
 use super::vectors::VectorsError;
 use super::view::View;
 use super::writer::{Job, Writer};
+use crate::kinds::Kinds;
 use crate::prepare::{SharedEmbedder, prepare};
 use crate::revision::{Revision, StateToken};
 use crate::store::change::{Batch, Committed};
@@ -51,6 +52,7 @@ impl Embedded {
     pub(super) fn open(
         folder: &Path,
         embedder: SharedEmbedder,
+        kinds: Arc<Kinds>,
         lock: Option<Arc<Lock>>,
         on_upgrade: impl FnMut(Progress),
     ) -> Result<Embedded, OpenError> {
@@ -59,12 +61,12 @@ impl Embedded {
             cause: cause.into(),
         };
         std::fs::create_dir_all(folder).map_err(|error| io(folder, error))?;
-        let mut connection = records::open(folder)?;
+        let mut connection = records::open(folder, kinds.references())?;
         let truth = |error: rusqlite::Error| OpenError::Damaged {
             path: records::file(folder),
             cause: error.into(),
         };
-        refresh(&mut connection, on_upgrade).map_err(truth)?;
+        refresh(&mut connection, &kinds, on_upgrade).map_err(truth)?;
         seals::complete(&mut connection).map_err(truth)?;
         let model = usage::model_number(&connection, embedder.model()).map_err(truth)?;
         let stored = match usage::model(&connection).map_err(truth)? {
@@ -82,12 +84,12 @@ impl Embedded {
         let catalogue = Catalogue::read(&connection).map_err(damaged)?;
         let refuse = |error| index_open_error(folder, error);
         let mut indexes =
-            Indexes::open(folder, &stored, embedder.model(), revision).map_err(refuse)?;
+            Indexes::open(folder, &kinds, (&stored, embedder.model()), revision).map_err(refuse)?;
         indexes.recover(&connection, revision).map_err(refuse)?;
         let repaired = indexes.repaired().to_vec();
         let (text, vectors) = indexes.readers();
         let state = State::new(revision, catalogue.clone(), text, vectors);
-        let shared = Arc::new(Shared::new(folder.to_owned(), embedder, model, state));
+        let shared = Arc::new(Shared::new(folder.to_owned(), (embedder, model), kinds, state));
         let writer = Writer::new(connection, Arc::clone(&shared), indexes, (revision, catalogue));
         let (jobs, inbox) = sync_channel(WAITING_MAX);
         let thread = std::thread::Builder::new()
@@ -109,6 +111,12 @@ impl Embedded {
         self.shared.embedder.model()
     }
 
+    /// The kinds that are known here.
+    #[must_use]
+    pub fn kinds(&self) -> &Arc<Kinds> {
+        &self.shared.kinds
+    }
+
     /// Who embeds here.
     #[must_use]
     pub fn embedder(&self) -> &SharedEmbedder {
@@ -128,7 +136,7 @@ impl Embedded {
             // Not to know only means to embed again.
             known.unwrap_or_else(|_| vec![false; hashes.len()])
         };
-        let prepared = prepare(batch, &*shared.embedder, &known)?;
+        let prepared = prepare(batch, &*shared.embedder, &shared.kinds, &known)?;
         let (reply, answer) = sync_channel(1);
         self.jobs.send(Job::Write(prepared, reply)).map_err(|_| gone())?;
         answer.recv().map_err(|_| gone())?

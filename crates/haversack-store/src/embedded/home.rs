@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::engine::Embedded;
 use super::refresh::OnUpgrade;
+use crate::kinds::{DEFINITION_BYTES_MAX, Kinds};
 use crate::prepare::SharedEmbedder;
 use crate::store::error::OpenError;
 
@@ -20,6 +21,7 @@ const LOCK_WAIT: Duration = Duration::from_millis(10);
 pub struct Home {
     folder: PathBuf,
     lock: Arc<Lock>,
+    kinds: Arc<Kinds>,
     on_upgrade: Option<OnUpgrade>,
 }
 
@@ -27,6 +29,25 @@ pub struct Home {
 #[derive(Debug)]
 pub(crate) struct Lock {
     _file: File,
+}
+
+/// The file of a data folder that defines kinds of one's own.
+pub const KINDS_FILE: &str = "kinds.toml";
+
+/// The built-in kinds, and those that the folder defines.
+fn defined_kinds(folder: &Path) -> Result<Arc<Kinds>, OpenError> {
+    let path = folder.join(KINDS_FILE);
+    let mut source = String::new();
+    let read = File::open(&path)
+        .and_then(|file| file.take(DEFINITION_BYTES_MAX as u64 + 1).read_to_string(&mut source));
+    match read {
+        Ok(_) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Ok(Arc::clone(Kinds::built_in()));
+        }
+        Err(error) => return Err(OpenError::Io { path, cause: error.into() }),
+    }
+    Kinds::with(&source).map(Arc::new).map_err(|cause| OpenError::Kinds { path, cause })
 }
 
 impl Home {
@@ -65,7 +86,21 @@ impl Home {
         note(&mut file).map_err(io)?;
         sweep(&folder.join("workspaces")).map_err(io)?;
         let lock = Arc::new(Lock { _file: file });
-        Ok(Home { folder: folder.to_owned(), lock, on_upgrade: None })
+        let kinds = defined_kinds(folder)?;
+        Ok(Home { folder: folder.to_owned(), lock, kinds, on_upgrade: None })
+    }
+
+    /// Knows these kinds instead of those that are defined in the folder.
+    #[must_use]
+    pub fn with_kinds(mut self, kinds: Arc<Kinds>) -> Home {
+        self.kinds = kinds;
+        self
+    }
+
+    /// The kinds that its workspaces know.
+    #[must_use]
+    pub fn kinds(&self) -> &Arc<Kinds> {
+        &self.kinds
     }
 
     /// Tells somebody how far a workspace of an older version is, when one is opened.
@@ -82,7 +117,7 @@ impl Home {
         embedder: SharedEmbedder,
     ) -> Result<Embedded, OpenError> {
         let lock = Some(Arc::clone(&self.lock));
-        Embedded::open(path, embedder, lock, |progress| {
+        Embedded::open(path, embedder, Arc::clone(&self.kinds), lock, |progress| {
             if let Some(on_upgrade) = &self.on_upgrade {
                 on_upgrade.tell(name, progress);
             }

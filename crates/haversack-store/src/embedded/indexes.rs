@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use haversack_core::embed::{Model, Vector};
@@ -17,7 +18,7 @@ use super::row::{Bitmap, Row};
 use super::state::Vectored;
 use super::text::{self, Document, TextError, TextIndex, TextReader};
 use super::vectors::{self, ModelTag, RevisionRange, Slot, Vectors, VectorsError};
-use crate::kinds;
+use crate::kinds::Kinds;
 use crate::prepare::{Prepared, tie};
 use crate::revision::Revision;
 use crate::store::change::Change;
@@ -50,6 +51,7 @@ impl From<rusqlite::Error> for IndexError {
 #[derive(Debug)]
 pub(crate) struct Indexes {
     folder: PathBuf,
+    kinds: Arc<Kinds>,
     text: Option<TextIndex>,
     text_at: Revision,
     vectors: Held,
@@ -69,8 +71,8 @@ impl Indexes {
     /// `stored` is the model whose vectors the workspace holds, `now` the one in use.
     pub(crate) fn open(
         folder: &Path,
-        stored: &Model,
-        now: &Model,
+        kinds: &Arc<Kinds>,
+        (stored, now): (&Model, &Model),
         revision: Revision,
     ) -> Result<Indexes, IndexError> {
         let mut repaired = Vec::new();
@@ -80,7 +82,8 @@ impl Indexes {
         } else {
             Held::Stale(stored.clone())
         };
-        Ok(Indexes { folder: folder.to_owned(), text: Some(text), text_at, vectors, repaired })
+        let (folder, kinds) = (folder.to_owned(), Arc::clone(kinds));
+        Ok(Indexes { folder, kinds, text: Some(text), text_at, vectors, repaired })
     }
 
     /// What had to be repaired at opening.
@@ -119,11 +122,10 @@ impl Indexes {
             let (item, prepared) = (puts[birth.item], &prepared.items[birth.item]);
             let (body, tie) =
                 (prepared.text.as_deref().unwrap_or(&item.body), tie(item.id.as_str()));
-            let byline = kinds::byline(&item.kind, &item.fields);
             for ((chunk, number), embedding) in
                 prepared.chunks.iter().zip(0u32..).zip(&birth.embeddings)
             {
-                let headings = over(&chunk.headings, &byline);
+                let headings = over(&chunk.headings, &prepared.byline);
                 self.text()?.add(&Document {
                     row: birth.row,
                     chunk: number,
@@ -166,8 +168,9 @@ impl Indexes {
         self.text()?.reopen()?;
         if self.text_at < revision {
             let after = self.text_at;
+            let kinds = Arc::clone(&self.kinds);
             let index = self.text()?;
-            feed_text(connection, index, after)?;
+            feed_text(connection, index, &kinds, after)?;
             let purged = purged(connection, &index.reader())?;
             index.remove(&purged)?;
             self.commit(revision)?;
@@ -305,6 +308,7 @@ fn over(headings: &[String], byline: &str) -> String {
 fn feed_text(
     connection: &Connection,
     index: &mut TextIndex,
+    kinds: &Kinds,
     after: Revision,
 ) -> Result<(), IndexError> {
     let mut statement = connection.prepare_cached(
@@ -320,7 +324,7 @@ fn feed_text(
         let byline = match line.get::<_, Option<String>>(7)? {
             Some(fields) => {
                 let kind = Kind::new(text(6)?).map_err(|_| damaged())?;
-                kinds::byline(&kind, &serde_json::from_str(&fields).map_err(|_| damaged())?)
+                kinds.byline(&kind, &serde_json::from_str(&fields).map_err(|_| damaged())?)
             }
             None => String::new(),
         };

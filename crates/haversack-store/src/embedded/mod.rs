@@ -39,7 +39,7 @@ pub use backup::Stats;
 pub use bridge::Offloaded;
 pub use check::Report;
 pub use engine::Embedded;
-pub use home::Home;
+pub use home::{Home, KINDS_FILE};
 pub use listing::Glance;
 pub use reembed::Progress;
 pub use refresh::OnUpgrade;

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use haversack_core::embed::TextFeatures;
+use haversack_core::item::Kind;
 use haversack_core::text::tokenizer::Encoding;
 use rusqlite::{Connection, params};
 
@@ -13,7 +14,7 @@ use super::records::usage;
 use super::records::write::write_facts;
 use super::reembed::Progress;
 use super::row::Row;
-use crate::kinds::Fields;
+use crate::kinds::{Fields, Kinds};
 
 /// The version of what is made of items' fields.
 const FACTS_VERSION: u32 = 2;
@@ -56,9 +57,10 @@ struct Stale {
 /// interrupted begins anew; meanwhile texts are read when they are found.
 pub(super) fn refresh(
     connection: &mut Connection,
+    kinds: &Kinds,
     mut progress: impl FnMut(Progress),
 ) -> rusqlite::Result<()> {
-    let version = format!("{} {FACTS_VERSION}", TextFeatures::version());
+    let version = format!("{} {FACTS_VERSION} {}", TextFeatures::version(), kinds.fingerprint());
     if usage::features_version(connection)?.as_deref() == Some(&*version) {
         return Ok(());
     }
@@ -74,9 +76,10 @@ pub(super) fn refresh(
         let transaction = connection.transaction()?;
         {
             let mut forget = transaction.prepare_cached("DELETE FROM facts WHERE row = ?")?;
-            for (row, fields, author) in &rows {
+            for (row, kind, fields, author) in &rows {
                 forget.execute([row.get()])?;
-                write_facts(&transaction, *row, fields, author.as_deref())?;
+                let facts = kinds.facts(kind, fields);
+                write_facts(&transaction, *row, facts, author.as_deref())?;
             }
             let mut statement = transaction
                 .prepare_cached("UPDATE chunks SET features = ? WHERE row = ? AND chunk = ?")?;
@@ -91,13 +94,13 @@ pub(super) fn refresh(
     usage::set_features_version(connection, &version)
 }
 
-/// A row, the fields of its item and who wrote it.
-type Described = (Row, Fields, Option<String>);
+/// A row, the kind and the fields of its item, and who wrote it.
+type Described = (Row, Kind, Fields, Option<String>);
 
 /// The next rows, and their chunks.
 fn next(connection: &Connection, last: &mut Row) -> rusqlite::Result<(Vec<Stale>, Vec<Described>)> {
     let mut statement = connection.prepare_cached(
-        "SELECT row, coalesce(text, body), fields, author FROM items WHERE row > ? ORDER BY row",
+        "SELECT row, coalesce(text, body), fields, author, kind FROM items WHERE row > ? ORDER BY row",
     )?;
     let mut lines = statement.query([last.get()])?;
     let (mut stale, mut rows) = (Vec::new(), Vec::new());
@@ -107,7 +110,10 @@ fn next(connection: &Connection, last: &mut Row) -> rusqlite::Result<(Vec<Stale>
         *last = Row::new(line.get(0)?);
         // What a damaged table says is left for `check` to find.
         let fields = line.get_ref(2)?.as_str_or_null()?.map(serde_json::from_str);
-        rows.push((*last, fields.and_then(Result::ok).unwrap_or_default(), line.get(3)?));
+        let fields = fields.and_then(Result::ok).unwrap_or_default();
+        if let Ok(kind) = Kind::new(line.get_ref(4)?.as_str()?) {
+            rows.push((*last, kind, fields, line.get(3)?));
+        }
         let text = line.get_ref(1)?.as_str()?;
         for piece in chunks_of(connection, *last)? {
             let Some(text) = text.get(piece.bytes) else { continue };

@@ -132,9 +132,8 @@ pub(crate) fn complete(connection: &mut Connection) -> rusqlite::Result<()> {
                 let row: u32 = line.get(0)?;
                 // What a damaged table says is left for `check` to find.
                 let seal = Line::read(line)?.map_or(0, |line| {
-                    let stored = &line.stored;
-                    let updated = stored.item.updated.unwrap_or(stored.committed);
-                    of_version(&stored.item, updated, stored.author.as_deref())
+                    let updated = line.item.updated.unwrap_or(line.committed);
+                    of_version(&line.item, updated, line.author.as_deref())
                 });
                 keep(&transaction, row, seal)?;
                 sealed += 1;

@@ -13,6 +13,7 @@ use super::records::{Pool, filter, lookup};
 use super::row::{Bitmap, Row};
 use super::text::{TextReader, Visible};
 use super::vectors::VectorReader;
+use crate::kinds::Kinds;
 use crate::prepare::SharedEmbedder;
 use crate::revision::{Revision, StateToken};
 use crate::store::error::ReadError;
@@ -34,6 +35,7 @@ pub(crate) struct Shared {
     pub(crate) folder: PathBuf,
     pub(crate) pool: Pool,
     pub(crate) embedder: SharedEmbedder,
+    pub(crate) kinds: Arc<Kinds>,
     /// The number of the embedder's model in the tables.
     pub(crate) model: i64,
     state: RwLock<Arc<State>>,
@@ -85,14 +87,14 @@ pub(crate) enum Vectored {
 impl Shared {
     pub(crate) fn new(
         folder: PathBuf,
-        embedder: SharedEmbedder,
-        model: i64,
+        (embedder, model): (SharedEmbedder, i64),
+        kinds: Arc<Kinds>,
         state: State,
     ) -> Shared {
         let pool = Pool::new(&folder);
         let (state, watched) = (RwLock::new(Arc::new(state)), Mutex::default());
         let (activity, names) = (Mutex::default(), Mutex::default());
-        Shared { folder, pool, embedder, model, state, activity, watched, names }
+        Shared { folder, pool, embedder, kinds, model, state, activity, watched, names }
     }
 
     /// Says that something happened to items under these lists. To be called after it was committed:
@@ -205,14 +207,17 @@ impl State {
     /// Rows of any time that pass a filter, whoever may read them; `None` when all do.
     pub(crate) fn passing(
         &self,
-        pool: &Pool,
+        shared: &Shared,
         wanted: &Filter,
     ) -> Result<Option<Arc<Bitmap>>, ReadError> {
         let known = lock(&self.filters).iter().find(|(known, _)| known == wanted).cloned();
         if let Some((_, rows)) = known {
             return Ok(rows);
         }
-        let rows = pool.read(|connection| filter::passing(connection, wanted))?.map(Arc::new);
+        let references = shared.kinds.references();
+        let rows =
+            shared.pool.read(|connection| filter::passing(connection, references, wanted))?;
+        let rows = rows.map(Arc::new);
         // What names an item in a field is asked for one item; it would drive out what is asked often.
         let by_relation =
             |fact: &FactFilter| matches!(fact, FactFilter::OneOf(FieldRole::Relation, _));

@@ -119,7 +119,7 @@ fn steps(connection: &Connection, origin: &str) -> Result<Vec<Step>, ReadError> 
         let present = present(connection, node, origin).map_err(storage)?;
         let Some((row, by_import)) = present else { continue };
         let Some(line) = lookup::line(connection, row, false)? else { continue };
-        let id = line.stored.item.id;
+        let id = line.item.id;
         if !by_import {
             steps.push(Step::Keep(id));
             continue;
@@ -127,7 +127,7 @@ fn steps(connection: &Connection, origin: &str) -> Result<Vec<Step>, ReadError> 
         steps.push(match before(connection, node, first).map_err(storage)? {
             Before::Nothing => Step::Remove(node, id),
             Before::Version(row) => match lookup::line(connection, row, true)? {
-                Some(line) => Step::Restore(Box::new(line.stored.item)),
+                Some(line) => Step::Restore(Box::new(line.item)),
                 None => Step::Keep(id),
             },
             Before::Forgotten => Step::Keep(id),

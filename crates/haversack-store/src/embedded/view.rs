@@ -16,6 +16,7 @@ use super::records::{self, lookup, storage, structure, usage};
 use super::row::{Bitmap, Row};
 use super::state::Watched;
 use super::text::Visible;
+use crate::kinds::Kinds;
 use crate::revision::{Revision, StateToken};
 use crate::store::error::ReadError;
 use crate::store::item::{Passage, Record, Shelf, Stored, Version};
@@ -102,10 +103,17 @@ impl View {
         Ok(self.place_of(connection, id)?.map(|(_, row)| row))
     }
 
+    /// The kinds that are known here.
+    #[must_use]
+    pub fn kinds(&self) -> &Arc<Kinds> {
+        &self.watched.shared.kinds
+    }
+
     /// A version without what the viewer may not know: a parent they cannot read.
     fn shown(&self, connection: &Connection, line: Line) -> Result<Stored, ReadError> {
-        let mut stored = line.stored;
-        if let Some(parent) = line.parent
+        let parent = line.parent;
+        let mut stored = line.stored(&self.watched.shared.kinds);
+        if let Some(parent) = parent
             && self.row_of(connection, parent)?.is_none()
         {
             stored.item.parent = None;
@@ -153,7 +161,7 @@ impl View {
     pub(super) fn among(&self, filter: &Filter) -> Result<Cow<'_, Bitmap>, ReadError> {
         records::filter::check(filter)?;
         let whole = Filter { active_only: false, under: None, ..filter.clone() };
-        let passing = self.watched.state.passing(&self.watched.shared.pool, &whole)?;
+        let passing = self.watched.state.passing(&self.watched.shared, &whole)?;
         let mut rows = Cow::Borrowed(self.visible.rows());
         if let Some(passing) = passing {
             rows.to_mut().intersect(&passing);
@@ -259,7 +267,12 @@ impl View {
             ids.iter()
                 .map(|id| {
                     let Some(row) = self.row_of_id(connection, &id.item)? else { return Ok(None) };
-                    let found = lookup::passage(connection, row, id.chunk.unwrap_or(0))?;
+                    let found = lookup::passage(
+                        connection,
+                        &self.watched.shared.kinds,
+                        row,
+                        id.chunk.unwrap_or(0),
+                    )?;
                     let Some((mut passage, parent)) = found else { return Ok(None) };
                     if let Some(parent) = parent {
                         let is_seen = match parents.get(&parent) {
@@ -454,7 +467,7 @@ impl View {
             let mut versions = Vec::new();
             for row in lookup::rows_of(connection, node)? {
                 let Some(line) = lookup::line(connection, row, true)? else { continue };
-                if line.stored.revision > self.revision {
+                if line.revision > self.revision {
                     continue;
                 }
                 let until = line.died.filter(|died| *died <= self.revision);

@@ -9,42 +9,57 @@ use serde_json::Value;
 
 use super::problem::{FieldErrors, Limit, Path, StandIn, Warning, Wrong};
 use super::spec::{FieldSpec, KindSpec, Type};
-use super::{Fields, all, bounds, find, searchable};
+use super::{Fields, Kinds, bounds};
 
-/// Checks an item before it is stored.
-///
-/// For every kind the fields are bounded: see [`super::DEPTH_MAX`], [`super::VALUES_MAX`],
-/// [`super::JSON_BYTES_MAX`] and [`super::KEY_BYTES_MAX`]. For a built-in kind they also follow its
-/// table. `null` counts as missing, and so does a blank text where one is required. Fields that the
-/// table does not name are allowed.
-///
-/// # Errors
-/// When something is wrong: all of it.
-pub fn check(
-    kind: &Kind,
-    title: &str,
-    body: &str,
-    fields: &Fields,
-) -> Result<Vec<Warning>, FieldErrors> {
-    let mut errors = FieldErrors::default();
-    bounds::check(fields, &mut errors);
-    let Some(spec) = find(kind) else {
-        return if errors.problems.is_empty() { Ok(near_kind(kind)) } else { Err(errors) };
-    };
-    let mut check = Check { kind: spec.name, title, body, errors, warnings: Vec::new() };
-    check.fields(&Path::Fields, spec.fields, fields);
-    let Check { errors, mut warnings, .. } = check;
-    if !errors.problems.is_empty() {
-        return Err(errors);
-    }
-    let text = searchable(kind, title, body, fields);
-    if spec.guidance && text.trim().is_empty() {
+impl Kinds {
+    /// Checks an item before it is stored.
+    ///
+    /// For every kind the fields are bounded: see [`super::DEPTH_MAX`], [`super::VALUES_MAX`],
+    /// [`super::JSON_BYTES_MAX`] and [`super::KEY_BYTES_MAX`]. For a defined kind they also follow its
+    /// definition. `null` counts as missing, and so does a blank text where one is required. Fields
+    /// that the definition does not name are allowed.
+    ///
+    /// # Errors
+    /// When something is wrong: all of it.
+    pub fn check(
+        &self,
+        kind: &Kind,
+        title: &str,
+        body: &str,
+        fields: &Fields,
+    ) -> Result<Vec<Warning>, FieldErrors> {
         let mut errors = FieldErrors::default();
-        errors.push(&Path::Fields, Wrong::Empty { kind: spec.name });
-        return Err(errors);
+        bounds::check(fields, &mut errors);
+        let Some(spec) = self.find(kind) else {
+            return if errors.problems.is_empty() { Ok(self.near(kind)) } else { Err(errors) };
+        };
+        let mut check = Check { kind: &spec.name, title, body, errors, warnings: Vec::new() };
+        check.fields(&Path::Fields, &spec.fields, fields);
+        let Check { errors, mut warnings, .. } = check;
+        if !errors.problems.is_empty() {
+            return Err(errors);
+        }
+        let text = self.searchable(kind, title, body, fields);
+        if spec.guidance && text.trim().is_empty() {
+            let mut errors = FieldErrors::default();
+            errors.push(&Path::Fields, Wrong::Empty { kind: spec.name.clone() });
+            return Err(errors);
+        }
+        warnings.extend(large(spec, &text));
+        Ok(warnings)
     }
-    warnings.extend(large(spec, &text));
-    Ok(warnings)
+
+    /// Short kinds are near too much: `text` and `test`.
+    fn near(&self, kind: &Kind) -> Vec<Warning> {
+        let kind = kind.as_str();
+        let near = |spec: &&KindSpec| {
+            kind.eq_ignore_ascii_case(&spec.name)
+                || spec.name.len() > 4 && is_near(kind, &spec.name)
+        };
+        let warning =
+            |spec: &KindSpec| Warning::UnknownKind { kind: kind.into(), meant: spec.name.clone() };
+        self.all().iter().find(near).map(warning).into_iter().collect()
+    }
 }
 
 /// The moment that a field holds: RFC 3339 text, a day (its midnight in UTC) or Unix milliseconds.
@@ -77,17 +92,8 @@ fn large(spec: &KindSpec, text: &str) -> Option<Warning> {
         return None;
     }
     let tokens = Encoding::O200k.count(text);
-    (tokens > tokens_max).then_some(Warning::Large { kind: spec.name, tokens, tokens_max })
-}
-
-/// Short kinds are near too much: `text` and `test`.
-fn near_kind(kind: &Kind) -> Vec<Warning> {
-    let kind = kind.as_str();
-    let near = |spec: &&KindSpec| {
-        kind.eq_ignore_ascii_case(spec.name) || spec.name.len() > 4 && is_near(kind, spec.name)
-    };
-    let warning = |spec: &KindSpec| Warning::UnknownKind { kind: kind.into(), meant: spec.name };
-    all().iter().find(near).map(warning).into_iter().collect()
+    let kind = spec.name.clone();
+    (tokens > tokens_max).then_some(Warning::Large { kind, tokens, tokens_max })
 }
 
 /// Whether one name can be a misspelling of the other. Case and joints (`_`, `-`) do not count.
@@ -111,7 +117,7 @@ pub(super) fn is_given(value: &Value) -> bool {
 }
 
 struct Check<'i> {
-    kind: &'static str,
+    kind: &'i str,
     title: &'i str,
     body: &'i str,
     errors: FieldErrors,
@@ -119,25 +125,25 @@ struct Check<'i> {
 }
 
 impl Check<'_> {
-    fn fields(&mut self, path: &Path<'_>, specs: &'static [FieldSpec], fields: &Fields) {
-        let is_missing = |spec: &FieldSpec| !fields.get(spec.name).is_some_and(is_given);
+    fn fields(&mut self, path: &Path<'_>, specs: &[FieldSpec], fields: &Fields) {
+        let is_missing = |spec: &FieldSpec| !fields.get(&spec.name).is_some_and(is_given);
         let is_extra = |key: &str| !specs.iter().any(|spec| spec.name == key);
         for spec in specs {
             if is_missing(spec) && spec.required && !self.stands_in(spec.stand_in) {
                 let mut extras = fields.keys().filter(|key| is_extra(key));
-                let misspelt = extras.find(|key| is_near(key, spec.name)).cloned();
+                let misspelt = extras.find(|key| is_near(key, &spec.name)).cloned();
                 let wrong = Wrong::Missing { stand_in: spec.stand_in, misspelt };
-                self.errors.push(&Path::Key(path, spec.name), wrong);
+                self.errors.push(&Path::Key(path, &spec.name), wrong);
             }
-            if let Some(value) = fields.get(spec.name).filter(|value| !value.is_null()) {
-                self.value(&Path::Key(path, spec.name), spec.value, value);
+            if let Some(value) = fields.get(&spec.name).filter(|value| !value.is_null()) {
+                self.value(&Path::Key(path, &spec.name), &spec.value, value);
             }
         }
         for key in fields.keys().filter(|key| is_extra(key)) {
             let mut missing = specs.iter().filter(|spec| is_missing(spec));
-            if let Some(meant) = missing.find(|spec| is_near(key, spec.name)) {
-                let (path, kind) = (Path::Key(path, key).to_string(), self.kind);
-                self.warnings.push(Warning::Misspelt { path, kind, meant: meant.name });
+            if let Some(meant) = missing.find(|spec| is_near(key, &spec.name)) {
+                let (path, kind) = (Path::Key(path, key).to_string(), self.kind.to_owned());
+                self.warnings.push(Warning::Misspelt { path, kind, meant: meant.name.clone() });
             }
         }
     }
@@ -150,22 +156,22 @@ impl Check<'_> {
         }
     }
 
-    fn value(&mut self, path: &Path<'_>, allowed: Type, value: &Value) {
+    fn value(&mut self, path: &Path<'_>, allowed: &Type, value: &Value) {
         match (allowed, value) {
             (
                 Type::Text { chars_max } | Type::TextOrTexts { chars_max, .. },
                 Value::String(text),
             ) => {
-                self.limit(path, Limit::Characters, text.chars().count(), chars_max);
+                self.limit(path, Limit::Characters, text.chars().count(), *chars_max);
             }
             (
                 Type::Texts { count_max, chars_max } | Type::TextOrTexts { count_max, chars_max },
                 Value::Array(entries),
-            ) => self.entries(path, entries, count_max, Type::Text { chars_max }),
+            ) => self.entries(path, entries, *count_max, &Type::Text { chars_max: *chars_max }),
             (Type::OneOf(allowed), Value::String(text)) => self.one_of(path, allowed, text),
             (Type::Object(specs), Value::Object(fields)) => self.fields(path, specs, fields),
             (Type::Objects { count_max, fields }, Value::Array(entries)) => {
-                self.entries(path, entries, count_max, Type::Object(fields));
+                self.objects(path, entries, *count_max, fields);
             }
             (Type::Reference, Value::String(id)) => {
                 if let Err(cause) = ItemId::new(id) {
@@ -173,27 +179,50 @@ impl Check<'_> {
                 }
             }
             (Type::References { count_max }, Value::Array(entries)) => {
-                self.entries(path, entries, count_max, Type::Reference);
+                self.entries(path, entries, *count_max, &Type::Reference);
             }
             _ if is_allowed(allowed, value) => {}
-            _ => self.errors.push(path, Wrong::Refused { allowed, found: found(value) }),
+            _ => self.refuse(path, allowed, value),
         }
     }
 
-    fn entries(&mut self, path: &Path<'_>, entries: &[Value], count_max: usize, each: Type) {
+    fn entries(&mut self, path: &Path<'_>, entries: &[Value], count_max: usize, each: &Type) {
         self.limit(path, Limit::Entries, entries.len(), count_max);
         for (index, entry) in entries.iter().enumerate() {
             self.value(&Path::Entry(path, index), each, entry);
         }
     }
 
-    fn one_of(&mut self, path: &Path<'_>, allowed: &'static [&'static str], text: &str) {
-        if allowed.contains(&text) {
+    fn objects(
+        &mut self,
+        path: &Path<'_>,
+        entries: &[Value],
+        count_max: usize,
+        specs: &[FieldSpec],
+    ) {
+        self.limit(path, Limit::Entries, entries.len(), count_max);
+        for (index, entry) in entries.iter().enumerate() {
+            let path = Path::Entry(path, index);
+            match entry {
+                Value::Object(fields) => self.fields(&path, specs, fields),
+                other => self.refuse(&path, &Type::Object(Vec::new()), other),
+            }
+        }
+    }
+
+    fn refuse(&mut self, path: &Path<'_>, allowed: &Type, value: &Value) {
+        let wrong = Wrong::Refused { allowed: allowed.clone(), found: found(value) };
+        self.errors.push(path, wrong);
+    }
+
+    fn one_of(&mut self, path: &Path<'_>, allowed: &[String], text: &str) {
+        if allowed.iter().any(|value| value == text) {
             return;
         }
-        let nearest = nearest(text, allowed.iter().map(|value| (*value, *value)));
+        let nearest = nearest(text, allowed.iter().map(|value| (value.as_str(), value.as_str())));
+        let nearest = nearest.into_iter().map(str::to_owned).collect();
         let found = format!("\"{}\"", shown(text));
-        self.errors.push(path, Wrong::Unknown { found, allowed, nearest });
+        self.errors.push(path, Wrong::Unknown { found, allowed: allowed.to_vec(), nearest });
     }
 
     fn limit(&mut self, path: &Path<'_>, limit: Limit, found: usize, max: usize) {
@@ -204,10 +233,10 @@ impl Check<'_> {
 }
 
 /// Whether a value without parts is what a field may hold.
-fn is_allowed(allowed: Type, value: &Value) -> bool {
+fn is_allowed(allowed: &Type, value: &Value) -> bool {
     match allowed {
-        Type::Number { min, max } => value.as_f64().is_some_and(|n| (min..=max).contains(&n)),
-        Type::Integer { min, max } => value.as_i64().is_some_and(|n| (min..=max).contains(&n)),
+        Type::Number { min, max } => value.as_f64().is_some_and(|n| (*min..=*max).contains(&n)),
+        Type::Integer { min, max } => value.as_i64().is_some_and(|n| (*min..=*max).contains(&n)),
         Type::Boolean => value.is_boolean(),
         Type::Timestamp => match value {
             Value::String(text) => instant(text).is_some(),
@@ -215,7 +244,7 @@ fn is_allowed(allowed: Type, value: &Value) -> bool {
         },
         Type::Date => moment(value).is_some(),
         Type::Record => value.is_object(),
-        Type::Open => true,
+        Type::Any => true,
         Type::Text { .. }
         | Type::Texts { .. }
         | Type::TextOrTexts { .. }

@@ -1,40 +1,15 @@
 //! What an item's fields say that questions ask for: when it is due, whether it is done, whose it is.
 //!
-//! Applications have many names for the same property; this table knows the usual ones. Facts are
-//! made when an item is written, so that a question about fields is a look-up.
+//! A kind's definition says it of its own fields. Applications have many names for the same property;
+//! the usual ones, in `built_in/names.toml`, are known in every kind. Facts are made when an item is
+//! written, so that a question about fields is a look-up.
 
+use haversack_core::item::Kind;
 use haversack_core::query::FieldRole;
 use serde_json::Value;
 
-use super::relations::relations;
-use super::{Fields, moment};
-
-/// The names that fields have by what they say, in lower case and without joints.
-#[rustfmt::skip]
-const NAMES: &[(FieldRole, &[&str])] = &[
-    (FieldRole::Due, &["due", "duedate", "dueat", "deadline", "faellig", "fällig", "fälligam", "frist"]),
-    (FieldRole::Done, &[
-        "done", "completed", "isdone", "iscompleted", "completedat", "closed", "closedat",
-        "resolved", "erledigt",
-    ]),
-    (FieldRole::Assignee, &[
-        "assignee", "assignees", "assignedto", "responsible", "owner", "owners", "zuständig",
-    ]),
-    (FieldRole::Priority, &["priority", "prio", "priorität"]),
-    (FieldRole::Status, &["status", "state", "column", "stage", "lane"]),
-    (FieldRole::Author, &[
-        "author", "authors", "by", "writtenby", "createdby", "sender", "speaker", "autor",
-    ]),
-    (FieldRole::Type, &["type", "category"]),
-];
-
-/// States in which nothing is left to do.
-#[rustfmt::skip]
-const DONE: &[&str] = &[
-    "done", "complete", "completed", "closed", "finished", "resolved", "cancelled", "canceled",
-    "archived", "won't do", "shipped", "erledigt", "fertig", "abgeschlossen", "geschlossen",
-    "archiviert", "abgebrochen", "terminé", "terminée", "fini", "hecho", "completado", "cerrado",
-];
+use super::spec::Role;
+use super::{Fields, Kinds, moment};
 
 /// Most fields of an item that are looked at.
 const FIELDS_MAX: usize = 256;
@@ -63,62 +38,86 @@ pub enum FactValue {
     Text(String),
 }
 
-/// What an item's fields say, each once, in order.
-#[must_use]
-pub fn facts(fields: &Fields) -> Vec<Fact> {
-    let mut facts = Vec::new();
-    let (mut is_done, mut can_be_done) = (false, false);
-    // Rows of a database keep what they say one level down.
-    let rows = fields.get("properties").and_then(Value::as_object);
-    let all = fields.iter().chain(rows.into_iter().flatten());
-    for (name, value) in all.take(FIELDS_MAX) {
-        if let Some(role) = role_of(name) {
-            match role {
-                FieldRole::Due => {
-                    let due = moment(value).map(|at| FactValue::Number(at.as_millis()));
-                    can_be_done |= due.is_some();
-                    facts.extend(due.map(|value| Fact { role, value }));
+impl Kinds {
+    /// What an item's fields say, each once, in order.
+    #[must_use]
+    pub fn facts(&self, kind: &Kind, fields: &Fields) -> Vec<Fact> {
+        let mut facts = Vec::new();
+        let (mut is_done, mut can_be_done) = (false, false);
+        // Rows of a database keep what they say one level down.
+        let rows = fields.get("properties").and_then(Value::as_object);
+        let all = fields.iter().chain(rows.into_iter().flatten());
+        for (name, value) in all.take(FIELDS_MAX) {
+            if let Some(role) = self.role_of(kind, name) {
+                match role {
+                    FieldRole::Due => {
+                        let due = moment(value).map(|at| FactValue::Number(at.as_millis()));
+                        can_be_done |= due.is_some();
+                        facts.extend(due.map(|value| Fact { role, value }));
+                    }
+                    FieldRole::Done => {
+                        can_be_done |= !value.is_null();
+                        is_done |= self.says_done(value);
+                    }
+                    FieldRole::Status => {
+                        let values = texts(value);
+                        is_done |= values.iter().any(|value| self.done.contains(value));
+                        can_be_done |= !values.is_empty();
+                        facts.extend(values.into_iter().map(|text| text_fact(role, text)));
+                    }
+                    FieldRole::Assignee | FieldRole::Author => {
+                        facts.extend(people(value).map(|text| text_fact(role, text)));
+                    }
+                    FieldRole::Priority | FieldRole::Type => {
+                        facts.extend(texts(value).into_iter().map(|text| text_fact(role, text)));
+                    }
+                    // No name of a field says that it is one; its value does.
+                    FieldRole::Relation => {}
                 }
-                FieldRole::Done => {
-                    can_be_done |= !value.is_null();
-                    is_done |= says_done(value);
-                }
-                FieldRole::Status => {
-                    let values = texts(value);
-                    is_done |= values.iter().any(|value| DONE.contains(&&**value));
-                    can_be_done |= !values.is_empty();
-                    facts.extend(values.into_iter().map(|text| text_fact(role, text)));
-                }
-                FieldRole::Assignee | FieldRole::Author => {
-                    facts.extend(people(value).map(|text| text_fact(role, text)));
-                }
-                FieldRole::Priority | FieldRole::Type => {
-                    facts.extend(texts(value).into_iter().map(|text| text_fact(role, text)));
-                }
-                // No name of a field says that it is one; its value does.
-                FieldRole::Relation => {}
             }
         }
+        if can_be_done {
+            let value = FactValue::Number(i64::from(is_done));
+            facts.push(Fact { role: FieldRole::Done, value });
+        }
+        let named = self
+            .relations(kind, fields)
+            .into_iter()
+            .map(|relation| relation.to.as_str().to_owned());
+        facts.extend(named.map(|id| text_fact(FieldRole::Relation, id)));
+        facts.sort();
+        facts.dedup();
+        facts
     }
-    if can_be_done {
-        let value = FactValue::Number(i64::from(is_done));
-        facts.push(Fact { role: FieldRole::Done, value });
+
+    /// What a field says: by its kind's definition, or by its name, however that is written: `dueDate`,
+    /// `due_date`, `Due date`.
+    fn role_of(&self, kind: &Kind, name: &str) -> Option<FieldRole> {
+        let field = self.find(kind).and_then(|spec| spec.field(name));
+        if let Some(Role::Fact(role)) = field.and_then(|field| field.role) {
+            return Some(role);
+        }
+        let name = plain(name);
+        self.names.iter().find(|(known, _)| *known == name).map(|(_, role)| *role)
     }
-    let named = relations(fields).into_iter().map(|relation| relation.to.as_str().to_owned());
-    facts.extend(named.map(|id| text_fact(FieldRole::Relation, id)));
-    facts.sort();
-    facts.dedup();
-    facts
+
+    /// A tick, a date of completion, or a word for it.
+    fn says_done(&self, value: &Value) -> bool {
+        match value {
+            Value::Bool(done) => *done,
+            Value::String(text) => {
+                moment(value).is_some() || self.done.contains(&text.trim().to_lowercase())
+            }
+            Value::Number(number) => number.as_i64().is_some_and(|number| number > 0),
+            _ => false,
+        }
+    }
 }
 
-/// What a field says by its name, however that is written: `dueDate`, `due_date`, `Due date`.
-fn role_of(name: &str) -> Option<FieldRole> {
-    let plain = |name: &str| -> String {
-        let letters = name.chars().filter(|c| !matches!(c, '_' | '-' | ' '));
-        letters.flat_map(char::to_lowercase).collect()
-    };
-    let name = plain(name);
-    NAMES.iter().find(|(_, names)| names.contains(&&*name)).map(|(role, _)| *role)
+/// The name of a field in lower case and without joints.
+pub(super) fn plain(name: &str) -> String {
+    let letters = name.chars().filter(|c| !matches!(c, '_' | '-' | ' '));
+    letters.flat_map(char::to_lowercase).collect()
 }
 
 /// The facts of a name: itself and each of its words.
@@ -128,18 +127,6 @@ pub fn author(name: &str) -> impl Iterator<Item = Fact> + use<> {
 
 fn text_fact(role: FieldRole, text: String) -> Fact {
     Fact { role, value: FactValue::Text(text) }
-}
-
-/// A tick, a date of completion, or a word for it.
-fn says_done(value: &Value) -> bool {
-    match value {
-        Value::Bool(done) => *done,
-        Value::String(text) => {
-            moment(value).is_some() || DONE.contains(&&*text.trim().to_lowercase())
-        }
-        Value::Number(number) => number.as_i64().is_some_and(|number| number > 0),
-        _ => false,
-    }
 }
 
 /// The texts of a value: a text, a list of them, or objects with a name.
@@ -182,13 +169,16 @@ mod tests {
 
     #[expect(clippy::needless_pass_by_value, reason = "fields are written at the call")]
     fn shown(fields: Value) -> String {
-        let parts = facts(fields.as_object().unwrap()).into_iter().map(|fact| {
-            let value = match fact.value {
-                FactValue::Number(number) => number.to_string(),
-                FactValue::Text(text) => text,
-            };
-            format!("{}={value}", fact.role.as_str())
-        });
+        let parts = Kinds::built_in()
+            .facts(&Kind::new("note").unwrap(), fields.as_object().unwrap())
+            .into_iter()
+            .map(|fact| {
+                let value = match fact.value {
+                    FactValue::Number(number) => number.to_string(),
+                    FactValue::Text(text) => text,
+                };
+                format!("{}={value}", fact.role.as_str())
+            });
         parts.collect::<Vec<_>>().join(" ")
     }
 

@@ -1,71 +1,222 @@
-//! The kinds of the five applications: which fields each has, checked on write.
+//! The kinds of items: which fields each has, what they say, and how they are shown.
 //!
-//! What is built in is a table ([`all`]), and everything here reads it: nothing is known of a kind
-//! but what its [`KindSpec`] says. A kind that is not in the table is a plain document, whose
-//! fields are bounded and otherwise its owner's business. Fields that an application adds to a
-//! built-in kind are kept as they are and not shown; short texts among them are searched
-//! ([`byline`]).
+//! All that is known of a kind is its definition ([`KindSpec`]), and definitions are data: those of
+//! the five applications stand in `built_in/`, an application's own come from a file of the same
+//! form. A kind without a definition is a plain document, whose fields are bounded and otherwise its
+//! owner's business. Fields that an application adds to a defined kind are kept as they are and not
+//! shown; short texts among them are searched ([`Kinds::byline`]).
 
 mod bounds;
 mod check;
 mod facts;
+mod parse;
 mod problem;
 mod relations;
 mod spec;
-mod table;
 mod text;
 
 pub use bounds::{DEPTH_MAX, JSON_BYTES_MAX, KEY_BYTES_MAX, VALUES_MAX};
-pub use check::{check, moment};
-pub use facts::{Fact, FactValue, author as author_facts, facts};
+pub use check::moment;
+pub use facts::{Fact, FactValue, author as author_facts};
+pub use parse::{
+    DEFINITION_BYTES_MAX, DefinitionError, KIND_FIELDS_MAX, KINDS_MAX, REFERENCES_MAX,
+};
 pub use problem::{FieldErrors, Limit, PROBLEMS_MAX, Problem, StandIn, Warning, Wrong};
-pub use relations::{Relation, RelationFamily, relations};
+pub use relations::{Relation, RelationFamily};
 pub use spec::{FieldSpec, KindSpec, Role, Shown, Type};
-pub use text::{byline, essential, names, searchable};
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::{Arc, LazyLock};
 
 use haversack_core::item::{Kind, Trust};
+use haversack_core::query::FieldRole;
 use haversack_core::units::Timestamp;
 use serde_json::Value;
 
 /// The typed part of an item, in the order in which it was written.
 pub type Fields = serde_json::Map<String, Value>;
 
-/// Every built-in kind, application by application.
-#[must_use]
-pub fn all() -> &'static [KindSpec] {
-    table::KINDS
+/// The definitions that come with Haversack, application by application.
+const BUILT_IN: [&str; 5] = [
+    include_str!("built_in/proposal.toml"),
+    include_str!("built_in/prime.toml"),
+    include_str!("built_in/workspace.toml"),
+    include_str!("built_in/situation.toml"),
+    include_str!("built_in/names.toml"),
+];
+
+/// The kinds that a workspace knows.
+#[derive(Clone, PartialEq)]
+pub struct Kinds {
+    specs: Vec<KindSpec>,
+    /// How many of them are built in.
+    n_built_in: usize,
+    /// What fields are called in items of any kind.
+    names: Vec<(String, FieldRole)>,
+    /// States in which nothing is left to do.
+    done: BTreeSet<String>,
+    /// The fields that name another item, each once.
+    references: Vec<String>,
+    /// Tells these definitions from others.
+    fingerprint: String,
 }
 
-/// What is known of a kind; nothing for a plain document.
-#[must_use]
-pub fn find(kind: &Kind) -> Option<&'static KindSpec> {
-    all().iter().find(|spec| spec.name == kind.as_str())
+impl fmt::Debug for Kinds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Kinds").field("fingerprint", &self.fingerprint).finish_non_exhaustive()
+    }
 }
 
-/// Whether a workspace has at most one item of this kind (P5, P6).
-#[must_use]
-pub fn single(kind: &Kind) -> bool {
-    find(kind).is_some_and(|spec| spec.single)
-}
+impl Kinds {
+    /// Those that come with Haversack.
+    #[must_use]
+    pub fn built_in() -> &'static Arc<Kinds> {
+        static KINDS: LazyLock<Arc<Kinds>> = LazyLock::new(|| {
+            let mut kinds = Kinds {
+                specs: Vec::new(),
+                n_built_in: 0,
+                names: Vec::new(),
+                done: BTreeSet::new(),
+                references: Vec::new(),
+                fingerprint: String::new(),
+            };
+            for source in BUILT_IN {
+                kinds.add(source).expect("a test reads every built-in definition");
+            }
+            kinds.n_built_in = kinds.specs.len();
+            Arc::new(kinds)
+        });
+        &KINDS
+    }
 
-/// What sort of thing an item is within its kind, for kinds that have a field for it.
-#[must_use]
-pub fn sort<'f>(kind: &Kind, fields: &'f Fields) -> Option<&'f str> {
-    find(kind)?.fields.iter().find(|field| field.name == "type")?;
-    fields.get("type")?.as_str().filter(|sort| !sort.trim().is_empty())
-}
+    /// The built-in kinds and those of an application, which are defined in TOML.
+    ///
+    /// # Errors
+    /// What is wrong with the definitions, by line or by kind and field.
+    pub fn with(source: &str) -> Result<Kinds, DefinitionError> {
+        let mut kinds = Kinds::clone(Kinds::built_in());
+        kinds.add(source)?;
+        Ok(kinds)
+    }
 
-/// Whether items of this kind tell the reader of a pack what to do (X11).
-#[must_use]
-pub fn guides(kind: &Kind) -> bool {
-    find(kind).is_some_and(|spec| spec.guidance)
-}
+    fn add(&mut self, source: &str) -> Result<(), DefinitionError> {
+        let mut definitions = parse::read(source)?;
+        for spec in definitions.kinds()? {
+            if self.specs.iter().any(|known| known.name == spec.name) {
+                let message = format!("kind.{}: there is a built-in kind of that name", spec.name);
+                return Err(DefinitionError(message));
+            }
+            self.specs.push(spec);
+        }
+        for (fact, names) in definitions.fields {
+            self.names.extend(names.iter().map(|name| (facts::plain(name), fact.role())));
+        }
+        self.done.extend(definitions.states.done.iter().map(|state| state.trim().to_lowercase()));
+        let reference = |field: &&FieldSpec| field.value == Type::Reference;
+        let names = self.specs.iter().flat_map(|spec| &spec.fields).filter(reference);
+        let references: BTreeSet<String> = names.map(|field| field.name.clone()).collect();
+        if references.len() > REFERENCES_MAX {
+            let count = references.len();
+            let message = format!(
+                "{count} names of fields of type reference, the built-in ones included, are over the \
+                 limit of {REFERENCES_MAX}: give the same name to fields that say the same"
+            );
+            return Err(DefinitionError(message));
+        }
+        self.references = references.into_iter().collect();
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(self.fingerprint.as_bytes()).update(source.as_bytes());
+        self.fingerprint = hasher.finalize().to_hex()[..16].to_owned();
+        Ok(())
+    }
 
-/// How far an item is trusted that comes from whoever may speak for the workspace, unless they say
-/// otherwise.
-#[must_use]
-pub fn usual_trust(kind: &Kind) -> Trust {
-    if guides(kind) { Trust::Trusted } else { Trust::Internal }
+    /// Every kind that is defined, the built-in ones first.
+    #[must_use]
+    pub fn all(&self) -> &[KindSpec] {
+        &self.specs
+    }
+
+    /// The kinds that an application defined.
+    #[must_use]
+    pub fn own(&self) -> &[KindSpec] {
+        &self.specs[self.n_built_in..]
+    }
+
+    /// The definition of a kind; nothing for a plain document.
+    #[must_use]
+    pub fn find(&self, kind: &Kind) -> Option<&KindSpec> {
+        self.specs.iter().find(|spec| spec.name == kind.as_str())
+    }
+
+    fn fields_of(&self, kind: &Kind) -> &[FieldSpec] {
+        self.find(kind).map_or(&[], |spec| &spec.fields)
+    }
+
+    /// The fields by which items name another one, such as `threadId`: filters on them are fast.
+    #[must_use]
+    pub fn references(&self) -> &[String] {
+        &self.references
+    }
+
+    /// Tells these definitions from others.
+    #[must_use]
+    pub fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+
+    /// Whether a workspace has at most one item of this kind (P5, P6).
+    #[must_use]
+    pub fn single(&self, kind: &Kind) -> bool {
+        self.find(kind).is_some_and(|spec| spec.single)
+    }
+
+    /// What sort of thing an item is within its kind, for kinds that have a field for it.
+    #[must_use]
+    pub fn sort<'f>(&self, kind: &Kind, fields: &'f Fields) -> Option<&'f str> {
+        let by_role = |field: &&FieldSpec| field.role == Some(Role::Fact(FieldRole::Type));
+        let specs = self.fields_of(kind);
+        let field = specs.iter().find(by_role).or_else(|| self.find(kind)?.field("type"))?;
+        fields.get(&field.name)?.as_str().filter(|sort| !sort.trim().is_empty())
+    }
+
+    /// Whether items of this kind tell the reader of a pack what to do (X11).
+    #[must_use]
+    pub fn guides(&self, kind: &Kind) -> bool {
+        self.find(kind).is_some_and(|spec| spec.guidance)
+    }
+
+    /// Whether items of a kind tell of one moment: their age is that of their creation.
+    #[must_use]
+    pub fn is_said_once(&self, kind: &Kind) -> bool {
+        self.find(kind).is_some_and(|spec| spec.said_once)
+    }
+
+    /// How far an item is trusted that comes from whoever may speak for the workspace, unless they
+    /// say otherwise.
+    #[must_use]
+    pub fn usual_trust(&self, kind: &Kind) -> Trust {
+        if self.guides(kind) { Trust::Trusted } else { Trust::Internal }
+    }
+
+    /// Reads what the fields say of the item itself. What has the wrong type says nothing.
+    #[must_use]
+    pub fn implied(&self, kind: &Kind, fields: &Fields) -> Implied {
+        let mut implied = Implied::default();
+        for field in self.fields_of(kind) {
+            let (Some(role), Some(value)) = (field.role, fields.get(&field.name)) else { continue };
+            match role {
+                Role::Name | Role::Fact(_) => {}
+                Role::Active => implied.active = value.as_bool(),
+                Role::Created => implied.created = moment(value),
+                Role::Updated => implied.updated = moment(value),
+                Role::Confidence => {
+                    implied.confidence = value.as_f64().filter(|value| (0.0..=1.0).contains(value));
+                }
+            }
+        }
+        implied
+    }
 }
 
 /// What an item's fields say of the item itself, under the names that the applications use.
@@ -81,25 +232,6 @@ pub struct Implied {
     pub updated: Option<Timestamp>,
     /// How sure its content is, from 0 to 1.
     pub confidence: Option<f64>,
-}
-
-/// Reads what the fields say of the item itself. What has the wrong type says nothing.
-#[must_use]
-pub fn implied(kind: &Kind, fields: &Fields) -> Implied {
-    let mut implied = Implied::default();
-    for field in find(kind).map_or(&[][..], |spec| spec.fields) {
-        let (Some(role), Some(value)) = (field.role, fields.get(field.name)) else { continue };
-        match role {
-            Role::Name => {}
-            Role::Active => implied.active = value.as_bool(),
-            Role::Created => implied.created = moment(value),
-            Role::Updated => implied.updated = moment(value),
-            Role::Confidence => {
-                implied.confidence = value.as_f64().filter(|value| (0.0..=1.0).contains(value));
-            }
-        }
-    }
-    implied
 }
 
 #[cfg(test)]

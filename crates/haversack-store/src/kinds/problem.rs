@@ -69,7 +69,7 @@ pub enum Wrong {
     /// Nothing of the item would ever be shown.
     Empty {
         /// The kind.
-        kind: &'static str,
+        kind: String,
     },
     /// It holds something else than it may.
     Refused {
@@ -83,9 +83,9 @@ pub enum Wrong {
         /// The text, as messages show it.
         found: String,
         /// The enumeration.
-        allowed: &'static [&'static str],
+        allowed: Vec<String>,
         /// Those that are spelt most alike, nearest first.
-        nearest: Vec<&'static str>,
+        nearest: Vec<String>,
     },
     /// Its text cannot be an item's id.
     NotAnId(IdError),
@@ -189,21 +189,21 @@ pub enum Warning {
         /// Where it is.
         path: String,
         /// The kind.
-        kind: &'static str,
+        kind: String,
         /// The field that may be meant.
-        meant: &'static str,
+        meant: String,
     },
-    /// A kind that is not built in, near one that is.
+    /// A kind that is not defined, near one that is.
     UnknownKind {
         /// The kind.
         kind: String,
-        /// The built-in kind that may be meant.
-        meant: &'static str,
+        /// The kind that may be meant.
+        meant: String,
     },
     /// Larger than an item that is part of every context should be.
     Large {
         /// The kind.
-        kind: &'static str,
+        kind: String,
         /// Tokens of the text that is shown, in the encoding `o200k_base`.
         tokens: Tokens,
         /// The size it should have at most.
@@ -218,7 +218,7 @@ impl fmt::Display for Warning {
                 write!(f, "{path} is not a field of {kind}: did you mean {meant}?")
             }
             Warning::UnknownKind { kind, meant } => {
-                write!(f, "{} is not a built-in kind: did you mean {meant}?", shown(kind))
+                write!(f, "{} is not a known kind: did you mean {meant}?", shown(kind))
             }
             Warning::Large { kind, tokens, tokens_max } => write!(
                 f,

@@ -2,9 +2,10 @@
 //! reference refers to.
 
 use haversack_core::ids::ItemId;
+use haversack_core::item::Kind;
 use serde_json::Value;
 
-use super::Fields;
+use super::{Fields, Kinds};
 
 /// Most items that the fields of one item can name.
 const RELATIONS_MAX: usize = 1_000;
@@ -46,49 +47,59 @@ pub struct Relation {
     pub family: RelationFamily,
 }
 
-/// The other items that an item's fields name, in the order of the fields, each once by a name.
-///
-/// A column of a row can hold an id, a list of them, or objects with an `id`. Whether a short text
-/// in a column is one shows when it is looked up.
-#[must_use]
-pub fn relations(fields: &Fields) -> Vec<Relation> {
-    let mut found: Vec<Relation> = Vec::new();
-    let mut add = |to: &Value, name: &str, family| {
-        let id = to.as_str().and_then(|to| ItemId::new(to).ok());
-        let Some(to) = id.filter(|_| found.len() < RELATIONS_MAX) else { return };
-        if !found.iter().any(|known| known.to == to && known.name == name) {
-            found.push(Relation { to, name: name.to_owned(), family });
-        }
-    };
-    let objects = |name: &str| fields.get(name).and_then(Value::as_array).into_iter().flatten();
-    for relation in objects("relations") {
-        let name = relation["name"].as_str().unwrap_or(RelationFamily::Row.as_str());
-        for to in relation["targetIds"].as_array().into_iter().flatten() {
-            add(to, name, RelationFamily::Row);
-        }
-    }
-    for relationship in objects("relationships") {
-        let name = relationship["type"].as_str();
-        let name = name.unwrap_or(RelationFamily::Relationship.as_str());
-        add(&relationship["target"], name, RelationFamily::Relationship);
-    }
-    if let Some(to) = fields.get("targetId") {
-        add(to, RelationFamily::Reference.as_str(), RelationFamily::Reference);
-    }
-    let columns = fields.get("properties").and_then(Value::as_object);
-    for (name, value) in columns.into_iter().flatten() {
-        let entries = match value {
-            Value::Array(entries) => entries.as_slice(),
-            value => std::slice::from_ref(value),
+impl Kinds {
+    /// The other items that an item's fields name, in the order of the fields, each once by a name.
+    ///
+    /// A column of a row can hold an id, a list of them, or objects with an `id`. Whether a short text
+    /// in a column is one shows when it is looked up.
+    #[must_use]
+    pub fn relations(&self, kind: &Kind, fields: &Fields) -> Vec<Relation> {
+        let mut found: Vec<Relation> = Vec::new();
+        let mut add = |to: &Value, name: &str, family| {
+            let id = to.as_str().and_then(|to| ItemId::new(to).ok());
+            let Some(to) = id.filter(|_| found.len() < RELATIONS_MAX) else { return };
+            if !found.iter().any(|known| known.to == to && known.name == name) {
+                found.push(Relation { to, name: name.to_owned(), family });
+            }
         };
-        for entry in entries {
-            let id = entry.get("id").unwrap_or(entry);
-            if id.as_str().is_some_and(can_be_id) {
-                add(id, name, RelationFamily::Row);
+        let objects = |name: &str| fields.get(name).and_then(Value::as_array).into_iter().flatten();
+        for relation in objects("relations") {
+            let name = relation["name"].as_str().unwrap_or(RelationFamily::Row.as_str());
+            for to in relation["targetIds"].as_array().into_iter().flatten() {
+                add(to, name, RelationFamily::Row);
             }
         }
+        for relationship in objects("relationships") {
+            let name = relationship["type"].as_str();
+            let name = name.unwrap_or(RelationFamily::Relationship.as_str());
+            add(&relationship["target"], name, RelationFamily::Relationship);
+        }
+        for field in self.fields_of(kind).iter().filter(|field| field.link) {
+            let name = field.name.trim_end_matches("Ids").trim_end_matches("Id");
+            for to in entries(fields.get(&field.name)) {
+                add(to, name, RelationFamily::Reference);
+            }
+        }
+        let columns = fields.get("properties").and_then(Value::as_object);
+        for (name, value) in columns.into_iter().flatten() {
+            for entry in entries(Some(value)) {
+                let id = entry.get("id").unwrap_or(entry);
+                if id.as_str().is_some_and(can_be_id) {
+                    add(id, name, RelationFamily::Row);
+                }
+            }
+        }
+        found
     }
-    found
+}
+
+/// The entries of a list, or the one value.
+fn entries(value: Option<&Value>) -> &[Value] {
+    match value {
+        Some(Value::Array(entries)) => entries,
+        Some(value) => std::slice::from_ref(value),
+        None => &[],
+    }
 }
 
 /// Whether the text of a column can be an id: one word, and not a long one.
@@ -115,14 +126,15 @@ mod tests {
                 "Length": 7,
             },
         });
-        let found = relations(fields.as_object().unwrap()).into_iter();
+        let kind = Kind::new("reference").unwrap();
+        let found = Kinds::built_in().relations(&kind, fields.as_object().unwrap()).into_iter();
         let found: Vec<String> =
             found.map(|it| format!("{} {} {}", it.family.as_str(), it.name, it.to)).collect();
         let expected = [
             "relation Vessel v1",
             "relation Vessel v2",
             "relationship part_of m1",
-            "reference reference r1",
+            "reference target r1",
             "relation Vessel v3",
             "relation Crew c1",
         ];

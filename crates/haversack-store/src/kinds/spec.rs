@@ -1,36 +1,49 @@
-//! What is said of a kind and of a field: the vocabulary of the table.
+//! What a definition says of a kind and of a field.
 
 use std::fmt;
 
+use haversack_core::query::FieldRole;
 use haversack_core::units::Tokens;
 
 use super::problem::StandIn;
 
-/// A built-in kind.
+/// A kind.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KindSpec {
     /// The kind, in snake case.
-    pub name: &'static str,
-    /// The recipe whose application brought it.
-    pub recipe: &'static str,
+    pub name: String,
     /// What it is, in one line.
-    pub description: &'static str,
+    pub about: String,
     /// Its fields, in the order in which they are searched and shown.
-    pub fields: &'static [FieldSpec],
+    pub fields: Vec<FieldSpec>,
     /// Whether a workspace has at most one.
     pub single: bool,
     /// Whether it tells the reader of a pack what to do. Only whoever may speak for the workspace
     /// writes such items; in packs they stand as the workspace's own words.
     pub guidance: bool,
+    /// Whether its items tell of one moment, so that their age is that of their creation.
+    pub said_once: bool,
+    /// How direct the way is on which its items are found, from 0 to 1 (K4).
+    pub priority: f64,
+    /// The same for a part of an item.
+    pub part_priority: f64,
     /// The size above which an item is stored with a warning.
     pub tokens_max: Option<Tokens>,
+}
+
+impl KindSpec {
+    /// The field of a name.
+    #[must_use]
+    pub fn field(&self, name: &str) -> Option<&FieldSpec> {
+        self.fields.iter().find(|field| field.name == name)
+    }
 }
 
 /// A field of a kind, or of an object inside a field.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FieldSpec {
     /// Its name on the wire.
-    pub name: &'static str,
+    pub name: String,
     /// What it may hold. `null` is the same as leaving it out.
     pub value: Type,
     /// Whether it, or what stands in for it, must be there.
@@ -41,6 +54,8 @@ pub struct FieldSpec {
     pub essential: bool,
     /// How it is searched and shown.
     pub shown: Shown,
+    /// Whether the item that it names is linked to.
+    pub link: bool,
     /// What it says of the item itself.
     pub role: Option<Role>,
 }
@@ -69,10 +84,12 @@ pub enum Role {
     Updated,
     /// How sure its content is.
     Confidence,
+    /// What questions about fields ask for: when it is due, whose it is.
+    Fact(FieldRole),
 }
 
 /// What a field may hold.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Type {
     /// A text.
     Text {
@@ -114,15 +131,15 @@ pub enum Type {
     /// A day such as `2026-01-31`, or a moment.
     Date,
     /// One of these texts.
-    OneOf(&'static [&'static str]),
+    OneOf(Vec<String>),
     /// An object with these fields.
-    Object(&'static [FieldSpec]),
+    Object(Vec<FieldSpec>),
     /// A list of such objects.
     Objects {
         /// Most entries.
         count_max: usize,
         /// What each has.
-        fields: &'static [FieldSpec],
+        fields: Vec<FieldSpec>,
     },
     /// The id of another item.
     Reference,
@@ -134,7 +151,7 @@ pub enum Type {
     /// An object whose names are the user's: the columns of a row.
     Record,
     /// Anything: where the applications leave the shape open.
-    Open,
+    Any,
 }
 
 /// What is allowed, as messages and documentation say it.
@@ -157,94 +174,7 @@ impl fmt::Display for Type {
             Type::Reference => f.write_str("the id of an item"),
             Type::References { .. } => f.write_str("a list of ids of items"),
             Type::Record => f.write_str("an object with any names"),
-            Type::Open => f.write_str("any value"),
+            Type::Any => f.write_str("any value"),
         }
-    }
-}
-
-impl KindSpec {
-    pub(super) const fn new(
-        recipe: &'static str,
-        name: &'static str,
-        description: &'static str,
-        fields: &'static [FieldSpec],
-    ) -> KindSpec {
-        let (single, guidance, tokens_max) = (false, false, None);
-        KindSpec { name, recipe, description, fields, single, guidance, tokens_max }
-    }
-
-    pub(super) const fn one_per_workspace(mut self) -> KindSpec {
-        self.single = true;
-        self
-    }
-
-    pub(super) const fn guidance(mut self) -> KindSpec {
-        self.guidance = true;
-        self
-    }
-
-    pub(super) const fn warn_above(mut self, tokens: u32) -> KindSpec {
-        self.tokens_max = Some(Tokens::new(tokens));
-        self
-    }
-}
-
-impl FieldSpec {
-    pub(super) const fn new(name: &'static str, value: Type) -> FieldSpec {
-        let shown = match value {
-            Type::Reference | Type::References { .. } => Shown::Hidden,
-            _ => Shown::Labelled,
-        };
-        FieldSpec {
-            name,
-            value,
-            required: false,
-            stand_in: None,
-            essential: false,
-            shown,
-            role: None,
-        }
-    }
-
-    pub(super) const fn required(mut self) -> FieldSpec {
-        self.required = true;
-        self
-    }
-
-    pub(super) const fn or_title(mut self) -> FieldSpec {
-        self.stand_in = Some(StandIn::Title);
-        self
-    }
-
-    pub(super) const fn or_body(mut self) -> FieldSpec {
-        self.stand_in = Some(StandIn::Body);
-        self
-    }
-
-    pub(super) const fn essential(mut self) -> FieldSpec {
-        self.essential = true;
-        self
-    }
-
-    pub(super) const fn plain(mut self) -> FieldSpec {
-        self.shown = Shown::Plain;
-        self
-    }
-
-    pub(super) const fn hidden(mut self) -> FieldSpec {
-        self.shown = Shown::Hidden;
-        self
-    }
-
-    /// A name that people mention.
-    pub(super) const fn mentioned(mut self) -> FieldSpec {
-        self.role = Some(Role::Name);
-        self
-    }
-
-    /// What it says is kept with the item, not in its text.
-    pub(super) const fn says(mut self, role: Role) -> FieldSpec {
-        self.role = Some(role);
-        self.hidden()
     }
 }

@@ -16,7 +16,7 @@ fn fields(json: Value) -> Fields {
 
 /// What is said of an item: errors, or else warnings, one per line.
 fn said(name: &str, title: &str, body: &str, fields: &Fields) -> String {
-    match super::check(&kind(name), title, body, fields) {
+    match Kinds::built_in().check(&kind(name), title, body, fields) {
         Ok(warnings) => warnings.iter().map(Warning::to_string).collect::<Vec<_>>().join("\n"),
         Err(errors) => errors.to_string(),
     }
@@ -35,12 +35,15 @@ fn check_with(name: &str, title: &str, body: &str, json: Value, expected: &str) 
 
 #[track_caller]
 fn check_text(name: &str, title: &str, body: &str, json: Value, expected: &str) {
-    assert_eq!(searchable(&kind(name), title, body, &fields(json)), expected);
+    assert_eq!(Kinds::built_in().searchable(&kind(name), title, body, &fields(json)), expected);
 }
 
 #[track_caller]
 fn check_essential(name: &str, title: &str, body: &str, json: Value, expected: Option<&str>) {
-    assert_eq!(essential(&kind(name), title, body, &fields(json)).as_deref(), expected);
+    assert_eq!(
+        Kinds::built_in().essential(&kind(name), title, body, &fields(json)).as_deref(),
+        expected
+    );
 }
 
 #[test]
@@ -76,8 +79,13 @@ fn p5_a_company_profile_is_one_of_its_kind_with_the_seeds_fields() {
         "Makes pumps.\nValue proposition: They last.\nTarget customers: Ships\n\
          Key differentiators:\n- quiet\n- light\nIndustry: marine",
     );
-    assert!(single(&kind("company_profile")) && single(&kind("brand_settings")));
-    assert!(!single(&kind("product")) && !single(&kind("note")));
+    assert!(
+        Kinds::built_in().single(&kind("company_profile"))
+            && Kinds::built_in().single(&kind("brand_settings"))
+    );
+    assert!(
+        !Kinds::built_in().single(&kind("product")) && !Kinds::built_in().single(&kind("note"))
+    );
 }
 
 #[test]
@@ -188,13 +196,25 @@ fn p9_battlecards_keep_win_themes_and_are_found_by_names() {
         card.clone(),
         Some("Competitor name: Acme\nWin themes: service\nDifferentiators:\n- local\n- fast"),
     );
-    assert_eq!(names(&kind("battlecard"), "Card", &fields(card.clone())), ["Acme", "ACME Corp"]);
-    assert_eq!(names(&kind("battlecard"), "Acme", &fields(json!({}))), ["Acme"]);
-    assert_eq!(names(&kind("product"), "Pump", &fields(json!({"name": null}))), ["Pump"]);
-    assert!(names(&kind("file"), "a.txt", &fields(json!({"name": "x"}))).is_empty());
-    assert_eq!(implied(&kind("battlecard"), &fields(card.clone())).active, Some(false));
+    assert_eq!(
+        Kinds::built_in().names(&kind("battlecard"), "Card", &fields(card.clone())),
+        ["Acme", "ACME Corp"]
+    );
+    assert_eq!(Kinds::built_in().names(&kind("battlecard"), "Acme", &fields(json!({}))), ["Acme"]);
+    assert_eq!(
+        Kinds::built_in().names(&kind("product"), "Pump", &fields(json!({"name": null}))),
+        ["Pump"]
+    );
     assert!(
-        searchable(&kind("battlecard"), "", "", &fields(card.clone()))
+        Kinds::built_in().names(&kind("file"), "a.txt", &fields(json!({"name": "x"}))).is_empty()
+    );
+    assert_eq!(
+        Kinds::built_in().implied(&kind("battlecard"), &fields(card.clone())).active,
+        Some(false)
+    );
+    assert!(
+        Kinds::built_in()
+            .searchable(&kind("battlecard"), "", "", &fields(card.clone()))
             .contains("Objection handling: objection: too dear; response: lasts longer")
     );
 }
@@ -378,7 +398,7 @@ fn s5_contexts_reduce_to_metadata_goal_and_intent_type() {
 #[test]
 fn further_fields_that_are_names_are_a_byline() {
     let check = |name: &str, given: Value, expected: &str| {
-        assert_eq!(byline(&kind(name), &fields(given)), expected);
+        assert_eq!(Kinds::built_in().byline(&kind(name), &fields(given)), expected);
     };
     let article = json!({
         "source": "The Verge", "authors": ["Ann Lee", "Bo"], "url": "https://example.com/a",
@@ -390,7 +410,7 @@ fn further_fields_that_are_names_are_a_byline() {
     // What the kind knows is text of the item already, or meant for nobody's eyes.
     check("memory", json!({"type": "fact", "speaker": "Ann"}), "Ann");
     let many: Vec<String> = (0..100).map(|n| format!("keyword{n:03}")).collect();
-    let line = byline(&kind("article"), &fields(json!({"keywords": many})));
+    let line = Kinds::built_in().byline(&kind("article"), &fields(json!({"keywords": many})));
     assert!(line.starts_with("keyword000 keyword001") && line.len() <= 400, "{line}");
 }
 
@@ -401,7 +421,7 @@ fn m1_memories_have_content_type_confidence_and_relationships() {
         "conversation": "c-1", "relationships": [{"target": "m-2", "type": "supports"}]
     });
     check("memory", memory.clone(), "");
-    let implied = implied(&kind("memory"), &fields(memory.clone()));
+    let implied = Kinds::built_in().implied(&kind("memory"), &fields(memory.clone()));
     assert_eq!(implied.confidence, Some(0.9));
     assert_eq!(implied.created, Some(Timestamp::from_millis(1_769_851_800_500)));
     check_text("memory", "", "", memory, "Ann likes tea.");
@@ -473,9 +493,9 @@ fn extra_fields_are_kept_and_near_misses_are_named() {
     check(
         "companyProfile",
         json!({}),
-        "companyProfile is not a built-in kind: did you mean company_profile?",
+        "companyProfile is not a known kind: did you mean company_profile?",
     );
-    check("Todo", json!({}), "Todo is not a built-in kind: did you mean todo?");
+    check("Todo", json!({}), "Todo is not a known kind: did you mean todo?");
     check("test", json!({"anything": [1, {"goes": null}]}), "");
 }
 
@@ -560,8 +580,9 @@ fn every_kinds_fields_are_bounded() {
 
 #[test]
 fn more_problems_than_anyone_reads_are_counted() {
-    let errors =
-        super::check(&kind("list"), "", "", &fields(json!({"items": vec![1; 300]}))).unwrap_err();
+    let errors = Kinds::built_in()
+        .check(&kind("list"), "", "", &fields(json!({"items": vec![1; 300]})))
+        .unwrap_err();
     assert_eq!((errors.problems.len(), errors.more), (PROBLEMS_MAX, 45));
     assert!(errors.to_string().ends_with("\nand 45 more"));
 }
@@ -611,23 +632,31 @@ fn the_table_is_sound() {
                 "{}",
                 field.name
             );
-            if let Type::Object(inner) | Type::Objects { fields: inner, .. } = field.value {
+            if let Type::Object(inner) | Type::Objects { fields: inner, .. } = &field.value {
                 sound(inner);
             }
         }
     }
-    for (index, spec) in all().iter().enumerate() {
-        assert!(all()[..index].iter().all(|earlier| earlier.name != spec.name), "{}", spec.name);
-        assert_eq!(find(&kind(spec.name)), Some(spec));
+    for (index, spec) in Kinds::built_in().all().iter().enumerate() {
+        assert!(
+            Kinds::built_in().all()[..index].iter().all(|earlier| earlier.name != spec.name),
+            "{}",
+            spec.name
+        );
+        assert_eq!(Kinds::built_in().find(&kind(&spec.name)), Some(spec));
         assert!(spec.name.chars().all(|c| c.is_ascii_lowercase() || c == '_'), "{}", spec.name);
-        assert!(!spec.description.contains('\n') && !spec.description.ends_with('.'));
-        sound(spec.fields);
+        assert!(!spec.about.contains('\n') && !spec.about.ends_with('.'));
+        sound(&spec.fields);
     }
 }
 
 fn any_json() -> impl Strategy<Value = Value> {
-    let names: Vec<&str> =
-        all().iter().flat_map(|spec| spec.fields).map(|field| field.name).collect();
+    let names: Vec<&str> = Kinds::built_in()
+        .all()
+        .iter()
+        .flat_map(|spec| &spec.fields)
+        .map(|field| field.name.as_str())
+        .collect();
     let key = prop_oneof![proptest::sample::select(names).prop_map(str::to_owned), ".{0,6}"];
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -653,7 +682,7 @@ fn sample(field: &FieldSpec, word: &mut impl FnMut() -> String, texts: &mut Vec<
         Value::from(word)
     };
     let mut inner = Vec::new();
-    let value = match field.value {
+    let value = match &field.value {
         Type::Text { .. } => said(&mut inner),
         Type::Texts { .. } | Type::TextOrTexts { .. } => {
             json!([said(&mut inner), said(&mut inner)])
@@ -663,12 +692,12 @@ fn sample(field: &FieldSpec, word: &mut impl FnMut() -> String, texts: &mut Vec<
         Type::Boolean => json!(true),
         Type::Timestamp | Type::Date => json!("2026-01-31T09:30:00Z"),
         Type::OneOf(values) => {
-            inner.push(values[0].to_owned());
+            inner.push(values[0].clone());
             json!(values[0])
         }
         Type::Reference => json!("id"),
         Type::References { .. } => json!(["id"]),
-        Type::Record | Type::Open => json!({"a": said(&mut inner), "b": [{"c": said(&mut inner)}]}),
+        Type::Record | Type::Any => json!({"a": said(&mut inner), "b": [{"c": said(&mut inner)}]}),
         Type::Object(fields) => Value::Object(
             fields.iter().map(|f| (f.name.to_owned(), sample(f, word, &mut inner))).collect(),
         ),
@@ -690,19 +719,19 @@ fn sample(field: &FieldSpec, word: &mut impl FnMut() -> String, texts: &mut Vec<
 proptest! {
     #[test]
     fn nothing_panics_on_any_json(
-        spec in proptest::sample::select(all()),
+        spec in proptest::sample::select(Kinds::built_in().all()),
         json in any_json(), title in ".{0,8}", body in ".{0,8}",
     ) {
-        for name in [spec.name, "note"] {
+        for name in [spec.name.as_str(), "note"] {
             let (kind, fields) = (kind(name), fields(json.clone()));
-            let checked = super::check(&kind, &title, &body, &fields);
-            let text = searchable(&kind, &title, &body, &fields);
+            let checked = Kinds::built_in().check(&kind, &title, &body, &fields);
+            let text = Kinds::built_in().searchable(&kind, &title, &body, &fields);
             prop_assert!(text.starts_with(&body) || body.trim().is_empty());
-            if let Some(essential) = essential(&kind, &title, &body, &fields) {
+            if let Some(essential) = Kinds::built_in().essential(&kind, &title, &body, &fields) {
                 prop_assert!(essential.len() < text.len());
             }
-            let _ = names(&kind, &title, &fields);
-            let _ = implied(&kind, &fields);
+            let _ = Kinds::built_in().names(&kind, &title, &fields);
+            let _ = Kinds::built_in().implied(&kind, &fields);
             if let Err(errors) = checked {
                 prop_assert_eq!(errors.to_string().lines().count(), errors.problems.len());
             }
@@ -711,7 +740,7 @@ proptest! {
 
     #[test]
     fn searchable_holds_every_text_of_the_known_fields(
-        spec in proptest::sample::select(all()),
+        spec in proptest::sample::select(Kinds::built_in().all()),
         words in proptest::collection::vec("[a-zé\n ]{0,4}[a-z]{3}", 64), body in ".{0,8}",
         kept in proptest::collection::vec(any::<bool>(), 16),
     ) {
@@ -723,9 +752,9 @@ proptest! {
                 fields.insert(field.name.to_owned(), sample(field, &mut word, &mut texts));
             }
         }
-        let text = searchable(&kind(spec.name), "", &body, &fields);
+        let text = Kinds::built_in().searchable(&kind(&spec.name), "", &body, &fields);
         let is_shown = !spec.guidance || !text.trim().is_empty();
-        prop_assert_eq!(super::check(&kind(spec.name), "", &body, &fields).is_ok(), is_shown);
+        prop_assert_eq!(Kinds::built_in().check(&kind(&spec.name), "", &body, &fields).is_ok(), is_shown);
         for word in texts {
             prop_assert!(text.contains(&word), "{} lacks {:?}: {}", spec.name, word, text);
         }

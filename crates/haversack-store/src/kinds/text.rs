@@ -7,7 +7,8 @@ use super::bounds::DEPTH_MAX;
 use super::check::{is_given, moment};
 use super::problem::StandIn;
 use super::spec::{FieldSpec, Role, Shown, Type};
-use super::{Fields, find};
+use super::{Fields, Kinds};
+use crate::store::item::Item;
 
 /// Longest text of a further field that is searched as a name.
 const NAME_BYTES_MAX: usize = 100;
@@ -16,87 +17,102 @@ const NAME_DEPTH_MAX: usize = 2;
 /// Most of them together: a long list of keywords must not outweigh a title.
 const BYLINE_BYTES_MAX: usize = 400;
 
-/// The text under which an item is searched and shown: its body as it is, then what its fields
-/// add, as `Label: value` lines in the table's order.
-///
-/// Without a body the title stands in for a missing name, as with a product's. Of a plain document
-/// it is the body alone or else the texts in its fields. Where there is nothing else, it is the
-/// title.
-#[must_use]
-pub fn searchable(kind: &Kind, title: &str, body: &str, fields: &Fields) -> String {
-    let mut text = String::new();
-    let has_body = !body.trim().is_empty();
-    match find(kind) {
-        Some(spec) => {
-            let page = Page { title: if has_body { "" } else { title }, body, reduced: false };
-            page.fields(spec.fields, fields, &mut text);
-        }
-        None if !has_body => fields.values().for_each(|value| texts(value, 1, &mut text)),
-        None => {}
+impl Kinds {
+    /// The text under which an item is searched and shown.
+    #[must_use]
+    pub fn text(&self, item: &Item) -> String {
+        self.searchable(&item.kind, &item.title, &item.body, &item.fields)
     }
-    let added = text.trim_end_matches('\n');
-    match (has_body, added.trim().is_empty()) {
-        (true, true) => body.to_owned(),
-        (true, false) => format!("{body}\n\n{added}"),
-        (false, false) => added.to_owned(),
-        (false, true) => title.to_owned(),
-    }
-}
 
-/// The reduced form of kinds that have one: a product's core (P8), a battlecard's win themes and
-/// differentiators (P9), a context's metadata and goal (S5).
-///
-/// None when nothing essential is there beside a name, or when it would not be shorter.
-#[must_use]
-pub fn essential(kind: &Kind, title: &str, body: &str, fields: &Fields) -> Option<String> {
-    let spec = find(kind)?;
-    let page = Page { title, body, reduced: true };
-    let mut text = String::new();
-    page.fields(spec.fields, fields, &mut text);
-    let text = text.trim_end_matches('\n');
-    let shorter = text.len() < searchable(kind, title, body, fields).len();
-    (shorter && page.says_more_than_a_name(spec.fields, fields)).then(|| text.to_owned())
-}
-
-/// How people mention the item: names and aliases, each once (P9). Empty for kinds that are not
-/// looked for by name.
-#[must_use]
-pub fn names(kind: &Kind, title: &str, fields: &Fields) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    let mut add = |name: &str| {
-        let name = name.trim();
-        let is_known = names.iter().any(|known| known.to_lowercase() == name.to_lowercase());
-        if !name.is_empty() && !is_known {
-            names.push(name.to_owned());
-        }
-    };
-    let specs = find(kind).map_or(&[][..], |spec| spec.fields);
-    for spec in specs.iter().filter(|spec| spec.role == Some(Role::Name)) {
-        match fields.get(spec.name).filter(|value| is_given(value)) {
-            Some(Value::String(name)) => add(name),
-            Some(Value::Array(entries)) => {
-                entries.iter().filter_map(Value::as_str).for_each(&mut add)
+    /// The text under which an item is searched and shown: its body as it is, then what its fields
+    /// add, as `Label: value` lines in the definition's order.
+    ///
+    /// Without a body the title stands in for a missing name, as with a product's. Of a plain document
+    /// it is the body alone or else the texts in its fields. Where there is nothing else, it is the
+    /// title.
+    #[must_use]
+    pub fn searchable(&self, kind: &Kind, title: &str, body: &str, fields: &Fields) -> String {
+        let mut text = String::new();
+        let has_body = !body.trim().is_empty();
+        match self.find(kind) {
+            Some(spec) => {
+                let page = Page { title: if has_body { "" } else { title }, body, reduced: false };
+                page.fields(&spec.fields, fields, &mut text);
             }
-            Some(_) => {}
-            None if spec.stand_in == Some(StandIn::Title) => add(title),
+            None if !has_body => fields.values().for_each(|value| texts(value, 1, &mut text)),
             None => {}
         }
+        let added = text.trim_end_matches('\n');
+        match (has_body, added.trim().is_empty()) {
+            (true, true) => body.to_owned(),
+            (true, false) => format!("{body}\n\n{added}"),
+            (false, false) => added.to_owned(),
+            (false, true) => title.to_owned(),
+        }
     }
-    names
-}
 
-/// What an item's further fields call it by: who wrote it, where it comes from, what it is about.
-/// People ask for "what The Verge wrote", so these words are searched as a heading's are.
-///
-/// Only short texts under names that the kind does not know, for those it knows are text of the
-/// item already. Addresses and moments say nothing that is asked for in words.
-#[must_use]
-pub fn byline(kind: &Kind, fields: &Fields) -> String {
-    let known = find(kind).map_or(&[][..], |spec| spec.fields);
-    let further = fields.iter().filter(|(name, _)| known.iter().all(|spec| spec.name != *name));
-    let mut line = String::new();
-    further.for_each(|(_, value)| add_names(value, 1, &mut line));
-    line
+    /// The reduced form of kinds that have one: a product's core (P8), a battlecard's win themes and
+    /// differentiators (P9), a context's metadata and goal (S5).
+    ///
+    /// None when nothing essential is there beside a name, or when it would not be shorter.
+    #[must_use]
+    pub fn essential(
+        &self,
+        kind: &Kind,
+        title: &str,
+        body: &str,
+        fields: &Fields,
+    ) -> Option<String> {
+        let spec = self.find(kind)?;
+        let page = Page { title, body, reduced: true };
+        let mut text = String::new();
+        page.fields(&spec.fields, fields, &mut text);
+        let text = text.trim_end_matches('\n');
+        let shorter = text.len() < self.searchable(kind, title, body, fields).len();
+        (shorter && page.says_more_than_a_name(&spec.fields, fields)).then(|| text.to_owned())
+    }
+
+    /// How people mention the item: names and aliases, each once (P9). Empty for kinds that are not
+    /// looked for by name.
+    #[must_use]
+    pub fn names(&self, kind: &Kind, title: &str, fields: &Fields) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        let mut add = |name: &str| {
+            let name = name.trim();
+            let is_known = names.iter().any(|known| known.to_lowercase() == name.to_lowercase());
+            if !name.is_empty() && !is_known {
+                names.push(name.to_owned());
+            }
+        };
+        let specs = self.fields_of(kind);
+        for spec in specs.iter().filter(|spec| spec.role == Some(Role::Name)) {
+            match fields.get(&spec.name).filter(|value| is_given(value)) {
+                Some(Value::String(name)) => add(name),
+                Some(Value::Array(entries)) => {
+                    entries.iter().filter_map(Value::as_str).for_each(&mut add)
+                }
+                Some(_) => {}
+                None if spec.stand_in == Some(StandIn::Title) => add(title),
+                None => {}
+            }
+        }
+        names
+    }
+
+    /// What an item's further fields call it by: who wrote it, where it comes from, what it is about.
+    /// People ask for "what The Verge wrote", so these words are searched as a heading's are.
+    ///
+    /// Only short texts under names that the kind does not know, for those it knows are text of the
+    /// item already. Addresses and moments say nothing that is asked for in words.
+    #[must_use]
+    pub fn byline(&self, kind: &Kind, fields: &Fields) -> String {
+        let known = self.fields_of(kind);
+        let further =
+            fields.iter().filter(|(name, _)| known.iter().all(|spec| spec.name != **name));
+        let mut line = String::new();
+        further.for_each(|(_, value)| add_names(value, 1, &mut line));
+        line
+    }
 }
 
 /// Adds what of a value is a name. Many keep such fields together in one, such as `metadata`.
@@ -133,13 +149,13 @@ impl Page<'_> {
     fn fields(&self, specs: &[FieldSpec], fields: &Fields, text: &mut String) {
         for spec in specs {
             if spec.shown != Shown::Hidden && (spec.essential || !self.reduced) {
-                self.field(spec, fields.get(spec.name).filter(|value| is_given(value)), text);
+                self.field(spec, fields.get(&spec.name).filter(|value| is_given(value)), text);
             }
         }
     }
 
     fn field(&self, spec: &FieldSpec, value: Option<&Value>, text: &mut String) {
-        match (spec.value, value, spec.stand_in) {
+        match (&spec.value, value, spec.stand_in) {
             (Type::Object(specs), Some(Value::Object(inner)), _) => self.fields(specs, inner, text),
             (Type::Object(specs), None, _) => self.fields(specs, &Fields::new(), text),
             (Type::Record, Some(Value::Object(columns)), _) => {
@@ -152,13 +168,13 @@ impl Page<'_> {
                 text.push('\n');
             }
             (Type::Objects { fields, .. }, Some(value), _) => {
-                lines(&label(spec.name), fields, value, text);
+                lines(&label(&spec.name), fields, value, text);
             }
-            (_, Some(value), _) => lines(&label(spec.name), &[], value, text),
-            (_, None, Some(StandIn::Title)) => line(&label(spec.name), self.title, text),
+            (_, Some(value), _) => lines(&label(&spec.name), &[], value, text),
+            (_, None, Some(StandIn::Title)) => line(&label(&spec.name), self.title, text),
             // A whole item has its body in front; a reduced one needs it here.
             (_, None, Some(StandIn::Body)) if self.reduced => {
-                line(&label(spec.name), self.body, text);
+                line(&label(&spec.name), self.body, text);
             }
             (_, None, _) => {}
         }
@@ -166,7 +182,7 @@ impl Page<'_> {
 
     fn says_more_than_a_name(&self, specs: &[FieldSpec], fields: &Fields) -> bool {
         specs.iter().filter(|spec| spec.essential).any(|spec| {
-            match (spec.value, fields.get(spec.name).filter(|value| is_given(value))) {
+            match (&spec.value, fields.get(&spec.name).filter(|value| is_given(value))) {
                 (Type::Object(specs), Some(Value::Object(inner))) => {
                     self.says_more_than_a_name(specs, inner)
                 }
@@ -229,8 +245,8 @@ fn inline(value: &Value, specs: &[FieldSpec], depth: usize) -> String {
         Value::Object(object) => {
             let shown = specs.iter().filter(|spec| spec.shown != Shown::Hidden);
             let known = shown.filter_map(|spec| {
-                let value = object.get(spec.name)?;
-                Some(pair(&label(spec.name), &inline(value, &[], depth + 1)))
+                let value = object.get(&spec.name)?;
+                Some(pair(&label(&spec.name), &inline(value, &[], depth + 1)))
             });
             given(known.collect(), "; ")
         }

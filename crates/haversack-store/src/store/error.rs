@@ -1,5 +1,6 @@
 //! What can go wrong: opening, reading, writing. Each says what to do next.
 
+use crate::kinds::DefinitionError;
 use std::error::Error as StdError;
 use std::fmt;
 use std::path::PathBuf;
@@ -33,6 +34,14 @@ pub enum OpenError {
     Name {
         /// The refused name.
         name: String,
+    },
+    /// The kinds that the data folder defines cannot be read.
+    #[error("{} cannot be used: {cause}", path.display())]
+    Kinds {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        cause: DefinitionError,
     },
     /// There is no such workspace.
     #[error("there is no workspace {name:?} in {}", folder.display())]

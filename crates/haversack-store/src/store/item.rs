@@ -9,6 +9,7 @@ use haversack_core::units::{Score, Span, Timestamp};
 use serde_json::{Map, Value};
 
 use super::viewer::Readers;
+use crate::kinds::{Fact, Kinds, Relation};
 use crate::revision::Revision;
 
 /// The fields of an item, typed by its kind (see [`crate::kinds`]).
@@ -98,6 +99,60 @@ pub struct Stored {
     pub committed: Timestamp,
     /// Who wrote it, if they said so.
     pub author: Option<String>,
+    /// The kinds that its store knows: they say how it is read.
+    pub kinds: Arc<Kinds>,
+}
+
+impl Stored {
+    /// What the item is searched by and shown as.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.kinds.text(&self.item)
+    }
+
+    /// Its reduced form, if its kind has one.
+    #[must_use]
+    pub fn essential(&self) -> Option<String> {
+        let Item { kind, title, body, fields, .. } = &self.item;
+        self.kinds.essential(kind, title, body, fields)
+    }
+
+    /// How people mention it.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        self.kinds.names(&self.item.kind, &self.item.title, &self.item.fields)
+    }
+
+    /// What its further fields call it by.
+    #[must_use]
+    pub fn byline(&self) -> String {
+        self.kinds.byline(&self.item.kind, &self.item.fields)
+    }
+
+    /// What sort of thing it is within its kind.
+    #[must_use]
+    pub fn sort(&self) -> Option<&str> {
+        self.kinds.sort(&self.item.kind, &self.item.fields)
+    }
+
+    /// What its fields say that questions ask for.
+    #[must_use]
+    pub fn facts(&self) -> Vec<Fact> {
+        self.kinds.facts(&self.item.kind, &self.item.fields)
+    }
+
+    /// The items that its fields name.
+    #[must_use]
+    pub fn relations(&self) -> Vec<Relation> {
+        self.kinds.relations(&self.item.kind, &self.item.fields)
+    }
+
+    /// When it was said or last changed. It is not later than the item's `updated`.
+    #[must_use]
+    pub fn moment(&self) -> Option<Timestamp> {
+        let Item { kind, created, updated, .. } = &self.item;
+        if self.kinds.is_said_once(kind) { created.or(*updated) } else { updated.or(*created) }
+    }
 }
 
 /// An item on the way to another one, for people to read.

@@ -27,6 +27,7 @@ use self::query::{
     Neighbours, Page, TextSearch, TreeDistance, Usage, VectorSearch,
 };
 use self::viewer::Viewer;
+use crate::kinds::Kinds;
 use crate::revision::{Revision, StateToken};
 
 /// What a read comes to.
@@ -65,6 +66,9 @@ pub trait Store: Send + Sync {
 
     /// Which model makes the vectors of new texts.
     fn model(&self) -> &Model;
+
+    /// The kinds that are known here.
+    fn kinds(&self) -> &Arc<Kinds>;
 }
 
 /// One state of a workspace as one viewer may see it.
@@ -79,6 +83,9 @@ pub trait Snapshot: Send + Sync {
 
     /// Whether every version of this state is still kept; a state of long ago may miss some.
     fn history_is_whole(&self) -> bool;
+
+    /// The kinds that are known here.
+    fn kinds(&self) -> &Arc<Kinds>;
 
     /// The items of these names, in their order; `None` for what is not there or not readable.
     fn get<'a>(&'a self, ids: &'a [ItemId]) -> Answer<'a, Vec<Option<Stored>>>;

@@ -8,7 +8,7 @@ use haversack_core::item::{Kind, Trust};
 use haversack_core::units::{Score, Timestamp};
 use serde_json::{Map, Value, json};
 
-use crate::kinds::{moment, usual_trust};
+use crate::kinds::{Kinds, moment};
 use crate::store::change::Change;
 use crate::store::item::{Event, Fields, Happening, Item, Link, Record, Shelf};
 use crate::store::viewer::{Principal, Readers};
@@ -94,10 +94,10 @@ fn item_line(item: &Item) -> Value {
 ///
 /// # Errors
 /// When the line is not of that form; the error names the field.
-pub fn change(line: Map<String, Value>) -> Formed<Change> {
+pub fn change(line: Map<String, Value>, kinds: &Kinds) -> Formed<Change> {
     let mut form = Form(line);
     let change = match form.text("type")?.as_str() {
-        "item" => Change::Put(Box::new(form.item()?)),
+        "item" => Change::Put(Box::new(form.item(kinds)?)),
         "link" => Change::Link(Link {
             from: form.id("from")?,
             to: form.id("to")?,
@@ -203,10 +203,10 @@ impl Form {
         Ok(Readers::Only(principals))
     }
 
-    fn trust(&mut self, kind: &Kind) -> Formed<Trust> {
+    fn trust(&mut self, kind: &Kind, kinds: &Kinds) -> Formed<Trust> {
         let all = [Trust::External, Trust::Internal, Trust::Trusted];
         match self.maybe_text("trust")? {
-            None => Ok(usual_trust(kind)),
+            None => Ok(kinds.usual_trust(kind)),
             Some(name) => match all.into_iter().find(|trust| trust.as_str() == name) {
                 Some(trust) => Ok(trust),
                 None => wrong("trust", format!("{name:?} is not known")),
@@ -214,7 +214,7 @@ impl Form {
         }
     }
 
-    fn item(&mut self) -> Formed<Item> {
+    fn item(&mut self, kinds: &Kinds) -> Formed<Item> {
         let id = self.id("id")?;
         let kind = Kind::new(&self.text("kind")?).or_else(|error| wrong("kind", error))?;
         let mut item = Item::new(id, kind, &self.maybe_text("body")?.unwrap_or_default());
@@ -231,7 +231,7 @@ impl Form {
         item.updated = self.time("updated")?;
         item.confidence = self.confidence()?;
         item.readers = self.readers()?;
-        item.trust = self.trust(&item.kind)?;
+        item.trust = self.trust(&item.kind, kinds)?;
         item.active = match self.take("active") {
             None => true,
             Some(Value::Bool(active)) => active,

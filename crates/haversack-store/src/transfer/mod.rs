@@ -213,7 +213,8 @@ pub fn import(
     import.header(&mut lines)?;
     while let Some((line, bytes)) = import.next(&mut lines)? {
         let number = lines.number();
-        let change = change(line).map_err(|error| import.wrong(number, error.to_string()))?;
+        let change =
+            change(line, store.kinds()).map_err(|error| import.wrong(number, error.to_string()))?;
         import.waiting.push((number, change));
         import.bytes += bytes;
         if import.waiting.len() >= BATCH.0 || import.bytes >= BATCH.1 {

@@ -93,8 +93,8 @@ fn a_store_of_before_gets_its_indexes() {
         names.collect::<rusqlite::Result<BTreeSet<_>>>().unwrap().into_iter().collect()
     };
     let all = names();
-    let late = ["events_by_node", "events_by_user", "items_by_conversation"];
-    let late = late.into_iter().chain(["items_by_opportunity", "items_by_thread"]);
+    let late = ["events_by_node", "events_by_user", "items_by_field_conversation"];
+    let late = late.into_iter().chain(["items_by_field_opportunityId", "items_by_field_threadId"]);
     let connection = Connection::open(store_file(folder.path())).unwrap();
     for index in late {
         assert!(all.iter().any(|name| name == index), "{index} in {all:?}");

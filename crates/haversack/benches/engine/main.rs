@@ -98,8 +98,8 @@ fn request(recipe: &str, query: &str) -> Request {
     request.cache = false;
     request.keep = false;
     match recipe {
-        "proposal" => request.opportunity = id("opp-harrowmere"),
-        "prime" => request.thread = id("t-price"),
+        "proposal" => request.name_subject("opportunity", id("opp-harrowmere")),
+        "prime" => request.name_subject("thread", id("t-price")),
         "workspace" => request.focus = id("task-periodicals"),
         "situation" => {
             request.context = id("task/refund-backfill");

@@ -10,9 +10,9 @@ use haversack_core::ids::ItemId;
 use haversack_core::query::FieldRole;
 use haversack_core::rank::{Component, Signals};
 use haversack_core::units::Score;
-use haversack_store::kinds::{self, RelationFamily};
+use haversack_store::kinds::{Relation, RelationFamily};
 use haversack_store::store::error::ReadError;
-use haversack_store::store::item::{Item, Stored};
+use haversack_store::store::item::Stored;
 use haversack_store::store::query::{
     Direction, FactFilter, Filter, LIMIT_MAX, Linked, Neighbours, Order, Page, VALUES_MAX,
 };
@@ -289,7 +289,7 @@ async fn edges(
     let froms: Vec<ItemId> = frontier.iter().map(|(stored, _)| stored.item.id.clone()).collect();
     let links = question.snapshot.neighbours(&froms, sorts, limit);
     let named: Vec<Vec<Pointer>> =
-        frontier.iter().map(|(stored, _)| pointers(&stored.item, sorts)).collect();
+        frontier.iter().map(|(stored, _)| pointers(stored, sorts)).collect();
     let ids: Vec<ItemId> = named.iter().flatten().map(|pointer| pointer.to.clone()).collect();
     let targets =
         async { if ids.is_empty() { Ok(Vec::new()) } else { question.snapshot.get(&ids).await } };
@@ -321,7 +321,7 @@ async fn edges(
         }
     }
     for to in backward {
-        for pointer in pointers(&to.item, sorts) {
+        for pointer in pointers(&to, sorts) {
             let Some(from) = froms.iter().position(|id| *id == pointer.to) else { continue };
             let worth = if pointer.worth < ROW { INWARD } else { ROW };
             let (sort, direction) = (pointer.sort, Direction::Inward);
@@ -356,14 +356,14 @@ struct Pointer {
 }
 
 /// The links that an item's fields make, of these sorts.
-fn pointers(item: &Item, sorts: &[String]) -> Vec<Pointer> {
-    let is_wanted = |relation: &kinds::Relation| {
+fn pointers(stored: &Stored, sorts: &[String]) -> Vec<Pointer> {
+    let is_wanted = |relation: &Relation| {
         let family = relation.family.as_str();
         sorts.is_empty() || sorts.iter().any(|sort| *sort == relation.name || sort == family)
     };
-    let pointer = |relation: kinds::Relation| {
+    let pointer = |relation: Relation| {
         let worth = if relation.family == RelationFamily::Row { ROW } else { OUTWARD };
         Pointer { to: relation.to, sort: relation.name, worth }
     };
-    kinds::relations(&item.fields).into_iter().filter(is_wanted).map(pointer).collect()
+    stored.relations().into_iter().filter(is_wanted).map(pointer).collect()
 }

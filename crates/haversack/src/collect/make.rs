@@ -2,11 +2,10 @@
 
 use haversack_core::candidate::{Candidate, Essential, Found, Place, merge};
 use haversack_core::ids::{CandidateId, ItemId};
-use haversack_core::item::Kind;
 use haversack_core::query::Intent;
 use haversack_core::rank::{Component, Signals};
-use haversack_core::units::{Score, Timestamp};
-use haversack_store::kinds;
+use haversack_core::units::Score;
+use haversack_store::kinds::moment;
 use haversack_store::store::error::ReadError;
 use haversack_store::store::item::{Item, Passage, Stored};
 use serde_json::Value;
@@ -18,40 +17,19 @@ use crate::recipe::CollectorSpec;
 /// kind calls essential, and not all, because the rest is worth having.
 const ESSENTIAL_WORTH: f64 = 0.6;
 
+/// How direct the way is to a kind without a definition (K4).
+const PRIORITY: f64 = 0.3;
+
 /// A day in milliseconds.
 const DAY_MILLIS: i64 = 24 * 60 * 60 * 1_000;
-
-/// Kinds that tell of one moment. When they were written down or changed says less than when they
-/// came to be (P7, M6).
-const SAID_ONCE: [&str; 4] = ["deal_context_item", "memory", "message", "reference"];
-
-/// Whether items of a kind tell of one moment.
-pub(super) fn is_said_once(kind: &Kind) -> bool {
-    SAID_ONCE.contains(&kind.as_str())
-}
-
-/// When an item was said or last changed. It is not later than the item's `updated`.
-pub(super) fn moment_of(item: &Item) -> Option<Timestamp> {
-    if is_said_once(&item.kind) {
-        item.created.or(item.updated)
-    } else {
-        item.updated.or(item.created)
-    }
-}
-
-/// What an item is shown as.
-pub(super) fn text_of(item: &Item) -> String {
-    kinds::searchable(&item.kind, &item.title, &item.body, &item.fields)
-}
 
 /// A whole item as a candidate.
 pub(crate) fn from_stored(stored: &Stored) -> Candidate {
     let item = &stored.item;
     let id = CandidateId::whole(item.id.clone());
-    let mut candidate = Candidate::new(id, item.kind.clone(), &text_of(item));
-    candidate.essential = kinds::essential(&item.kind, &item.title, &item.body, &item.fields)
-        .map(|text| essential(&text));
-    describe(&mut candidate, item);
+    let mut candidate = Candidate::new(id, item.kind.clone(), &stored.text());
+    candidate.essential = stored.essential().map(|text| essential(&text));
+    describe(&mut candidate, stored);
     candidate
 }
 
@@ -70,7 +48,7 @@ pub(crate) fn from_passage(passage: &Passage) -> Candidate {
     let mut candidate = Candidate::new(id, item.kind.clone(), &passage.text);
     candidate.span = passage.span;
     candidate.features.clone_from(&passage.features);
-    describe(&mut candidate, item);
+    describe(&mut candidate, &passage.stored);
     candidate.place.breadcrumb.clone_from(&passage.headings);
     if !whole {
         let (first, last) = passage.lines;
@@ -79,18 +57,19 @@ pub(crate) fn from_passage(passage: &Passage) -> Candidate {
     candidate
 }
 
-fn describe(candidate: &mut Candidate, item: &Item) {
+fn describe(candidate: &mut Candidate, stored: &Stored) {
+    let item = &stored.item;
     candidate.place = Place {
         title: Some(item.title.clone()).filter(|title| !title.trim().is_empty()),
-        byline: kinds::byline(&item.kind, &item.fields),
+        byline: stored.byline(),
         path: path_of(item).map(str::to_owned),
-        sort: kinds::sort(&item.kind, &item.fields).map(str::to_owned),
+        sort: stored.sort().map(str::to_owned),
         ..Place::default()
     };
     candidate.trust = item.trust;
-    candidate.moment = moment_of(item);
+    candidate.moment = stored.moment();
     candidate.confidence = item.confidence;
-    let priority = source_priority(&item.kind, candidate.id.chunk.is_some());
+    let priority = source_priority(stored, candidate.id.chunk.is_some());
     candidate.signals.set(Component::SourcePriority, priority);
 }
 
@@ -101,14 +80,12 @@ pub(super) fn path_of(item: &Item) -> Option<&str> {
 }
 
 /// How direct the way is on which items of a kind are found (K4).
-fn source_priority(kind: &Kind, is_chunk: bool) -> Score {
-    Score::unit(match (kind.as_str(), is_chunk) {
-        ("reference", _) => 1.0,
-        ("file", false) => 0.7,
-        ("file", true) => 0.6,
-        ("message", _) => 0.5,
-        _ => 0.3,
-    })
+fn source_priority(stored: &Stored, is_part: bool) -> Score {
+    let priority = stored
+        .kinds
+        .find(&stored.item.kind)
+        .map_or(PRIORITY, |spec| if is_part { spec.part_priority } else { spec.priority });
+    Score::unit(priority)
 }
 
 /// The items of these names, in their order. No names are not worth a question.
@@ -126,7 +103,7 @@ pub(super) async fn from_passages(
     passages: &[(Passage, Signals)],
 ) -> Result<Vec<Candidate>, ReadError> {
     let has_essential = |passage: &Passage| {
-        let spec = kinds::find(&passage.stored.item.kind);
+        let spec = passage.stored.kinds.find(&passage.stored.item.kind);
         spec.is_some_and(|spec| spec.fields.iter().any(|field| field.essential))
     };
     let wanted: Vec<ItemId> = passages
@@ -155,7 +132,7 @@ fn task_match(question: &Question, item: &Item) -> Option<Score> {
         return None;
     }
     let is_done = item.fields.get("completed").and_then(Value::as_bool) == Some(true);
-    let due = item.fields.get("dueDate").and_then(kinds::moment);
+    let due = item.fields.get("dueDate").and_then(moment);
     // A day is over when the next one begins.
     let is_late = due.is_some_and(|due| due.as_millis() + DAY_MILLIS <= question.now.as_millis());
     Some(Score::unit(match (is_done, is_late) {

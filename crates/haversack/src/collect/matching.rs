@@ -10,36 +10,24 @@ use haversack_store::store::error::ReadError;
 
 use super::limits::{Total, left_unread};
 use super::make::{collected, relevant, share_left};
+use super::table::{self, FindsBy};
 use super::{Collected, Collector, Question};
 use crate::recipe::CollectorSpec;
 
-/// Collectors that find what the request or the workspace names outright, or what is like that.
-const NAMED: [&str; 11] = [
-    "matching",
-    "focus",
-    "references",
-    "history",
-    "situation",
-    "contexts",
-    "singleton",
-    "newest",
-    "subject",
-    "similar",
-    "mentions",
-];
-
-/// Collectors that find by what other finds lead to, not by the words of the question.
-const LED_TO: [&str; 4] = ["follow", "beside", "expand", "relations"];
-
 /// Whether another find leads to a candidate, which then need not share the question's words.
-pub(crate) fn is_led_to(candidate: &Candidate) -> bool {
-    candidate.found.iter().any(|found| LED_TO.contains(&&*found.collector))
+pub(crate) fn is_linked(candidate: &Candidate) -> bool {
+    is_found_by(candidate, FindsBy::Link)
 }
 
 /// Whether the request or the workspace names a candidate outright, so that it need not be like the
 /// question to be shown.
 pub(crate) fn is_named(candidate: &Candidate) -> bool {
-    candidate.found.iter().any(|found| NAMED.contains(&&*found.collector))
+    is_found_by(candidate, FindsBy::Name)
+}
+
+fn is_found_by(candidate: &Candidate, way: FindsBy) -> bool {
+    let mut found = candidate.found.iter();
+    found.any(|found| table::find(&found.collector).is_some_and(|doc| doc.finds == way))
 }
 
 /// Everything of which holds what the question asks of fields (X10).

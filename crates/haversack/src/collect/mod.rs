@@ -14,6 +14,7 @@ mod names;
 mod search;
 mod sieve;
 mod similar;
+mod subject;
 pub(crate) mod table;
 mod talk;
 mod time;
@@ -45,12 +46,13 @@ use crate::situation::Judge;
 pub use asked::Searches;
 pub use contexts::Contexts;
 pub(crate) use make::{from_passage, from_stored};
-pub(crate) use matching::{is_led_to, is_named, keep_matching};
+pub(crate) use matching::{is_linked, is_named, keep_matching};
 pub(crate) use search::plan;
 pub(crate) use sieve::is_known;
 pub use similar::Looked;
 pub(crate) use similar::{has_no_subject, is_about_focus};
-pub use table::{BUILT_IN, CollectorDoc};
+pub use subject::{Subject, Subjects};
+pub use table::{BUILT_IN, CollectorDoc, FindsBy};
 pub(crate) use tree::focus_text;
 
 /// A request as it stands when collecting begins: resolved, analysed, embedded.
@@ -66,8 +68,8 @@ pub struct Question {
     pub analysis: Analysis,
     /// The query's vector; `None` when there is none to be had and the answer may do without.
     pub vector: Option<Vector>,
-    /// The deal, for proposals.
-    pub deal: Option<Deal>,
+    /// What the request is about.
+    pub subjects: Subjects,
     /// Who judges conditions in plain language.
     pub judge: Arc<dyn Judge>,
     /// Searches that were made already, for layers that make the same.
@@ -96,15 +98,6 @@ impl fmt::Debug for Question {
 /// Whether an item is among what a collector may find for a question.
 pub(crate) fn is_asked_for(question: &Question, spec: &CollectorSpec, stored: &Stored) -> bool {
     sieve::Sieve::searching(question, spec).is_ok_and(|sieve| sieve.passes(stored))
-}
-
-/// The opportunity that a proposal is for, and what was written about it.
-#[derive(Debug, Clone)]
-pub struct Deal {
-    /// The opportunity.
-    pub opportunity: Stored,
-    /// Its items, newest first.
-    pub items: Vec<Stored>,
 }
 
 /// What a collector found.
@@ -176,6 +169,7 @@ pub(crate) fn built_in(name: &str) -> Option<Arc<dyn Collector>> {
         "singleton" => Arc::new(time::Singleton),
         "newest" => Arc::new(time::Newest),
         "subject" => Arc::new(time::Subject),
+        "heading" => Arc::new(time::Heading),
         "mentions" => Arc::new(names::Mentioned),
         "situation" => Arc::new(talk::Situation),
         "contexts" => Arc::new(Contexts::new()),

@@ -11,17 +11,17 @@ use haversack_core::item::Kind;
 use haversack_core::query::mention::{Mentions, Name};
 use haversack_core::rank::Component;
 use haversack_core::units::{Score, Span};
-use haversack_store::kinds;
+use haversack_store::kinds::{Relation, RelationFamily};
 use haversack_store::store::error::ReadError;
 use haversack_store::store::item::{Item, Stored};
 use haversack_store::store::query::{Filter, FuzzySearch, Hit, LIMIT_MAX, Order, Page, TextSearch};
 use serde_json::Value;
 
 use super::limits::{Total, left_unread};
-use super::make::{collected, essential, from_stored, get, moment_of, path_of, relevant, text_of};
+use super::make::{collected, essential, from_stored, get, path_of, relevant};
 use super::sieve::Sieve;
 use super::time::belonging;
-use super::{Collected, Collector, Question};
+use super::{Collected, Collector, Question, Subject};
 use crate::notice::{Notice, NoticeCode};
 use crate::recipe::CollectorSpec;
 use crate::search::SIMILARITY;
@@ -57,7 +57,8 @@ impl Collector for References {
     ) -> BoxFuture<'a, Result<Collected, ReadError>> {
         async move {
             let (of_thread, named, (included, mut notices)) =
-                try_join3(of_thread(question), named(question, spec), included(question)).await?;
+                try_join3(of_subject(question, spec), named(question, spec), included(question))
+                    .await?;
             let mut candidates: Vec<Candidate> = of_thread;
             candidates.extend(named.iter().map(|stored| relevant(stored, Score::ONE)));
             let total = Total::up_to(candidates.len(), LIMIT_MAX);
@@ -78,17 +79,21 @@ impl Collector for References {
     }
 }
 
-/// What the thread's references refer to, the newest first; the reference itself where that is
+/// What a subject's references refer to, the newest first; the reference itself where that is
 /// not there or not readable, as far as it says something.
-async fn of_thread(question: &Question) -> Result<Vec<Candidate>, ReadError> {
-    let Some(thread) = &question.request.thread else { return Ok(Vec::new()) };
+async fn of_subject(
+    question: &Question,
+    spec: &CollectorSpec,
+) -> Result<Vec<Candidate>, ReadError> {
+    let subject = question.subjects.get(spec.settings.text("of"));
+    let Some(subject) = subject else { return Ok(Vec::new()) };
     let filter = Filter::kind(Kind::new("reference").expect("a word is a kind"));
-    let mut references = belonging(question, thread, Some("threadId"), &filter).await?;
-    references
-        .sort_by_key(|stored| (std::cmp::Reverse(moment_of(&stored.item)), stored.item.id.clone()));
+    let field = Some(&*subject.spec.field);
+    let mut references = belonging(question, &subject.id, field, &filter).await?;
+    references.sort_by_key(|stored| (std::cmp::Reverse(stored.moment()), stored.item.id.clone()));
     let target = |stored: &Stored| {
-        let id = stored.item.fields.get("targetId").and_then(Value::as_str);
-        id.and_then(|id| ItemId::new(id).ok())
+        let is_reference = |it: &Relation| it.family == RelationFamily::Reference;
+        stored.relations().into_iter().find(is_reference).map(|relation| relation.to)
     };
     let ids: Vec<ItemId> = references.iter().filter_map(target).collect();
     let mut targets = get(question, &ids).await?.into_iter();
@@ -267,11 +272,7 @@ impl Collector for Mentioned {
             let known = known(question, spec).await?;
             let names: Vec<Name> = known
                 .iter()
-                .map(|stored| &stored.item)
-                .map(|item| Name {
-                    id: item.id.clone(),
-                    names: kinds::names(&item.kind, &item.title, &item.fields),
-                })
+                .map(|stored| Name { id: stored.item.id.clone(), names: stored.names() })
                 .filter(|name| !name.names.is_empty())
                 .collect();
             let (mentions, texts) = (Mentions::new(&names), texts(question, spec));
@@ -328,17 +329,15 @@ fn best_mentions(mentions: &Mentions, texts: &[String]) -> BTreeMap<ItemId, Spot
     best
 }
 
-/// The query, then the last turns before it, then the deal and what was written about it.
+/// The query, then the last turns before it, then the subject and what was written about it.
 fn texts(question: &Question, spec: &CollectorSpec) -> Vec<String> {
     let turns = question.request.history.iter().rev().take(TURNS).map(|turn| turn.content.clone());
     let said = std::iter::once(question.request.query.clone()).chain(turns);
     if spec.settings.text("within") == "query" {
         return said.collect();
     }
-    let deal = question.deal.iter();
-    let deal = deal.flat_map(|deal| std::iter::once(&deal.opportunity).chain(&deal.items));
-    let deal = deal.map(|stored| text_of(&stored.item));
-    said.chain(deal).collect()
+    let about = question.subjects.main().into_iter().flat_map(Subject::stored);
+    said.chain(about.map(Stored::text)).collect()
 }
 
 /// The items whose names are looked for.

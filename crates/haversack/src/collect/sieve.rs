@@ -3,13 +3,13 @@
 
 use haversack_core::item::Kind;
 use haversack_core::units::{Score, Timestamp};
+use haversack_store::kinds::Kinds;
 use haversack_store::store::error::ReadError;
 use haversack_store::store::item::{Item, Stored};
 use haversack_store::store::query::Filter;
 use serde_json::Value;
 
-use super::make::{is_said_once, moment_of};
-use super::{Deal, Question};
+use super::{Question, Subject};
 use crate::recipe::CollectorSpec;
 
 /// A field and the values of which it must have one.
@@ -24,7 +24,8 @@ pub(super) struct Sieve<'q> {
     confidence_least: Option<Score>,
     fields: Vec<Wanted>,
     matching: &'q [String],
-    deal: Option<&'q Deal>,
+    subject: Option<&'q Subject>,
+    known: &'q Kinds,
 }
 
 impl<'q> Sieve<'q> {
@@ -56,7 +57,8 @@ impl<'q> Sieve<'q> {
             confidence_least: question.request.confidence_least,
             fields: Vec::new(),
             matching: &[],
-            deal: question.deal.as_ref(),
+            subject: question.subjects.main(),
+            known: question.snapshot.kinds(),
         }
     }
 
@@ -80,16 +82,16 @@ impl<'q> Sieve<'q> {
         let timeless = self.time == (None, None);
         (timeless || self.time_is_exact())
             && self.known_by.is_none()
-            && (self.matching.is_empty() || self.deal.is_none())
+            && (self.matching.is_empty() || self.subject.is_none())
     }
 
     fn time_is_exact(&self) -> bool {
-        !self.kinds.is_empty() && !self.kinds.iter().any(is_said_once)
+        !self.kinds.is_empty() && !self.kinds.iter().any(|kind| self.known.is_said_once(kind))
     }
 
     /// Whether an item may be found. It need not have come through the filter.
     pub(super) fn passes(&self, stored: &Stored) -> bool {
-        self.passes_at(stored, moment_of(&stored.item))
+        self.passes_at(stored, stored.moment())
     }
 
     /// Whether an item may be found for something that happened to it at a moment.
@@ -115,11 +117,11 @@ impl<'q> Sieve<'q> {
         }
     }
 
-    /// Whether the item says nothing else than the opportunity in the fields that must match (P10).
+    /// Whether the item says nothing else than the subject in the fields that must match (P10).
     fn agrees(&self, stored: &Stored) -> bool {
-        let Some(deal) = self.deal else { return true };
+        let Some(subject) = self.subject else { return true };
         self.matching.iter().all(|name| {
-            let ours = words(deal.opportunity.item.fields.get(name));
+            let ours = words(subject.field(name));
             let theirs = words(stored.item.fields.get(name));
             ours.is_empty() || theirs.is_empty() || ours.iter().any(|word| theirs.contains(word))
         })

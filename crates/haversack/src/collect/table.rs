@@ -2,6 +2,17 @@
 
 use crate::recipe::{SettingSpec, SettingType};
 
+/// By what a collector finds, which decides what its finds must have to do with the question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FindsBy {
+    /// By the question: what has nothing to do with it is not shown.
+    Question,
+    /// By what the request or the workspace names outright, or what is like that.
+    Name,
+    /// By what other finds lead to, which need not share the question's words.
+    Link,
+}
+
 /// A collector, for recipes to name and people to read about.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CollectorDoc {
@@ -9,6 +20,8 @@ pub struct CollectorDoc {
     pub name: &'static str,
     /// What it finds, in a line.
     pub about: &'static str,
+    /// By what it finds.
+    pub finds: FindsBy,
     /// What it can be told, beside `kinds` and `deadline_ms`.
     pub settings: &'static [SettingSpec],
 }
@@ -45,6 +58,7 @@ const WITH: SettingSpec = texts("with", "fields an item must have, as \"name=val
 pub const BUILT_IN: &[CollectorDoc] = &[
     CollectorDoc {
         name: "focus",
+        finds: FindsBy::Name,
         about: "what the asker looks at and what stands around it in the tree (W2)",
         settings: &[
             count("ancestors", "how many levels up", (0, 64), 3),
@@ -55,11 +69,13 @@ pub const BUILT_IN: &[CollectorDoc] = &[
     },
     CollectorDoc {
         name: "matching",
+        finds: FindsBy::Name,
         about: "all of which holds what a question asks of fields: overdue, mine, changed since (X10)",
         settings: &[count("limit", "how many items at most", LIMIT, 200)],
     },
     CollectorDoc {
         name: "semantic",
+        finds: FindsBy::Question,
         about: "what is nearest in meaning (W3, P8, P10)",
         settings: &[
             count("limit", "how many items at most", LIMIT, 20),
@@ -71,16 +87,19 @@ pub const BUILT_IN: &[CollectorDoc] = &[
     },
     CollectorDoc {
         name: "text",
+        finds: FindsBy::Question,
         about: "what holds the query's words, by BM25 (K3)",
         settings: &[count("limit", "how many items at most", LIMIT, 10), PER_ITEM, WITH],
     },
     CollectorDoc {
         name: "keyword",
+        finds: FindsBy::Question,
         about: "what holds all of the query's keywords and phrases (K3)",
         settings: &[count("limit", "how many items at most", LIMIT, 10), PER_ITEM, WITH],
     },
     CollectorDoc {
         name: "fuzzy",
+        finds: FindsBy::Question,
         about: "what is spelt alike: titles, paths and short texts by trigrams (K3)",
         settings: &[
             count("limit", "how many items at most", LIMIT, 5),
@@ -89,6 +108,7 @@ pub const BUILT_IN: &[CollectorDoc] = &[
     },
     CollectorDoc {
         name: "hybrid",
+        finds: FindsBy::Question,
         about: "words and meaning fused by score; what only one of them found can still win",
         settings: &[
             count("limit", "how many chunks at most", LIMIT, 50),
@@ -101,6 +121,7 @@ pub const BUILT_IN: &[CollectorDoc] = &[
     },
     CollectorDoc {
         name: "similar",
+        finds: FindsBy::Name,
         about: "what is like that which the asker looks at, where the question is about it (W3, W15)",
         settings: &[
             count("limit", "how many items at most", LIMIT, 8),
@@ -110,6 +131,7 @@ pub const BUILT_IN: &[CollectorDoc] = &[
     },
     CollectorDoc {
         name: "relations",
+        finds: FindsBy::Link,
         about: "related rows, links and backlinks of the focus (W4)",
         settings: &[
             count("depth", "how many steps", (1, 8), 2),
@@ -119,6 +141,7 @@ pub const BUILT_IN: &[CollectorDoc] = &[
     },
     CollectorDoc {
         name: "expand",
+        finds: FindsBy::Link,
         about: "what is related to what the layer's other collectors found (M7)",
         settings: &[
             count("depth", "how many steps", (0, 8), 1),
@@ -128,6 +151,7 @@ pub const BUILT_IN: &[CollectorDoc] = &[
     },
     CollectorDoc {
         name: "follow",
+        finds: FindsBy::Link,
         about: "what the query and the layer's first finds call by name, by its title, and what that calls by name",
         settings: &[
             count("hops", "how many steps from name to name", (1, 4), 2),
@@ -137,6 +161,7 @@ pub const BUILT_IN: &[CollectorDoc] = &[
     },
     CollectorDoc {
         name: "beside",
+        finds: FindsBy::Link,
         about: "what stands before and after the layer's first finds, under the same parent",
         settings: &[
             count("first", "how many finds have neighbours", LIMIT, 20),
@@ -145,6 +170,7 @@ pub const BUILT_IN: &[CollectorDoc] = &[
     },
     CollectorDoc {
         name: "activity",
+        finds: FindsBy::Question,
         about: "what the asker edited and viewed of late (W5)",
         settings: &[
             count("edits", "how many edited", (0, 1_000), 10),
@@ -154,6 +180,7 @@ pub const BUILT_IN: &[CollectorDoc] = &[
     },
     CollectorDoc {
         name: "recent",
+        finds: FindsBy::Question,
         about: "files the asker opened or was given of late (K2)",
         settings: &[
             count("limit", "how many at most", LIMIT, 5),
@@ -162,48 +189,54 @@ pub const BUILT_IN: &[CollectorDoc] = &[
     },
     CollectorDoc {
         name: "references",
-        about: "what the thread or the query refers to by name, and what the request includes (K2)",
-        settings: &[count(
-            "limit",
-            "how many at most, beside what the request includes",
-            LIMIT,
-            20,
-        )],
+        finds: FindsBy::Name,
+        about: "what the subject or the query refers to by name, and what the request includes (K2)",
+        settings: &[
+            OF_SUBJECT,
+            count("limit", "how many at most, beside what the request includes", LIMIT, 20),
+        ],
     },
     CollectorDoc {
         name: "history",
-        about: "the last turns of the thread or of the conversation in the request (K2, W9)",
-        settings: &[count("limit", "how many at most", LIMIT, 20)],
+        finds: FindsBy::Name,
+        about: "the last messages of the subject or of the conversation in the request (K2, W9)",
+        settings: &[OF_SUBJECT, count("limit", "how many at most", LIMIT, 20)],
     },
     CollectorDoc {
         name: "singleton",
+        finds: FindsBy::Name,
         about: "the one item of a kind, such as the company's profile (P5, P6)",
         settings: &[],
     },
     CollectorDoc {
         name: "newest",
+        finds: FindsBy::Name,
         about: "items that belong to something, newest first (P7)",
         settings: &[
             SettingSpec {
                 name: "of",
                 about: "what they belong to",
-                value: SettingType::OneOf(&["opportunity", "thread", "focus", "workspace"]),
+                value: SettingType::Subject(&["focus", "workspace"]),
             },
             count("limit", "how many at most", LIMIT, 200),
         ],
     },
     CollectorDoc {
         name: "subject",
+        finds: FindsBy::Name,
         about: "the item that the request is about (P1)",
-        settings: &[SettingSpec {
-            name: "of",
-            about: "which of them",
-            value: SettingType::OneOf(&["opportunity", "thread", "focus"]),
-        }],
+        settings: &[OF_SUBJECT_OR_FOCUS],
+    },
+    CollectorDoc {
+        name: "heading",
+        finds: FindsBy::Name,
+        about: "the item that the request is about, where others of the layer found something",
+        settings: &[OF_SUBJECT_OR_FOCUS],
     },
     CollectorDoc {
         name: "mentions",
-        about: "what is mentioned by name in the query and the deal, misspellings included (P9)",
+        finds: FindsBy::Name,
+        about: "what is mentioned by name in the query and the subject, misspellings included (P9)",
         settings: &[
             count("limit", "how many at most", LIMIT, 20),
             SettingSpec {
@@ -215,6 +248,7 @@ pub const BUILT_IN: &[CollectorDoc] = &[
     },
     CollectorDoc {
         name: "situation",
+        finds: FindsBy::Name,
         about: "the situation itself, as the request describes it, or how the pack came about (S6)",
         settings: &[SettingSpec {
             name: "part",
@@ -224,10 +258,19 @@ pub const BUILT_IN: &[CollectorDoc] = &[
     },
     CollectorDoc {
         name: "contexts",
+        finds: FindsBy::Name,
         about: "the current context, its ancestors, and what their rules inject (S1 to S5)",
         settings: &[count("depth", "how long a chain of parents may be", (1, 256), 64)],
     },
 ];
+
+/// Whose messages or references are collected.
+const OF_SUBJECT: SettingSpec =
+    SettingSpec { name: "of", about: "of which subject", value: SettingType::Subject(&[]) };
+
+/// Which of the items that a request is about.
+const OF_SUBJECT_OR_FOCUS: SettingSpec =
+    SettingSpec { name: "of", about: "which of them", value: SettingType::Subject(&["focus"]) };
 
 /// What is known of a built-in collector.
 #[must_use]

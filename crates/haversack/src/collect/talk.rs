@@ -13,7 +13,7 @@ use haversack_store::store::query::{Filter, LIMIT_MAX};
 use serde_json::Value;
 
 use super::limits::{Total, left_unread};
-use super::make::{collected, from_stored, moment_of, share_left};
+use super::make::{collected, from_stored, share_left};
 use super::time::belonging;
 use super::{Collected, Collector, Question};
 use crate::recipe::CollectorSpec;
@@ -53,16 +53,17 @@ impl Collector for History {
 
 /// The thread's messages, oldest first.
 async fn messages(question: &Question, spec: &CollectorSpec) -> Result<Vec<Stored>, ReadError> {
-    let Some(thread) = &question.request.thread else { return Ok(Vec::new()) };
+    let subject = question.subjects.get(spec.settings.text("of"));
+    let Some(subject) = subject else { return Ok(Vec::new()) };
     let kinds = match spec.kinds[..] {
         [] => vec![kind("message")],
         _ => spec.kinds.clone(),
     };
     let filter = Filter { kinds, ..Filter::default() };
-    let mut messages = belonging(question, thread, Some("threadId"), &filter).await?;
+    let mut messages = belonging(question, &subject.id, Some(&subject.spec.field), &filter).await?;
     messages.sort_by_key(|stored| {
         let item = &stored.item;
-        (moment_of(item), item.position, item.id.clone())
+        (stored.moment(), item.position, item.id.clone())
     });
     Ok(messages)
 }

@@ -15,13 +15,12 @@ use haversack_store::store::query::{Filter, LIMIT_MAX, Order, Page, Usage};
 use serde_json::Value;
 
 use super::limits::{Total, left_unread};
-use super::make::{
-    collected, falling, from_passage, from_stored, get, moment_of, relevant, share_left,
-};
+use super::make::{collected, falling, from_passage, from_stored, get, relevant, share_left};
 use super::sieve::Sieve;
 use super::{Collected, Collector, Question};
 use crate::notice::Notice;
 use crate::recipe::CollectorSpec;
+use crate::request::Request;
 
 /// A file longer than this is not shown whole for having been opened of late.
 const WHOLE_BYTES_MAX: usize = 4 << 10;
@@ -199,21 +198,13 @@ impl Collector for Subject {
         &'a self,
         question: &'a Question,
         spec: &'a CollectorSpec,
-        found: &'a [Candidate],
+        _found: &'a [Candidate],
     ) -> BoxFuture<'a, Result<Collected, ReadError>> {
         async move {
-            let request = &question.request;
-            // Nothing was said in the thread, so nothing needs its name.
-            if spec.settings.text("of") == "thread" && found.is_empty() {
-                return Ok(Collected::default());
-            }
-            let focus = [&request.focus, &request.page, &request.database];
-            let id = match spec.settings.text("of") {
-                "thread" => &request.thread,
-                "focus" => focus.into_iter().find(|id| id.is_some()).unwrap_or(&None),
-                _ => &request.opportunity,
+            let found = match spec.settings.text("of") {
+                "focus" => get(question, focus(&question.request).as_slice()).await?,
+                name => vec![question.subjects.get(name).and_then(|it| it.item.clone())],
             };
-            let found = get(question, id.as_slice()).await?;
             let subject = |stored: &Stored| {
                 let mut candidate = relevant(stored, Score::ONE);
                 candidate.is_requested = true;
@@ -224,6 +215,23 @@ impl Collector for Subject {
             Ok(collected(spec, found.iter().flatten().map(subject).collect()))
         }
         .boxed()
+    }
+}
+
+/// The item that the request is about, above what others found.
+pub(super) struct Heading;
+
+impl Collector for Heading {
+    fn collect<'a>(
+        &'a self,
+        question: &'a Question,
+        spec: &'a CollectorSpec,
+        found: &'a [Candidate],
+    ) -> BoxFuture<'a, Result<Collected, ReadError>> {
+        if found.is_empty() {
+            return async { Ok(Collected::default()) }.boxed();
+        }
+        Subject.collect(question, spec, found)
     }
 
     fn comes_after(&self) -> bool {
@@ -244,22 +252,23 @@ impl Collector for Newest {
         async move {
             let (sieve, request) = (Sieve::following(question, spec), &question.request);
             let limit = spec.settings.count("limit");
-            let focus = [&request.focus, &request.page, &request.database];
-            let focus = focus.into_iter().find(|id| id.is_some()).unwrap_or(&None);
-            let (owner, field) = match spec.settings.text("of") {
-                "opportunity" => (&request.opportunity, Some("opportunityId")),
-                "thread" => (&request.thread, Some("threadId")),
-                "focus" => (focus, None),
-                _ => (&None, None),
+            let of = spec.settings.text("of");
+            let (owner, field) = match of {
+                "focus" => (focus(request), None),
+                "workspace" => (None, None),
+                name => {
+                    let subject = question.subjects.get(name);
+                    (subject.map(|it| it.id.clone()), subject.map(|it| &*it.spec.field))
+                }
             };
-            let of_workspace = spec.settings.text("of") == "workspace";
+            let of_workspace = of == "workspace";
             let mut found = match owner {
-                Some(owner) => belonging(question, owner, field, &sieve.filter()).await?,
+                Some(owner) => belonging(question, &owner, field, &sieve.filter()).await?,
                 None if of_workspace => latest(question, &sieve.filter()).await?,
                 None => Vec::new(),
             };
             found.retain(|stored| sieve.passes(stored));
-            found.sort_by_key(|stored| (Reverse(moment_of(&stored.item)), stored.item.id.clone()));
+            found.sort_by_key(|stored| (Reverse(stored.moment()), stored.item.id.clone()));
             let candidate = |(place, stored): (usize, &Stored)| {
                 let mut candidate = from_stored(stored);
                 candidate.signals.set(Component::Collector, share_left(place, limit));
@@ -274,6 +283,12 @@ impl Collector for Newest {
         }
         .boxed()
     }
+}
+
+/// What the asker looks at, at its narrowest.
+fn focus(request: &Request) -> Option<ItemId> {
+    let places = [&request.focus, &request.page, &request.database];
+    places.into_iter().flatten().next().cloned()
 }
 
 async fn latest(question: &Question, filter: &Filter) -> Result<Vec<Stored>, ReadError> {

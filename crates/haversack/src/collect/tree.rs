@@ -13,7 +13,7 @@ use haversack_store::store::query::{Descent, FAMILY_MAX, LIMIT_MAX};
 use serde_json::Value;
 
 use super::limits::{Total, left_unread};
-use super::make::{collected, falling, relevant, text_of};
+use super::make::{collected, falling, relevant};
 use super::{Collected, Collector, Outline, Question};
 use crate::notice::Notice;
 use crate::recipe::{CollectorSpec, Settings};
@@ -135,7 +135,7 @@ pub(crate) async fn focus_text(
     let mut text = String::new();
     let mut add = |stored: &Stored| {
         if text.len() < TEXT_BYTES_MAX && !request.exclude.contains(&stored.item.id) {
-            for part in [&stored.item.title, &text_of(&stored.item)] {
+            for part in [&stored.item.title, &stored.text()] {
                 text.push_str(part);
                 text.push('\n');
             }

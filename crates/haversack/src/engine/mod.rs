@@ -22,6 +22,7 @@ use haversack_core::rank::{Ranker, Reranker};
 use haversack_core::text::tokenizer::Tokenizer;
 use haversack_core::units::Timestamp;
 use haversack_store::embedded::{Home, OnUpgrade, Progress};
+use haversack_store::kinds::Kinds;
 
 use crate::collect::{self, Collector};
 use crate::embed::Remembering;
@@ -235,6 +236,7 @@ pub struct Builder {
     templates: Templates,
     tokenizers: BTreeMap<String, Arc<dyn Tokenizer>>,
     recipes: BTreeMap<String, String>,
+    kinds: Option<Arc<Kinds>>,
     clock: Option<Clock>,
     on_upgrade: Option<OnUpgrade>,
 }
@@ -334,6 +336,13 @@ impl Builder {
         self
     }
 
+    /// Knows these kinds, in place of those that the data folder defines in `kinds.toml`.
+    #[must_use]
+    pub fn kinds(mut self, kinds: Arc<Kinds>) -> Builder {
+        self.kinds = Some(kinds);
+        self
+    }
+
     /// Opens a data folder with all this.
     ///
     /// # Errors
@@ -352,7 +361,10 @@ impl Builder {
             .map(|(name, source)| ((*name).to_owned(), (*source).to_owned()))
             .collect();
         recipes.extend(self.recipes);
-        let home = Home::open(folder.as_ref())?;
+        let mut home = Home::open(folder.as_ref())?;
+        if let Some(kinds) = self.kinds {
+            home = home.with_kinds(kinds);
+        }
         let shared = Shared {
             home: match self.on_upgrade {
                 Some(tell) => home.on_upgrade(tell),

@@ -10,6 +10,7 @@ use haversack_core::layer::Stability;
 use haversack_core::pack::{Plan, Point, Previous};
 use haversack_core::units::{Timestamp, Tokens};
 use haversack_store::embedded::{Embedded, Offloaded};
+use haversack_store::kinds::Kinds;
 use haversack_store::revision::Revision;
 use haversack_store::store::change::{Batch, Change, Committed};
 use haversack_store::store::item::{Event, Happening, Item, Record, Shelf};
@@ -25,6 +26,7 @@ use crate::error::Error;
 use crate::notice::{Notice, NoticeCode};
 use crate::pipeline::{Assembled, Delta, Start, Watch, finish, illustrate, prepare, too_small};
 use crate::receipt::Receipt;
+use crate::request::OPPORTUNITY;
 use crate::request::{AsOf, RankerChoice, Request};
 use crate::revision::RevisionId;
 
@@ -102,6 +104,12 @@ impl Workspace {
     #[must_use]
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.0.store
+    }
+
+    /// The kinds that are known here.
+    #[must_use]
+    pub fn kinds(&self) -> &Arc<Kinds> {
+        self.0.store.kinds()
     }
 
     /// The embedded engine underneath.
@@ -439,7 +447,7 @@ fn announce(workspace: &str, assembled: &Assembled) {
     };
     let categories: BTreeMap<&str, u32> =
         assembled.layers.iter().map(|layer| (layer.name.as_str(), layer.tokens.get())).collect();
-    let opportunity = assembled.request.opportunity.as_ref().map(ItemId::as_str);
+    let opportunity = assembled.request.subjects.get(OPPORTUNITY).map(ItemId::as_str);
     tracing::info!(
         target: "haversack",
         event = "context_assembled",

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use haversack_core::ids::ItemId;
 use haversack_core::item::Kind;
-use haversack_store::kinds;
+use haversack_store::kinds::Kinds;
 use haversack_store::store::item::Item;
 
 use super::corpus::{Corpus, Document};
@@ -143,8 +143,8 @@ fn talk_id(name: &str) -> Option<ItemId> {
 fn item(document: Document, kind: &Kind) -> Item {
     let Document { id, title, text, path, dates, talk: _, mut fields } = document;
     // What the kind has a meaning for is not what a set means by the same name.
-    let known = kinds::find(kind).map_or(&[][..], |spec| spec.fields);
-    fields.retain(|name, _| known.iter().all(|field| field.name != name));
+    let known = Kinds::built_in().find(kind).map_or(&[][..], |spec| &spec.fields);
+    fields.retain(|name, _| known.iter().all(|field| field.name != *name));
     Item {
         fields,
         title: title.unwrap_or_default(),

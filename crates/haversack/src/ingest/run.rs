@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::hash::{Hash, Hasher};
 use std::path::Path;
+use std::sync::Arc;
 
 use haversack_core::ids::ItemId;
 use haversack_core::item::Kind;
@@ -17,7 +18,7 @@ use haversack_store::store::viewer::{Principal, Readers, Viewer};
 
 use super::notice::{Reason, Skip};
 use super::sources::{self, Stamp, TableStamp};
-use super::table::Table;
+use super::table::{Source, Table};
 use super::walk::{Files, Naming, Root, Step};
 use super::write::{Parcel, Sender, conclude};
 use super::{Add, IngestError, LISTED_MAX, Progress, Summary, text};
@@ -228,7 +229,7 @@ impl Run<'_> {
         item.title = text::title(&path, &body);
         item.updated = Some(stamp.modified);
         item.path = Some(path.clone());
-        if let Some(field) = text::claimed(&body) {
+        if let Some(field) = text::claimed(self.view.kinds(), &body) {
             let remark = format!("{path}: {field}: not for a file to say; kept as text");
             self.sender.tally().warn(remark);
         }
@@ -289,6 +290,7 @@ impl Run<'_> {
         let kind = self.kind(table.kind());
         let mut items = 0;
         let mut rows = 0;
+        let kinds = Arc::clone(self.view.kinds());
         let mut sink = |line: u64, row: Result<Item, Reason>| {
             rows += 1u64;
             if rows.is_multiple_of(ROWS_PER_REPORT) {
@@ -297,7 +299,8 @@ impl Run<'_> {
             items += u64::from(self.row(&path, line, row)?);
             Ok(())
         };
-        let ended = table.read(file, (&path, &kind), &mut sink)?;
+        let ended =
+            table.read(file, Source { path: &path, kind: &kind, kinds: &kinds }, &mut sink)?;
         match ended {
             Some(reason) => self.skip(path, None, reason),
             None => {

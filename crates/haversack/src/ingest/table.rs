@@ -5,7 +5,7 @@ use std::io::{BufReader, Error, Read};
 
 use haversack_core::ids::ItemId;
 use haversack_core::item::Kind;
-use haversack_store::kinds::moment;
+use haversack_store::kinds::{Kinds, moment};
 use haversack_store::store::change::{BODY_BYTES_MAX, LINE_BYTES_MAX};
 use haversack_store::store::item::{Fields, Item};
 use haversack_store::transfer::{self, Line, Lines, header_format, json_error};
@@ -52,7 +52,7 @@ impl Table {
     pub(super) fn read(
         self,
         file: File,
-        (path, kind): (&str, &Kind),
+        source: Source<'_>,
         sink: &mut Sink<'_>,
     ) -> Result<Option<Reason>, IngestError> {
         let mut input = BufReader::with_capacity(64 << 10, file);
@@ -62,10 +62,18 @@ impl Table {
             Err(error) => return Ok(Some(unreadable(&error))),
         }
         match self {
-            Table::JsonLines => json_lines(input, (path, kind), sink),
-            Table::Separated(separator) => separated(input, separator, (path, kind), sink),
+            Table::JsonLines => json_lines(input, source, sink),
+            Table::Separated(separator) => separated(input, separator, source, sink),
         }
     }
+}
+
+/// Where rows come from, and what they are unless they say so.
+#[derive(Clone, Copy)]
+pub(super) struct Source<'a> {
+    pub(super) path: &'a str,
+    pub(super) kind: &'a Kind,
+    pub(super) kinds: &'a Kinds,
 }
 
 fn unreadable(error: &Error) -> Reason {
@@ -74,7 +82,7 @@ fn unreadable(error: &Error) -> Reason {
 
 fn json_lines(
     input: BufReader<File>,
-    (path, kind): (&str, &Kind),
+    source: Source<'_>,
     sink: &mut Sink<'_>,
 ) -> Result<Option<Reason>, IngestError> {
     let mut lines = Lines::new(input, transfer::LINE_BYTES_MAX);
@@ -98,7 +106,7 @@ fn json_lines(
             Ok(line) if number == 1 && header_format(&line).is_some() => {
                 return Ok(Some(Reason::Export));
             }
-            Ok(line) => sink(number, json_item(line, (path, number), kind))?,
+            Ok(line) => sink(number, json_item(line, number, source))?,
             Err(reason) => sink(number, Err(reason))?,
         }
     }
@@ -113,10 +121,10 @@ fn object(bytes: &[u8]) -> Result<Map<String, Value>, Reason> {
 /// An object as an item: what it says of itself under the usual names, the rest as fields.
 fn json_item(
     mut line: Map<String, Value>,
-    (path, number): (&str, u64),
-    kind: &Kind,
+    number: u64,
+    source: Source<'_>,
 ) -> Result<Item, Reason> {
-    if let Some(field) = authority(&line) {
+    if let Some(field) = authority(&line, source.kinds) {
         return Err(Reason::Authority { field });
     }
     let mut take = |name: &str| match line.get(name) {
@@ -136,9 +144,9 @@ fn json_item(
     });
     let kind = match named {
         Some(named) => Kind::new(&named).map_err(|error| refused("kind", &error))?,
-        None => kind.clone(),
+        None => source.kind.clone(),
     };
-    let mut item = row((path, number), own, kind, text.as_deref())?;
+    let mut item = row((source.path, number), own, kind, text.as_deref())?;
     for (name, at) in [("created", &mut item.created), ("updated", &mut item.updated)] {
         *at = line.get(name).and_then(moment);
     }
@@ -148,13 +156,13 @@ fn json_item(
 }
 
 /// What a line says that is not for a file to say (X11).
-fn authority(line: &Map<String, Value>) -> Option<&'static str> {
+fn authority(line: &Map<String, Value>, kinds: &Kinds) -> Option<&'static str> {
     if line.get("readers").is_some_and(Value::is_array) {
         return Some("readers");
     }
     AUTHORITY.into_iter().find(|field| {
         let value = line.get(*field).and_then(Value::as_str);
-        value.is_some_and(|value| claims_authority(field, value))
+        value.is_some_and(|value| claims_authority(kinds, field, value))
     })
 }
 
@@ -218,7 +226,7 @@ impl<R: Read> Read for Bounded<R> {
 fn separated(
     input: BufReader<File>,
     separator: u8,
-    (path, kind): (&str, &Kind),
+    source: Source<'_>,
     sink: &mut Sink<'_>,
 ) -> Result<Option<Reason>, IngestError> {
     let mut reader = csv::ReaderBuilder::new()
@@ -246,8 +254,7 @@ fn separated(
             }
         }
         let number = record.position().map_or(number, csv::Position::line);
-        let item =
-            texts(&record).and_then(|values| table_item(&headers, values, (path, number), kind));
+        let item = texts(&record).and_then(|values| table_item(&headers, values, number, source));
         sink(number, item)?;
     }
 }
@@ -281,8 +288,8 @@ fn names(headers: Vec<&str>) -> Vec<String> {
 fn table_item(
     headers: &[String],
     values: Vec<&str>,
-    place: (&str, u64),
-    kind: &Kind,
+    number: u64,
+    source: Source<'_>,
 ) -> Result<Item, Reason> {
     let (mut own, mut title, mut text) = (None, None, None);
     let mut fields = Fields::new();
@@ -294,7 +301,7 @@ fn table_item(
             "title" if title.is_none() => title = Some(value.to_owned()),
             name if text.is_none() && TEXTS.contains(&name) => text = Some(value.to_owned()),
             _ if value.trim().is_empty() => {}
-            name if claims_authority(name, value.trim()) => {
+            name if claims_authority(source.kinds, name, value.trim()) => {
                 let field = AUTHORITY.into_iter().find(|field| *field == name);
                 return Err(Reason::Authority { field: field.unwrap_or("trust") });
             }
@@ -310,7 +317,7 @@ fn table_item(
         fields.iter().filter_map(line).collect::<String>()
     };
     let text = text.unwrap_or_else(lines);
-    let mut item = row(place, own, kind.clone(), Some(&text))?;
+    let mut item = row((source.path, number), own, source.kind.clone(), Some(&text))?;
     item.title = title.map(short).unwrap_or_default();
     item.fields = fields;
     whole(item)
@@ -343,7 +350,10 @@ mod tests {
             Ok(())
         };
         let file = File::open(&at).unwrap();
-        if let Some(reason) = table.read(file, (name, &kind), &mut sink).unwrap() {
+        if let Some(reason) = table
+            .read(file, Source { path: name, kind: &kind, kinds: Kinds::built_in() }, &mut sink)
+            .unwrap()
+        {
             shown.push(format!("all {}", reason.name()));
         }
         assert_eq!(shown, expected);

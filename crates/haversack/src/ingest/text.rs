@@ -6,7 +6,7 @@ use std::path::Path;
 
 use haversack_core::item::{Kind, Trust};
 use haversack_core::text::chunk::Format;
-use haversack_store::kinds::guides;
+use haversack_store::kinds::Kinds;
 use haversack_store::store::change::BODY_BYTES_MAX;
 
 use super::notice::Reason;
@@ -92,7 +92,7 @@ fn heading(text: &str) -> Option<&str> {
 }
 
 /// The field of a file's front matter that says what is not for a file to say, with its line (X11).
-pub(super) fn claimed(text: &str) -> Option<String> {
+pub(super) fn claimed(kinds: &Kinds, text: &str) -> Option<String> {
     let mut lines = text.trim_start_matches('\u{feff}').lines();
     if lines.next()?.trim_end() != "---" {
         return None;
@@ -103,7 +103,7 @@ pub(super) fn claimed(text: &str) -> Option<String> {
         }
         let Some((field, value)) = line.split_once(':') else { continue };
         let value = value.trim().trim_matches(['"', '\'']);
-        if claims_authority(field.trim(), value) {
+        if claims_authority(kinds, field.trim(), value) {
             return Some(format!("line {number}: {}", field.trim()));
         }
     }
@@ -112,7 +112,7 @@ pub(super) fn claimed(text: &str) -> Option<String> {
 
 /// Whether a field with a plain text would say who reads an item, that it is trusted, or that it tells
 /// models what to do.
-pub(super) fn claims_authority(field: &str, value: &str) -> bool {
+pub(super) fn claims_authority(kinds: &Kinds, field: &str, value: &str) -> bool {
     match field {
         "readers" => {
             let value = value.trim_start_matches(['[', '"', '\'', ' ']);
@@ -121,7 +121,7 @@ pub(super) fn claims_authority(field: &str, value: &str) -> bool {
                 || value.starts_with("group:")
         }
         "trust" => value == Trust::Trusted.as_str(),
-        "kind" => Kind::new(value).is_ok_and(|kind| guides(&kind)),
+        "kind" => Kind::new(value).is_ok_and(|kind| kinds.guides(&kind)),
         _ => false,
     }
 }
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn front_matter_that_claims_authority_is_named() {
         let check = |text: &str, expected: Option<&str>| {
-            assert_eq!(claimed(text).as_deref(), expected, "{text}");
+            assert_eq!(claimed(Kinds::built_in(), text).as_deref(), expected, "{text}");
         };
         check("---\ntitle: x\ntrust: trusted\n---\n", Some("line 3: trust"));
         check("---\nreaders: [\"user:anna\"]\n---\n", Some("line 2: readers"));

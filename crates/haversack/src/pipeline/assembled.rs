@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use super::quality::Quality;
 use super::run::Prepared;
 use super::{hints, outline};
-use crate::collect::{Deal, Outline};
+use crate::collect::Outline;
 use crate::error::Error;
 use crate::notice::{Notice, NoticeCode};
 use crate::recipe::{LayerSpec, Recipe, TemplateSpec};
@@ -152,8 +152,6 @@ pub struct Assembled {
     pub relevance: Option<Score>,
     /// What decided the pack, candidates and their scores included.
     pub core: PackRequest,
-    /// The deal, for proposals.
-    pub deal: Option<Deal>,
     /// What became of each layer, in the recipe's order.
     pub layers: Vec<LayerReport>,
     /// The collectors that answered.
@@ -239,7 +237,6 @@ pub(crate) fn assembled(prepared: Prepared, pack: Pack) -> Assembled {
         state: RevisionId::of(&*question.snapshot, &question.request.viewer),
         now: question.now,
         request: question.request,
-        deal: question.deal,
         reranker,
         relevance,
         pack,

@@ -139,11 +139,7 @@ impl Currency {
             let is_new = is_known_then && !self.not_holding.contains(&new.item.id);
             if let Some(since) = change_moment(&new.item, zone) {
                 let is_over = since <= question.now;
-                self.note_change(
-                    (&new.item, &old.item),
-                    &zone.day(since),
-                    (is_new, is_over, was_said),
-                );
+                self.note_change((new, old), &zone.day(since), (is_new, is_over, was_said));
             }
             let (current, other) = if is_new { (new, old) } else { (old, new) };
             let by = spec.collect.first();
@@ -160,17 +156,16 @@ impl Currency {
     /// question is about the time before, since when the later one holds.
     fn note_change(
         &mut self,
-        (new, old): (&Item, &Item),
+        (new, old): (&Stored, &Stored),
         day: &str,
         (is_new, is_over, was_said): (bool, bool, bool),
     ) {
         let probably = if was_said { "" } else { "probably " };
-        let mut note = |item: &Item, note: String| {
-            self.notes.entry(item.id.clone()).or_insert(note);
+        let mut note = |stored: &Stored, note: String| {
+            self.notes.entry(stored.item.id.clone()).or_insert(note);
         };
         // A warning is not called outdated: what came after it may only say it again.
-        let text = kinds::searchable(&old.kind, &old.title, &old.body, &old.fields);
-        let is_warning = is_safety_relevant(&text);
+        let is_warning = is_safety_relevant(&old.text());
         if is_new && is_warning {
             note(old, format!("said anew on {day}"));
         } else if is_new {
@@ -277,7 +272,7 @@ fn named(item: &Item) -> Vec<(ItemId, ItemId)> {
 /// Pairs of short texts about the same subject of which one came later and says something else.
 fn differing(stored: &[Stored], linked: &BTreeSet<ItemId>) -> Vec<(ItemId, ItemId)> {
     let facts = stored.iter().filter(|stored| !linked.contains(&stored.item.id));
-    let facts: Vec<Fact<'_>> = facts.filter_map(|stored| Fact::of(&stored.item)).collect();
+    let facts: Vec<Fact<'_>> = facts.filter_map(Fact::of).collect();
     let mut pairs = Vec::new();
     for (at, one) in facts.iter().enumerate() {
         for other in &facts[at + 1..] {
@@ -303,8 +298,8 @@ struct Fact<'s> {
 }
 
 impl Fact<'_> {
-    fn of(item: &Item) -> Option<Fact<'_>> {
-        let text = kinds::searchable(&item.kind, &item.title, &item.body, &item.fields);
+    fn of(stored: &Stored) -> Option<Fact<'_>> {
+        let (item, text) = (&stored.item, stored.text());
         if text.len() > FACT_BYTES_MAX {
             return None;
         }

@@ -10,7 +10,7 @@ use haversack_core::query::{
 };
 use haversack_core::units::Timestamp;
 use haversack_core::zone::Zone;
-use haversack_store::kinds;
+use haversack_store::kinds::FactValue;
 use haversack_store::store::Snapshot;
 use haversack_store::store::error::ReadError;
 use haversack_store::store::item::Stored;
@@ -117,8 +117,8 @@ const fn any(role: FieldRole) -> FactFilter {
 
 /// When an item is due.
 fn due(stored: &Stored) -> Option<i64> {
-    kinds::facts(&stored.item.fields).into_iter().find_map(|fact| match fact.value {
-        kinds::FactValue::Number(at) if fact.role == FieldRole::Due => Some(at),
+    stored.facts().into_iter().find_map(|fact| match fact.value {
+        FactValue::Number(at) if fact.role == FieldRole::Due => Some(at),
         _ => None,
     })
 }

@@ -22,6 +22,7 @@ mod ranking;
 mod reranking;
 mod resolve;
 mod run;
+mod subjects;
 mod words;
 
 pub use assembled::{Assembled, Delta, LayerReport, Timings};

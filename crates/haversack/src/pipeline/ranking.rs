@@ -17,7 +17,7 @@ use haversack_core::units::Score;
 use super::carry::{lift, over_carried};
 use super::currency::Currency;
 use super::hints::put_first;
-use crate::collect::{is_led_to, is_named};
+use crate::collect::{is_linked, is_named};
 use crate::error::Error;
 use crate::notice::{Notice, NoticeCode};
 use crate::recipe::LayerSpec;
@@ -84,7 +84,7 @@ pub(crate) fn order(
             // All that was found of an item stands or falls with the best of it.
             let stays = |ranked: &&Ranked| {
                 let candidate = &ranked.candidate;
-                meets(candidate) >= least || is_named(candidate) || is_led_to(candidate)
+                meets(candidate) >= least || is_named(candidate) || is_linked(candidate)
             };
             let near: BTreeSet<ItemId> =
                 ranked.iter().filter(stays).map(|it| it.candidate.id.item.clone()).collect();

@@ -9,15 +9,12 @@ use haversack_core::embed::{EmbedError, Vector};
 use haversack_core::ids::ItemId;
 use haversack_core::layer::Order as PaymentOrder;
 use haversack_core::pack::{Frame, Previous, Request as PackRequest};
-use haversack_core::query::{Analysis, FieldQuery, analyse, analyse_in};
+use haversack_core::query::{Analysis, FieldQuery, analyse_in};
 use haversack_core::rank::{Component, Ranker};
 use haversack_core::text::tokenizer::{Accuracy, Tokenizer};
 use haversack_core::units::{Score, Timestamp, Tokens};
-use haversack_store::kinds;
 use haversack_store::store::Snapshot;
 use haversack_store::store::error::chain;
-use haversack_store::store::item::Stored;
-use haversack_store::store::query::{Filter, Order as ListOrder, Page};
 use serde_json::{Value, json};
 
 use super::assembled::Timings;
@@ -34,8 +31,9 @@ use super::outline::order_outlines;
 use super::ranking::{Order, order};
 use super::reranking::rerank;
 use super::resolve::{Means, means};
+use super::subjects;
 use crate::collect::{
-    Deal, Looked, Outline, Question, Searches, focus_text, has_no_subject, is_about_focus,
+    Looked, Outline, Question, Searches, Subjects, focus_text, has_no_subject, is_about_focus,
     keep_matching, plan,
 };
 use crate::engine::{Ready, Shared};
@@ -43,15 +41,6 @@ use crate::error::Error;
 use crate::notice::{Notice, NoticeCode};
 use crate::recipe::{Facts, LayerSpec, QueryPart, Recipe};
 use crate::request::Request;
-
-/// Most items of a deal that are looked at.
-const DEAL_ITEMS_MAX: usize = 200;
-
-/// How much of a deal goes into the query's vector, in characters.
-const DEAL_CHARS_MAX: usize = 2_000;
-
-/// How many words an opportunity of which nothing was written must have to be looked for by.
-const DEAL_WORDS_LEAST: usize = 20;
 
 /// How many of the last turns go into the query's vector.
 const TURNS: usize = 4;
@@ -128,17 +117,18 @@ pub(crate) async fn prepare(shared: &Shared, start: Start) -> Result<Prepared, E
     let degrade = request.degrade.unwrap_or(recipe.degrade);
     let analysis = analyse_in(&request.query, now, &request.time_zone);
     notices.extend(check_named(&*snapshot, &request, &analysis).await?);
-    let deal = deal(&*snapshot, &request).await?;
-    let facts = request_facts(&request, deal.as_ref());
+    let subjects = subjects::subjects(&*snapshot, &recipe, &request).await?;
+    notices.extend(subjects::unused(&recipe, &request));
+    let facts = request_facts(&recipe, &request, &subjects);
     let mut means = means(&ready, &request, &facts, &absent(shared, &analysis), &mut notices)?;
     pay_by_rank(&request, &mut means.layers, &means.rankers);
     timings.analyse = laps.end("analyse");
-    let vector = vector(shared, &recipe.embed, &request, deal.as_ref(), degrade, &mut notices)?;
+    let vector = vector(shared, &recipe.embed, &request, &subjects, degrade, &mut notices)?;
     timings.embed = laps.end("embed");
     // Collectors know the request alone, and the recipe may have decided in its place (M11).
     let asked = request.degrade.replace(degrade);
     let stated = (request, snapshot, now, analysis);
-    let mut question = question(shared, &ready, stated, vector, deal).await?;
+    let mut question = question(shared, &ready, stated, vector, subjects).await?;
     let finds = collect(shared, &recipe, &question, degrade).await?;
     question.request.degrade = asked;
     let Finds { mut layers, notices: more, facts, used, outlines } = finds;
@@ -189,7 +179,6 @@ async fn check_named(
     request: &Request,
     analysis: &Analysis,
 ) -> Result<Vec<Notice>, Error> {
-    check_thread(snapshot, request).await?;
     let mut notices = check_hints(snapshot, request).await?;
     if analysis.truncated {
         let message = "only the first 16 KiB of the query were looked at";
@@ -204,7 +193,7 @@ async fn question(
     ready: &Ready,
     (request, snapshot, now, mut analysis): (Request, Arc<dyn Snapshot>, Timestamp, Analysis),
     vector: Option<Vector>,
-    deal: Option<Deal>,
+    subjects: Subjects,
 ) -> Result<Question, Error> {
     let recipe = &ready.recipe;
     let matches = match recipe.collects("matching") {
@@ -223,7 +212,7 @@ async fn question(
         now,
         analysis,
         vector,
-        deal,
+        subjects,
         judge: Arc::clone(&shared.judge),
         searches: Searches::default(),
         matches,
@@ -291,17 +280,18 @@ async fn weigh<'r>(
         let relevance = Relevance { of_layers: vec![None; layers.len()], of_query: None };
         return Ok((Interaction::idle(reader), relevance));
     }
-    let is_for_deal = recipe.embed.contains(&QueryPart::Deal);
-    let deal_says_enough = is_for_deal && question.deal.as_ref().is_some_and(says_enough);
+    let is_for_subject = recipe.embed.contains(&QueryPart::Subject);
+    let subject_says_enough =
+        is_for_subject && question.subjects.main().is_some_and(subjects::says_enough);
     let mut interaction = Interaction::new(question, reader).await?;
     let mut relevance = Relevance::default();
     for (layer, of) in layers.iter_mut().zip(specs.iter().zip(rankers)) {
         let measured = if by_words(of) { interaction.measure(layer) } else { None };
         relevance.of_query = relevance.of_query.max(measured);
-        // What fields say is not less relevant for having other words, and what is found for a deal
-        // need not have to do with the prompt; what was found by words that say nothing of a subject
+        // What fields say is not less relevant for having other words, and what is found for a
+        // subject need not have to do with the prompt; what was found by words that say nothing of a subject
         // has to do with none.
-        let decides = question.matches.is_none() && !deal_says_enough;
+        let decides = question.matches.is_none() && !subject_says_enough;
         relevance.of_layers.push(match is_for_focus {
             true => Some(Score::ZERO),
             false => measured.filter(|_| decides),
@@ -313,14 +303,6 @@ async fn weigh<'r>(
 /// Whether a question only says what to do with what the asker looks at.
 fn is_for_focus(question: &Question) -> bool {
     question.looked.is_some() && has_no_subject(&question.analysis)
-}
-
-/// Whether anything is known of a deal that something could be found by (P8).
-fn says_enough(deal: &Deal) -> bool {
-    let item = &deal.opportunity.item;
-    let text = kinds::searchable(&item.kind, "", &item.body, &item.fields);
-    let words = analyse(&text, Timestamp::from_millis(0)).keywords.len();
-    !deal.items.is_empty() || words >= DEAL_WORDS_LEAST
 }
 
 /// Whether any layer's score counts what a reranker says.
@@ -353,7 +335,7 @@ impl Prepared {
         other.question.request.budget = Some(total);
         other.notices.retain(|notice| notice.code != NoticeCode::BudgetCapped);
         let question = &other.question;
-        let facts = request_facts(&question.request, question.deal.as_ref());
+        let facts = request_facts(&other.ready.recipe, &question.request, &question.subjects);
         let means = means(&other.ready, &question.request, &facts, &[], &mut other.notices)?;
         other.core.budget = means.budget;
         for (place, layer) in other.core.layers.iter_mut().zip(means.layers) {
@@ -374,68 +356,11 @@ fn check(request: &Request) -> Result<(), Error> {
     Ok(())
 }
 
-/// Refuses a thread that is not there, or is none: else its messages would be missed in silence.
-async fn check_thread(snapshot: &dyn Snapshot, request: &Request) -> Result<(), Error> {
-    let Some(id) = &request.thread else { return Ok(()) };
-    let found = snapshot.get(std::slice::from_ref(id)).await?.pop().flatten();
-    let message = match found {
-        Some(stored) if stored.item.kind.as_str() == "thread" => return Ok(()),
-        Some(stored) => format!("{:?} is a {}, not a thread", id.as_str(), stored.item.kind),
-        None => {
-            // Messages may name a thread that has no item of its own.
-            let fields = vec![("threadId".to_owned(), vec![json!(id.as_str())])];
-            if snapshot.count(&Filter { fields, ..Filter::default() }).await? > 0 {
-                return Ok(());
-            }
-            format!("there is no thread {:?} that this user can read", id.as_str())
-        }
-    };
-    Err(Error::invalid("threadId", message))
-}
-
-/// The deal that the request is for, with what was written about it, newest first.
-async fn deal(snapshot: &dyn Snapshot, request: &Request) -> Result<Option<Deal>, Error> {
-    let Some(id) = &request.opportunity else { return Ok(None) };
-    let opportunity = snapshot.get(std::slice::from_ref(id)).await?.pop().flatten();
-    let Some(opportunity) = opportunity else {
-        let message = format!("there is no opportunity {:?} that this user can read", id.as_str());
-        return Err(Error::invalid("opportunityId", message));
-    };
-    let kind = &opportunity.item.kind;
-    if kind.as_str() != "opportunity" {
-        let message = format!("{:?} is a {kind}, not an opportunity", id.as_str());
-        return Err(Error::invalid("opportunityId", message));
-    }
-    let items = items_of(snapshot, id).await?;
-    Ok(Some(Deal { opportunity, items }))
-}
-
-/// What belongs to a deal: what names it in a field, and what hangs under it.
-async fn items_of(snapshot: &dyn Snapshot, id: &ItemId) -> Result<Vec<Stored>, Error> {
-    let filter = Filter {
-        fields: vec![("opportunityId".to_owned(), vec![json!(id.as_str())])],
-        ..Filter::default()
-    };
-    let page = Page { order: ListOrder::Newest, after: None, limit: DEAL_ITEMS_MAX };
-    let mut items = snapshot.list(&filter, &page).await?;
-    let below = Filter { under: Some(id.clone()), ..Filter::default() };
-    items.extend(snapshot.list(&below, &page).await?);
-    items.retain(|stored| stored.item.id != *id);
-    items.sort_by(|a, b| {
-        b.item.updated.cmp(&a.item.updated).then_with(|| a.item.id.cmp(&b.item.id))
-    });
-    items.dedup_by(|a, b| a.item.id == b.item.id);
-    items.truncate(DEAL_ITEMS_MAX);
-    Ok(items)
-}
-
 /// What a recipe's conditions can ask about (P17, W9).
-fn request_facts(request: &Request, deal: Option<&Deal>) -> Facts {
+fn request_facts(recipe: &Recipe, request: &Request, subjects: &Subjects) -> Facts {
     let text = |text: &Option<String>| json!(text.as_deref().unwrap_or_default());
     let id = |id: &Option<ItemId>| json!(id.as_ref().map_or("", ItemId::as_str));
-    let fields = deal.map(|deal| &deal.opportunity.item.fields);
-    let field = |name: &str| fields.and_then(|fields| fields.get(name)).cloned();
-    let mut facts = Facts::default()
+    let mut facts = Facts::without(&recipe.subjects)
         .with("type", text(&request.sort))
         .with("query", json!(request.query))
         .with("words", json!(request.query.split_whitespace().count()))
@@ -448,19 +373,9 @@ fn request_facts(request: &Request, deal: Option<&Deal>) -> Facts {
         .with("focus", id(&request.focus))
         .with("page", id(&request.page))
         .with("database", id(&request.database))
-        .with("thread", id(&request.thread))
-        .with("opportunity", id(&request.opportunity))
         .with("context", id(&request.context))
-        .with("situation", Value::Object(request.situation.clone()))
-        .with("deal", Value::Object(fields.cloned().unwrap_or_default()));
-    for name in ["stage", "complexity"] {
-        match field(name) {
-            // Conditions compare words; people write them as they like.
-            Some(Value::String(text)) => facts.set(name, json!(text.trim().to_lowercase())),
-            Some(value) => facts.set(name, value),
-            None => {}
-        }
-    }
+        .with("situation", Value::Object(request.situation.clone()));
+    subjects::add_facts(&mut facts, subjects);
     facts
 }
 
@@ -469,7 +384,7 @@ fn vector(
     shared: &Shared,
     parts: &[QueryPart],
     request: &Request,
-    deal: Option<&Deal>,
+    subjects: &Subjects,
     degrade: bool,
     notices: &mut Vec<Notice>,
 ) -> Result<Option<Vector>, Error> {
@@ -483,7 +398,7 @@ fn vector(
         }
         return Ok(Some(vector.clone()));
     }
-    let texts = embedded_texts(parts, request, deal);
+    let texts = embedded_texts(parts, request, subjects);
     let vectors: Result<Vec<Vector>, EmbedError> =
         texts.iter().map(|text| shared.embedder.embed_query(text)).collect();
     let error = match vectors {
@@ -523,14 +438,14 @@ fn mean(mut vectors: Vec<Vector>) -> Option<Vector> {
     Vector::new(sum).ok()
 }
 
-/// The texts of which the query's vector is made: what is asked, and the deal. They count the same:
-/// a deal of many words must not drown the prompt.
-fn embedded_texts(parts: &[QueryPart], request: &Request, deal: Option<&Deal>) -> Vec<String> {
+/// The texts of which the query's vector is made: what is asked, and the subject. They count the
+/// same: a subject of many words must not drown the prompt.
+fn embedded_texts(parts: &[QueryPart], request: &Request, subjects: &Subjects) -> Vec<String> {
     let (mut asked, mut about): (Vec<String>, Option<String>) = (Vec::new(), None);
     for part in parts {
         match part {
             QueryPart::Query => asked.push(request.query.clone()),
-            QueryPart::Deal => about = deal.map(deal_text),
+            QueryPart::Subject => about = subjects.main().map(subjects::text),
             QueryPart::Situation => {
                 asked.extend(request.intent.clone());
                 if !request.situation.is_empty() {
@@ -546,21 +461,6 @@ fn embedded_texts(parts: &[QueryPart], request: &Request, deal: Option<&Deal>) -
     asked.retain(|text| !text.trim().is_empty());
     let texts = std::iter::once(asked.join("\n")).chain(about);
     texts.filter(|text| !text.trim().is_empty()).collect()
-}
-
-/// What a deal is about, in short: the opportunity itself and the latest that was written (P8).
-fn deal_text(deal: &Deal) -> String {
-    let mut text = String::new();
-    for stored in std::iter::once(&deal.opportunity).chain(&deal.items) {
-        let item = &stored.item;
-        text.push_str(&kinds::searchable(&item.kind, &item.title, &item.body, &item.fields));
-        text.push('\n');
-        if text.len() >= DEAL_CHARS_MAX {
-            break;
-        }
-    }
-    text.truncate(text.floor_char_boundary(DEAL_CHARS_MAX));
-    text
 }
 
 /// What can be measured of nobody here. In a score it would be nothing for all, and would only stand in

@@ -10,6 +10,8 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use thiserror::Error;
 
+use super::SubjectSpec;
+
 /// Longest condition in bytes.
 pub const CONDITION_BYTES_MAX: usize = 1_024;
 
@@ -55,7 +57,7 @@ const fn word(name: &'static str, about: &'static str, words: &'static [&'static
     FactSpec { name, unsaid: Unsaid::Text, about, words }
 }
 
-/// Every fact that conditions can name.
+/// Every fact that conditions can name in any recipe. Subjects add their names and facts.
 pub const FACTS: &[FactSpec] = &[
     word("type", "the sort of request (W9)", &["assist", "chat", "search", "automate"]),
     fact("query", Unsaid::Text, "the question"),
@@ -69,12 +71,8 @@ pub const FACTS: &[FactSpec] = &[
     fact("focus", Unsaid::Text, "the id of what the asker looks at"),
     fact("page", Unsaid::Text, "the id of the page it is on"),
     fact("database", Unsaid::Text, "the id of the database it is in"),
-    fact("thread", Unsaid::Text, "the id of the thread"),
-    fact("opportunity", Unsaid::Text, "the id of the opportunity"),
     fact("context", Unsaid::Text, "the id of the current context"),
-    fact("stage", Unsaid::Text, "the opportunity's stage (P17)"),
-    word("complexity", "how complex the opportunity is (P17)", &["low", "medium", "high"]),
-    fact("deal", Unsaid::Table, "the opportunity's fields"),
+    fact("subject", Unsaid::Table, "the fields of the first subject"),
     fact("situation", Unsaid::Table, "the facts of the situation"),
 ];
 
@@ -113,14 +111,23 @@ pub enum ConditionError {
 
 /// The facts of one request, by name. What is not set is [unsaid](Unsaid).
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Facts(BTreeMap<&'static str, Value>);
+pub struct Facts(BTreeMap<String, Value>);
 
 impl Facts {
-    /// Sets a fact. A name that is not in [`FACTS`] is not kept: no condition could name it.
-    pub fn set(&mut self, name: &str, value: impl Into<Value>) {
-        if let Some(spec) = FACTS.iter().find(|spec| spec.name == name) {
-            self.0.insert(spec.name, value.into());
+    /// The facts of a request that says nothing of a recipe's subjects.
+    #[must_use]
+    pub fn without(subjects: &[SubjectSpec]) -> Facts {
+        let mut facts = Facts::default();
+        for subject in subjects {
+            facts.set(&subject.name, "");
+            subject.facts.iter().for_each(|fact| facts.set(fact, ""));
         }
+        facts
+    }
+
+    /// Sets a fact.
+    pub fn set(&mut self, name: &str, value: impl Into<Value>) {
+        self.0.insert(name.to_owned(), value.into());
     }
 
     /// The same, for building in one expression.
@@ -130,8 +137,9 @@ impl Facts {
         self
     }
 
-    fn get(&self, spec: &FactSpec) -> Value {
-        self.0.get(spec.name).cloned().unwrap_or_else(|| spec.unsaid.value())
+    fn get(&self, name: &str) -> Option<Value> {
+        let unsaid = || FACTS.iter().find(|spec| spec.name == name).map(|spec| spec.unsaid.value());
+        self.0.get(name).cloned().or_else(unsaid)
     }
 }
 
@@ -222,10 +230,9 @@ impl Condition {
         let failed =
             |cause: String| ConditionError::Failed { condition: self.source.clone(), cause };
         let mut context = Context::default();
-        let named = self.names();
-        for spec in FACTS.iter().filter(|spec| named.contains(&spec.name)) {
-            let value = facts.get(spec);
-            let added = context.add_variable(spec.name, Plain(&value));
+        for name in self.names() {
+            let Some(value) = facts.get(name) else { continue };
+            let added = context.add_variable(name, Plain(&value));
             added.map_err(|error| failed(error.to_string()))?;
         }
         match self.program.execute(&context).map_err(|error| failed(error.to_string()))? {

@@ -35,6 +35,7 @@ pub(super) const TOP: &[Key] = &[
     ),
     key("remove", "a list of layer names", "none", "layers of the base that are left out"),
     key("budget", "a table", "", "what may be spent, see [`[budget]`](#budget)"),
+    key("subject", "tables", "none", "what requests are about, see [`[[subject]]`](#subject)"),
     key("query", "a table", "", "what is looked for, see [`[query]`](#query)"),
     key("words", "a table", "", "words of questions about fields, see [`[words]`](#words)"),
     key(
@@ -73,6 +74,19 @@ pub(super) const BUDGET: &[Key] = &[
         "an encoding's name",
         "`\"o200k_base\"`",
         "count by this encoding; not beside `model`",
+    ),
+];
+
+pub(super) const SUBJECT: &[Key] = &[
+    key("name", "a name", "must be said", "what collectors and conditions call it"),
+    key("kind", "a kind", "its name", "of which kind the item must be"),
+    key("field", "a field's name", "its name and `Id`", "the field by which other items name it"),
+    key("facts", "a list of field names", "none", "fields of it that conditions can name"),
+    key(
+        "implied",
+        "true or false",
+        "`false`",
+        "whether it may be known by what names it alone, without an item of its own",
     ),
 ];
 

@@ -45,6 +45,10 @@ pub const FORMAT: u32 = 1;
 pub const RECIPE_BYTES_MAX: usize = 256 << 10;
 /// Most collectors of a layer.
 pub const COLLECTORS_MAX: usize = 16;
+/// Most subjects of a recipe.
+pub const SUBJECTS_MAX: usize = 16;
+/// Most facts that a subject gives to conditions.
+pub const SUBJECT_FACTS_MAX: usize = 32;
 /// Most adaptations of a recipe.
 pub const ADAPTATIONS_MAX: usize = 64;
 /// Most recipes that extend each other in a row.
@@ -83,6 +87,8 @@ pub struct Recipe {
     pub budget: BudgetSpec,
     /// Who counts.
     pub counting: CountingSpec,
+    /// What requests can be about. The first is what the recipe is made for.
+    pub subjects: Vec<SubjectSpec>,
     /// What the query's vector is made from.
     pub embed: Vec<QueryPart>,
     /// Words of questions about fields beside the built-in ones, by the name of what they say; those
@@ -131,12 +137,27 @@ pub enum CountingSpec {
 pub enum QueryPart {
     /// The query itself.
     Query,
-    /// What the deal is about: the opportunity's summary and its latest items (P8).
-    Deal,
+    /// What the first subject is about: its own text and its latest items (P8).
+    Subject,
     /// The situation's facts.
     Situation,
     /// The last turns of the conversation.
     History,
+}
+
+/// Something that requests can be about: an opportunity, a thread, a ticket.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SubjectSpec {
+    /// What the recipe and its requests call it.
+    pub name: String,
+    /// The kind of the item.
+    pub kind: Kind,
+    /// The field by which other items name it.
+    pub field: String,
+    /// Fields of it that conditions can name.
+    pub facts: Vec<String>,
+    /// Whether it may be known by what names it alone, without an item of its own.
+    pub implied: bool,
 }
 
 /// How long answers are given again.
@@ -267,6 +288,15 @@ pub struct CollectorSpec {
     pub deadline: Duration,
 }
 
+impl CollectorSpec {
+    /// Which subject it is told to follow, for collectors that follow one: a subject's name, `focus`,
+    /// `workspace`, or nothing for the first subject.
+    #[must_use]
+    pub fn subject(&self) -> Option<&str> {
+        self.settings.get("of").map(|_| self.settings.text("of"))
+    }
+}
+
 /// What changes when a request is of a certain sort (W9, P17). All of a recipe whose conditions hold
 /// are used, in their order.
 #[derive(Debug, Clone, PartialEq)]
@@ -287,6 +317,15 @@ impl Recipe {
     #[must_use]
     pub fn collects(&self, by: &str) -> bool {
         self.layers.iter().flat_map(|layer| &layer.collect).any(|spec| spec.by == by)
+    }
+
+    /// The subject of that name; without a name, the first.
+    #[must_use]
+    pub fn subject(&self, name: &str) -> Option<&SubjectSpec> {
+        match name {
+            "" => self.subjects.first(),
+            _ => self.subjects.iter().find(|subject| subject.name == name),
+        }
     }
 
     /// Reads a recipe. `name` is what it is called when it does not say so itself.

@@ -95,6 +95,16 @@ impl<'s> Reader<'s> {
         self.wrong(table.place(key), format!("{label}{key} {message}"));
     }
 
+    /// Notes a problem where something was read before, by its path; else at a byte.
+    pub(super) fn wrong_at(&mut self, path: &str, at: usize, message: impl Into<String>) {
+        let noted = self.places.find(path).map(|(line, column)| {
+            let start = self.line_starts.get(line - 1).copied().unwrap_or_default();
+            let line = &self.source[start..];
+            start + line.char_indices().nth(column - 1).map_or(0, |(byte, _)| byte)
+        });
+        self.wrong(noted.unwrap_or(at), message);
+    }
+
     pub(super) fn problem_count(&self) -> usize {
         self.problems.len()
     }

@@ -26,6 +26,8 @@ pub enum SettingType {
     },
     /// One of these words; the first when it is not said.
     OneOf(&'static [&'static str]),
+    /// A subject of the recipe, or one of these words; the first subject when it is not said.
+    Subject(&'static [&'static str]),
     /// A list of words; empty when it is not said.
     Texts,
     /// Yes or no; no when it is not said.
@@ -72,6 +74,7 @@ impl Settings {
             SettingType::OneOf(words) => {
                 Setting::Text(words.first().copied().unwrap_or_default().to_owned())
             }
+            SettingType::Subject(_) => Setting::Text(String::new()),
             SettingType::Texts => Setting::Texts(Vec::new()),
             SettingType::Flag => Setting::Flag(false),
         };
@@ -86,6 +89,12 @@ impl Settings {
     /// Every setting, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Setting)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// The setting of a name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Setting> {
+        self.0.get(name)
     }
 
     /// A whole number; zero when there is no such setting.

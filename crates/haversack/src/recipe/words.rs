@@ -152,7 +152,7 @@ pub(super) const STABILITIES: &[Word<Stability>] = &[
 
 pub(super) const QUERY_PARTS: &[Word<QueryPart>] = &[
     word("query", QueryPart::Query, "the query itself; the default"),
-    word("deal", QueryPart::Deal, "the opportunity's summary and its latest items"),
+    word("subject", QueryPart::Subject, "the first subject: its own text and its latest items"),
     word("situation", QueryPart::Situation, "the facts of the situation"),
     word("history", QueryPart::History, "the last turns of the conversation"),
 ];

@@ -9,7 +9,7 @@ use haversack_core::units::{Share, Tokens};
 use super::words::{self, CutWord, NONE, name_of};
 use super::{
     Adaptation, CollectorSpec, CountingSpec, FORMAT, LayerSpec, Recipe, ScoreSpec, Setting,
-    TemplateSpec,
+    SubjectSpec, TemplateSpec,
 };
 
 impl Recipe {
@@ -25,6 +25,7 @@ impl Recipe {
         if self.cache.is_none() {
             put(&mut out, "cache", &quoted(NONE));
         }
+        self.subjects.iter().for_each(|subject| put_subject(&mut out, subject));
         self.put_tables(&mut out);
         for layer in &self.layers {
             put_layer(&mut out, layer);
@@ -117,6 +118,15 @@ impl Recipe {
 
 fn put(out: &mut String, key: &str, value: &str) {
     let _ = writeln!(out, "{key} = {value}");
+}
+
+fn put_subject(out: &mut String, subject: &SubjectSpec) {
+    out.push_str("\n[[subject]]\n");
+    put(out, "name", &quoted(&subject.name));
+    put(out, "kind", &quoted(subject.kind.as_str()));
+    put(out, "field", &quoted(&subject.field));
+    put(out, "facts", &list(subject.facts.iter().map(|fact| quoted(fact))));
+    put(out, "implied", &subject.implied.to_string());
 }
 
 fn put_layer(out: &mut String, layer: &LayerSpec) {

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use haversack_core::ids::CandidateId;
 use haversack_core::rank::Ranked;
 use haversack_core::units::{Score, Tokens};
-use haversack_store::kinds;
 use haversack_store::store::item::Stored;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -386,7 +385,7 @@ fn memory(stored: &Stored) -> Memory {
     let text = |name: &str| item.fields.get(name).and_then(Value::as_str).map(str::to_owned);
     Memory {
         id: item.id.as_str().to_owned(),
-        content: kinds::searchable(&item.kind, &item.title, &item.body, &item.fields),
+        content: stored.text(),
         sort: text("type"),
         confidence: item.confidence.map(Score::get),
         created_at: item.created.or(item.updated).map(|moment| moment.to_string()),

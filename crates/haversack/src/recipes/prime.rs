@@ -14,6 +14,7 @@ use super::Assembly;
 use crate::engine::Workspace;
 use crate::error::Error;
 use crate::pipeline::Assembled;
+use crate::request::THREAD;
 use crate::wire::{WireRequest, id_opt};
 
 /// What an agent asks for one message.
@@ -51,7 +52,7 @@ impl Request {
     pub(super) fn request_to(&self, recipe: &str) -> Result<crate::Request, Error> {
         let common: WireRequest = crate::wire::read(Value::Object(self.other.clone()))?;
         let mut request = common.request(recipe)?;
-        request.thread = id_opt("threadId", self.thread_id.as_ref())?;
+        request.name_subject(THREAD, id_opt("threadId", self.thread_id.as_ref())?);
         if !self.message.is_empty() {
             request.query.clone_from(&self.message);
         }
@@ -235,7 +236,8 @@ impl Context {
     fn of(assembled: &Assembled) -> Context {
         let sections = &assembled.pack.sections;
         // The thread's own line only names what is below it.
-        let is_listed = |item: &&PackItem| assembled.request.thread.as_ref() != Some(&item.id.item);
+        let is_listed =
+            |item: &&PackItem| assembled.request.subjects.get(THREAD) != Some(&item.id.item);
         let items = sections.iter().flat_map(|section| &section.items).filter(is_listed);
         Context {
             total_tokens: assembled.pack.tokens.get(),
@@ -304,7 +306,7 @@ fn stats(assembled: &Assembled) -> Stats {
     for entries in items.values() {
         let found = entries.iter().flat_map(|entry| &entry.found);
         let by = |name: &str| found.clone().any(|found| &*found.collector == name);
-        if by("subject") {
+        if by("heading") {
             continue;
         } else if by("references") {
             stats.explicit_count += 1;

@@ -13,6 +13,7 @@ use crate::engine::Workspace;
 use crate::error::Error;
 use crate::notice::NoticeCode;
 use crate::pipeline::{Assembled, LayerReport, truncated};
+use crate::request::OPPORTUNITY;
 use crate::wire::{WireRequest, id, tokens};
 
 /// What a proposal writer asks. On the wire also under the seed's own names.
@@ -65,7 +66,7 @@ impl Request {
         if self.opportunity_id.is_empty() {
             return Err(Error::invalid("opportunityId", "is missing: name the opportunity"));
         }
-        request.opportunity = Some(id("opportunityId", &self.opportunity_id)?);
+        request.name_subject(OPPORTUNITY, Some(id("opportunityId", &self.opportunity_id)?));
         if !self.user_prompt.is_empty() {
             request.query.clone_from(&self.user_prompt);
         }

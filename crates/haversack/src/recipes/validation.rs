@@ -5,8 +5,7 @@ use std::sync::Arc;
 use haversack_core::assemble::fence::NOTE_START;
 use haversack_core::ids::ItemId;
 use haversack_core::text::tokenizer::Tokenizer;
-use haversack_store::kinds;
-use haversack_store::store::item::Item;
+use haversack_store::store::item::Stored;
 use haversack_store::store::viewer::Viewer;
 use serde::{Deserialize, Serialize};
 
@@ -162,7 +161,7 @@ impl Workspace {
         let items = payload.items().filter(|item| !is_turn(item));
         for ((item, id), stored) in items.zip(&ids).zip(stored) {
             problems.extend(match stored {
-                Some(stored) => check_block(item, &stored.item),
+                Some(stored) => check_block(item, &stored),
                 None => Some(format!("block {:?} is not there for this reader", id.as_str())),
             });
         }
@@ -267,12 +266,13 @@ fn heading(text: &str, from: usize, title: &str) -> Option<usize> {
 }
 
 /// What of an item is not as its block says.
-fn check_block(item: &PayloadItem, block: &Item) -> Option<String> {
+fn check_block(item: &PayloadItem, stored: &Stored) -> Option<String> {
+    let block = &stored.item;
     let id = ItemId::as_str(&block.id);
     if item.block_type.as_deref().is_some_and(|said| said != block.kind.as_str()) {
         return Some(format!("block {id:?} is a {}", block.kind));
     }
-    let own = kinds::searchable(&block.kind, &block.title, &block.body, &block.fields);
+    let own = stored.text();
     let own = words(&format!("{}\n{own}", block.title));
     // A message is shown with the role of who said it.
     let said = item.content.split_once(": ").map_or("", |(_, said)| said);

@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 pub use crate::engine::WireTemplate;
 use crate::error::Error;
 use crate::recipes::memory::RankingOptions;
-use crate::request::{AsOf, RankerChoice, Request, Turn};
+use crate::request::{AsOf, OPPORTUNITY, RankerChoice, Request, THREAD, Turn};
 pub use values::read;
 use values::{bounded, ids, kinds_in, moment_opt, zone};
 pub(crate) use values::{budget, id, id_opt, moment, moment_in, part, viewer};
@@ -50,10 +50,13 @@ pub struct WireRequest {
     /// What the asker looks at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub focus: Option<WireFocus>,
-    /// The thread.
+    /// What it is about, by the names that the recipe gives.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub subjects: BTreeMap<String, String>,
+    /// The subject `thread`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread_id: Option<String>,
-    /// The deal.
+    /// The subject `opportunity`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opportunity_id: Option<String>,
     /// The current context.
@@ -325,8 +328,11 @@ impl WireRequest {
         if let Some(focus) = &self.focus {
             focus.apply(&mut request)?;
         }
-        request.thread = id_opt("threadId", self.thread_id.as_ref())?;
-        request.opportunity = id_opt("opportunityId", self.opportunity_id.as_ref())?;
+        for (name, subject) in &self.subjects {
+            request.subjects.insert(name.clone(), id(&format!("subjects.{name}"), subject)?);
+        }
+        request.name_subject(THREAD, id_opt("threadId", self.thread_id.as_ref())?);
+        request.name_subject(OPPORTUNITY, id_opt("opportunityId", self.opportunity_id.as_ref())?);
         request.context = id_opt("currentContext", self.current_context.as_ref())?;
         request.situation.clone_from(&self.situation);
         request.intent.clone_from(&self.intent);
@@ -380,8 +386,14 @@ impl WireRequest {
             groups: groups_of(&request.viewer),
             sort: request.sort.clone(),
             focus: Some(focus).filter(|focus| *focus != WireFocus::default()),
-            thread_id: request.thread.as_ref().map(text),
-            opportunity_id: request.opportunity.as_ref().map(text),
+            subjects: request
+                .subjects
+                .iter()
+                .filter(|(name, _)| !matches!(name.as_str(), THREAD | OPPORTUNITY))
+                .map(|(name, id)| (name.clone(), text(id)))
+                .collect(),
+            thread_id: request.subjects.get(THREAD).map(text),
+            opportunity_id: request.subjects.get(OPPORTUNITY).map(text),
             current_context: request.context.as_ref().map(text),
             situation: request.situation.clone(),
             intent: request.intent.clone(),

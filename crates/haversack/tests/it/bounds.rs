@@ -74,7 +74,7 @@ async fn an_assembly_embeds_once_and_looks_at_a_bounded_number_p15() {
     workspace.put(more).await.unwrap();
     embedder.taken();
     let mut request = asked("proposal", "Write the executive summary", "priya");
-    request.opportunity = Some(id("opp-harrowmere"));
+    request.name_subject("opportunity", Some(id("opp-harrowmere")));
     let assembled = pack(&workspace, request.clone()).await;
     assert_eq!(embedder.taken(), 2, "the prompt and the deal, once for all searches of a pack");
     for (layer, most) in

@@ -169,7 +169,7 @@ async fn a_budget_that_is_none_is_refused_by_name_x1() {
 async fn reserves_give_way_to_the_foundation_alone_p2() {
     let fixture = sample("proposal");
     let mut request = asked("proposal", "Write the executive summary", "priya");
-    request.opportunity = Some(id("opp-harrowmere"));
+    request.name_subject("opportunity", Some(id("opp-harrowmere")));
     let whole = pack(&fixture, request.clone()).await;
     let foundation = ["companyProfile", "brandContext"];
     for budget in [200, 600, 1_000, 2_300, 2_500] {

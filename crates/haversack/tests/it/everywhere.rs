@@ -13,9 +13,9 @@ use crate::support::{asked, empty, id, item, listed, now, pack, refused, sample}
 /// Each recipe with a sample it fits and a request that uses what it knows.
 fn questions() -> Vec<(&'static str, Request)> {
     let mut proposal = asked("proposal", "Write the summary", "priya");
-    proposal.opportunity = Some(id("opp-harrowmere"));
+    proposal.name_subject("opportunity", Some(id("opp-harrowmere")));
     let mut prime = asked("prime", "What must Nightjar cost?", "mara");
-    prime.thread = Some(id("t-price"));
+    prime.name_subject("thread", Some(id("t-price")));
     let mut workspace = asked("workspace", "What about the goods lift?", "mara");
     workspace.focus = Some(id("task-periodicals"));
     let mut situation = asked("situation", "Repair the refunds", "katja");

@@ -33,7 +33,7 @@ async fn a_recipe_is_made_ready_once_and_anew_when_it_is_written_p14() {
 async fn profile_and_brand_are_those_of_the_last_write_p14() {
     let fixture = sample("proposal");
     let mut request = asked("proposal", "Write the summary", "priya");
-    request.opportunity = Some(id("opp-harrowmere"));
+    request.name_subject("opportunity", Some(id("opp-harrowmere")));
     let profile = shown(&*pack(&fixture, request.clone()).await, "companyProfile").remove(0);
     for summary in ["We build lighthouses.", "We build windmills."] {
         let fields = json!({ "summary": summary });
@@ -134,7 +134,7 @@ async fn every_recipe_answers_in_a_fresh_folder_x4() {
         .unwrap();
     let situation = Request { context: Some(id("c")), ..Request::new("situation", "Make tea") };
     assert!(pack(&workspace, situation).await.text().contains("Tea"));
-    let proposal = Request { opportunity: Some(id("o")), ..Request::new("proposal", "Write") };
+    let proposal = Request::new("proposal", "Write").about("opportunity", id("o"));
     assert!(!pack(&workspace, proposal).await.is_degraded());
 }
 

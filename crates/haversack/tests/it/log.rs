@@ -80,7 +80,7 @@ async fn each_assembly_leaves_one_line_with_the_seeds_fields_p13() {
     let _guard = tracing::subscriber::set_default(kept.clone());
     for (budget, truncated) in [(5_000, true), (200_000, false)] {
         let mut request = asked("proposal", "Write the executive summary", "priya").within(budget);
-        request.opportunity = Some(id("opp-harrowmere"));
+        request.name_subject("opportunity", Some(id("opp-harrowmere")));
         let assembled = pack(&fixture, request).await;
         let [line] = &kept.taken()[..] else { panic!("one line for one assembly") };
         let number = |name: &str| line[name].as_u64().unwrap_or_else(|| panic!("{name}: {line:?}"));
@@ -115,7 +115,7 @@ async fn the_line_holds_nothing_that_somebody_wrote_p13() {
     let kept = Kept::default();
     let _guard = tracing::subscriber::set_default(kept.clone());
     let mut request = asked("proposal", "Write the executive summary", "priya");
-    request.opportunity = Some(id("opp-harrowmere"));
+    request.name_subject("opportunity", Some(id("opp-harrowmere")));
     let assembled = pack(&fixture, request).await;
     let line = format!("{:?}", kept.taken());
     assert!(line.contains("context_assembled"));

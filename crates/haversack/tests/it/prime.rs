@@ -14,7 +14,7 @@ const PRICE: &str = "What must Nightjar cost per kilo from January so that we ke
 
 fn price() -> haversack::Request {
     let mut request = asked("prime", PRICE, "mara");
-    request.thread = Some(id("t-price"));
+    request.name_subject("thread", Some(id("t-price")));
     request
 }
 
@@ -112,7 +112,7 @@ async fn references_score_highest_when_equal_k4() {
         .await
         .unwrap();
     let mut request = asked("prime", "price of green coffee", "mara");
-    request.thread = Some(id("t"));
+    request.name_subject("thread", Some(id("t")));
     let answer = ask(&fixture, request).await;
     let best = answer.data.items.iter().max_by(|a, b| a.relevance.total_cmp(&b.relevance)).unwrap();
     assert_eq!((best.id.as_str(), best.sort.as_str()), ("two", "reference"));
@@ -195,7 +195,7 @@ async fn answers_are_cached_by_all_that_decides_them_k9() {
     other.query = "Where is the key to the roastery?".to_owned();
     assert_ne!(pack(&fixture, other).await.text(), first.text(), "not by thread alone");
     let mut jonas = asked("prime", PRICE, "jonas");
-    jonas.thread = None;
+    jonas.subjects.clear();
     assert!(!std::sync::Arc::ptr_eq(&pack(&fixture, jonas).await, &first));
     fixture.forget("t-price");
     let third = pack(&fixture, price()).await;

@@ -12,7 +12,7 @@ const PROMPT: &str = "Write the executive summary of our proposal for the hospit
 
 fn harrowmere() -> haversack::Request {
     let mut request = asked("proposal", PROMPT, "priya");
-    request.opportunity = Some(id("opp-harrowmere"));
+    request.name_subject("opportunity", Some(id("opp-harrowmere")));
     request
 }
 
@@ -71,7 +71,7 @@ async fn a_foundation_larger_than_the_budget_is_packed_and_said_p2_x1() {
     let deal = item("deal", "opportunity", "", json!({ "name": "Deal" }));
     fixture.put(vec![company, deal]).await.unwrap();
     let mut request = asked("proposal", "write", "priya");
-    request.opportunity = Some(id("deal"));
+    request.name_subject("opportunity", Some(id("deal")));
     for (budget, code, is_over) in
         [(400, NoticeCode::OverBudget, true), (2_400, NoticeCode::ReservesUsed, false)]
     {
@@ -90,7 +90,7 @@ async fn what_is_missing_leaves_no_placeholder_p2() {
     let deal = item("deal", "opportunity", "", json!({ "name": "Deal" }));
     fixture.put(vec![deal]).await.unwrap();
     let mut request = asked("proposal", "write", "priya");
-    request.opportunity = Some(id("deal"));
+    request.name_subject("opportunity", Some(id("deal")));
     let assembled = pack(&fixture, request).await;
     let context = Context::of(&assembled, false);
     assert_eq!(context.company_profile, None);
@@ -267,7 +267,7 @@ async fn stage_and_complexity_move_the_budget_p17() {
     let mut totals = Vec::new();
     for name in ["low", "mid", "high"] {
         let mut request = asked("proposal", "write", "priya");
-        request.opportunity = Some(id(name));
+        request.name_subject("opportunity", Some(id(name)));
         totals.push(pack(&fixture, request).await.core.budget.total().get());
     }
     assert_eq!(totals, [16_000, 32_000, 48_000]);
@@ -379,7 +379,7 @@ async fn the_rest_of_the_room_is_used_p7() {
     for opportunity in ["opp-skerry", "opp-brack", "opp-brennwerder"] {
         for budget in (3_500..9_000).step_by(170) {
             let mut request = asked("proposal", "What is still open?", "rory").within(budget);
-            request.opportunity = Some(id(opportunity));
+            request.name_subject("opportunity", Some(id(opportunity)));
             let assembled = pack(&fixture, request).await;
             let left = assembled.pack.limit.get() - assembled.pack.tokens.get();
             let deal = assembled.layer("dealContext").unwrap();
@@ -426,7 +426,7 @@ async fn a_missing_or_forbidden_deal_is_refused_in_the_same_words() {
     let mut errors = Vec::new();
     for name in ["secret", "absent"] {
         let mut request = harrowmere();
-        request.opportunity = Some(id(name));
+        request.name_subject("opportunity", Some(id(name)));
         let error = fixture.pack(request).await.unwrap_err();
         assert_eq!(error.code(), ErrorCode::Validation);
         errors.push(error.to_string().replace(name, "it"));

@@ -131,7 +131,7 @@ async fn cycles_and_missing_parents_name_the_chain_s2() {
 async fn the_output_has_all_parts_s6() {
     let fixture = sample("situation");
     let mut request = refunds().request().unwrap();
-    request.thread = Some(id("thread/pay-2291"));
+    request.name_subject("thread", Some(id("thread/pay-2291")));
     request.viewer = haversack_store::store::viewer::Viewer::user("katja").unwrap();
     let assembled = pack(&fixture, request).await;
     let text = assembled.text();

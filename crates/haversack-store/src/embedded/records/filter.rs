@@ -5,7 +5,7 @@ use rusqlite::types::Value as SqlValue;
 use rusqlite::{Connection, params_from_iter};
 use serde_json::Value;
 
-use super::schema::{REFERENCES, reference};
+use super::schema::reference;
 use super::storage;
 use crate::embedded::row::{Bitmap, Row};
 use crate::store::error::ReadError;
@@ -70,7 +70,12 @@ impl Sought {
     }
 
     /// Only rows with one of these values in a field, or in the array that the field is.
-    fn field(&mut self, name: &str, values: &[Value]) -> Result<(), ReadError> {
+    fn field(
+        &mut self,
+        references: &[String],
+        name: &str,
+        values: &[Value],
+    ) -> Result<(), ReadError> {
         let path = self.bind(format!("$.\"{}\"", name.replace('"', "\\\"")));
         let with_null = values.contains(&Value::Null);
         let all_text = !values.is_empty() && values.iter().all(Value::is_string);
@@ -81,7 +86,7 @@ impl Sought {
             .collect::<Result<_, _>>()?;
         let values = self.bind_all(values);
         if all_text && self.source.is_none() {
-            self.source = indexed(name, &values);
+            self.source = indexed(references, name, &values);
         }
         let entry_is_null = if with_null { "OR value IS NULL" } else { "" };
         // What cannot be read as JSON is found by a check, and stands in nobody's way here.
@@ -102,8 +107,8 @@ impl Sought {
 ///
 /// An array is in the index as its JSON, so all that begin like one are looked at, too. The outer
 /// loop is fixed: SQLite would sometimes rather walk all rows of a kind.
-fn indexed(name: &str, values: &str) -> Option<String> {
-    let (field, _) = REFERENCES.into_iter().find(|(field, _)| *field == name)?;
+fn indexed(references: &[String], name: &str, values: &str) -> Option<String> {
+    let field = references.iter().find(|field| *field == name)?;
     let reference = reference(field);
     Some(format!(
         "(SELECT row AS found FROM items WHERE {reference} IN ({values})
@@ -116,9 +121,10 @@ fn indexed(name: &str, values: &str) -> Option<String> {
 /// The rows, of any time, that pass a filter, but for its tree (`under`); `None` when all do.
 pub(crate) fn passing(
     connection: &Connection,
+    references: &[String],
     filter: &Filter,
 ) -> Result<Option<Bitmap>, ReadError> {
-    let Some((sql, values)) = statement(filter)? else { return Ok(None) };
+    let Some((sql, values)) = statement(references, filter)? else { return Ok(None) };
     let rows: rusqlite::Result<Bitmap> =
         connection.prepare_cached(&sql).and_then(|mut statement| {
             statement
@@ -129,7 +135,10 @@ pub(crate) fn passing(
 }
 
 /// The question to the tables with its values; `None` when every row passes.
-fn statement(filter: &Filter) -> Result<Option<(String, Vec<SqlValue>)>, ReadError> {
+fn statement(
+    references: &[String],
+    filter: &Filter,
+) -> Result<Option<(String, Vec<SqlValue>)>, ReadError> {
     let mut sought = Sought::default();
     if !filter.kinds.is_empty() {
         let kinds = sought.bind_all(filter.kinds.iter().map(Kind::as_str).map(str::to_owned));
@@ -154,7 +163,7 @@ fn statement(filter: &Filter) -> Result<Option<(String, Vec<SqlValue>)>, ReadErr
         sought.conditions.push(format!("path >= {start} AND path < {end}"));
     }
     for (name, values) in &filter.fields {
-        sought.field(name, values)?;
+        sought.field(references, name, values)?;
     }
     for fact in &filter.facts {
         sought.fact(fact);
@@ -188,6 +197,7 @@ mod tests {
 
     use super::super::schema;
     use super::*;
+    use crate::kinds::Kinds;
 
     fn filter(name: &str, values: Value) -> Filter {
         let Value::Array(values) = values else { panic!("a list of values") };
@@ -197,7 +207,7 @@ mod tests {
 
     /// How SQLite goes about a filter.
     fn plan(connection: &Connection, filter: &Filter) -> String {
-        let (sql, values) = statement(filter).unwrap().unwrap();
+        let (sql, values) = statement(Kinds::built_in().references(), filter).unwrap().unwrap();
         let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
         let lines = statement.query_map(params_from_iter(values), |line| line.get(3)).unwrap();
         lines.collect::<rusqlite::Result<Vec<String>>>().unwrap().join("\n")
@@ -206,7 +216,8 @@ mod tests {
     #[test]
     fn references_are_looked_up_and_not_searched_for() {
         let connection = schema::empty();
-        for (name, index) in REFERENCES {
+        for name in Kinds::built_in().references() {
+            let index = &format!("items_by_field_{name} ");
             for values in [json!(["a"]), json!(["a", "b", "c"])] {
                 let plan = plan(&connection, &filter(name, values));
                 assert_eq!(plan.matches(index).count(), 2, "{plan}");
@@ -234,7 +245,9 @@ mod tests {
         }
         add(&connection, 9, "{not JSON");
         let check = |name: &str, values: Value, expected: &[u32]| {
-            let rows = passing(&connection, &filter(name, values)).unwrap().unwrap();
+            let rows = passing(&connection, Kinds::built_in().references(), &filter(name, values))
+                .unwrap()
+                .unwrap();
             assert_eq!(rows.iter().map(Row::get).collect::<Vec<_>>(), expected);
         };
         check("threadId", json!(["t1"]), &[1, 2]);

@@ -1,6 +1,7 @@
 //! Items as lines of a table, there and back.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use haversack_core::ids::ItemId;
 use haversack_core::item::{Kind, Trust};
@@ -9,6 +10,7 @@ use rusqlite::Connection;
 
 use super::storage;
 use crate::embedded::row::Row;
+use crate::kinds::Kinds;
 use crate::prepare::{Hash, item_hash};
 use crate::revision::Revision;
 use crate::store::error::ReadError;
@@ -35,7 +37,10 @@ pub(crate) struct Line {
     pub(crate) parent: Option<i64>,
     pub(crate) died: Option<Revision>,
     pub(crate) hash: Hash,
-    pub(crate) stored: Stored,
+    pub(crate) item: Item,
+    pub(crate) revision: Revision,
+    pub(crate) committed: Timestamp,
+    pub(crate) author: Option<String>,
 }
 
 impl Line {
@@ -50,12 +55,18 @@ impl Line {
         Ok(Raw::read(line, false)?.check())
     }
 
+    /// The version as readers get it.
+    pub(crate) fn stored(self, kinds: &Arc<Kinds>) -> Stored {
+        let Line { item, revision, committed, author, .. } = self;
+        Stored { item, revision, committed, author, kinds: Arc::clone(kinds) }
+    }
+
     /// Whether the version is what was written. Needs the body.
     ///
     /// The hash is of the item as it was given, and a time that was not given is filled in.
     pub(crate) fn is_whole(&self) -> bool {
-        let given = || item_hash(&Item { updated: None, ..self.stored.item.clone() });
-        item_hash(&self.stored.item) == self.hash || given() == self.hash
+        let given = || item_hash(&Item { updated: None, ..self.item.clone() });
+        item_hash(&self.item) == self.hash || given() == self.hash
     }
 }
 
@@ -151,18 +162,15 @@ impl Raw {
             readers,
             active: self.active,
         };
-        let stored = Stored {
-            item,
-            revision: Revision::new(self.born),
-            committed: Timestamp::from_millis(self.at),
-            author: self.author,
-        };
         Ok(Line {
             row: Row::new(self.row),
             parent: self.parent,
             died: self.died.map(Revision::new),
             hash: self.hash,
-            stored,
+            item,
+            revision: Revision::new(self.born),
+            committed: Timestamp::from_millis(self.at),
+            author: self.author,
         })
     }
 }

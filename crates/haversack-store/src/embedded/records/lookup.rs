@@ -12,6 +12,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::lines::{COLUMNS, COLUMNS_COUNT, Line, TABLES};
 use super::storage;
 use crate::embedded::row::{Bitmap, Row};
+use crate::kinds::Kinds;
 use crate::prepare::Hash;
 use crate::store::error::ReadError;
 use crate::store::item::{Crumb, Passage};
@@ -125,6 +126,7 @@ static PASSAGE: LazyLock<String> = LazyLock::new(|| {
 /// A chunk of a row with its place, and the node that its item hangs under.
 pub(crate) fn passage(
     connection: &Connection,
+    kinds: &Arc<Kinds>,
     row: Row,
     chunk: u32,
 ) -> Result<Option<(Passage, Option<i64>)>, ReadError> {
@@ -152,7 +154,8 @@ pub(crate) fn passage(
     let Some((item, span, lines, headings, language, text, is_whole, features)) = raw else {
         return Ok(None);
     };
-    let Line { stored, parent, .. } = item?;
+    let item = item?;
+    let (parent, stored) = (item.parent, item.stored(kinds));
     let what = || ReadError::Damaged { what: format!("item {}", stored.item.id) };
     let span = Span::recorded(span.0, span.1).ok_or_else(what)?;
     let text = String::from_utf8(text).map_err(|_| what())?;

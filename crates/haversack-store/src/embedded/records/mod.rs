@@ -31,7 +31,7 @@ pub(crate) fn file(folder: &Path) -> PathBuf {
 }
 
 /// Opens the truth for its one writer, makes it if it is not there, and migrates it.
-pub(crate) fn open(folder: &Path) -> Result<Connection, OpenError> {
+pub(crate) fn open(folder: &Path, references: &[String]) -> Result<Connection, OpenError> {
     let path = file(folder);
     let failed = |error: rusqlite::Error| open_error(&path, error);
     let mut connection = Connection::open(&path).map_err(failed)?;
@@ -49,7 +49,7 @@ pub(crate) fn open(folder: &Path) -> Result<Connection, OpenError> {
     schema::format_of(&connection).map_err(refuse)?;
     schema::configure(&connection).map_err(failed)?;
     schema::migrate(&mut connection).map_err(refuse)?;
-    schema::derive(&connection).map_err(failed)?;
+    schema::derive(&connection, references).map_err(failed)?;
     Ok(connection)
 }
 

@@ -12,13 +12,6 @@ const APPLICATION_ID: u32 = 0x4876_736b;
 /// Each step makes the format of its number from the one before.
 const STEPS: [&str; FORMAT as usize] = [include_str!("format_1.sql"), include_str!("format_2.sql")];
 
-/// Fields that refer to another item by its id. Filters on them are answered by an index.
-pub(crate) const REFERENCES: [(&str, &str); 3] = [
-    ("opportunityId", "items_by_opportunity"),
-    ("threadId", "items_by_thread"),
-    ("conversation", "items_by_conversation"),
-];
-
 /// A reference of an item as it is indexed. The index is found by this text alone.
 ///
 /// What cannot be read as JSON has none: else a damaged item could neither be ended nor purged.
@@ -92,11 +85,17 @@ pub(crate) fn migrate(connection: &mut Connection) -> Result<(), SchemaError> {
 
 /// Makes the indexes that are not there yet. They follow from the tables, and an older version of
 /// this code keeps them up to date without knowing them, so they are no part of the format.
-pub(crate) fn derive(connection: &Connection) -> rusqlite::Result<()> {
-    for (field, index) in REFERENCES {
+pub(crate) fn derive(connection: &Connection, references: &[String]) -> rusqlite::Result<()> {
+    // Earlier versions knew three fields by name.
+    connection.execute_batch(
+        "DROP INDEX IF EXISTS items_by_opportunity;
+         DROP INDEX IF EXISTS items_by_thread;
+         DROP INDEX IF EXISTS items_by_conversation;",
+    )?;
+    for field in references {
         let reference = reference(field);
         connection.execute_batch(&format!(
-            "CREATE INDEX IF NOT EXISTS {index} ON items ({reference}) \
+            "CREATE INDEX IF NOT EXISTS items_by_field_{field} ON items ({reference}) \
              WHERE {reference} IS NOT NULL"
         ))?;
     }
@@ -121,6 +120,7 @@ pub(crate) fn derive(connection: &Connection) -> rusqlite::Result<()> {
 pub(crate) fn empty() -> Connection {
     let mut connection = Connection::open_in_memory().expect("memory is there");
     migrate(&mut connection).expect("the tables of the present format");
-    derive(&connection).expect("the indexes of the present format");
+    derive(&connection, crate::kinds::Kinds::built_in().references())
+        .expect("the indexes of the present format");
     connection
 }

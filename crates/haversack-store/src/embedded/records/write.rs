@@ -11,7 +11,7 @@ use super::order::put_order;
 use super::usage;
 use crate::embedded::row::Row;
 use crate::embedded::seals::{self, Seal};
-use crate::kinds::{self, Fact, FactValue};
+use crate::kinds::{Fact, FactValue, author_facts};
 use crate::prepare::{
     Hash, Prepared, PreparedItem, SharedEmbedder, embed_one, embedded_text, item_hash,
 };
@@ -253,7 +253,7 @@ impl Writing<'_> {
             Readers::Only(principals) => Some(self.list(principals)?),
         };
         let list = own.unwrap_or(inherited);
-        if kinds::single(&item.kind)
+        if self.prepared.items[index].single
             && let Some(other) = self.other_of_kind(item, node, list)?
         {
             let kind = &item.kind;
@@ -270,7 +270,7 @@ impl Writing<'_> {
         let updated = item.updated.or(source).unwrap_or(self.prepared.batch.at);
         let row = self.insert(item, (prepared, hash), node, (parent, own, list), updated)?;
         let author = self.prepared.batch.author.as_deref();
-        write_facts(self.connection, row, &item.fields, author)?;
+        write_facts(self.connection, row, self.prepared.items[index].facts.clone(), author)?;
         let seal = seals::of_version(item, updated, author);
         seals::keep(self.connection, row.get(), seal)?;
         let mut embeddings = Vec::with_capacity(prepared.chunks.len());
@@ -536,11 +536,10 @@ impl Writing<'_> {
 pub(crate) fn write_facts(
     connection: &Connection,
     row: Row,
-    fields: &kinds::Fields,
+    mut facts: Vec<Fact>,
     author: Option<&str>,
 ) -> rusqlite::Result<()> {
-    let mut facts = kinds::facts(fields);
-    facts.extend(author.into_iter().flat_map(kinds::author_facts));
+    facts.extend(author.into_iter().flat_map(author_facts));
     facts.sort();
     facts.dedup();
     let mut statement = connection

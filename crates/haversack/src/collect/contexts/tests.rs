@@ -1,3 +1,4 @@
+use crate::collect::Subjects;
 use haversack_core::query::analyse;
 use haversack_core::units::Timestamp;
 use haversack_store::store::viewer::Viewer;
@@ -24,7 +25,7 @@ async fn question(place: &Place, request: Request) -> Question {
         now: LATER,
         analysis: analyse(&request.query, LATER),
         vector: None,
-        deal: None,
+        subjects: Subjects::default(),
         judge: Arc::new(LocalJudge::new()),
         searches: Searches::default(),
         matches: None,

@@ -29,8 +29,8 @@ use haversack_store::store::query::{Filter, Order, Page};
 use haversack_store::store::viewer::{Principal, Readers};
 use serde_json::{Map, Value};
 
-use super::{Collected, Deal, Question, Searches, built_in, table};
-use crate::recipe::{CollectorSpec, Setting, Settings};
+use super::{Collected, Question, Searches, Subject, Subjects, built_in, table};
+use crate::recipe::{CollectorSpec, Setting, Settings, SubjectSpec};
 use crate::request::Request;
 use crate::situation::{Judge, JudgeError, Verdict};
 
@@ -166,17 +166,24 @@ impl Place {
             "" => request.vector.clone(),
             query => crate::embedder().embed(&[query]).unwrap().pop(),
         };
-        let deal = match &request.opportunity {
-            Some(opportunity) => {
-                let mut found = snapshot.get(std::slice::from_ref(opportunity)).await.unwrap();
-                let under = Filter { under: Some(opportunity.clone()), ..Filter::default() };
-                let page = Page { order: Order::Newest, after: None, limit: 100 };
-                let mut items = snapshot.list(&under, &page).await.unwrap();
-                items.retain(|stored| stored.item.id != *opportunity);
-                found.pop().flatten().map(|opportunity| Deal { opportunity, items })
-            }
-            None => None,
-        };
+        let mut subjects = Subjects::default();
+        for (name, id) in &request.subjects {
+            let mut found = snapshot.get(std::slice::from_ref(id)).await.unwrap();
+            let under = Filter { under: Some(id.clone()), ..Filter::default() };
+            let page = Page { order: Order::Newest, after: None, limit: 100 };
+            let mut items = snapshot.list(&under, &page).await.unwrap();
+            items.retain(|stored| stored.item.id != *id);
+            let spec = SubjectSpec {
+                name: name.clone(),
+                kind: Kind::new(name).unwrap(),
+                field: format!("{name}Id"),
+                facts: Vec::new(),
+                implied: true,
+            };
+            subjects.first.clone_from(name);
+            let item = found.pop().flatten();
+            subjects.all.push(Subject { spec, id: id.clone(), item, items });
+        }
         let analysis = analyse(&request.query, now);
         let (judge, searches) = (Arc::new(Nobody), Searches::default());
         let matches = None;
@@ -187,7 +194,7 @@ impl Place {
             now,
             analysis,
             vector,
-            deal,
+            subjects,
             judge,
             searches,
             matches,
@@ -251,5 +258,5 @@ fn every_collector_of_the_table_is_built_in() {
     assert!(built_in("magic").is_none());
     let after = table::BUILT_IN.iter().filter_map(|doc| built_in(doc.name).map(|c| (doc.name, c)));
     let after: Vec<&str> = after.filter(|(_, c)| c.comes_after()).map(|(name, _)| name).collect();
-    assert_eq!(after, ["expand", "follow", "beside", "subject"]);
+    assert_eq!(after, ["expand", "follow", "beside", "heading"]);
 }

@@ -28,7 +28,7 @@ async fn references_of_a_thread_are_followed_k2() {
         file("plan", "docs/plan.md", "The plan in all its glory, with the very words in it."),
     ]))
     .await;
-    let request = Request { thread: Some(id("thread")), ..ask("hello") };
+    let request = ask("hello").about("thread", id("thread"));
     let collected = place.collect(&spec("references", &[]), request).await;
     let measured = [Component::Collector, Component::SourcePriority];
     assert_eq!(shown(&collected, &measured), "r2 1.000 1.000\nplan 1.000 1.000");
@@ -108,7 +108,7 @@ async fn mentioned_competitors_come_first_exact_before_misspelt_p9() {
         Item { active: false, ..card("c5", "Umbrella", &[]) },
     ]))
     .await;
-    let request = Request { opportunity: Some(id("deal")), ..ask("How do we beat umbrella?") };
+    let request = ask("How do we beat umbrella?").about("opportunity", id("deal"));
     let cards = spec("mentions", &["battlecard"]);
     place.check(&cards, request.clone(), "c3 1.000\nc2 1.000\nc1 0.900").await;
     let collected = place.collect(&cards, request).await;

@@ -50,8 +50,9 @@ fn request(viewer: Viewer) -> Request {
         viewer,
         user: Some("bob".to_owned()),
         focus: Some(id("block")),
-        thread: Some(id("thread")),
-        opportunity: Some(id("deal")),
+        subjects: [("thread", "thread"), ("opportunity", "deal")]
+            .map(|(name, item)| (name.to_owned(), id(item)))
+            .into(),
         include: vec![id("h-file")],
         depth: Some(2),
         ..ask("the crane of @\"secret plan\" and secret/plan.md for Globex")

@@ -27,7 +27,7 @@ fn lines(ids: &str) -> Vec<&str> {
 async fn a_proposal_finds_its_deal_its_competitors_and_its_playbooks_p7_p9_p10() {
     let place = sample(include_str!("../../../samples/proposal.jsonl"));
     let query = "Write the executive summary of our proposal for the hospital board";
-    let deal = Request { opportunity: Some(id("opp-harrowmere")), ..ask(query) };
+    let deal = ask(query).about("opportunity", id("opp-harrowmere"));
     let priya = by("priya", deal);
     // One is written "Norfrost", one goes by an alias; the mentioned third is not in use.
     let cards = spec("mentions", &["battlecard"]);
@@ -51,7 +51,7 @@ async fn a_proposal_finds_its_deal_its_competitors_and_its_playbooks_p7_p9_p10()
 async fn a_thread_finds_its_references_and_files_k2_k3() {
     let place = sample(include_str!("../../../samples/prime.jsonl"));
     let query = "What must Nightjar cost per kilo from January so that we keep our margin?";
-    let mara = by("mara", Request { thread: Some(id("t-price")), ..ask(query) });
+    let mara = by("mara", ask(query).about("thread", id("t-price")));
     let expected = lines("f-cost-model f-nightjar f-green-2026-11");
     place.check_ids(&spec("references", &[]), mara.clone(), &expected).await;
     let history = place.collect(&spec("history", &[]), mara.clone()).await.candidates;

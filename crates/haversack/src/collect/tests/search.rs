@@ -154,7 +154,7 @@ async fn playbooks_agree_with_the_opportunity_where_both_say_something_p10() {
     items.extend((0..60).map(|n| playbook(&format!("bank{n:02}"), json!("Banks"))));
     let place = Place::with(put(items)).await;
     let matching = told(spec("semantic", &["playbook"]), &[("matching", one_text("vertical"))]);
-    let two = Request { opportunity: Some(id("deal")), limit: Some(5), ..ask("selling cranes") };
+    let two = Request { limit: Some(5), ..ask("selling cranes").about("opportunity", id("deal")) };
     let found = async |request| {
         let found = place.collect(&matching, request).await.candidates;
         let mut found: Vec<String> = found.iter().map(|c| c.id.item.to_string()).collect();
@@ -162,7 +162,10 @@ async fn playbooks_agree_with_the_opportunity_where_both_say_something_p10() {
         found
     };
     assert_eq!(found(two.clone()).await, ["any", "both", "ports"]);
-    assert_eq!(found(Request { opportunity: None, ..two }).await.len(), 5);
+    assert_eq!(
+        found(Request { subjects: std::collections::BTreeMap::new(), ..two }).await.len(),
+        5
+    );
 }
 
 #[tokio::test]

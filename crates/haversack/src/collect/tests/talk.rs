@@ -24,7 +24,7 @@ async fn the_last_turns_of_a_thread_and_a_conversation_come_latest_first_k2_w9()
     items[3].body = "In the drawer.".to_owned();
     items.push(fielded("other", "message", json!({"content": "Elsewhere", "threadId": "x"})));
     let place = Place::with(put(items)).await;
-    let request = Request { thread: Some(id("thread")), ..ask("") };
+    let request = ask("").about("thread", id("thread"));
     let limit = told(spec("history", &[]), &[("limit", Setting::Count(4))]);
     place.check(&limit, request.clone(), "m3 1.000\nm2 0.750\nm1 0.500").await;
     let history = vec![

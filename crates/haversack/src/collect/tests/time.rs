@@ -101,7 +101,7 @@ async fn items_of_a_deal_come_newest_first_by_when_they_were_said_p7() {
         naming("foreign", 1, "other"),
     ]))
     .await;
-    let of_deal = Request { opportunity: Some(id("deal")), ..ask("") };
+    let of_deal = ask("").about("opportunity", id("deal"));
     let newest = spec("newest", &["deal_context_item"]);
     place.check(&newest, of_deal.clone(), "call 1.000\nmeeting 0.995\nmail 0.990").await;
     place.check_ids(&newest, ask(""), &[]).await;

@@ -29,6 +29,8 @@ pub fn document() -> String {
     heading(&mut out, "`[budget]`", BUDGET);
     keys_table(&mut out, keys::BUDGET);
     words_of(&mut out, "overflow", words::OVERFLOWS);
+    heading(&mut out, "`[[subject]]`", SUBJECT);
+    keys_table(&mut out, keys::SUBJECT);
     heading(&mut out, "`[query]`", "What is looked for.\n");
     keys_table(&mut out, keys::QUERY);
     out.push_str("\n`embed` holds any of:\n");
@@ -152,6 +154,17 @@ The budget holds for the final text, headings, fences and separators included, c
 tokenizer. Reserves are taken off first; what they leave is the room for the pack. A request can ask
 for another total, for other reserves and for another model. Where nothing is pinned, a budget in
 which nothing of what was found fits is an error that names the least one that works.
+";
+
+const SUBJECT: &str = "\
+What requests are about: a deal, a thread, a ticket. A request names an item of that kind, as
+`\"subjects\": {\"ticket\": \"T-17\"}`, by `--about ticket=T-17` on the command line, or in the field that the
+shape has for it (`opportunityId`, `threadId`). What is not there, or of another kind, is an error.
+The item itself, what names it in its field and what hangs under it are found by the collectors
+`subject`, `newest`, `history` and `references`. The first subject is what the recipe is made for:
+`mentions` reads its text, `matching` compares with its fields, and `embed` may name it. Conditions know
+each subject's id by its name, and its `facts`: texts of them in lower case, empty when not there.
+[Kinds](kinds.md) says how to define kinds of one's own.
 ";
 
 const WORDS: &str = "\
@@ -286,7 +299,12 @@ mod tests {
         for example in examples {
             let recipe = Recipe::parse("example", example, &Known::default());
             let recipe = recipe.unwrap_or_else(|error| panic!("{error}"));
-            let findings = lint(&recipe, &Places::default(), &Default::default());
+            let findings = lint(
+                &recipe,
+                &Places::default(),
+                &Default::default(),
+                haversack_store::kinds::Kinds::built_in(),
+            );
             let wrong = findings.iter().find(|finding| finding.severity != Severity::Remark);
             assert_eq!(wrong, None, "{example}");
         }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use haversack_core::assemble::Variable;
 use haversack_core::rank::{Component, Scoring};
 use haversack_core::units::Score;
-use haversack_store::kinds;
+use haversack_store::kinds::Kinds;
 
 use super::{heading, keys_table, without_ids, words_table};
 use crate::collect;
@@ -58,7 +58,8 @@ one that the request does not say is an empty text, zero or an empty table.
 pub(super) fn collectors(out: &mut String) {
     heading(out, "Collectors", COLLECTORS);
     keys_table(out, keys::COLLECT);
-    let names: Vec<String> = kinds::all().iter().map(|kind| format!("`{}`", kind.name)).collect();
+    let names: Vec<String> =
+        Kinds::built_in().all().iter().map(|kind| format!("`{}`", kind.name)).collect();
     let _ = writeln!(
         out,
         "\nBuilt-in kinds are {}. Others are an application's own and may have any name.",
@@ -90,6 +91,10 @@ fn value_and_default(value: &SettingType) -> (String, String) {
             let quoted: Vec<String> = words.iter().map(|word| format!("`\"{word}\"`")).collect();
             let first = quoted.first().cloned().unwrap_or_default();
             (quoted.join(", "), first)
+        }
+        SettingType::Subject(words) => {
+            let others: Vec<String> = words.iter().map(|word| format!(", `\"{word}\"`")).collect();
+            (format!("a subject's name{}", others.concat()), "the first subject".to_owned())
         }
         SettingType::Texts => ("a list of texts".to_owned(), "empty".to_owned()),
         SettingType::Flag => ("true or false".to_owned(), "`false`".to_owned()),
@@ -137,7 +142,7 @@ const fn measures(component: Component) -> &'static str {
         Component::Affinity => "how much the asker has to do with it",
         Component::Confidence => "how sure its author was",
         Component::Mention => {
-            "1 when the query or the deal names it; how well that answers which does, when a find does"
+            "1 when the query or the subject names it; how well that answers which does, when a find does"
         }
         Component::Current => "1 for the current context",
         Component::Parent => "1 for the current context's direct parent",

@@ -6,7 +6,6 @@ use haversack_core::select::Selector;
 use haversack_core::text::model;
 use haversack_core::text::tokenizer::Tokenizer;
 use haversack_core::units::{Share, Tokens};
-use haversack_store::kinds;
 
 use super::Lint;
 use crate::recipe::read::grouped;
@@ -65,7 +64,7 @@ fn pinned_worst(lint: &Lint<'_>) -> (Tokens, Vec<String>) {
     let mut worst = Tokens::ZERO;
     let mut unbounded = Vec::new();
     for layer in recipe.layers.iter().filter(|layer| layer.pinned) {
-        match singletons(layer) {
+        match singletons(lint, layer) {
             Some(sizes) => {
                 let fence = if has_marks { FENCE_TOKENS } else { Tokens::ZERO };
                 worst += sizes.iter().map(|&size| size + fence).sum::<Tokens>();
@@ -84,14 +83,14 @@ fn pinned_worst(lint: &Lint<'_>) -> (Tokens, Vec<String>) {
 }
 
 /// The sizes of a layer's texts when all are singletons whose size is known.
-fn singletons(layer: &LayerSpec) -> Option<Vec<Tokens>> {
+fn singletons(lint: &Lint<'_>, layer: &LayerSpec) -> Option<Vec<Tokens>> {
     let mut sizes = Vec::new();
     for collector in &layer.collect {
         if collector.by != "singleton" {
             return None;
         }
         for kind in &collector.kinds {
-            sizes.push(kinds::find(kind).and_then(|spec| spec.tokens_max)?);
+            sizes.push(lint.kinds.find(kind).and_then(|spec| spec.tokens_max)?);
         }
     }
     Some(sizes)

@@ -1,17 +1,14 @@
 //! Collectors that find nothing, and what they need of a request.
 
 use haversack_core::text::spelling::edits;
-use haversack_store::kinds;
 
 use super::Lint;
-use crate::recipe::{CollectorSpec, LayerSpec, QueryPart, Shape};
+use crate::recipe::{CollectorSpec, LayerSpec, Shape};
 
 /// A field of a request that collectors may need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Field {
     Focus,
-    Thread,
-    Opportunity,
     History,
     Situation,
     User,
@@ -21,8 +18,6 @@ impl Field {
     const fn name(self) -> &'static str {
         match self {
             Field::Focus => "a focus",
-            Field::Thread => "a thread",
-            Field::Opportunity => "an opportunity",
             Field::History => "a conversation",
             Field::Situation => "a situation",
             Field::User => "a user",
@@ -32,14 +27,12 @@ impl Field {
 
 /// What requests of a shape bring. The shape of sections takes any request.
 const fn fields(shape: Shape) -> &'static [Field] {
-    use Field::{Focus, History, Opportunity, Situation, Thread, User};
+    use Field::{Focus, History, Situation, User};
     match shape {
-        Shape::Sections => &[Focus, Thread, Opportunity, History, Situation, User],
-        Shape::Proposal => &[Opportunity, User, History],
-        Shape::Prime => &[Thread, User, History],
+        Shape::Sections => &[Focus, History, Situation, User],
+        Shape::Proposal | Shape::Prime | Shape::Memory => &[User, History],
         Shape::Workspace => &[Focus, History, User],
         Shape::Situation => &[Situation, User, History],
-        Shape::Memory => &[User, History],
     }
 }
 
@@ -47,13 +40,9 @@ const fn fields(shape: Shape) -> &'static [Field] {
 fn needs(collector: &CollectorSpec) -> &'static [Field] {
     match collector.by.as_str() {
         "focus" | "relations" => &[Field::Focus],
-        "references" => &[Field::Thread],
-        "history" => &[Field::Thread, Field::History],
         "activity" | "recent" => &[Field::User],
         "situation" | "contexts" => &[Field::Situation],
         "newest" => match collector.settings.text("of") {
-            "opportunity" => &[Field::Opportunity],
-            "thread" => &[Field::Thread],
             "focus" => &[Field::Focus],
             _ => &[],
         },
@@ -70,11 +59,6 @@ pub(super) fn check(lint: &mut Lint<'_>) {
             check_needs(lint, &path, collector);
         }
     }
-    let has_deal = fields(lint.recipe.shape).contains(&Field::Opportunity);
-    if lint.recipe.embed.contains(&QueryPart::Deal) && !has_deal {
-        let message = "the query's vector is made from the deal, which requests of this shape lack";
-        lint.remark("query.embed", message, "it is then made from the other parts");
-    }
 }
 
 /// Kinds that are nearly, but not quite, built in; and singletons of which there may be many.
@@ -82,10 +66,10 @@ fn check_kinds(lint: &mut Lint<'_>, path: &str, collector: &CollectorSpec) {
     let path = format!("{path}.kinds");
     for kind in &collector.kinds {
         let name = kind.as_str();
-        let near = kinds::all().iter().find(|spec| (1..=2).contains(&edits(name, spec.name)));
-        match (kinds::find(kind), near) {
+        let near = lint.kinds.all().iter().find(|spec| (1..=2).contains(&edits(name, &spec.name)));
+        match (lint.kinds.find(kind), near) {
             (None, Some(near)) if name.len() > 4 => {
-                let message = format!("{name} is no built-in kind, but {} is", near.name);
+                let message = format!("{name} is no known kind, but {} is", near.name);
                 lint.remark(&path, message, "a kind of one's own may be called anything");
             }
             (Some(spec), _) if collector.by == "singleton" && !spec.single => {

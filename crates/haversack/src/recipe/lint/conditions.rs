@@ -1,10 +1,11 @@
 //! Adaptations that are always, never or wrongly used.
 
 use haversack_core::units::Share;
+use haversack_store::kinds::Type;
 
 use super::Lint;
 use crate::recipe::condition::{ConditionError, FACTS, Facts};
-use crate::recipe::{Adaptation, LayerSpec, Recipe};
+use crate::recipe::{Adaptation, LayerSpec, Recipe, SubjectSpec};
 
 pub(super) fn check(lint: &mut Lint<'_>) {
     let recipe = lint.recipe;
@@ -26,7 +27,7 @@ pub(super) fn check(lint: &mut Lint<'_>) {
 fn check_outcome(lint: &mut Lint<'_>, path: &str, index: usize, adaptation: &Adaptation) {
     let number = index + 1;
     let is_constant = adaptation.when.names().is_empty();
-    match adaptation.when.holds(&Facts::default()) {
+    match adaptation.when.holds(&Facts::without(&lint.recipe.subjects)) {
         Ok(true) if is_constant => {
             let message = format!("adapt {number} is always used: its condition names no fact");
             let help = "say it in the recipe itself";
@@ -82,12 +83,26 @@ fn check_together(
 /// Words that a fact is compared with and never is.
 fn check_words(lint: &mut Lint<'_>, path: &str, adaptation: &Adaptation) {
     for (name, word) in adaptation.when.comparisons() {
-        let Some(spec) = FACTS.iter().find(|spec| spec.name == name) else { continue };
-        if spec.words.is_empty() || word.is_empty() || spec.words.contains(&word) {
+        let words = words_of(lint, name);
+        if words.is_empty() || word.is_empty() || words.contains(&word) {
             continue;
         }
-        let hint = crate::recipe::read::hint(word, spec.words, "usual are");
+        let hint = crate::recipe::read::hint(word, &words, "usual are");
         lint.warn(path, format!("{name} is compared with {word:?}{hint}"), "");
+    }
+}
+
+/// The words that a fact can be; none when it may be anything.
+fn words_of<'l>(lint: &'l Lint<'_>, name: &str) -> Vec<&'l str> {
+    if let Some(spec) = FACTS.iter().find(|spec| spec.name == name) {
+        return spec.words.to_vec();
+    }
+    let is_told = |subject: &&SubjectSpec| subject.facts.iter().any(|fact| fact == name);
+    let subject = lint.recipe.subjects.iter().find(is_told);
+    let kind = subject.and_then(|subject| lint.kinds.find(&subject.kind));
+    match kind.and_then(|kind| kind.field(name)).map(|field| &field.value) {
+        Some(Type::OneOf(words)) => words.iter().map(String::as_str).collect(),
+        _ => Vec::new(),
     }
 }
 

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use haversack_core::assemble::{Template, TemplateText, Templates};
 use haversack_core::text::model;
 use haversack_core::text::tokenizer::{CharacterEstimate, Encoding, Tokenizer};
+use haversack_store::kinds::Kinds;
 
 use super::{CountingSpec, LayerSpec, Places, Recipe, TemplateSpec};
 
@@ -68,8 +69,13 @@ impl fmt::Display for Finding {
 /// `places` are those that [`Recipe::parse_with_places`] gave, or none; `templates` those there are.
 /// A template that is not among them is passed over.
 #[must_use]
-pub fn lint(recipe: &Recipe, places: &Places, templates: &Templates) -> Vec<Finding> {
-    let mut lint = Lint { recipe, places, templates, findings: Vec::new() };
+pub fn lint(
+    recipe: &Recipe,
+    places: &Places,
+    templates: &Templates,
+    kinds: &Kinds,
+) -> Vec<Finding> {
+    let mut lint = Lint { recipe, places, templates, kinds, findings: Vec::new() };
     budget::check(&mut lint);
     layers::check(&mut lint);
     collectors::check(&mut lint);
@@ -87,6 +93,7 @@ struct Lint<'r> {
     recipe: &'r Recipe,
     places: &'r Places,
     templates: &'r Templates,
+    kinds: &'r Kinds,
     findings: Vec<Finding>,
 }
 

@@ -110,6 +110,10 @@ fn checked_settings(reader: &mut Reader<'_>, table: &Table<'_>, specs: &[Setting
                 reader.number(table, spec.name, Bounds(min, max)).map(Setting::Number)
             }
             SettingType::OneOf(allowed) => one_of(reader, table, spec.name, allowed),
+            // Whether there is such a subject is seen when all are known.
+            SettingType::Subject(_) => reader
+                .text(table, spec.name, LINE_BYTES_MAX)
+                .map(|text| Setting::Text(text.to_owned())),
             SettingType::Texts => texts(reader, table, spec.name),
             SettingType::Flag => reader.flag(table, spec.name).map(Setting::Flag),
         };

@@ -7,6 +7,7 @@ mod adapt;
 mod collector;
 mod layer;
 mod score;
+mod subject;
 mod template;
 mod vocabulary;
 mod whole;
@@ -186,6 +187,7 @@ fn blank(name: &str) -> Recipe {
             overflow: Overflow::Refuse,
         },
         counting: CountingSpec::Tokenizer("o200k_base".to_owned()),
+        subjects: Vec::new(),
         embed: vec![QueryPart::Query],
         words: Vec::new(),
         cache: None,
@@ -215,6 +217,7 @@ fn apply(reader: &mut Reader<'_>, table: &Table<'_>, known: &Known, recipe: &mut
     if let Some(budget) = reader.table(table, "budget", "budget") {
         apply_budget(reader, &budget, recipe);
     }
+    subject::apply(reader, table, recipe);
     if let Some(query) = reader.table(table, "query", "query") {
         apply_query(reader, &query, recipe);
     }

@@ -4,11 +4,12 @@ use haversack_core::pack::LAYERS_MAX;
 use haversack_core::units::{Share, Tokens};
 
 use crate::recipe::read::{Reader, Table, grouped, hint};
-use crate::recipe::{ADAPTATIONS_MAX, Adaptation, LayerSpec, Recipe};
+use crate::recipe::{ADAPTATIONS_MAX, Adaptation, LayerSpec, QueryPart, Recipe};
 
 pub(super) fn check(reader: &mut Reader<'_>, document: &Table<'_>, recipe: &Recipe) {
     check_budget(reader, document, recipe);
     check_layers(reader, document, recipe);
+    check_subjects(reader, document, recipe);
     let own = reader.tables(document, "adapt", ADAPTATIONS_MAX);
     for (index, adaptation) in recipe.adapt.iter().enumerate() {
         // Without adaptations of its own, a document answers for how its layers go with the base's.
@@ -50,6 +51,34 @@ fn check_layers(reader: &mut Reader<'_>, document: &Table<'_>, recipe: &Recipe) 
     let sum = sum(&recipe.layers, |layer| layer.share);
     if sum > u64::from(Share::ALL.millionths()) {
         reader.wrong(document.place("layer"), over_all("the layers'", sum));
+    }
+}
+
+/// What a recipe is told to collect of, or to embed, must be there to be about.
+fn check_subjects(reader: &mut Reader<'_>, document: &Table<'_>, recipe: &Recipe) {
+    let names: Vec<&str> = recipe.subjects.iter().map(|subject| &*subject.name).collect();
+    if recipe.subjects.is_empty() && recipe.embed.contains(&QueryPart::Subject) {
+        let message = "query: embed names the subject, and there is none; add a [[subject]]";
+        reader.wrong(document.place("query"), message);
+    }
+    for layer in &recipe.layers {
+        for (index, collector) in layer.collect.iter().enumerate() {
+            let Some(of) = collector.subject() else { continue };
+            let wrong = match (of, recipe.subject(of)) {
+                ("focus" | "workspace", _) | (_, Some(_)) => continue,
+                // Without a subject, history is what the request brings.
+                ("", None) if matches!(&*collector.by, "history" | "references") => continue,
+                ("", None) => "of is missing, and there is no [[subject]]".to_owned(),
+                (of, None) => {
+                    let hint = hint(of, &names, "subjects are");
+                    format!("of is {of:?}, which is no subject{hint}")
+                }
+            };
+            let (name, by, number) = (&layer.name, &collector.by, index + 1);
+            let path = format!("layer.{name}.collect.{index}.of");
+            let message = format!("layer {name} collect {number} ({by}): {wrong}");
+            reader.wrong_at(&path, document.place("layer"), message);
+        }
     }
 }
 

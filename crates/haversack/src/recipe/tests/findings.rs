@@ -8,7 +8,8 @@ use super::*;
 fn found(source: &str) -> String {
     let (recipe, places) =
         Recipe::parse_with_places("mine", source, &own()).unwrap_or_else(|error| panic!("{error}"));
-    let findings = lint(&recipe, &places, &Templates::default());
+    let findings =
+        lint(&recipe, &places, &Templates::default(), haversack_store::kinds::Kinds::built_in());
     let lines = findings.into_iter().map(|finding| Finding { help: String::new(), ..finding });
     lines.map(|finding| format!("{finding}\n")).collect()
 }
@@ -150,8 +151,8 @@ fn conditions_that_never_differ_are_found() {
     adapt(&["query"], "7:1: error: the condition of adapt 1 gives a value of type string");
     adapt(&["words > 3", "words > 3"], "10:1: remark: adapt 1 and adapt 2 have the same condition");
     adapt(
-        &["complexity == \"hihg\""],
-        "7:1: warning: complexity is compared with \"hihg\", perhaps high; usual are low, medium, high",
+        &["type == \"serach\""],
+        "7:1: warning: type is compared with \"serach\", perhaps search; usual are assist, chat, search, automate",
     );
     let text = found(&format!(
         "haversack = 1\n[[layer]]\nname = \"a\"\nshare = 1\n{TEXT}\n[[adapt]]\nwhen = 'situation.x > 1'\ntotal = 9\n"
@@ -199,13 +200,9 @@ fn what_requests_seldom_bring_is_remarked() {
         &shaped("memory", "focus"),
         "5:12: remark: focus needs a focus, which requests of this shape seldom bring",
     );
-    check(
-        &shaped("prime", "newest"),
-        "5:12: remark: newest needs an opportunity, which requests of this shape seldom bring",
-    );
     check_layer(
         "collect = [{ by = \"text\", kinds = [\"memry\"] }]",
-        "5:27: remark: memry is no built-in kind, but memory is",
+        "5:27: remark: memry is no known kind, but memory is",
     );
     check_layer(
         "collect = [{ by = \"singleton\", kinds = [\"product\"] }]",

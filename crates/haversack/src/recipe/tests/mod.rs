@@ -45,6 +45,13 @@ name = "full"
 description = "All of it"
 shape = "proposal"
 
+[[subject]]
+name = "opportunity"
+kind = "opportunity"
+field = "opportunityId"
+facts = ["stage", "complexity"]
+implied = false
+
 [budget]
 total = 32_000
 reserve = { system_prompt = 1_000, safety_buffer = 1_300 }
@@ -52,7 +59,7 @@ overflow = "exceed"
 model = "gpt-4o"
 
 [query]
-embed = ["query", "deal"]
+embed = ["query", "subject"]
 
 [cache]
 entries = 7
@@ -95,7 +102,7 @@ limit = 50
 [[layer.collect]]
 by = "newest"
 kinds = ["deal_context_item"]
-of = "thread"
+of = "opportunity"
 limit = 100
 deadline_ms = 250
 
@@ -133,7 +140,12 @@ fn every_built_in_recipe_can_be_used_x6() {
         let recipe = recipe.unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(recipe.name, name);
         assert!(!recipe.description.is_empty(), "{name}");
-        let wrong = lint(&recipe, &Places::default(), &Templates::default());
+        let wrong = lint(
+            &recipe,
+            &Places::default(),
+            &Templates::default(),
+            haversack_store::kinds::Kinds::built_in(),
+        );
         let wrong: Vec<_> = wrong.iter().filter(|f| f.severity != Severity::Remark).collect();
         assert!(wrong.is_empty(), "{name}: {wrong:?}");
     }
@@ -151,7 +163,7 @@ fn all_that_can_be_said_is_read_x6() {
     assert_eq!(recipe.budget.reserves, reserves);
     assert_eq!(recipe.budget.overflow, Overflow::Exceed);
     assert_eq!(recipe.counting, CountingSpec::Model("gpt-4o".to_owned()));
-    assert_eq!(recipe.embed, [QueryPart::Query, QueryPart::Deal]);
+    assert_eq!(recipe.embed, [QueryPart::Query, QueryPart::Subject]);
     let idle = Duration::from_secs(60);
     assert_eq!(recipe.cache, Some(CacheSpec { entries: 7, idle }));
     assert_eq!(recipe.frame.before, "Context for {{query}}:\n");
@@ -181,7 +193,7 @@ fn a_layer_is_read_in_full_x6() {
     assert_eq!((layer.repeats, layer.diversity), (Score::new(0.85), Score::new(0.7)));
     assert_eq!(layer.limit, Some(50));
     let [newest, crm] = layer.collect.as_slice() else { panic!("{:?}", layer.collect) };
-    assert_eq!((&*newest.by, newest.settings.text("of")), ("newest", "thread"));
+    assert_eq!((&*newest.by, newest.settings.text("of")), ("newest", "opportunity"));
     assert_eq!(newest.settings.count("limit"), 100);
     assert_eq!(newest.deadline, Duration::from_millis(250));
     assert_eq!(crm.settings.count("depth"), 2);
@@ -235,7 +247,12 @@ fn what_one_starts_from_is_sound_x6() {
         let text = Recipe::starter("mine", base, &known).unwrap();
         let recipe = Recipe::parse("mine", &text, &known).unwrap();
         assert_eq!(recipe.extends.as_deref(), base.map(|base| &*base.name));
-        let findings = lint(&recipe, &Places::default(), &Templates::default());
+        let findings = lint(
+            &recipe,
+            &Places::default(),
+            &Templates::default(),
+            haversack_store::kinds::Kinds::built_in(),
+        );
         assert_eq!(findings, [], "{text}");
         // Every line that is commented out by one mark can be put in.
         let whole: String = text.lines().map(|line| format!("{}\n", uncommented(line))).collect();
@@ -275,10 +292,10 @@ fn every_choice_has_a_word() {
     check(ARRANGEMENTS, &[Ranked, Edges, Newest, Oldest, Found]);
     use Stability::{Foundational, Stable, Volatile};
     check(STABILITIES, &[Foundational, Stable, Volatile]);
-    use QueryPart::{Deal, History, Query};
+    use QueryPart::{History, Query, Subject};
     let templates: Vec<&str> = TEMPLATES.iter().map(|&(name, _)| name).collect();
     assert_eq!(templates, Templates::default().names().collect::<Vec<_>>());
-    check(QUERY_PARTS, &[Query, Deal, QueryPart::Situation, History]);
+    check(QUERY_PARTS, &[Query, Subject, QueryPart::Situation, History]);
 }
 
 #[test]

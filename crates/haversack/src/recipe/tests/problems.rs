@@ -140,7 +140,7 @@ fn budgets_are_checked_p3() {
     );
     check_top(
         "query = { embed = [\"deals\"] }",
-        "2:20: query: embed names \"deals\", which is not known, perhaps deal; there are query, deal, situation, history",
+        "2:20: query: embed names \"deals\", which is not known; there are query, subject, situation, history",
     );
     check_top(
         "query = { embed = [] }",
@@ -244,7 +244,7 @@ fn scores_are_checked_m6() {
 fn collectors_are_checked() {
     check_layer(
         "collect = [{ by = \"newest\", of = \"oportunity\", limt = 3 }]",
-        "5:34: layer a collect 1 (newest): of is \"oportunity\", perhaps opportunity; it must be one of opportunity, thread, focus, workspace\n\
+        "5:29: layer a collect 1 (newest): of is \"oportunity\", which is no subject\n\
          5:48: layer a collect 1 (newest): unknown key limt, perhaps limit; it can be told by, kinds, deadline_ms, of, limit",
     );
     check_layer(

@@ -10,8 +10,7 @@ use std::path::Path;
 use haversack_core::ids::ItemId;
 use haversack_core::item::Kind;
 use haversack_core::text::spelling::shown;
-use haversack_store::kinds;
-use haversack_store::kinds::usual_trust;
+use haversack_store::kinds::Kinds;
 use haversack_store::store::item::{Fields, Item};
 use serde_json::Value;
 
@@ -171,7 +170,7 @@ fn item(
     };
     let title = name.unwrap_or(id.as_str()).to_owned();
     let kind = Kind::new(CONTEXT).expect("a constant that is a kind");
-    if let Err(errors) = kinds::check(&kind, &title, body, &fields) {
+    if let Err(errors) = Kinds::built_in().check(&kind, &title, body, &fields) {
         let problems = errors.problems.iter().map(|wrong| DocumentProblem {
             file: None,
             line: lines.of(&wrong.path),
@@ -180,7 +179,7 @@ fn item(
         });
         return Err(DocumentError { problems: problems.collect() });
     }
-    let trust = usual_trust(&kind);
+    let trust = Kinds::built_in().usual_trust(&kind);
     Ok(Item { title, fields, trust, ..Item::new(id, kind, body) })
 }
 

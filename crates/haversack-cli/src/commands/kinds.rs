@@ -1,0 +1,82 @@
+//! `haversack kinds`: the kinds that are known, and definitions of one's own.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use haversack_store::embedded::{Home, KINDS_FILE};
+use haversack_store::kinds::{KindSpec, Kinds};
+use haversack_store::store::error::OpenError;
+
+use crate::args::{self, KindsCommand};
+use crate::input::read_text;
+use crate::output::{Found, counted, print, say};
+
+pub(crate) fn run(args: &args::Kinds) -> Result<Found> {
+    match &args.command {
+        None => list(&args.place),
+        Some(KindsCommand::Check { file }) => {
+            let (_, kinds) = read(file)?;
+            say(&format!("{}: {}", file.display(), counted(kinds.own().len(), "kind")));
+            Ok(Found::Something)
+        }
+        Some(KindsCommand::Set { file }) => set(&args.place, file),
+    }
+}
+
+fn list(place: &args::Place) -> Result<Found> {
+    let folder = place.folder()?;
+    let path = folder.join(KINDS_FILE);
+    let own = if path.exists() { Some(read(&path)?.1) } else { None };
+    let kinds = own.as_ref().unwrap_or_else(|| Kinds::built_in());
+    let mut out = String::new();
+    for (kinds, title) in [(kinds.own(), "of this data folder"), (built_in(kinds), "built in")] {
+        if kinds.is_empty() {
+            continue;
+        }
+        let _ = writeln!(out, "{title}:");
+        for kind in kinds {
+            let fields: Vec<&str> = kind.fields.iter().map(|field| &*field.name).collect();
+            let _ = writeln!(out, "  {:<20} {}", kind.name, kind.about);
+            let _ = writeln!(out, "  {:<20}   {}", "", fields.join(", "));
+        }
+    }
+    print(out.trim_end())?;
+    Ok(Found::Something)
+}
+
+fn built_in(kinds: &Kinds) -> &[KindSpec] {
+    &kinds.all()[..kinds.all().len() - kinds.own().len()]
+}
+
+/// A file of definitions, which must be right.
+fn read(path: &Path) -> Result<(String, Kinds)> {
+    let source = read_text(path)?;
+    match Kinds::with(&source) {
+        Ok(kinds) => Ok((source, kinds)),
+        Err(error) => bail!("{}: {error}", path.display()),
+    }
+}
+
+fn set(place: &args::Place, file: &Path) -> Result<Found> {
+    let (source, kinds) = read(file)?;
+    let folder = place.folder()?;
+    // Nobody may be at work with the kinds that were. What is wrong with those does not matter.
+    let home = match Home::open(&folder) {
+        Ok(home) => Some(home),
+        Err(OpenError::Kinds { .. }) => None,
+        Err(error) => return Err(error.into()),
+    };
+    let path = folder.join(KINDS_FILE);
+    let part = path.with_extension("part");
+    let written = fs::write(&part, source).and_then(|()| fs::rename(&part, &path));
+    written.with_context(|| format!("cannot write {}", path.display()))?;
+    drop(home);
+    for kind in kinds.own() {
+        let links = kind.fields.iter().filter(|field| field.link).count();
+        let fields = counted(kind.fields.len(), "field");
+        say(&format!("{}: {fields}, {}", kind.name, counted(links, "link")));
+    }
+    Ok(Found::Something)
+}

@@ -1,0 +1,154 @@
+//! Looks up what a request is about, and says what that tells.
+
+use haversack_core::ids::ItemId;
+use haversack_core::query::analyse;
+use haversack_core::units::Timestamp;
+use haversack_store::store::Snapshot;
+use haversack_store::store::item::Stored;
+use haversack_store::store::query::{Filter, Order as ListOrder, Page};
+use serde_json::{Value, json};
+
+use crate::collect::{Subject, Subjects};
+use crate::error::Error;
+use crate::notice::{Notice, NoticeCode};
+use crate::recipe::{Facts, QueryPart, Recipe, SubjectSpec};
+use crate::request::Request;
+
+/// Most items of the first subject that are read for the whole request.
+const ITEMS_MAX: usize = 200;
+/// Most characters of what stands for the first subject in the query's vector.
+const CHARS_MAX: usize = 2_000;
+/// Words that say what a subject is about, when nothing else was written about it.
+const WORDS_LEAST: usize = 20;
+
+/// The subjects that a request names. Wrong ids speak up: else what belongs to them would be missed
+/// in silence.
+///
+/// # Errors
+/// When one is not there or of another kind.
+pub(super) async fn subjects(
+    snapshot: &dyn Snapshot,
+    recipe: &Recipe,
+    request: &Request,
+) -> Result<Subjects, Error> {
+    let first = recipe.subjects.first().map(|subject| subject.name.clone()).unwrap_or_default();
+    let mut all = Vec::new();
+    for spec in &recipe.subjects {
+        let Some(id) = request.subjects.get(&spec.name) else { continue };
+        let item = item(snapshot, spec, id).await?;
+        let items = match spec.name == first && reads_items(recipe) {
+            true => items_of(snapshot, spec, id).await?,
+            false => Vec::new(),
+        };
+        all.push(Subject { spec: spec.clone(), id: id.clone(), item, items });
+    }
+    Ok(Subjects { all, first })
+}
+
+/// Says which subjects of a request its recipe has no use for.
+pub(super) fn unused(recipe: &Recipe, request: &Request) -> impl Iterator<Item = Notice> {
+    let names = request.subjects.keys().filter(|name| recipe.subject(name).is_none());
+    names.map(|name| {
+        let (key, recipe) = (Request::subject_key(name), &recipe.name);
+        let message =
+            format!("{key}: the recipe {recipe} has no subject {name}, so it was not used");
+        Notice::new(NoticeCode::NotFound, message)
+    })
+}
+
+/// Whether more than a collector of its own needs what belongs to the first subject.
+fn reads_items(recipe: &Recipe) -> bool {
+    recipe.embed.contains(&QueryPart::Subject) || recipe.collects("mentions")
+}
+
+async fn item(
+    snapshot: &dyn Snapshot,
+    spec: &SubjectSpec,
+    id: &ItemId,
+) -> Result<Option<Stored>, Error> {
+    let (name, field) = (&spec.name, Request::subject_key(&spec.name));
+    let shown = id.as_str();
+    match snapshot.get(std::slice::from_ref(id)).await?.pop().flatten() {
+        Some(stored) if stored.item.kind == spec.kind => Ok(Some(stored)),
+        Some(stored) => {
+            let (kind, wanted) = (&stored.item.kind, &spec.kind);
+            let article =
+                if wanted.as_str().starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+            let message = format!("{shown:?} is a {kind}, not {article} {wanted}");
+            Err(Error::invalid(field, message))
+        }
+        None if spec.implied && snapshot.count(&naming(spec, id)).await? > 0 => Ok(None),
+        None => {
+            let message = format!("there is no {name} {shown:?} that this user can read");
+            Err(Error::invalid(field, message))
+        }
+    }
+}
+
+/// What names a subject in its field.
+fn naming(spec: &SubjectSpec, id: &ItemId) -> Filter {
+    let fields = vec![(spec.field.clone(), vec![json!(id.as_str())])];
+    Filter { fields, ..Filter::default() }
+}
+
+/// What belongs to a subject: what names it in its field, and what hangs under it, newest first.
+async fn items_of(
+    snapshot: &dyn Snapshot,
+    spec: &SubjectSpec,
+    id: &ItemId,
+) -> Result<Vec<Stored>, Error> {
+    let page = Page { order: ListOrder::Newest, after: None, limit: ITEMS_MAX };
+    let mut items = snapshot.list(&naming(spec, id), &page).await?;
+    let below = Filter { under: Some(id.clone()), ..Filter::default() };
+    items.extend(snapshot.list(&below, &page).await?);
+    items.retain(|stored| stored.item.id != *id);
+    items.sort_by(|a, b| {
+        b.item.updated.cmp(&a.item.updated).then_with(|| a.item.id.cmp(&b.item.id))
+    });
+    items.dedup_by(|a, b| a.item.id == b.item.id);
+    items.truncate(ITEMS_MAX);
+    Ok(items)
+}
+
+/// Adds what conditions can ask about the subjects of a request (P17).
+pub(super) fn add_facts(facts: &mut Facts, subjects: &Subjects) {
+    for subject in &subjects.all {
+        facts.set(&subject.spec.name, subject.id.as_str());
+        for name in &subject.spec.facts {
+            match subject.field(name) {
+                // Conditions compare words; people write them as they like.
+                Some(Value::String(text)) => facts.set(name, text.trim().to_lowercase()),
+                Some(value) => facts.set(name, value.clone()),
+                None => {}
+            }
+        }
+    }
+    let main = subjects.main().and_then(|subject| subject.item.as_ref());
+    let fields = main.map(|stored| stored.item.fields.clone()).unwrap_or_default();
+    facts.set("subject", Value::Object(fields));
+}
+
+/// What a subject is about, in short: the item itself and the latest that was written (P8).
+pub(super) fn text(subject: &Subject) -> String {
+    let mut text = String::new();
+    for stored in subject.stored() {
+        text.push_str(&stored.text());
+        text.push('\n');
+        if text.len() >= CHARS_MAX {
+            break;
+        }
+    }
+    text.truncate(text.floor_char_boundary(CHARS_MAX));
+    text
+}
+
+/// Whether anything is known of a subject that something could be found by (P8).
+pub(super) fn says_enough(subject: &Subject) -> bool {
+    let words = |stored: &Stored| {
+        let item = &stored.item;
+        let text = stored.kinds.searchable(&item.kind, "", &item.body, &item.fields);
+        analyse(&text, Timestamp::from_millis(0)).keywords.len()
+    };
+    !subject.items.is_empty()
+        || subject.item.as_ref().is_some_and(|item| words(item) >= WORDS_LEAST)
+}
