@@ -7,10 +7,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 not_yet: dict[str, str] = {
-    "validation_error_names_the_field": "a limit of 0 is taken",
     "rankers_of_the_document": "bySimilarity does not sort by the score that it tells",
     "default_ranking_is_the_formula": "the score is not the weighted sum of the document",
-    "missing_query_is_said": "a request without query and vector is taken",
 }
 
 NOW = datetime.now(UTC).replace(microsecond=0)

@@ -5,16 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-not_yet: dict[str, str] = {
-    "company_profile_is_what_was_stored": "carries id, content, citation, relevance and reduced beside the fields of the document",
-    "brand_context_is_what_was_stored": "carries id, content, citation, relevance and reduced beside the fields of the document",
-    "a_field_of_the_profile_that_is_not_set_is_null": "fields that are not set are left out",
-    "deal_context_is_the_raw_texts_alone": "has headings, fences and citations in it",
-    "small_budget_keeps_the_foundation_whole": "reserves do not give way: 422",
-    "log_line": "foundationalTokens and ragTokens do not add up to totalTokens",
-    "missing_prompt_is_said": "a request without userPrompt is taken",
-    "wrong_profile_field_is_said": "the error does not name the field that is not known",
-}
+not_yet: dict[str, str] = {}
 
 COMPANY = {
     "summary": "Brightwell Logistics Software plans and tracks refrigerated freight.",

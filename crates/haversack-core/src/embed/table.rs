@@ -3,6 +3,8 @@
 //! The layout is described in `tools/embedder/table.py`. Rows are bytes on one scale per
 //! dimension, so that a text's sum is made of whole numbers and cannot depend on the machine.
 
+use multiversion::multiversion;
+
 use super::Model;
 
 const MAGIC: &[u8] = b"HVSKVEC1";
@@ -138,13 +140,7 @@ impl Table {
 
     /// How alike two pieces are, -1 to 1: a row, and a vector made by `multiplier`.
     pub(super) fn cosine(&self, piece: u16, vector: &[i16; DIMENSIONS], length: f64) -> f64 {
-        let row = &self.rows[usize::from(piece)];
-        // 256 products of a byte and a small number stay far below the largest i32.
-        let dot: i32 = row
-            .iter()
-            .zip(vector)
-            .map(|(byte, number)| i32::from(byte.cast_signed()) * i32::from(*number))
-            .sum();
+        let dot = dot(&self.rows[usize::from(piece)], vector);
         let lengths = self.lengths[usize::from(piece)] * length;
         if lengths > 0.0 { f64::from(dot) / lengths } else { 0.0 }
     }
@@ -208,4 +204,12 @@ fn short(rest: &mut &'static [u8]) -> Option<&'static [u8]> {
     let (text, after) = after.split_at_checked(usize::from(*length))?;
     *rest = after;
     Some(text)
+}
+/// The product of a row and a vector, in whole numbers: the same on every processor.
+///
+/// 256 products of a byte and a small number stay far below the largest i32.
+#[multiversion(targets("x86_64+avx2"))]
+fn dot(row: &[u8; DIMENSIONS], vector: &[i16; DIMENSIONS]) -> i32 {
+    let products = row.iter().zip(vector);
+    products.map(|(byte, number)| i32::from(byte.cast_signed()) * i32::from(*number)).sum()
 }

@@ -1,6 +1,10 @@
 //! Facts on which somebody's health hangs. They are few, and worth reading before what merely
 //! shares a word with the question.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
 /// Beginnings of words that only such facts have, in lower case.
 #[rustfmt::skip]
 const WORDS: &[&str] = &[
@@ -44,10 +48,13 @@ pub fn has_compound_of(text: &str, keywords: &[String]) -> bool {
 /// Whether a text warns of a danger to somebody's health.
 #[must_use]
 pub fn is_safety_relevant(text: &str) -> bool {
+    static WARNINGS: LazyLock<AhoCorasick> = LazyLock::new(|| {
+        AhoCorasick::new(WORDS.iter().chain(PHRASES)).expect("a few hundred bytes of patterns")
+    });
     let text = text.to_lowercase();
     let starts_word = |at: usize| !text[..at].ends_with(char::is_alphanumeric);
-    WORDS.iter().any(|word| text.match_indices(word).any(|(at, _)| starts_word(at)))
-        || PHRASES.iter().any(|phrase| text.contains(phrase))
+    let mut found = WARNINGS.find_overlapping_iter(&text);
+    found.any(|found| found.pattern().as_usize() >= WORDS.len() || starts_word(found.start()))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use haversack_core::units::{Timestamp, Tokens};
 use serde_json::Value;
 
 use super::problem::{FieldErrors, Limit, Path, StandIn, Warning, Wrong};
-use super::spec::{FieldSpec, KindSpec, Type};
+use super::spec::{FieldSpec, KindSpec, Shown, Type};
 use super::{Fields, Kinds, bounds};
 
 impl Kinds {
@@ -42,7 +42,11 @@ impl Kinds {
         let text = self.searchable(kind, title, body, fields);
         if spec.guidance && text.trim().is_empty() {
             let mut errors = FieldErrors::default();
-            errors.push(&Path::Fields, Wrong::Empty { kind: spec.name.clone() });
+            let known = |spec: &FieldSpec| spec.shown != Shown::Hidden;
+            let known: Vec<String> =
+                spec.fields.iter().filter(|it| known(it)).map(|it| it.name.clone()).collect();
+            let given = fields.keys().filter(|name| spec.field(name).is_none()).cloned().collect();
+            errors.push(&Path::Fields, Wrong::Empty { kind: spec.name.clone(), given, known });
             return Err(errors);
         }
         warnings.extend(large(spec, &text));

@@ -70,6 +70,10 @@ pub enum Wrong {
     Empty {
         /// The kind.
         kind: String,
+        /// The fields that were given, none of which the kind has.
+        given: Vec<String>,
+        /// Those that it has.
+        known: Vec<String>,
     },
     /// It holds something else than it may.
     Refused {
@@ -119,8 +123,12 @@ impl fmt::Display for Problem {
                     None => Ok(()),
                 }
             }
-            Wrong::Empty { kind } => {
-                write!(f, "{path} have nothing to show of a {kind}: give one that the kind has")
+            Wrong::Empty { kind, given, known } => {
+                write!(f, "{path} have nothing to show of a {kind}")?;
+                if !given.is_empty() {
+                    write!(f, ": it has no {}", shown(&given.join(", ")))?;
+                }
+                write!(f, "; it has {}", known.join(", "))
             }
             Wrong::Refused { allowed, found } => write!(f, "{path} must be {allowed}, not {found}"),
             Wrong::Unknown { found, allowed, nearest } => {

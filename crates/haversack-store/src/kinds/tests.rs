@@ -54,10 +54,13 @@ fn p5_a_company_profile_is_one_of_its_kind_with_the_seeds_fields() {
         "isVerified": true
     });
     check("company_profile", profile.clone(), "");
-    for nothing in [json!({}), json!({"sumary": "Makes pumps."})] {
-        let message =
-            "fields have nothing to show of a company_profile: give one that the kind has";
-        check("company_profile", nothing, message);
+    let known = "; it has summary, companyOverview, valueProposition, targetCustomers, \
+                 keyDifferentiators, industry";
+    for (nothing, given) in
+        [(json!({}), ""), (json!({"sumary": "Makes pumps."}), ": it has no sumary")]
+    {
+        let message = format!("fields have nothing to show of a company_profile{given}{known}");
+        check("company_profile", nothing, &message);
     }
     check(
         "company_profile",

@@ -72,6 +72,41 @@ impl Kinds {
         (shorter && page.says_more_than_a_name(&spec.fields, fields)).then(|| text.to_owned())
     }
 
+    /// What the fields of an item add to its own text: lines with labels.
+    #[must_use]
+    pub fn labelled(&self, kind: &Kind, fields: &Fields) -> String {
+        let specs = self.fields_of(kind).iter();
+        let plain: Vec<&FieldSpec> = specs.filter(|spec| spec.shown == Shown::Plain).collect();
+        let mut fields = fields.clone();
+        fields.retain(|name, _| plain.iter().all(|spec| spec.name != *name));
+        self.searchable(kind, "", "", &fields)
+    }
+
+    /// The fields of an item as its kind defines them, those that are not set included: nothing in
+    /// them, an empty list, or false. What is kept with the item itself, and what the kind does not
+    /// define, is left out; without a definition the fields are as they are.
+    #[must_use]
+    pub fn defined(&self, kind: &Kind, fields: &Fields) -> Fields {
+        let Some(spec) = self.find(kind) else { return fields.clone() };
+        let own = spec.fields.iter().filter(|field| {
+            !matches!(
+                field.role,
+                Some(Role::Active | Role::Created | Role::Updated | Role::Confidence)
+            )
+        });
+        let value = |field: &FieldSpec| match fields.get(&field.name).filter(|it| !it.is_null()) {
+            Some(value) => value.clone(),
+            None => match field.value {
+                Type::Texts { .. } | Type::Objects { .. } | Type::References { .. } => {
+                    Value::Array(Vec::new())
+                }
+                Type::Boolean => Value::Bool(false),
+                _ => Value::Null,
+            },
+        };
+        own.map(|field| (field.name.clone(), value(field))).collect()
+    }
+
     /// How people mention the item: names and aliases, each once (P9). Empty for kinds that are not
     /// looked for by name.
     #[must_use]

@@ -170,7 +170,7 @@ pub(crate) fn built_in(name: &str) -> Option<Arc<dyn Collector>> {
         "newest" => Arc::new(time::Newest),
         "subject" => Arc::new(time::Subject),
         "heading" => Arc::new(time::Heading),
-        "mentions" => Arc::new(names::Mentioned),
+        "mentions" => Arc::new(names::Mentioned::default()),
         "situation" => Arc::new(talk::Situation),
         "contexts" => Arc::new(Contexts::new()),
         _ => return None,

@@ -2,6 +2,7 @@
 //! the deal mentions (P9).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, try_join_all, try_join3};
@@ -12,9 +13,11 @@ use haversack_core::query::mention::{Mentions, Name};
 use haversack_core::rank::Component;
 use haversack_core::units::{Score, Span};
 use haversack_store::kinds::{Relation, RelationFamily};
+use haversack_store::revision::StateToken;
 use haversack_store::store::error::ReadError;
 use haversack_store::store::item::{Item, Stored};
 use haversack_store::store::query::{Filter, FuzzySearch, Hit, LIMIT_MAX, Order, Page, TextSearch};
+use moka::sync::Cache;
 use serde_json::Value;
 
 use super::limits::{Total, left_unread};
@@ -43,6 +46,8 @@ const MISSPELT: f64 = 0.6;
 
 /// Most items whose names are looked for, and how many of them are read at a time.
 const KNOWN_MAX: usize = 5_000;
+/// Most states and kinds whose names are remembered.
+const STATES_MAX: u64 = 64;
 const KNOWN_PAGE: usize = 1_000;
 
 /// What the thread, the query or the request refers to.
@@ -258,8 +263,53 @@ fn likeness(name: &str, item: &Item) -> Option<Likeness> {
     }
 }
 
-/// What is mentioned by name in the query and the deal, misspellings included.
-pub(super) struct Mentioned;
+/// What is mentioned by name in the query and the subject, misspellings included.
+pub(super) struct Mentioned {
+    /// The names of kinds, by the state in which they were read: that follows from what its viewer can
+    /// read and from nothing else.
+    known: Cache<(StateToken, Vec<Kind>), Arc<Names>>,
+}
+
+impl Default for Mentioned {
+    fn default() -> Mentioned {
+        Mentioned { known: Cache::new(STATES_MAX) }
+    }
+}
+
+/// Names made ready to be looked for.
+struct Names {
+    mentions: Mentions,
+    /// How many items were read for them.
+    n_known: usize,
+}
+
+impl Mentioned {
+    async fn names(
+        &self,
+        question: &Question,
+        spec: &CollectorSpec,
+    ) -> Result<Arc<Names>, ReadError> {
+        let request = &question.request;
+        let is_for_all = request.time == (None, None)
+            && request.confidence_least.is_none()
+            && request.known_by().is_none();
+        let key = is_for_all.then(|| (question.snapshot.token(), spec.kinds.clone()));
+        if let Some(names) = key.as_ref().and_then(|key| self.known.get(key)) {
+            return Ok(names);
+        }
+        let known = known(question, spec).await?;
+        let names: Vec<Name> = known
+            .iter()
+            .map(|stored| Name { id: stored.item.id.clone(), names: stored.names() })
+            .filter(|name| !name.names.is_empty())
+            .collect();
+        let names = Arc::new(Names { mentions: Mentions::new(&names), n_known: known.len() });
+        if let Some(key) = key {
+            self.known.insert(key, Arc::clone(&names));
+        }
+        Ok(names)
+    }
+}
 
 impl Collector for Mentioned {
     fn collect<'a>(
@@ -269,22 +319,19 @@ impl Collector for Mentioned {
         _found: &'a [Candidate],
     ) -> BoxFuture<'a, Result<Collected, ReadError>> {
         async move {
-            let known = known(question, spec).await?;
-            let names: Vec<Name> = known
-                .iter()
-                .map(|stored| Name { id: stored.item.id.clone(), names: stored.names() })
-                .filter(|name| !name.names.is_empty())
-                .collect();
-            let (mentions, texts) = (Mentions::new(&names), texts(question, spec));
-            let in_query = best_mentions(&mentions, texts.get(..1).unwrap_or_default());
+            let names = self.names(question, spec).await?;
+            let (mentions, texts) = (&names.mentions, texts(question, spec));
+            let in_query = best_mentions(mentions, texts.get(..1).unwrap_or_default());
             let in_query: BTreeSet<&ItemId> = in_query.keys().collect();
-            let best = best_mentions(&mentions, &texts);
+            let best = best_mentions(mentions, &texts);
             let mut order: Vec<(&ItemId, Spot)> = best.iter().map(|(id, at)| (id, *at)).collect();
             order.sort_by_key(|(id, spot)| (*spot, *id));
-            let by_id: BTreeMap<&ItemId, &Stored> =
-                known.iter().map(|stored| (&stored.item.id, stored)).collect();
-            let candidate = |(id, spot): (&ItemId, Spot)| {
-                let mut candidate = from_stored(by_id.get(id)?);
+            let (limit, n_found) = (spec.settings.count("limit"), order.len());
+            order.truncate(limit);
+            let ids: Vec<ItemId> = order.iter().map(|(id, _)| (*id).clone()).collect();
+            let stored = get(question, &ids).await?;
+            let candidate = |((id, spot), stored): ((&ItemId, Spot), Option<Stored>)| {
+                let mut candidate = from_stored(&stored?);
                 let sure = Score::unit(1.0 - 0.1 * f64::from(spot.0));
                 candidate.signals.set(Component::Mention, sure);
                 candidate.signals.set(Component::Collector, sure);
@@ -292,18 +339,13 @@ impl Collector for Mentioned {
                 candidate.is_requested = in_query.contains(id);
                 Some(candidate)
             };
-            let limit = spec.settings.count("limit");
+            let n_known = names.n_known;
             let unread = [
-                left_unread(
-                    &spec.by,
-                    order.len().min(limit),
-                    Total::Exactly(order.len()),
-                    "mentions",
-                ),
-                left_unread(&spec.by, known.len(), Total::up_to(known.len(), KNOWN_MAX), "names")
-                    .filter(|_| known.len() >= KNOWN_MAX),
+                left_unread(&spec.by, order.len(), Total::Exactly(n_found), "mentions"),
+                left_unread(&spec.by, n_known, Total::up_to(n_known, KNOWN_MAX), "names")
+                    .filter(|_| n_known >= KNOWN_MAX),
             ];
-            let candidates = order.into_iter().take(limit).filter_map(candidate).collect();
+            let candidates = order.into_iter().zip(stored).filter_map(candidate).collect();
             let mut collected = collected(spec, candidates);
             collected.notices.extend(unread.into_iter().flatten());
             Ok(collected)

@@ -166,12 +166,10 @@ const SHORT_FACT_BYTES: usize = 200;
 fn as_told(request: &Request) -> String {
     let intent = request.intent.iter().map(|intent| intent.trim());
     let intent = intent.filter(|intent| !intent.is_empty()).map(|it| format!("Intent: {it}"));
-    let fact = |(name, value): (&String, &Value)| match value {
-        Value::Null => None,
-        Value::String(text) => Some((name.clone(), text.clone())),
-        other => Some((name.clone(), other.to_string())),
-    };
-    let mut facts: Vec<(String, String)> = request.situation.iter().filter_map(fact).collect();
+    let mut facts: Vec<(String, String)> = Vec::new();
+    for (name, value) in &request.situation {
+        add_facts(name.clone(), value, 1, &mut facts);
+    }
     // Stable: facts of either sort stay in the order in which they were told.
     facts.sort_by_key(|(_, value)| value.len() > SHORT_FACT_BYTES);
     let mut lines: Vec<String> = intent.collect();
@@ -186,6 +184,26 @@ fn as_told(request: &Request) -> String {
         lines.push(format!("{name}: {value}"));
     }
     lines.join("\n")
+}
+
+/// How deep a long fact is taken apart.
+const FACT_DEPTH: usize = 4;
+
+/// Adds a fact; of a long object each part by itself, so that a short one stays beside a long one.
+fn add_facts(name: String, value: &Value, depth: usize, facts: &mut Vec<(String, String)>) {
+    let text = match value {
+        Value::Null => return,
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    match value {
+        Value::Object(parts) if text.len() > SHORT_FACT_BYTES && depth < FACT_DEPTH => {
+            for (part, value) in parts {
+                add_facts(format!("{name}.{part}"), value, depth + 1, facts);
+            }
+        }
+        _ => facts.push((name, text)),
+    }
 }
 
 /// When the pack was made, and for which context.

@@ -439,12 +439,10 @@ fn delta(before: &Receipt, assembled: &Assembled) -> Result<Delta, Error> {
 
 /// The one line that every pack leaves in the log (P13).
 fn announce(workspace: &str, assembled: &Assembled) {
-    let tokens = |is_foundational: bool| -> u32 {
-        let specs = assembled.recipe.layers.iter().zip(&assembled.layers);
-        let layers = specs
-            .filter(|(spec, _)| (spec.stability == Stability::Foundational) == is_foundational);
-        layers.map(|(_, layer)| layer.tokens.get()).sum()
-    };
+    let specs = assembled.recipe.layers.iter().zip(&assembled.layers);
+    let foundational = specs.filter(|(spec, _)| spec.stability == Stability::Foundational);
+    let foundational: u32 = foundational.map(|(_, layer)| layer.tokens.get()).sum();
+    let total = assembled.pack.tokens.get();
     let categories: BTreeMap<&str, u32> =
         assembled.layers.iter().map(|layer| (layer.name.as_str(), layer.tokens.get())).collect();
     let opportunity = assembled.request.subjects.get(OPPORTUNITY).map(ItemId::as_str);
@@ -455,10 +453,11 @@ fn announce(workspace: &str, assembled: &Assembled) {
         opportunityId = opportunity,
         recipe = assembled.recipe.name,
         receipt = assembled.receipt(),
-        totalTokens = assembled.pack.tokens.get(),
+        totalTokens = total,
         budgetLimit = assembled.core.budget.total().get(),
-        foundationalTokens = tokens(true),
-        ragTokens = tokens(false),
+        foundationalTokens = foundational,
+        // All else: what was found, and what stands around it.
+        ragTokens = total.saturating_sub(foundational),
         truncated = assembled.layers.iter().any(crate::pipeline::LayerReport::is_truncated),
         latencyMs = assembled.timings.total().as_secs_f64() * 1_000.0,
         categories = ?categories,

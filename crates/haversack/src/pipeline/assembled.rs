@@ -11,6 +11,7 @@ use haversack_core::pack::{Pack, PackError, Plan, Request as PackRequest};
 use haversack_core::query::Analysis;
 use haversack_core::rank::Ranked;
 use haversack_core::units::{Score, Timestamp, Tokens};
+use haversack_store::kinds::Kinds;
 use haversack_store::store::item::Stored;
 use serde_json::{Map, Value, json};
 
@@ -152,6 +153,8 @@ pub struct Assembled {
     pub relevance: Option<Score>,
     /// What decided the pack, candidates and their scores included.
     pub core: PackRequest,
+    /// The kinds that its workspace knows.
+    pub kinds: Arc<Kinds>,
     /// What became of each layer, in the recipe's order.
     pub layers: Vec<LayerReport>,
     /// The collectors that answered.
@@ -233,6 +236,7 @@ pub(crate) fn assembled(prepared: Prepared, pack: Pack) -> Assembled {
         recipe_hash: ready.hash.clone(),
         recipe,
         analysis: question.analysis,
+        kinds: Arc::clone(question.snapshot.kinds()),
         revision: question.snapshot.revision().get(),
         state: RevisionId::of(&*question.snapshot, &question.request.viewer),
         now: question.now,

@@ -1,7 +1,7 @@
 //! What holds now: of a fact and what replaced it, the present one wins, and the past one when the
 //! past is asked about (B1).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use haversack_core::candidate::Candidate;
 use haversack_core::ids::ItemId;
@@ -272,7 +272,8 @@ fn named(item: &Item) -> Vec<(ItemId, ItemId)> {
 /// Pairs of short texts about the same subject of which one came later and says something else.
 fn differing(stored: &[Stored], linked: &BTreeSet<ItemId>) -> Vec<(ItemId, ItemId)> {
     let facts = stored.iter().filter(|stored| !linked.contains(&stored.item.id));
-    let facts: Vec<Fact<'_>> = facts.filter_map(Fact::of).collect();
+    let mut numbers: HashMap<String, usize> = HashMap::new();
+    let facts: Vec<Fact<'_>> = facts.filter_map(|stored| Fact::of(stored, &mut numbers)).collect();
     let mut pairs = Vec::new();
     for (at, one) in facts.iter().enumerate() {
         for other in &facts[at + 1..] {
@@ -290,23 +291,30 @@ fn differing(stored: &[Stored], linked: &BTreeSet<ItemId>) -> Vec<(ItemId, ItemI
 struct Fact<'s> {
     item: &'s Item,
     text: String,
-    /// Its words but for numbers, comparable with those of others.
-    words: BTreeSet<String>,
+    /// The numbers of its words, figures aside, in order: words of others have the same ones.
+    words: Vec<usize>,
     /// Its first words up to the one that says what something is.
     subject: Option<String>,
     moment: Timestamp,
 }
 
 impl Fact<'_> {
-    fn of(stored: &Stored) -> Option<Fact<'_>> {
+    fn of<'s>(stored: &'s Stored, numbers: &mut HashMap<String, usize>) -> Option<Fact<'s>> {
         let (item, text) = (&stored.item, stored.text());
         if text.len() > FACT_BYTES_MAX {
             return None;
         }
         let text = text.to_lowercase();
         let words = terms(&text, Language::detect(&text)).into_iter();
-        let words: BTreeSet<String> =
-            words.filter(|word| !word.contains(|c: char| c.is_ascii_digit())).collect();
+        let words = words.filter(|word| !word.contains(|c: char| c.is_ascii_digit()));
+        let mut words: Vec<usize> = words
+            .map(|word| {
+                let next = numbers.len();
+                *numbers.entry(word).or_insert(next)
+            })
+            .collect();
+        words.sort_unstable();
+        words.dedup();
         let stating = |word: &str| STATING.contains(&word);
         let until = text.split_whitespace().position(stating).filter(|at| *at > 0);
         let subject = until
@@ -324,8 +332,9 @@ impl Fact<'_> {
         if self.subject.as_ref().is_some_and(is_telling) && self.subject == other.subject {
             return true;
         }
-        let shared = self.words.intersection(&other.words).count();
-        let all = self.words.union(&other.words).count();
+        let shared =
+            self.words.iter().filter(|word| other.words.binary_search(word).is_ok()).count();
+        let all = self.words.len() + other.words.len() - shared;
         #[expect(clippy::cast_precision_loss, reason = "texts have few words")]
         let share = shared as f64 / all.max(1) as f64;
         shared > 1 && share >= SAME_SUBJECT

@@ -70,10 +70,17 @@ impl<'r> Interaction<'r> {
     pub(super) fn measure(&mut self, candidates: &mut [Candidate]) -> Option<Score> {
         let (query, topic) = self.query.as_mut()?;
         let mut found = Vec::with_capacity(candidates.len());
+        // Passages of one item often have the same name.
+        let mut last: Option<(String, Met)> = None;
         for (at, candidate) in candidates.iter_mut().enumerate() {
             let features = self.reader.of(candidate);
-            let title = query.title(&pieces(&name(candidate)));
+            let name = name(candidate);
+            let title = match last.take() {
+                Some((known, title)) if known == name => title,
+                _ => query.title(&pieces(&name)),
+            };
             let (score, coverage) = query.score_and_coverage(&title, features.pieces());
+            last = Some((name, title));
             candidate.signals.set(Component::MaxSim, score);
             found.push((Reverse(score), at, coverage));
         }

@@ -88,8 +88,11 @@ impl Rule<'_> {
         // A warning counts where it has to do with the question, by the question's own words.
         if self.ranker.uses(Component::Safety) && is_safety_relevant(&candidate.text) {
             let shared = candidate.signals.get(Component::TextSimilarity).map_or(0.0, Score::get);
-            let is_met = has_compound_of(&candidate.text, &analysis.keywords);
-            let counts = if is_met { 1.0 } else { (shared * 2.0).min(1.0) };
+            let counts = match (shared * 2.0).min(1.0) {
+                counts if counts >= 1.0 => counts,
+                _ if has_compound_of(&candidate.text, &analysis.keywords) => 1.0,
+                counts => counts,
+            };
             if counts > 0.0 {
                 candidate.signals.set(Component::Safety, Score::unit(counts));
             }

@@ -54,6 +54,9 @@ struct Relevance {
     of_query: Option<Score>,
 }
 
+/// How many texts of a layer are measured when that is for the pack's quality alone.
+const SAMPLE: usize = 5;
+
 /// Everything that decides a pack, and what else is known of it.
 #[derive(Debug, Clone)]
 pub(crate) struct Prepared {
@@ -286,18 +289,30 @@ async fn weigh<'r>(
     let mut interaction = Interaction::new(question, reader).await?;
     let mut relevance = Relevance::default();
     for (layer, of) in layers.iter_mut().zip(specs.iter().zip(rankers)) {
-        let measured = if by_words(of) { interaction.measure(layer) } else { None };
-        relevance.of_query = relevance.of_query.max(measured);
         // What fields say is not less relevant for having other words, and what is found for a
-        // subject need not have to do with the prompt; what was found by words that say nothing of a subject
-        // has to do with none.
+        // subject need not have to do with the prompt; what was found by words that say nothing of
+        // a subject has to do with none.
         let decides = question.matches.is_none() && !subject_says_enough;
+        // Where it decides nothing, the first few tell how good the pack is.
+        let ranks = of.1.uses(Component::MaxSim) || in_blocks(of.0);
+        let measured = match by_words(of) {
+            true if decides || ranks => interaction.measure(layer),
+            true => interaction.measure(first(layer, SAMPLE)),
+            false => None,
+        };
+        relevance.of_query = relevance.of_query.max(measured);
         relevance.of_layers.push(match is_for_focus {
             true => Some(Score::ZERO),
             false => measured.filter(|_| decides),
         });
     }
     Ok((interaction, relevance))
+}
+
+/// The first few of a list.
+fn first<T>(list: &mut [T], count: usize) -> &mut [T] {
+    let count = count.min(list.len());
+    &mut list[..count]
 }
 
 /// Whether a question only says what to do with what the asker looks at.

@@ -159,6 +159,15 @@ impl Request {
         request.query.clone_from(&self.query);
         request.vector = self.vector.as_deref().map(vector).transpose()?;
         request.limit = self.limit.or(request.limit);
+        if request.limit == Some(0) {
+            return Err(Error::invalid("limit", "is 0: ask for one memory or more"));
+        }
+        if request.query.trim().is_empty() && request.vector.is_none() {
+            return Err(Error::invalid(
+                "query",
+                "is missing: say what to remember, or give a vector",
+            ));
+        }
         let from = moment_in(&request.time_zone, "dateFrom", self.date_from.as_ref())?;
         let to = moment_in(&request.time_zone, "dateTo", self.date_to.as_ref())?;
         if let (Some(from), Some(to)) = (from, to)

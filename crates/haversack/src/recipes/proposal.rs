@@ -70,6 +70,9 @@ impl Request {
         if !self.user_prompt.is_empty() {
             request.query.clone_from(&self.user_prompt);
         }
+        if request.query.is_empty() {
+            return Err(Error::invalid("userPrompt", "is missing: say what is to be written"));
+        }
         request.budget = self.target_budget.map(Tokens::new).or(request.budget);
         if let Some(reserve) = self.system_prompt_tokens {
             let reserve = BTreeMap::from([("system_prompt".to_owned(), reserve)]);
@@ -182,9 +185,9 @@ impl Context {
             matches!(notice.code, ContextTruncated | OverBudget | ReservesUsed | BudgetCapped)
         });
         Context {
-            company_profile: entries(assembled, "companyProfile").pop(),
-            brand_context: entries(assembled, "brandContext").pop(),
-            deal_context: section_text(assembled, "dealContext"),
+            company_profile: foundation(assembled, "companyProfile"),
+            brand_context: foundation(assembled, "brandContext"),
+            deal_context: texts(assembled, "dealContext"),
             products: entries(assembled, "products"),
             competitive: entries(assembled, "competitive"),
             playbooks: entries(assembled, "playbooks"),
@@ -224,10 +227,28 @@ fn fields(assembled: &Assembled, id: &CandidateId) -> Map<String, Value> {
     assembled.fields.get(&id.item).cloned().unwrap_or_default()
 }
 
-fn section_text(assembled: &Assembled, layer: &str) -> String {
-    let section = assembled.section(layer);
-    let text = section.and_then(|section| section.span.slice(assembled.text()));
-    text.unwrap_or_default().trim().to_owned()
+/// The one item of a foundational layer: the fields of its kind, those that are not set included.
+fn foundation(assembled: &Assembled, layer: &str) -> Option<Value> {
+    let item = assembled.section(layer)?.items.last()?;
+    let kind = &assembled.ranked(&item.id)?.candidate.kind;
+    Some(Value::Object(assembled.kinds.defined(kind, &fields(assembled, &item.id))))
+}
+
+/// The texts of a layer alone, as they stand in it.
+fn texts(assembled: &Assembled, layer: &str) -> String {
+    let items = assembled.section(layer).into_iter().flat_map(|section| &section.items);
+    let text = |item: &haversack_core::assemble::Item| {
+        let mut text = assembled.content(item);
+        // What its further fields say stands behind it, as lines with labels.
+        if let Some(ranked) = assembled.ranked(&item.id) {
+            let (kind, fields) = (&ranked.candidate.kind, fields(assembled, &item.id));
+            let added = assembled.kinds.labelled(kind, &fields);
+            let own = text.strip_suffix(&*added).map_or(text.len(), |own| own.trim_end().len());
+            text.truncate(own);
+        }
+        text
+    };
+    items.map(text).collect::<Vec<String>>().join("\n\n")
 }
 
 /// How the budget was kept; categories stand in the order in which they are cut (P4).
