@@ -17,6 +17,16 @@ use crate::pipeline::Assembled;
 use crate::recipes::{request_of, result_of};
 use crate::wire::moment;
 
+/// The suites of the five applications, by their names, each with its data: what the tests hold.
+#[rustfmt::skip]
+pub const BUILT_IN: [(&str, &str, &str); 5] = [
+    ("proposal", include_str!("../scenarios/proposal.toml"), include_str!("../scenarios/proposal.jsonl")),
+    ("prime", include_str!("../scenarios/prime.toml"), include_str!("../scenarios/prime.jsonl")),
+    ("workspace", include_str!("../scenarios/workspace.toml"), include_str!("../scenarios/workspace.jsonl")),
+    ("situation", include_str!("../scenarios/situation.toml"), include_str!("../scenarios/situation.jsonl")),
+    ("memory", include_str!("../scenarios/memory.toml"), include_str!("../scenarios/memory.jsonl")),
+];
+
 /// Scenarios over the same data.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]

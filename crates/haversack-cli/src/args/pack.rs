@@ -249,6 +249,10 @@ pub(crate) struct Demo {
     /// Leave the data where it was made, to go on with
     #[arg(long)]
     pub(crate) keep: bool,
+    /// Try what the users of the applications expect, on this machine: all that the tests of Haversack
+    /// hold, with what is not reached yet
+    #[arg(long, conflicts_with_all = ["json", "keep", "serve"])]
+    pub(crate) check: bool,
     /// Print the five results as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -56,6 +56,19 @@ fn the_demo_shows_what_it_showed() {
 }
 
 #[test]
+fn the_demo_tries_what_the_tests_hold() {
+    let folder = Folder::new("demo-check");
+    let tried = folder.run(&["demo", "--check", "--only", "prime"]);
+    assert_eq!(tried.status.code(), Some(0), "{}", out(&tried));
+    let page = out(&tried);
+    let (held, rest) = page.strip_prefix("prime: ").unwrap().split_once(" of ").unwrap();
+    let all = rest.split(' ').next().unwrap();
+    let (held, all): (usize, usize) = (held.parse().unwrap(), all.parse().unwrap());
+    assert!(all >= 12 && held <= all, "{page}");
+    assert_eq!(page.matches("  not yet  ").count(), all - held, "{page}");
+}
+
+#[test]
 fn what_the_demo_keeps_can_be_asked_with_the_commands_it_names() {
     let folder = Folder::new("demo-keep");
     let shown = folder.run(&["--data", "kept", "demo", "--only", "memory"]);

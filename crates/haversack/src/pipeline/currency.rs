@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use futures_util::future::try_join;
 use haversack_core::candidate::Candidate;
 use haversack_core::ids::ItemId;
 use haversack_core::rank::{Component, Ranked, is_safety_relevant, sort};
@@ -99,8 +100,9 @@ impl Currency {
     ) -> Result<(), ReadError> {
         let best = best_items(layer);
         let sorts: Vec<String> = REPLACING.iter().map(|sort| (*sort).to_owned()).collect();
-        let neighbours = question.snapshot.neighbours(&best, &sorts, LINKS_MAX).await?;
-        let stored = question.snapshot.get(&best).await?;
+        let snapshot = &question.snapshot;
+        let neighbours = snapshot.neighbours(&best, &sorts, LINKS_MAX);
+        let (neighbours, stored) = try_join(neighbours, snapshot.get(&best)).await?;
         let mut known: BTreeMap<ItemId, Stored> = BTreeMap::new();
         let mut replaced: Vec<(ItemId, ItemId)> = Vec::new();
         let known_by = question.request.known_by();

@@ -1,5 +1,6 @@
 //! Looks up what a request is about, and says what that tells.
 
+use futures_util::future::try_join;
 use haversack_core::ids::ItemId;
 use haversack_core::query::analyse;
 use haversack_core::units::Timestamp;
@@ -35,11 +36,13 @@ pub(super) async fn subjects(
     let mut all = Vec::new();
     for spec in &recipe.subjects {
         let Some(id) = request.subjects.get(&spec.name) else { continue };
-        let item = item(snapshot, spec, id).await?;
-        let items = match spec.name == first && reads_items(recipe) {
-            true => items_of(snapshot, spec, id).await?,
-            false => Vec::new(),
+        let items = async {
+            match spec.name == first && reads_items(recipe) {
+                true => items_of(snapshot, spec, id).await,
+                false => Ok(Vec::new()),
+            }
         };
+        let (item, items) = try_join(item(snapshot, spec, id), items).await?;
         all.push(Subject { spec: spec.clone(), id: id.clone(), item, items });
     }
     Ok(Subjects { all, first })
@@ -98,9 +101,11 @@ async fn items_of(
     id: &ItemId,
 ) -> Result<Vec<Stored>, Error> {
     let page = Page { order: ListOrder::Newest, after: None, limit: ITEMS_MAX };
-    let mut items = snapshot.list(&naming(spec, id), &page).await?;
-    let below = Filter { under: Some(id.clone()), ..Filter::default() };
-    items.extend(snapshot.list(&below, &page).await?);
+    let (naming, below) =
+        (naming(spec, id), Filter { under: Some(id.clone()), ..Filter::default() });
+    let (mut items, below) =
+        try_join(snapshot.list(&naming, &page), snapshot.list(&below, &page)).await?;
+    items.extend(below);
     items.retain(|stored| stored.item.id != *id);
     items.sort_by(|a, b| {
         b.item.updated.cmp(&a.item.updated).then_with(|| a.item.id.cmp(&b.item.id))

@@ -2,21 +2,18 @@
 //! recipes as they are.
 
 use haversack::Engine;
-use haversack::scenarios::Suite;
+use haversack::scenarios::{BUILT_IN, Suite};
 
 /// Runs a suite. What does not hold yet says so in its file, and may not hold unnoticed. `HAVERSACK_SHOW`
 /// fails with the packs of scenarios whose names hold its value.
 async fn check(name: &str) {
-    let file = |ending: &str| {
-        let path = format!("{}/scenarios/{name}.{ending}", env!("CARGO_MANIFEST_DIR"));
-        std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
-    };
-    let suite = Suite::parse(std::str::from_utf8(&file("toml")).unwrap()).unwrap();
+    let (_, text, data) = BUILT_IN.into_iter().find(|(known, ..)| *known == name).unwrap();
+    let suite = Suite::parse(text).unwrap();
     let now = suite.present().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let engine = Engine::builder().clock(move || now).open(folder.path()).unwrap();
     let workspace = engine.workspace("test").unwrap();
-    suite.load(&workspace, &file("jsonl")).unwrap();
+    suite.load(&workspace, data.as_bytes()).unwrap();
     let outcomes = suite.run(&workspace).await.unwrap();
     let mut report = String::new();
     let shown = std::env::var("HAVERSACK_SHOW").unwrap_or_default();

@@ -2,6 +2,7 @@
 //!
 //! Nothing here is told by heart: every figure and every promise is looked up in what was just made.
 
+mod check;
 mod promise;
 mod scene;
 
@@ -75,6 +76,9 @@ struct Played {
 }
 
 pub(crate) fn run(place: &Place, args: &args::Demo) -> Result<Found> {
+    if args.check {
+        return check::run(args);
+    }
     let stage = Stage::open(place, args.keep)?;
     let paint = Paint::of_stdout();
     let scenes: Vec<&'static Scene> = SCENES
@@ -197,6 +201,10 @@ fn closing(
             "the same, but the data stays, and you can ask it yourself",
         );
     }
+    line(
+        "haversack demo --check".to_owned(),
+        "all that is expected of the five applications, tried on this machine",
+    );
     line("haversack add ~/notes docs/".to_owned(), "your own files, searchable in seconds");
     line("haversack pack \"what did we decide?\" --explain".to_owned(), "and the first question");
     format!("\n{}\n\n{}\n", paint.bold("What to try next"), lines.join("\n"))
