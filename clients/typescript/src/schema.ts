@@ -638,6 +638,15 @@ export interface components {
             outcome: string;
             /** @description Why it is out, or at which budget it is whole. */
             why?: string | null;
+            /** @description The same for programs: why it is out, as a code such as `over_budget` or `repeats`. */
+            code?: string | null;
+            /**
+             * Format: uint32
+             * @description The budget from which it is in whole, where a budget decides that.
+             */
+            wholeFrom?: number | null;
+            /** @description The candidate or the layer that stands in its place. */
+            instead?: string | null;
             /**
              * Format: uint32
              * @description What it costs in the pack.

@@ -101,6 +101,48 @@ pub enum Reason {
     },
 }
 
+impl Reason {
+    /// What it is called where programs read it.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Reason::OverBudget { .. } => "over_budget",
+            Reason::OverCap { .. } => "over_cap",
+            Reason::FullEnough { .. } => "full_enough",
+            Reason::OverLimit { .. } => "over_limit",
+            Reason::Repeats { .. } => "repeats",
+            Reason::Elsewhere { .. } => "elsewhere",
+            Reason::Empty => "empty",
+            Reason::Excluded => "excluded",
+            Reason::Irrelevant => "irrelevant",
+            Reason::BelowFloor { .. } => "below_floor",
+            Reason::FarFromBest { .. } => "far_from_best",
+            Reason::BelowMinimum { .. } => "below_minimum",
+        }
+    }
+
+    /// The budget from which the candidate is in whole, where a budget decides that.
+    #[must_use]
+    pub const fn whole_from(&self) -> Option<Tokens> {
+        match self {
+            Reason::OverBudget { whole_from, .. } | Reason::FullEnough { whole_from } => {
+                Some(*whole_from)
+            }
+            _ => None,
+        }
+    }
+
+    /// The candidate or the layer that stands in its place.
+    #[must_use]
+    pub fn instead(&self) -> Option<String> {
+        match self {
+            Reason::Repeats { of } => Some(of.to_string()),
+            Reason::Elsewhere { layer } => Some(layer.to_string()),
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -27,8 +27,8 @@ impl Collector for Weather {
         _found: &'a [Candidate],
     ) -> BoxFuture<'a, Result<Collected, ReadError>> {
         async move {
-            let invalid = |error: haversack_core::ids::IdError| ReadError::Invalid {
-                what: error.to_string(),
+            let invalid = |error: haversack_core::ids::IdError| {
+                ReadError::invalid("weather", error.to_string())
             };
             let id = CandidateId::whole(ItemId::new("weather").map_err(invalid)?);
             let kind = Kind::new("forecast").map_err(invalid)?;

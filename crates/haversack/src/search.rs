@@ -172,8 +172,8 @@ fn lists(
 ) -> Result<Vec<(Way, Vec<Hit>)>, SearchError> {
     let limit = depth(search.limit);
     if search.limit > LIMIT_MAX {
-        let what = format!("limit: {} is over the most, {LIMIT_MAX}", search.limit);
-        return Err(ReadError::Invalid { what }.into());
+        let what = format!("{} is over the most, {LIMIT_MAX}", search.limit);
+        return Err(ReadError::invalid("limit", what).into());
     }
     let wants = |way: Way| search.only.is_none_or(|only| only == way);
     let mut lists = Vec::new();

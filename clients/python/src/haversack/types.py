@@ -442,6 +442,9 @@ class LedgerLine(TypedDict):
     parts: dict[str, list[float]]
     outcome: str
     why: NotRequired[str]
+    code: NotRequired[str]
+    wholeFrom: NotRequired[int]
+    instead: NotRequired[str]
     tokens: int
     tokensWhole: int
     displacedBy: NotRequired[str]

@@ -53,8 +53,7 @@ export function fate(line) {
 
 /** The budget from which a candidate is in whole, if the line tells. */
 export function wholeFrom(line) {
-  const told = /whole (?:from|by) (\d+) tokens/.exec(line.why ?? "");
-  return told ? Number(told[1]) : null;
+  return line.wholeFrom ?? null;
 }
 
 /** What speaks most for a candidate. */
@@ -77,16 +76,14 @@ export function reason(line) {
     return whole ? `${sizes}; whole from a budget of ${count(whole)}.` : `${sizes}.`;
   }
   const why = line.why ?? "";
-  if (why.startsWith("over budget") && whole) {
+  if (line.code === "over_budget" && whole) {
     return `No room: in whole from a budget of ${count(whole)}.${last}`;
   }
-  if (why.startsWith("full enough") && whole) {
+  if (line.code === "full_enough" && whole) {
     return `Enough of its text is in already: in whole from a budget of ${count(whole)}.`;
   }
-  const elsewhere = /^left to (.*)$/s.exec(why);
-  if (elsewhere) return `It is considered in the layer ${elsewhere[1]} instead.`;
-  const twin = /^repeats (.*)$/s.exec(why);
-  if (twin) return `It says the same as ${twin[1]}.`;
+  if (line.code === "elsewhere") return `It is considered in the layer ${line.instead} instead.`;
+  if (line.code === "repeats") return `It says the same as ${line.instead}.`;
   return why ? `${why[0].toUpperCase()}${why.slice(1)}.${last}` : `Left out.${last}`;
 }
 

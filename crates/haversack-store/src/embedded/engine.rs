@@ -181,8 +181,8 @@ impl Embedded {
         let watched = self.shared.watch();
         let now = watched.state.revision;
         if revision > now {
-            let what = format!("revision: {revision} is above the present one, {now}");
-            return Err(ReadError::Invalid { what });
+            let what = format!("{revision} is above the present one, {now}");
+            return Err(ReadError::invalid("revision", what));
         }
         state_at(watched, viewer, revision)
     }
@@ -204,10 +204,10 @@ impl Embedded {
             Some(revision) => state_at(watched, viewer, revision),
             None => {
                 let what = format!(
-                    "revision: {token} names no state that this viewer can read again: it is another \
+                    "{token} names no state that this viewer can read again: it is another \
                      viewer's, or its items were removed or are for other readers now; use a moment"
                 );
-                Err(ReadError::Invalid { what })
+                Err(ReadError::invalid("revision", what))
             }
         }
     }

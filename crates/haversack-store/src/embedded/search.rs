@@ -60,7 +60,7 @@ impl View {
             .search(query, &among, effort(search.effort), search.limit, &exact)
             .map_err(|error| match error {
                 SearchError::Exact { source, .. } => source,
-                other => ReadError::Invalid { what: format!("vector: {other}") },
+                other => ReadError::invalid("vector", other.to_string()),
             })?;
         self.hits(found.into_iter().map(|hit| (hit.slot.row, hit.slot.chunk, hit.score)))
     }
@@ -93,8 +93,8 @@ impl View {
         most: usize,
     ) -> Result<Vec<Vec<CandidateId>>, ReadError> {
         if keys.len() > NAMES_MAX {
-            let what = format!("keys: {} are more than the most, {NAMES_MAX}", keys.len());
-            return Err(ReadError::Invalid { what });
+            let what = format!("{} are more than the most, {NAMES_MAX}", keys.len());
+            return Err(ReadError::invalid("keys", what));
         }
         let among = self.among(filter)?;
         let text = &self.watched.state.text;

@@ -236,7 +236,7 @@ impl View {
 
     fn updated_of(&self, id: &ItemId) -> Result<i64, ReadError> {
         let found = self.get(std::slice::from_ref(id))?.pop().flatten();
-        let missing = || ReadError::Invalid { what: format!("after: there is no item {id}") };
+        let missing = || ReadError::invalid("after", format!("there is no item {id}"));
         let updated = found.and_then(|stored| stored.item.updated).ok_or_else(missing)?;
         Ok(updated.as_millis())
     }
@@ -505,6 +505,5 @@ pub(super) fn check_limit(limit: usize) -> Result<(), ReadError> {
     if limit <= LIMIT_MAX {
         return Ok(());
     }
-    let what = format!("limit: {limit} is over the most, {LIMIT_MAX}");
-    Err(ReadError::Invalid { what })
+    Err(ReadError::invalid("limit", format!("{limit} is over the most, {LIMIT_MAX}")))
 }

@@ -104,8 +104,10 @@ impl fmt::Display for Stale {
 #[non_exhaustive]
 pub enum ReadError {
     /// The question itself cannot be asked.
-    #[error("{what}")]
+    #[error("{field}: {what}")]
     Invalid {
+        /// The part of it that is wrong, such as `vector` or `filter.fields`.
+        field: String,
         /// What is wrong with it.
         what: String,
     },
@@ -125,6 +127,13 @@ pub enum ReadError {
         #[source]
         cause: Cause,
     },
+}
+
+impl ReadError {
+    /// A part of a question that cannot be asked, and what is wrong with it.
+    pub fn invalid(field: impl Into<String>, what: impl Into<String>) -> ReadError {
+        ReadError::Invalid { field: field.into(), what: what.into() }
+    }
 }
 
 /// Something wrong with one change of a batch.

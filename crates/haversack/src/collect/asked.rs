@@ -88,7 +88,7 @@ mod tests {
             let work = async {
                 made.set(made.get() + 1);
                 if fails {
-                    return Err(ReadError::Invalid { what: "limit".to_owned() });
+                    return Err(ReadError::invalid("limit", "is too large"));
                 }
                 Ok(Vec::new())
             };

@@ -138,7 +138,7 @@ pub(crate) fn is_known(item: &Item, by: Option<Timestamp>) -> bool {
 /// as a text.
 fn wanted(pair: &str) -> Result<Wanted, ReadError> {
     let invalid =
-        || ReadError::Invalid { what: format!("with: {pair:?} is not of the form \"name=value\"") };
+        || ReadError::invalid("with", format!("{pair:?} is not of the form \"name=value\""));
     let (name, value) = pair.split_once('=').ok_or_else(invalid)?;
     let (name, value) = (name.trim(), value.trim());
     if name.is_empty() {

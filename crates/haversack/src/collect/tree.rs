@@ -105,9 +105,8 @@ async fn focused(question: &Question) -> Result<Vec<(Sort, Stored)>, ReadError> 
     let ids: Vec<ItemId> = named.iter().map(|(id, _, _)| (*id).clone()).collect();
     let stored = question.snapshot.get(&ids).await?;
     let root = |((id, sort, called), stored): ((&ItemId, Sort, &str), Option<Stored>)| {
-        let what =
-            || format!("focus: there is no {called} {:?} that this user can read", id.as_str());
-        let stored = stored.ok_or_else(|| ReadError::Invalid { what: what() })?;
+        let what = || format!("there is no {called} {:?} that this user can read", id.as_str());
+        let stored = stored.ok_or_else(|| ReadError::invalid("focus", what()))?;
         // A page is a page, under whichever name it was given.
         let sort = match stored.item.kind.as_str() {
             "page" => Sort::Page,

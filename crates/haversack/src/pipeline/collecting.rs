@@ -48,7 +48,9 @@ pub(crate) async fn collect(
         for (by, outcome) in outcomes {
             match outcome {
                 Ok(collected) => finds.take(layer, &by, collected, &mut candidates),
-                Err(Failure::Read(ReadError::Invalid { what })) => return Err(invalid(&what)),
+                Err(Failure::Read(ReadError::Invalid { field, what })) => {
+                    return Err(Error::invalid(field, what));
+                }
                 Err(failure) if degrade => {
                     let message = format!("{}, {by}: {}", layer.name, failure.message());
                     finds.notices.push(Notice::new(NoticeCode::CollectorFailed, message));
@@ -64,14 +66,6 @@ pub(crate) async fn collect(
     }
     finds.notices.extend(clean_all(&mut finds.layers));
     Ok(finds)
-}
-
-/// A collector names the field it complains of, as in `focus: there is no …`.
-fn invalid(what: &str) -> Error {
-    match what.split_once(": ") {
-        Some((field, message)) if !field.contains(' ') => Error::invalid(field, message),
-        _ => Error::invalid("request", what),
-    }
 }
 
 impl Finds {
@@ -146,8 +140,8 @@ async fn run(
     found: &[Candidate],
 ) -> Outcome {
     let Some(by) = by else {
-        let what = format!("collect: there is no collector {:?}", spec.by);
-        return (spec.by.clone(), Err(Failure::Read(ReadError::Invalid { what })));
+        let error = ReadError::invalid("collect", format!("there is no collector {:?}", spec.by));
+        return (spec.by.clone(), Err(Failure::Read(error)));
     };
     let outcome = tokio::time::timeout(spec.deadline, by.collect(question, spec, found)).await;
     let outcome = match outcome {

@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 
 use haversack_core::assemble::Nonce;
 use haversack_core::ids::{CandidateId, ItemId};
-use haversack_core::ledger::{Entry, Outcome, Shortened};
+use haversack_core::ledger::{Entry, Outcome, Reason, Shortened};
 use haversack_core::pack::{Previous, Segment, Shown};
 use haversack_core::rank::Ranked;
 use haversack_core::receipt::PACKING_VERSION;
-use haversack_core::units::Span;
+use haversack_core::units::{Span, Tokens};
 use haversack_store::store::viewer::Viewer;
 use serde::{Deserialize, Serialize};
 
@@ -114,6 +114,15 @@ pub struct Line {
     /// Why it is out, or at which budget it is whole.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub why: Option<String>,
+    /// The same for programs: why it is out, as a code such as `over_budget` or `repeats`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub code: Option<String>,
+    /// The budget from which it is in whole, where a budget decides that.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub whole_from: Option<u32>,
+    /// The candidate or the layer that stands in its place.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub instead: Option<String>,
     /// What it costs in the pack.
     pub tokens: u32,
     /// What it costs whole.
@@ -362,6 +371,14 @@ fn lines(assembled: &Assembled) -> (Vec<Line>, usize) {
 
 fn line(entry: &Entry, ranked: Option<&Ranked>, content: &[Segment]) -> Line {
     let (outcome, why) = outcome_words(entry);
+    let reason = match &entry.outcome {
+        Outcome::Out(reason) => Some(reason),
+        Outcome::In | Outcome::Cut { .. } => None,
+    };
+    let whole_from = match &entry.outcome {
+        Outcome::Cut { whole_from, .. } => *whole_from,
+        _ => reason.and_then(Reason::whole_from),
+    };
     Line {
         item: entry.id.item.as_str().to_owned(),
         chunk: entry.id.chunk,
@@ -376,6 +393,9 @@ fn line(entry: &Entry, ranked: Option<&Ranked>, content: &[Segment]) -> Line {
             .collect(),
         outcome: outcome.to_owned(),
         why,
+        code: reason.map(|reason| reason.code().to_owned()),
+        whole_from: whole_from.map(Tokens::get),
+        instead: reason.and_then(Reason::instead),
         tokens: entry.tokens.get(),
         tokens_whole: entry.tokens_whole.get(),
         displaced_by: entry.displaced_by.as_ref().map(ToString::to_string),

@@ -156,10 +156,13 @@ pub(crate) fn lines_of(chapter: &Chapter, depth: Depth, paint: Paint) -> String 
     let (shown, more) = foremost(chapter, depth);
     let mut out = String::new();
     for told in shown {
-        let why = told.line.why.as_deref().unwrap_or_default();
-        // That it is over the budget is said by its being out.
-        let why = why.strip_prefix("over budget: ").unwrap_or(why);
-        let why = if why.is_empty() { String::new() } else { format!("  {}", readable(why)) };
+        let line = &told.line;
+        let why = match (line.code.as_deref(), line.whole_from) {
+            // That it is over the budget is said by its being out.
+            (Some("over_budget"), Some(from)) => format!("whole from {} tokens", grouped(from)),
+            _ => line.why.as_deref().map(readable).unwrap_or_default(),
+        };
+        let why = if why.is_empty() { why } else { format!("  {why}") };
         let (mark, name) = (mark(told, paint), told.full(NAME_SHORT));
         let _ = writeln!(out, "    {mark} {:>11}  {name}{}", cost(told), paint.dim(&why));
     }

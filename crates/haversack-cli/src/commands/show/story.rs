@@ -69,8 +69,7 @@ impl Told {
 
     /// Not in this section, because another one has it as a candidate.
     pub(crate) fn is_elsewhere(&self) -> bool {
-        let why = self.line.why.as_deref().unwrap_or_default();
-        self.line.outcome == "out" && why.starts_with("left to ")
+        self.line.code.as_deref() == Some("elsewhere")
     }
 
     /// The name, and the id where that says more, in about so many characters.

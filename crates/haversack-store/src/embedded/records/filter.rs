@@ -14,8 +14,8 @@ use crate::store::query::{FIELDS_MAX, FactFilter, Filter, KINDS_MAX, VALUES_MAX}
 /// A filter may not ask for more than a statement can hold.
 pub(crate) fn check(filter: &Filter) -> Result<(), ReadError> {
     let bound = |what: &str, found: usize, most: usize| {
-        let over = || format!("{what}: {found} are over the most, {most}");
-        if found <= most { Ok(()) } else { Err(ReadError::Invalid { what: over() }) }
+        let over = || format!("{found} are over the most, {most}");
+        if found <= most { Ok(()) } else { Err(ReadError::invalid(what, over())) }
     };
     bound("filter.kinds", filter.kinds.len(), KINDS_MAX)?;
     bound("filter.fields", filter.fields.len(), FIELDS_MAX)?;
@@ -185,9 +185,10 @@ fn sql_value(name: &str, value: &Value) -> Result<SqlValue, ReadError> {
             None => number.as_f64().unwrap_or(f64::MAX).into(),
         }),
         Value::String(text) => Ok(text.clone().into()),
-        Value::Array(_) | Value::Object(_) => Err(ReadError::Invalid {
-            what: format!("filter.fields.{name}: a filter compares with a text, number, yes or no"),
-        }),
+        Value::Array(_) | Value::Object(_) => Err(ReadError::invalid(
+            format!("filter.fields.{name}"),
+            "a filter compares with a text, number, yes or no",
+        )),
     }
 }
 

@@ -90,7 +90,7 @@ impl Collector for Contexts {
         async move {
             self.gather(question, spec).await.map_err(|error| match error {
                 SituationError::Chain(error) => {
-                    ReadError::Invalid { what: format!("currentContext: {error}") }
+                    ReadError::invalid("currentContext", error.to_string())
                 }
                 SituationError::Read(error) => error,
             })
