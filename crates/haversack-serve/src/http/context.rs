@@ -118,7 +118,7 @@ pub(crate) async fn made(
     Ok(Made { assembled: answer.assembled, took })
 }
 
-/// A pack as the seed's own document has it. The preview of memories has more in it.
+/// A pack as the application's own document has it. The preview of memories has more in it.
 fn bytes(assembled: &Assembled, explain: bool, preview: bool) -> Result<Vec<u8>, Problem> {
     let written = if preview && assembled.recipe.shape == Shape::Memory {
         serde_json::to_vec(&memory::Preview::of(assembled, explain))

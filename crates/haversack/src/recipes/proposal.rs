@@ -16,7 +16,7 @@ use crate::pipeline::{Assembled, LayerReport, truncated};
 use crate::request::OPPORTUNITY;
 use crate::wire::{WireRequest, id, tokens};
 
-/// What a proposal writer asks. On the wire also under the seed's own names.
+/// What a proposal writer asks. On the wire also under the names of the application's own document.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ProposalRequest"))]
 #[serde(rename_all = "camelCase", default)]

@@ -282,6 +282,7 @@ impl Reader<'_> {
         if self.words[at].text.starts_with(char::is_uppercase) {
             let author = || found(FieldRole::Author);
             let person = match (self.follows(at, Cue::By), self.follows(at, Cue::Of)) {
+                _ if self.precedes(at, Cue::Wrote) => author(),
                 (true, _) => author(),
                 (_, true) => found(FieldRole::Assignee).filter(|_| is_about_tasks).or_else(author),
                 _ => found(FieldRole::Assignee).filter(|_| is_about_tasks),
@@ -298,6 +299,11 @@ impl Reader<'_> {
         }
         let sort = singular(word, |one| known.has(FieldRole::Type, one))?;
         Some((FieldRole::Type, sort))
+    }
+
+    /// Whether a phrase of a cue begins right after a word.
+    fn precedes(&self, at: usize, cue: Cue) -> bool {
+        self.cues.iter().any(|(known, from, _)| *known == cue && *from == at + 1)
     }
 
     /// Whether a phrase of a cue ends right before a word.
@@ -365,7 +371,7 @@ impl Reader<'_> {
         if asked.done.is_none() && asked.due.is_some() {
             asked.done = Some(false);
         }
-        for cue in [Cue::Assigned, Cue::By, Cue::Of, Cue::Column] {
+        for cue in [Cue::Assigned, Cue::By, Cue::Of, Cue::Wrote, Cue::Column] {
             if !asked.values.is_empty() {
                 self.take_cue(cue, asked);
             }

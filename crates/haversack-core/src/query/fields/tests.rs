@@ -72,6 +72,7 @@ fn questions_about_fields_are_understood_x10() {
         ("Which files changed last week?", "changed 2026-11-09–2026-11-16, file"),
         ("Was wurde seit gestern geändert?", "changed 2026-11-15–2026-11-16"),
         ("notes written by Selma", "author=selma, text"),
+        ("notes that Selma wrote", "author=selma, text"),
         (
             "Which decisions did we make in October 2026?",
             "created 2026-10-01–2026-11-01, type=decision",

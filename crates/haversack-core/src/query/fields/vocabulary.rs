@@ -29,6 +29,7 @@ pub(super) enum Cue {
     Low,
     By,
     Of,
+    Wrote,
     Assigned,
     Column,
     Is,
@@ -36,7 +37,7 @@ pub(super) enum Cue {
 }
 
 impl Cue {
-    const NAMES: [(&'static str, Cue); 18] = [
+    const NAMES: [(&'static str, Cue); 19] = [
         ("overdue", Cue::Overdue),
         ("late", Cue::Late),
         ("due", Cue::Due),
@@ -51,6 +52,7 @@ impl Cue {
         ("low", Cue::Low),
         ("by", Cue::By),
         ("of", Cue::Of),
+        ("wrote", Cue::Wrote),
         ("assigned", Cue::Assigned),
         ("column", Cue::Column),
         ("is", Cue::Is),
@@ -85,7 +87,7 @@ impl Default for Vocabulary {
 
 impl Vocabulary {
     /// The names under which phrases are added, and what each says of a question.
-    pub const NAMES: [(&'static str, &'static str); 22] = [
+    pub const NAMES: [(&'static str, &'static str); 23] = [
         ("overdue", "its day is over and it is not done"),
         ("late", "overdue, when said of tasks"),
         ("due", "it has to be done at the time that the question names"),
@@ -100,6 +102,7 @@ impl Vocabulary {
         ("low", "its priority is low"),
         ("by", "before a name: who wrote it"),
         ("of", "before a name: whose task it is, or who wrote it"),
+        ("wrote", "after a name: who wrote it"),
         ("assigned", "who has to do it"),
         ("column", "beside a state or a column"),
         ("is", "before a state"),
