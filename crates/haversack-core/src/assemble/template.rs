@@ -385,7 +385,8 @@ impl Template {
     }
 
     /// The parts' sources, for receipts.
-    pub(crate) fn sources(&self) -> [String; 5] {
+    #[must_use]
+    pub fn sources(&self) -> [String; 5] {
         let empty = self.empty.clone().map_or_else(String::new, |empty| format!("={empty}"));
         [
             self.header.source(),

@@ -59,6 +59,16 @@ pub enum Ranker {
 }
 
 impl Ranker {
+    /// What decides its scores, in words that stay the same; of a function only that it is one.
+    #[must_use]
+    pub fn source(&self) -> String {
+        match self {
+            Ranker::Sum(scoring) => scoring.to_string(),
+            Ranker::Expression(expression) => expression.source().to_owned(),
+            Ranker::Function(_) => "function".to_owned(),
+        }
+    }
+
     /// Whether a component may count: what does not need not be measured.
     #[must_use]
     pub fn uses(&self, component: Component) -> bool {

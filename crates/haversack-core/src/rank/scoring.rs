@@ -223,6 +223,16 @@ pub struct Scoring {
     weights: Vec<(Component, f64)>,
 }
 
+/// What it adds up, as in `0 + 0.5 * semantic`.
+impl fmt::Display for Scoring {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.base)?;
+        self.weights
+            .iter()
+            .try_for_each(|(component, weight)| write!(f, " + {weight} * {component}"))
+    }
+}
+
 impl Scoring {
     /// Largest weight, either way. With components between 0 and 1 no sum can overflow.
     pub const WEIGHT_MAX: f64 = 1_000.0;

@@ -107,8 +107,15 @@ fn shows_breadcrumbs(template: &Template) -> bool {
 
 /// Every field of a recipe shows in its `Debug` form, and so do those of its templates.
 fn hash(recipe: &Recipe, templates: &[Template], rankers: &[Ranker]) -> String {
-    let text = format!("{recipe:?}{templates:?}{rankers:?}");
-    blake3::hash(text.as_bytes()).to_hex()[..16].to_owned()
+    let mut hasher = blake3::Hasher::new();
+    let mut add = |text: &str| {
+        // With its length, so that no two lists of texts are the same bytes.
+        hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
+    };
+    add(&recipe.to_toml());
+    templates.iter().flat_map(Template::sources).for_each(|part| add(&part));
+    rankers.iter().for_each(|ranker| add(&ranker.source()));
+    hasher.finalize().to_hex()[..16].to_owned()
 }
 
 fn template(spec: &TemplateSpec, named: &Templates) -> Result<Template, Error> {

@@ -17,6 +17,7 @@ use haversack_store::store::item::{Event, Happening, Item, Record, Shelf};
 use haversack_store::store::viewer::Viewer;
 use haversack_store::store::{Snapshot, Store};
 use moka::sync::Cache;
+use serde_json::json;
 
 use super::answers::{Answers, Repeats};
 use super::apart::apart;
@@ -26,9 +27,9 @@ use crate::error::Error;
 use crate::notice::{Notice, NoticeCode};
 use crate::pipeline::{Assembled, Delta, Start, Watch, finish, illustrate, prepare, too_small};
 use crate::receipt::Receipt;
-use crate::request::OPPORTUNITY;
-use crate::request::{AsOf, RankerChoice, Request};
+use crate::request::{AsOf, OPPORTUNITY, RankerChoice, Request};
 use crate::revision::RevisionId;
+use crate::wire::{WireRequest, principals_of};
 
 /// How long a recipe made ready is used without looking at its text again (P14).
 const READY_KEPT: Duration = Duration::from_secs(300);
@@ -399,7 +400,16 @@ fn may_repeat(request: &Request) -> bool {
 /// cannot read is not in it: whether an answer is repeated would tell of hidden writes.
 fn key(ready: &Ready, snapshot: &dyn Snapshot, request: &Request) -> String {
     let revision = RevisionId::of(snapshot, &request.viewer);
-    format!("{} {revision} {} {request:?}", ready.hash, snapshot.activity())
+    let key = json!({
+        "recipe": ready.hash,
+        "revision": revision.to_string(),
+        "activity": snapshot.activity(),
+        "viewer": principals_of(&request.viewer),
+        "request": WireRequest::of(request),
+        "factsAt": request.facts_at.map(Timestamp::as_millis),
+        "keep": request.keep,
+    });
+    key.to_string()
 }
 
 /// The events that say what was used: stored items, each once.

@@ -1,8 +1,10 @@
 //! K: an agent over a person's files and chat threads.
 
 use haversack::recipes::prime::{Answer, Request, cite};
+use haversack_core::item::Kind;
 use haversack_core::ledger::Outcome;
 use haversack_core::text::tokenizer::{Encoding, Tokenizer};
+use haversack_core::units::{Score, Tokens};
 use haversack_store::store::item::Happening;
 use haversack_store::store::viewer::Viewer;
 
@@ -197,6 +199,34 @@ async fn answers_are_cached_by_all_that_decides_them_k9() {
     let mut jonas = asked("prime", PRICE, "jonas");
     jonas.subjects.clear();
     assert!(!std::sync::Arc::ptr_eq(&pack(&fixture, jonas).await, &first));
+    let changes: [fn(&mut haversack::Request); 20] = [
+        |it| it.budget = Some(Tokens::new(3_999)),
+        |it| it.sort = Some("chat".to_owned()),
+        |it| it.intent = Some("sell".to_owned()),
+        |it| it.metadata = true,
+        |it| it.limit = Some(7),
+        |it| it.depth = Some(3),
+        |it| it.degrade = Some(false),
+        |it| it.keep = false,
+        |it| it.facts_at = Some(now()),
+        |it| it.time = (None, Some(now())),
+        |it| it.confidence_least = Some(Score::HALF),
+        |it| it.include = vec![id("f-cost-model")],
+        |it| it.exclude = vec![id("f-cost-model")],
+        |it| it.prioritize = vec![Kind::new("file").unwrap()],
+        |it| it.fields = vec![("path".to_owned(), vec![json!("x")])],
+        |it| it.model = Some("gpt-4o".to_owned()),
+        |it| it.caps.extend([("context".to_owned(), Tokens::new(500))]),
+        |it| it.reserves.extend([("system_prompt".to_owned(), Tokens::new(1))]),
+        |it| it.priorities.extend([("context".to_owned(), 2.0)]),
+        |it| it.situation.extend([("place".to_owned(), json!("roastery"))]),
+    ];
+    for (number, change) in changes.into_iter().enumerate() {
+        let mut other = price();
+        change(&mut other);
+        let other = pack(&fixture, other).await;
+        assert!(!std::sync::Arc::ptr_eq(&other, &first), "change {number} decides the answer");
+    }
     fixture.forget("t-price");
     let third = pack(&fixture, price()).await;
     assert!(!std::sync::Arc::ptr_eq(&first, &third), "forgotten by pattern");
