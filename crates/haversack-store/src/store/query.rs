@@ -59,7 +59,7 @@ pub struct Filter {
     pub facts: Vec<FactFilter>,
 }
 
-/// What must hold of an item, whatever its fields are called (see [`crate::kinds::facts`]).
+/// What must hold of an item, whatever its fields are called (see [`crate::kinds::Kinds::facts`]).
 #[derive(Debug, Clone, PartialEq)]
 pub enum FactFilter {
     /// A number of this role is in a range, the end not included.
