@@ -203,28 +203,29 @@ async fn leave(running: &Running, head: &str, body: &str) {
 async fn who_leaves_before_the_answer_is_counted_and_nothing_is_kept_for_them() {
     let running = Running::start().await;
     running.engine.workspace("acme").unwrap();
-    let in_flight = async |count: u32| {
-        let line = format!("haversack_requests_in_flight {count}");
+    let page_with = async |line: &str| {
         let seen = async {
             loop {
                 let page = running.get("/metrics").await.text;
-                if page.contains(&line) {
+                if page.contains(line) {
                     break page;
                 }
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        tokio::time::timeout(Duration::from_mins(1), seen).await.expect(&line)
+        tokio::time::timeout(Duration::from_mins(1), seen).await.expect(line)
     };
     let mut stream = TcpStream::connect(running.address).await.unwrap();
     let head = begun(&running, "/v1/workspaces/acme/search", "", "application/json");
     stream.write_all(head.as_bytes()).await.unwrap();
-    in_flight(2).await;
+    page_with("haversack_requests_in_flight 2").await;
     drop(stream);
-    let page = in_flight(1).await;
-    // Told as a body that broke off, or as a client that left, whichever was seen first.
-    let told = |line: &&str| line.starts_with("haversack_http_requests_total{operation=\"search\"");
-    let told: Vec<&str> = page.lines().filter(told).collect();
+    page_with("haversack_requests_in_flight 1").await;
+    // Told as a body that broke off, or as a client that left, whichever was seen first; it is counted
+    // right after it is no longer in flight.
+    let counted = "haversack_http_requests_total{operation=\"search\"";
+    let page = page_with(counted).await;
+    let told: Vec<&str> = page.lines().filter(|line| line.starts_with(counted)).collect();
     let [told] = told[..] else { panic!("{told:?}") };
     let is_known = ["400", "499"].iter().any(|status| told.contains(&format!("\"{status}\"")));
     assert!(is_known && told.ends_with(" 1"), "{told}");
