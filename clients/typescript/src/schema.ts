@@ -1470,7 +1470,7 @@ export interface components {
             /** @description What every result shares. */
             assembly: components["schemas"]["Assembly"];
         };
-        /** @description What a proposal writer asks. On the wire also under the seed's own names. */
+        /** @description What a proposal writer asks. On the wire also under the names of the application's own document. */
         ProposalRequest: {
             /**
              * @description The deal.
