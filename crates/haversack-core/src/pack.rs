@@ -382,7 +382,7 @@ impl<'r> Plan<'r> {
     fn pack_within(&self, total: Tokens, spendable: Tokens) -> Option<Pack> {
         let mut limit = spendable;
         loop {
-            let selection = select(self.request, &self.layout, &self.schedule, limit);
+            let selection = self.selection(total, limit);
             let pack = crate::assemble::assemble(self, &selection, total, spendable);
             if self.was_misled(&selection, &pack) {
                 return None;
@@ -427,7 +427,7 @@ impl<'r> Plan<'r> {
         let Some(&largest) = totals.iter().max() else { return Ok(Vec::new()) };
         // One real count, at the largest budget, shows whether sizes that were handed in are right.
         let limit = self.spendable(largest)?;
-        let selection = select(self.request, &self.layout, &self.schedule, limit);
+        let selection = self.selection(largest, limit);
         let pack = crate::assemble::assemble(self, &selection, largest, limit);
         if self.was_misled(&selection, &pack) {
             return Plan::build(self.request, false).frontier(totals);
@@ -443,7 +443,7 @@ impl<'r> Plan<'r> {
             return Ok(Point { total, tokens: pack.tokens, n_items, worth: pack.worth });
         }
         let limit = self.spendable(total)?;
-        let selection = select(self.request, &self.layout, &self.schedule, limit);
+        let selection = self.selection(total, limit);
         Ok(Point {
             total,
             tokens: tokenizer.tokens(selection.units),
@@ -464,6 +464,16 @@ impl<'r> Plan<'r> {
             (Overflow::Exceed, Some(room)) if room >= pinned => Ok(room),
             (Overflow::Exceed, _) => Ok(pinned.min(total)),
         }
+    }
+
+    /// What is chosen within a limit. Where the reserves gave way, nothing is bought of them: not even
+    /// in place of what an empty section says.
+    fn selection(&self, total: Tokens, limit: Tokens) -> Selection {
+        let room = total.checked_sub(self.request.budget.reserved());
+        if room.is_none_or(|room| room < self.schedule.least()) {
+            return Selection::bare(self.request, &self.layout, &self.schedule);
+        }
+        select(self.request, &self.layout, &self.schedule, limit)
     }
 
     pub(crate) fn worth(&self, selection: &Selection) -> Worth {
