@@ -9,8 +9,9 @@ use haversack_core::embed::Embedder;
 use haversack_core::rank::Reranker;
 use haversack_core::text::spelling::{nearest, shown};
 use haversack_model::Shelf;
-use haversack_store::embedded::{Embedded, Home, OnUpgrade, Progress};
+use haversack_store::DataFolder;
 use haversack_store::store::error::OpenError;
+use haversack_store::store::maintenance::{Maintenance, OnUpgrade, Progress, Stores};
 
 use crate::args::Place;
 use crate::output::{Bar, grouped, say};
@@ -27,9 +28,9 @@ impl Place {
         }
     }
 
-    /// The data folder, which must be there.
-    pub(crate) fn home(&self) -> Result<Home> {
-        Ok(Home::open(&self.existing_folder()?)?.on_upgrade(OnUpgrade::new(upgrading())))
+    /// The stores of the data folder, which must exist.
+    pub(crate) fn stores(&self) -> Result<DataFolder> {
+        Ok(DataFolder::open(&self.existing_folder()?)?.on_upgrade(OnUpgrade::new(upgrading())))
     }
 
     pub(crate) fn existing_folder(&self) -> Result<PathBuf> {
@@ -66,18 +67,18 @@ impl Place {
         Ok(reranking(builder, self.reranker()?))
     }
 
-    /// The workspace, which must be there.
-    pub(crate) fn existing(&self) -> Result<Embedded> {
-        let home = self.home()?;
-        let store = match home.existing(&self.workspace, self.embedder()?) {
+    /// The store of the workspace, which must exist.
+    pub(crate) fn existing(&self) -> Result<Arc<dyn Maintenance>> {
+        let stores = self.stores()?;
+        let store = match stores.open_existing(&self.workspace, self.embedder()?) {
             Ok(store) => store,
             Err(error @ OpenError::Missing { .. }) => {
-                bail!("{error}: {}", self.nearest(&home.workspaces()?))
+                bail!("{error}: {}", self.nearest(&stores.names()?))
             }
             Err(error) => return Err(error.into()),
         };
-        tell_repairs(&store);
-        Ok(store)
+        tell_repairs(&*store);
+        Ok(store.for_blocking_threads())
     }
 
     /// The workspace, which must be there, with the engine around it.
@@ -90,7 +91,7 @@ impl Place {
             }
             Err(error) => return Err(error.into()),
         };
-        tell_repairs(workspace.embedded());
+        tell_repairs(&**workspace.blocking_store());
         Ok(workspace)
     }
 
@@ -102,7 +103,7 @@ impl Place {
     /// The workspace, which is made if need be, with the engine around it.
     pub(crate) fn engine_on_made(&self) -> Result<Workspace> {
         let workspace = self.engine()?.workspace(&self.workspace)?;
-        tell_repairs(workspace.embedded());
+        tell_repairs(&**workspace.blocking_store());
         Ok(workspace)
     }
 
@@ -116,12 +117,12 @@ impl Place {
         }
     }
 
-    /// The workspace, which is made if need be.
-    pub(crate) fn made(&self) -> Result<Embedded> {
-        let home = Home::open(&self.folder()?)?.on_upgrade(OnUpgrade::new(upgrading()));
-        let store = home.workspace(&self.workspace, self.embedder()?)?;
-        tell_repairs(&store);
-        Ok(store)
+    /// The store of the workspace, which is created if it does not exist.
+    pub(crate) fn made(&self) -> Result<Arc<dyn Maintenance>> {
+        let stores = DataFolder::open(&self.folder()?)?.on_upgrade(OnUpgrade::new(upgrading()));
+        let store = stores.open(&self.workspace, self.embedder()?)?;
+        tell_repairs(&*store);
+        Ok(store.for_blocking_threads())
     }
 
     /// How the user would type a command for this place.
@@ -162,7 +163,7 @@ fn upgrading() -> impl Fn(&str, Progress) + Send + Sync + 'static {
     }
 }
 
-fn tell_repairs(store: &Embedded) {
+fn tell_repairs(store: &dyn Maintenance) {
     for repaired in store.repaired() {
         say(&format!("repaired: {repaired}"));
     }

@@ -3,9 +3,12 @@
 
 #[doc(hidden)]
 pub mod conformance;
+#[doc(hidden)]
 pub mod embedded;
 pub mod kinds;
 mod prepare;
 pub mod revision;
 pub mod store;
 pub mod transfer;
+
+pub use embedded::{Home as DataFolder, KINDS_FILE};

@@ -14,10 +14,10 @@ use haversack_core::ids::ItemId;
 use haversack_core::item::Kind;
 use haversack_core::query::analyse;
 use haversack_core::units::Timestamp;
-use haversack_store::embedded::{Home, Offloaded};
-use haversack_store::store::Store;
+use haversack_store::DataFolder;
 use haversack_store::store::change::Batch;
 use haversack_store::store::item::Item;
+use haversack_store::store::maintenance::Stores;
 use haversack_store::store::viewer::Viewer;
 use serde_json::{Map, Value, json};
 
@@ -134,9 +134,8 @@ fn contexts() -> Vec<Item> {
 #[divan::bench]
 fn contexts_with_a_thousand_rules(bencher: Bencher<'_, '_>) {
     let folder = tempfile::tempdir().expect("a folder");
-    let home = Home::open(folder.path()).expect("a data folder");
-    let store = home.workspace("bench", haversack::embedder()).expect("a workspace");
-    let store = Offloaded::new(Arc::new(store));
+    let stores = DataFolder::open(folder.path()).expect("a data folder");
+    let store = stores.open("bench", haversack::embedder()).expect("a workspace");
     let runtime = tokio::runtime::Builder::new_multi_thread().build().expect("a runtime");
     let now = Timestamp::from_millis(0);
     let question = runtime.block_on(async {

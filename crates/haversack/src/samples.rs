@@ -5,7 +5,7 @@
 //! notice.
 
 use haversack_core::units::{Timestamp, Tokens};
-use haversack_store::embedded::Embedded;
+use haversack_store::store::Store;
 use haversack_store::transfer::{ImportError, Imported, import};
 use serde_json::{Map, Value, json};
 
@@ -279,12 +279,12 @@ impl Sample {
         ALL.into_iter().find(|sample| sample.name == name)
     }
 
-    /// Puts the sample into a workspace. Doing so again changes no item, but its events count once
+    /// Puts the sample into a workspace, by a store for blocking threads. Doing so again changes no item, but its events count once
     /// more.
     ///
     /// # Errors
     /// When the workspace cannot be written.
-    pub fn load(&self, store: &Embedded) -> Result<Imported, ImportError> {
+    pub fn load(&self, store: &dyn Store) -> Result<Imported, ImportError> {
         let origin = format!("sample-{}", self.name);
         import(store, &mut self.text.as_bytes(), (&origin, NOW), &mut |_| {})
     }
@@ -310,17 +310,19 @@ impl Sample {
 
 #[cfg(test)]
 mod tests {
-    use haversack_store::embedded::Home;
+    use haversack_store::DataFolder;
+    use haversack_store::store::maintenance::Stores;
 
     use super::*;
 
     #[test]
     fn every_sample_loads_and_every_question_is_a_request() {
         let folder = tempfile::tempdir().unwrap();
-        let home = Home::open(folder.path()).unwrap();
+        let stores = DataFolder::open(folder.path()).unwrap();
         for sample in ALL {
-            let store = home.workspace(sample.name, crate::embedder()).unwrap();
-            let loaded = sample.load(&store).unwrap();
+            let store = stores.open(sample.name, crate::embedder()).unwrap();
+            let store = store.for_blocking_threads();
+            let loaded = sample.load(&*store).unwrap();
             assert!(
                 loaded.stored > 20 && loaded.warnings.is_empty(),
                 "{}: {loaded:?}",

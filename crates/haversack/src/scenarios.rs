@@ -127,7 +127,7 @@ impl Suite {
     /// When the data is no export, or the workspace cannot be written.
     pub fn load(&self, workspace: &Workspace, data: &[u8]) -> Result<(), ImportError> {
         let at = self.present().unwrap_or(Timestamp::from_millis(0));
-        let store = workspace.embedded();
+        let store = &**workspace.blocking_store();
         import(store, &mut &*data, (&self.recipe, at), &mut |_| {}).map(drop)
     }
 

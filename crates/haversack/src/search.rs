@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use futures_util::future::try_join;
 use haversack_core::embed::{EmbedError, Embedder};
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::rank::{List, fuse_scores};
 use haversack_core::units::Score;
-use haversack_store::embedded::View;
+use haversack_store::store::Snapshot;
 use haversack_store::store::error::{ReadError, chain};
 use haversack_store::store::item::Passage;
 use haversack_store::store::query::{
@@ -30,11 +31,6 @@ pub(crate) const SIMILARITY: f64 = 0.3;
 /// How much of a list is looked at when so many answers are asked for.
 pub(crate) fn depth(limit: usize) -> usize {
     limit.saturating_mul(DEPTH).clamp(DEPTHS.0, DEPTHS.1)
-}
-
-/// Whether words found so little that spelling is tried as well.
-pub(crate) fn is_little(by_words: &[Hit]) -> bool {
-    by_words.len() < FEW
 }
 
 /// A way to find.
@@ -142,18 +138,18 @@ pub enum SearchError {
 ///
 /// # Errors
 /// When the limit is too large or the store cannot be read.
-pub fn hybrid(
-    view: &View,
+pub async fn hybrid(
+    snapshot: &dyn Snapshot,
     embedder: &dyn Embedder,
     search: &Search,
 ) -> Result<Answers, SearchError> {
     let mut answers = Answers::default();
-    let lists = lists(view, embedder, search, &mut answers.notices)?;
+    let lists = lists(snapshot, embedder, search, &mut answers.notices).await?;
     let order = order(&lists, search);
     let ids: Vec<CandidateId> = order.iter().map(|(id, _, _)| id.clone()).collect();
-    let passages = view.passages(&ids)?;
+    let passages = snapshot.passages(&ids).await?;
     let there: Vec<&Passage> = passages.iter().flatten().collect();
-    let excerpts = view.excerpts(&there, &search.query, search.excerpt_chars_max);
+    let excerpts = snapshot.excerpts(&there, &search.query, search.excerpt_chars_max);
     let mut excerpts = excerpts.into_iter();
     for ((id, score, ranks), passage) in order.into_iter().zip(passages) {
         let Some((passage, excerpt)) = passage.and_then(|it| Some((it, excerpts.next()?))) else {
@@ -164,8 +160,8 @@ pub fn hybrid(
     Ok(answers)
 }
 
-fn lists(
-    view: &View,
+async fn lists(
+    snapshot: &dyn Snapshot,
     embedder: &dyn Embedder,
     search: &Search,
     notices: &mut Vec<String>,
@@ -175,59 +171,81 @@ fn lists(
         let what = format!("{} is over the most, {LIMIT_MAX}", search.limit);
         return Err(ReadError::invalid("limit", what).into());
     }
-    let wants = |way: Way| search.only.is_none_or(|only| only == way);
-    let mut lists = Vec::new();
-    if wants(Way::Text) {
-        lists.push((Way::Text, by_words(view, search, limit)?));
-    }
-    if wants(Way::Vector) {
-        match by_meaning(view, embedder, search, limit) {
-            Ok(hits) => lists.push((Way::Vector, hits)),
-            Err(error) if search.only.is_some() => return Err(error),
-            Err(error) => notices.push(format!("by words alone: {}", chain(&error))),
+    let by_words = by_words(snapshot, search, limit);
+    let by_meaning = by_meaning(snapshot, embedder, search, limit);
+    let by_spelling = async || by_spelling(snapshot, search, limit).await;
+    let hits = match search.only {
+        Some(Way::Text) => by_words.await?,
+        Some(Way::Vector) => by_meaning.await?,
+        Some(Way::Fuzzy) => by_spelling().await?,
+        None => {
+            let by_meaning = async { Ok(by_meaning.await.map_err(|error| chain(&error))) };
+            let (lists, notice) = search_all_ways(by_words, by_meaning, by_spelling).await?;
+            notices.extend(notice);
+            let is_empty = |way: Way| lists.iter().any(|(of, hits)| *of == way && hits.is_empty());
+            if is_empty(Way::Text) && !is_empty(Way::Vector) {
+                // Something is always nearest, so the caller must know how little that may mean.
+                let notice =
+                    "no word of the query occurs; these are nearest in meaning or spelling";
+                notices.push(notice.to_owned());
+            }
+            return Ok(lists);
         }
-    }
-    let is_empty = |way: Way| lists.iter().any(|(of, hits)| *of == way && hits.is_empty());
-    if is_empty(Way::Text) && !is_empty(Way::Vector) && search.only.is_none() {
-        // Something is always nearest, so whoever asks must know how little that may mean.
-        notices
-            .push("no word of the query occurs; these are nearest in meaning or spelling".into());
-    }
-    let few = || lists.iter().all(|(way, hits)| *way != Way::Text || is_little(hits));
-    if search.only == Some(Way::Fuzzy) || search.only.is_none() && few() {
-        lists.push((Way::Fuzzy, by_spelling(view, search, limit)?));
-    }
-    Ok(lists)
+    };
+    Ok(search.only.map(|way| (way, hits)).into_iter().collect())
 }
 
-fn by_words(view: &View, search: &Search, limit: usize) -> Result<Vec<Hit>, ReadError> {
-    view.text(&TextSearch {
-        query: search.query.clone(),
-        unfinished: false,
-        all_words: false,
-        filter: search.filter.clone(),
-        limit,
-    })
+/// Searches by words and by meaning at once, and by spelling where words found little. Where meaning
+/// cannot be searched, the reason is returned as a notice and the words answer alone.
+pub(crate) async fn search_all_ways<H: AsRef<[Hit]>, E>(
+    by_words: impl Future<Output = Result<H, E>>,
+    by_meaning: impl Future<Output = Result<Result<H, String>, E>>,
+    by_spelling: impl AsyncFnOnce() -> Result<H, E>,
+) -> Result<(Vec<(Way, H)>, Option<String>), E> {
+    let (words, meaning) = try_join(by_words, by_meaning).await?;
+    let words_are_few = words.as_ref().len() < FEW;
+    let mut lists = vec![(Way::Text, words)];
+    let mut notice = None;
+    match meaning {
+        Ok(hits) => lists.push((Way::Vector, hits)),
+        Err(reason) => notice = Some(format!("by words alone: {reason}")),
+    }
+    if words_are_few {
+        lists.push((Way::Fuzzy, by_spelling().await?));
+    }
+    Ok((lists, notice))
 }
 
-fn by_meaning(
-    view: &View,
+async fn by_words(
+    snapshot: &dyn Snapshot,
+    search: &Search,
+    limit: usize,
+) -> Result<Vec<Hit>, SearchError> {
+    let (query, filter) = (search.query.clone(), search.filter.clone());
+    let search = TextSearch { query, unfinished: false, all_words: false, filter, limit };
+    Ok(snapshot.text(&search).await?)
+}
+
+async fn by_meaning(
+    snapshot: &dyn Snapshot,
     embedder: &dyn Embedder,
     search: &Search,
     limit: usize,
 ) -> Result<Vec<Hit>, SearchError> {
     let vector = embedder.embed_query(&search.query)?;
     let (effort, filter) = (Effort::Fast, search.filter.clone());
-    Ok(view.vector(&VectorSearch { vector, effort, filter, limit })?)
+    Ok(snapshot.vector(&VectorSearch { vector, effort, filter, limit }).await?)
 }
 
-fn by_spelling(view: &View, search: &Search, limit: usize) -> Result<Vec<Hit>, ReadError> {
-    view.fuzzy(&FuzzySearch {
-        query: search.query.clone(),
-        similarity_least: Score::unit(SIMILARITY),
-        filter: search.filter.clone(),
-        limit,
-    })
+async fn by_spelling(
+    snapshot: &dyn Snapshot,
+    search: &Search,
+    limit: usize,
+) -> Result<Vec<Hit>, SearchError> {
+    let (query, filter) = (search.query.clone(), search.filter.clone());
+    let similarity_least = Score::unit(SIMILARITY);
+    let search = FuzzySearch { query, similarity_least, filter, limit };
+    Ok(snapshot.fuzzy(&search).await?)
 }
 
 type Ordered = (CandidateId, Score, Vec<(Way, usize)>);

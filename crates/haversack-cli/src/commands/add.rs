@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use haversack::ingest::{self, LISTED_MAX, Progress, Summary};
 use haversack_core::item::Kind;
 use haversack_store::store::viewer::Principal;
+use haversack_store::store::wait;
 
 use crate::args::{self, Place};
 use crate::input::now;
@@ -30,13 +31,13 @@ pub(crate) fn run(place: &Place, args: &args::Add) -> Result<Found> {
     let add = ingest::Add { paths, kind, users, prune, at, origin: origin.clone() };
     let started = Instant::now();
     let mut bar = Bar::new();
-    let added = ingest::add(&store, &add, &mut |progress| bar.show(&line(progress)));
+    let added = ingest::add(&*store, &add, &mut |progress| bar.show(&line(progress)));
     bar.clear();
     let added = added.with_context(|| {
         let undo = place.command(&format!("undo {origin}"));
         format!("stopped; what was stored stays, and `{undo}` takes it back")
     })?;
-    store.close();
+    wait(store.close());
     remarks(&added);
     let seconds = started.elapsed().as_secs_f64();
     print(&summary(place, &added, &origin, (seconds, prune)))?;

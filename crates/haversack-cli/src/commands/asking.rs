@@ -10,7 +10,7 @@ use haversack::recipe::Shape;
 use haversack::recipes::request_of;
 use haversack::{Builder, Engine, Request, Workspace};
 use haversack_core::text::tokenizer::{CharacterEstimate, Encoding, Tokenizer};
-use haversack_store::embedded::KINDS_FILE;
+use haversack_store::KINDS_FILE;
 use haversack_store::kinds::Kinds;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
@@ -145,7 +145,7 @@ fn of_files(asking: &Asking, builder: Builder) -> Result<(Workspace, TempDir)> {
     let mut show = |progress: ingest::Progress| {
         bar.show(&format!("reading: {} items", grouped(progress.stored)));
     };
-    let store = workspace.embedded();
+    let store = &**workspace.blocking_store();
     let mut done = vec![ingest::add_by_path(store, &add(paths), &mut show)?];
     if takes_stdin {
         let file = folder.path().join(STDIN);

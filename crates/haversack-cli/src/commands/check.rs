@@ -1,13 +1,14 @@
 //! `haversack check`: whether all is as it was written.
 
 use anyhow::{Result, bail};
+use haversack_store::store::wait;
 
 use crate::args::{self, Place};
 use crate::output::{Found, grouped, print, say};
 
 pub(crate) fn run(place: &Place, args: &args::Check) -> Result<Found> {
     let store = place.existing()?;
-    let report = store.check(args.repair)?;
+    let report = wait(store.check(args.repair))?;
     for damage in &report.damage {
         say(&format!("damaged: {damage}"));
     }

@@ -8,6 +8,7 @@ use haversack::situation::lint::{FindingCode, Severity, lint, unknown_facts};
 use haversack::situation::trial::{self, Case, try_rules};
 use haversack::situation::{Context, LocalJudge};
 use haversack_store::store::change::Batch;
+use haversack_store::store::wait;
 
 use crate::args::{self, Place};
 use crate::input::now;
@@ -47,7 +48,7 @@ pub(crate) fn run(place: &Place, args: &args::Contexts) -> Result<Found> {
     let mut batch = Batch::put(now(), items);
     let origin = format!("contexts-{}", batch.at.as_millis());
     batch.origin = Some(origin.clone());
-    let done = store.write(batch)?;
+    let done = wait(store.write(batch))?;
     for warning in &done.warnings {
         say(&format!("note: {warning}"));
     }

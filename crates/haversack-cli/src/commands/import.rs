@@ -23,7 +23,7 @@ pub(crate) fn run(place: &Place, args: &args::Import) -> Result<Found> {
     let at = now();
     let origin = format!("import-{}", at.as_millis());
     let mut bar = Bar::new();
-    let done = import(&store, &mut *input, (&origin, at), &mut |done| {
+    let done = import(&*store, &mut *input, (&origin, at), &mut |done| {
         bar.show(&format!("{} lines imported", grouped(done.lines)));
     });
     bar.clear();

@@ -5,9 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use haversack_store::embedded::{Home, KINDS_FILE};
 use haversack_store::kinds::{KindSpec, Kinds};
 use haversack_store::store::error::OpenError;
+use haversack_store::{DataFolder, KINDS_FILE};
 
 use crate::args::{self, KindsCommand};
 use crate::input::read_text;
@@ -63,8 +63,8 @@ fn set(place: &args::Place, file: &Path) -> Result<Found> {
     let (source, kinds) = read(file)?;
     let folder = place.folder()?;
     // Nobody may be at work with the kinds that were. What is wrong with those does not matter.
-    let home = match Home::open(&folder) {
-        Ok(home) => Some(home),
+    let lock = match DataFolder::open(&folder) {
+        Ok(folder) => Some(folder),
         Err(OpenError::Kinds { .. }) => None,
         Err(error) => return Err(error.into()),
     };
@@ -72,7 +72,7 @@ fn set(place: &args::Place, file: &Path) -> Result<Found> {
     let part = path.with_extension("part");
     let written = fs::write(&part, source).and_then(|()| fs::rename(&part, &path));
     written.with_context(|| format!("cannot write {}", path.display()))?;
-    drop(home);
+    drop(lock);
     for kind in kinds.own() {
         let links = kind.fields.iter().filter(|field| field.link).count();
         let fields = counted(kind.fields.len(), "field");

@@ -9,6 +9,8 @@ use anyhow::Result;
 use haversack_core::embed::Embedder;
 use haversack_core::rank::Reranker;
 use haversack_model::{BUILT_IN, Card, CrossEncoder, NONE, Shelf, Transformer};
+use haversack_store::store::maintenance::Stores;
+use haversack_store::store::wait;
 use serde_json::{Value, json};
 
 use crate::args::{self, Place};
@@ -177,14 +179,14 @@ fn choose(place: &Place, shelf: &Shelf, args: &args::ModelUse) -> Result<Found> 
     let model = embedder.model().clone();
     let mut embedded = Vec::new();
     if place.folder()?.is_dir() {
-        let home = place.home()?;
-        for workspace in home.workspaces()? {
-            let store = home.existing(&workspace, Arc::clone(&embedder))?;
+        let stores = place.stores()?;
+        for workspace in stores.names()? {
+            let store = stores.open_existing(&workspace, Arc::clone(&embedder))?;
             let mut bar = Bar::new();
-            let done = store.reembed(|progress| {
+            let done = wait(store.for_blocking_threads().reembed(&mut |progress| {
                 let (done, total) = (grouped(progress.done), grouped(progress.total));
                 bar.show(&format!("{workspace}: {done} of {total} texts embedded"));
-            });
+            }));
             bar.clear();
             embedded.push((workspace, done?.done));
         }

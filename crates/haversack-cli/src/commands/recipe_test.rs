@@ -17,7 +17,7 @@ pub(crate) fn run(name: &str, text: &str) -> Result<Found> {
     let mut packed = 0;
     for sample in &ALL {
         let workspace = engine.workspace(sample.name)?;
-        sample.load(workspace.embedded())?;
+        sample.load(&**workspace.blocking_store())?;
         for question in sample.questions {
             let _ = writeln!(out, "{}: {}", sample.name, question.text);
             let request = request(name, sample, question)?;

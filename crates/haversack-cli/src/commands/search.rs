@@ -9,6 +9,7 @@ use haversack_core::text::chunk::Format;
 use haversack_core::text::spelling::shown;
 use haversack_store::store::query::LIMIT_MAX;
 use haversack_store::store::viewer::Viewer;
+use haversack_store::store::wait;
 use serde_json::{Value, json};
 
 use crate::args::{self, Place};
@@ -40,7 +41,8 @@ pub(crate) fn run(place: &Place, args: &args::Search) -> Result<Found> {
     search.per_item_max = PER_ITEM_MAX;
     search.excerpt_chars_max = EXCERPT_CHARS_MAX;
     let store = place.existing()?;
-    let answers = hybrid(&store.view(&viewer), &**store.embedder(), &search)?;
+    let snapshot = wait(store.snapshot(&viewer))?;
+    let answers = wait(hybrid(&*snapshot, &**store.embedder(), &search))?;
     for notice in &answers.notices {
         say(&format!("note: {notice}"));
     }

@@ -3,14 +3,15 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use haversack_store::embedded::Stats;
+use haversack_store::store::maintenance::Stats;
+use haversack_store::store::wait;
 use serde_json::{Map, Value, json};
 
 use crate::args::{self, Place};
 use crate::output::{Found, grouped, print};
 
 pub(crate) fn run(place: &Place, args: &args::Stats) -> Result<Found> {
-    let stats = place.existing()?.stats()?;
+    let stats = wait(place.existing()?.stats())?;
     if args.json {
         print(&serde_json::to_string_pretty(&document(place, &stats))?)?;
     } else {

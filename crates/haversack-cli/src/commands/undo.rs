@@ -2,6 +2,7 @@
 
 use anyhow::{Result, bail};
 use haversack_store::store::error::CommitError;
+use haversack_store::store::wait;
 
 use crate::args::{self, Place};
 use crate::input::now;
@@ -12,7 +13,7 @@ const SHOWN_MAX: usize = 20;
 
 pub(crate) fn run(place: &Place, args: &args::Undo) -> Result<Found> {
     let store = place.existing()?;
-    let undone = match store.undo(&args.import, now()) {
+    let undone = match wait(store.undo(&args.import, now())) {
         Ok(undone) => undone,
         // It is about the name that was given, not about a change in a batch.
         Err(CommitError::Invalid(problems)) if !problems.is_empty() => {

@@ -6,14 +6,14 @@ use axum::http::StatusCode;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use haversack::Workspace;
-use haversack::search::{Answers, Found, Search, SearchError, Way, hybrid};
+use haversack::search::{Answers, Found, Search, SearchError, Way};
 use haversack_store::store::query::LIMIT_MAX;
 use haversack_store::store::viewer::Viewer;
 use serde_json::Value;
 
 use crate::call::{Answer, Call, json};
 use crate::problem::Problem;
-use crate::state::{State, blocking};
+use crate::state::State;
 use crate::wire::{WireFound, WireHit, WireSearch, bounded, id, kind};
 
 /// Answers when nobody says how many, and how many of them from one item.
@@ -44,10 +44,8 @@ pub(crate) async fn answers(
     viewer: Viewer,
     search: Search,
 ) -> Result<Answers, Problem> {
-    let store = std::sync::Arc::clone(workspace.embedded());
     let started = Instant::now();
-    let search = blocking(move || hybrid(&store.view(&viewer), &**store.embedder(), &search));
-    let answers = state.gate.compute(search).await?;
+    let answers = state.gate.compute(workspace.search(&viewer, search)).await;
     let answers = answers.map_err(|error| match error {
         SearchError::Read(error) => haversack::Error::from(error).into(),
         SearchError::Embed(error) => haversack::Error::from(error).into(),

@@ -32,7 +32,7 @@ fn folder() -> (TempDir, Engine) {
     let folder = tempfile::tempdir().unwrap();
     let engine = Engine::builder().clock(|| NOW).open(folder.path()).unwrap();
     let workspace = engine.workspace("situation").unwrap();
-    Sample::named("situation").unwrap().load(workspace.embedded()).unwrap();
+    Sample::named("situation").unwrap().load(&**workspace.blocking_store()).unwrap();
     (folder, engine)
 }
 

@@ -85,7 +85,7 @@ impl Running {
     /// Fills a workspace with a sample.
     pub(crate) fn sample(&self, name: &str) {
         let workspace = self.engine.workspace(name).unwrap();
-        Sample::named(name).unwrap().load(workspace.embedded()).unwrap();
+        Sample::named(name).unwrap().load(&**workspace.blocking_store()).unwrap();
     }
 
     /// A key, as it is sent.

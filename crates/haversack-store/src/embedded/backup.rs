@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use haversack_core::embed::Model;
 use rusqlite::Connection;
 use rusqlite::backup::Backup;
 
@@ -11,32 +10,10 @@ use super::engine::Embedded;
 use super::records::{file, storage};
 use crate::revision::Revision;
 use crate::store::error::{Cause, OpenError, ReadError};
+use crate::store::maintenance::Stats;
 
 /// Pages that are copied at a time; between two helpings writers go on.
 const PAGES_AT_ONCE: i32 = 1_024;
-
-/// What a workspace holds.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stats {
-    /// The last commit.
-    pub revision: Revision,
-    /// Items that are present.
-    pub items: u64,
-    /// Versions that are kept, the present ones included.
-    pub versions: u64,
-    /// Chunks of all versions.
-    pub chunks: u64,
-    /// Links that are present.
-    pub links: u64,
-    /// Items by kind, most first.
-    pub kinds: Vec<(String, u64)>,
-    /// The model whose vectors are searched.
-    pub model: Model,
-    /// Whether the model in use is another one.
-    pub stale: bool,
-    /// Bytes of the truth, the text index and the vector index on disk.
-    pub bytes: [u64; 3],
-}
 
 impl Embedded {
     /// Copies the truth of the live workspace into a new folder, as of one commit. Its indexes

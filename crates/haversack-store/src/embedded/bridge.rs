@@ -2,23 +2,27 @@
 //! a bounded number at a time. On such a thread small questions are answered at once.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use haversack_core::embed::Model;
+use haversack_core::embed::Embedder;
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::query::FieldRole;
 use haversack_core::units::Timestamp;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use super::engine::Embedded;
 use super::view::View;
 use crate::kinds::Kinds;
 use crate::revision::{Revision, StateToken};
 use crate::store::change::{Batch, Committed, Undone};
-use crate::store::error::{CommitError, ReadError};
-use crate::store::item::{Crumb, Happening, Passage, Record, Shelf, Stored, Version};
+use crate::store::error::{CommitError, OpenError, ReadError};
+use crate::store::item::{
+    Crumb, Event, Happening, Link, Passage, PathEntry, Record, Shelf, Stored, Version,
+};
+use crate::store::maintenance::{CheckReport, Maintenance, Progress, Stats};
 use crate::store::query::{
     Descendants, Descent, Direction, Excerpt, Filter, Frequencies, FuzzySearch, Hit, Linked,
     Neighbours, Page, TextSearch, TreeDistance, Usage, VectorSearch,
@@ -32,7 +36,8 @@ const READS_MAX: usize = 32;
 /// Batches that are prepared or wait for their commit at one time; more wait.
 const WRITES_MAX: usize = 32;
 
-/// An embedded workspace that can be awaited. Needs a Tokio runtime.
+/// An embedded workspace as an asynchronous store. Needs a Tokio runtime, unless it is
+/// [for blocking threads](Maintenance::for_blocking_threads).
 #[derive(Debug, Clone)]
 pub struct Offloaded {
     engine: Arc<Embedded>,
@@ -50,12 +55,20 @@ impl Offloaded {
         Offloaded { engine, reads, writes, may_block: false }
     }
 
-    /// The same for threads that may block: what a search does not have to run beside is read at
-    /// once, without the cost of going to another thread and back. Searches go to the threads for
-    /// computing, one for each processor, which wait for nobody.
-    #[must_use]
-    pub fn for_blocking_threads(&self) -> Offloaded {
-        Offloaded { may_block: true, ..self.clone() }
+    /// Runs a write on this thread if it may block, else on one that may.
+    fn commit<'a, T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Embedded) -> Result<T, CommitError> + Send + 'static,
+    ) -> BoxFuture<'a, Result<T, CommitError>> {
+        let engine = Arc::clone(&self.engine);
+        if self.may_block {
+            return async move { work(&engine) }.boxed();
+        }
+        let offloaded = offload(Arc::clone(&self.writes), move || work(&engine));
+        async move {
+            offloaded.await.unwrap_or_else(|why| Err(CommitError::Storage { cause: why.into() }))
+        }
+        .boxed()
     }
 
     fn look<'a>(
@@ -96,21 +109,9 @@ fn answer<'a, T: Send + 'static>(
     .boxed()
 }
 
-fn commit<'a, T: Send + 'static>(
-    permits: &Arc<Semaphore>,
-    work: impl FnOnce() -> Result<T, CommitError> + Send + 'static,
-) -> BoxFuture<'a, Result<T, CommitError>> {
-    let offloaded = offload(Arc::clone(permits), work);
-    async move {
-        offloaded.await.unwrap_or_else(|why| Err(CommitError::Storage { cause: why.into() }))
-    }
-    .boxed()
-}
-
 impl Store for Offloaded {
     fn write(&self, batch: Batch) -> BoxFuture<'_, Result<Committed, CommitError>> {
-        let engine = Arc::clone(&self.engine);
-        commit(&self.writes, move || engine.write(batch))
+        self.commit(move |engine| engine.write(batch))
     }
 
     fn undo<'a>(
@@ -118,8 +119,8 @@ impl Store for Offloaded {
         origin: &'a str,
         at: Timestamp,
     ) -> BoxFuture<'a, Result<Undone, CommitError>> {
-        let (engine, origin) = (Arc::clone(&self.engine), origin.to_owned());
-        commit(&self.writes, move || engine.undo(&origin, at))
+        let origin = origin.to_owned();
+        self.commit(move |engine| engine.undo(&origin, at))
     }
 
     fn snapshot<'a>(&'a self, viewer: &'a Viewer) -> Answer<'a, Arc<dyn Snapshot>> {
@@ -146,12 +147,81 @@ impl Store for Offloaded {
         self.look(move |engine| engine.named(&viewer, token))
     }
 
-    fn model(&self) -> &Model {
-        self.engine.model()
+    fn embedder(&self) -> &Arc<dyn Embedder> {
+        self.engine.embedder()
     }
 
     fn kinds(&self) -> &Arc<Kinds> {
         self.engine.kinds()
+    }
+}
+
+impl Maintenance for Offloaded {
+    /// Searches still go to the threads for computing, one for each processor, so that several run
+    /// at once.
+    fn for_blocking_threads(&self) -> Arc<dyn Maintenance> {
+        Arc::new(Offloaded { may_block: true, ..self.clone() })
+    }
+
+    fn repaired(&self) -> &[String] {
+        self.engine.repaired()
+    }
+
+    fn stats(&self) -> Answer<'_, Stats> {
+        let engine = Arc::clone(&self.engine);
+        if self.may_block {
+            return async move { engine.stats() }.boxed();
+        }
+        answer(&self.reads, move || engine.stats())
+    }
+
+    fn check(&self, repair: bool) -> BoxFuture<'_, Result<CheckReport, CommitError>> {
+        self.commit(move |engine| engine.check(repair))
+    }
+
+    fn reembed<'a>(
+        &'a self,
+        progress: &'a mut (dyn FnMut(Progress) + Send),
+    ) -> BoxFuture<'a, Result<Progress, CommitError>> {
+        if self.may_block {
+            return async move { self.engine.reembed(progress) }.boxed();
+        }
+        let (sender, mut reports) = mpsc::unbounded_channel();
+        let done = self.commit(move |engine| {
+            engine.reembed(|progress| {
+                // Without a receiver nobody waits for the end either.
+                let _ = sender.send(progress);
+            })
+        });
+        async move {
+            let report = async {
+                while let Some(report) = reports.recv().await {
+                    progress(report);
+                }
+            };
+            futures_util::future::join(done, report).await.0
+        }
+        .boxed()
+    }
+
+    fn backup<'a>(&'a self, folder: &'a Path) -> BoxFuture<'a, Result<(), OpenError>> {
+        let (engine, target) = (Arc::clone(&self.engine), folder.to_owned());
+        if self.may_block {
+            return async move { engine.backup(&target) }.boxed();
+        }
+        let offloaded = offload(Arc::clone(&self.reads), move || engine.backup(&target));
+        let failed = |why: &str| OpenError::Io { path: folder.to_owned(), cause: why.into() };
+        async move { offloaded.await.unwrap_or_else(|why| Err(failed(why))) }.boxed()
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        let engine = Arc::clone(&self.engine);
+        if self.may_block {
+            return async move { engine.close() }.boxed();
+        }
+        let closed = offload(Arc::clone(&self.writes), move || engine.close());
+        // A panic of the writer was reported to everyone who waited for a write.
+        async move { _ = closed.await }.boxed()
     }
 }
 
@@ -375,6 +445,35 @@ impl Snapshot for OffloadedView {
     fn history<'a>(&'a self, id: &'a ItemId) -> Answer<'a, Vec<Version>> {
         let id = id.clone();
         self.ask(move |view| view.history(&id))
+    }
+
+    fn at_path<'a>(&'a self, path: &'a str, limit: usize) -> Answer<'a, (Vec<PathEntry>, u64)> {
+        let path = path.to_owned();
+        self.ask(move |view| view.at_path(&path, limit))
+    }
+
+    fn under_path<'a>(
+        &'a self,
+        prefix: &'a str,
+        after: Option<&'a PathEntry>,
+        limit: usize,
+    ) -> Answer<'a, Vec<PathEntry>> {
+        let (prefix, after) = (prefix.to_owned(), after.cloned());
+        self.ask(move |view| view.under_path(&prefix, after.as_ref(), limit))
+    }
+
+    fn ids_parents_first(&self) -> Answer<'_, Vec<ItemId>> {
+        self.ask(View::ids_parents_first)
+    }
+
+    fn links_from<'a>(&'a self, ids: &'a [ItemId]) -> Answer<'a, Vec<Link>> {
+        let ids = ids.to_vec();
+        self.ask(move |view| view.links_from(&ids))
+    }
+
+    fn events_of<'a>(&'a self, ids: &'a [ItemId]) -> Answer<'a, Vec<Event>> {
+        let ids = ids.to_vec();
+        self.ask(move |view| view.events_of(&ids))
     }
 
     fn record<'a>(&'a self, shelf: Shelf, name: &'a str) -> Answer<'a, Option<Record>> {

@@ -12,39 +12,17 @@ use super::row::Row;
 use super::state::Vectored;
 use super::writer::Writer;
 use crate::store::error::{CommitError, ReadError, chain};
+use crate::store::maintenance::CheckReport;
 
 /// Most findings that are listed.
 const FINDINGS_MAX: usize = 100;
-
-/// What a check found.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Report {
-    /// Versions of items that were read.
-    pub versions: u64,
-    /// Chunks that were compared with both indexes.
-    pub chunks: u64,
-    /// What is wrong with the truth: it cannot be repaired from within. Restore a backup.
-    pub damage: Vec<String>,
-    /// What is wrong with what is derived.
-    pub derived: Vec<String>,
-    /// Whether what is derived was made anew.
-    pub repaired: bool,
-}
-
-impl Report {
-    /// Whether nothing is wrong, or no longer.
-    #[must_use]
-    pub fn is_sound(&self) -> bool {
-        self.damage.is_empty() && (self.derived.is_empty() || self.repaired)
-    }
-}
 
 impl Embedded {
     /// Verifies everything; with `repair`, makes anew what is derived and wrong.
     ///
     /// # Errors
     /// When the store cannot be read at all.
-    pub fn check(&self, repair: bool) -> Result<Report, CommitError> {
+    pub fn check(&self, repair: bool) -> Result<CheckReport, CommitError> {
         self.call(move |writer| {
             let report = check(writer, repair);
             report.map_err(|error| CommitError::Storage { cause: error.into() })
@@ -52,8 +30,8 @@ impl Embedded {
     }
 }
 
-fn check(writer: &mut Writer, repair: bool) -> Result<Report, ReadError> {
-    let mut report = Report::default();
+fn check(writer: &mut Writer, repair: bool) -> Result<CheckReport, ReadError> {
+    let mut report = CheckReport::default();
     check_tables(&writer.connection, &mut report)?;
     let chunks = check_versions(&writer.connection, &mut report)?;
     check_text(writer, &chunks, &mut report);
@@ -79,7 +57,7 @@ fn note(findings: &mut Vec<String>, finding: String) {
 }
 
 /// SQLite's own check, and the lists that readers depend on.
-fn check_tables(connection: &Connection, report: &mut Report) -> Result<(), ReadError> {
+fn check_tables(connection: &Connection, report: &mut CheckReport) -> Result<(), ReadError> {
     let run = || -> rusqlite::Result<Vec<String>> {
         let mut statement = connection.prepare("PRAGMA integrity_check(100)")?;
         statement.query_map([], |line| line.get(0))?.collect()
@@ -107,7 +85,7 @@ fn check_tables(connection: &Connection, report: &mut Report) -> Result<(), Read
 /// Every version against its hash; returns the chunks that both indexes must have.
 fn check_versions(
     connection: &Connection,
-    report: &mut Report,
+    report: &mut CheckReport,
 ) -> Result<BTreeSet<(Row, u32)>, ReadError> {
     let sql = format!("SELECT {COLUMNS}, i.body FROM {TABLES} ORDER BY i.row");
     let mut statement = connection.prepare(&sql).map_err(storage)?;
@@ -137,7 +115,7 @@ fn check_versions(
     Ok(chunks)
 }
 
-fn check_text(writer: &Writer, chunks: &BTreeSet<(Row, u32)>, report: &mut Report) {
+fn check_text(writer: &Writer, chunks: &BTreeSet<(Row, u32)>, report: &mut CheckReport) {
     let (text, _) = writer.indexes.readers();
     let mut seen = BTreeSet::new();
     for document in text.documents() {
@@ -154,7 +132,7 @@ fn check_text(writer: &Writer, chunks: &BTreeSet<(Row, u32)>, report: &mut Repor
 fn check_vectors(
     writer: &Writer,
     chunks: &BTreeSet<(Row, u32)>,
-    report: &mut Report,
+    report: &mut CheckReport,
 ) -> Result<(), ReadError> {
     let (_, Vectored::Ready(vectors)) = writer.indexes.readers() else {
         return Ok(());

@@ -13,7 +13,6 @@ use super::catalogue::Catalogue;
 use super::home::Lock;
 use super::indexes::{IndexError, Indexes};
 use super::records::{self, lookup, storage, usage};
-use super::reembed::Progress;
 use super::refresh::refresh;
 use super::seals::{self, Namer};
 use super::state::{Seen, Shared, State, Watched};
@@ -26,6 +25,7 @@ use crate::prepare::{SharedEmbedder, prepare};
 use crate::revision::{Revision, StateToken};
 use crate::store::change::{Batch, Committed};
 use crate::store::error::{CommitError, OpenError, ReadError};
+use crate::store::maintenance::Progress;
 use crate::store::viewer::Viewer;
 
 /// Batches that wait for the writer; who brings more waits too.

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::bridge::Offloaded;
 use super::engine::Embedded;
-use super::refresh::OnUpgrade;
 use crate::kinds::{DEFINITION_BYTES_MAX, Kinds};
 use crate::prepare::SharedEmbedder;
 use crate::store::error::OpenError;
+use crate::store::maintenance::{Maintenance, OnUpgrade, Stores};
 
 /// How often, and after which time, a lock that is taken is tried again.
 const LOCK_TRIES: usize = 20;
@@ -119,7 +120,7 @@ impl Home {
         let lock = Some(Arc::clone(&self.lock));
         Embedded::open(path, embedder, Arc::clone(&self.kinds), lock, |progress| {
             if let Some(on_upgrade) = &self.on_upgrade {
-                on_upgrade.tell(name, progress);
+                on_upgrade.report(name, progress);
             }
         })
     }
@@ -190,6 +191,36 @@ impl Home {
             }
             Err(error) => Err(OpenError::Io { path, cause: error.into() }),
         }
+    }
+}
+
+impl Stores for Home {
+    fn open(
+        &self,
+        name: &str,
+        embedder: SharedEmbedder,
+    ) -> Result<Arc<dyn Maintenance>, OpenError> {
+        Ok(Arc::new(Offloaded::new(Arc::new(self.workspace(name, embedder)?))))
+    }
+
+    fn open_existing(
+        &self,
+        name: &str,
+        embedder: SharedEmbedder,
+    ) -> Result<Arc<dyn Maintenance>, OpenError> {
+        Ok(Arc::new(Offloaded::new(Arc::new(self.existing(name, embedder)?))))
+    }
+
+    fn names(&self) -> Result<Vec<String>, OpenError> {
+        self.workspaces()
+    }
+
+    fn remove(&self, name: &str) -> Result<(), OpenError> {
+        Home::remove(self, name)
+    }
+
+    fn kinds(&self) -> &Arc<Kinds> {
+        &self.kinds
     }
 }
 

@@ -10,38 +10,23 @@ use super::records::storage;
 use super::row::Row;
 use super::view::{View, check_limit};
 use crate::store::error::ReadError;
-use crate::store::item::{Event, Happening, Link, Stored};
-
-/// An item at a path, without its text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Glance {
-    /// Its name.
-    pub id: ItemId,
-    /// Where it is.
-    pub path: String,
-    /// How long its body is.
-    pub bytes: u64,
-    /// When it last changed at its source.
-    pub updated: Timestamp,
-    /// When it was written here.
-    pub committed: Timestamp,
-}
+use crate::store::item::{Event, Happening, Link, PathEntry};
 
 impl View {
     /// The items at one path and how many more there are, by id.
     ///
     /// # Errors
     /// When the limit is too large or the store cannot be read.
-    pub fn at_path(&self, path: &str, limit: usize) -> Result<(Vec<Glance>, u64), ReadError> {
+    pub fn at_path(&self, path: &str, limit: usize) -> Result<(Vec<PathEntry>, u64), ReadError> {
         check_limit(limit)?;
         let mut found = Vec::new();
         let mut more = 0;
         let sql = "SELECT i.row, n.id, i.path, octet_length(i.body), i.updated, c.at \
              FROM items i JOIN nodes n ON n.node = i.node \
              JOIN commits c ON c.revision = i.born WHERE i.path = ?1 ORDER BY n.id, i.row";
-        self.glances(sql, params![path], &mut |glance| {
+        self.path_entries(sql, params![path], &mut |entry| {
             if found.len() < limit {
-                found.push(glance);
+                found.push(entry);
             } else {
                 more += 1;
             }
@@ -57,9 +42,9 @@ impl View {
     pub fn under_path(
         &self,
         prefix: &str,
-        after: Option<&Glance>,
+        after: Option<&PathEntry>,
         limit: usize,
-    ) -> Result<Vec<Glance>, ReadError> {
+    ) -> Result<Vec<PathEntry>, ReadError> {
         check_limit(limit)?;
         let mut found = Vec::new();
         // No character is above this one, so it ends the range of paths that start so.
@@ -69,18 +54,18 @@ impl View {
              FROM items i JOIN nodes n ON n.node = i.node \
              JOIN commits c ON c.revision = i.born WHERE i.path >= ?1 AND i.path < ?2 AND (i.path > ?1 OR n.id > ?3) \
              ORDER BY i.path, n.id, i.row";
-        self.glances(sql, params![path, end, id], &mut |glance| {
-            found.push(glance);
+        self.path_entries(sql, params![path, end, id], &mut |entry| {
+            found.push(entry);
             found.len() < limit
         })?;
         Ok(found)
     }
 
-    fn glances(
+    fn path_entries(
         &self,
         sql: &str,
         values: &[&dyn rusqlite::ToSql],
-        visit: &mut dyn FnMut(Glance) -> bool,
+        visit: &mut dyn FnMut(PathEntry) -> bool,
     ) -> Result<(), ReadError> {
         self.read(|connection| {
             let mut statement = connection.prepare_cached(sql).map_err(storage)?;
@@ -90,14 +75,14 @@ impl View {
                     continue;
                 }
                 let id: String = line.get(1).map_err(storage)?;
-                let glance = Glance {
+                let entry = PathEntry {
                     id: id_of(&id)?,
                     path: line.get(2).map_err(storage)?,
                     bytes: line.get(3).map_err(storage)?,
                     updated: Timestamp::from_millis(line.get(4).map_err(storage)?),
                     committed: Timestamp::from_millis(line.get(5).map_err(storage)?),
                 };
-                if !visit(glance) {
+                if !visit(entry) {
                     break;
                 }
             }
@@ -105,13 +90,16 @@ impl View {
         })
     }
 
-    /// Every row to see, parents before what hangs under them, level by level and by id.
-    pub(crate) fn rows_parents_first(&self) -> Result<Vec<Row>, ReadError> {
-        let mut places: Vec<(Row, i64, Option<i64>)> = Vec::with_capacity(self.len());
+    /// The ids of all items, parents before children, level by level and by id.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn ids_parents_first(&self) -> Result<Vec<ItemId>, ReadError> {
+        let mut places: Vec<(ItemId, i64, Option<i64>)> = Vec::with_capacity(self.len());
         self.read(|connection| {
             let mut statement = connection
                 .prepare_cached(
-                    "SELECT i.row, i.node, i.parent FROM nodes n JOIN items i ON i.node = n.node \
+                    "SELECT i.row, i.node, i.parent, n.id FROM nodes n JOIN items i ON i.node = n.node \
                      ORDER BY n.id, i.row",
                 )
                 .map_err(storage)?;
@@ -121,7 +109,8 @@ impl View {
                 if self.sees(row) {
                     let (node, parent) =
                         (line.get(1).map_err(storage)?, line.get(2).map_err(storage)?);
-                    places.push((row, node, parent));
+                    let id: String = line.get(3).map_err(storage)?;
+                    places.push((id_of(&id)?, node, parent));
                 }
             }
             Ok(())
@@ -141,76 +130,59 @@ impl View {
         };
         // Stable, so that each level stays in the order of ids.
         places.sort_by_cached_key(|(_, node, parent)| parent.map_or(0, |_| depth(*node)));
-        Ok(places.into_iter().map(|(row, _, _)| row).collect())
+        Ok(places.into_iter().map(|(id, _, _)| id).collect())
     }
 
-    /// The versions in rows that the viewer sees, with their bodies.
-    pub(crate) fn stored_rows(&self, rows: &[Row]) -> Result<Vec<Stored>, ReadError> {
-        self.read(|connection| {
-            rows.iter().filter_map(|row| self.stored(connection, *row).transpose()).collect()
-        })
-    }
-
-    /// Calls `visit` with every link between items that can be read, by start, sort and end, until
-    /// it says stop.
+    /// The links that start at each of these items and lead to readable ones, item by item, ordered
+    /// by type and target.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn each_link(&self, visit: &mut dyn FnMut(Link) -> bool) -> Result<(), ReadError> {
+    pub fn links_from(&self, ids: &[ItemId]) -> Result<Vec<Link>, ReadError> {
+        let sql = "SELECT b.row, t.id, l.sort FROM links l \
+             JOIN nodes t ON t.node = l.target JOIN items b ON b.node = l.target \
+             WHERE l.source = ?1 AND l.born <= ?2 AND (l.died IS NULL OR l.died > ?2) \
+             ORDER BY l.sort, t.id";
         self.read(|connection| {
-            let mut statement = connection
-                .prepare_cached(
-                    "SELECT a.row, b.row, f.id, t.id, l.sort FROM links l \
-                     JOIN nodes f ON f.node = l.source JOIN nodes t ON t.node = l.target \
-                     JOIN items a ON a.node = l.source JOIN items b ON b.node = l.target \
-                     WHERE l.born <= ?1 AND (l.died IS NULL OR l.died > ?1) \
-                     ORDER BY f.id, l.sort, t.id",
-                )
-                .map_err(storage)?;
-            let mut lines = statement.query([self.revision().get()]).map_err(storage)?;
-            while let Some(line) = lines.next().map_err(storage)? {
-                let row = |index: usize| line.get(index).map(Row::new).map_err(storage);
-                if !self.sees(row(0)?) || !self.sees(row(1)?) {
-                    continue;
-                }
-                let text = |index: usize| line.get::<_, String>(index).map_err(storage);
-                let link = Link { from: id_of(&text(2)?)?, to: id_of(&text(3)?)?, sort: text(4)? };
-                if !visit(link) {
-                    break;
+            let mut links = Vec::new();
+            let mut statement = connection.prepare_cached(sql).map_err(storage)?;
+            for from in ids {
+                let Some((node, _)) = self.place_of(connection, from)? else { continue };
+                let values = params![node, self.revision().get()];
+                let mut lines = statement.query(values).map_err(storage)?;
+                while let Some(line) = lines.next().map_err(storage)? {
+                    if self.sees(Row::new(line.get(0).map_err(storage)?)) {
+                        let text = |index: usize| line.get::<_, String>(index).map_err(storage);
+                        let (to, sort) = (id_of(&text(1)?)?, text(2)?);
+                        links.push(Link { from: from.clone(), to, sort });
+                    }
                 }
             }
-            Ok(())
+            Ok(links)
         })
     }
 
-    /// Calls `visit` with every kept event of items that can be read, by item, time, user and
-    /// happening, until it says stop.
+    /// The events that are kept of each of these items, item by item, ordered by time, user and type.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn each_event(&self, visit: &mut dyn FnMut(Event) -> bool) -> Result<(), ReadError> {
+    pub fn events_of(&self, ids: &[ItemId]) -> Result<Vec<Event>, ReadError> {
+        let sql = "SELECT user, happening, at FROM events WHERE node = ?1 \
+             ORDER BY at, user, happening, event";
         self.read(|connection| {
-            let mut statement = connection
-                .prepare_cached(
-                    "SELECT i.row, n.id, e.user, e.happening, e.at FROM events e \
-                     JOIN nodes n ON n.node = e.node JOIN items i ON i.node = e.node \
-                     ORDER BY n.id, e.at, e.user, e.happening, e.event",
-                )
-                .map_err(storage)?;
-            let mut lines = statement.query([]).map_err(storage)?;
-            while let Some(line) = lines.next().map_err(storage)? {
-                if !self.sees(Row::new(line.get(0).map_err(storage)?)) {
-                    continue;
-                }
-                let text = |index: usize| line.get::<_, String>(index).map_err(storage);
-                let Some(happening) = Happening::named(&text(3)?) else { continue };
-                let at = Timestamp::from_millis(line.get(4).map_err(storage)?);
-                let event = Event { item: id_of(&text(1)?)?, user: text(2)?, happening, at };
-                if !visit(event) {
-                    break;
+            let mut events = Vec::new();
+            let mut statement = connection.prepare_cached(sql).map_err(storage)?;
+            for item in ids {
+                let Some((node, _)) = self.place_of(connection, item)? else { continue };
+                let mut lines = statement.query([node]).map_err(storage)?;
+                while let Some(line) = lines.next().map_err(storage)? {
+                    let text = |index: usize| line.get::<_, String>(index).map_err(storage);
+                    let Some(happening) = Happening::named(&text(1)?) else { continue };
+                    let at = Timestamp::from_millis(line.get(2).map_err(storage)?);
+                    events.push(Event { item: item.clone(), user: text(0)?, happening, at });
                 }
             }
-            Ok(())
+            Ok(events)
         })
     }
 }

@@ -35,12 +35,7 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-pub use backup::Stats;
 pub use bridge::Offloaded;
-pub use check::Report;
 pub use engine::Embedded;
 pub use home::{Home, KINDS_FILE};
-pub use listing::Glance;
-pub use reembed::Progress;
-pub use refresh::OnUpgrade;
 pub use view::View;

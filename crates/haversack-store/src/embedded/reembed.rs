@@ -9,21 +9,13 @@ use super::row::Row;
 use super::writer::Writer;
 use crate::prepare::{Hash, embedded_text};
 use crate::store::error::{Cause, CommitError, ReadError, chain};
+use crate::store::maintenance::Progress;
 
 /// Texts that are embedded and stored at a time, but for the last item's.
 const TEXTS_AT_ONCE: usize = 1_000;
 
 /// Rows that are looked at before others may write.
 const ROWS_AT_ONCE: u64 = 10_000;
-
-/// How far re-embedding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Progress {
-    /// Versions of items whose texts have their vectors.
-    pub done: u64,
-    /// All versions.
-    pub total: u64,
-}
 
 impl Embedded {
     /// Makes the vectors of all texts with the model in use, then switches to them. What an

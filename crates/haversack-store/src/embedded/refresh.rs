@@ -1,9 +1,6 @@
 //! Bringing an older store up to date: what ranking needs of each chunk, and what questions ask of
 //! each item's fields, is made anew when another version made it, or none did.
 
-use std::fmt;
-use std::sync::Arc;
-
 use haversack_core::embed::TextFeatures;
 use haversack_core::item::Kind;
 use haversack_core::text::tokenizer::Encoding;
@@ -12,39 +9,15 @@ use rusqlite::{Connection, params};
 use super::records::lookup::chunks_of;
 use super::records::usage;
 use super::records::write::write_facts;
-use super::reembed::Progress;
 use super::row::Row;
 use crate::kinds::{Fields, Kinds};
+use crate::store::maintenance::Progress;
 
 /// The version of what is made of items' fields.
 const FACTS_VERSION: u32 = 2;
 
 /// Chunks that are written in one transaction, but for the last item's.
 const CHUNKS_AT_ONCE: usize = 4_000;
-
-/// Is told how far a workspace of an older version is with being brought up to date, by its name.
-#[derive(Clone)]
-pub struct OnUpgrade(Arc<Tell>);
-
-/// Is called with a workspace's name and how far it is.
-type Tell = dyn Fn(&str, Progress) + Send + Sync;
-
-impl OnUpgrade {
-    /// Calls a function.
-    pub fn new(tell: impl Fn(&str, Progress) + Send + Sync + 'static) -> OnUpgrade {
-        OnUpgrade(Arc::new(tell))
-    }
-
-    pub(super) fn tell(&self, workspace: &str, progress: Progress) {
-        (self.0)(workspace, progress);
-    }
-}
-
-impl fmt::Debug for OnUpgrade {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("OnUpgrade")
-    }
-}
 
 /// A chunk whose features are to be made.
 struct Stale {

@@ -295,6 +295,21 @@ pub struct Record {
     pub at: Timestamp,
 }
 
+/// An item at a path, without its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathEntry {
+    /// Its id.
+    pub id: ItemId,
+    /// Its path.
+    pub path: String,
+    /// The length of its body.
+    pub bytes: u64,
+    /// When it last changed at its source.
+    pub updated: Timestamp,
+    /// When it was written here.
+    pub committed: Timestamp,
+}
+
 /// A piece of an item's text with its place, as a search found it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Passage {

@@ -8,20 +8,23 @@
 pub mod change;
 pub mod error;
 pub mod item;
+pub mod maintenance;
 pub mod query;
 pub mod viewer;
 
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use haversack_core::embed::Model;
+use haversack_core::embed::{Embedder, Model};
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::query::FieldRole;
 use haversack_core::units::Timestamp;
 
 use self::change::{Batch, Committed, Undone};
 use self::error::{CommitError, ReadError};
-use self::item::{Crumb, Happening, Passage, Record, Shelf, Stored, Version};
+use self::item::{
+    Crumb, Event, Happening, Link, Passage, PathEntry, Record, Shelf, Stored, Version,
+};
 use self::query::{
     Descendants, Descent, Direction, Excerpt, Filter, Frequencies, FuzzySearch, Hit, Linked,
     Neighbours, Page, TextSearch, TreeDistance, Usage, VectorSearch,
@@ -32,6 +35,12 @@ use crate::revision::{Revision, StateToken};
 
 /// What a read comes to.
 pub type Answer<'a, T> = BoxFuture<'a, Result<T, ReadError>>;
+
+/// Blocks this thread until a future is ready. No runtime is needed for the futures of
+/// [`maintenance::Maintenance::for_blocking_threads`].
+pub fn wait<T>(future: impl Future<Output = T>) -> T {
+    futures_executor::block_on(future)
+}
 
 /// One workspace: writes, and snapshots to read from.
 pub trait Store: Send + Sync {
@@ -64,8 +73,13 @@ pub trait Store: Send + Sync {
         token: StateToken,
     ) -> Answer<'a, Arc<dyn Snapshot>>;
 
-    /// Which model makes the vectors of new texts.
-    fn model(&self) -> &Model;
+    /// The model that embeds new texts and queries.
+    fn model(&self) -> &Model {
+        self.embedder().model()
+    }
+
+    /// What embeds new texts and queries.
+    fn embedder(&self) -> &Arc<dyn Embedder>;
 
     /// The kinds that are known here.
     fn kinds(&self) -> &Arc<Kinds>;
@@ -203,6 +217,26 @@ pub trait Snapshot: Send + Sync {
 
     /// The versions of an item that are kept, the latest first.
     fn history<'a>(&'a self, id: &'a ItemId) -> Answer<'a, Vec<Version>>;
+
+    /// The items at one path, by id and without their texts, and how many there are beyond the limit.
+    fn at_path<'a>(&'a self, path: &'a str, limit: usize) -> Answer<'a, (Vec<PathEntry>, u64)>;
+
+    /// The items whose path starts with a prefix, by path and id, after one of them.
+    fn under_path<'a>(
+        &'a self,
+        prefix: &'a str,
+        after: Option<&'a PathEntry>,
+        limit: usize,
+    ) -> Answer<'a, Vec<PathEntry>>;
+
+    /// The ids of all items, parents before children, level by level and by id.
+    fn ids_parents_first(&self) -> Answer<'_, Vec<ItemId>>;
+
+    /// The links that start at each of these items, item by item, ordered by type and target.
+    fn links_from<'a>(&'a self, ids: &'a [ItemId]) -> Answer<'a, Vec<Link>>;
+
+    /// The events that are kept of each of these items, item by item, ordered by time, user and type.
+    fn events_of<'a>(&'a self, ids: &'a [ItemId]) -> Answer<'a, Vec<Event>>;
 
     /// A named document.
     fn record<'a>(&'a self, shelf: Shelf, name: &'a str) -> Answer<'a, Option<Record>>;

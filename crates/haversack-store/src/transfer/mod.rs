@@ -17,11 +17,11 @@ use thiserror::Error;
 pub use self::form::{FormError, change};
 pub use self::lines::{Line, Lines};
 
-use crate::embedded::{Embedded, View};
 use crate::store::change::{Batch, Change, Warning};
 use crate::store::error::{CommitError, ReadError};
 use crate::store::item::{Fields, Shelf};
 use crate::store::query::LIMIT_MAX;
+use crate::store::{Snapshot, Store, wait};
 
 /// The form of exports that is written, and the newest that is read.
 pub const FORMAT: u64 = 1;
@@ -62,49 +62,51 @@ pub enum ExportError {
     Write(#[from] IoError),
 }
 
-/// Writes all that a viewer can read.
+/// Writes all that a viewer can read. The snapshot is one for blocking threads.
 ///
 /// # Errors
 /// When the workspace cannot be read or the lines cannot be written.
-pub fn export(view: &View, out: &mut dyn Write) -> Result<Exported, ExportError> {
+pub fn export(snapshot: &dyn Snapshot, out: &mut dyn Write) -> Result<Exported, ExportError> {
     let mut exported = Exported::default();
     write_line(out, &json!({ "haversack": "export", "format": FORMAT }))?;
-    for rows in view.rows_parents_first()?.chunks(ITEMS_AT_ONCE) {
-        for stored in view.stored_rows(rows)? {
+    let mut ids = wait(snapshot.ids_parents_first())?;
+    for ids in ids.chunks(ITEMS_AT_ONCE) {
+        for stored in wait(snapshot.get(ids))?.into_iter().flatten() {
             write_change(out, &Change::Put(Box::new(stored.item)))?;
             exported.items += 1;
         }
     }
-    let mut failed = None;
-    view.each_link(&mut |link| {
-        exported.links += 1;
-        failed = write_change(out, &Change::Link(link)).err();
-        failed.is_none()
-    })?;
-    if failed.is_none() {
-        view.each_event(&mut |event| {
-            exported.events += 1;
-            failed = write_change(out, &Change::Note(event)).err();
-            failed.is_none()
-        })?;
+    ids.sort_unstable();
+    for ids in ids.chunks(ITEMS_AT_ONCE) {
+        for link in wait(snapshot.links_from(ids))? {
+            write_change(out, &Change::Link(link))?;
+            exported.links += 1;
+        }
     }
-    if let Some(error) = failed {
-        return Err(error.into());
+    for ids in ids.chunks(ITEMS_AT_ONCE) {
+        for event in wait(snapshot.events_of(ids))? {
+            write_change(out, &Change::Note(event))?;
+            exported.events += 1;
+        }
     }
     for shelf in Shelf::ALL {
-        exported.records += export_shelf(view, out, shelf)?;
+        exported.records += export_records(snapshot, out, shelf)?;
     }
     out.flush()?;
     Ok(exported)
 }
 
-fn export_shelf(view: &View, out: &mut dyn Write, shelf: Shelf) -> Result<u64, ExportError> {
+fn export_records(
+    snapshot: &dyn Snapshot,
+    out: &mut dyn Write,
+    shelf: Shelf,
+) -> Result<u64, ExportError> {
     let mut count = 0;
     let mut after: Option<String> = None;
     loop {
-        let names = view.records(shelf, after.as_deref(), LIMIT_MAX)?;
+        let names = wait(snapshot.records(shelf, after.as_deref(), LIMIT_MAX))?;
         for name in &names {
-            if let Some(record) = view.record(shelf, name)? {
+            if let Some(record) = wait(snapshot.record(shelf, name))? {
                 write_change(out, &Change::Write(record))?;
                 count += 1;
             }
@@ -194,7 +196,8 @@ pub enum ImportError {
     },
 }
 
-/// Reads an export into a workspace, batch by batch, under a name by which it can be undone.
+/// Reads an export into a workspace, batch by batch, under a name by which it can be undone. The
+/// store is one for blocking threads.
 ///
 /// Events are added to those that are there; everything else replaces what has the same name.
 ///
@@ -202,7 +205,7 @@ pub enum ImportError {
 /// When it is not an export, a line is wrong, or the store cannot be written. The batch of a
 /// wrong line is not written; those before it are.
 pub fn import(
-    store: &Embedded,
+    store: &dyn Store,
     input: &mut dyn BufRead,
     (origin, at): (&str, Timestamp),
     progress: &mut dyn FnMut(&Imported),
@@ -229,7 +232,7 @@ pub fn import(
 }
 
 struct Import<'a> {
-    store: &'a Embedded,
+    store: &'a dyn Store,
     origin: &'a str,
     at: Timestamp,
     /// Changes with the numbers of their lines.
@@ -302,7 +305,7 @@ impl Import<'_> {
         let mut batch = Batch::new(self.at, changes);
         batch.origin = Some(self.origin.to_owned());
         let imported = self.done.lines;
-        let committed = self.store.write(batch).map_err(|cause| match cause {
+        let committed = wait(self.store.write(batch)).map_err(|cause| match cause {
             CommitError::Invalid(problems) if !problems.is_empty() => {
                 let problem = &problems[0];
                 let line = numbers.get(problem.change).copied().unwrap_or(first);

@@ -6,8 +6,10 @@ use haversack_core::item::{Kind, Trust};
 use haversack_core::units::{Score, Timestamp};
 
 use super::*;
-use crate::embedded::Home;
+use crate::DataFolder;
 use crate::store::item::{Event, Happening, Item, Link, Record};
+use crate::store::maintenance::{Maintenance, Stores};
+use crate::store::query::Filter;
 use crate::store::viewer::{Principal, Readers, Viewer};
 
 fn id(id: &str) -> ItemId {
@@ -59,17 +61,22 @@ fn changes() -> Vec<Change> {
     changes
 }
 
-fn open(folder: &std::path::Path) -> Embedded {
-    Home::open(folder).unwrap().workspace("w", Arc::new(BuiltIn::new())).unwrap()
+fn open(folder: &std::path::Path) -> Arc<dyn Maintenance> {
+    let stores = DataFolder::open(folder).unwrap();
+    stores.open("w", Arc::new(BuiltIn::new())).unwrap().for_blocking_threads()
 }
 
-fn exported(store: &Embedded) -> String {
+fn snapshot(store: &dyn Store, viewer: &Viewer) -> Arc<dyn Snapshot> {
+    wait(store.snapshot(viewer)).unwrap()
+}
+
+fn exported(store: &dyn Store) -> String {
     let mut out = Vec::new();
-    export(&store.view(&Viewer::owner()), &mut out).unwrap();
+    export(&*snapshot(store, &Viewer::owner()), &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
-fn imported(store: &Embedded, text: &str) -> Result<Imported, ImportError> {
+fn imported(store: &dyn Store, text: &str) -> Result<Imported, ImportError> {
     let origin = ("import-1", Timestamp::from_millis(99));
     import(store, &mut text.as_bytes(), origin, &mut |_| {})
 }
@@ -78,18 +85,18 @@ fn imported(store: &Embedded, text: &str) -> Result<Imported, ImportError> {
 fn what_goes_out_comes_in_and_goes_out_the_same() {
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let store = open(folders[0].path());
-    store.write(Batch::new(Timestamp::from_millis(50), changes())).unwrap();
-    let first = exported(&store);
-    assert_eq!(first, exported(&store));
+    wait(store.write(Batch::new(Timestamp::from_millis(50), changes()))).unwrap();
+    let first = exported(&*store);
+    assert_eq!(first, exported(&*store));
     assert_eq!(first.lines().count(), 8);
     let kept: Vec<usize> =
         ["\"z/parent", "\"a child\""].iter().map(|id| first.find(id).unwrap()).collect();
     assert!(kept[0] < kept[1], "parents come first: {first}");
     let other = open(folders[1].path());
-    let done = imported(&other, &first).unwrap();
+    let done = imported(&*other, &first).unwrap();
     assert_eq!((done.lines, done.stored, done.others), (8, 3, 4));
-    assert_eq!(exported(&other), first);
-    let undone = other.undo("import-1", Timestamp::from_millis(100)).unwrap();
+    assert_eq!(exported(&*other), first);
+    let undone = wait(other.undo("import-1", Timestamp::from_millis(100))).unwrap();
     assert_eq!(undone.removed, 3);
 }
 
@@ -97,9 +104,9 @@ fn what_goes_out_comes_in_and_goes_out_the_same() {
 fn a_viewer_exports_what_it_can_read() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());
-    store.write(Batch::new(Timestamp::from_millis(50), changes())).unwrap();
+    wait(store.write(Batch::new(Timestamp::from_millis(50), changes()))).unwrap();
     let mut out = Vec::new();
-    let done = export(&store.view(&Viewer::user("anna").unwrap()), &mut out).unwrap();
+    let done = export(&*snapshot(&*store, &Viewer::user("anna").unwrap()), &mut out).unwrap();
     assert_eq!((done.items, done.links, done.events), (2, 0, 0));
 }
 
@@ -110,9 +117,10 @@ fn a_bad_line_is_named_and_stops_its_batch() {
     let header = "{\"haversack\":\"export\",\"format\":1}\n";
     let good = "{\"type\":\"item\",\"id\":\"a\",\"kind\":\"note\",\"body\":\"x\"}\n";
     let check = |line: &str, expected: &str| {
-        let error = imported(&store, &format!("{header}{good}\n{line}\n")).unwrap_err();
+        let error = imported(&*store, &format!("{header}{good}\n{line}\n")).unwrap_err();
         assert!(error.to_string().contains(expected), "{error}");
-        assert!(store.view(&Viewer::owner()).is_empty(), "nothing of the batch is written");
+        let n_items = wait(snapshot(&*store, &Viewer::owner()).count(&Filter::default())).unwrap();
+        assert_eq!(n_items, 0, "nothing of the batch is written");
     };
     check("{", "line 4: not a JSON object: EOF while parsing an object (at character 1)");
     check("{\"type\":\"thing\"}", "line 4: type: \"thing\" is none of item, link, event, record");
@@ -122,8 +130,8 @@ fn a_bad_line_is_named_and_stops_its_batch() {
     check("{\"type\":\"item\",\"id\":\"b\",\"kind\":\"k\",\"readers\":[1]}", "readers: expected");
     check("{\"type\":\"item\",\"id\":\"b\",\"kind\":\"k\",\"parent\":\"gone\"}", "line 4: b: ");
     check(&"[".repeat(10_000), "line 4: not a JSON object");
-    let error = imported(&store, good).unwrap_err();
+    let error = imported(&*store, good).unwrap_err();
     assert!(error.to_string().starts_with("this is no export of haversack"), "{error}");
-    let error = imported(&store, "{\"haversack\":\"export\",\"format\":2}\n").unwrap_err();
+    let error = imported(&*store, "{\"haversack\":\"export\",\"format\":2}\n").unwrap_err();
     assert!(error.to_string().starts_with("the export has format 2"), "{error}");
 }

@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex};
 use haversack_core::embed::{BuiltIn, TextFeatures};
 use haversack_core::ids::CandidateId;
 use haversack_core::text::tokenizer::Encoding;
-use haversack_store::embedded::{Embedded, Home, OnUpgrade, Progress};
+use haversack_store::embedded::{Embedded, Home};
 use haversack_store::store::item::Passage;
+use haversack_store::store::maintenance::{OnUpgrade, Progress};
 use haversack_store::store::viewer::Viewer;
 use rusqlite::Connection;
 

@@ -17,6 +17,7 @@ use haversack_core::units::Timestamp;
 use haversack_store::store::change::Batch;
 use haversack_store::store::query::{Effort, Filter, TextSearch, VectorSearch};
 use haversack_store::store::viewer::Viewer;
+use haversack_store::store::wait;
 use serde_json::json;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
@@ -81,7 +82,7 @@ fn load_samples(workspace: &Workspace) {
         let path = format!("{}/samples/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
         let file = std::fs::File::open(path).expect("the sample is there");
         let mut file = std::io::BufReader::new(file);
-        let store = workspace.embedded();
+        let store = &**workspace.blocking_store();
         haversack_store::transfer::import(store, &mut file, (name, NOW), &mut |_| {})
             .expect("the sample is sound");
     }
@@ -172,7 +173,8 @@ fn floor(
     table: &mut Table,
 ) {
     let embedder = haversack::embedder();
-    let view = workspace.embedded().view(&Viewer::user("mara").expect("a name"));
+    let viewer = Viewer::user("mara").expect("a name");
+    let snapshot = wait(workspace.blocking_store().snapshot(&viewer)).expect("a snapshot");
     let mut latencies: [Vec<f64>; 3] = Default::default();
     let millis = |started: Instant| started.elapsed().as_secs_f64() * 1e3;
     for queries in [warm, queries] {
@@ -182,7 +184,7 @@ fn floor(
             let vector = embedder.embed(&[query]).expect("the built-in model embeds").remove(0);
             let (filter, limit) = (Filter::default(), 200);
             let search = VectorSearch { vector, effort: Effort::Fast, filter, limit };
-            view.vector(&search).expect("a vector search answers");
+            wait(snapshot.vector(&search)).expect("a vector search answers");
             let by_meaning = millis(started);
             let search = TextSearch {
                 query: query.clone(),
@@ -191,7 +193,7 @@ fn floor(
                 filter: Filter::default(),
                 limit,
             };
-            view.text(&search).expect("a text search answers");
+            wait(snapshot.text(&search)).expect("a text search answers");
             let both = millis(started);
             for (all, one) in latencies.iter_mut().zip([by_meaning, both - by_meaning, both]) {
                 all.push(one);

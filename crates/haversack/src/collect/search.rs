@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, try_join};
+use futures_util::future::BoxFuture;
 use haversack_core::candidate::{Candidate, merge};
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::rank::{Component, Signals};
@@ -20,7 +20,7 @@ use super::sieve::Sieve;
 use super::{Collected, Collector, Question};
 use crate::notice::{Notice, NoticeCode};
 use crate::recipe::{CollectorSpec, LayerSpec};
-use crate::search::{FusedHit, SIMILARITY, Way, depth, fused, is_little};
+use crate::search::{FusedHit, SIMILARITY, Way, depth, fused, search_all_ways};
 
 /// What is nearest in meaning (W3, P8, P10, M2).
 pub(super) struct Semantic;
@@ -245,26 +245,16 @@ async fn lists(
     let meaning = async {
         match by_meaning(question, filter.clone(), limit).await {
             Err(error @ ReadError::Stale(_)) if question.request.degrade != Some(false) => {
-                Ok(Err(error))
+                Ok(Err(chain(&error)))
             }
             other => other.map(Ok),
         }
     };
     let query = question.request.query.clone();
-    let (words, meaning) =
-        try_join(by_words(question, query, false, filter.clone(), limit), meaning).await?;
-    let little = is_little(&words);
-    let mut lists = vec![(Way::Text, words)];
-    match meaning {
-        Ok(hits) => lists.push((Way::Vector, hits)),
-        Err(error) => {
-            let message = format!("by words alone: {}", chain(&error));
-            notices.push(Notice::new(NoticeCode::Degraded, message));
-        }
-    }
-    if little {
-        lists.push((Way::Fuzzy, by_spelling(question, filter, SIMILARITY, limit).await?));
-    }
+    let words = by_words(question, query, false, filter.clone(), limit);
+    let spelling = async || by_spelling(question, filter.clone(), SIMILARITY, limit).await;
+    let (lists, notice) = search_all_ways(words, meaning, spelling).await?;
+    notices.extend(notice.map(|message| Notice::new(NoticeCode::Degraded, message)));
     Ok(lists)
 }
 

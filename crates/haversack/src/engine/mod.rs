@@ -21,8 +21,11 @@ use haversack_core::embed::Embedder;
 use haversack_core::rank::{Ranker, Reranker};
 use haversack_core::text::tokenizer::Tokenizer;
 use haversack_core::units::Timestamp;
-use haversack_store::embedded::{Home, OnUpgrade, Progress};
+use haversack_store::DataFolder;
 use haversack_store::kinds::Kinds;
+use haversack_store::store::error::OpenError;
+use haversack_store::store::maintenance::{Maintenance, OnUpgrade, Progress, Stores};
+use haversack_store::store::wait;
 
 use crate::collect::{self, Collector};
 use crate::embed::Remembering;
@@ -59,7 +62,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// What all workspaces of an engine share.
 pub(crate) struct Shared {
-    home: Home,
+    stores: Arc<dyn Stores>,
     pub(crate) embedder: Arc<dyn Embedder>,
     pub(crate) judge: Arc<dyn Judge>,
     pub(crate) reranker: Option<Arc<dyn Reranker>>,
@@ -103,7 +106,7 @@ impl Engine {
     /// # Errors
     /// When the name will not do or the workspace cannot be opened.
     pub fn workspace(&self, name: &str) -> Result<Workspace, Error> {
-        self.opened(name, |home| home.workspace(name, Arc::clone(&self.shared.embedder)))
+        self.opened(name, |stores| stores.open(name, Arc::clone(&self.shared.embedder)))
     }
 
     /// A workspace that is there already.
@@ -111,27 +114,22 @@ impl Engine {
     /// # Errors
     /// When there is none of that name, or it cannot be opened.
     pub fn existing(&self, name: &str) -> Result<Workspace, Error> {
-        self.opened(name, |home| home.existing(name, Arc::clone(&self.shared.embedder)))
+        self.opened(name, |stores| stores.open_existing(name, Arc::clone(&self.shared.embedder)))
     }
 
     fn opened(
         &self,
         name: &str,
-        open: impl FnOnce(
-            &Home,
-        ) -> Result<
-            haversack_store::embedded::Embedded,
-            haversack_store::store::error::OpenError,
-        >,
+        open: impl FnOnce(&dyn Stores) -> Result<Arc<dyn Maintenance>, OpenError>,
     ) -> Result<Workspace, Error> {
         let slot = self.slot(name);
         let mut place = locked(&slot);
         if let Some(workspace) = &*place {
             return Ok(workspace.clone());
         }
-        match open(&self.shared.home) {
-            Ok(embedded) => {
-                let workspace = Workspace::new(name, Arc::clone(&self.shared), embedded);
+        match open(&*self.shared.stores) {
+            Ok(store) => {
+                let workspace = Workspace::new(name, Arc::clone(&self.shared), store);
                 Ok(place.insert(workspace).clone())
             }
             Err(error) => {
@@ -204,9 +202,9 @@ impl Engine {
         let mut place = locked(&slot);
         // Nothing may be written while the folder goes.
         if let Some(workspace) = &*place {
-            workspace.embedded().close();
+            wait(workspace.blocking_store().close());
         }
-        let removed = self.shared.home.remove(name);
+        let removed = self.shared.stores.remove(name);
         if removed.is_ok() {
             *place = None;
         }
@@ -220,7 +218,7 @@ impl Engine {
     /// # Errors
     /// When the data folder cannot be read.
     pub fn workspaces(&self) -> Result<Vec<String>, Error> {
-        Ok(self.shared.home.workspaces()?)
+        Ok(self.shared.stores.names()?)
     }
 }
 
@@ -349,27 +347,31 @@ impl Builder {
     /// When another process has the folder, it cannot be opened, or the embedder's vectors do not
     /// have the dimensions that are expected.
     pub fn open(self, folder: impl AsRef<Path>) -> Result<Engine, Error> {
-        let embedder = self.embedder.unwrap_or_else(crate::embedder);
-        let model = embedder.model();
-        if let Some(expected) = self.dimensions.filter(|expected| *expected != model.dimensions) {
-            let found = model.dimensions;
-            let message = format!("{model} makes {found}, not the {expected} that are expected");
-            return Err(Error::invalid("dimensions", message));
+        self.check_dimensions()?;
+        let mut data = DataFolder::open(folder.as_ref())?;
+        if let Some(kinds) = &self.kinds {
+            data = data.with_kinds(Arc::clone(kinds));
         }
+        if let Some(report) = self.on_upgrade.clone() {
+            data = data.on_upgrade(report);
+        }
+        self.open_on(Arc::new(data))
+    }
+
+    /// Opens an engine on stores of the application's own. Kinds and upgrades are theirs.
+    ///
+    /// # Errors
+    /// When the embedder's vectors do not have the dimensions that are expected.
+    pub fn open_on(self, stores: Arc<dyn Stores>) -> Result<Engine, Error> {
+        self.check_dimensions()?;
+        let embedder = self.embedder.unwrap_or_else(crate::embedder);
         let mut recipes: BTreeMap<String, String> = BUILT_IN
             .iter()
             .map(|(name, source)| ((*name).to_owned(), (*source).to_owned()))
             .collect();
         recipes.extend(self.recipes);
-        let mut home = Home::open(folder.as_ref())?;
-        if let Some(kinds) = self.kinds {
-            home = home.with_kinds(kinds);
-        }
         let shared = Shared {
-            home: match self.on_upgrade {
-                Some(tell) => home.on_upgrade(tell),
-                None => home,
-            },
+            stores,
             judge: self.judge.unwrap_or_else(|| Arc::new(LocalJudge::new())),
             embedder: Arc::new(Remembering::new(embedder)),
             reranker: self.reranker,
@@ -386,6 +388,19 @@ impl Builder {
             features: FeatureCache::default(),
         };
         Ok(Engine { shared: Arc::new(shared), open: Arc::default() })
+    }
+
+    /// Checks the embedder before anything is opened.
+    fn check_dimensions(&self) -> Result<(), Error> {
+        let Some(expected) = self.dimensions else { return Ok(()) };
+        let embedder = self.embedder.clone().unwrap_or_else(crate::embedder);
+        let model = embedder.model();
+        let found = model.dimensions;
+        if found == expected {
+            return Ok(());
+        }
+        let message = format!("{model} makes {found}, not the {expected} that are expected");
+        Err(Error::invalid("dimensions", message))
     }
 }
 

@@ -5,9 +5,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use haversack_store::embedded::Embedded;
-use haversack_store::store::Store;
 use haversack_store::store::change::Batch;
+use haversack_store::store::{Store, wait};
 use tokio::sync::Mutex as Turn;
 
 /// How long something waits for others at most.
@@ -54,13 +53,14 @@ impl Outbox {
         self.0.write(store).await;
     }
 
-    /// Writes what still waits, at the end, when nobody can be waited for.
-    pub(crate) fn close(&self, store: &Embedded) {
+    /// Writes what is still pending when the workspace is dropped. The store is one for blocking
+    /// threads.
+    pub(crate) fn close(&self, store: &dyn Store) {
         let waiting = self.0.take();
         if let Some(all) = together(&waiting)
-            && store.write(all).is_err()
+            && wait(store.write(all)).is_err()
         {
-            waiting.into_iter().for_each(|batch| tell(store.write(batch).err()));
+            waiting.into_iter().for_each(|batch| tell(wait(store.write(batch)).err()));
         }
     }
 }

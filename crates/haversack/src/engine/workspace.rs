@@ -9,17 +9,17 @@ use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::layer::Stability;
 use haversack_core::pack::{Plan, Point, Previous};
 use haversack_core::units::{Timestamp, Tokens};
-use haversack_store::embedded::{Embedded, Offloaded};
 use haversack_store::kinds::Kinds;
 use haversack_store::revision::Revision;
 use haversack_store::store::change::{Batch, Change, Committed};
 use haversack_store::store::item::{Event, Happening, Item, Record, Shelf};
+use haversack_store::store::maintenance::Maintenance;
 use haversack_store::store::viewer::Viewer;
 use haversack_store::store::{Snapshot, Store};
 use moka::sync::Cache;
 use serde_json::json;
 
-use super::answers::{Answers, Repeats};
+use super::answers::{Answers as CachedAnswers, Repeats};
 use super::apart::apart;
 use super::outbox::Outbox;
 use super::{Ready, Shared};
@@ -29,6 +29,7 @@ use crate::pipeline::{Assembled, Delta, Start, Watch, finish, illustrate, prepar
 use crate::receipt::Receipt;
 use crate::request::{AsOf, OPPORTUNITY, RankerChoice, Request};
 use crate::revision::RevisionId;
+use crate::search::{Answers, Search, SearchError, hybrid};
 use crate::wire::{WireRequest, principals_of};
 
 /// How long a recipe made ready is used without looking at its text again (P14).
@@ -56,11 +57,10 @@ pub struct Workspace(pub(super) Arc<Inner>);
 pub(super) struct Inner {
     name: String,
     pub(super) shared: Arc<Shared>,
-    embedded: Arc<Embedded>,
     pub(super) store: Arc<dyn Store>,
-    /// The same, for [`apart`].
-    pub(super) store_apart: Arc<dyn Store>,
-    answers: Answers,
+    /// The same, for [`apart`] and for whoever may block.
+    pub(super) blocking_store: Arc<dyn Maintenance>,
+    answers: CachedAnswers,
     pub(super) ready: Cache<String, Arc<Ready>>,
     outbox: Outbox,
     pub(super) receipts: Cache<String, Arc<Receipt>>,
@@ -68,7 +68,7 @@ pub(super) struct Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.outbox.close(&self.embedded);
+        self.outbox.close(&*self.blocking_store);
     }
 }
 
@@ -79,16 +79,13 @@ impl fmt::Debug for Workspace {
 }
 
 impl Workspace {
-    pub(super) fn new(name: &str, shared: Arc<Shared>, embedded: Embedded) -> Workspace {
-        let embedded = Arc::new(embedded);
-        let store = Offloaded::new(Arc::clone(&embedded));
+    pub(super) fn new(name: &str, shared: Arc<Shared>, store: Arc<dyn Maintenance>) -> Workspace {
         Workspace(Arc::new(Inner {
             name: name.to_owned(),
             shared,
-            embedded,
-            store_apart: Arc::new(store.for_blocking_threads()),
-            store: Arc::new(store),
-            answers: Answers::default(),
+            blocking_store: store.for_blocking_threads(),
+            store,
+            answers: CachedAnswers::default(),
             ready: Cache::builder().max_capacity(READY_MAX).time_to_live(READY_KEPT).build(),
             outbox: Outbox::default(),
             receipts: Cache::new(RECEIPTS_AT_HAND),
@@ -113,10 +110,25 @@ impl Workspace {
         self.0.store.kinds()
     }
 
-    /// The embedded engine underneath.
+    /// The store for threads that may block, with its maintenance: its futures need no runtime
+    /// ([`haversack_store::store::wait`]).
     #[must_use]
-    pub fn embedded(&self) -> &Arc<Embedded> {
-        &self.0.embedded
+    pub fn blocking_store(&self) -> &Arc<dyn Maintenance> {
+        &self.0.blocking_store
+    }
+
+    /// Searches by words, meaning and spelling, as a viewer.
+    ///
+    /// # Errors
+    /// When the search is wrong or the store cannot be read.
+    pub async fn search(&self, viewer: &Viewer, search: Search) -> Result<Answers, SearchError> {
+        let (workspace, viewer) = (self.clone(), viewer.clone());
+        apart(async move {
+            let store = &workspace.0.blocking_store;
+            let snapshot = store.snapshot(&viewer).await?;
+            hybrid(&*snapshot, &**store.embedder(), &search).await
+        })
+        .await
     }
 
     /// The current time, by the engine's clock.
@@ -152,7 +164,7 @@ impl Workspace {
 
     /// What the request may see, for a thread that may block.
     pub(super) async fn snapshot(&self, request: &Request) -> Result<Arc<dyn Snapshot>, Error> {
-        let store = &self.0.store_apart;
+        let store = &self.0.blocking_store;
         Ok(match request.as_of {
             None => store.snapshot(&request.viewer).await?,
             Some(AsOf::Moment(moment)) => {

@@ -80,8 +80,8 @@ async fn ingest_files(
         at: workspace.now(),
         origin: "eval".to_owned(),
     };
-    let store = Arc::clone(workspace.embedded());
-    let added = tokio::task::spawn_blocking(move || ingest::add(&store, &add, &mut |_| ())).await;
+    let store = Arc::clone(workspace.blocking_store());
+    let added = tokio::task::spawn_blocking(move || ingest::add(&*store, &add, &mut |_| ())).await;
     let added = added.map_err(|error| EvalError::folder(path, format!("not added: {error}")))?;
     let added = added
         .map_err(|source| EvalError::Add { set: scope.name.clone(), source: Box::new(source) })?;

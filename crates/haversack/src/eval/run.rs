@@ -202,7 +202,7 @@ impl Run<'_, '_> {
             let event = Event::OffTopic { set: &scope.name, done: number, of: off_topic.len() };
             (self.watch)(event).map_err(EvalError::Watch)?;
         }
-        stored.workspace.embedded().close();
+        stored.workspace.blocking_store().close().await;
         drop((stored, engine));
         // What stays behind goes with the scratch folder.
         let _ = std::fs::remove_dir_all(&place);

@@ -23,7 +23,7 @@ use std::path::PathBuf;
 
 use haversack_core::item::Kind;
 use haversack_core::units::Timestamp;
-use haversack_store::embedded::Embedded;
+use haversack_store::store::Store;
 use haversack_store::store::error::{CommitError, ReadError};
 use haversack_store::store::viewer::Principal;
 use thiserror::Error;
@@ -118,13 +118,13 @@ pub enum IngestError {
     Write(#[from] CommitError),
 }
 
-/// Adds files and folders to a workspace.
+/// Adds files and folders to a workspace. The store is one for blocking threads.
 ///
 /// # Errors
 /// When a path is not there, or the workspace cannot be read or written. What is wrong with single
 /// files, lines and items is no error; see [`Summary::skips`].
 pub fn add(
-    store: &Embedded,
+    store: &dyn Store,
     add: &Add,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Summary, IngestError> {
@@ -137,7 +137,7 @@ pub fn add(
 /// # Errors
 /// As [`add`].
 pub fn add_by_path(
-    store: &Embedded,
+    store: &dyn Store,
     add: &Add,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Summary, IngestError> {

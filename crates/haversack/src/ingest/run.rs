@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 use haversack_core::ids::ItemId;
 use haversack_core::item::Kind;
-use haversack_store::embedded::{Embedded, Glance, View};
 use haversack_store::store::change::{BODY_BYTES_MAX, Batch, Change};
 use haversack_store::store::error::ReadError;
-use haversack_store::store::item::Item;
+use haversack_store::store::item::{Item, PathEntry};
 use haversack_store::store::query::LIMIT_MAX;
 use haversack_store::store::viewer::{Principal, Readers, Viewer};
+use haversack_store::store::{Snapshot, Store, wait};
 
 use super::notice::{Reason, Skip};
 use super::sources::{self, Stamp, TableStamp};
@@ -30,16 +30,17 @@ const FILES_PER_REPORT: u64 = 64;
 const ROWS_PER_REPORT: u64 = 500;
 
 pub(super) fn run(
-    store: &Embedded,
+    store: &dyn Store,
     add: &Add,
     naming: Naming,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Summary, IngestError> {
-    let view = store.view(&Viewer::owner());
+    let snapshot = wait(store.snapshot(&Viewer::owner()))?;
+    let snapshot = &*snapshot;
     let mut roots = Vec::new();
     let mut remarks = Vec::new();
     for path in &add.paths {
-        let root = find(&view, (path, naming), &mut remarks)?;
+        let root = find(snapshot, (path, naming), &mut remarks)?;
         if !roots.contains(&root) {
             roots.push(root);
         }
@@ -47,7 +48,7 @@ pub(super) fn run(
     let (seen, tally) = std::thread::scope(|scope| {
         let sender = Sender::start(scope, store, add);
         let tally = std::sync::Arc::clone(&sender.tally);
-        let mut run = Run { view: &view, add, sender, seen: Seen::default(), progress };
+        let mut run = Run { snapshot, add, sender, seen: Seen::default(), progress };
         let done = roots.iter().try_for_each(|root| run.root(root));
         let done = done.and_then(|()| run.sender.flush());
         // With the sender goes the queue, and the threads end.
@@ -58,13 +59,13 @@ pub(super) fn run(
     let mut summary = Summary { remarks, ..Summary::default() };
     summary.remarks.append(&mut tally.warnings);
     for root in &roots {
-        missing(&view, root, &seen, &mut summary, |ids| {
+        missing(snapshot, root, &seen, &mut summary, |ids| {
             if !add.prune {
                 return Ok(0);
             }
             let mut batch = Batch::new(add.at, ids.into_iter().map(Change::Delete).collect());
             batch.origin = Some(add.origin.clone());
-            Ok(store.write(batch)?.deleted as u64)
+            Ok(wait(store.write(batch))?.deleted as u64)
         })?;
     }
     let mut notes: Vec<Change> =
@@ -75,7 +76,7 @@ pub(super) fn run(
         sources::note_table(path, TableStamp { items, ..*table }, add.at)
     }));
     for notes in notes.chunks(LISTED_MAX) {
-        store.write(Batch::new(add.at, notes.to_vec()))?;
+        wait(store.write(Batch::new(add.at, notes.to_vec())))?;
     }
     summary.progress = Progress {
         files: seen.files,
@@ -90,13 +91,13 @@ pub(super) fn run(
 
 /// Looks a path up, and whether its name is free.
 fn find(
-    view: &View,
+    snapshot: &dyn Snapshot,
     (given, naming): (&Path, Naming),
     remarks: &mut Vec<String>,
 ) -> Result<Root, IngestError> {
     let root = Root::find(given, naming)
         .map_err(|cause| IngestError::Path { path: given.to_owned(), cause })?;
-    match sources::root(view, &root.name)? {
+    match sources::root(snapshot, &root.name)? {
         Some(known) if known != root.folder && known.exists() => {
             let (name, given) = (root.name, root.folder);
             Err(IngestError::Taken { name, known, given })
@@ -132,7 +133,7 @@ fn hash(text: &str) -> u64 {
 }
 
 struct Run<'a> {
-    view: &'a View,
+    snapshot: &'a dyn Snapshot,
     add: &'a Add,
     sender: Sender,
     seen: Seen,
@@ -207,9 +208,9 @@ impl Run<'_> {
             self.skip(path, None, Reason::TooLarge { bytes: stamp.bytes, limit });
             return Ok(());
         }
-        let (found, _) = self.view.at_path(&path, 1)?;
+        let (found, _) = wait(self.snapshot.at_path(&path, 1))?;
         let known = found.first().filter(|known| known.id == id);
-        let is_same = |known: &Glance| {
+        let is_same = |known: &PathEntry| {
             let stored = Stamp { bytes: known.bytes, modified: known.updated };
             stored == stamp && stamp.was_settled(known.committed)
         };
@@ -229,7 +230,7 @@ impl Run<'_> {
         item.title = text::title(&path, &body);
         item.updated = Some(stamp.modified);
         item.path = Some(path.clone());
-        if let Some(field) = text::claimed(self.view.kinds(), &body) {
+        if let Some(field) = text::claimed(self.snapshot.kinds(), &body) {
             let remark = format!("{path}: {field}: not for a file to say; kept as text");
             self.sender.tally().warn(remark);
         }
@@ -250,14 +251,14 @@ impl Run<'_> {
     /// Whether an item has the kind that is asked for; only looked up when one is.
     fn keeps_kind(&self, id: &ItemId) -> Result<bool, ReadError> {
         let Some(kind) = &self.add.kind else { return Ok(true) };
-        let stored = self.view.get(std::slice::from_ref(id))?.pop().flatten();
+        let stored = wait(self.snapshot.get(std::slice::from_ref(id)))?.pop().flatten();
         Ok(stored.is_some_and(|stored| stored.item.kind == *kind))
     }
 
     /// Whether an item is stored just so, but for its time: a file that was only touched is none
     /// that changed. A file says nothing of readers, so those that were given to its item stay.
     fn is_stored(&self, item: &mut Item) -> Result<bool, ReadError> {
-        let stored = self.view.get(std::slice::from_ref(&item.id))?.pop().flatten();
+        let stored = wait(self.snapshot.get(std::slice::from_ref(&item.id)))?.pop().flatten();
         let Some(stored) = stored else { return Ok(false) };
         item.readers.clone_from(&stored.item.readers);
         Ok(Item { updated: item.updated, ..stored.item } == *item)
@@ -271,11 +272,11 @@ impl Run<'_> {
         path: String,
         stamp: Stamp,
     ) -> Result<(), IngestError> {
-        if let Some(known) = sources::table(self.view, &path)?
+        if let Some(known) = sources::table(self.snapshot, &path)?
             && known.stamp == stamp
             && self.add.kind.is_none()
             && self.add.users.is_empty()
-            && self.view.at_path(&path, 0)?.1 == known.items
+            && wait(self.snapshot.at_path(&path, 0))?.1 == known.items
         {
             self.seen.unchanged += known.items;
             return Ok(());
@@ -290,7 +291,7 @@ impl Run<'_> {
         let kind = self.kind(table.kind());
         let mut items = 0;
         let mut rows = 0;
-        let kinds = Arc::clone(self.view.kinds());
+        let kinds = Arc::clone(self.snapshot.kinds());
         let mut sink = |line: u64, row: Result<Item, Reason>| {
             rows += 1u64;
             if rows.is_multiple_of(ROWS_PER_REPORT) {
@@ -341,10 +342,10 @@ impl Run<'_> {
     /// Why a file may not write to an id: an item from elsewhere has it (X11). Readers that were given
     /// to its own item stay.
     fn elsewhere(&self, item: &mut Item, path: &str) -> Result<Option<Reason>, ReadError> {
-        if self.view.are_there(std::slice::from_ref(&item.id))? == [false] {
+        if wait(self.snapshot.are_there(std::slice::from_ref(&item.id)))? == [false] {
             return Ok(None);
         }
-        let stored = self.view.get(std::slice::from_ref(&item.id))?.pop().flatten();
+        let stored = wait(self.snapshot.get(std::slice::from_ref(&item.id)))?.pop().flatten();
         let (known, readers) =
             stored.map_or_else(Default::default, |stored| (stored.item.path, stored.item.readers));
         if known.as_deref() == Some(path) {
@@ -367,7 +368,7 @@ fn user_of<'u>(item: &Item, users: &'u BTreeMap<String, Principal>) -> Option<&'
 
 /// Finds what was added from a root before and is no longer there.
 fn missing(
-    view: &View,
+    snapshot: &dyn Snapshot,
     root: &Root,
     seen: &Seen,
     summary: &mut Summary,
@@ -387,15 +388,15 @@ fn missing(
     };
     let mut after = None;
     loop {
-        let page = view.under_path(&root.prefix(), after.as_ref(), LIMIT_MAX)?;
+        let page = wait(snapshot.under_path(&root.prefix(), after.as_ref(), LIMIT_MAX))?;
         let mut gone = Vec::new();
-        for glance in &page {
-            if is_gone(&glance.path, &glance.id) {
+        for entry in &page {
+            if is_gone(&entry.path, &entry.id) {
                 summary.missing_count += 1;
                 if summary.missing.len() < LISTED_MAX {
-                    summary.missing.push(glance.id.as_str().to_owned());
+                    summary.missing.push(entry.id.as_str().to_owned());
                 }
-                gone.push(glance.id.clone());
+                gone.push(entry.id.clone());
             }
         }
         if !gone.is_empty() {

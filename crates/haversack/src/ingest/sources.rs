@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use haversack_core::units::Timestamp;
-use haversack_store::embedded::View;
 use haversack_store::store::change::Change;
 use haversack_store::store::error::ReadError;
 use haversack_store::store::item::{Record, Shelf};
+use haversack_store::store::{Snapshot, wait};
 use serde_json::{Value, json};
 
 /// The length and time of a file.
@@ -47,8 +47,8 @@ pub(super) struct TableStamp {
     pub(super) items: u64,
 }
 
-fn read(view: &View, name: &str) -> Result<Option<(Value, Timestamp)>, ReadError> {
-    let record = view.record(Shelf::Source, name)?;
+fn read(snapshot: &dyn Snapshot, name: &str) -> Result<Option<(Value, Timestamp)>, ReadError> {
+    let record = wait(snapshot.record(Shelf::Source, name))?;
     // What does not read back is as good as not there: the file is read again.
     Ok(record.and_then(|record| Some((serde_json::from_str(&record.text).ok()?, record.at))))
 }
@@ -58,8 +58,8 @@ fn write(name: String, at: Timestamp, text: &Value) -> Change {
 }
 
 /// Which path a root's name stood for.
-pub(super) fn root(view: &View, name: &str) -> Result<Option<PathBuf>, ReadError> {
-    let root = read(view, &format!("root:{name}"))?;
+pub(super) fn root(snapshot: &dyn Snapshot, name: &str) -> Result<Option<PathBuf>, ReadError> {
+    let root = read(snapshot, &format!("root:{name}"))?;
     Ok(root.and_then(|(root, _)| root.get("path")?.as_str().map(PathBuf::from)))
 }
 
@@ -69,8 +69,8 @@ pub(super) fn note_root(name: &str, path: &Path, at: Timestamp) -> Change {
 }
 
 /// How a table was when it was last read, if its stamp tells whether it changed since.
-pub(super) fn table(view: &View, path: &str) -> Result<Option<TableStamp>, ReadError> {
-    let table = read(view, &format!("table:{path}"))?;
+pub(super) fn table(snapshot: &dyn Snapshot, path: &str) -> Result<Option<TableStamp>, ReadError> {
+    let table = read(snapshot, &format!("table:{path}"))?;
     Ok(table.and_then(|(table, read)| {
         let bytes = table.get("bytes")?.as_u64()?;
         let modified = Timestamp::from_millis(table.get("modified")?.as_i64()?);

@@ -1,22 +1,25 @@
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
-use haversack_store::embedded::Home;
+use haversack_store::DataFolder;
+use haversack_store::store::maintenance::{Maintenance, Stores};
 use haversack_store::store::viewer::Viewer;
+use haversack_store::store::{Snapshot, wait};
 
 use super::*;
 use crate::search::{Search, hybrid};
 
 struct Place {
     folder: tempfile::TempDir,
-    store: Embedded,
+    store: Arc<dyn Maintenance>,
 }
 
 impl Place {
     fn new() -> Place {
         let folder = tempfile::tempdir().unwrap();
-        let home = Home::open(&folder.path().join("data")).unwrap();
-        let store = home.workspace("w", crate::embedder()).unwrap();
+        let stores = DataFolder::open(&folder.path().join("data")).unwrap();
+        let store = stores.open("w", crate::embedder()).unwrap().for_blocking_threads();
         Place { folder, store }
     }
 
@@ -35,7 +38,7 @@ impl Place {
         // Long after the files were written, so that their times can be trusted.
         let (at, origin) = (Timestamp::from_millis(i64::MAX / 2), "add-5".to_owned());
         add(
-            &self.store,
+            &*self.store,
             &Add { paths, kind: None, users: BTreeMap::new(), prune, at, origin },
             &mut |_| {},
         )
@@ -53,10 +56,14 @@ impl Place {
         summary
     }
 
+    fn snapshot(&self, viewer: &Viewer) -> Arc<dyn Snapshot> {
+        wait(self.store.snapshot(viewer)).unwrap()
+    }
+
     fn ids(&self) -> Vec<String> {
-        let view = self.store.view(&Viewer::owner());
-        let glances = view.under_path("", None, 1_000).unwrap();
-        glances.into_iter().map(|glance| glance.id.as_str().to_owned()).collect()
+        let snapshot = self.snapshot(&Viewer::owner());
+        let entries = wait(snapshot.under_path("", None, 1_000)).unwrap();
+        entries.into_iter().map(|entry| entry.id.as_str().to_owned()).collect()
     }
 }
 
@@ -111,7 +118,7 @@ fn what_was_undone_is_added_again_and_what_was_touched_is_not() {
     place.file("docs/a.md", "one");
     place.file("docs/rows.jsonl", "{\"text\":\"1\"}\n");
     place.check("docs", 2, 0, &[]);
-    place.store.undo("add-5", Timestamp::from_millis(i64::MAX / 2)).unwrap();
+    wait(place.store.undo("add-5", Timestamp::from_millis(i64::MAX / 2))).unwrap();
     assert_eq!(place.ids(), [] as [&str; 0]);
     place.check("docs", 2, 0, &[]);
     let later = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
@@ -146,7 +153,7 @@ fn a_change_in_the_same_moment_is_seen() {
             at,
             origin: "add".to_owned(),
         };
-        assert_eq!(add(&place.store, &options, &mut |_| {}).unwrap().progress.stored, 2);
+        assert_eq!(add(&*place.store, &options, &mut |_| {}).unwrap().progress.stored, 2);
     }
 }
 
@@ -186,7 +193,7 @@ fn an_export_is_restored_and_not_added_x11() {
     place.file("docs/a.md", "one");
     place.check("docs", 1, 0, &[]);
     let mut out = Vec::new();
-    haversack_store::transfer::export(&place.store.view(&Viewer::owner()), &mut out).unwrap();
+    haversack_store::transfer::export(&*place.snapshot(&Viewer::owner()), &mut out).unwrap();
     let other = Place::new();
     other.file("moved.jsonl", out);
     other.check("moved.jsonl", 0, 0, &["moved.jsonl exports"]);
@@ -228,9 +235,10 @@ fn a_search_finds_by_words_meaning_and_spelling() {
     place.file("docs/tea.md", "# Tea\n\nAnna drinks green tea in the morning.\n");
     place.file("docs/car.md", "# Garage\n\nThe vehicle is being repaired until Friday.\n");
     place.check("docs", 2, 0, &[]);
-    let view = place.store.view(&Viewer::owner());
+    let snapshot = place.snapshot(&Viewer::owner());
     let first = |query: &str| {
-        let answers = hybrid(&view, &*crate::embedder(), &Search::new(query, 5)).unwrap();
+        let search = Search::new(query, 5);
+        let answers = wait(hybrid(&*snapshot, &*crate::embedder(), &search)).unwrap();
         let first = answers.found.first().map(|found| found.id.item.as_str().to_owned());
         (first.unwrap_or_default(), answers.notices.len())
     };
@@ -249,7 +257,7 @@ fn files_of_one_name_stand_side_by_side_when_called_by_their_paths() {
     let (at, origin) = (Timestamp::from_millis(1), "add-1".to_owned());
     let add =
         Add { paths: paths.clone(), kind: None, users: BTreeMap::new(), prune: false, at, origin };
-    let summary = add_by_path(&place.store, &add, &mut |_| {}).unwrap();
+    let summary = add_by_path(&*place.store, &add, &mut |_| {}).unwrap();
     assert_eq!((summary.progress.stored, summary.skips), (2, vec![]));
     let expected: Vec<String> =
         paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
@@ -268,16 +276,16 @@ fn users_of_data_are_fields_until_the_operator_maps_them() {
     place.file("mem.jsonl", lines("likes tea"));
     place.check("mem.jsonl", 2, 0, &[]);
     let seen = |name: &str| {
-        let view = place.store.view(&Viewer::user(name).unwrap());
+        let snapshot = place.snapshot(&Viewer::user(name).unwrap());
         let ids = ["m1", "m2"].map(|id| haversack_core::ids::ItemId::new(id).unwrap());
-        view.are_there(&ids).unwrap()
+        wait(snapshot.are_there(&ids)).unwrap()
     };
     assert_eq!((seen("u-17"), seen("ben")), (vec![true, true], vec![true, true]));
     let users = BTreeMap::from([("u-17".to_owned(), Principal::user("anna").unwrap())]);
     let (at, origin) = (Timestamp::from_millis(i64::MAX / 2), "add-6".to_owned());
     let paths = vec![place.at("mem.jsonl")];
     let mapped = Add { paths, kind: None, users, prune: false, at, origin };
-    assert_eq!(add(&place.store, &mapped, &mut |_| {}).unwrap().progress.stored, 1);
+    assert_eq!(add(&*place.store, &mapped, &mut |_| {}).unwrap().progress.stored, 1);
     assert_eq!(seen("anna"), [true, true]);
     assert_eq!((seen("ben"), seen("u-17")), (vec![false, true], vec![false, true]));
     place.file("mem.jsonl", lines("likes green tea"));

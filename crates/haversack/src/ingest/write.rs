@@ -5,9 +5,9 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
 
-use haversack_store::embedded::Embedded;
 use haversack_store::store::change::{Batch, Change};
 use haversack_store::store::error::CommitError;
+use haversack_store::store::{Store, wait};
 
 use super::notice::{Reason, Skip};
 use super::{Add, IngestError, LISTED_MAX};
@@ -78,7 +78,7 @@ impl Sender {
     /// Starts the threads.
     pub(super) fn start<'scope, 'a>(
         scope: &'scope Scope<'scope, '_>,
-        store: &'a Embedded,
+        store: &'a dyn Store,
         add: &'a Add,
     ) -> Sender
     where
@@ -129,7 +129,7 @@ pub(super) fn conclude(tally: &Mutex<Tally>) -> Result<Tally, IngestError> {
     tally.failed.take().map_or(Ok(tally), |error| Err(error.into()))
 }
 
-fn work(store: &Embedded, add: &Add, inbox: &Mutex<Receiver<Vec<Parcel>>>, tally: &Mutex<Tally>) {
+fn work(store: &dyn Store, add: &Add, inbox: &Mutex<Receiver<Vec<Parcel>>>, tally: &Mutex<Tally>) {
     loop {
         let next = lock(inbox).recv();
         let Ok(parcels) = next else { return };
@@ -141,12 +141,12 @@ fn work(store: &Embedded, add: &Add, inbox: &Mutex<Receiver<Vec<Parcel>>>, tally
 }
 
 /// Writes a batch; what the store refuses of it is noted, and the rest is written.
-fn write(store: &Embedded, add: &Add, mut parcels: Vec<Parcel>, tally: &Mutex<Tally>) {
+fn write(store: &dyn Store, add: &Add, mut parcels: Vec<Parcel>, tally: &Mutex<Tally>) {
     while !parcels.is_empty() {
         let changes = parcels.iter().map(|parcel| parcel.change.clone()).collect();
         let mut batch = Batch::new(add.at, changes);
         batch.origin = Some(add.origin.clone());
-        let refused = match store.write(batch) {
+        let refused = match wait(store.write(batch)) {
             Ok(done) => {
                 let mut tally = lock(tally);
                 tally.stored += done.stored as u64;

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use haversack_core::ids::ItemId;
 use haversack_core::item::Kind;
 use haversack_core::units::Timestamp;
-use haversack_store::embedded::{Home, Offloaded};
+use haversack_store::DataFolder;
+use haversack_store::store::Snapshot;
 use haversack_store::store::change::Batch;
 use haversack_store::store::item::Item;
+use haversack_store::store::maintenance::{Maintenance, Stores};
 use haversack_store::store::viewer::{Principal, Readers, Viewer};
-use haversack_store::store::{Snapshot, Store};
 use serde_json::Value;
 
 /// When everything in the tests was written.
@@ -23,7 +24,7 @@ pub(crate) fn id(id: &str) -> ItemId {
 /// A store in a folder that goes with the value.
 pub(crate) struct Place {
     _folder: tempfile::TempDir,
-    store: Offloaded,
+    store: Arc<dyn Maintenance>,
 }
 
 impl Place {
@@ -36,9 +37,8 @@ impl Place {
 
     pub(crate) async fn with(items: Vec<Item>) -> Place {
         let folder = tempfile::tempdir().unwrap();
-        let home = Home::open(folder.path()).unwrap();
-        let store = home.workspace("w", crate::embedder()).unwrap();
-        let store = Offloaded::new(Arc::new(store));
+        let stores = DataFolder::open(folder.path()).unwrap();
+        let store = stores.open("w", crate::embedder()).unwrap();
         store.write(Batch::put(WRITTEN, items)).await.unwrap();
         Place { _folder: folder, store }
     }

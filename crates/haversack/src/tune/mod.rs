@@ -135,7 +135,7 @@ pub async fn by_feedback(
     let recipe = {
         let workspace = open(builder())?;
         let recipe = workspace.recipe(&options.recipe).await;
-        workspace.embedded().close();
+        workspace.blocking_store().close().await;
         recipe.map_err(|error| EvalError::Recipe(Box::new(error)))?
     };
     let tuning = Tuning::of(options, &recipe)?;

@@ -150,7 +150,7 @@ async fn weights_are_found_by_what_was_called_useful_k8() {
             let useful = ItemId::new(&format!("old-{thing}")).unwrap();
             workspace.feedback(&Viewer::owner(), "mara", &useful, true).await.unwrap();
         }
-        workspace.embedded().close();
+        workspace.blocking_store().close().await;
     }
     let mut watch = |_: Event<'_>| Ok(());
     let report = by_feedback(folder.path(), "home", &options(), &builder, &mut watch).await;

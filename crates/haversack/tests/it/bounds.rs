@@ -12,6 +12,7 @@ use haversack_core::text::tokenizer::{CharacterEstimate, Encoding, Tokenizer};
 use haversack_core::units::Tokens;
 use serde_json::{Map, Value, json};
 
+use crate::recording::OpenRecorded as _;
 use crate::support::{
     Counting, asked, empty, fill, id, item, listed, now, opened, pack, refused, sample, shown,
 };
@@ -126,7 +127,7 @@ async fn a_situation_asks_its_judge_and_its_embedder_once_s8() {
         .clock(now)
         .embedder(embedder.clone())
         .judge(Arc::new(Shared(Arc::clone(&noting))))
-        .open(folder.path())
+        .open_recorded(folder.path())
         .unwrap();
     let workspace = engine.workspace("test").unwrap();
     fill(&workspace, "situation");

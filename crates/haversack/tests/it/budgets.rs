@@ -10,6 +10,7 @@ use haversack_core::text::tokenizer::{Encoding, Tokenizer};
 use haversack_core::units::Tokens;
 use serde_json::{Value, json};
 
+use crate::recording::OpenRecorded as _;
 use crate::support::{asked, empty, id, item, now, pack, refused, sample};
 
 /// The least budget that an error names.
@@ -114,7 +115,7 @@ caps = { words = 18 }
 "#;
     let folder = tempfile::tempdir().unwrap();
     let engine = Engine::builder().clock(now).recipe("adapting", adapting);
-    let workspace = engine.open(folder.path()).unwrap().workspace("w").unwrap();
+    let workspace = engine.open_recorded(folder.path()).unwrap().workspace("w").unwrap();
     let body = "Rocket one started in May and came down in June, as planned.";
     workspace.put(vec![item("a", "memory", body, json!({}))]).await.unwrap();
     for budget in [1, 10, 25, 33, 40, 61] {

@@ -8,6 +8,7 @@ use haversack_store::store::viewer::{Principal, Readers, Viewer};
 use proptest::prelude::*;
 use serde_json::json;
 
+use crate::recording::OpenRecorded as _;
 use crate::support::{asked, empty, id, item, listed, now, pack, refused, sample};
 
 /// Each recipe with a sample it fits and a request that uses what it knows.
@@ -117,7 +118,7 @@ async fn a_receipt_is_for_whoever_it_was_made_for_x3() {
 #[tokio::test]
 async fn workspaces_do_not_know_each_other_x3() {
     let folder = tempfile::tempdir().unwrap();
-    let engine = Engine::builder().clock(now).open(folder.path()).unwrap();
+    let engine = Engine::builder().clock(now).open_recorded(folder.path()).unwrap();
     let (one, other) = (engine.workspace("one").unwrap(), engine.workspace("other").unwrap());
     one.put(vec![item("secret", "note", "The code is 4711.", json!({}))]).await.unwrap();
     other.put(vec![item("note", "note", "The code is elsewhere.", json!({}))]).await.unwrap();

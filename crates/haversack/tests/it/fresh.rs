@@ -8,6 +8,7 @@ use haversack_core::units::Timestamp;
 use haversack_store::store::change::{Batch, Change};
 use serde_json::json;
 
+use crate::recording::OpenRecorded as _;
 use crate::support::{NOW, asked, empty, id, item, listed, now, pack, sample, shown};
 
 #[tokio::test]
@@ -95,14 +96,14 @@ async fn what_is_new_here_is_as_old_as_it_says() {
     fixture.put(vec![old.clone()]).await.unwrap();
     assert_eq!(updated("old").await, Some(now()));
     assert_eq!(fixture.put(vec![old]).await.unwrap().unchanged, 1);
-    assert!(fixture.embedded().check(false).unwrap().is_sound());
+    assert!(fixture.blocking_store().check(false).await.unwrap().is_sound());
 }
 
 #[tokio::test]
 async fn a_folder_is_free_when_its_engine_and_workspaces_are_gone() {
     let folder = tempfile::tempdir().unwrap();
     for round in 0..3 {
-        let engine = Engine::builder().clock(now).open(folder.path()).unwrap();
+        let engine = Engine::builder().clock(now).open_recorded(folder.path()).unwrap();
         let workspace = engine.workspace("test").unwrap();
         drop(engine);
         let note = item(&format!("note-{round}"), "note", "A note on keys.", json!({}));

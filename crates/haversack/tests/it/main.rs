@@ -12,6 +12,7 @@ mod memory;
 mod prime;
 mod proposal;
 mod reading;
+mod recording;
 mod reranking;
 mod scenarios;
 mod situation;

@@ -12,6 +12,7 @@ use haversack_core::text::tokenizer::{Encoding, Tokenizer};
 use haversack_store::store::viewer::Viewer;
 use serde_json::json;
 
+use crate::recording::OpenRecorded as _;
 use crate::support::{Fixture, empty, id, item, pack, refused, sample};
 
 async fn ask(fixture: &Fixture, request: &Request) -> Context {
@@ -243,7 +244,8 @@ impl Embedder for Down {
 async fn a_failed_embedding_is_an_error_unless_degrading_is_asked_for_m11() {
     let folder = tempfile::tempdir().unwrap();
     let model = haversack::embedder().model().clone();
-    let engine = Engine::builder().embedder(Arc::new(Down(model))).open(folder.path()).unwrap();
+    let engine =
+        Engine::builder().embedder(Arc::new(Down(model))).open_recorded(folder.path()).unwrap();
     let workspace = engine.workspace("test").unwrap();
     workspace.put(vec![item("m", "memory", "An answer about tea.", json!({}))]).await.unwrap();
     let request = Request::new("a question about tea");

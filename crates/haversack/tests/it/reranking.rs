@@ -10,6 +10,7 @@ use haversack_core::units::Score;
 use haversack_store::store::viewer::Viewer;
 use serde_json::json;
 
+use crate::recording::OpenRecorded as _;
 use crate::support::item;
 
 /// Knows that questions about drinks are answered by what tells of a habit.
@@ -40,7 +41,7 @@ fn engine(folder: &Path, reranker: Option<Arc<dyn Reranker>>) -> Engine {
         Some(reranker) => builder.reranker(reranker),
         None => builder,
     };
-    builder.open(folder).unwrap()
+    builder.open_recorded(folder).unwrap()
 }
 
 fn asked(query: &str) -> Request {

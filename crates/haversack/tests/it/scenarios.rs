@@ -4,6 +4,8 @@
 use haversack::Engine;
 use haversack::scenarios::{BUILT_IN, Suite};
 
+use crate::recording::OpenRecorded as _;
+
 /// Runs a suite. What does not hold yet says so in its file, and may not hold unnoticed. `HAVERSACK_SHOW`
 /// fails with the packs of scenarios whose names hold its value.
 async fn check(name: &str) {
@@ -11,7 +13,7 @@ async fn check(name: &str) {
     let suite = Suite::parse(text).unwrap();
     let now = suite.present().unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let engine = Engine::builder().clock(move || now).open(folder.path()).unwrap();
+    let engine = Engine::builder().clock(move || now).open_recorded(folder.path()).unwrap();
     let workspace = engine.workspace("test").unwrap();
     suite.load(&workspace, data.as_bytes()).unwrap();
     let outcomes = suite.run(&workspace).await.unwrap();

@@ -15,6 +15,8 @@ use haversack_store::store::viewer::Viewer;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::recording::OpenRecorded as _;
+
 /// The samples' present: 2026-11-16T09:00:00Z.
 pub(crate) const NOW: i64 = 1_794_819_600_000;
 
@@ -40,7 +42,7 @@ pub(crate) fn now() -> Timestamp {
 /// An empty workspace whose clock stands still.
 pub(crate) fn empty() -> Fixture {
     let folder = tempfile::tempdir().unwrap();
-    let engine = Engine::builder().clock(now).open(folder.path()).unwrap();
+    let engine = Engine::builder().clock(now).open_recorded(folder.path()).unwrap();
     let workspace = engine.workspace("test").unwrap();
     Fixture { workspace, _engine: engine, _folder: folder }
 }
@@ -56,7 +58,7 @@ pub(crate) fn sample(name: &str) -> Fixture {
 pub(crate) fn fill(workspace: &Workspace, name: &str) {
     let path = format!("{}/samples/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
     let mut file = BufReader::new(std::fs::File::open(path).unwrap());
-    let store = workspace.embedded();
+    let store = &**workspace.blocking_store();
     haversack_store::transfer::import(store, &mut file, ("sample", now()), &mut |_| {}).unwrap();
 }
 
@@ -91,7 +93,7 @@ impl Embedder for Counting {
 
 /// The workspace in a folder, with an embedder of one's own.
 pub(crate) fn opened(folder: &Path, embedder: Arc<dyn Embedder>) -> Workspace {
-    let engine = Engine::builder().clock(now).embedder(embedder).open(folder).unwrap();
+    let engine = Engine::builder().clock(now).embedder(embedder).open_recorded(folder).unwrap();
     engine.workspace("test").unwrap()
 }
 

@@ -6,13 +6,14 @@ use haversack::{Engine, Request};
 use haversack_core::text::tokenizer::{CharacterEstimate, Tokenizer};
 use serde_json::json;
 
+use crate::recording::OpenRecorded as _;
 use crate::support::item;
 
 #[tokio::test]
 async fn a_tokenizer_of_ones_own_counts_and_is_named_among_the_others_m10() {
     let folder = tempfile::tempdir().unwrap();
     let engine = Engine::builder().tokenizer("mine", Arc::new(CharacterEstimate));
-    let workspace = engine.open(folder.path()).unwrap().workspace("test").unwrap();
+    let workspace = engine.open_recorded(folder.path()).unwrap().workspace("test").unwrap();
     let tea = item("tea", "note", "Anna drinks green tea, never coffee.", json!({}));
     workspace.put(vec![tea]).await.unwrap();
     let mut request = Request::new("everything", "green tea").within(100);

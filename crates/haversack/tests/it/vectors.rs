@@ -8,6 +8,7 @@ use haversack_store::store::change::{Batch, Change};
 use haversack_store::store::error::{CommitError, chain};
 use serde_json::json;
 
+use crate::recording::OpenRecorded as _;
 use crate::support::{Counting, id, item, now, opened, pack};
 
 /// Says that its vectors have some number of dimensions, and makes them with another.
@@ -46,7 +47,7 @@ fn an_embedder_with_other_dimensions_is_refused_at_the_start_m4() {
     assert_eq!(error.to_string(), message);
     assert!(open(Odd::new(8, 8), 8).is_ok());
     // A model without dimensions is none.
-    let engine = Engine::builder().embedder(Odd::new(0, 0)).open(folder.path()).unwrap();
+    let engine = Engine::builder().embedder(Odd::new(0, 0)).open_recorded(folder.path()).unwrap();
     assert!(engine.workspace("test").is_err());
 }
 
@@ -58,7 +59,7 @@ async fn vectors_of_another_length_than_promised_are_never_stored_m4() {
     let refused = workspace.put(vec![item("tea", "note", "Green tea.", json!({}))]).await;
     let told = chain(&refused.unwrap_err());
     assert!(told.contains("odd@1/8") && told.contains("a vector of 7 dimensions"), "{told}");
-    assert_eq!(workspace.embedded().stats().unwrap().items, 0);
+    assert_eq!(workspace.blocking_store().stats().await.unwrap().items, 0);
 }
 
 /// The vectors that are there are not compared with those of another model: whoever opens the
@@ -69,7 +70,7 @@ async fn another_model_is_seen_when_the_workspace_is_opened_m4() {
     let tea = || vec![item("tea", "note", "Green tea.", json!({}))];
     opened(folder.path(), haversack::embedder()).put(tea()).await.unwrap();
     let workspace = opened(folder.path(), Odd::new(8, 8));
-    assert!(workspace.embedded().stats().unwrap().stale);
+    assert!(workspace.blocking_store().stats().await.unwrap().stale);
     let new = vec![item("coffee", "note", "Black coffee.", json!({}))];
     let refused = workspace.write(Batch::put(now(), new)).await.unwrap_err();
     assert!(matches!(refused, haversack::Error::Commit(CommitError::Stale(_))), "{refused}");

@@ -18,6 +18,25 @@ const WORDS: [&str; 5] = [
 /// What core must do without, where no lint can say so.
 const CORE_WORDS: [&str; 5] = ["async fn", "async move", ".await", "println!", "tracing::"];
 
+/// The store's engine, which only the store itself knows by name. In halves, as above.
+const ENGINE_WORDS: [&str; 2] = [concat!("embed", "ded::"), concat!("Embed", "ded")];
+
+/// Ways to read the meaning of a message out of its words; a code or a field says it instead.
+const MESSAGE_WORDS: [&str; 8] = [
+    concat!("message.con", "tains("),
+    concat!("message.sp", "lit"),
+    concat!("message.starts", "_with("),
+    concat!("message.strip", "_prefix("),
+    concat!("to_string().con", "tains("),
+    concat!("to_string().sp", "lit"),
+    concat!("to_string().starts", "_with("),
+    concat!("to_string().strip", "_prefix("),
+];
+
+/// Files that may read messages: those that test them, and one that has nothing else, as serde's
+/// errors have no codes.
+const MESSAGE_READERS: [&str; 3] = ["/conformance", "/scenarios.rs", "/src/wire/values.rs"];
+
 pub(super) fn check(files: &[File]) -> Vec<Problem> {
     let mut problems = Vec::new();
     for file in files {
@@ -80,8 +99,33 @@ fn words(file: &File) -> Vec<Problem> {
                 problems.push(Problem::at(&file.path, number, message));
             }
         }
+        if !is_comment && !is_in_store(file) {
+            for word in ENGINE_WORDS.iter().filter(|word| contains_word(line, word)) {
+                let message = format!("`{word}`: use the traits `Stores` and `Store`");
+                problems.push(Problem::at(&file.path, number, message));
+            }
+        }
+        if !is_comment && !may_read_messages(file) && !line.contains("assert") {
+            for word in MESSAGE_WORDS.iter().filter(|&&word| line.contains(word)) {
+                let message = format!("`{word}`: branch on a code or a field, not on words");
+                problems.push(Problem::at(&file.path, number, message));
+            }
+        }
     }
     problems
+}
+
+fn is_in_store(file: &File) -> bool {
+    file.path.starts_with("crates/haversack-store/")
+}
+
+fn is_test(file: &File) -> bool {
+    let is_test = file.name() == "tests.rs" || file.path.contains("/tests/");
+    is_test || !file.path.contains("/src/")
+}
+
+fn may_read_messages(file: &File) -> bool {
+    is_test(file) || MESSAGE_READERS.iter().any(|reader| file.path.contains(reader))
 }
 
 /// Whether `word` stands in `line` and is not part of a longer name.
@@ -90,7 +134,7 @@ fn contains_word(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(at, _)| {
         let before = line[..at].chars().next_back();
         let after = line[at + word.len()..].chars().next();
-        let is_open = !word.ends_with('!') && after.is_some_and(in_name);
+        let is_open = !word.ends_with(['!', ':']) && after.is_some_and(in_name);
         !is_open && !before.is_some_and(in_name)
     })
 }

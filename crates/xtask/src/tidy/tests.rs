@@ -74,6 +74,23 @@ fn core_is_synchronous_and_silent() {
 }
 
 #[test]
+fn only_the_store_names_its_engine() {
+    let line = concat!("//! Room.\nuse haversack_store::embed", "ded::View;\n");
+    let engine = "crates/haversack/src/x.rs";
+    check_files(&[(engine, line)], &["crates/haversack/src/x.rs:2: `"]);
+    check_files(&[("crates/haversack-store/src/x.rs", line)], &[]);
+    let field = concat!("//! Room.\nlet store: Embed", "ded = open();\n");
+    check_files(&[("crates/haversack-cli/tests/it/x.rs", field)], &["crates/haversack-cli/tests"]);
+}
+
+#[test]
+fn messages_are_not_parsed() {
+    let line = concat!("//! Room.\nif error.to_string().con", "tains(\"lock\") {}\n");
+    check_files(&[("crates/a/src/x.rs", line)], &["crates/a/src/x.rs:2: `"]);
+    check_files(&[("crates/a/src/tests.rs", line), ("crates/a/tests/it/x.rs", line)], &[]);
+}
+
+#[test]
 fn white_space_is_plain() {
     check_files(&[("README.md", "a\tb\n")], &["README.md:1: tab"]);
     check_files(&[("a.toml", "a = 1\nb = 2 \n")], &["a.toml:2: white space"]);

@@ -56,10 +56,11 @@ impl Stage {
     /// The workspace of a sample, filled when it is new, with the number of its items.
     fn load(&self, sample: &Sample) -> Result<(Workspace, u64)> {
         let workspace = self.engine.workspace(&workspace_of(sample))?;
-        if workspace.embedded().stats()?.items == 0 {
-            sample.load(workspace.embedded())?;
+        let store = workspace.blocking_store();
+        if haversack_store::store::wait(store.stats())?.items == 0 {
+            sample.load(&**store)?;
         }
-        let items = workspace.embedded().stats()?.items;
+        let items = haversack_store::store::wait(store.stats())?.items;
         Ok((workspace, items))
     }
 }

@@ -20,11 +20,12 @@ use haversack_core::item::Kind;
 use haversack_core::query::analyse;
 use haversack_core::rank::Component;
 use haversack_core::units::Timestamp;
-use haversack_store::embedded::{Embedded, Home, Offloaded};
+use haversack_store::DataFolder;
 use haversack_store::store::Store;
 use haversack_store::store::change::{Batch, Change};
 use haversack_store::store::error::ReadError;
 use haversack_store::store::item::{Event, Happening, Item, Link};
+use haversack_store::store::maintenance::{Maintenance, Stores};
 use haversack_store::store::query::{Filter, Order, Page};
 use haversack_store::store::viewer::{Principal, Readers};
 use serde_json::{Map, Value};
@@ -139,17 +140,17 @@ fn ask(query: &str) -> Request {
 /// A store with something in it.
 struct Place {
     _folder: tempfile::TempDir,
-    store: Offloaded,
+    store: Arc<dyn Maintenance>,
     now: Timestamp,
 }
 
 impl Place {
-    fn new(now: Timestamp, fill: impl FnOnce(&Embedded)) -> Place {
+    fn new(now: Timestamp, fill: impl FnOnce(&dyn Store)) -> Place {
         let folder = tempfile::tempdir().unwrap();
-        let home = Home::open(folder.path()).unwrap();
-        let store = Arc::new(home.workspace("w", crate::embedder()).unwrap());
-        fill(&store);
-        Place { _folder: folder, store: Offloaded::new(store), now }
+        let stores = DataFolder::open(folder.path()).unwrap();
+        let store = stores.open("w", crate::embedder()).unwrap();
+        fill(&*store.for_blocking_threads());
+        Place { _folder: folder, store, now }
     }
 
     async fn with(changes: Vec<Change>) -> Place {

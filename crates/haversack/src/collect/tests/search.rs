@@ -231,12 +231,14 @@ impl Embedder for Other {
 async fn words_answer_alone_while_vectors_are_stale_m11() {
     let folder = tempfile::tempdir().unwrap();
     let now = Timestamp::from_millis(NOW);
-    let home = Home::open(folder.path()).unwrap();
+    let stores = DataFolder::open(folder.path()).unwrap();
     let items = vec![file("crane", "How to repair a harbour crane.")];
-    home.workspace("w", crate::embedder()).unwrap().write(Batch::put(now, items)).unwrap();
+    let store = stores.open("w", crate::embedder()).unwrap();
+    store.write(Batch::put(now, items)).await.unwrap();
+    drop(store);
     let model = Model { version: "2".to_owned(), ..crate::embedder().model().clone() };
-    let store = Arc::new(home.workspace("w", Arc::new(Other(model))).unwrap());
-    let place = Place { _folder: folder, store: Offloaded::new(store), now };
+    let store = stores.open("w", Arc::new(Other(model))).unwrap();
+    let place = Place { _folder: folder, store, now };
     let collected = place.collect(&spec("hybrid", &[]), ask("harbour crane")).await;
     assert_eq!(shown(&collected, &[]), "crane");
     let [notice] = &collected.notices[..] else { panic!("{:?}", collected.notices) };

@@ -1,0 +1,158 @@
+//! Maintenance of a store, and the stores of all workspaces: what operators need beside reads and
+//! writes.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use haversack_core::embed::{Embedder, Model};
+
+use super::error::{CommitError, OpenError};
+use super::{Answer, Store};
+use crate::kinds::Kinds;
+use crate::revision::Revision;
+
+/// A store with its maintenance.
+pub trait Maintenance: Store {
+    /// The same store for threads that may block: its futures need no runtime ([`super::wait`]), and
+    /// small reads finish on the calling thread instead of going to another and back.
+    fn for_blocking_threads(&self) -> Arc<dyn Maintenance>;
+
+    /// Damage that was found and repaired when the store was opened.
+    fn repaired(&self) -> &[String];
+
+    /// Counts items and bytes.
+    fn stats(&self) -> Answer<'_, Stats>;
+
+    /// Verifies everything; with `repair`, rebuilds derived indexes that are wrong.
+    fn check(&self, repair: bool) -> BoxFuture<'_, Result<CheckReport, CommitError>>;
+
+    /// Embeds all texts with the model in use, then searches by the new vectors. A run that was
+    /// interrupted continues where it stopped.
+    fn reembed<'a>(
+        &'a self,
+        progress: &'a mut (dyn FnMut(Progress) + Send),
+    ) -> BoxFuture<'a, Result<Progress, CommitError>>;
+
+    /// Copies the live workspace into an empty folder, as of one commit. Indexes are rebuilt when the
+    /// copy is opened.
+    fn backup<'a>(&'a self, folder: &'a Path) -> BoxFuture<'a, Result<(), OpenError>>;
+
+    /// Waits for pending writes, then refuses further ones.
+    fn close(&self) -> BoxFuture<'_, ()>;
+}
+
+/// Opens, lists and removes the stores of workspaces.
+pub trait Stores: fmt::Debug + Send + Sync {
+    /// Opens the store of a workspace and creates it if it does not exist.
+    ///
+    /// # Errors
+    /// When the name is not valid, or the store cannot be opened.
+    fn open(
+        &self,
+        name: &str,
+        embedder: Arc<dyn Embedder>,
+    ) -> Result<Arc<dyn Maintenance>, OpenError>;
+
+    /// Opens the store of a workspace that exists.
+    ///
+    /// # Errors
+    /// When there is no such workspace, or its store cannot be opened.
+    fn open_existing(
+        &self,
+        name: &str,
+        embedder: Arc<dyn Embedder>,
+    ) -> Result<Arc<dyn Maintenance>, OpenError>;
+
+    /// The names of all workspaces, in order.
+    ///
+    /// # Errors
+    /// When they cannot be listed.
+    fn names(&self) -> Result<Vec<String>, OpenError>;
+
+    /// Removes a workspace with everything in it. Close its store first.
+    ///
+    /// # Errors
+    /// When there is no such workspace, or it cannot be removed.
+    fn remove(&self, name: &str) -> Result<(), OpenError>;
+
+    /// The kinds that all workspaces know.
+    fn kinds(&self) -> &Arc<Kinds>;
+}
+
+/// What a workspace holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stats {
+    /// The last commit.
+    pub revision: Revision,
+    /// Items that are present.
+    pub items: u64,
+    /// Versions that are kept, the present ones included.
+    pub versions: u64,
+    /// Chunks of all versions.
+    pub chunks: u64,
+    /// Links that are present.
+    pub links: u64,
+    /// Items by kind, most first.
+    pub kinds: Vec<(String, u64)>,
+    /// The model whose vectors are searched.
+    pub model: Model,
+    /// Whether the model in use is another one.
+    pub stale: bool,
+    /// Bytes on disk of the records, the text index and the vector index.
+    pub bytes: [u64; 3],
+}
+
+/// What [`Maintenance::check`] found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CheckReport {
+    /// Versions of items that were read.
+    pub versions: u64,
+    /// Chunks that were compared with both indexes.
+    pub chunks: u64,
+    /// Damage to the records themselves. It cannot be repaired; restore a backup.
+    pub damage: Vec<String>,
+    /// What is wrong with derived indexes.
+    pub derived: Vec<String>,
+    /// Whether the derived indexes were rebuilt.
+    pub repaired: bool,
+}
+
+impl CheckReport {
+    /// Whether nothing is wrong, or no longer.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        self.damage.is_empty() && (self.derived.is_empty() || self.repaired)
+    }
+}
+
+/// Progress of re-embedding, or of upgrading a workspace of an older version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Progress {
+    /// Versions of items that are done.
+    pub done: u64,
+    /// All versions.
+    pub total: u64,
+}
+
+/// A callback for the progress of upgrading a workspace, with the workspace's name.
+#[derive(Clone)]
+pub struct OnUpgrade(Arc<dyn Fn(&str, Progress) + Send + Sync>);
+
+impl OnUpgrade {
+    /// Wraps a function.
+    pub fn new(report: impl Fn(&str, Progress) + Send + Sync + 'static) -> OnUpgrade {
+        OnUpgrade(Arc::new(report))
+    }
+
+    pub(crate) fn report(&self, workspace: &str, progress: Progress) {
+        (self.0)(workspace, progress);
+    }
+}
+
+impl fmt::Debug for OnUpgrade {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnUpgrade")
+    }
+}
