@@ -90,11 +90,67 @@ fn item_line(item: &Item) -> Value {
     Value::Object(line)
 }
 
+/// The keys under which an item's text may stand; the first that is there counts.
+pub const BODY_KEYS: [&str; 3] = ["text", "body", "content"];
+
+/// Reads an item as a request or an export writes it. Unknown keys and wrong types are refused.
+///
+/// # Errors
+/// When it is not an item; the error names the field.
+pub fn read_item(item: Map<String, Value>, kinds: &Kinds) -> Formed<Item> {
+    let mut form = Form(item);
+    match form.maybe_text("type")?.as_deref() {
+        None | Some("item") => {}
+        Some(other) => return wrong("type", format!("{other:?} is not \"item\"")),
+    }
+    let item = form.item(kinds)?;
+    form.finish(item)
+}
+
+/// Reads a row of foreign data as an item. It has the keys `id` (or `_id`), `kind`, `title`,
+/// [`BODY_KEYS`], `created`, `updated` and `fields` in common with [`read_item`]; a key that is none of
+/// them, or whose value does not fit, becomes a field. A row without an id or kind gets the default.
+///
+/// # Errors
+/// When its id or kind is not valid; the error names the field.
+pub fn read_row(
+    row: Map<String, Value>,
+    default_id: impl FnOnce() -> String,
+    default_kind: &Kind,
+) -> Formed<Item> {
+    let mut form = Form(row);
+    let body = BODY_KEYS.into_iter().find_map(|key| form.take_if_text(key));
+    let title = form.take_if_text("title");
+    let kind = match form.take_if_text("kind") {
+        Some(kind) => Kind::new(&kind).or_else(|error| wrong("kind", error))?,
+        None => default_kind.clone(),
+    };
+    let id = form.take_if_text("id").or_else(|| form.take_if_text("_id"));
+    let id = id.or_else(|| match form.0.get("id") {
+        Some(Value::Number(_)) => form.0.shift_remove("id").map(|id| id.to_string()),
+        _ => None,
+    });
+    let id = id.filter(|id| !id.is_empty()).unwrap_or_else(default_id);
+    let id = ItemId::new(&id).or_else(|error| wrong("id", error))?;
+    let mut item = Item::new(id, kind, &body.unwrap_or_default());
+    item.title = title.unwrap_or_default();
+    for (key, at) in [("created", &mut item.created), ("updated", &mut item.updated)] {
+        *at = form.0.get(key).and_then(moment);
+    }
+    if let Some(Value::Object(_)) = form.0.get("fields")
+        && let Some(Value::Object(fields)) = form.0.shift_remove("fields")
+    {
+        item.fields = fields;
+    }
+    item.fields.extend(form.0);
+    Ok(item)
+}
+
 /// Reads a line of an export.
 ///
 /// # Errors
 /// When the line is not of that form; the error names the field.
-pub fn change(line: Map<String, Value>, kinds: &Kinds) -> Formed<Change> {
+pub fn read_change(line: Map<String, Value>, kinds: &Kinds) -> Formed<Change> {
     let mut form = Form(line);
     let change = match form.text("type")?.as_str() {
         "item" => Change::Put(Box::new(form.item(kinds)?)),
@@ -117,16 +173,32 @@ pub fn change(line: Map<String, Value>, kinds: &Kinds) -> Formed<Change> {
         }),
         other => return wrong("type", format!("{other:?} is none of item, link, event, record")),
     };
-    match form.0.keys().next() {
-        Some(unknown) => wrong(unknown, "is not known here"),
-        None => Ok(change),
-    }
+    form.finish(change)
 }
 
 /// The fields of a line that are not read yet.
 struct Form(Map<String, Value>);
 
 impl Form {
+    /// What was read, if nothing is left over.
+    fn finish<T>(self, read: T) -> Formed<T> {
+        match self.0.keys().next() {
+            Some(unknown) => wrong(unknown, "is not known here"),
+            None => Ok(read),
+        }
+    }
+
+    /// Takes a value if it is a text.
+    fn take_if_text(&mut self, name: &str) -> Option<String> {
+        match self.0.get(name) {
+            Some(Value::String(_)) => match self.0.shift_remove(name) {
+                Some(Value::String(text)) => Some(text),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     fn take(&mut self, name: &str) -> Option<Value> {
         self.0.shift_remove(name).filter(|value| !value.is_null())
     }
@@ -217,7 +289,13 @@ impl Form {
     fn item(&mut self, kinds: &Kinds) -> Formed<Item> {
         let id = self.id("id")?;
         let kind = Kind::new(&self.text("kind")?).or_else(|error| wrong("kind", error))?;
-        let mut item = Item::new(id, kind, &self.maybe_text("body")?.unwrap_or_default());
+        let mut body = None;
+        for key in BODY_KEYS {
+            if body.is_none() {
+                body = self.maybe_text(key)?;
+            }
+        }
+        let mut item = Item::new(id, kind, &body.unwrap_or_default());
         item.title = self.maybe_text("title")?.unwrap_or_default();
         item.path = self.maybe_text("path")?;
         item.parent = self.maybe_id("parent")?;

@@ -14,7 +14,7 @@ use haversack_core::units::Timestamp;
 use serde_json::{Value, json};
 use thiserror::Error;
 
-pub use self::form::{FormError, change};
+pub use self::form::{BODY_KEYS, FormError, read_change, read_item, read_row};
 pub use self::lines::{Line, Lines};
 
 use crate::store::change::{Batch, Change, Warning};
@@ -216,8 +216,8 @@ pub fn import(
     import.header(&mut lines)?;
     while let Some((line, bytes)) = import.next(&mut lines)? {
         let number = lines.number();
-        let change =
-            change(line, store.kinds()).map_err(|error| import.wrong(number, error.to_string()))?;
+        let change = read_change(line, store.kinds())
+            .map_err(|error| import.wrong(number, error.to_string()))?;
         import.waiting.push((number, change));
         import.bytes += bytes;
         if import.waiting.len() >= BATCH.0 || import.bytes >= BATCH.1 {

@@ -7,6 +7,7 @@ use haversack_core::units::{Score, Timestamp};
 
 use super::*;
 use crate::DataFolder;
+use crate::kinds::Kinds;
 use crate::store::item::{Event, Happening, Item, Link, Record};
 use crate::store::maintenance::{Maintenance, Stores};
 use crate::store::query::Filter;
@@ -134,4 +135,28 @@ fn a_bad_line_is_named_and_stops_its_batch() {
     assert!(error.to_string().starts_with("this is no export of haversack"), "{error}");
     let error = imported(&*store, "{\"haversack\":\"export\",\"format\":2}\n").unwrap_err();
     assert!(error.to_string().starts_with("the export has format 2"), "{error}");
+}
+
+#[test]
+fn a_row_and_an_item_are_read_alike() {
+    let read = |json: &str| -> Fields { serde_json::from_str(json).unwrap() };
+    let lines = [
+        r#"{"id": "a", "kind": "note", "title": "T", "body": "x", "fields": {"colour": "red"}}"#,
+        r#"{"id": "a", "kind": "note", "title": "T", "text": "x", "fields": {"colour": "red"}}"#,
+        r#"{"id": "a", "kind": "note", "title": "T", "content": "x", "fields": {"colour": "red"}}"#,
+    ];
+    let kinds = Kinds::built_in();
+    let kind = Kind::new("document").unwrap();
+    let expected = read_item(read(lines[0]), kinds).unwrap();
+    for line in lines {
+        assert_eq!(read_item(read(line), kinds).unwrap(), expected, "{line}");
+        assert_eq!(read_row(read(line), || "none".to_owned(), &kind).unwrap(), expected, "{line}");
+        let exported = form::line(&Change::Put(Box::new(expected.clone()))).unwrap();
+        let Value::Object(exported) = exported else { panic!("{exported}") };
+        assert_eq!(read_item(exported, kinds).unwrap(), expected);
+    }
+    let row = read(r#"{"colour": "red", "active": "no", "fields": 7}"#);
+    assert!(read_item(row.clone(), kinds).is_err(), "an item needs an id and known keys");
+    let row = read_row(row, || "a.jsonl#1".to_owned(), &kind).unwrap();
+    assert_eq!((row.id.as_str(), &row.kind, row.fields.len()), ("a.jsonl#1", &kind, 3));
 }

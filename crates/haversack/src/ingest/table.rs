@@ -5,7 +5,7 @@ use std::io::{BufReader, Error, Read};
 
 use haversack_core::ids::ItemId;
 use haversack_core::item::Kind;
-use haversack_store::kinds::{Kinds, moment};
+use haversack_store::kinds::Kinds;
 use haversack_store::store::change::{BODY_BYTES_MAX, LINE_BYTES_MAX};
 use haversack_store::store::item::{Fields, Item};
 use haversack_store::transfer::{self, Line, Lines, header_format, json_error};
@@ -17,9 +17,6 @@ use super::text::{claims_authority, refuse_binary};
 
 /// Where a table's rows go: the line a row begins at, and what is in it.
 pub(super) type Sink<'a> = dyn FnMut(u64, Result<Item, Reason>) -> Result<(), IngestError> + 'a;
-
-/// The names under which people keep the text of a row.
-const TEXTS: [&str; 3] = ["text", "body", "content"];
 
 /// A file of many items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,40 +115,15 @@ fn object(bytes: &[u8]) -> Result<Map<String, Value>, Reason> {
     serde_json::from_str(text).map_err(|error| Reason::Json { what: json_error(&error) })
 }
 
-/// An object as an item: what it says of itself under the usual names, the rest as fields.
-fn json_item(
-    mut line: Map<String, Value>,
-    number: u64,
-    source: Source<'_>,
-) -> Result<Item, Reason> {
+/// An object as an item ([`transfer::read_row`]).
+fn json_item(line: Map<String, Value>, number: u64, source: Source<'_>) -> Result<Item, Reason> {
     if let Some(field) = authority(&line, source.kinds) {
         return Err(Reason::Authority { field });
     }
-    let mut take = |name: &str| match line.get(name) {
-        Some(Value::String(_)) => match line.shift_remove(name) {
-            Some(Value::String(text)) => Some(text),
-            _ => None,
-        },
-        _ => None,
-    };
-    let text = TEXTS.into_iter().find_map(&mut take);
-    let title = take("title");
-    let named = take("kind");
-    let own = take("id").or_else(|| take("_id"));
-    let own = own.or_else(|| match line.get("id") {
-        Some(Value::Number(_)) => line.shift_remove("id").map(|id| id.to_string()),
-        _ => None,
-    });
-    let kind = match named {
-        Some(named) => Kind::new(&named).map_err(|error| refused("kind", &error))?,
-        None => source.kind.clone(),
-    };
-    let mut item = row((source.path, number), own, kind, text.as_deref())?;
-    for (name, at) in [("created", &mut item.created), ("updated", &mut item.updated)] {
-        *at = line.get(name).and_then(moment);
-    }
-    item.title = title.map(short).unwrap_or_default();
-    item.fields = line;
+    let mut item = transfer::read_row(line, || line_id(source.path, number), source.kind)
+        .map_err(|error| Reason::Refused { what: error.to_string() })?;
+    item.title = short(item.title);
+    item.path = Some(source.path.to_owned());
     whole(item)
 }
 
@@ -169,22 +141,9 @@ fn authority(line: &Map<String, Value>, kinds: &Kinds) -> Option<&'static str> {
 /// The fields that could give a text authority.
 const AUTHORITY: [&str; 3] = ["readers", "trust", "kind"];
 
-fn refused(field: &str, error: &dyn std::fmt::Display) -> Reason {
-    Reason::Refused { what: format!("{field}: {error}") }
-}
-
-/// An item of a table. Without a name of its own it is called after its line.
-fn row(
-    (path, number): (&str, u64),
-    own: Option<String>,
-    kind: Kind,
-    text: Option<&str>,
-) -> Result<Item, Reason> {
-    let id = own.filter(|id| !id.is_empty()).unwrap_or_else(|| format!("{path}#{number}"));
-    let id = ItemId::new(&id).map_err(|error| refused("id", &error))?;
-    let mut item = Item::new(id, kind, text.unwrap_or_default());
-    item.path = Some(path.to_owned());
-    Ok(item)
+/// The id of a row that has none of its own.
+fn line_id(path: &str, number: u64) -> String {
+    format!("{path}#{number}")
 }
 
 fn whole(item: Item) -> Result<Item, Reason> {
@@ -299,7 +258,9 @@ fn table_item(
         match header.to_ascii_lowercase().as_str() {
             "id" if own.is_none() => own = Some(value.trim().to_owned()),
             "title" if title.is_none() => title = Some(value.to_owned()),
-            name if text.is_none() && TEXTS.contains(&name) => text = Some(value.to_owned()),
+            name if text.is_none() && transfer::BODY_KEYS.contains(&name) => {
+                text = Some(value.to_owned())
+            }
             _ if value.trim().is_empty() => {}
             name if claims_authority(source.kinds, name, value.trim()) => {
                 let field = AUTHORITY.into_iter().find(|field| *field == name);
@@ -317,7 +278,10 @@ fn table_item(
         fields.iter().filter_map(line).collect::<String>()
     };
     let text = text.unwrap_or_else(lines);
-    let mut item = row((source.path, number), own, source.kind.clone(), Some(&text))?;
+    let id = own.filter(|id| !id.is_empty()).unwrap_or_else(|| line_id(source.path, number));
+    let id = ItemId::new(&id).map_err(|error| Reason::Refused { what: format!("id: {error}") })?;
+    let mut item = Item::new(id, source.kind.clone(), &text);
+    item.path = Some(source.path.to_owned());
     item.title = title.map(short).unwrap_or_default();
     item.fields = fields;
     whole(item)

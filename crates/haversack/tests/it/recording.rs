@@ -218,15 +218,22 @@ async fn packs_of_every_application_are_made_through_the_traits_alone() {
     let stores = recorded(folder.path()).unwrap();
     let calls = Arc::clone(&stores.calls);
     let engine = Engine::builder().clock(crate::support::now).open_on(Arc::new(stores)).unwrap();
-    for name in ["proposal", "prime", "workspace", "situation", "memory"] {
+    let questions = [
+        ("proposal", "Write the executive summary of our proposal for the hospital board"),
+        ("prime", "What does the cost model say?"),
+        ("workspace", "Which tasks of the launch are open?"),
+        ("situation", "deploy the release to production"),
+        ("memory", "What does she like to drink?"),
+    ];
+    for (name, question) in questions {
         let workspace = engine.workspace(name).unwrap();
         crate::support::fill(&workspace, name);
-        let request = Request::new("everything", "what was agreed with the customer?");
-        assert!(!workspace.pack(request).await.unwrap().text().is_empty());
+        let pack = workspace.pack(Request::new("everything", question)).await.unwrap();
+        assert!(!pack.text().is_empty(), "{name}");
         workspace.settle().await;
     }
     let calls = calls.lock().unwrap().clone();
-    for expected in ["write", "text", "vector", "passages", "frequencies", "usage", "token"] {
+    for expected in ["write", "text", "vector", "passages", "frequencies", "neighbours", "record"] {
         assert!(calls.contains(expected), "{expected} is not among {calls:?}");
     }
 }
