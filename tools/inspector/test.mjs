@@ -236,7 +236,7 @@ async function looksBack(server, page) {
   assert.equal(await text(page, "#verdict"), "The same bytes.");
   await page.locator("#recent li", { hasText: first }).getByText("compare").click();
   await page.click("#diff");
-  await page.waitForFunction(() => document.querySelector("#verdict")?.textContent === "Other bytes.");
+  await page.waitForFunction(() => document.querySelector("#verdict")?.textContent === "Different bytes.");
   await says(page, "#back-result", "tokenBudget");
   await server.ask("POST", "/v1/workspaces/hostile/items", [
     { id: "later", kind: "note", body: "what about window.pwned onerror, later?" },

@@ -26,24 +26,24 @@ export interface components {
             intent: string;
         };
         /**
-         * @description What any recipe can be asked, as JSON. A recipe with a shape of its own has a request of its
-         *     own as well ([`crate::recipes`]).
+         * @description A request to any recipe, as JSON. A recipe with a shape of its own also has a request type of its
+         *     own ([`crate::recipes`]).
          */
         AnyRequest: {
             /**
-             * @description The question.
+             * @description The query.
              * @default
              */
             query?: string;
-            /** @description Who asks; the owner of the data when neither user nor groups are named. */
+            /** @description The user; the owner of the data when neither user nor groups are named. */
             user?: string | null;
-            /** @description The groups they are in. */
+            /** @description The user's groups. */
             groups?: string[];
-            /** @description The sort of request. */
+            /** @description The type of request. */
             type?: string | null;
-            /** @description What the asker looks at. */
+            /** @description What the user is looking at. */
             focus?: components["schemas"]["Focus"] | null;
-            /** @description What it is about, by the names that the recipe gives. */
+            /** @description The subjects of the request, by the recipe's names for them. */
             subjects?: {
                 [key: string]: string;
             };
@@ -57,18 +57,18 @@ export interface components {
             situation?: {
                 [key: string]: unknown;
             };
-            /** @description What the asker wants to reach. */
+            /** @description The user's goal. */
             intent?: string | null;
-            /** @description What was said before, oldest first. */
+            /** @description The conversation so far, oldest turn first. */
             conversationHistory?: components["schemas"]["Turn"][];
-            /** @description What else to consider, prefer or leave out. */
+            /** @description Items and kinds to include, exclude or prioritize. */
             hints?: components["schemas"]["Hints"];
             /**
              * Format: double
              * @description The least confidence.
              */
             minConfidence?: number | null;
-            /** @description Only items with these fields; a list of values are alternatives. */
+            /** @description Only items with these fields; the values of a list are alternatives. */
             fields?: {
                 [key: string]: unknown;
             };
@@ -90,38 +90,38 @@ export interface components {
             reserves?: {
                 [key: string]: number;
             };
-            /** @description How much layers matter to the asker. */
+            /** @description The user's weights for layers; 1 is the default. */
             priorities?: {
                 [key: string]: number;
             };
             /** @description The model that will read the pack. */
             model?: string | null;
-            /** @description Who counts. */
+            /** @description The tokenizer. */
             tokenizer?: string | null;
             /** @description A template: a name, or the template itself. */
             template?: components["schemas"]["TemplateOrName"] | null;
-            /** @description Whether type, confidence and time stand behind texts whose template shows none of them. */
+            /** @description Whether type, confidence and time follow texts whose template shows none of them. */
             includeMetadata?: boolean;
             /** @description A ranker: a name, or `{"expression": "…"}`. */
             ranker?: components["schemas"]["Ranker"] | null;
-            /** @description Weights of the ranker `default`, which they choose when no ranker is named. */
+            /** @description Weights of the ranker `default`; they select that ranker when no ranker is named. */
             rankingOptions?: components["schemas"]["RankingOptions"] | null;
-            /** @description What to look for instead of the query's own vector. */
+            /** @description A vector to search with in place of the query's own. */
             vector?: number[] | null;
-            /** @description The receipt of the pack before. */
+            /** @description The receipt of the previous pack. */
             previous?: string | null;
-            /** @description What time it is. */
+            /** @description The current time. */
             now?: components["schemas"]["Moment"] | null;
             /** @description The time zone in which dates are read, by its IANA name; UTC when left out. */
             timeZone?: string | null;
             /**
-             * @description The past to read: a moment, or `{"revision": …}` with the `revision` of an earlier answer. A
-             *     moment is also the time of the facts: what was said later is not known, and what held then holds.
+             * @description The past state to read: a moment, or `{"revision": …}` with the `revision` of an earlier answer. A
+             *     moment also sets the time of the facts: later facts are unknown, and validity is judged then.
              */
             asOf?: components["schemas"]["PastState"] | null;
-            /** @description Whether an answer without a failed provider will do. */
+            /** @description Whether a pack may be made without a failed provider. */
             degrade?: boolean | null;
-            /** @description Whether an answer that was just given may be given again; yes when left out. */
+            /** @description Whether a cached pack may be returned; yes when left out. */
             cache?: boolean | null;
         };
         /** @description What every recipe's result has under `assembly`. */
@@ -176,15 +176,15 @@ export interface components {
             /** @description What became of each candidate; with `explain`. */
             ledger?: components["schemas"]["LedgerLine"][] | null;
         };
-        /** @description Something that decided one pack otherwise than the other. */
+        /** @description A difference in what two packs were made from. */
         Cause: {
             /** @constant */
             cause: "request";
             /** @description Which. */
             field: string;
-            /** @description What the first said; empty when nothing. */
+            /** @description The first request's value; empty when it has none. */
             before: string;
-            /** @description What the second said; empty when nothing. */
+            /** @description The second request's value; empty when it has none. */
             after: string;
         } | {
             /** @constant */
@@ -251,16 +251,16 @@ export interface components {
              */
             after: number;
         };
-        /** @description What became otherwise of one candidate. */
+        /** @description A difference in what became of one candidate. */
         Change: {
             /** @constant */
             change: "entered";
-            /** @description Why it was not: not found, or its reason. */
+            /** @description Why it was out of the first: not found, or its reason. */
             before: string;
         } | {
             /** @constant */
             change: "left";
-            /** @description Why it is not: not found, or its reason. */
+            /** @description Why it is out of the second: not found, or its reason. */
             after: string;
         } | {
             /** @constant */
@@ -316,21 +316,21 @@ export interface components {
             /** @description The bytes of the item's text that are in. */
             spans: number[][];
         };
-        /** @description What a response used. */
+        /** @description The citations that a response used. */
         Citations: {
-            /** @description Every citation, with whether the response used it. */
+            /** @description Every citation, and whether the response used it. */
             citations: components["schemas"]["PrimeCitation"][];
-            /** @description A block that names those that were used. */
+            /** @description A block that lists the used ones. */
             sources: string;
         };
-        /** @description A response and the pack it was made with. */
+        /** @description A response and its pack. */
         CitationsRequest: {
             /** @description The pack's receipt. */
             receipt: string;
             /** @description What the model wrote. */
             response: string;
         };
-        /** @description A part of what a candidate showed. */
+        /** @description A part of a candidate's text in a pack. */
         Content: [
             number,
             number
@@ -339,12 +339,12 @@ export interface components {
         Count: {
             /**
              * Format: uint32
-             * @description How many.
+             * @description The count.
              */
             tokens: number;
-            /** @description Who counted. */
+            /** @description The tokenizer. */
             tokenizer: string;
-            /** @description How far the count can be trusted. */
+            /** @description The accuracy of the count. */
             accuracy: string;
         };
         /** @description What changed since the pack before. */
@@ -363,13 +363,13 @@ export interface components {
             /** @description What is gone. */
             removed: string[];
         };
-        /** @description What differs between two packs. */
+        /** @description The differences between two packs. */
         Difference: {
             /** @description Whether the two have the same bytes. */
             same: boolean;
-            /** @description What decided them differently. */
+            /** @description The inputs that differ. */
             causes: components["schemas"]["Cause"][];
-            /** @description What became otherwise, by candidate. */
+            /** @description What changed, by candidate. */
             candidates: {
                 [key: string]: components["schemas"]["Change"][];
             };
@@ -381,7 +381,7 @@ export interface components {
              * @default null
              */
             text?: string | null;
-            /** @description A payload, as a build gave it. */
+            /** @description The payload of a build. */
             payload?: components["schemas"]["PayloadText"] | null;
             /**
              * @description The model that will read it.
@@ -389,17 +389,17 @@ export interface components {
              */
             model?: string | null;
             /**
-             * @description Who counts, when no model is named.
+             * @description The tokenizer, if no model is named.
              * @default null
              */
             tokenizer?: string | null;
         };
-        /** @description Something that happened to an item. */
+        /** @description An event of an item. */
         Event: {
-            /** @description To which item. */
+            /** @description The item. */
             item: string;
             /**
-             * @description Who did it; the caller when left out.
+             * @description The user; the caller by default.
              * @default null
              */
             user?: string | null;
@@ -411,9 +411,9 @@ export interface components {
              */
             at?: components["schemas"]["Moment"] | null;
         };
-        /** @description Things that happened. */
+        /** @description Events to record. */
         Events: {
-            /** @description What happened. */
+            /** @description The events. */
             events: components["schemas"]["Event"][];
         };
         /** @description Whether an item helped. */
@@ -423,7 +423,7 @@ export interface components {
             /** @description Whether it helped. */
             useful: boolean;
             /**
-             * @description Who says so; the key's user when left out.
+             * @description The user; the key's own by default.
              * @default null
              */
             user?: string | null;
@@ -442,7 +442,7 @@ export interface components {
             /** @description To, for dates. */
             end?: string | null;
         };
-        /** @description What the asker looks at (W9). */
+        /** @description What the user is looking at (W9). */
         Focus: {
             /** @description A block. */
             blockId?: string | null;
@@ -451,12 +451,12 @@ export interface components {
             /** @description A database. */
             databaseId?: string | null;
         };
-        /** @description What each budget would give. */
+        /** @description The packs of several budgets. */
         Frontier: {
-            /** @description From the smallest budget on; those that cannot be met are left out. */
+            /** @description From the smallest budget; infeasible ones are left out. */
             points: components["schemas"]["FrontierPoint"][];
         };
-        /** @description What one budget would give. */
+        /** @description The pack of one budget. */
         FrontierPoint: {
             /**
              * Format: uint32
@@ -475,41 +475,41 @@ export interface components {
             items: number;
             /**
              * Format: double
-             * @description What it is worth.
+             * @description Its value.
              */
             value: number;
             /**
              * Format: double
-             * @description How much of all that was found is in, by value.
+             * @description The share of all candidates' value that is in the pack.
              */
             coverage: number;
         };
         /** @description A request and the budgets to try it at. */
         FrontierRequest: {
             /**
-             * @description What the recipe is asked.
+             * @description The recipe's request.
              * @default {}
              */
             request?: {
                 [key: string]: unknown;
             };
             /**
-             * @description The budgets; 25 from the least to the most when left out.
+             * @description The budgets; 25 from the smallest to the largest by default.
              * @default []
              */
             budgets?: number[];
         };
-        /** @description What can happen to an item. */
+        /** @description The kind of an event. */
         Happening: "viewed" | "edited" | "used" | "useful" | "not_useful";
-        /** @description What else to consider, prefer or leave out (W9). */
+        /** @description Items and kinds to include, exclude or prioritize (W9). */
         Hints: {
-            /** @description Kinds that count for more. */
+            /** @description Kinds that rank higher. */
             prioritizeTypes?: string[];
-            /** @description Only what changed in this time. */
+            /** @description Only items that changed in this range. */
             timeRange?: components["schemas"]["Range"] | null;
-            /** @description Items that must be considered. */
+            /** @description Items that must be candidates. */
             includeBlocks?: string[];
-            /** @description Items that must not be in. */
+            /** @description Items that must not be in the pack. */
             excludeBlocks?: string[];
             /**
              * Format: uint32
@@ -521,28 +521,28 @@ export interface components {
         Item: {
             /** @description Its name. */
             id: string;
-            /** @description What sort of thing it is. */
+            /** @description The kind. */
             kind: string;
-            /** @description What people call it. */
+            /** @description The title. */
             title: string;
             /** @description Its text. */
             body: string;
-            /** @description What else is known. */
+            /** @description Other fields. */
             fields: {
                 [key: string]: unknown;
             };
-            /** @description Where it comes from. */
+            /** @description The origin. */
             path?: string | null;
-            /** @description What it hangs under, if the viewer may read that. */
+            /** @description The parent, if it is visible to the viewer. */
             parent?: string | null;
             /**
              * Format: int64
-             * @description Its place among what hangs there too.
+             * @description Its position among its siblings.
              */
             position: number;
-            /** @description When it was made. */
+            /** @description The creation time. */
             created?: string | null;
-            /** @description When it last changed. */
+            /** @description The time of the last change. */
             updated?: string | null;
             /**
              * Format: double
@@ -551,13 +551,13 @@ export interface components {
             confidence?: number | null;
             /** @description Who may read it, for callers who see everything. Others who write it leave it as it is. */
             readers?: string[] | null;
-            /** @description How far it can be trusted. */
+            /** @description The trust level. */
             trust: string;
             /** @description Whether it is in use. */
             active: boolean;
             /**
-             * @description The state that brought this version, for callers who see everything; for others a text that
-             *     changes with what they see of the item.
+             * @description The revision of this version, for callers who see everything; for others a token that changes
+             *     with what they see of the item.
              */
             revision: components["schemas"]["Revision"];
         };
@@ -565,7 +565,7 @@ export interface components {
         ItemPage: {
             /** @description The items. */
             items: components["schemas"]["Item"][];
-            /** @description What to pass as `after` for the next page; left out on the last one. */
+            /** @description The `after` of the next page; absent on the last one. */
             next?: string | null;
         };
         /** @description A layer's figures. */
@@ -611,14 +611,14 @@ export interface components {
             item: string;
             /**
              * Format: uint32
-             * @description Which chunk of it; none when it is all of it.
+             * @description Which chunk of it; none for the whole item.
              */
             chunk?: number | null;
             /** @description The layer it was found for. */
             layer: string;
             /** @description Its kind. */
             kind: string;
-            /** @description Who found it, with its place in their lists. */
+            /** @description The collectors that found it, with its rank in their lists. */
             found: {
                 [key: string]: number;
             };
@@ -627,7 +627,7 @@ export interface components {
              * @description Its score.
              */
             score: number;
-            /** @description How the score came about: value and weight by component. */
+            /** @description The score's components, each with value and weight. */
             parts: {
                 [key: string]: [
                     number,
@@ -636,35 +636,32 @@ export interface components {
             };
             /** @description `in`, `cut`, `essential` or `out`. */
             outcome: string;
-            /** @description Why it is out, or at which budget it is whole. */
+            /** @description Why it is out, or from which budget it is whole. */
             why?: string | null;
-            /** @description The same for programs: why it is out, as a code such as `over_budget` or `repeats`. */
+            /** @description Why it is out, as a code for programs such as `over_budget` or `repeats`. */
             code?: string | null;
             /**
              * Format: uint32
              * @description The budget from which it is in whole, where a budget decides that.
              */
             wholeFrom?: number | null;
-            /** @description The candidate or the layer that stands in its place. */
+            /** @description The candidate or layer that is in the pack instead. */
             instead?: string | null;
             /**
              * Format: uint32
-             * @description What it costs in the pack.
+             * @description Its tokens in the pack.
              */
             tokens: number;
             /**
              * Format: uint32
-             * @description What it costs whole.
+             * @description Its tokens when whole.
              */
             tokensWhole: number;
-            /** @description What was bought last before the budget kept it out. */
+            /** @description The last candidate that was selected before the budget excluded this one. */
             displacedBy?: string | null;
             /** @description A hash of its text. */
             text?: string | null;
-            /**
-             * @description What stood in the pack, where that is a part of the item: bytes of its body, from and to, and
-             *     what stood between them.
-             */
+            /** @description The parts that the pack shows, where it shows only part of the item. */
             content?: components["schemas"]["Content"][];
         };
         /** @description A memory that was not stored. */
@@ -678,21 +675,21 @@ export interface components {
         };
         /** @description A link. */
         Link: {
-            /** @description Where it starts. */
+            /** @description The source item. */
             from: string;
-            /** @description Where it leads. */
+            /** @description The target item. */
             to: string;
-            /** @description What it means: `link`, `relation`, `supports`, … */
+            /** @description The link type: `link`, `relation`, `supports`, … */
             sort: string;
         };
-        /** @description Links to add and to take away. */
+        /** @description Links to add and to remove. */
         Links: {
-            /** @description Links to add; one that is there stays. */
+            /** @description Links to add; existing ones stay. */
             add?: components["schemas"]["Link"][];
-            /** @description Links to take away. */
+            /** @description Links to remove. */
             remove?: components["schemas"]["Link"][];
         };
-        /** @description A place in the final string, with a hash of all up to there. */
+        /** @description A position in the final string, and a hash of the text up to there. */
         Mark: [
             number,
             string
@@ -832,15 +829,15 @@ export interface components {
              * @default false
              */
             includeMetadata?: boolean;
-            /** @description Who asks; the owner of the data when neither user nor groups are named. */
+            /** @description The user; the owner of the data when neither user nor groups are named. */
             user?: string | null;
-            /** @description The groups they are in. */
+            /** @description The user's groups. */
             groups?: string[];
-            /** @description The sort of request. */
+            /** @description The type of request. */
             type?: string | null;
-            /** @description What the asker looks at. */
+            /** @description What the user is looking at. */
             focus?: components["schemas"]["Focus"] | null;
-            /** @description What it is about, by the names that the recipe gives. */
+            /** @description The subjects of the request, by the recipe's names for them. */
             subjects?: {
                 [key: string]: string;
             };
@@ -854,13 +851,13 @@ export interface components {
             situation?: {
                 [key: string]: unknown;
             };
-            /** @description What the asker wants to reach. */
+            /** @description The user's goal. */
             intent?: string | null;
-            /** @description What was said before, oldest first. */
+            /** @description The conversation so far, oldest turn first. */
             conversationHistory?: components["schemas"]["Turn"][];
-            /** @description What else to consider, prefer or leave out. */
+            /** @description Items and kinds to include, exclude or prioritize. */
             hints?: components["schemas"]["Hints"];
-            /** @description Only items with these fields; a list of values are alternatives. */
+            /** @description Only items with these fields; the values of a list are alternatives. */
             fields?: {
                 [key: string]: unknown;
             };
@@ -872,40 +869,40 @@ export interface components {
             reserves?: {
                 [key: string]: number;
             };
-            /** @description How much layers matter to the asker. */
+            /** @description The user's weights for layers; 1 is the default. */
             priorities?: {
                 [key: string]: number;
             };
             /** @description The model that will read the pack. */
             model?: string | null;
-            /** @description Who counts. */
+            /** @description The tokenizer. */
             tokenizer?: string | null;
-            /** @description Weights of the ranker `default`, which they choose when no ranker is named. */
+            /** @description Weights of the ranker `default`; they select that ranker when no ranker is named. */
             rankingOptions?: components["schemas"]["RankingOptions"] | null;
-            /** @description The receipt of the pack before. */
+            /** @description The receipt of the previous pack. */
             previous?: string | null;
-            /** @description What time it is. */
+            /** @description The current time. */
             now?: components["schemas"]["Moment"] | null;
             /** @description The time zone in which dates are read, by its IANA name; UTC when left out. */
             timeZone?: string | null;
             /**
-             * @description The past to read: a moment, or `{"revision": …}` with the `revision` of an earlier answer. A
-             *     moment is also the time of the facts: what was said later is not known, and what held then holds.
+             * @description The past state to read: a moment, or `{"revision": …}` with the `revision` of an earlier answer. A
+             *     moment also sets the time of the facts: later facts are unknown, and validity is judged then.
              */
             asOf?: components["schemas"]["PastState"] | null;
-            /** @description Whether an answer without a failed provider will do. */
+            /** @description Whether a pack may be made without a failed provider. */
             degrade?: boolean | null;
-            /** @description Whether an answer that was just given may be given again; yes when left out. */
+            /** @description Whether a cached pack may be returned; yes when left out. */
             cache?: boolean | null;
         };
-        /** @description What the searches found. */
+        /** @description The results of the searches. */
         MemoryResults: {
-            /** @description For each question, in order, the memories that answer, best first. */
+            /** @description For each query, in order, the matching memories, best first. */
             results: components["schemas"]["MemorySearchResult"][][];
         };
         /** @description Searches among memories. */
         MemorySearch: {
-            /** @description The questions, each with options of its own. */
+            /** @description The queries, each with its own options. */
             searches: components["schemas"]["MemoryRequest"][];
         };
         /** @description A memory that was found. */
@@ -930,23 +927,23 @@ export interface components {
              */
             relationships: components["schemas"]["MemoryRelated"][];
         };
-        /** @description How a moment is written; any of these is understood. */
+        /** @description A moment, in any of these forms. */
         Moment: string | number;
         /** @description Names. */
         Names: {
             /** @description In order. */
             names: string[];
-            /** @description What to pass as `after` for the next page; left out on the last one. */
+            /** @description The `after` of the next page; absent on the last one. */
             next?: string | null;
         };
         /** @description An item to store. */
         NewItem: {
             /** @description Its name, unique in the workspace; an item of this name is replaced. */
             id: string;
-            /** @description What sort of thing it is: `note`, `file`, `message`, `memory`, `page`, `task`, `product`, … */
+            /** @description The kind: `note`, `file`, `message`, `memory`, `page`, `task`, `product`, … */
             kind: string;
             /**
-             * @description What people call it.
+             * @description The title.
              * @default
              */
             title?: string;
@@ -956,35 +953,35 @@ export interface components {
              */
             body?: string;
             /**
-             * @description What else is known, by the kind's own names.
+             * @description Other fields, as the kind defines them.
              * @default {}
              */
             fields?: {
                 [key: string]: unknown;
             };
             /**
-             * @description Where it comes from, such as a file's path.
+             * @description The origin, such as a file path.
              * @default null
              */
             path?: string | null;
             /**
-             * @description What it hangs under.
+             * @description The parent.
              * @default null
              */
             parent?: string | null;
             /**
              * Format: int64
-             * @description Its place among what hangs there too.
+             * @description Its position among its siblings.
              * @default 0
              */
             position?: number;
             /**
-             * @description When it was made.
+             * @description The creation time.
              * @default null
              */
             created?: components["schemas"]["Moment"] | null;
             /**
-             * @description When it last changed.
+             * @description The time of the last change.
              * @default null
              */
             updated?: components["schemas"]["Moment"] | null;
@@ -995,12 +992,12 @@ export interface components {
              */
             confidence?: number | null;
             /**
-             * @description Who may read it: `user:anna`, `group:sales`, `everyone`. Left out, whoever may read its parent.
+             * @description Who may read it: `user:anna`, `group:sales`, `everyone`. By default those who may read its parent.
              * @default null
              */
             readers?: string[] | null;
             /**
-             * @description Where it comes from, as far as it can be trusted: `external`, `internal` or `trusted`.
+             * @description The trust level: `external`, `internal` or `trusted`.
              * @default null
              */
             trust?: components["schemas"]["Trust"] | null;
@@ -1013,7 +1010,7 @@ export interface components {
         /** @description Memories to add. */
         NewMemories: {
             /**
-             * @description Whose they are; the key's user when left out. Only they can read them.
+             * @description Their owner, who alone can read them; the key's user by default.
              * @default null
              */
             user?: string | null;
@@ -1022,15 +1019,15 @@ export interface components {
         };
         /** @description A memory to add. */
         NewMemory: {
-            /** @description What is remembered. */
+            /** @description The text. */
             content: string;
             /**
-             * @description Its name; made from its content when left out. One that is there is replaced.
+             * @description Its id; derived from its content by default. An existing memory is replaced.
              * @default null
              */
             id?: string | null;
             /**
-             * @description What sort of memory: `fact`, `preference`, `event`, …
+             * @description The type: `fact`, `preference`, `event`, …
              * @default null
              */
             type?: string | null;
@@ -1046,14 +1043,14 @@ export interface components {
              */
             conversationId?: string | null;
             /**
-             * @description When it was made; now when left out.
+             * @description The creation time; now by default.
              * @default null
              */
             createdAt?: components["schemas"]["Moment"] | null;
         };
-        /** @description That feedback was noted. */
+        /** @description Feedback was recorded. */
         Noted: {
-            /** @description Always true: what cannot be noted is a problem (K8). */
+            /** @description Always true: a failure is a problem (K8). */
             success: boolean;
         };
         /** @description A notice. */
@@ -1069,7 +1066,7 @@ export interface components {
             /** @description What could be done. */
             suggestions?: string[];
         };
-        /** @description How a state of the past is named. */
+        /** @description A past state. */
         PastState: components["schemas"]["Moment"] | {
             /** @description The answer's `revision`. */
             revision: components["schemas"]["Revision"];
@@ -1143,11 +1140,11 @@ export interface components {
              */
             tokenCount: number;
         };
-        /** @description The part of a payload that is counted; the rest may be there. */
+        /** @description The part of a payload that is counted; other fields are ignored. */
         PayloadText: {
             /** @description The final string, as every recipe calls it. */
             context?: string | null;
-            /** @description The same, as `workspace` calls it. */
+            /** @description The same, in the result of `workspace`. */
             serialized?: string | null;
         };
         /** @description The answer of `build` (K8). */
@@ -1268,19 +1265,19 @@ export interface components {
              */
             message?: string;
             /**
-             * @description The question.
+             * @description The query.
              * @default
              */
             query?: string;
-            /** @description Who asks; the owner of the data when neither user nor groups are named. */
+            /** @description The user; the owner of the data when neither user nor groups are named. */
             user?: string | null;
-            /** @description The groups they are in. */
+            /** @description The user's groups. */
             groups?: string[];
-            /** @description The sort of request. */
+            /** @description The type of request. */
             type?: string | null;
-            /** @description What the asker looks at. */
+            /** @description What the user is looking at. */
             focus?: components["schemas"]["Focus"] | null;
-            /** @description What it is about, by the names that the recipe gives. */
+            /** @description The subjects of the request, by the recipe's names for them. */
             subjects?: {
                 [key: string]: string;
             };
@@ -1292,18 +1289,18 @@ export interface components {
             situation?: {
                 [key: string]: unknown;
             };
-            /** @description What the asker wants to reach. */
+            /** @description The user's goal. */
             intent?: string | null;
-            /** @description What was said before, oldest first. */
+            /** @description The conversation so far, oldest turn first. */
             conversationHistory?: components["schemas"]["Turn"][];
-            /** @description What else to consider, prefer or leave out. */
+            /** @description Items and kinds to include, exclude or prioritize. */
             hints?: components["schemas"]["Hints"];
             /**
              * Format: double
              * @description The least confidence.
              */
             minConfidence?: number | null;
-            /** @description Only items with these fields; a list of values are alternatives. */
+            /** @description Only items with these fields; the values of a list are alternatives. */
             fields?: {
                 [key: string]: unknown;
             };
@@ -1325,38 +1322,38 @@ export interface components {
             reserves?: {
                 [key: string]: number;
             };
-            /** @description How much layers matter to the asker. */
+            /** @description The user's weights for layers; 1 is the default. */
             priorities?: {
                 [key: string]: number;
             };
             /** @description The model that will read the pack. */
             model?: string | null;
-            /** @description Who counts. */
+            /** @description The tokenizer. */
             tokenizer?: string | null;
             /** @description A template: a name, or the template itself. */
             template?: components["schemas"]["TemplateOrName"] | null;
-            /** @description Whether type, confidence and time stand behind texts whose template shows none of them. */
+            /** @description Whether type, confidence and time follow texts whose template shows none of them. */
             includeMetadata?: boolean;
             /** @description A ranker: a name, or `{"expression": "…"}`. */
             ranker?: components["schemas"]["Ranker"] | null;
-            /** @description Weights of the ranker `default`, which they choose when no ranker is named. */
+            /** @description Weights of the ranker `default`; they select that ranker when no ranker is named. */
             rankingOptions?: components["schemas"]["RankingOptions"] | null;
-            /** @description What to look for instead of the query's own vector. */
+            /** @description A vector to search with in place of the query's own. */
             vector?: number[] | null;
-            /** @description The receipt of the pack before. */
+            /** @description The receipt of the previous pack. */
             previous?: string | null;
-            /** @description What time it is. */
+            /** @description The current time. */
             now?: components["schemas"]["Moment"] | null;
             /** @description The time zone in which dates are read, by its IANA name; UTC when left out. */
             timeZone?: string | null;
             /**
-             * @description The past to read: a moment, or `{"revision": …}` with the `revision` of an earlier answer. A
-             *     moment is also the time of the facts: what was said later is not known, and what held then holds.
+             * @description The past state to read: a moment, or `{"revision": …}` with the `revision` of an earlier answer. A
+             *     moment also sets the time of the facts: later facts are unknown, and validity is judged then.
              */
             asOf?: components["schemas"]["PastState"] | null;
-            /** @description Whether an answer without a failed provider will do. */
+            /** @description Whether a pack may be made without a failed provider. */
             degrade?: boolean | null;
-            /** @description Whether an answer that was just given may be given again; yes when left out. */
+            /** @description Whether a cached pack may be returned; yes when left out. */
             cache?: boolean | null;
         };
         /** @description How many were found in which way. */
@@ -1384,20 +1381,20 @@ export interface components {
         };
         /** @description A problem as JSON. */
         Problem: {
-            /** @description The code again, where RFC 9457 has what tells problems apart. */
+            /** @description The code again, in the field that RFC 9457 defines. */
             type: string;
-            /** @description A name for this sort of problem that never changes. */
+            /** @description The stable name of this type of problem. */
             code: string;
-            /** @description What it is, in general. */
+            /** @description What this type of problem is. */
             title: string;
             /**
              * Format: uint16
-             * @description The status of the answer.
+             * @description The status of the response.
              */
             status: number;
-            /** @description What it is in this case, and what to do. */
+            /** @description What happened in this case, and what to do. */
             detail: string;
-            /** @description The detail again, under the name that errors of programs have (M11). */
+            /** @description The detail again, under the usual name of error messages (M11). */
             message: string;
             /** @description The field it is about. */
             field?: string | null;
@@ -1413,12 +1410,12 @@ export interface components {
             stored?: number | null;
             /**
              * Format: uint32
-             * @description The least budget that would do.
+             * @description The smallest sufficient budget.
              */
             least?: number | null;
-            /** @description The template that is not there. */
+            /** @description The missing template. */
             template?: string | null;
-            /** @description The names that are there, where a template or recipe is not. */
+            /** @description The available names, if a template or recipe does not exist. */
             available?: string[] | null;
         };
         /** @description How the budget was kept. */
@@ -1497,19 +1494,19 @@ export interface components {
                 [key: string]: number;
             };
             /**
-             * @description The question.
+             * @description The query.
              * @default
              */
             query?: string;
-            /** @description Who asks; the owner of the data when neither user nor groups are named. */
+            /** @description The user; the owner of the data when neither user nor groups are named. */
             user?: string | null;
-            /** @description The groups they are in. */
+            /** @description The user's groups. */
             groups?: string[];
-            /** @description The sort of request. */
+            /** @description The type of request. */
             type?: string | null;
-            /** @description What the asker looks at. */
+            /** @description What the user is looking at. */
             focus?: components["schemas"]["Focus"] | null;
-            /** @description What it is about, by the names that the recipe gives. */
+            /** @description The subjects of the request, by the recipe's names for them. */
             subjects?: {
                 [key: string]: string;
             };
@@ -1521,18 +1518,18 @@ export interface components {
             situation?: {
                 [key: string]: unknown;
             };
-            /** @description What the asker wants to reach. */
+            /** @description The user's goal. */
             intent?: string | null;
-            /** @description What was said before, oldest first. */
+            /** @description The conversation so far, oldest turn first. */
             conversationHistory?: components["schemas"]["Turn"][];
-            /** @description What else to consider, prefer or leave out. */
+            /** @description Items and kinds to include, exclude or prioritize. */
             hints?: components["schemas"]["Hints"];
             /**
              * Format: double
              * @description The least confidence.
              */
             minConfidence?: number | null;
-            /** @description Only items with these fields; a list of values are alternatives. */
+            /** @description Only items with these fields; the values of a list are alternatives. */
             fields?: {
                 [key: string]: unknown;
             };
@@ -1554,38 +1551,38 @@ export interface components {
             reserves?: {
                 [key: string]: number;
             };
-            /** @description How much layers matter to the asker. */
+            /** @description The user's weights for layers; 1 is the default. */
             priorities?: {
                 [key: string]: number;
             };
             /** @description The model that will read the pack. */
             model?: string | null;
-            /** @description Who counts. */
+            /** @description The tokenizer. */
             tokenizer?: string | null;
             /** @description A template: a name, or the template itself. */
             template?: components["schemas"]["TemplateOrName"] | null;
-            /** @description Whether type, confidence and time stand behind texts whose template shows none of them. */
+            /** @description Whether type, confidence and time follow texts whose template shows none of them. */
             includeMetadata?: boolean;
             /** @description A ranker: a name, or `{"expression": "…"}`. */
             ranker?: components["schemas"]["Ranker"] | null;
-            /** @description Weights of the ranker `default`, which they choose when no ranker is named. */
+            /** @description Weights of the ranker `default`; they select that ranker when no ranker is named. */
             rankingOptions?: components["schemas"]["RankingOptions"] | null;
-            /** @description What to look for instead of the query's own vector. */
+            /** @description A vector to search with in place of the query's own. */
             vector?: number[] | null;
-            /** @description The receipt of the pack before. */
+            /** @description The receipt of the previous pack. */
             previous?: string | null;
-            /** @description What time it is. */
+            /** @description The current time. */
             now?: components["schemas"]["Moment"] | null;
             /** @description The time zone in which dates are read, by its IANA name; UTC when left out. */
             timeZone?: string | null;
             /**
-             * @description The past to read: a moment, or `{"revision": …}` with the `revision` of an earlier answer. A
-             *     moment is also the time of the facts: what was said later is not known, and what held then holds.
+             * @description The past state to read: a moment, or `{"revision": …}` with the `revision` of an earlier answer. A
+             *     moment also sets the time of the facts: later facts are unknown, and validity is judged then.
              */
             asOf?: components["schemas"]["PastState"] | null;
-            /** @description Whether an answer without a failed provider will do. */
+            /** @description Whether a pack may be made without a failed provider. */
             degrade?: boolean | null;
-            /** @description Whether an answer that was just given may be given again; yes when left out. */
+            /** @description Whether a cached pack may be returned; yes when left out. */
             cache?: boolean | null;
         };
         /** @description How much was found. */
@@ -1675,7 +1672,7 @@ export interface components {
              */
             score: number;
         };
-        /** @description A range of time; the start is in, the end is not. */
+        /** @description A range of time; the end is exclusive. */
         Range: {
             /** @description From. */
             start?: components["schemas"]["Moment"] | null;
@@ -1710,40 +1707,40 @@ export interface components {
              */
             confidenceWeight?: number | null;
         };
-        /** @description A receipt as it is kept. */
+        /** @description A stored receipt. */
         Receipt: {
             /**
              * Format: uint32
-             * @description The form it is written in.
+             * @description The version of its format.
              */
             format: number;
-            /** @description Its name. */
+            /** @description Its id. */
             id: string;
             /**
              * Format: uint32
-             * @description The version of packing: the same request may give other bytes by another.
+             * @description The version of packing: another version may give other bytes for the same request.
              */
             packing: number;
             /** @description The recipe. */
             recipe: string;
             /** @description A hash of the recipe, templates and rankers included. */
             recipeHash: string;
-            /** @description What was asked. */
+            /** @description The request. */
             request: components["schemas"]["AnyRequest"];
-            /** @description Through which principals was read; none for the owner. */
+            /** @description The principals of the viewer; none for the owner. */
             viewer?: string[] | null;
-            /** @description The state of the workspace, as it was told to whoever asked. */
+            /** @description The state of the workspace, by the viewer's id for it. */
             revision: components["schemas"]["Revision"];
             /**
              * Format: int64
-             * @description What time it was, in Unix milliseconds.
+             * @description The time of the request, in Unix milliseconds.
              */
             now: number;
-            /** @description Who counted. */
+            /** @description The tokenizer. */
             tokenizer: string;
-            /** @description The model that made the query's vector. */
+            /** @description The model that embedded the query. */
             embedder: string;
-            /** @description The model that read the best once more, where one did. */
+            /** @description The reranker, where one was used. */
             reranker?: string | null;
             /**
              * Format: uint32
@@ -1752,12 +1749,12 @@ export interface components {
             budget: number;
             /**
              * Format: uint32
-             * @description What the text could have at most.
+             * @description The most tokens that the text could have.
              */
             limit: number;
             /**
              * Format: uint32
-             * @description What it has.
+             * @description The tokens that it has.
              */
             tokens: number;
             /** @description A hash of everything that decided the pack. */
@@ -1766,13 +1763,13 @@ export interface components {
             text: string;
             /** @description The fences' nonce. */
             nonce?: string | null;
-            /** @description Where items end in the final string, with a hash of all up to there. */
+            /** @description The ends of items in the final string, each with a hash of the text up to there. */
             marks: components["schemas"]["Mark"][];
-            /** @description What became of each candidate: those that are in, in the order of the text, then the rest. */
+            /** @description The candidates: those in the pack in the order of the text, then the rest. */
             ledger: components["schemas"]["LedgerLine"][];
             /**
              * Format: uint
-             * @description How many more candidates there were than are listed.
+             * @description How many candidates are not listed.
              */
             unlisted: number;
         };
@@ -1792,36 +1789,35 @@ export interface components {
             /** @description The memory that it leads to. */
             target: string;
         };
-        /** @description What came of adding memories. */
+        /** @description The result of adding memories. */
         Remembered: {
-            /** @description The state of the workspace after it. */
+            /** @description The revision of the workspace after it. */
             revision: components["schemas"]["Revision"];
-            /** @description The memories that were stored or were there exactly so. */
+            /** @description The memories that were stored or unchanged. */
             stored: string[];
-            /** @description Those that say nothing new, each with its reason. */
+            /** @description The memories that say nothing new, each with its reason. */
             leftOut: components["schemas"]["LeftOut"][];
         };
-        /** @description A pack that was made again. */
+        /** @description A rebuilt pack. */
         Replay: {
-            /** @description What differs from the first one: nothing, when the bytes are the same. */
+            /** @description The difference from the first one; empty if the bytes are the same. */
             difference: components["schemas"]["Difference"];
             /** @description The pack, in the shape of its recipe. */
             result: unknown;
         };
         /**
-         * @description A state of a workspace. Those who see everything are told its number. Everybody else is told a text
-         *     of their own that changes with what they can read and with nothing else: a number would count what
-         *     is hidden from them.
+         * @description A state of a workspace. Viewers who can read everything get its number. Other viewers get a token
+         *     that changes only with what they can read: a number would reveal hidden commits.
          */
         Revision: number | string;
-        /** @description What was found. */
+        /** @description The hits. */
         SearchAnswer: {
             /** @description Best first. */
             found: components["schemas"]["SearchHit"][];
-            /** @description What the asker should know. */
+            /** @description Notices. */
             notices: string[];
         };
-        /** @description One answer. */
+        /** @description A hit. */
         SearchHit: {
             /** @description The item. */
             id: string;
@@ -1832,10 +1828,10 @@ export interface components {
             chunk: number;
             /**
              * Format: double
-             * @description How well it answers, from 0 to 1 when ways were fused.
+             * @description The score, from 0 to 1 if methods were fused.
              */
             score: number;
-            /** @description Its place in each way's own list, from 1. */
+            /** @description Its rank by method, from 1. */
             ranks: {
                 [key: string]: number;
             };
@@ -1845,22 +1841,22 @@ export interface components {
             title: string;
             /** @description The item's path. */
             path?: string | null;
-            /** @description The headings it stands under, outermost first. */
+            /** @description The headings above it, outermost first. */
             headings: string[];
             /** @description First and last line in the item's text, from 1. */
             lines: [
                 number,
                 number
             ];
-            /** @description The most telling stretch. */
+            /** @description The best excerpt. */
             excerpt: string;
-            /** @description Where the words of the question are in it, in bytes. */
+            /** @description The byte ranges of the query's words in it. */
             hits: [
                 number,
                 number
             ][];
         };
-        /** @description What to look for. */
+        /** @description A search. */
         SearchRequest: {
             /**
              * @description The question.
@@ -1868,7 +1864,7 @@ export interface components {
              */
             query?: string;
             /**
-             * @description For whom; whose eyes the key has when left out.
+             * @description The user to search as; the key's own by default.
              * @default null
              */
             user?: string | null;
@@ -1883,12 +1879,12 @@ export interface components {
              */
             kinds?: string[];
             /**
-             * @description Only paths that start so.
+             * @description Only paths with this prefix.
              * @default null
              */
             path?: string | null;
             /**
-             * @description Only this item and what hangs under it.
+             * @description Only this item and its descendants.
              * @default null
              */
             under?: string | null;
@@ -1899,23 +1895,23 @@ export interface components {
             fields?: {
                 [key: string]: unknown;
             };
-            /** @description One way alone; all together when left out. */
+            /** @description Only this search method; all by default. */
             way?: components["schemas"]["Way"] | null;
             /**
              * Format: uint
-             * @description How many answers at most; 10 when left out.
+             * @description Most hits; 10 by default.
              * @default null
              */
             limit?: number | null;
             /**
              * Format: uint
-             * @description How many of them from one item; 2 when left out.
+             * @description Most hits from one item; 2 by default.
              * @default null
              */
             perItem?: number | null;
             /**
              * Format: uint
-             * @description Longest excerpt in characters; 280 when left out.
+             * @description Longest excerpt in characters; 280 by default.
              * @default null
              */
             excerpt?: number | null;
@@ -2034,19 +2030,19 @@ export interface components {
              */
             maxTokens?: number | null;
             /**
-             * @description The question.
+             * @description The query.
              * @default
              */
             query?: string;
-            /** @description Who asks; the owner of the data when neither user nor groups are named. */
+            /** @description The user; the owner of the data when neither user nor groups are named. */
             user?: string | null;
-            /** @description The groups they are in. */
+            /** @description The user's groups. */
             groups?: string[];
-            /** @description The sort of request. */
+            /** @description The type of request. */
             type?: string | null;
-            /** @description What the asker looks at. */
+            /** @description What the user is looking at. */
             focus?: components["schemas"]["Focus"] | null;
-            /** @description What it is about, by the names that the recipe gives. */
+            /** @description The subjects of the request, by the recipe's names for them. */
             subjects?: {
                 [key: string]: string;
             };
@@ -2054,16 +2050,16 @@ export interface components {
             threadId?: string | null;
             /** @description The subject `opportunity`. */
             opportunityId?: string | null;
-            /** @description What was said before, oldest first. */
+            /** @description The conversation so far, oldest turn first. */
             conversationHistory?: components["schemas"]["Turn"][];
-            /** @description What else to consider, prefer or leave out. */
+            /** @description Items and kinds to include, exclude or prioritize. */
             hints?: components["schemas"]["Hints"];
             /**
              * Format: double
              * @description The least confidence.
              */
             minConfidence?: number | null;
-            /** @description Only items with these fields; a list of values are alternatives. */
+            /** @description Only items with these fields; the values of a list are alternatives. */
             fields?: {
                 [key: string]: unknown;
             };
@@ -2085,64 +2081,64 @@ export interface components {
             reserves?: {
                 [key: string]: number;
             };
-            /** @description How much layers matter to the asker. */
+            /** @description The user's weights for layers; 1 is the default. */
             priorities?: {
                 [key: string]: number;
             };
             /** @description The model that will read the pack. */
             model?: string | null;
-            /** @description Who counts. */
+            /** @description The tokenizer. */
             tokenizer?: string | null;
             /** @description A template: a name, or the template itself. */
             template?: components["schemas"]["TemplateOrName"] | null;
-            /** @description Whether type, confidence and time stand behind texts whose template shows none of them. */
+            /** @description Whether type, confidence and time follow texts whose template shows none of them. */
             includeMetadata?: boolean;
             /** @description A ranker: a name, or `{"expression": "…"}`. */
             ranker?: components["schemas"]["Ranker"] | null;
-            /** @description Weights of the ranker `default`, which they choose when no ranker is named. */
+            /** @description Weights of the ranker `default`; they select that ranker when no ranker is named. */
             rankingOptions?: components["schemas"]["RankingOptions"] | null;
-            /** @description What to look for instead of the query's own vector. */
+            /** @description A vector to search with in place of the query's own. */
             vector?: number[] | null;
-            /** @description The receipt of the pack before. */
+            /** @description The receipt of the previous pack. */
             previous?: string | null;
-            /** @description What time it is. */
+            /** @description The current time. */
             now?: components["schemas"]["Moment"] | null;
             /** @description The time zone in which dates are read, by its IANA name; UTC when left out. */
             timeZone?: string | null;
             /**
-             * @description The past to read: a moment, or `{"revision": …}` with the `revision` of an earlier answer. A
-             *     moment is also the time of the facts: what was said later is not known, and what held then holds.
+             * @description The past state to read: a moment, or `{"revision": …}` with the `revision` of an earlier answer. A
+             *     moment also sets the time of the facts: later facts are unknown, and validity is judged then.
              */
             asOf?: components["schemas"]["PastState"] | null;
-            /** @description Whether an answer without a failed provider will do. */
+            /** @description Whether a pack may be made without a failed provider. */
             degrade?: boolean | null;
-            /** @description Whether an answer that was just given may be given again; yes when left out. */
+            /** @description Whether a cached pack may be returned; yes when left out. */
             cache?: boolean | null;
         };
-        /** @description A template as a workspace keeps it, and as JSON has it. */
+        /** @description A template as it is stored, and as JSON carries it. */
         Template: {
-            /** @description What an answer calls it, where a request brings it along. */
+            /** @description Its name in the answer, where a request brings it along. */
             name?: string | null;
             /**
-             * @description What stands before the items.
+             * @description Text before the items.
              * @default
              */
             header?: string;
             /** @description One item, with `{{content}}` and the like; `memoryFormat` means the same. */
             item: string;
             /**
-             * @description What stands between two items.
+             * @description Text between two items.
              * @default
              */
             separator?: string;
             /**
-             * @description What stands after the items.
+             * @description Text after the items.
              * @default
              */
             footer?: string;
-            /** @description What stands there when there are no items. */
+            /** @description Text in place of all this when there are no items. */
             empty?: string | null;
-            /** @description Whether type, confidence and time stand behind a text when the item shows none of them. */
+            /** @description Whether type, confidence and time follow a text whose template shows none of them. */
             includeMetadata?: boolean;
         };
         /** @description A template by name or written out (M8). */
@@ -2156,17 +2152,17 @@ export interface components {
             /** @description To. */
             end: string;
         };
-        /** @description How far a text can be trusted. */
+        /** @description The trust level of a text. */
         Trust: "external" | "internal" | "trusted";
         /** @description A turn of a conversation. */
         Turn: {
             /**
-             * @description Who speaks.
+             * @description The speaker's role.
              * @default
              */
             role?: string;
             /**
-             * @description What was said.
+             * @description The text of the turn.
              * @default
              */
             content?: string;
@@ -2175,7 +2171,7 @@ export interface components {
         };
         /** @description A payload to check. */
         ValidateRequest: {
-            /** @description The payload, as a build gave it. */
+            /** @description The payload of a build. */
             payload: components["schemas"]["Payload"];
             /**
              * @description For whom: a name, or an object with `id` and `groups`; the key's user when left out.
@@ -2188,17 +2184,17 @@ export interface components {
              */
             groups?: string[];
         };
-        /** @description A way to find. */
+        /** @description A search method. */
         Way: "text" | "vector" | "fuzzy";
         /** @description A workspace. */
         Workspace: {
             /** @description Its name. */
             name: string;
-            /** @description Its state. */
+            /** @description Its revision. */
             revision: components["schemas"]["Revision"];
             /**
              * Format: uint64
-             * @description How many items the viewer can read.
+             * @description How many items are visible.
              */
             items: number;
         };
@@ -2293,9 +2289,9 @@ export interface components {
             tokenBudget?: components["schemas"]["WorkspaceTokenBudget"] | null;
             /** @description What else to consider, prefer or leave out. */
             hints?: components["schemas"]["Hints"] | null;
-            /** @description The groups they are in. */
+            /** @description The user's groups. */
             groups?: string[];
-            /** @description What it is about, by the names that the recipe gives. */
+            /** @description The subjects of the request, by the recipe's names for them. */
             subjects?: {
                 [key: string]: string;
             };
@@ -2309,14 +2305,14 @@ export interface components {
             situation?: {
                 [key: string]: unknown;
             };
-            /** @description What the asker wants to reach. */
+            /** @description The user's goal. */
             intent?: string | null;
             /**
              * Format: double
              * @description The least confidence.
              */
             minConfidence?: number | null;
-            /** @description Only items with these fields; a list of values are alternatives. */
+            /** @description Only items with these fields; the values of a list are alternatives. */
             fields?: {
                 [key: string]: unknown;
             };
@@ -2333,38 +2329,38 @@ export interface components {
             reserves?: {
                 [key: string]: number;
             };
-            /** @description How much layers matter to the asker. */
+            /** @description The user's weights for layers; 1 is the default. */
             priorities?: {
                 [key: string]: number;
             };
             /** @description The model that will read the pack. */
             model?: string | null;
-            /** @description Who counts. */
+            /** @description The tokenizer. */
             tokenizer?: string | null;
             /** @description A template: a name, or the template itself. */
             template?: components["schemas"]["TemplateOrName"] | null;
-            /** @description Whether type, confidence and time stand behind texts whose template shows none of them. */
+            /** @description Whether type, confidence and time follow texts whose template shows none of them. */
             includeMetadata?: boolean;
             /** @description A ranker: a name, or `{"expression": "…"}`. */
             ranker?: components["schemas"]["Ranker"] | null;
-            /** @description Weights of the ranker `default`, which they choose when no ranker is named. */
+            /** @description Weights of the ranker `default`; they select that ranker when no ranker is named. */
             rankingOptions?: components["schemas"]["RankingOptions"] | null;
-            /** @description What to look for instead of the query's own vector. */
+            /** @description A vector to search with in place of the query's own. */
             vector?: number[] | null;
-            /** @description The receipt of the pack before. */
+            /** @description The receipt of the previous pack. */
             previous?: string | null;
-            /** @description What time it is. */
+            /** @description The current time. */
             now?: components["schemas"]["Moment"] | null;
             /** @description The time zone in which dates are read, by its IANA name; UTC when left out. */
             timeZone?: string | null;
             /**
-             * @description The past to read: a moment, or `{"revision": …}` with the `revision` of an earlier answer. A
-             *     moment is also the time of the facts: what was said later is not known, and what held then holds.
+             * @description The past state to read: a moment, or `{"revision": …}` with the `revision` of an earlier answer. A
+             *     moment also sets the time of the facts: later facts are unknown, and validity is judged then.
              */
             asOf?: components["schemas"]["PastState"] | null;
-            /** @description Whether an answer without a failed provider will do. */
+            /** @description Whether a pack may be made without a failed provider. */
             degrade?: boolean | null;
-            /** @description Whether an answer that was just given may be given again; yes when left out. */
+            /** @description Whether a cached pack may be returned; yes when left out. */
             cache?: boolean | null;
         };
         /** @description A section. */
@@ -2404,14 +2400,14 @@ export interface components {
         };
         /** @description Workspaces. */
         Workspaces: {
-            /** @description Those that the key reaches, by name. */
+            /** @description Those that the key may use, by name. */
             workspaces: components["schemas"]["WorkspaceName"][];
-            /** @description What to pass as `after` for the next page; left out on the last one. */
+            /** @description The `after` of the next page; absent on the last one. */
             next?: string | null;
         };
-        /** @description What came of a write. */
+        /** @description The result of a write. */
         Written: {
-            /** @description The state of the workspace after it. */
+            /** @description The revision of the workspace after it. */
             revision: components["schemas"]["Revision"];
             /**
              * Format: uint64
@@ -2420,10 +2416,10 @@ export interface components {
             stored: number;
             /**
              * Format: uint64
-             * @description How many were there already, exactly so.
+             * @description How many were unchanged.
              */
             unchanged: number;
-            /** @description What the writer should know: fields that may be misspelt, texts that are too long. */
+            /** @description Warnings: fields that may be misspelt, texts that are too long. */
             warnings?: string[];
         };
     };

@@ -1,4 +1,4 @@
-//! The world outside: files, standard input and the clock, each with its limit.
+//! Input: files and standard input with their limits, tokenizers, and the clock.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,7 +11,7 @@ use haversack_core::text::model;
 use haversack_core::text::tokenizer::{CharacterEstimate, Encoding, HuggingFace, Tokenizer};
 use haversack_core::units::Timestamp;
 
-use crate::args::Counting;
+use crate::args::TokenizerArgs;
 
 /// Most bytes of one input.
 pub(crate) const INPUT_BYTES_MAX: u64 = 64 << 20;
@@ -40,8 +40,8 @@ fn read_limited(source: impl Read) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The tokenizer that the user asked for.
-pub(crate) fn tokenizer(counting: &Counting) -> Result<Arc<dyn Tokenizer>> {
+/// The tokenizer that the options name.
+pub(crate) fn tokenizer(counting: &TokenizerArgs) -> Result<Arc<dyn Tokenizer>> {
     let Some(name) = &counting.tokenizer else {
         let model = counting.model.as_deref().unwrap_or("gpt-4o");
         return Ok(model::find(model)?.tokenizer());

@@ -29,7 +29,7 @@ where
     ) -> fmt::Result {
         let mut time = String::new();
         SystemTime.format_time(&mut Writer::new(&mut time))?;
-        let mut line = Line(Map::new());
+        let mut line = JsonFields(Map::new());
         line.0.insert("timestamp".to_owned(), json!(time));
         line.0.insert("level".to_owned(), json!(event.metadata().level().as_str()));
         event.record(&mut line);
@@ -38,15 +38,15 @@ where
 }
 
 /// The fields of one event.
-struct Line(Map<String, Value>);
+struct JsonFields(Map<String, Value>);
 
-impl Line {
+impl JsonFields {
     fn insert(&mut self, field: &Field, value: Value) {
         self.0.insert(field.name().to_owned(), value);
     }
 }
 
-impl Visit for Line {
+impl Visit for JsonFields {
     fn record_f64(&mut self, field: &Field, value: f64) {
         self.insert(field, json!(value));
     }
@@ -85,9 +85,9 @@ mod tests {
     use super::*;
 
     #[derive(Clone, Default)]
-    struct Kept(Arc<Mutex<Vec<u8>>>);
+    struct CapturedLog(Arc<Mutex<Vec<u8>>>);
 
-    impl io::Write for Kept {
+    impl io::Write for CapturedLog {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.lock().unwrap().extend(bytes);
             Ok(bytes.len())
@@ -100,8 +100,8 @@ mod tests {
 
     #[test]
     fn categories_are_an_object_p13() {
-        let kept = Kept::default();
-        let writer = kept.clone();
+        let captured = CapturedLog::default();
+        let writer = captured.clone();
         let lines = tracing_subscriber::fmt::layer()
             .with_writer(move || writer.clone())
             .event_format(JsonLines);
@@ -116,7 +116,7 @@ mod tests {
                 "context assembled"
             );
         });
-        let text = String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
+        let text = String::from_utf8(captured.0.lock().unwrap().clone()).unwrap();
         assert_eq!(text.lines().count(), 1, "{text}");
         let mut line: Value = serde_json::from_str(&text).unwrap();
         let time = line.as_object_mut().unwrap().shift_remove("timestamp").unwrap();

@@ -1,4 +1,4 @@
-//! The only room that writes to the terminal.
+//! Output: the only module that writes to the terminal.
 
 use std::io::{BufWriter, ErrorKind, IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// How long a run without a terminal is silent.
+/// How often progress is printed where there is no terminal.
 const SILENCE: Duration = Duration::from_secs(5);
 
-/// Whether a command had something to show.
+/// Whether a command found something, which decides its exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum ExitOutcome {
     Something,
     Nothing,
 }
@@ -27,7 +27,7 @@ pub(crate) fn print(data: &str) -> Result<()> {
     Ok(())
 }
 
-/// Has data written to standard output as it comes.
+/// Streams data to standard output.
 pub(crate) fn to_stdout<T>(write: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<T> {
     let mut out = BufWriter::new(std::io::stdout().lock());
     let done = write(&mut out)?;
@@ -35,13 +35,13 @@ pub(crate) fn to_stdout<T>(write: impl FnOnce(&mut dyn Write) -> Result<T>) -> R
     Ok(done)
 }
 
-/// Whether what is printed may be styled: on a terminal, unless the user wants none of it.
+/// Whether output is styled: on a terminal, unless `NO_COLOR` is set.
 pub(crate) fn is_styled() -> bool {
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     std::io::stdout().is_terminal() && !refused
 }
 
-/// How far a long run is: a moving line on a terminal, now and then a line elsewhere.
+/// Progress of a long run: a moving line on a terminal, a line now and then elsewhere.
 pub(crate) struct Bar {
     bar: Option<ProgressBar>,
     last: Instant,
@@ -69,7 +69,7 @@ impl Bar {
         }
     }
 
-    /// Takes the line away.
+    /// Removes the line.
     pub(crate) fn clear(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
@@ -77,7 +77,7 @@ impl Bar {
     }
 }
 
-/// Says something about the data. Standard error may be closed; then nobody wants to know.
+/// Prints a remark to standard error. A closed standard error is no error.
 pub(crate) fn say(remark: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{remark}");
 }

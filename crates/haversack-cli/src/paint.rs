@@ -1,4 +1,4 @@
-//! Colours, where there may be some. Everything reads as well without them.
+//! Colours for terminals. All output is readable without them.
 
 use anstyle::{AnsiColor, Effects, Style};
 
@@ -16,17 +16,17 @@ const LAYERS: [AnsiColor; 8] = [
     AnsiColor::BrightGreen,
 ];
 
-/// What layers are drawn with where there are no colours.
+/// The characters of layers where there are no colours.
 const SHADES: [char; 8] = ['█', '▒', '▓', '░', '▚', '▤', '▞', '▥'];
 
-/// Whether there are colours.
+/// Whether output is coloured.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Paint {
     on: bool,
 }
 
 impl Paint {
-    /// As standard output can show them and the user wants them.
+    /// For standard output: coloured if it is a terminal and `NO_COLOR` is not set.
     pub(crate) fn of_stdout() -> Paint {
         Paint { on: is_styled() }
     }
@@ -63,7 +63,7 @@ impl Paint {
         self.styled(color(AnsiColor::Red), text)
     }
 
-    /// A stretch of a bar for the layer at a place.
+    /// A part of a bar for the layer at a position.
     pub(crate) fn layer(self, place: usize, width: usize) -> String {
         let at = place % LAYERS.len();
         if self.on {

@@ -35,9 +35,9 @@ const SYLLABLES: [&str; 24] = [
 ];
 
 /// A fixed sequence of numbers; a benchmark needs the same text each time.
-struct Dice(u64);
+struct BenchRandom(u64);
 
-impl Dice {
+impl BenchRandom {
     fn below(&mut self, n: u64) -> usize {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -45,7 +45,7 @@ impl Dice {
     }
 }
 
-fn text(dice: &mut Dice, bytes: usize) -> String {
+fn text(dice: &mut BenchRandom, bytes: usize) -> String {
     let mut text = String::with_capacity(bytes + 16);
     while text.len() < bytes {
         for _ in 0..=dice.below(3) {
@@ -61,11 +61,11 @@ fn text(dice: &mut Dice, bytes: usize) -> String {
     text
 }
 
-static MEGABYTE: LazyLock<String> = LazyLock::new(|| text(&mut Dice(1), 1_000_000));
+static MEGABYTE: LazyLock<String> = LazyLock::new(|| text(&mut BenchRandom(1), 1_000_000));
 
 /// `n` candidates of about a hundred tokens, counted before if asked.
 fn request(n: usize, counted: bool) -> Request {
-    let mut dice = Dice(2);
+    let mut dice = BenchRandom(2);
     let tokenizer: Arc<dyn Tokenizer> = Arc::new(Encoding::O200k);
     let kind = Kind::new("file").expect("a kind");
     let ranked = (0..n)
@@ -127,7 +127,7 @@ mod embedding {
 
     #[divan::bench]
     fn built_in(bencher: Bencher<'_, '_>) {
-        let mut dice = Dice(5);
+        let mut dice = BenchRandom(5);
         let texts: Vec<String> = (0..1_000).map(|_| text(&mut dice, 300)).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let bytes: usize = texts.iter().map(|text| text.len()).sum();

@@ -1,4 +1,4 @@
-//! What a collector found: a text, where its bytes came from, and what speaks for it. No verdict.
+//! Candidates: retrieved texts with their provenance and relevance signals, not yet judged.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,112 +10,110 @@ use crate::rank::Signals;
 use crate::text::tokenizer::Counted;
 use crate::units::{Score, Span, Timestamp};
 
-/// Where a candidate stands in the world of its owner, for people and for citations.
+/// Where a candidate comes from, for citations and for people.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Place {
-    /// What the item calls itself.
+    /// The item's title.
     pub title: Option<String>,
-    /// What else it is called by: who wrote it, where it comes from. It says what the text is
-    /// about, and is not shown.
+    /// Other names, such as its author or origin. Used for matching, never shown.
     pub byline: String,
-    /// Who says it, for a message.
+    /// The sender of a message.
     pub speaker: Option<String>,
     /// A file path or address.
     pub path: Option<String>,
     /// Headings or ancestors, outermost first.
     pub breadcrumb: Vec<String>,
-    /// What sort of thing it is within its kind, such as a memory's type.
+    /// Its subtype within its kind, such as a memory's type.
     pub sort: Option<String>,
-    /// Line numbers in the item, first to one past the last, counted from 1.
+    /// Line numbers in the item, counted from 1; the end is exclusive.
     pub lines: Option<Range<u32>>,
-    /// What the reader must know of its text, such as that it is outdated. It stands behind the text
-    /// in whichever template.
+    /// A warning for the reader, such as that the text is outdated. Every template appends it to
+    /// the text.
     pub note: Option<String>,
 }
 
 impl Place {
-    /// Something to order places by.
+    /// A sort key.
     pub(crate) fn key(&self) -> impl Ord + '_ {
         let lines = self.lines.as_ref().map(|lines| (lines.start, lines.end));
         (&self.title, &self.speaker, &self.path, &self.breadcrumb, lines)
     }
 }
 
-/// A reduced form that may stand for the whole text when room is short: a product's name and price,
-/// a context's goal, a summary that a model wrote.
+/// A reduced form that replaces the text when the budget is tight: a product's name and price, a
+/// context's goal, a summary written by a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Essential {
     /// The reduced text.
     pub text: Arc<str>,
-    /// Its value as a part of the whole text's value, 0 to 1.
+    /// Its value relative to the whole text, 0 to 1.
     pub worth: Score,
 }
 
-/// A block of a candidate's text, which can be bought by itself
+/// A block of a candidate's text that can be selected on its own
 /// ([`crate::layer::Order::Blocks`]).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Block {
     /// Its bytes in the text.
     pub range: Range<usize>,
-    /// What it is worth. Blocks of all candidates of a layer are compared by it.
+    /// Its score, compared across all candidates of the layer.
     pub score: Score,
-    /// An earlier block that comes with it: the heading or the line that introduces it.
+    /// An earlier block that it needs: the heading or line that introduces it.
     pub under: Option<usize>,
-    /// Whether it only introduces others and is nothing without them, as a heading.
+    /// Whether it only introduces other blocks, as a heading does.
     pub is_lead: bool,
-    /// Whether some of its sentences will do where there is no room for all of it. Half a listing
-    /// or half a table will not.
+    /// Whether it may be truncated to some of its sentences. Code and tables may not.
     pub is_prose: bool,
-    /// Whether nobody misses it: imports, navigation, pictures. Where only such blocks are left out,
-    /// nothing is said to be.
+    /// Whether it is boilerplate: imports, navigation, pictures. Omitting only such blocks leaves
+    /// no omission mark.
     pub is_clutter: bool,
 }
 
-/// A part of a candidate's text that is the item's own bytes.
+/// A part of a candidate's text that is quoted verbatim from the item's body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quote {
     /// Its bytes in the text.
     pub range: Range<usize>,
     /// Where these bytes begin in the item's body.
     pub start: usize,
-    /// On which line of the body that is, from 1.
+    /// The line of the body where they begin, from 1.
     pub line: u32,
 }
 
-/// One collector's find.
+/// A collector that retrieved a candidate.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundBy {
     /// Name of the collector.
     pub collector: Arc<str>,
-    /// Place in that collector's own list, from 1.
+    /// The candidate's rank in that collector's list, from 1.
     pub rank: u32,
 }
 
 /// A text that may enter a pack.
 #[derive(Debug, Clone)]
 pub struct Candidate {
-    /// Its name, and the tie-break of every order.
+    /// Its id, which breaks ties in every order.
     pub id: CandidateId,
-    /// What sort of item it is.
+    /// The item's kind.
     pub kind: Kind,
-    /// Where it stands.
+    /// Where it comes from.
     pub place: Place,
     /// The whole text.
     pub text: Arc<str>,
-    /// The bytes of the item's body that the text stands for.
+    /// The bytes of the item's body that the text covers.
     pub span: Span,
-    /// Parts of the text that the request's tokenizer counted before, in order and apart. A wrong
-    /// number costs a second round, never the budget: the final string is counted anew.
+    /// Token counts of parts of the text, precomputed with the request's tokenizer; ordered, not
+    /// overlapping. A wrong count costs a second pass but never breaks the budget, because the
+    /// final string is counted again.
     pub counted: Arc<[Counted]>,
-    /// What is known of the text since it was stored; it goes when the text changes
-    /// ([`Candidate::set_text`]).
+    /// Features computed when the text was stored; [`Candidate::set_text`] clears them.
     pub features: Option<Arc<TextFeatures>>,
     /// A reduced form, if there is one.
     pub essential: Option<Essential>,
-    /// Which parts of the text are the body's own bytes, in order, when it was put together from
-    /// several. None when the text is `span`.
+    /// The parts of the text quoted from the body, in order, for a text assembled from several
+    /// passages. Empty when the text is `span`.
     pub quotes: Vec<Quote>,
-    /// The text's blocks in its order, without gaps, where each was measured; else none.
+    /// The text's blocks in order, without gaps; empty when they were not scored.
     pub blocks: Vec<Block>,
     /// How far the text is trusted.
     pub trust: Trust,
@@ -123,18 +121,18 @@ pub struct Candidate {
     pub moment: Option<Timestamp>,
     /// How sure its author was, if they said.
     pub confidence: Option<Score>,
-    /// Who found it.
-    pub found: Vec<Found>,
-    /// Whether the request itself calls it by its name. The smallest form of what was asked for is
-    /// paid for before anything that was merely found.
+    /// The collectors that retrieved it.
+    pub found: Vec<FoundBy>,
+    /// Whether the request names it. The smallest form of a requested candidate is selected before
+    /// any retrieved one.
     pub is_requested: bool,
-    /// What was measured of it.
+    /// Its relevance signals.
     pub signals: Signals,
 }
 
 impl Candidate {
-    /// Where the best of the kept blocks stands, for people: its headings and its lines. The
-    /// candidate's own place where it was not put together from blocks.
+    /// The place of the best kept block: its headings and lines. Falls back to the candidate's own
+    /// place when the text was not assembled from blocks.
     #[must_use]
     pub fn place_of(&self, kept: &[Range<usize>]) -> Place {
         let is_kept = |block: &&Block| {
@@ -165,25 +163,25 @@ impl Candidate {
         Place { breadcrumb: headings, lines: Some(first..last + 1), ..self.place.clone() }
     }
 
-    /// Gives it another text, and forgets what was known of the one before.
+    /// Replaces the text and clears everything computed from the old one.
     pub fn set_text(&mut self, text: impl Into<Arc<str>>) {
         self.text = text.into();
         self.counted = Arc::default();
         self.features = None;
     }
 
-    /// Where all of the text stands in the item's body.
+    /// The spans of the item's body that the text covers.
     #[must_use]
     pub fn all_spans(&self) -> Vec<Span> {
         self.spans_of(std::slice::from_ref(&(0..self.text.len())))
     }
 
-    /// Where bytes of the text stand in the item's body. Without an answer for some of them, the
-    /// answer is about the others.
+    /// The spans of the item's body that correspond to ranges of the text. Ranges without a
+    /// counterpart are skipped.
     #[must_use]
     pub fn spans_of(&self, kept: &[Range<usize>]) -> Vec<Span> {
         if self.quotes.is_empty() {
-            // Only a text that is the body's own bytes can say which of them were kept.
+            // Ranges map to the body only when the text is a verbatim copy.
             let verbatim = self.span.len() == self.text.len();
             return match verbatim {
                 true => kept.iter().map(|range| self.span.part(range)).collect(),
@@ -204,7 +202,7 @@ impl Candidate {
         spans
     }
 
-    /// A candidate that is all of an item's text and of which nothing else is known.
+    /// A candidate for the whole text of an item, with nothing else set.
     #[must_use]
     pub fn new(id: CandidateId, kind: Kind, text: &str) -> Candidate {
         Candidate {
@@ -228,10 +226,10 @@ impl Candidate {
     }
 }
 
-/// Joins candidates of the same id that several collectors found.
+/// Merges candidates with the same id that several collectors retrieved.
 ///
-/// The first one's text and place stay; finders add up; of each signal the strongest stays, and the
-/// lowest trust. The order is that of first appearance.
+/// Keeps the first text and place, all collectors, the strongest of each signal and the lowest
+/// trust, in order of first appearance.
 #[must_use]
 pub fn merge(candidates: Vec<Candidate>) -> Vec<Candidate> {
     let mut at = std::collections::BTreeMap::new();

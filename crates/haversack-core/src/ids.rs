@@ -8,18 +8,18 @@ use thiserror::Error;
 /// Longest id in bytes.
 pub const ID_BYTES_MAX: usize = 512;
 
-/// A name that cannot be one.
+/// Why a name is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum IdError {
-    /// Nothing can be found by an empty name.
+    /// The name is empty.
     #[error("a name must not be empty")]
     Empty,
     /// The name is longer than its limit.
     #[error("a name of {bytes} bytes is longer than the limit of {limit}")]
     TooLong {
-        /// Length of the refused name.
+        /// Length of the name.
         bytes: usize,
-        /// The most it may have.
+        /// The maximum.
         limit: usize,
     },
     /// Control characters would break logs, labels and citations.
@@ -27,12 +27,12 @@ pub enum IdError {
     Control {
         /// The character's code point.
         code: u32,
-        /// Where it stands.
+        /// Its byte offset.
         at: usize,
     },
 }
 
-/// What every name must be: there, not too long, and of visible characters.
+/// Checks that a name is not empty, not too long and free of control characters.
 ///
 /// # Errors
 /// When it is empty, longer than `limit` bytes or holds a control character.
@@ -54,7 +54,7 @@ pub fn check_name(name: &str, limit: usize) -> Result<(), IdError> {
 pub struct ItemId(Arc<str>);
 
 impl ItemId {
-    /// Checks and keeps an id.
+    /// Validates an id.
     ///
     /// # Errors
     /// When it is empty, longer than [`ID_BYTES_MAX`] or holds a control character.
@@ -77,7 +77,7 @@ impl fmt::Display for ItemId {
 
 /// The name of a candidate: an item, or one numbered chunk of it.
 ///
-/// Its order is the tie-break of every ranking.
+/// Its order breaks ties in every ranking.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CandidateId {
     /// The item the candidate's bytes came from.
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_is_checked_at_its_limits() {
+    fn an_id_is_checked_against_its_limits() {
         assert_eq!(ItemId::new(""), Err(IdError::Empty));
         assert!(ItemId::new(&"x".repeat(ID_BYTES_MAX)).is_ok());
         assert_eq!(

@@ -1,4 +1,4 @@
-//! What is known of any item before its content matters: its kind and how far it is trusted.
+//! Properties that every item has besides its content: its kind and its trust level.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use crate::ids::{IdError, check_name};
 /// Longest kind in bytes.
 pub const KIND_BYTES_MAX: usize = 64;
 
-/// What sort of thing an item is: `file`, `message`, `memory`, `product`, … Open, so that users can
-/// bring their own.
+/// The kind of an item: `file`, `message`, `memory`, `product`, … The set is open: applications
+/// define their own.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Kind(Arc<str>);
 
 impl Kind {
-    /// Checks and keeps a kind.
+    /// Validates a kind.
     ///
     /// # Errors
     /// When it is empty, longer than [`KIND_BYTES_MAX`] or holds a control character.
@@ -35,16 +35,16 @@ impl fmt::Display for Kind {
     }
 }
 
-/// Who could have written an item's text, and so how far a model may follow it.
+/// The trust level of an item: who could have written its text.
 ///
 /// Ordered from least to most trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Trust {
-    /// Anyone: e-mails, web pages, uploaded files. Data, never instructions.
+    /// Written by anyone: e-mails, web pages, uploaded files. Data, never instructions.
     External,
-    /// Members of the workspace.
+    /// Written by members of the workspace.
     Internal,
-    /// Those who run the application: rules, profiles, prompts.
+    /// Written by the application's operators: rules, profiles, prompts.
     Trusted,
 }
 

@@ -1,4 +1,4 @@
-//! A layer: one section of a pack, as data. What differs between applications stands here.
+//! Layers: the sections of a pack, as data. Applications differ in their layers.
 
 use std::sync::Arc;
 
@@ -6,73 +6,74 @@ use crate::assemble::{Fencing, Template};
 use crate::text::truncate::Truncation;
 use crate::units::{Share, Tokens};
 
-/// What a layer may take of the budget.
+/// A layer's claim on the budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claim {
-    /// All its candidates, whole, whatever else there is (P2).
+    /// All its candidates, never truncated (P2).
     Pinned,
-    /// A guaranteed share of what pinned layers leave. A share of zero lives on what others leave.
+    /// A guaranteed share of what pinned layers leave. A layer with a zero share gets only what
+    /// other layers leave over.
     Share(Share),
 }
 
-/// In which order a layer's candidates are paid for.
+/// The order in which a layer's candidates are selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// Most value for a token first; essential forms are bought before the rest of their texts.
+    /// Highest value per token first; essential forms before the rest of their texts.
     Density,
-    /// Best score first, each whole; of a long text that is not the best, the essential form in its
-    /// place and the rest after all others.
+    /// Best score first, each whole. A long text that does not rank first gets its essential form
+    /// at its rank and the rest after all others.
     Rank,
     /// Best score first, the essential form of each before the rest of any (P8, P9).
     Essentials,
-    /// Best block first, whichever text it is of. A text grows by its blocks, in its own order,
-    /// until it is whole; a short one is whole at once.
+    /// Best block first, across all texts. A text grows by blocks, shown in their original order,
+    /// until it is whole; a short text is added whole.
     Blocks,
 }
 
-/// How the one candidate that does not fit whole is shortened.
+/// How the last candidate that does not fit whole is truncated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cut {
     /// What to keep.
     pub strategy: Truncation,
-    /// The least that is worth showing.
+    /// The smallest result worth showing.
     pub least: Tokens,
 }
 
-/// In which order the chosen stand in the section.
+/// The order of the selected candidates within the section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrangement {
     /// Best first.
     Ranked,
-    /// Best first and last, weakest in the middle, where models read least.
+    /// Best first and last, weakest in the middle, where models pay least attention.
     Edges,
-    /// Newest first; what has no moment comes last.
+    /// Newest first; candidates without a timestamp come last.
     Newest,
-    /// Oldest first; what has no moment comes last.
+    /// Oldest first; candidates without a timestamp come last.
     Oldest,
-    /// As they were found by the first collector that did: a page's blocks as they stand on it.
+    /// In the order of the first collector that returned them, such as a page's blocks.
     Found,
 }
 
-/// How often a section changes from one request to the next. A provider's prompt cache pays for
-/// an unchanged beginning, so the steadiest stand first.
+/// How often a section changes between requests. Providers' prompt caches reward an unchanged
+/// prefix, so the most stable sections come first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stability {
-    /// The same for every request.
+    /// The same in every request.
     Foundational,
-    /// The same for many.
+    /// The same in many requests.
     Stable,
-    /// Another for each.
+    /// Different in each request.
     Volatile,
 }
 
-/// A kind that has its share of what is chosen gets no more until others caught up, once enough is
-/// chosen (K5). It gives way to others: when none of them waits, it may have the rest.
+/// A soft cap on the share of one kind (K5). Once `after` candidates are selected, a kind at its
+/// cap waits until other kinds catch up; when no other kind is left, it may take the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KindCap {
     /// The largest share, by number.
     pub share: Share,
-    /// How many may be chosen before the rule holds; at least one.
+    /// How many candidates may be selected before the cap applies; at least one.
     pub after: usize,
 }
 
@@ -81,36 +82,36 @@ pub struct KindCap {
 pub struct Layer {
     /// Its name, unique in a request.
     pub name: Arc<str>,
-    /// What its header calls it.
+    /// The title in its header.
     pub title: String,
-    /// What it may take.
+    /// Its claim on the budget.
     pub claim: Claim,
-    /// The most it may take, whatever is left over.
+    /// A hard maximum.
     pub cap: Option<Tokens>,
-    /// Its place when leftovers are given away, lowest first; under pressure the highest is cut
-    /// first.
+    /// Its rank when leftover tokens are distributed, lowest first. When the budget is tight, the
+    /// layer with the highest rank is truncated first.
     pub spill: u32,
-    /// In which order its candidates are paid for.
+    /// The order in which its candidates are selected.
     pub order: Order,
-    /// How the one that does not fit is shortened; `None` leaves it out.
+    /// How the last candidate is truncated; `None` drops it instead.
     pub cut: Option<Cut>,
-    /// In which order the chosen stand.
+    /// The order of selected candidates.
     pub arrangement: Arrangement,
-    /// How steady it is.
+    /// How often it changes.
     pub stability: Stability,
     /// A limit on one kind.
     pub kind_cap: Option<KindCap>,
-    /// Which of its texts are fenced; `None` goes by the request.
+    /// Which of its texts are fenced; `None` uses the request's setting.
     pub fencing: Option<Fencing>,
-    /// How it looks.
+    /// How it is rendered.
     pub template: Template,
 }
 
 impl Layer {
-    /// The least of a text that a cut leaves by default: some fifty characters (W8).
+    /// The default for [`Cut::least`]: about fifty characters (W8).
     pub const LEAST: Tokens = Tokens::new(12);
 
-    /// A layer that takes what is left, best value first, cut by extraction, best first.
+    /// A layer without a share, selected by density, truncated by extraction, best first.
     #[must_use]
     pub fn new(name: &str, template: Template) -> Layer {
         Layer {
@@ -129,7 +130,7 @@ impl Layer {
         }
     }
 
-    /// A layer that is always whole and stands first.
+    /// A layer that is never truncated and comes first.
     #[must_use]
     pub fn pinned(name: &str, template: Template) -> Layer {
         Layer {

@@ -1,25 +1,26 @@
-//! The ledger: what became of each candidate, and why. It records; it decides nothing.
+//! The ledger: the outcome of every candidate and the reason for it. It records decisions made
+//! elsewhere.
 
 use std::fmt;
 use std::sync::Arc;
 
-use crate::candidate::Found;
+use crate::candidate::FoundBy;
 use crate::ids::CandidateId;
 use crate::item::Kind;
-use crate::rank::{Part, Ranked};
+use crate::rank::{Ranked, ScorePart};
 use crate::units::{Score, Tokens};
 
-/// What became of a candidate.
+/// The outcome of a candidate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// In the pack, whole.
     In,
     /// In the pack, shortened.
     Cut {
-        /// In which way.
+        /// How it was shortened.
         how: Shortened,
-        /// The whole budget, reserves included, at which it is in whole, or as far as its layer's
-        /// cap lets it; `None` when that cap is what shortened it.
+        /// The budget, reserves included, at which it is whole, or as large as its layer's cap
+        /// allows; `None` when the cap is what shortened it.
         whole_from: Option<Tokens>,
     },
     /// Not in the pack.
@@ -29,47 +30,47 @@ pub enum Outcome {
 /// How a candidate was shortened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shortened {
-    /// Its text was cut to the room that was left, or to the sentences that say most.
+    /// Its text was truncated to the remaining budget, or to its most important sentences.
     Trimmed,
-    /// Its essential form stands for it.
+    /// Its essential form replaces it.
     Essential,
 }
 
 /// Why a candidate is not in the pack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reason {
-    /// The budget was spent on what came before it.
+    /// The budget was spent on candidates before it.
     OverBudget {
-        /// The budget, reserves included, at which it is in whole, or as far as its layer's cap
-        /// lets it. (Shortened it may be in a little before.)
+        /// The budget, reserves included, at which it is whole, or as large as its layer's cap
+        /// allows. It may be in, shortened, at a slightly smaller one.
         whole_from: Tokens,
-        /// Whether it is the least such budget. The exact selector only knows that this one is
-        /// enough; with a tokenizer whose seams are presumed it is an estimate.
+        /// Whether it is the smallest such budget. The exact selector only knows that it is
+        /// enough; with a tokenizer whose seams are not proved it is an estimate.
         least: bool,
     },
-    /// Its layer's cap was reached; no budget changes that.
+    /// Its layer's cap was reached; a larger budget does not help.
     OverCap {
         /// The layer's cap.
         cap: Tokens,
-        /// The cap at which it is in, the budget allowing.
+        /// The cap at which it would be in, budget permitting.
         needs: Tokens,
     },
-    /// The pack was full enough (K5).
+    /// The stop rule ended selection before it (K5).
     FullEnough {
-        /// The budget, reserves included, at which it is in whole.
+        /// The budget, reserves included, at which it is whole.
         whole_from: Tokens,
     },
-    /// Enough better ones were found for its layer.
+    /// It ranks below its layer's candidate limit.
     OverLimit {
         /// How many candidates the layer considers.
         limit: usize,
     },
-    /// It says what another candidate says.
+    /// It duplicates another candidate.
     Repeats {
-        /// The candidate it repeats.
+        /// The candidate it duplicates.
         of: CandidateId,
     },
-    /// Another layer of the same pack has it as a candidate, and comes first.
+    /// A layer with precedence has the same candidate.
     Elsewhere {
         /// That layer.
         layer: Arc<str>,
@@ -78,20 +79,20 @@ pub enum Reason {
     Empty,
     /// The request excludes it.
     Excluded,
-    /// Nothing speaks for it.
+    /// It has no relevance signal.
     Irrelevant,
-    /// Its layer's finds are unlikely to have to do with the query.
+    /// Its layer's candidates are unlikely to be relevant to the query.
     BelowFloor {
-        /// How likely it is that the layer's finds have to do with the query.
+        /// The estimated relevance of the layer's candidates.
         best: Score,
-        /// The least that counts.
+        /// The layer's minimum.
         floor: Score,
     },
-    /// It meets far less of the query than the best of its layer.
+    /// It matches far less of the query than the best of its layer.
     FarFromBest {
-        /// How well it meets the query's words, 0 to 1.
+        /// How much of the query it matches, 0 to 1.
         meets: Score,
-        /// The least that counts beside the best.
+        /// The minimum relative to the best.
         least: Score,
     },
     /// Its score is below the layer's minimum.
@@ -102,7 +103,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// What it is called where programs read it.
+    /// Its machine-readable code.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
@@ -121,7 +122,7 @@ impl Reason {
         }
     }
 
-    /// The budget from which the candidate is in whole, where a budget decides that.
+    /// The budget at which the candidate is whole, if the budget is the reason.
     #[must_use]
     pub const fn whole_from(&self) -> Option<Tokens> {
         match self {
@@ -132,7 +133,7 @@ impl Reason {
         }
     }
 
-    /// The candidate or the layer that stands in its place.
+    /// The candidate or layer that has its place, if any.
     #[must_use]
     pub fn instead(&self) -> Option<String> {
         match self {
@@ -156,13 +157,13 @@ impl fmt::Display for Reason {
                 write!(f, "over the layer's cap of {cap}: in from a cap of {needs}")
             }
             Reason::FullEnough { whole_from } => {
-                write!(f, "full enough: whole from {whole_from} tokens")
+                write!(f, "stop rule reached: whole from {whole_from} tokens")
             }
-            Reason::OverLimit { limit } => write!(f, "not among the layer's best {limit}"),
+            Reason::OverLimit { limit } => write!(f, "below the layer's top {limit} candidates"),
             Reason::Repeats { of } => write!(f, "repeats {of}"),
-            Reason::Elsewhere { layer } => write!(f, "left to {layer}"),
+            Reason::Elsewhere { layer } => write!(f, "already a candidate of layer {layer}"),
             Reason::Empty => f.write_str("has no text"),
-            Reason::Irrelevant => f.write_str("nothing speaks for it"),
+            Reason::Irrelevant => f.write_str("no relevance signal"),
             Reason::Excluded => f.write_str("excluded by the request"),
             Reason::BelowFloor { best, floor } => write!(
                 f,
@@ -172,43 +173,45 @@ impl fmt::Display for Reason {
                 f,
                 "too little to do with the query beside better finds: meets {meets} of it, the least is {least}"
             ),
-            Reason::BelowMinimum { minimum } => write!(f, "scores below {minimum}"),
+            Reason::BelowMinimum { minimum } => {
+                write!(f, "scores below the layer's minimum of {minimum}")
+            }
         }
     }
 }
 
-/// One candidate's line.
+/// One candidate's line in the ledger.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// Whose line.
+    /// The candidate.
     pub id: CandidateId,
-    /// The layer it was found for.
+    /// The layer it was retrieved for.
     pub layer: Arc<str>,
-    /// What sort of item it is.
+    /// The item's kind.
     pub kind: Kind,
-    /// Who found it.
-    pub found: Vec<Found>,
+    /// The collectors that retrieved it.
+    pub found: Vec<FoundBy>,
     /// Its score.
     pub score: Score,
-    /// How the score came about.
-    pub parts: Vec<Part>,
-    /// What it costs whole, its wrapping included.
+    /// The components of the score.
+    pub parts: Vec<ScorePart>,
+    /// Its token cost when whole, rendering included.
     pub tokens_whole: Tokens,
-    /// What it costs in this pack.
+    /// Its token cost in this pack.
     pub tokens: Tokens,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: Outcome,
-    /// The last candidate that was bought before the budget kept this one out; `None` when the
-    /// exact selector chose, which has no order.
+    /// The last candidate selected before the budget excluded this one; `None` with the exact
+    /// selector, which has no order.
     pub displaced_by: Option<CandidateId>,
 }
 
-/// A candidate that was taken out before selection, with its reason.
+/// A candidate dropped before selection.
 #[derive(Debug, Clone)]
 pub struct Dropped {
-    /// The layer it was found for.
+    /// The layer it was retrieved for.
     pub layer: Arc<str>,
-    /// What was dropped.
+    /// The candidate.
     pub ranked: Ranked,
     /// Why.
     pub reason: Reason,
@@ -243,26 +246,26 @@ impl Entry {
     }
 }
 
-/// Something the caller should know about a pack.
+/// A notice for the caller about a pack.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Notice {
-    /// More than a fifth of a layer was left out or cut (P12).
+    /// More than a fifth of a layer was dropped or truncated (P12).
     Truncated {
         /// The layer.
         layer: Arc<str>,
-        /// What it would have had.
+        /// The tokens of all its candidates.
         wanted: Tokens,
-        /// What it has.
+        /// The tokens that are in the pack.
         given: Tokens,
     },
-    /// What is never cut is larger than the budget, and the request wants it all the same (P2).
+    /// Pinned layers exceed the budget, and the request allows that (P2).
     OverBudget {
-        /// What the pack has.
+        /// The tokens of the pack.
         tokens: Tokens,
-        /// What it should have had at most.
+        /// The limit it exceeds.
         limit: Tokens,
     },
-    /// Tokens are not counted by the model's own vocabulary.
+    /// Token counts are estimates, not made with the model's own vocabulary.
     Estimated {
         /// The tokenizer.
         tokenizer: String,

@@ -1,7 +1,7 @@
-//! The thinking part of Haversack: values in, values out.
+//! The pure part of Haversack: ranking, selection and assembly, as functions over values.
 //!
 //! Candidates are ranked ([`rank`]), put into layers ([`layer`]) and packed into an exact token
-//! budget ([`pack`]). The outcome is a [`pack::Pack`]: the final string, its sections and
+//! budget ([`pack`]). The result is a [`pack::Pack`]: the final string, its sections and
 //! citations, a [`ledger`] of every candidate, and a [`receipt`].
 //!
 //! ```
@@ -44,9 +44,8 @@
 //! # }
 //! ```
 //!
-//! Nothing here touches the world: no files, network, clock, environment, threads, async or
-//! logging. The same request gives the same bytes, on any machine, in whatever order its
-//! candidates came.
+//! This crate does no I/O: no files, network, clock, environment, threads, async or logging. The
+//! same request gives the same bytes on any machine, whatever the order of its candidates.
 #![forbid(unsafe_code)]
 
 pub mod assemble;

@@ -1,10 +1,11 @@
-//! The whole of it: a request becomes a plan, a plan becomes a pack at a budget.
+//! The entry point of core: a request becomes a plan, and a plan yields a pack at any budget.
 
+use std::fmt;
 use std::sync::Arc;
 
 use thiserror::Error;
 
-use crate::assemble::{Citation, Fencing, Layout, Nonce, Pattern, Section, Unit};
+use crate::assemble::{Citation, Fencing, Layout, LayoutUnit, Nonce, Pattern, Section};
 use crate::budget::Budget;
 use crate::ids::CandidateId;
 use crate::layer::{Claim, Layer};
@@ -15,93 +16,103 @@ use crate::select::{Schedule, Selection, Selector, Stop, select};
 use crate::text::tokenizer::{Accuracy, Tokenizer};
 use crate::units::{Score, Share, Span, Tokens};
 
-/// Most layers of a request.
+/// Maximum number of layers in a request.
 pub const LAYERS_MAX: usize = 64;
-/// Most candidates of a request.
+/// Maximum number of candidates in a request.
 pub const CANDIDATES_MAX: usize = 100_000;
 
-/// Text around all sections.
+/// Text before and after all sections.
 #[derive(Debug, Clone)]
 pub struct Frame {
-    /// Before the first.
+    /// Before the first section.
     pub before: Pattern,
-    /// After the last.
+    /// After the last section.
     pub after: Pattern,
 }
 
-/// What to do when what is never cut is larger than the budget.
+/// What to do when pinned layers exceed the budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overflow {
-    /// Refuse, and name the least budget that would do.
+    /// Fail, naming the smallest budget that works.
     Refuse,
-    /// Pack it alone and say so: reserves give way to it first, then the budget (P2, X1).
+    /// Pack the pinned layers alone with a notice; they may use up the reserves first, then exceed
+    /// the budget (P2, X1).
     Exceed,
 }
 
-/// What an earlier pack leaves for the next one of the same conversation, so that its beginning
-/// can stay the same.
+/// State of an earlier pack of the same conversation, used to keep the prefix unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Previous {
     /// Its fences' nonce.
     pub nonce: Option<Nonce>,
-    /// Its candidates in the order in which they stood.
-    pub order: Vec<Shown>,
+    /// Its candidates, in order.
+    pub order: Vec<ShownCandidate>,
 }
 
 /// A candidate as an earlier pack showed it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shown {
-    /// In which layer.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ShownCandidate {
+    /// Its layer.
     pub layer: Arc<str>,
-    /// Which candidate.
+    /// The candidate.
     pub id: CandidateId,
-    /// Its content, as far as that cannot be had from the store alone: the parts of the item's body
-    /// that stood there, and what stood between them. Empty when it was the candidate's whole text.
+    /// What was shown of it: parts of the item's body and the text between them. Empty when the
+    /// candidate's whole text was shown.
     pub content: Vec<Segment>,
 }
 
-/// A part of what a candidate showed.
+impl fmt::Debug for ShownCandidate {
+    /// Receipts hash this output, so the name in it must not change.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ShownCandidate { layer, id, content } = self;
+        let mut shown = f.debug_struct("Shown");
+        shown.field("layer", layer).field("id", id).field("content", content).finish()
+    }
+}
+
+/// A part of the shown text of a candidate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Segment {
-    /// These bytes of the item's body.
+    /// A span of the item's body.
     Body(Span),
-    /// Words that are not the item's: a heading repeated, a mark for what was left out.
+    /// Text that is not from the body: a repeated heading, an omission mark.
     Words(String),
 }
 
-/// Everything that decides a pack. Nothing else does: no clock, no chance, no order of input.
+/// Everything that determines a pack. The result depends on neither the clock, chance nor the order
+/// of the input.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// The user's query; may be empty.
     pub query: String,
-    /// The query's terms, for extractive cuts.
+    /// The query's terms, for extractive truncation.
     pub query_terms: Vec<String>,
-    /// What counts.
+    /// The tokenizer that counts.
     pub tokenizer: Arc<dyn Tokenizer>,
-    /// What may be spent.
+    /// The token budget.
     pub budget: Budget,
-    /// What to do when that is too little.
+    /// What to do when pinned layers exceed the budget.
     pub overflow: Overflow,
-    /// Layers and their candidates, in the order in which they stand.
+    /// Layers with their ranked candidates, in the order of the pack.
     pub layers: Vec<(Layer, Vec<Ranked>)>,
-    /// Candidates that were taken out before, for the ledger.
+    /// Candidates dropped earlier, for the ledger.
     pub dropped: Vec<Dropped>,
-    /// Text around the sections.
+    /// Text before and after the sections.
     pub frame: Frame,
     /// Which candidates are fenced.
     pub fencing: Fencing,
-    /// What the fences' nonce is made from, such as a workspace's secret.
+    /// The seed of the fences' nonce, such as a workspace's secret.
     pub seed: String,
-    /// How candidates are chosen.
+    /// How candidates are selected.
     pub selector: Selector,
-    /// When enough is enough; only for [`Selector::Greedy`], whose order it ends.
+    /// When to stop early; only for [`Selector::Greedy`].
     pub stop: Option<Stop>,
-    /// The pack before this one.
+    /// The previous pack of the conversation.
     pub previous: Option<Previous>,
 }
 
 impl Request {
-    /// A request with nothing in it yet: no query, no layers, fences around untrusted text, greedy.
+    /// An empty request: no query, no layers, untrusted text fenced, greedy selection.
     #[must_use]
     pub fn new(tokenizer: Arc<dyn Tokenizer>, budget: Budget) -> Request {
         Request {
@@ -127,38 +138,38 @@ impl Request {
     }
 
     pub(crate) fn active_stop(&self) -> Option<Stop> {
-        // A stop at nothing would let nothing in at any budget; it is no stop.
+        // A stop at a fill of zero would exclude everything at any budget, so it is ignored.
         self.stop.filter(|stop| self.selector == Selector::Greedy && stop.fill > Share::ZERO)
     }
 }
 
-/// A pack that cannot be made.
+/// Why a pack cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PackError {
-    /// What is never cut does not fit, or nothing of what was found does where something must.
-    #[error("a budget of {total} tokens is too small; the least that does is {least}")]
+    /// The pinned layers do not fit, or no candidate fits although one is required.
+    #[error("a budget of {total} tokens is too small; the smallest that works is {least}")]
     Infeasible {
         /// The budget, reserves included.
         total: Tokens,
-        /// The least budget, reserves included.
+        /// The smallest budget that works, reserves included.
         least: Tokens,
     },
-    /// Two layers of one name.
+    /// Two layers have the same name.
     #[error("two layers are called {name:?}")]
     LayerTwice {
         /// The name.
         name: String,
     },
-    /// Shares that add up to more than everything.
+    /// The layers' shares add up to more than 100 %.
     #[error("the layers' shares add up to {}.{:04} %, more than 100 %", millionths / 10_000, millionths % 10_000)]
     SharesExceedAll {
         /// Their sum in millionths.
         millionths: u64,
     },
-    /// Too much of something.
-    #[error("{count} {what} are more than the limit of {limit}")]
+    /// A limit is exceeded.
+    #[error("{count} {what} exceed the limit of {limit}")]
     TooMany {
-        /// What.
+        /// What is limited.
         what: &'static str,
         /// How many there are.
         count: usize,
@@ -176,23 +187,23 @@ pub struct Pack {
     pub tokens: Tokens,
     /// The tokenizer that counted.
     pub tokenizer: String,
-    /// How far its count can be trusted.
+    /// How accurate that count is.
     pub accuracy: Accuracy,
-    /// What it could have been at most: the budget less its reserves.
+    /// The token limit: the budget minus its reserves.
     pub limit: Tokens,
     /// Its sections, in order.
     pub sections: Vec<Section>,
-    /// Its sources, in the order of the text.
+    /// Its citations, in the order of the text.
     pub citations: Vec<Citation>,
-    /// What became of each candidate.
+    /// The outcome of each candidate.
     pub ledger: Vec<Entry>,
-    /// What the caller should know.
+    /// Notices for the caller.
     pub notices: Vec<Notice>,
-    /// What the pack is worth.
+    /// The value of the selection.
     pub worth: Worth,
-    /// The proof of what it was made from.
+    /// Hashes of everything it was made from.
     pub receipt: Receipt,
-    /// What the next pack of the same conversation should be given.
+    /// State to pass to the next pack of the same conversation.
     pub previous: Previous,
 }
 
@@ -204,25 +215,25 @@ impl Pack {
     }
 }
 
-/// The value of what was chosen, and how much better it could have been.
+/// The value of a selection, with an upper bound.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Worth {
-    /// The sum of the scores that are in; a shortened text counts by what was kept of it.
+    /// The sum of the selected scores; a shortened text counts in proportion to what was kept.
     pub value: f64,
-    /// No choice of this budget is worth more.
+    /// An upper bound on the value of any selection within this budget.
     pub bound: f64,
-    /// The value of all candidates that could have been in.
+    /// The total value of all candidates.
     pub all: f64,
 }
 
 impl Worth {
-    /// How far the value stays below the bound, as a part of the bound.
+    /// The optimality gap: how far the value is below the bound, relative to the bound.
     #[must_use]
     pub fn gap(&self) -> Score {
         if self.bound > 0.0 { Score::unit(1.0 - self.value / self.bound) } else { Score::ZERO }
     }
 
-    /// How much of what was found is in, by value.
+    /// The selected share of the total value.
     #[must_use]
     pub fn coverage(&self) -> Score {
         if self.all > 0.0 { Score::unit(self.value / self.all) } else { Score::ONE }
@@ -236,43 +247,43 @@ pub struct Point {
     pub total: Tokens,
     /// Tokens of the pack.
     pub tokens: Tokens,
-    /// Candidates in it, whole or cut.
+    /// Candidates in it, whole or truncated.
     pub n_items: usize,
-    /// What it is worth.
+    /// The value of the selection.
     pub worth: Worth,
 }
 
-/// All the thinking that does not depend on the budget, done once.
+/// The budget-independent part of packing, computed once: order, rendering, costs and schedule.
 #[derive(Debug)]
 pub struct Plan<'r> {
     pub(crate) request: &'r Request,
     pub(crate) layout: Layout<'r>,
     pub(crate) schedule: Schedule,
-    /// Candidates that never were in question: without text, or in another layer already.
+    /// Candidates excluded up front: without text, or already in another layer.
     pub(crate) aside: Vec<(usize, &'r Ranked, Reason)>,
-    /// Whether sizes that were handed in were used.
-    trust_units: bool,
+    /// Whether precomputed token counts were used.
+    trust_counts: bool,
 }
 
 impl<'r> Plan<'r> {
     /// Ranks, renders, measures and schedules.
     ///
     /// # Errors
-    /// When the layers contradict each other or there is too much of something.
+    /// When two layers share a name, the shares exceed 100 %, or a limit is exceeded.
     pub fn new(request: &'r Request) -> Result<Plan<'r>, PackError> {
-        check(request)?;
+        check_request(request)?;
         Ok(Plan::build(request, true))
     }
 
-    fn build(request: &'r Request, trust_units: bool) -> Plan<'r> {
-        let (ranked, aside) = sift(request);
-        let mut layout = Layout::new(request, &ranked, trust_units);
+    fn build(request: &'r Request, trust_counts: bool) -> Plan<'r> {
+        let (ranked, aside) = sort_and_set_aside(request);
+        let mut layout = Layout::new(request, &ranked, trust_counts);
         let schedule = Schedule::new(request, &mut layout);
-        Plan { request, layout, schedule, aside, trust_units }
+        Plan { request, layout, schedule, aside, trust_counts }
     }
 
-    /// The least budget at which all that is pinned fits. Reserves are included, unless they give way
-    /// to it ([`Overflow::Exceed`]).
+    /// The smallest budget at which the pinned layers fit. It includes the reserves, unless pinned
+    /// layers may use them up ([`Overflow::Exceed`]).
     #[must_use]
     pub fn least(&self) -> Tokens {
         match self.request.overflow {
@@ -281,8 +292,8 @@ impl<'r> Plan<'r> {
         }
     }
 
-    /// The least budget at which a pack shows something: all that is pinned, and where nothing is,
-    /// something of what was found, though it be the beginning of one text (K5).
+    /// The smallest budget at which a pack is not empty: everything pinned fits or, if nothing is
+    /// pinned, at least the beginning of one candidate (K5).
     #[must_use]
     pub fn least_shown(&self) -> Tokens {
         if !self.must_show() {
@@ -290,7 +301,7 @@ impl<'r> Plan<'r> {
         }
         let (mut low, mut high) =
             (self.schedule.least(), self.schedule.needs(0, self.request.active_stop()));
-        // Where seams are presumed, a text may be longer than its parts.
+        // Without proved seams, a text may have more tokens than its parts.
         while high < Tokens::MAX && !self.shows_something(high) {
             (low, high) = (high, high + high + Tokens::new(1));
         }
@@ -304,13 +315,14 @@ impl<'r> Plan<'r> {
         high + self.request.budget.reserved()
     }
 
-    /// Whether a pack of pinned text alone would be empty, though something could be bought.
+    /// Whether nothing is pinned although there are candidates.
     fn must_show(&self) -> bool {
-        let is_pinned = |unit: &Unit<'_>| self.request.layers[unit.layer].0.claim == Claim::Pinned;
+        let is_pinned =
+            |unit: &LayoutUnit<'_>| self.request.layers[unit.layer].0.claim == Claim::Pinned;
         !self.schedule.steps.is_empty() && !self.layout.units.iter().any(is_pinned)
     }
 
-    /// Whether a pack within so many tokens has an item.
+    /// Whether a pack within `limit` has an item.
     fn shows_something(&self, limit: Tokens) -> bool {
         if self.request.tokenizer.seams_are_proved() {
             return select(self.request, &self.layout, &self.schedule, limit).n_items() > 0;
@@ -320,7 +332,7 @@ impl<'r> Plan<'r> {
         within.is_some_and(|pack| pack.tokens <= limit && pack.n_items() > 0)
     }
 
-    /// The budget, reserves included, beyond which nothing more can be bought.
+    /// The budget, reserves included, above which the pack no longer grows.
     #[must_use]
     pub fn most(&self) -> Tokens {
         self.schedule.most(self.request.active_stop()) + self.request.budget.reserved()
@@ -329,20 +341,20 @@ impl<'r> Plan<'r> {
     /// The pack at the request's own budget.
     ///
     /// # Errors
-    /// When what is never cut does not fit and the request does not allow it to exceed.
+    /// When the pinned layers do not fit and the request does not allow them to exceed the budget.
     pub fn pack(&self) -> Result<Pack, PackError> {
         self.pack_at(self.request.budget.total())
     }
 
-    /// The pack at another budget: the same as a request with that budget would give.
+    /// The pack at another budget, identical to that of a request with that budget.
     ///
     /// # Errors
     /// As [`Plan::pack`].
     pub fn pack_at(&self, total: Tokens) -> Result<Pack, PackError> {
         let rebuilt = || Plan::build(self.request, false).pack_at(total);
         let spendable = match self.spendable(total) {
-            // A size that was handed in may be too large; what is infeasible must be so for sure.
-            Err(_) if self.trust_units && self.has_units_handed_in() => return rebuilt(),
+            // A precomputed count may be too large, so confirm that the budget is infeasible.
+            Err(_) if self.trust_counts && self.has_precomputed_counts() => return rebuilt(),
             spendable => spendable?,
         };
         let Some(pack) = self.pack_within(total, spendable) else { return rebuilt() };
@@ -354,17 +366,17 @@ impl<'r> Plan<'r> {
         Ok(pack)
     }
 
-    /// The pack at a budget, refused where it would be empty for want of room. The least budget that
-    /// the error names shows something.
+    /// The pack at a budget; fails when the budget is so small that the pack would be empty. The
+    /// budget named in the error gives a pack that is not.
     ///
     /// # Errors
-    /// As [`Plan::pack`], and when nothing of what was found fits.
+    /// As [`Plan::pack`], and when no candidate fits.
     pub fn pack_shown_at(&self, total: Tokens) -> Result<Pack, PackError> {
         match self.pack_at(total) {
             Ok(pack) if pack.n_items() > 0 || !self.must_show() => Ok(pack),
             Ok(_) => {
-                // Sizes that were handed in may be wrong, and an error must be right.
-                let least = match self.trust_units && self.has_units_handed_in() {
+                // Precomputed counts may be wrong, and the budget in the error must be right.
+                let least = match self.trust_counts && self.has_precomputed_counts() {
                     true => Plan::build(self.request, false).least_shown(),
                     false => self.least_shown(),
                 };
@@ -377,21 +389,22 @@ impl<'r> Plan<'r> {
         }
     }
 
-    /// The pack within so many tokens, or what is pinned alone where that is more; `None` when a
-    /// size that was handed in turned out to be wrong.
+    /// The pack within `spendable` tokens, or the pinned layers alone if they need more; `None`
+    /// when a precomputed count turned out to be wrong.
     fn pack_within(&self, total: Tokens, spendable: Tokens) -> Option<Pack> {
         let mut limit = spendable;
         loop {
             let selection = self.selection(total, limit);
             let pack = crate::assemble::assemble(self, &selection, total, spendable);
-            if self.was_misled(&selection, &pack) {
+            if self.had_wrong_counts(&selection, &pack) {
                 return None;
             }
             let over = pack.tokens.saturating_sub(spendable);
             if over == Tokens::ZERO {
                 return Some(pack);
             }
-            // Only a tokenizer whose seams are presumed leads here: less room, or nothing at all.
+            // Reached only without proved seams: retry with a smaller limit, or pinned layers
+            // alone.
             if selection.is_bare() || limit == Tokens::ZERO {
                 let bare = Selection::bare(self.request, &self.layout, &self.schedule);
                 return Some(crate::assemble::assemble(self, &bare, total, spendable));
@@ -400,36 +413,36 @@ impl<'r> Plan<'r> {
         }
     }
 
-    fn has_units_handed_in(&self) -> bool {
+    fn has_precomputed_counts(&self) -> bool {
         self.layout.units.iter().any(|unit| !unit.ranked.candidate.counted.is_empty())
     }
 
-    /// Whether a size that was handed in turned out to be wrong.
-    fn was_misled(&self, selection: &Selection, pack: &Pack) -> bool {
+    /// Whether a precomputed token count turned out to be wrong.
+    fn had_wrong_counts(&self, selection: &Selection, pack: &Pack) -> bool {
         let tokenizer = &self.request.tokenizer;
         let agrees = pack.tokens == tokenizer.tokens(selection.units);
         let misled = !agrees
-            && self.trust_units
+            && self.trust_counts
             && tokenizer.seams_are_proved()
-            && self.has_units_handed_in();
+            && self.has_precomputed_counts();
         debug_assert!(
             agrees || misled || !tokenizer.seams_are_proved(),
-            "the tally is the count of the string"
+            "the tally equals the count of the final string"
         );
         misled
     }
 
-    /// The figures at many budgets, each the same as a pack of its own would have.
+    /// Size and value at many budgets, each identical to those of a pack at that budget.
     ///
     /// # Errors
     /// When a budget is too small.
     pub fn frontier(&self, totals: &[Tokens]) -> Result<Vec<Point>, PackError> {
         let Some(&largest) = totals.iter().max() else { return Ok(Vec::new()) };
-        // One real count, at the largest budget, shows whether sizes that were handed in are right.
+        // One real count, at the largest budget, verifies the precomputed counts.
         let limit = self.spendable(largest)?;
         let selection = self.selection(largest, limit);
         let pack = crate::assemble::assemble(self, &selection, largest, limit);
-        if self.was_misled(&selection, &pack) {
+        if self.had_wrong_counts(&selection, &pack) {
             return Plan::build(self.request, false).frontier(totals);
         }
         totals.iter().map(|&total| self.point(total)).collect()
@@ -452,8 +465,8 @@ impl<'r> Plan<'r> {
         })
     }
 
-    /// What a pack may have of a budget. Reserves give way to what is pinned where that may exceed
-    /// the budget itself (P2); to nothing else.
+    /// The tokens of a budget that a pack may use. Only pinned layers may use up the reserves, and
+    /// only with [`Overflow::Exceed`] (P2).
     fn spendable(&self, total: Tokens) -> Result<Tokens, PackError> {
         let infeasible = || PackError::Infeasible { total, least: self.least() };
         let reserved = self.request.budget.reserved();
@@ -466,8 +479,8 @@ impl<'r> Plan<'r> {
         }
     }
 
-    /// What is chosen within a limit. Where the reserves gave way, nothing is bought of them: not even
-    /// in place of what an empty section says.
+    /// The selection within a limit. When pinned layers use up the reserves, nothing else is
+    /// selected: not even in place of the text of an empty section.
     fn selection(&self, total: Tokens, limit: Tokens) -> Selection {
         let room = total.checked_sub(self.request.budget.reserved());
         if room.is_none_or(|room| room < self.schedule.least()) {
@@ -482,15 +495,15 @@ impl<'r> Plan<'r> {
     }
 }
 
-/// Makes a pack in one go.
+/// Plans and packs in one call.
 ///
 /// # Errors
-/// When the request contradicts itself or its budget is too small.
+/// As [`Plan::new`] and [`Plan::pack`].
 pub fn pack(request: &Request) -> Result<Pack, PackError> {
     Plan::new(request)?.pack()
 }
 
-fn check(request: &Request) -> Result<(), PackError> {
+fn check_request(request: &Request) -> Result<(), PackError> {
     let limited = |what, count, limit| {
         if count > limit { Err(PackError::TooMany { what, count, limit }) } else { Ok(()) }
     };
@@ -513,13 +526,12 @@ fn check(request: &Request) -> Result<(), PackError> {
     Ok(())
 }
 
-/// A candidate that is not in question, with its layer's index and the reason.
-type Aside<'r> = (usize, &'r Ranked, Reason);
+/// A candidate excluded up front, with its layer's index and the reason.
+type SetAside<'r> = (usize, &'r Ranked, Reason);
 
-/// Puts each layer's candidates in order, whatever order they came in, and sets aside those
-/// without text and those that a pinned layer, an earlier layer, or an earlier place in their own,
-/// has already.
-fn sift(request: &Request) -> (Vec<Vec<&Ranked>>, Vec<Aside<'_>>) {
+/// Sorts each layer's candidates and sets aside those without text and duplicates: a candidate
+/// belongs to a pinned layer, else to the first layer, at its best rank.
+fn sort_and_set_aside(request: &Request) -> (Vec<Vec<&Ranked>>, Vec<SetAside<'_>>) {
     let mut kept: Vec<Vec<&Ranked>> = request
         .layers
         .iter()
@@ -538,7 +550,7 @@ fn sift(request: &Request) -> (Vec<Vec<&Ranked>>, Vec<Aside<'_>>) {
             let id = &ranked.candidate.id;
             let holder = holders.binary_search_by(|&(known, _)| known.cmp(id)).ok();
             let reason = match holder.map(|at| holders[at].1) {
-                // Not listed: it has no text.
+                // Absent because it has no text.
                 None => Some(Reason::Empty),
                 Some(held) if held == (layer, place) => None,
                 Some(_) if is_blank(ranked) => Some(Reason::Empty),
@@ -559,8 +571,8 @@ fn is_blank(ranked: &Ranked) -> bool {
     ranked.candidate.text.trim_start().is_empty()
 }
 
-/// Where each id with a text stands first, pinned layers before others: layer and place. Sorted by
-/// id.
+/// The layer and rank where each id with a text occurs first, pinned layers before others, sorted
+/// by id.
 fn first_places<'r>(
     layers: &[Vec<&'r Ranked>],
     is_pinned: impl Fn(usize) -> bool,

@@ -1,7 +1,7 @@
 //! The units of the pipeline: tokens, scores, shares, moments and spans, each a type of its own.
 //!
-//! A bare `usize` or `f64` does not cross a room's border. What can be wrong is refused where it
-//! is born, so that nothing downstream has to check again.
+//! No bare `usize` or `f64` crosses a module boundary. Constructors reject invalid values, so
+//! nothing downstream has to check again.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -10,7 +10,7 @@ use std::ops::{Add, AddAssign, Range};
 
 /// A number of tokens, as counted by one named tokenizer.
 ///
-/// Addition saturates: a sum can be too large to matter, never wrong by wrapping.
+/// Addition saturates instead of wrapping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Tokens(u32);
 
@@ -38,13 +38,13 @@ impl Tokens {
         self.0
     }
 
-    /// What is left after `other`, or zero.
+    /// Subtracts `other`, stopping at zero.
     #[must_use]
     pub const fn saturating_sub(self, other: Tokens) -> Tokens {
         Tokens(self.0.saturating_sub(other.0))
     }
 
-    /// What is left after `other`, or `None` when there is not enough.
+    /// Subtracts `other`; `None` when the result would be negative.
     #[must_use]
     pub const fn checked_sub(self, other: Tokens) -> Option<Tokens> {
         match self.0.checked_sub(other.0) {
@@ -79,16 +79,16 @@ impl Sum for Tokens {
     }
 }
 
-/// A finite number that can be ordered: a NaN or an infinity cannot become one.
+/// A finite, totally ordered number; never NaN or infinite.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Score(f64);
 
 impl Score {
-    /// The score of what says nothing.
+    /// The score of a candidate without any signal.
     pub const ZERO: Score = Score(0.0);
     /// The score of a perfect match.
     pub const ONE: Score = Score(1.0);
-    /// The middle: what is unknown neither speaks for nor against.
+    /// The neutral score, used for an unknown signal.
     pub const HALF: Score = Score(0.5);
 
     /// A score, or `None` when `value` is not finite.
@@ -98,9 +98,9 @@ impl Score {
         if value.is_finite() { Some(Score(value + 0.0)) } else { None }
     }
 
-    /// A score clamped into 0 to 1; what is not a number becomes zero.
+    /// A score clamped to 0 to 1; NaN becomes zero.
     ///
-    /// For measurements such as similarities, where rounding may step over the edge.
+    /// For measurements such as similarities, which rounding may push slightly out of range.
     #[must_use]
     pub fn unit(value: f64) -> Score {
         if value.is_nan() { Score::ZERO } else { Score(value.clamp(0.0, 1.0) + 0.0) }
@@ -173,7 +173,7 @@ impl Share {
     }
 }
 
-/// A moment: milliseconds since 1970-01-01T00:00:00Z. Core never asks what time it is.
+/// A point in time: milliseconds since 1970-01-01T00:00:00Z. Core never reads the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
@@ -192,7 +192,7 @@ impl Timestamp {
 
     /// Hours from `self` to `now`; a moment in the future has age zero.
     ///
-    /// Clocks jump and senders lie: an age is never negative, so no score can exceed its bound.
+    /// Clocks jump and senders lie, so an age is never negative and no score exceeds its bound.
     #[must_use]
     pub fn age_hours(self, now: Timestamp) -> f64 {
         let millis = now.0.saturating_sub(self.0).max(0);
@@ -203,7 +203,7 @@ impl Timestamp {
 }
 
 impl fmt::Display for Timestamp {
-    /// RFC 3339 in UTC, to the second; a moment outside the calendar is shown as milliseconds.
+    /// RFC 3339 in UTC, to the second; a time outside the calendar is shown as milliseconds.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match jiff::Timestamp::from_second(self.0.div_euclid(1000)) {
             Ok(moment) => moment.fmt(f),
@@ -226,8 +226,8 @@ impl Span {
         text.get(range.clone()).map(|_| Span { start: range.start, end: range.end })
     }
 
-    /// A range that was a span of its text when it was written down. Who reads it vouches for
-    /// that; [`Span::slice`] still refuses what does not slice. `None` when it ends before it starts.
+    /// A span read back from storage, unchecked: the caller guarantees that it belongs to its text,
+    /// and [`Span::slice`] still checks. `None` when it ends before it starts.
     #[must_use]
     pub const fn recorded(start: usize, end: usize) -> Option<Span> {
         if start <= end { Some(Span { start, end }) } else { None }
@@ -239,7 +239,7 @@ impl Span {
         Span { start: 0, end: text.len() }
     }
 
-    /// A part of this span, given relative to its start. The caller vouches that it slices.
+    /// A part of this span, given relative to its start. The caller guarantees that it is valid.
     pub(crate) fn part(self, range: &Range<usize>) -> Span {
         debug_assert!(range.end <= self.len(), "a part lies inside");
         Span { start: self.start + range.start, end: self.start + range.end }
@@ -269,7 +269,7 @@ impl Span {
         self.start == self.end
     }
 
-    /// The bytes the span stands for, or `None` when `text` is not the text it was made from.
+    /// The span's slice of `text`, or `None` when the range does not fit that text.
     #[must_use]
     pub fn slice(self, text: &str) -> Option<&str> {
         text.get(self.start..self.end)
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn the_seeds_shares_add_up_exactly() {
+    fn shares_of_the_proposal_recipe_add_up_exactly() {
         // P3: 40 / 30 / 20 / 10 % of 29,000.
         let of = |percent| Share::percent(percent).of(Tokens::new(29_000)).get();
         assert_eq!([of(40), of(30), of(20), of(10)], [11_600, 8_700, 5_800, 2_900]);
@@ -306,14 +306,14 @@ mod tests {
     }
 
     #[test]
-    fn a_span_slices_or_does_not_exist() {
+    fn a_span_must_fit_its_text() {
         assert_eq!(Span::within("aé", 0..2), None);
         assert_eq!(Span::within("aé", 1..9), None);
         assert_eq!(Span::within("aé", 1..3).and_then(|s| s.slice("aé")), Some("é"));
     }
 
     #[test]
-    fn the_future_has_age_zero() {
+    fn a_future_timestamp_has_age_zero() {
         let now = Timestamp::from_millis(0);
         assert!(Timestamp::from_millis(3_600_000).age_hours(now).abs() < 1e-9);
         assert!((Timestamp::from_millis(-7_200_000).age_hours(now) - 2.0).abs() < 1e-9);

@@ -1,12 +1,11 @@
-//! The time zone in which a request reads dates: "today", a due date without a time, "since March".
+//! The time zone in which dates of a request are interpreted: "today", a due date without a time.
 
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
 use crate::units::Timestamp;
 
-/// A time zone with its rules. They come with the program, so that a name means the same on every
-/// machine.
+/// A time zone. Its rules are compiled in, so a name means the same on every machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Zone(TimeZone);
 
@@ -17,10 +16,10 @@ impl Default for Zone {
 }
 
 impl Zone {
-    /// The zone of requests that name none.
+    /// The default zone.
     pub const UTC: Zone = Zone(TimeZone::UTC);
 
-    /// The zone of an IANA name such as `Europe/Berlin`; `None` when there is none.
+    /// Looks up an IANA name such as `Europe/Berlin`.
     #[must_use]
     pub fn named(name: &str) -> Option<Zone> {
         TimeZone::get(name).ok().map(Zone)
@@ -32,20 +31,20 @@ impl Zone {
         self.0.iana_name().unwrap_or("UTC")
     }
 
-    /// The day of a moment, as `2026-01-31`; the moment itself outside the calendar.
+    /// The local day as `2026-01-31`; a time outside the calendar is shown as is.
     #[must_use]
     pub fn day(&self, at: Timestamp) -> String {
         self.civil(at).map_or_else(|| at.to_string(), |civil| civil.date().to_string())
     }
 
-    /// The first moment of the day that holds a moment.
+    /// The start of the local day.
     #[must_use]
     pub fn midnight(&self, at: Timestamp) -> Timestamp {
         let midnight = |civil: DateTime| self.moment(DateTime::from(civil.date()));
         self.civil(at).and_then(midnight).unwrap_or(at)
     }
 
-    /// The first moment of a day that is written as `2026-01-31`; `None` when it is no such day.
+    /// The start of a day written as `2026-01-31`; `None` when it is not a valid day.
     #[must_use]
     pub fn start_of(&self, day: &str) -> Option<Timestamp> {
         let is_plain = day.len() == 10 && day.bytes().filter(|byte| *byte == b'-').count() == 2;
@@ -53,7 +52,7 @@ impl Zone {
         self.moment(DateTime::from(date))
     }
 
-    /// The same date and time of day in UTC: what a clock on the wall there shows.
+    /// The local date and time, as if it were UTC.
     #[must_use]
     pub fn wall(&self, at: Timestamp) -> Timestamp {
         self.civil(at).and_then(|civil| Zone::UTC.moment(civil)).unwrap_or(at)

@@ -1,7 +1,6 @@
-//! The BERT encoder: token ids in, a row of numbers for each token out.
+//! The BERT encoder: token ids to one row per token.
 //!
-//! Texts are laid end to end, so that a matrix product serves many; nothing is padded. Each text
-//! attends to itself alone.
+//! Texts of a batch are concatenated without padding; each text attends only to itself.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,10 +9,10 @@ use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
 
 use crate::math::{Norm, add_and_norm, add_bias, add_bias_and_gelu, norm, softmax};
-use crate::settings::Shape;
-use crate::weights::{Header, Tensors, Wanted};
+use crate::settings::BertShape;
+use crate::weights::{Header, TensorSpec, Tensors};
 
-/// A text as a network reads it.
+/// The token ids of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ids {
     pub(crate) ids: Vec<u32>,
@@ -33,7 +32,7 @@ impl Linear {
     /// From a row of weights for each output.
     pub(crate) fn new(weight: &[f32], bias: Vec<f32>) -> Linear {
         let (inputs, outputs) = (weight.len() / bias.len(), bias.len());
-        let weight = Array2::from_shape_vec((inputs, outputs), turned(weight, outputs, inputs))
+        let weight = Array2::from_shape_vec((inputs, outputs), transposed(weight, outputs, inputs))
             .expect("shapes were checked");
         Linear { weight, bias }
     }
@@ -54,7 +53,7 @@ impl Linear {
 }
 
 /// A matrix with its rows as columns, in blocks that a cache holds.
-fn turned(numbers: &[f32], rows: usize, columns: usize) -> Vec<f32> {
+fn transposed(numbers: &[f32], rows: usize, columns: usize) -> Vec<f32> {
     const BLOCK: usize = 32;
     let mut out = vec![0.0; numbers.len()];
     for row_start in (0..rows).step_by(BLOCK) {
@@ -74,7 +73,7 @@ fn numbers(matrix: &mut Array2<f32>) -> &mut [f32] {
     matrix.as_slice_mut().expect("matrices are made row by row")
 }
 
-struct Layer {
+struct EncoderLayer {
     /// Queries, keys and values in one.
     attention: Linear,
     attended: Linear,
@@ -92,7 +91,7 @@ pub(crate) struct Bert {
     positions: Vec<f32>,
     types: Vec<f32>,
     norm: Norm,
-    layers: Vec<Layer>,
+    layers: Vec<EncoderLayer>,
 }
 
 impl fmt::Debug for Bert {
@@ -102,16 +101,16 @@ impl fmt::Debug for Bert {
     }
 }
 
-/// What the names of the encoder's tensors start with in a file.
+/// The prefix of the encoder's tensor names in a file.
 pub(crate) fn prefix(header: &Header) -> &'static str {
-    // A file with a head on top of the encoder tells the two apart.
+    // Files with a head on top of the encoder use a prefix.
     if header.has("bert.embeddings.word_embeddings.weight") { "bert." } else { "" }
 }
 
 /// The tensors of an encoder.
-pub(crate) fn wanted(shape: &Shape, prefix: &str) -> Vec<Wanted> {
+pub(crate) fn wanted(shape: &BertShape, prefix: &str) -> Vec<TensorSpec> {
     let (size, wide) = (shape.hidden_size, shape.intermediate_size);
-    let mut all: Vec<Wanted> = Vec::new();
+    let mut all: Vec<TensorSpec> = Vec::new();
     let mut one = |name: String, shape: Vec<usize>| all.push((format!("{prefix}{name}"), shape));
     let tables = [
         ("word", shape.vocab_size),
@@ -142,7 +141,7 @@ pub(crate) fn wanted(shape: &Shape, prefix: &str) -> Vec<Wanted> {
 
 impl Bert {
     /// Takes the tensors of [`wanted`].
-    pub(crate) fn new(shape: &Shape, prefix: &str, tensors: &mut Tensors) -> Bert {
+    pub(crate) fn new(shape: &BertShape, prefix: &str, tensors: &mut Tensors) -> Bert {
         let mut take = |name: &str| tensors.take(&format!("{prefix}{name}"));
         let mut pair =
             |name: &str| (take(&format!("{name}.weight")), take(&format!("{name}.bias")));
@@ -158,7 +157,7 @@ impl Bert {
                 attention.0.extend(weight);
                 attention.1.extend(bias);
             }
-            layers.push(Layer {
+            layers.push(EncoderLayer {
                 attention: as_linear(attention),
                 attended: as_linear(pair(&format!("{layer}.attention.output.dense"))),
                 attended_norm: as_norm(pair(&format!("{layer}.attention.output.LayerNorm"))),
@@ -179,11 +178,10 @@ impl Bert {
         }
     }
 
-    /// A row for each token of each text, one text behind the other. Ids, types and lengths have to
-    /// be within the tables.
+    /// One row per token, texts concatenated. Ids, types and lengths must be within the tables.
     pub(crate) fn encode(&self, texts: &[&Ids]) -> Array2<f32> {
         let spans = spans(texts);
-        let mut rows = self.embedded(texts);
+        let mut rows = self.embeddings(texts);
         for layer in &self.layers {
             let attended = self.attend(&layer.attention.apply(&rows), &spans);
             let mut attended = layer.attended.product(&attended);
@@ -198,8 +196,8 @@ impl Bert {
         rows
     }
 
-    /// Word, position and type of each token, added up.
-    fn embedded(&self, texts: &[&Ids]) -> Array2<f32> {
+    /// The sum of word, position and type embeddings of each token.
+    fn embeddings(&self, texts: &[&Ids]) -> Array2<f32> {
         let size = self.size;
         let mut all =
             Vec::with_capacity(texts.iter().map(|text| text.ids.len()).sum::<usize>() * size);
@@ -215,7 +213,7 @@ impl Bert {
         Array2::from_shape_vec((all.len() / size, size), all).expect("whole rows were added")
     }
 
-    /// For each token, the values of its text's tokens in the shares that query and keys give them.
+    /// Attention of each token over the tokens of its own text.
     fn attend(&self, qkv: &Array2<f32>, spans: &[Range<usize>]) -> Array2<f32> {
         let (size, width) = (self.size, self.size / self.heads);
         #[expect(clippy::cast_precision_loss, reason = "a head has a few hundred numbers")]

@@ -1,4 +1,4 @@
-//! Why a folder is no model that can be used, by what its owner can do about it.
+//! Errors of models, by what their owner can do about it.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use haversack_core::text::spelling::shown;
 use thiserror::Error;
 
-/// Why a model cannot be read, kept or chosen.
+/// Why a model cannot be read, added or selected.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ModelError {
-    /// A file that every model has is not there.
+    /// A required file is missing.
     #[error("{} is missing: a model's folder has config.json, tokenizer.json and model.safetensors", path.display())]
     Missing {
         /// The file.
@@ -27,7 +27,7 @@ pub enum ModelError {
         #[source]
         cause: std::io::Error,
     },
-    /// A file is larger than anything this crate reads.
+    /// A file exceeds its size limit.
     #[error("{} has {bytes} bytes, more than the limit of {bytes_max}", path.display())]
     TooLarge {
         /// The file.
@@ -37,7 +37,7 @@ pub enum ModelError {
         /// The limit.
         bytes_max: u64,
     },
-    /// A file's content is not what its name says.
+    /// A file is malformed.
     #[error("{} cannot be read: {cause}", path.display())]
     Unreadable {
         /// The file.
@@ -45,7 +45,7 @@ pub enum ModelError {
         /// What is wrong with it.
         cause: String,
     },
-    /// The model is of a sort that this crate does not compute.
+    /// The model's architecture is not supported.
     #[error("{}: {what}", path.display())]
     Unsupported {
         /// The file that says so.
@@ -53,7 +53,7 @@ pub enum ModelError {
         /// What is not supported, and what is.
         what: String,
     },
-    /// The weights are not those that `config.json` describes.
+    /// The weights do not match `config.json`.
     #[error("{}: {what}", path.display())]
     Weights {
         /// The file.
@@ -61,17 +61,17 @@ pub enum ModelError {
         /// Which tensor, what it is, what it should be.
         what: String,
     },
-    /// The tokenizer knows words that the model has no vector for.
+    /// The tokenizer's vocabulary is larger than the model's.
     #[error("{} makes ids up to {largest}, but the model has {vocabulary} words: they belong to different models", path.display())]
     Vocabulary {
         /// The tokenizer's file.
         path: PathBuf,
         /// The largest id.
         largest: u32,
-        /// How many words `config.json` speaks of.
+        /// The vocabulary size in `config.json`.
         vocabulary: usize,
     },
-    /// The files are not those that were added.
+    /// The files changed after they were added.
     #[error("the files in {} have changed since they were added ({found}, not {wanted}): add them again under another name", folder.display())]
     Changed {
         /// The model's folder.
@@ -81,7 +81,7 @@ pub enum ModelError {
         /// What the files give.
         found: String,
     },
-    /// A text cannot name a model.
+    /// The name is invalid.
     #[error(
         "{:?} cannot name a model: use 1 to 64 of a-z, 0-9, '-', '_' and '.', a letter or digit first",
         shown(name)
@@ -90,7 +90,7 @@ pub enum ModelError {
         /// What was given.
         name: String,
     },
-    /// A model of that name is there already.
+    /// The name is taken.
     #[error("there is a model {name:?} already: choose another name")]
     Taken {
         /// The name.
@@ -101,10 +101,10 @@ pub enum ModelError {
     Unknown {
         /// What was asked for.
         name: String,
-        /// What there is, the built-in one included.
+        /// The available names, the built-in one included.
         available: Vec<String>,
     },
-    /// A model in use cannot be taken away.
+    /// The model is in use and cannot be removed.
     #[error("the model {name:?} is in use: choose another one first")]
     InUse {
         /// The name.

@@ -33,7 +33,7 @@ pub(crate) fn open(path: &Path, bytes_max: u64) -> Result<(File, u64), ModelErro
 pub(crate) fn read(path: &Path, bytes_max: u64) -> Result<Vec<u8>, ModelError> {
     let (file, bytes) = open(path, bytes_max)?;
     let mut content = Vec::with_capacity(usize::try_from(bytes).unwrap_or(0));
-    // The file may grow meanwhile; what is beyond the limit is not waited for.
+    // The file may grow meanwhile; bytes beyond the limit are not read.
     file.take(bytes_max)
         .read_to_end(&mut content)
         .map_err(|error| ModelError::io("read", path, error))?;

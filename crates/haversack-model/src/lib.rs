@@ -1,10 +1,11 @@
 //! Sentence transformers from a folder on disk, as [embedders](haversack_core::embed::Embedder) and
-//! [rerankers](haversack_core::rank::Reranker) (M4). Nothing is downloaded, and no other runtime is needed.
+//! [rerankers](haversack_core::rank::Reranker) (M4). Nothing is downloaded, and no other runtime is
+//! needed.
 //!
-//! A folder holds what model hubs give out: `config.json`, `tokenizer.json` and
-//! `model.safetensors` of a BERT model (MiniLM, BGE small, GTE small, Arctic Embed and the like), in
-//! single, half or brain precision. Pooling, prefixes and the most tokens come from the files of
-//! sentence-transformers where they are there; a `haversack-model.toml` overrules them:
+//! A folder holds the files that model hubs distribute: `config.json`, `tokenizer.json` and
+//! `model.safetensors` of a BERT model (MiniLM, BGE small, GTE small, Arctic Embed and the like),
+//! in `f32`, `f16` or `bf16`. Pooling, prefixes and the token limit come from the files of
+//! sentence-transformers, if present; a `haversack-model.toml` overrides them:
 //!
 //! ```toml
 //! name = "arctic-s"                # default: the folder's name
@@ -15,8 +16,9 @@
 //! license = "Apache-2.0"           # only shown
 //! ```
 //!
-//! [`Transformer`] embeds; [`CrossEncoder`] scores pairs of query and text. [`Shelf`] keeps the
-//! models of a data folder and the choice among them. An application hands either to its engine:
+//! [`Transformer`] embeds; [`CrossEncoder`] scores pairs of query and text. [`ModelRegistry`] keeps
+//! the models of a data folder and records which are in use. An application passes either to its
+//! engine:
 //!
 //! ```no_run
 //! # fn main() -> Result<(), haversack_model::ModelError> {
@@ -30,27 +32,27 @@
 //! ```
 //!
 //! **The same text has the same vector**, bit for bit, whatever it is embedded together with: texts
-//! are laid end to end without padding, each attends to itself alone, and each row of a matrix
-//! product is summed in the same order wherever it stands. Another sort of processor may sum in another
-//! order and differ in the last bits.
+//! are concatenated without padding, each attends only to itself, and each row of a matrix product
+//! is summed in a fixed order. Another type of processor may sum in another order and differ in the
+//! last bits.
 //!
-//! Deliberately missing: models in the ONNX form, eight-bit weights, other architectures than BERT,
-//! graphics processors. Each would bring a runtime of its own.
+//! Deliberately missing: ONNX models, eight-bit weights, architectures other than BERT, GPUs. Each
+//! would need a runtime of its own.
 #![forbid(unsafe_code)]
 
 mod bert;
 mod error;
 mod file;
 mod math;
+mod registry;
 mod rerank;
 mod settings;
-mod shelf;
 mod tokens;
 mod transformer;
 mod weights;
 
 pub use error::ModelError;
+pub use registry::{BUILT_IN, ModelCard, ModelRegistry, NONE};
 pub use rerank::CrossEncoder;
 pub use settings::Pooling;
-pub use shelf::{BUILT_IN, Card, NONE, Shelf};
 pub use transformer::Transformer;

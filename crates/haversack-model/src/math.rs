@@ -1,8 +1,8 @@
-//! What a transformer does to rows of numbers between its matrix products.
+//! Row operations of a transformer between its matrix products.
 //!
 //! Plain loops without closures, compiled for several processors; sums run in lanes that are joined
-//! in a fixed order, and nothing is fused, so that every processor gives the same bits. What is called
-//! is always inlined, so that it becomes part of each processor's version.
+//! in a fixed order, and nothing is fused, so that every processor gives the same bits. What is
+//! called is always inlined, so that it becomes part of each processor's version.
 
 #![expect(clippy::needless_range_loop, reason = "iterators with closures would not be inlined")]
 
@@ -28,7 +28,7 @@ pub(crate) fn add_bias(rows: &mut [f32], bias: &[f32]) {
     }
 }
 
-/// Adds the bias to each row, then lets through what is positive and little of what is not.
+/// Adds the bias to each row and applies GELU.
 #[multiversion(targets("x86_64+avx2"))]
 pub(crate) fn add_bias_and_gelu(rows: &mut [f32], bias: &[f32]) {
     for row in rows.chunks_exact_mut(bias.len()) {
@@ -38,8 +38,7 @@ pub(crate) fn add_bias_and_gelu(rows: &mut [f32], bias: &[f32]) {
     }
 }
 
-/// Adds bias and the rows from before the layer, then brings each row to mean 0 and variance 1 and
-/// on the scale of the norm.
+/// Adds the bias and the residual rows, then applies layer normalisation.
 #[multiversion(targets("x86_64+avx2"))]
 pub(crate) fn add_and_norm(rows: &mut [f32], bias: &[f32], before: &[f32], norm: &Norm) {
     let size = bias.len();
@@ -51,7 +50,7 @@ pub(crate) fn add_and_norm(rows: &mut [f32], bias: &[f32], before: &[f32], norm:
     }
 }
 
-/// Brings each row to mean 0 and variance 1 and on the scale of the norm.
+/// Applies layer normalisation.
 #[multiversion(targets("x86_64+avx2"))]
 pub(crate) fn norm(rows: &mut [f32], norm: &Norm) {
     for row in rows.chunks_exact_mut(norm.weight.len()) {
@@ -59,7 +58,7 @@ pub(crate) fn norm(rows: &mut [f32], norm: &Norm) {
     }
 }
 
-/// Turns each row of likenesses into shares of one, by their exponentials.
+/// Applies softmax to each row.
 #[multiversion(targets("x86_64+avx2"))]
 pub(crate) fn softmax(rows: &mut [f32], size: usize, scale: f32) {
     for row in rows.chunks_exact_mut(size) {

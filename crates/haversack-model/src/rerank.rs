@@ -1,4 +1,4 @@
-//! The reranker: a folder's model that reads a query and a text together.
+//! The reranker: a cross-encoder that scores a query and a text together.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -11,26 +11,26 @@ use ndarray::Array2;
 use crate::ModelError;
 use crate::bert::{Bert, Ids, Linear, prefix, spans, wanted};
 use crate::file::small;
-use crate::settings::{CONFIG, Settings, Shape};
-use crate::tokens::{TOKENIZER, Tokens};
-use crate::transformer::{groups, in_parallel, version};
+use crate::settings::{BertShape, CONFIG, ModelSettings};
+use crate::tokens::{ModelTokenizer, TOKENIZER};
+use crate::transformer::{batches, in_parallel, version};
 use crate::weights::Header;
 
 const POOLER: &str = "pooler.dense";
 const CLASSIFIER: &str = "classifier";
 const ARCHITECTURE: &str = "BertForSequenceClassification";
 
-/// Goes into the hash: another way to compute gives other scores.
+/// Part of the version hash; changes whenever the computation gives different scores.
 const COMPUTED: &str = "haversack-model reranker 1";
 
 /// A BERT with one output on top of its first token, from a folder as of an
 /// [embedder](crate::Transformer).
 pub struct CrossEncoder {
     folder: PathBuf,
-    settings: Settings,
-    /// With the version of its files.
+    settings: ModelSettings,
+    /// Name and version.
     name: String,
-    tokens: Tokens,
+    tokens: ModelTokenizer,
     bert: Bert,
     pooler: Linear,
     classifier: Linear,
@@ -48,8 +48,8 @@ impl CrossEncoder {
     /// # Errors
     /// When a file is missing, too large or not what it should be; see [`ModelError`].
     pub fn open(folder: &Path) -> Result<CrossEncoder, ModelError> {
-        let shape = Shape::read(folder)?;
-        let settings = Settings::read(folder, &shape)?;
+        let shape = BertShape::read(folder)?;
+        let settings = ModelSettings::read(folder, &shape)?;
         let header = Header::read(folder)?;
         let prefix = prefix(&header);
         let outputs = header.shape(&format!("{CLASSIFIER}.weight")).map(|shape| shape[0]);
@@ -73,7 +73,7 @@ impl CrossEncoder {
         let mut hasher = Hasher::new();
         hasher.update(format!("{COMPUTED}\n{}\n", settings.tokens_max).as_bytes());
         hasher.update(small(&folder.join(CONFIG))?.unwrap_or_default().as_bytes());
-        let tokens = Tokens::read(folder, &shape, settings.tokens_max, &mut hasher)?;
+        let tokens = ModelTokenizer::read(folder, &shape, settings.tokens_max, &mut hasher)?;
         let mut tensors = header.tensors(&wanted, &mut hasher)?;
         let bert = Bert::new(&shape, prefix, &mut tensors);
         let mut linear = |name: &str| {
@@ -86,21 +86,21 @@ impl CrossEncoder {
             return Err(ModelError::Changed { folder, wanted, found });
         }
         let name = format!("{}@{found}", settings.name);
-        let settings = Settings { version: Some(found), ..settings };
+        let settings = ModelSettings { version: Some(found), ..settings };
         Ok(CrossEncoder { folder, settings, name, tokens, bert, pooler, classifier })
     }
 
-    /// Whether a folder says that its model is one.
+    /// Whether a folder holds a cross-encoder.
     pub(crate) fn is_in(folder: &Path) -> Result<bool, ModelError> {
-        let shape = Shape::read(folder)?;
+        let shape = BertShape::read(folder)?;
         Ok(shape.architectures.iter().any(|name| name == ARCHITECTURE))
     }
 
-    pub(crate) fn settings(&self) -> &Settings {
+    pub(crate) fn settings(&self) -> &ModelSettings {
         &self.settings
     }
 
-    /// The outputs of pairs that go through the network together.
+    /// The network's outputs for a batch of pairs.
     fn outputs(&self, pairs: &[&Ids]) -> Vec<f32> {
         let rows = self.bert.encode(pairs);
         let firsts: Vec<f32> =
@@ -123,12 +123,12 @@ impl Reranker for CrossEncoder {
         let ids = texts.iter().map(|text| self.tokens.ids(query, Some(text)));
         let bad = |cause| failed(ModelError::unreadable(&self.folder.join(TOKENIZER), &cause));
         let ids: Vec<Ids> = ids.collect::<Result<_, String>>().map_err(bad)?;
-        let groups = groups(&ids);
-        let outputs = in_parallel(&groups, |group| {
+        let batches = batches(&ids);
+        let outputs = in_parallel(&batches, |group| {
             self.outputs(&group.iter().map(|at| &ids[*at]).collect::<Vec<&Ids>>())
         });
         let mut scores = vec![Score::ZERO; texts.len()];
-        for (at, output) in groups.iter().flatten().zip(outputs.into_iter().flatten()) {
+        for (at, output) in batches.iter().flatten().zip(outputs.into_iter().flatten()) {
             let share = 1.0 / (1.0 + (-f64::from(output)).exp());
             scores[*at] = Score::new(share).ok_or_else(|| {
                 let what = "the model's score of a text is not finite";

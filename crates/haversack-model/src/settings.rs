@@ -1,5 +1,5 @@
-//! What a folder says of its model: the shape of the network, and how texts go in and vectors come
-//! out. The network's own files are read first, then those of sentence-transformers, then ours.
+//! The settings of a model's folder: network shape, pooling, prefixes and limits. Files of the
+//! network are read first, then those of sentence-transformers, then our own, which override.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,19 +20,19 @@ const POOLING: &str = "1_Pooling/config.json";
 const PROMPTS: &str = "config_sentence_transformers.json";
 const SEQUENCE: &str = "sentence_bert_config.json";
 
-/// All small files that say something of a model.
+/// All small settings files of a model.
 pub(crate) const SMALL_FILES: [&str; 5] = [CONFIG, MODULES, POOLING, PROMPTS, SEQUENCE];
 
 /// Longest prefix in bytes.
 const PREFIX_BYTES_MAX: usize = 1_024;
 
-/// How the vectors of a text's tokens become one.
+/// How token vectors are combined into one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pooling {
     /// Their mean.
     Mean,
-    /// The first one, which stands for the whole.
+    /// The vector of the first token.
     Cls,
 }
 
@@ -45,9 +45,9 @@ impl fmt::Display for Pooling {
     }
 }
 
-/// The shape of a BERT, as `config.json` has it.
+/// The shape of a BERT network, from `config.json`.
 #[derive(Debug, Clone, Deserialize)]
-pub(crate) struct Shape {
+pub(crate) struct BertShape {
     #[serde(default)]
     pub(crate) architectures: Vec<String>,
     pub(crate) hidden_size: usize,
@@ -82,17 +82,19 @@ fn absolute() -> String {
     "absolute".to_owned()
 }
 
-impl Shape {
-    pub(crate) fn read(folder: &Path) -> Result<Shape, ModelError> {
+impl BertShape {
+    pub(crate) fn read(folder: &Path) -> Result<BertShape, ModelError> {
         let path = folder.join(CONFIG);
-        let kind: Kind = json(&path)?.ok_or_else(|| ModelError::Missing { path: path.clone() })?;
-        // Asked first: another architecture has other fields, and their absence would mislead.
+        let kind: ModelType =
+            json(&path)?.ok_or_else(|| ModelError::Missing { path: path.clone() })?;
+        // Checked first, because missing fields of another architecture would give a misleading
+        // error.
         if kind.model_type != "bert" {
             let what =
                 format!("the architecture is {:?}; only \"bert\" can be computed", kind.model_type);
             return Err(ModelError::unsupported(&path, what));
         }
-        let shape: Shape = json(&path)?.ok_or(ModelError::Missing { path: path.clone() })?;
+        let shape: BertShape = json(&path)?.ok_or(ModelError::Missing { path: path.clone() })?;
         shape.check(&path)?;
         Ok(shape)
     }
@@ -139,37 +141,39 @@ impl Shape {
 }
 
 #[derive(Deserialize)]
-struct Kind {
+struct ModelType {
     #[serde(default)]
     model_type: String,
 }
 
-/// How texts go in and vectors come out.
+/// Pooling, prefixes and limits of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Settings {
+pub(crate) struct ModelSettings {
     pub(crate) name: String,
     pub(crate) pooling: Pooling,
     pub(crate) query_prefix: String,
     pub(crate) document_prefix: String,
     pub(crate) tokens_max: usize,
     pub(crate) license: Option<String>,
-    /// Which files these settings were written for, when they were written by us.
+    /// The version of the files, if recorded when the model was added.
     pub(crate) version: Option<String>,
 }
 
-impl Settings {
-    pub(crate) fn read(folder: &Path, shape: &Shape) -> Result<Settings, ModelError> {
+impl ModelSettings {
+    pub(crate) fn read(folder: &Path, shape: &BertShape) -> Result<ModelSettings, ModelError> {
         modules(folder)?;
-        let own = Own::read(folder)?;
+        let own = OwnSettings::read(folder)?;
         let prompts = json::<Prompts>(&folder.join(PROMPTS))?.unwrap_or_default().prompts;
         let prompt = |names: &[&str]| {
             names.iter().find_map(|name| prompts.get(*name).cloned().flatten()).unwrap_or_default()
         };
         let said = match own.tokens_max {
             Some(most) => Some(most),
-            None => json::<Sequence>(&folder.join(SEQUENCE))?.and_then(|it| it.max_seq_length),
+            None => {
+                json::<SequenceSettings>(&folder.join(SEQUENCE))?.and_then(|it| it.max_seq_length)
+            }
         };
-        let settings = Settings {
+        let settings = ModelSettings {
             name: own.name.unwrap_or_else(|| named_after(folder)),
             pooling: match own.pooling {
                 Some(pooling) => pooling,
@@ -187,10 +191,10 @@ impl Settings {
         Ok(settings)
     }
 
-    fn check(&self, folder: &Path, shape: &Shape) -> Result<(), ModelError> {
+    fn check(&self, folder: &Path, shape: &BertShape) -> Result<(), ModelError> {
         let path = folder.join(OWN);
         let most = shape.max_position_embeddings;
-        // Two are the marks at the beginning and the end.
+        // Two of them are the special tokens at the start and end.
         if self.tokens_max < 3 || self.tokens_max > most {
             let what = format!("tokens-max is {}; this model reads 3 to {most}", self.tokens_max);
             return Err(ModelError::unsupported(&path, what));
@@ -209,9 +213,9 @@ impl Settings {
         Ok(())
     }
 
-    /// The settings as our own file has them.
+    /// The settings in the format of our own file.
     pub(crate) fn to_toml(&self) -> String {
-        // What JSON writes for a text without control characters is a TOML string as well.
+        // A JSON string without control characters is also a TOML string.
         let quoted = |text: &str| serde_json::Value::from(text).to_string();
         let mut out =
             String::from("# Written when the model was added; tells what its files said.\n");
@@ -231,7 +235,7 @@ impl Settings {
     }
 }
 
-/// The name a folder gives its model: its own name in the letters that a name may have.
+/// The default name of a model: its folder's name, reduced to valid characters.
 fn named_after(folder: &Path) -> String {
     let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let name = whole.file_name().map(|name| name.to_string_lossy().to_lowercase());
@@ -244,7 +248,7 @@ fn named_after(folder: &Path) -> String {
 /// Our own file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct Own {
+struct OwnSettings {
     name: Option<String>,
     pooling: Option<Pooling>,
     query_prefix: Option<String>,
@@ -254,10 +258,10 @@ struct Own {
     version: Option<String>,
 }
 
-impl Own {
-    fn read(folder: &Path) -> Result<Own, ModelError> {
+impl OwnSettings {
+    fn read(folder: &Path) -> Result<OwnSettings, ModelError> {
         let path = folder.join(OWN);
-        let Some(text) = small(&path)? else { return Ok(Own::default()) };
+        let Some(text) = small(&path)? else { return Ok(OwnSettings::default()) };
         toml::from_str(&text)
             .map_err(|error| ModelError::unreadable(&path, &error.to_string().trim()))
     }
@@ -270,7 +274,7 @@ struct Prompts {
 }
 
 #[derive(Deserialize)]
-struct Sequence {
+struct SequenceSettings {
     max_seq_length: Option<usize>,
 }
 
@@ -280,7 +284,7 @@ struct Module {
     kind: String,
 }
 
-/// Refuses what would come after the transformer and is not computed here.
+/// Rejects modules after the transformer that are not supported.
 fn modules(folder: &Path) -> Result<(), ModelError> {
     let path = folder.join(MODULES);
     let Some(modules) = json::<Vec<Module>>(&path)? else { return Ok(()) };

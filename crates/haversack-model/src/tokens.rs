@@ -1,4 +1,4 @@
-//! From texts to token ids, by the model's own `tokenizer.json`.
+//! Tokenizes texts with the model's own `tokenizer.json`.
 
 use std::fmt;
 use std::path::Path;
@@ -9,36 +9,36 @@ use tokenizers::{EncodeInput, Tokenizer, TruncationParams};
 use crate::ModelError;
 use crate::bert::Ids;
 use crate::file::{TOKENIZER_BYTES_MAX, read};
-use crate::settings::Shape;
+use crate::settings::BertShape;
 
 /// The file of the tokenizer.
 pub(crate) const TOKENIZER: &str = "tokenizer.json";
 
-/// Bytes of a text that are looked at for each token that a model reads. A token has some four bytes,
-/// so this only keeps very long texts from being taken apart in vain.
+/// Bytes of a text that are tokenized per token of the model's limit. A token has about four bytes,
+/// so this only truncates very long texts early.
 const BYTES_PER_TOKEN_MAX: usize = 64;
 
-/// A tokenizer that stops at the most tokens of its model.
-pub(crate) struct Tokens {
+/// A tokenizer that truncates at its model's token limit.
+pub(crate) struct ModelTokenizer {
     inner: Tokenizer,
     most: usize,
     types: usize,
 }
 
-impl fmt::Debug for Tokens {
+impl fmt::Debug for ModelTokenizer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tokens").field("most", &self.most).finish_non_exhaustive()
+        f.debug_struct("ModelTokenizer").field("most", &self.most).finish_non_exhaustive()
     }
 }
 
-impl Tokens {
+impl ModelTokenizer {
     /// Reads the tokenizer of a folder, and hashes it.
     pub(crate) fn read(
         folder: &Path,
-        shape: &Shape,
+        shape: &BertShape,
         most: usize,
         hasher: &mut Hasher,
-    ) -> Result<Tokens, ModelError> {
+    ) -> Result<ModelTokenizer, ModelError> {
         let path = folder.join(TOKENIZER);
         let bytes = read(&path, TOKENIZER_BYTES_MAX)?;
         hasher.update(&bytes);
@@ -52,10 +52,10 @@ impl Tokens {
             let vocabulary = shape.vocab_size;
             return Err(ModelError::Vocabulary { path, largest, vocabulary });
         }
-        Ok(Tokens { inner, most, types: shape.type_vocab_size })
+        Ok(ModelTokenizer { inner, most, types: shape.type_vocab_size })
     }
 
-    /// The ids of a text, or of a query and a text, with the model's marks around them.
+    /// The ids of a text, or of a query and a text, with the model's special tokens.
     pub(crate) fn ids(&self, text: &str, second: Option<&str>) -> Result<Ids, String> {
         let input = match second {
             None => EncodeInput::Single(self.cut(text).into()),

@@ -1,4 +1,4 @@
-//! The embedder: a folder's model, which is read when it is first needed.
+//! The embedder: a sentence transformer, loaded on first use.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -12,37 +12,37 @@ use ndarray::Axis;
 use crate::ModelError;
 use crate::bert::{Bert, Ids, part, prefix, spans, wanted};
 use crate::file::small;
-use crate::settings::{CONFIG, Pooling, Settings, Shape};
-use crate::tokens::{TOKENIZER, Tokens};
+use crate::settings::{BertShape, CONFIG, ModelSettings, Pooling};
+use crate::tokens::{ModelTokenizer, TOKENIZER};
 use crate::weights::{Header, WEIGHTS};
 
-/// Tokens that go through the network together, unless one text has more. More would only take
-/// more memory: some 5 MB on each thread for a small model.
+/// Tokens per batch, unless one text has more. Larger batches only use more memory: about 5 MB per
+/// thread for a small model.
 const ROWS_AT_ONCE: usize = 256;
 
-/// Texts that are turned into ids at a time.
+/// Texts tokenized at a time.
 const TEXTS_AT_ONCE: usize = 1_024;
 
-/// Goes into the hash: another way to compute gives other vectors.
+/// Part of the version hash; changes whenever the computation gives different vectors.
 const COMPUTED: &str = "haversack-model 1";
 
-/// How many letters of the hash name a version.
+/// Length of a version: letters of the hash.
 const VERSION_LETTERS: usize = 12;
 
 /// A sentence transformer from a folder. Cloning it is cheap.
 #[derive(Clone)]
 pub struct Transformer {
     folder: PathBuf,
-    shape: Arc<Shape>,
-    settings: Arc<Settings>,
+    shape: Arc<BertShape>,
+    settings: Arc<ModelSettings>,
     model: Model,
-    loaded: Arc<Mutex<Option<Arc<Loaded>>>>,
+    loaded: Arc<Mutex<Option<Arc<LoadedModel>>>>,
 }
 
-/// What takes time and memory.
+/// The loaded tokenizer and network.
 #[derive(Debug)]
-struct Loaded {
-    tokens: Tokens,
+struct LoadedModel {
+    tokens: ModelTokenizer,
     bert: Bert,
 }
 
@@ -56,14 +56,15 @@ impl fmt::Debug for Transformer {
 }
 
 impl Transformer {
-    /// Checks the model in a folder. One that was added to a [shelf](crate::Shelf) is read only
-    /// when it first embeds; any other one now, because its version is the hash of its files.
+    /// Checks the model in a folder. One that was added to a [registry](crate::ModelRegistry) is
+    /// read only when it first embeds; any other one now, because its version is the hash of its
+    /// files.
     ///
     /// # Errors
     /// When a file is missing, too large or not what it should be; see [`ModelError`].
     pub fn open(folder: &Path) -> Result<Transformer, ModelError> {
-        let shape = Shape::read(folder)?;
-        let mut settings = Settings::read(folder, &shape)?;
+        let shape = BertShape::read(folder)?;
+        let mut settings = ModelSettings::read(folder, &shape)?;
         let header = Header::read(folder)?;
         header.check(&wanted(&shape, prefix(&header)))?;
         let tokenizer = folder.join(TOKENIZER);
@@ -74,7 +75,7 @@ impl Transformer {
         let version = match &settings.version {
             Some(version) => version.clone(),
             None => {
-                let (read, version) = Loaded::read(folder, &shape, &settings)?;
+                let (read, version) = LoadedModel::read(folder, &shape, &settings)?;
                 loaded = Some(Arc::new(read));
                 version
             }
@@ -91,7 +92,7 @@ impl Transformer {
         })
     }
 
-    /// Where its files are.
+    /// The folder of its files.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
@@ -103,34 +104,34 @@ impl Transformer {
         self.settings.pooling
     }
 
-    /// Up to how many tokens a text is read.
+    /// The token limit per text.
     #[must_use]
     pub fn tokens_max(&self) -> usize {
         self.settings.tokens_max
     }
 
-    /// What is put before a query.
+    /// The prefix of queries.
     #[must_use]
     pub fn query_prefix(&self) -> &str {
         &self.settings.query_prefix
     }
 
-    pub(crate) fn settings(&self) -> &Settings {
+    pub(crate) fn settings(&self) -> &ModelSettings {
         &self.settings
     }
 
-    /// Reads the model now, and that it is the one that it is said to be.
+    /// Loads the model and checks its version.
     pub(crate) fn verify(&self) -> Result<(), ModelError> {
         self.loaded().map(|_| ())
     }
 
-    /// Reads the model, unless that is done.
-    fn loaded(&self) -> Result<Arc<Loaded>, ModelError> {
+    /// The loaded model; loads it on first use.
+    fn loaded(&self) -> Result<Arc<LoadedModel>, ModelError> {
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(loaded) = &*loaded {
             return Ok(Arc::clone(loaded));
         }
-        let (read, found) = Loaded::read(&self.folder, &self.shape, &self.settings)?;
+        let (read, found) = LoadedModel::read(&self.folder, &self.shape, &self.settings)?;
         if found != self.model.version {
             let (folder, wanted) = (self.folder.clone(), self.model.version.clone());
             return Err(ModelError::Changed { folder, wanted, found });
@@ -138,7 +139,7 @@ impl Transformer {
         Ok(Arc::clone(loaded.insert(Arc::new(read))))
     }
 
-    /// One vector for each text, with `before` put before each.
+    /// One vector per text, each prefixed with `before`.
     fn vectors(&self, texts: &[&str], before: &str) -> Result<Vec<Vector>, EmbedError> {
         let never = |cause| EmbedError::NeverRetry { model: self.model.clone(), cause };
         let loaded = self.loaded().map_err(|error| never(error.into()))?;
@@ -173,31 +174,30 @@ impl Embedder for Transformer {
     }
 }
 
-impl Loaded {
-    /// The model, and the version that its files make.
+impl LoadedModel {
+    /// Loads the model and computes the version of its files.
     fn read(
         folder: &Path,
-        shape: &Shape,
-        settings: &Settings,
-    ) -> Result<(Loaded, String), ModelError> {
+        shape: &BertShape,
+        settings: &ModelSettings,
+    ) -> Result<(LoadedModel, String), ModelError> {
         let mut hasher = Hasher::new();
-        let Settings { pooling, document_prefix, tokens_max, .. } = settings;
-        // What is put before a query is left out: it changes no stored vector.
+        let ModelSettings { pooling, document_prefix, tokens_max, .. } = settings;
+        // The query prefix is not hashed, because it changes no stored vector.
         let line = format!("{COMPUTED}\n{pooling}\n{document_prefix}\n{tokens_max}\n");
         hasher.update(line.as_bytes());
         hasher.update(small(&folder.join(CONFIG))?.unwrap_or_default().as_bytes());
-        let tokens = Tokens::read(folder, shape, *tokens_max, &mut hasher)?;
+        let tokens = ModelTokenizer::read(folder, shape, *tokens_max, &mut hasher)?;
         let header = Header::read(folder)?;
         let prefix = prefix(&header);
         let mut tensors = header.tensors(&wanted(shape, prefix), &mut hasher)?;
         let bert = Bert::new(shape, prefix, &mut tensors);
-        Ok((Loaded { tokens, bert }, version(&hasher)))
+        Ok((LoadedModel { tokens, bert }, version(&hasher)))
     }
 
-    /// The numbers of each text. Which texts go together, and on which thread, changes none of
-    /// them.
+    /// The pooled vector of each text. Batching and threads do not change the result.
     fn pooled(&self, texts: &[Ids], pooling: Pooling) -> Vec<Vec<f32>> {
-        let groups = groups(texts);
+        let groups = batches(texts);
         let one = |group: &[usize]| {
             let texts: Vec<&Ids> = group.iter().map(|at| &texts[*at]).collect();
             let rows = self.bert.encode(&texts);
@@ -227,14 +227,13 @@ impl Loaded {
     }
 }
 
-/// What a model's files and settings are called in short.
+/// The version of a model's files and settings.
 pub(crate) fn version(hasher: &Hasher) -> String {
     hasher.finalize().to_hex()[..VERSION_LETTERS].to_owned()
 }
 
-/// Which texts go through the network together: long ones first, so that no thread is left with
-/// one at the end.
-pub(crate) fn groups(texts: &[Ids]) -> Vec<Vec<usize>> {
+/// Groups texts into batches, longest first, so that no thread ends with a long one.
+pub(crate) fn batches(texts: &[Ids]) -> Vec<Vec<usize>> {
     let mut order: Vec<usize> = (0..texts.len()).collect();
     order.sort_by_key(|at| (std::cmp::Reverse(texts[*at].ids.len()), *at));
     let mut groups: Vec<Vec<usize>> = Vec::new();
@@ -255,7 +254,7 @@ pub(crate) fn groups(texts: &[Ids]) -> Vec<Vec<usize>> {
     groups
 }
 
-/// Does the work for each group, on as many threads as there are processors.
+/// Processes batches in parallel, one thread per processor.
 pub(crate) fn in_parallel<T: Send>(
     groups: &[Vec<usize>],
     work: impl Fn(&[usize]) -> T + Sync,
@@ -289,5 +288,5 @@ pub(crate) fn in_parallel<T: Send>(
     done.into_iter().map(|(_, done)| done).collect()
 }
 
-/// Files that a model cannot do without.
+/// Required files.
 pub(crate) const NEEDED: [&str; 3] = [CONFIG, TOKENIZER, WEIGHTS];

@@ -1,4 +1,4 @@
-//! Tensors of a `model.safetensors`: which there are, checked before any is read, and their numbers.
+//! Reads the tensors of a `model.safetensors`; the header is checked before any tensor is read.
 //!
 //! The format is a length, a header in JSON that names each tensor's type, shape and place, and the
 //! numbers in little-endian bytes.
@@ -21,62 +21,62 @@ pub(crate) const WEIGHTS: &str = "model.safetensors";
 /// Largest file: four times the largest model of this family that people use on a laptop.
 const WEIGHTS_BYTES_MAX: u64 = 4 << 30;
 const HEADER_BYTES_MAX: u64 = 16 << 20;
-/// What is read at once.
+/// Read buffer size.
 const BLOCK_BYTES: usize = 1 << 20;
 
 /// A tensor that a network needs: its name and its shape.
-pub(crate) type Wanted = (String, Vec<usize>);
+pub(crate) type TensorSpec = (String, Vec<usize>);
 
-/// What a file says that it holds.
+/// The header of a file: its tensors and their offsets.
 pub(crate) struct Header {
     path: PathBuf,
     /// Where the numbers begin, and how many bytes they have.
     data: (u64, u64),
-    entries: BTreeMap<String, Entry>,
+    entries: BTreeMap<String, TensorEntry>,
 }
 
 #[derive(Deserialize)]
-struct Entry {
+struct TensorEntry {
     dtype: String,
     shape: Vec<usize>,
     data_offsets: (u64, u64),
 }
 
-/// How numbers are written.
+/// The number format of a tensor.
 #[derive(Clone, Copy)]
-enum Form {
+enum NumberFormat {
     Single,
     Half,
     Brain,
 }
 
-impl Form {
-    fn named(name: &str) -> Option<Form> {
+impl NumberFormat {
+    fn named(name: &str) -> Option<NumberFormat> {
         match name {
-            "F32" => Some(Form::Single),
-            "F16" => Some(Form::Half),
-            "BF16" => Some(Form::Brain),
+            "F32" => Some(NumberFormat::Single),
+            "F16" => Some(NumberFormat::Half),
+            "BF16" => Some(NumberFormat::Brain),
             _ => None,
         }
     }
 
     const fn bytes(self) -> u64 {
         match self {
-            Form::Single => 4,
-            Form::Half | Form::Brain => 2,
+            NumberFormat::Single => 4,
+            NumberFormat::Half | NumberFormat::Brain => 2,
         }
     }
 
     fn numbers(self, bytes: &[u8], out: &mut Vec<f32>) {
         let short = |two: &[u8; 2]| u16::from_le_bytes(*two);
         match self {
-            Form::Single => {
+            NumberFormat::Single => {
                 out.extend(bytes.as_chunks::<4>().0.iter().map(|four| f32::from_le_bytes(*four)));
             }
-            Form::Half => {
+            NumberFormat::Half => {
                 out.extend(bytes.as_chunks::<2>().0.iter().map(|two| from_half(short(two))));
             }
-            Form::Brain => out.extend(
+            NumberFormat::Brain => out.extend(
                 bytes
                     .as_chunks::<2>()
                     .0
@@ -126,18 +126,18 @@ impl Header {
         self.entries.get(name).map(|entry| &entry.shape[..])
     }
 
-    /// That all wanted tensors are there, in the right shape.
-    pub(crate) fn check(&self, wanted: &[Wanted]) -> Result<(), ModelError> {
+    /// Checks that all required tensors exist with the right shape.
+    pub(crate) fn check(&self, wanted: &[TensorSpec]) -> Result<(), ModelError> {
         for one in wanted {
             self.place(one)?;
         }
         Ok(())
     }
 
-    /// Where a wanted tensor is, and how it is written.
-    fn place(&self, (name, shape): &Wanted) -> Result<Place, ModelError> {
+    /// The location and number format of a required tensor.
+    fn place(&self, (name, shape): &TensorSpec) -> Result<TensorPlace, ModelError> {
         let wrong = |what: String| Err(ModelError::weights(&self.path, what));
-        // Checkpoints from the first years call these two otherwise.
+        // Early checkpoints use other names for these two.
         let old = name.replace("LayerNorm.weight", "LayerNorm.gamma");
         let old = old.replace("LayerNorm.bias", "LayerNorm.beta");
         let Some(entry) = self.entries.get(name).or_else(|| self.entries.get(&old)) else {
@@ -147,7 +147,7 @@ impl Header {
             let (found, shape) = (&entry.shape, &shape);
             return wrong(format!("{name} has the shape {found:?}, not {shape:?}"));
         }
-        let Some(form) = Form::named(&entry.dtype) else {
+        let Some(form) = NumberFormat::named(&entry.dtype) else {
             return wrong(format!("{name} is of type {}; use F32, F16 or BF16", entry.dtype));
         };
         let numbers = shape.iter().try_fold(1u64, |all, one| all.checked_mul(*one as u64));
@@ -158,20 +158,20 @@ impl Header {
                 "{name} is said to be at bytes {start} to {end}, which cannot be"
             ));
         }
-        Ok(Place { name: name.clone(), form, start, end })
+        Ok(TensorPlace { name: name.clone(), form, start, end })
     }
 
-    /// Reads the wanted tensors. The whole file goes into the hash.
+    /// Reads the required tensors, and hashes the whole file.
     pub(crate) fn tensors(
         &self,
-        wanted: &[Wanted],
+        wanted: &[TensorSpec],
         hasher: &mut Hasher,
     ) -> Result<Tensors, ModelError> {
-        let mut places: Vec<Place> =
+        let mut places: Vec<TensorPlace> =
             wanted.iter().map(|one| self.place(one)).collect::<Result<_, _>>()?;
         places.sort_by(|a, b| (a.start, &a.name).cmp(&(b.start, &b.name)));
         let (file, _) = file::open(&self.path, WEIGHTS_BYTES_MAX)?;
-        let mut reading = Reading {
+        let mut reading = TensorReader {
             path: &self.path,
             file: BufReader::with_capacity(BLOCK_BYTES, file),
             block: vec![0; BLOCK_BYTES],
@@ -180,7 +180,7 @@ impl Header {
         reading.pass(self.data.0, |_| {})?;
         let mut at = 0;
         let mut tensors = BTreeMap::new();
-        for Place { name, form, start, end } in places {
+        for TensorPlace { name, form, start, end } in places {
             let Some(gap) = start.checked_sub(at) else {
                 let what = format!("{name} begins inside another tensor");
                 return Err(ModelError::weights(&self.path, what));
@@ -201,22 +201,22 @@ impl Header {
     }
 }
 
-struct Place {
+struct TensorPlace {
     name: String,
-    form: Form,
+    form: NumberFormat,
     start: u64,
     end: u64,
 }
 
-struct Reading<'a> {
+struct TensorReader<'a> {
     path: &'a Path,
     file: BufReader<File>,
     block: Vec<u8>,
     hasher: &'a mut Hasher,
 }
 
-impl Reading<'_> {
-    /// Reads so many bytes on, in blocks of a whole number of numbers.
+impl TensorReader<'_> {
+    /// Reads `bytes` bytes, in blocks of whole numbers.
     fn pass(&mut self, bytes: u64, mut each: impl FnMut(&[u8])) -> Result<(), ModelError> {
         let mut left = bytes;
         while left > 0 {
@@ -233,11 +233,11 @@ impl Reading<'_> {
     }
 }
 
-/// Tensors in memory, to be taken by who computes with them.
+/// Tensors in memory, by name.
 pub(crate) struct Tensors(BTreeMap<String, Vec<f32>>);
 
 impl Tensors {
-    /// A tensor that was wanted.
+    /// Removes and returns a required tensor.
     pub(crate) fn take(&mut self, name: &str) -> Vec<f32> {
         self.0.remove(name).expect("only what was wanted, and so was read, is taken, and once")
     }

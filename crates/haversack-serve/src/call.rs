@@ -1,6 +1,6 @@
-//! One call of a route: who calls, what was said, and how the body is read within its limits.
+//! One call of a route: its identity, parameters and body, which is read within limits.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -18,78 +18,74 @@ use tokio::time::Instant;
 
 use crate::codes::Code;
 use crate::config::seconds;
-use crate::gate::Turn;
-use crate::problem::Problem;
+use crate::gate::RequestPermit;
+use crate::problem::ApiProblem;
 use crate::route::Route;
-use crate::state::State;
-use crate::trace::Span;
-use crate::who::{Access, Asserted};
+use crate::state::ServerState;
+use crate::trace::TraceSpan;
+use crate::who::Identity;
 
-/// What an answer is.
-pub(crate) type Answer = Result<Response, Problem>;
+/// The response of a route.
+pub(crate) type RouteResult = Result<Response, ApiProblem>;
 
-/// A call.
+/// A call of a route.
 #[derive(Debug)]
 pub(crate) struct Call {
-    pub(crate) state: Arc<State>,
+    pub(crate) state: Arc<ServerState>,
     pub(crate) route: &'static Route,
-    /// The name of the request, as its answer is told.
+    /// The request id, which the response repeats.
     pub(crate) request: String,
-    pub(crate) span: Span,
-    pub(crate) access: Access,
-    pub(crate) asserted: Asserted,
+    pub(crate) span: TraceSpan,
+    pub(crate) identity: Arc<Identity>,
     pub(crate) parameters: BTreeMap<String, String>,
     pub(crate) query: BTreeMap<String, String>,
     pub(crate) method: Method,
     pub(crate) headers: HeaderMap,
-    /// A body can be sent to another thread but not shared; the lock, which nobody ever waits for,
-    /// makes up for it.
+    /// A body is `Send` but not `Sync`; the lock, which is never contended, makes the call `Sync`.
     pub(crate) body: Mutex<Body>,
-    /// Its turn, for as long as it is worked on.
-    pub(crate) _turn: Option<Turn>,
+    /// Counts the request as in flight until it is dropped.
+    pub(crate) _turn: Option<RequestPermit>,
 }
 
 impl Call {
-    /// A part of the path.
+    /// A path parameter.
     pub(crate) fn parameter(&self, name: &str) -> &str {
         self.parameters.get(name).map_or("", String::as_str)
     }
 
-    /// The workspace of the path, if it is there for this key.
-    pub(crate) async fn workspace(&self) -> Result<Workspace, Problem> {
+    /// Opens the workspace of the path.
+    pub(crate) async fn workspace(&self) -> Result<Workspace, ApiProblem> {
         self.state.workspace(self.parameter("ws")).await
     }
 
-    /// Who asks, where no body says so.
-    pub(crate) fn viewer(&self) -> Result<Viewer, Problem> {
-        Ok(self.access.viewer(&self.asserted)?.0)
+    /// The viewer, where no body names a user.
+    pub(crate) fn viewer(&self) -> Result<Viewer, ApiProblem> {
+        self.identity.viewer()
     }
 
-    /// For whom the body says it asks, unless the headers say so.
-    pub(crate) fn asserted(
+    /// Reads a count from the query string and checks its bounds.
+    pub(crate) fn count(
         &self,
-        user: Option<&String>,
-        groups: &[String],
-    ) -> Result<Asserted, Problem> {
-        self.asserted.or_in_body(user, groups)
-    }
-
-    /// A whole number of the query string, with its bounds.
-    pub(crate) fn count(&self, name: &str, default: usize, most: usize) -> Result<usize, Problem> {
+        name: &str,
+        default: usize,
+        most: usize,
+    ) -> Result<usize, ApiProblem> {
         let Some(text) = self.query.get(name) else { return Ok(default) };
         match text.parse() {
             Ok(count) if (1..=most).contains(&count) => Ok(count),
-            _ => Err(Problem::invalid(name, format!("{text:?} is not a number from 1 to {most}"))),
+            _ => {
+                Err(ApiProblem::invalid(name, format!("{text:?} is not a number from 1 to {most}")))
+            }
         }
     }
 
-    /// Whether the query string says yes.
-    pub(crate) fn flag(&self, name: &str) -> Result<bool, Problem> {
+    /// Reads a flag from the query string.
+    pub(crate) fn flag(&self, name: &str) -> Result<bool, ApiProblem> {
         match self.query.get(name).map(String::as_str) {
             None | Some("false") => Ok(false),
             Some("true" | "") => Ok(true),
             Some(other) => {
-                Err(Problem::invalid(name, format!("{other:?} is neither true nor false")))
+                Err(ApiProblem::invalid(name, format!("{other:?} is neither true nor false")))
             }
         }
     }
@@ -100,21 +96,21 @@ impl Call {
         text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
     }
 
-    /// Whether the body is a stream of lines.
+    /// Whether the body is NDJSON.
     pub(crate) fn is_lines(&self) -> bool {
         matches!(self.media_type().as_str(), "application/x-ndjson" | "application/jsonl")
     }
 
-    /// Whether the body is such a stream, and the route takes one: it takes as long as it takes.
+    /// Whether the body is NDJSON and the route accepts it. Such a request has no deadline.
     pub(crate) fn streams(&self) -> bool {
         self.is_lines() && self.route.body.is_some_and(|body| body.lines.is_some())
     }
 
-    /// The whole body.
-    pub(crate) async fn bytes(&mut self) -> Result<Bytes, Problem> {
+    /// Reads the whole body.
+    pub(crate) async fn bytes(&mut self) -> Result<Bytes, ApiProblem> {
         let limits = &self.state.config.limits;
         let most = limits.body_bytes;
-        let mut pieces = self.pieces();
+        let mut pieces = self.body_chunks();
         let mut whole = BytesMut::new();
         while let Some(piece) = pieces.next().await? {
             if whole.len() + piece.len() > most {
@@ -125,33 +121,33 @@ impl Call {
         Ok(whole.freeze())
     }
 
-    /// The body in pieces, each within its time.
-    pub(crate) fn pieces(&mut self) -> Pieces {
+    /// The body as chunks, each with a timeout.
+    pub(crate) fn body_chunks(&mut self) -> BodyChunks {
         let body = self.body.get_mut().unwrap_or_else(PoisonError::into_inner);
         let body = std::mem::replace(body, Body::empty());
-        let patience = seconds(self.state.config.limits.body_seconds);
-        Pieces { stream: body.into_data_stream(), patience, since: Instant::now(), bytes: 0 }
+        let pause_max = seconds(self.state.config.limits.body_seconds);
+        BodyChunks { stream: body.into_data_stream(), pause_max, since: Instant::now(), bytes: 0 }
     }
 
-    /// The body as JSON.
-    pub(crate) async fn json(&mut self) -> Result<Value, Problem> {
+    /// Reads the body as JSON.
+    pub(crate) async fn json(&mut self) -> Result<Value, ApiProblem> {
         let media_type = self.media_type();
         if media_type != "application/json" {
             let detail = format!("{media_type:?} is not understood here: send application/json");
-            return Err(Problem::new(Code::UnsupportedMediaType, detail));
+            return Err(ApiProblem::new(Code::UnsupportedMediaType, detail));
         }
         let bytes = self.bytes().await?;
         serde_json::from_slice(&bytes)
-            .map_err(|error| Problem::new(Code::BadJson, error.to_string()))
+            .map_err(|error| ApiProblem::new(Code::BadJson, error.to_string()))
     }
 
-    /// The body as a shape.
-    pub(crate) async fn read<T: DeserializeOwned>(&mut self) -> Result<T, Problem> {
+    /// Reads the body into a wire type.
+    pub(crate) async fn read<T: DeserializeOwned>(&mut self) -> Result<T, ApiProblem> {
         Ok(haversack::wire::read(self.json().await?)?)
     }
 
-    /// Whether the client has what this tag names.
-    pub(crate) fn has(&self, tag: &str) -> bool {
+    /// Whether the client's `If-None-Match` names this tag.
+    pub(crate) fn has_tag(&self, tag: &str) -> bool {
         let known = self.headers.get_all(header::IF_NONE_MATCH).iter();
         let mut tags = known.filter_map(|value| value.to_str().ok()).flat_map(|all| all.split(','));
         tags.any(|known| {
@@ -161,59 +157,59 @@ impl Call {
     }
 }
 
-fn too_large(most: usize) -> Problem {
+fn too_large(most: usize) -> ApiProblem {
     let detail = format!("the body is longer than {most} bytes: send it in parts, or as lines");
-    Problem::new(Code::TooLarge, detail)
+    ApiProblem::new(Code::TooLarge, detail)
 }
 
-/// The least that a body brings in a second, beyond the time that a pause may take: who sends a byte
-/// now and then only keeps a turn from others.
+/// Slowest body, after the time that one pause may take. A client that trickles bytes would block
+/// others.
 const BYTES_LEAST: f64 = 64.0;
 
-/// A body in pieces.
-pub(crate) struct Pieces {
+/// A body as chunks.
+pub(crate) struct BodyChunks {
     stream: BodyDataStream,
-    patience: Duration,
+    pause_max: Duration,
     since: Instant,
     bytes: u64,
 }
 
-impl Pieces {
-    /// The next piece.
-    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Problem> {
-        match tokio::time::timeout(self.patience, self.stream.next()).await {
+impl BodyChunks {
+    /// Reads the next chunk.
+    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, ApiProblem> {
+        match tokio::time::timeout(self.pause_max, self.stream.next()).await {
             Ok(None) => Ok(None),
             Ok(Some(Ok(piece))) => {
                 self.bytes += piece.len() as u64;
-                if self.is_a_trickle() {
-                    let detail = "the body comes too slowly: send what there is, then more";
-                    return Err(Problem::new(Code::SlowClient, detail));
+                if self.is_too_slow() {
+                    let detail = "the body arrives too slowly: send what you have, then more";
+                    return Err(ApiProblem::new(Code::SlowClient, detail));
                 }
                 Ok(Some(piece))
             }
             Ok(Some(Err(error))) => {
-                Err(Problem::new(Code::BadJson, format!("the body broke off: {error}")))
+                Err(ApiProblem::new(Code::BadJson, format!("the body ended early: {error}")))
             }
-            Err(_) => Err(Problem::new(Code::SlowClient, "the body paused for too long")),
+            Err(_) => Err(ApiProblem::new(Code::SlowClient, "the body paused for too long")),
         }
     }
 
     #[expect(clippy::cast_precision_loss, reason = "streams are far shorter than 2^52 bytes")]
-    fn is_a_trickle(&self) -> bool {
-        let beyond = self.since.elapsed().saturating_sub(self.patience).as_secs_f64();
+    fn is_too_slow(&self) -> bool {
+        let beyond = self.since.elapsed().saturating_sub(self.pause_max).as_secs_f64();
         (self.bytes as f64) < beyond * BYTES_LEAST
     }
 }
 
-/// An answer as JSON.
-pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Answer {
+/// A JSON response.
+pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> RouteResult {
     Ok(in_json(status, bytes_of(value)?))
 }
 
-fn bytes_of(value: &impl Serialize) -> Result<Vec<u8>, Problem> {
+fn bytes_of(value: &impl Serialize) -> Result<Vec<u8>, ApiProblem> {
     serde_json::to_vec(value).map_err(|error| {
-        tracing::error!(target: "haversack", %error, "an answer cannot be written");
-        Problem::new(Code::Internal, "the answer cannot be written")
+        tracing::error!(target: "haversack", %error, "a response cannot be serialized");
+        ApiProblem::new(Code::Internal, "the response cannot be serialized")
     })
 }
 
@@ -225,15 +221,15 @@ fn in_json(status: StatusCode, body: Vec<u8>) -> Response {
     response
 }
 
-/// An answer as JSON that a client may have already. Its tag follows from its bytes and from who asks,
-/// so it changes with what they are shown and with nothing else.
-pub(crate) fn tagged(call: &Call, value: &impl Serialize) -> Answer {
+/// A JSON response with an `ETag`, or 304. The tag is a hash of the bytes and the viewer, so it changes
+/// only with what the viewer sees.
+pub(crate) fn json_with_etag(call: &Call, value: &impl Serialize) -> RouteResult {
     let body = bytes_of(value)?;
     let viewer = call.viewer().ok();
     let mut hasher = blake3::Hasher::new();
     hasher.update(format!("{viewer:?}\n").as_bytes()).update(&body);
     let tag = format!("\"{}\"", &hasher.finalize().to_hex()[..32]);
-    let mut response = if call.has(&tag) {
+    let mut response = if call.has_tag(&tag) {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         response
@@ -248,56 +244,11 @@ pub(crate) fn tagged(call: &Call, value: &impl Serialize) -> Answer {
     Ok(response)
 }
 
-/// An answer without a body.
-pub(crate) fn nothing() -> Answer {
+/// A response without a body.
+pub(crate) fn no_content() -> RouteResult {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
     Ok(response)
-}
-
-/// For whom the headers say that a request is made. Names are percent-encoded where they hold more
-/// than plain ASCII, or a comma.
-pub(crate) fn asserted(headers: &HeaderMap) -> Result<Asserted, Problem> {
-    let text = |name: &'static str| -> Result<Option<&str>, Problem> {
-        let Some(value) = headers.get(name) else { return Ok(None) };
-        match value.to_str().map(str::trim) {
-            Ok("") => {
-                // An application that forgot who asks must not get what nobody in particular, or
-                // everybody, would.
-                Err(Problem::invalid(name, "is empty: say who asks, or leave it out"))
-            }
-            Ok(text) => Ok(Some(text)),
-            Err(_) => Err(Problem::invalid(name, "is not ASCII: percent-encode it")),
-        }
-    };
-    let user = text("haversack-user")?;
-    let user = user.map(|user| percent_decoded("haversack-user", user)).transpose()?;
-    let groups: Result<BTreeSet<String>, Problem> = text("haversack-groups")?
-        .unwrap_or_default()
-        .split(',')
-        .map(str::trim)
-        .filter(|group| !group.is_empty())
-        .map(|group| percent_decoded("haversack-groups", group))
-        .collect();
-    Ok(Asserted { user, groups: groups? })
-}
-
-/// A percent-encoded text.
-pub(crate) fn percent_decoded(field: &str, text: &str) -> Result<String, Problem> {
-    let wrong = || Problem::invalid(field, format!("{text:?} is not percent-encoded UTF-8"));
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
-        let (high, low) = (digit(rest.next()), digit(rest.next()));
-        let (high, low) = high.zip(low).ok_or_else(wrong)?;
-        bytes.push(u8::try_from(high * 16 + low).map_err(|_| wrong())?);
-    }
-    String::from_utf8(bytes).map_err(|_| wrong())
 }
 
 #[cfg(test)]
@@ -308,17 +259,17 @@ mod tests {
 
     use super::*;
 
-    /// A byte every twenty seconds pauses for less than is allowed, and is still too little.
+    /// One byte every twenty seconds never pauses for too long, but is still too slow.
     #[tokio::test(start_paused = true)]
-    async fn a_body_that_trickles_is_not_waited_for() {
+    async fn a_body_that_trickles_is_refused() {
         let drops = unfold((), |()| async {
             tokio::time::sleep(Duration::from_secs(20)).await;
             Some((Ok::<_, Infallible>(Bytes::from_static(b"x")), ()))
         });
-        let (patience, since) = (Duration::from_secs(30), Instant::now());
+        let (pause_max, since) = (Duration::from_secs(30), Instant::now());
         let stream = Body::from_stream(drops).into_data_stream();
-        let mut pieces = Pieces { stream, patience, since, bytes: 0 };
-        assert!(pieces.next().await.unwrap().is_some(), "a slow start is no trickle");
+        let mut pieces = BodyChunks { stream, pause_max, since, bytes: 0 };
+        assert!(pieces.next().await.unwrap().is_some(), "a slow start is allowed");
         let problem = pieces.next().await.unwrap_err();
         assert_eq!((problem.code, since.elapsed().as_secs()), (Code::SlowClient, 40));
     }

@@ -1,5 +1,5 @@
-//! Calls over HTTP to other servers: one that is wrapped, one that assembles, one that has keys. No
-//! redirects are followed, and addresses come from the settings alone.
+//! An HTTP client for other servers: wrapped MCP servers, Haversack servers, key sets and collectors. It
+//! follows no redirects, and addresses come from settings only.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -15,15 +15,15 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use thiserror::Error;
 
-/// How long a connection may take.
-const CONNECT: Duration = Duration::from_secs(10);
+/// Timeout of a connection attempt.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Why another server cannot be called.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ClientError {
-    /// An address will not do.
-    #[error("{address:?} will not do: {why}")]
+    /// An address is invalid.
+    #[error("{address:?} cannot be used: {why}")]
     Address {
         /// The address.
         address: String,
@@ -31,7 +31,7 @@ pub enum ClientError {
         why: &'static str,
     },
     /// The certificates of this system cannot be read.
-    #[error("cannot tell whom to trust: the system's certificates cannot be read")]
+    #[error("the system's certificates cannot be read")]
     Certificates(#[source] std::io::Error),
     /// A token cannot be sent.
     #[error("the bearer token holds more than visible ASCII")]
@@ -39,7 +39,7 @@ pub enum ClientError {
 }
 
 /// A client of one server.
-pub(crate) struct Client {
+pub struct Client {
     pool: Connections,
     address: Uri,
     /// The `Authorization` header, never shown.
@@ -48,7 +48,7 @@ pub(crate) struct Client {
 
 enum Connections {
     Plain(Pool<HttpConnector, Full<Bytes>>),
-    Secret(Pool<HttpsConnector<HttpConnector>, Full<Bytes>>),
+    Tls(Pool<HttpsConnector<HttpConnector>, Full<Bytes>>),
 }
 
 impl fmt::Debug for Client {
@@ -57,25 +57,31 @@ impl fmt::Debug for Client {
     }
 }
 
-/// An address of http or https, with nothing in it that would be sent unseen.
-pub(crate) fn address(text: &str) -> Result<Uri, ClientError> {
+/// Parses an address of http or https without credentials.
+///
+/// # Errors
+/// When the address cannot be used.
+pub fn address(text: &str) -> Result<Uri, ClientError> {
     let wrong = |why| ClientError::Address { address: text.to_owned(), why };
     let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
     if !matches!(scheme.as_deref(), Some("http" | "https")) {
-        return Err(wrong("only http and https are spoken"));
+        return Err(wrong("only http and https are supported"));
     }
     let uri: Uri = text.parse().map_err(|_| wrong("it is not a URL"))?;
     match uri.authority() {
         None => Err(wrong("it names no host")),
         Some(authority) if authority.as_str().contains('@') => {
-            Err(wrong("it holds a user: name a variable that holds the token"))
+            Err(wrong("it contains a user: name an environment variable with the token instead"))
         }
         Some(_) => Ok(uri),
     }
 }
 
-/// An address at which nobody between can read or change what is said: https, or this machine.
-pub(crate) fn secure_address(text: &str) -> Result<Uri, ClientError> {
+/// Parses an address with a secure connection: https, or this machine.
+///
+/// # Errors
+/// When the address cannot be used.
+pub fn secure_address(text: &str) -> Result<Uri, ClientError> {
     let uri = address(text)?;
     let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
     let own = host.eq_ignore_ascii_case("localhost")
@@ -83,24 +89,30 @@ pub(crate) fn secure_address(text: &str) -> Result<Uri, ClientError> {
     if uri.scheme_str() == Some("https") || own {
         return Ok(uri);
     }
-    let why = "others could read and change what is said: use https";
+    let why = "others could read and change the messages: use https";
     Err(ClientError::Address { address: text.to_owned(), why })
 }
 
-/// An address to which a token can be sent, if there is one to send.
-pub(crate) fn address_for(text: &str, has_token: bool) -> Result<Uri, ClientError> {
+/// Parses an address, which must be secure if a token is sent.
+///
+/// # Errors
+/// When the address cannot be used.
+pub fn address_for(text: &str, has_token: bool) -> Result<Uri, ClientError> {
     if has_token { secure_address(text) } else { address(text) }
 }
 
-/// Why a call got no answer.
-pub(crate) type CallError = Box<dyn std::error::Error + Send + Sync>;
+/// Why a call failed.
+pub type CallError = Box<dyn std::error::Error + Send + Sync>;
 
 impl Client {
-    /// A client of the server at this address. A token is sent only where nobody between can read it.
-    pub(crate) fn new(text: &str, token: Option<&str>) -> Result<Client, ClientError> {
+    /// A client of the server at this address. A token needs a secure connection.
+    ///
+    /// # Errors
+    /// When the address or token cannot be used.
+    pub fn new(text: &str, token: Option<&str>) -> Result<Client, ClientError> {
         let address = address_for(text, token.is_some())?;
         let mut connector = HttpConnector::new();
-        connector.set_connect_timeout(Some(CONNECT));
+        connector.set_connect_timeout(Some(CONNECT_TIMEOUT));
         connector.set_nodelay(true);
         let executor = TokioExecutor::new();
         let pool = if address.scheme_str() == Some("https") {
@@ -111,7 +123,7 @@ impl Client {
                 .https_only()
                 .enable_http1()
                 .wrap_connector(connector);
-            Connections::Secret(Pool::builder(executor).build(connector))
+            Connections::Tls(Pool::builder(executor).build(connector))
         } else {
             Connections::Plain(Pool::builder(executor).build(connector))
         };
@@ -125,12 +137,16 @@ impl Client {
     }
 
     /// The server's address.
-    pub(crate) const fn address(&self) -> &Uri {
+    #[must_use]
+    pub const fn address(&self) -> &Uri {
         &self.address
     }
 
-    /// Sends a body to a path of the server, or to its own address.
-    pub(crate) async fn post(
+    /// Posts a body to a URL of the server.
+    ///
+    /// # Errors
+    /// When there is no response.
+    pub async fn post(
         &self,
         to: &Uri,
         headers: Vec<(&'static str, HeaderValue)>,
@@ -148,29 +164,49 @@ impl Client {
         self.send(request).await
     }
 
-    /// Asks for what is at the server's own address.
-    pub(crate) async fn get(&self) -> Result<Response<Incoming>, CallError> {
+    /// Sends a request with the bearer token, if there is one.
+    pub(crate) async fn send_authorized(
+        &self,
+        mut request: Request<Full<Bytes>>,
+    ) -> Result<Response<Incoming>, CallError> {
+        if let Some(bearer) = &self.bearer {
+            request.headers_mut().insert(header::AUTHORIZATION, bearer.clone());
+        }
+        self.send(request).await
+    }
+
+    /// Gets the server's own address.
+    ///
+    /// # Errors
+    /// When there is no response.
+    pub async fn get(&self) -> Result<Response<Incoming>, CallError> {
         let mut request = Request::get(self.address.clone()).body(Full::default())?;
         let json = HeaderValue::from_static("application/json");
         request.headers_mut().insert(header::ACCEPT, json);
         self.send(request).await
     }
 
-    /// Sends a request as it is.
-    pub(crate) async fn send(
+    /// Sends a request.
+    ///
+    /// # Errors
+    /// When there is no response.
+    pub async fn send(
         &self,
         request: Request<Full<Bytes>>,
     ) -> Result<Response<Incoming>, CallError> {
         let answer = match &self.pool {
             Connections::Plain(pool) => pool.request(request).await,
-            Connections::Secret(pool) => pool.request(request).await,
+            Connections::Tls(pool) => pool.request(request).await,
         };
         Ok(answer?)
     }
 }
 
-/// A whole body, if it is not too long.
-pub(crate) async fn whole(body: Incoming, bytes_max: usize) -> Result<Bytes, CallError> {
+/// Reads a whole body up to a maximum length.
+///
+/// # Errors
+/// When it is too long or ends early.
+pub async fn read_whole(body: Incoming, bytes_max: usize) -> Result<Bytes, CallError> {
     Ok(Limited::new(body, bytes_max).collect().await?.to_bytes())
 }
 
@@ -179,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_plain_addresses_of_http_and_https_will_do_s7() {
+    fn only_http_and_https_addresses_without_credentials_are_accepted_s7() {
         for good in ["http://127.0.0.1:1/mcp", "https://tools.example.com/mcp"] {
             address(good).unwrap();
         }
@@ -189,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_trusted_comes_by_https_or_from_this_machine() {
+    fn a_secure_address_is_https_or_this_machine() {
         for good in
             ["https://a.example/k", "http://127.0.0.1:1/k", "http://[::1]/k", "http://localhost/"]
         {
@@ -203,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_not_sent_in_the_clear_s7() {
+    fn a_token_is_never_sent_unencrypted_s7() {
         for good in ["http://127.0.0.1:1/mcp", "http://localhost:1/mcp"] {
             Client::new(good, Some("secret")).unwrap();
         }

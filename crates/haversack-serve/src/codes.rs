@@ -1,4 +1,4 @@
-//! The one table of what can go wrong over the wire. A code's name never changes.
+//! The table of problem codes. A code's name never changes.
 
 use haversack::ErrorCode;
 
@@ -70,7 +70,7 @@ pub enum Code {
 
 /// A row of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Row {
+pub struct CodeRow {
     /// The stable name.
     pub name: &'static str,
     /// The status of the HTTP answer.
@@ -116,14 +116,14 @@ impl Code {
 
     /// The code's row.
     #[must_use]
-    pub const fn row(self) -> Row {
+    pub const fn row(self) -> CodeRow {
         let (name, status, title) = match self {
             Code::BadJson => ("bad_json", 400, "the body is not JSON"),
-            Code::Validation => ("validation_error", 400, "a field is wrong"),
+            Code::Validation => ("validation_error", 400, "a field is invalid"),
             Code::Embedding => ("embedding_error", 503, "the query has no vector"),
             Code::Search => ("search_error", 500, "a search failed"),
             Code::Storage => ("storage_error", 500, "the store failed"),
-            Code::StorageFull => ("storage_full", 507, "there is no room on the disk"),
+            Code::StorageFull => ("storage_full", 507, "the disk is full"),
             Code::StaleVectors => ("stale_vectors", 409, "vectors were made by another model"),
             Code::TemplateNotFound => ("template_not_found", 404, "there is no such template"),
             Code::RecipeNotFound => ("recipe_not_found", 404, "there is no such recipe"),
@@ -136,33 +136,31 @@ impl Code {
             Code::WorkspaceExists => ("workspace_exists", 409, "the name is taken"),
             Code::IdTaken => ("id_taken", 409, "the id belongs to something else"),
             Code::IdempotencyConflict => {
-                ("idempotency_conflict", 409, "the idempotency key was used otherwise")
+                ("idempotency_conflict", 409, "the idempotency key was used for another request")
             }
             Code::BudgetTooSmall => {
-                ("budget_too_small", 422, "what is never cut, or all that was found, does not fit")
+                ("budget_too_small", 422, "the required content does not fit the budget")
             }
             Code::TooLarge => ("too_large", 413, "a limit is exceeded"),
             Code::UnsupportedMediaType => {
                 ("unsupported_media_type", 415, "the media type is not understood")
             }
             Code::Unauthenticated => ("unauthenticated", 401, "a credential is needed"),
-            Code::Forbidden => ("forbidden", 403, "the credential does not reach so far"),
-            Code::WrongHost => ("wrong_host", 421, "this server is not called so"),
+            Code::Forbidden => ("forbidden", 403, "the credential lacks the permission"),
+            Code::WrongHost => ("wrong_host", 421, "the host name is not one of this server"),
             Code::RateLimited => ("rate_limited", 429, "too many requests"),
-            Code::TooManyDenied => {
-                ("too_many_denied", 429, "too many credentials that are not good")
-            }
-            Code::Overloaded => ("overloaded", 503, "the server has too much to do"),
-            Code::Deadline => ("deadline", 504, "the answer took too long"),
+            Code::TooManyDenied => ("too_many_denied", 429, "too many failed logins"),
+            Code::Overloaded => ("overloaded", 503, "the server is overloaded"),
+            Code::Deadline => ("deadline", 504, "the response took too long"),
             Code::SlowClient => ("slow_client", 408, "the request took too long"),
-            Code::Internal => ("internal", 500, "a defect of the server"),
+            Code::Internal => ("internal", 500, "an internal error of the server"),
         };
-        Row { name, status, title }
+        CodeRow { name, status, title }
     }
 
-    /// The code of an error of the engine.
+    /// The code of an engine error.
     #[must_use]
-    pub fn of(code: ErrorCode) -> Code {
+    pub fn from_engine(code: ErrorCode) -> Code {
         match code {
             ErrorCode::Validation => Code::Validation,
             ErrorCode::Embedding => Code::Embedding,
@@ -195,7 +193,7 @@ mod tests {
     #[test]
     fn every_code_of_the_engine_has_a_row_m11() {
         for code in ErrorCode::ALL {
-            assert_eq!(Code::of(code).row().name, code.as_str());
+            assert_eq!(Code::from_engine(code).row().name, code.as_str());
         }
     }
 }

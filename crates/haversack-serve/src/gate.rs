@@ -1,7 +1,6 @@
-//! How much at once: a bounded number of requests is worked on, a bounded number waits for a bounded
-//! time, and the rest is told to come again. Of those that are worked on, no more compute at once
-//! than there are processors for, so that there is always one to tell the rest. Each key has a rate,
-//! and so has each address for credentials that are not good.
+//! Admission control: bounds the requests in flight and in the queue, and the queue time; the rest is
+//! refused with 503. CPU-bound work is bounded by the number of processors, so that refusals stay fast.
+//! Requests are rate-limited per key, failed logins per address.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -16,58 +15,58 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::codes::Code;
 use crate::config::{Limits, seconds};
-use crate::problem::Problem;
+use crate::problem::ApiProblem;
 
-/// Keys whose rate is remembered. A key that is forgotten begins with a full bucket.
+/// Most buckets in memory. An evicted key starts with a full bucket.
 const BUCKETS_MAX: u64 = 100_000;
 
-/// The way in.
+/// Admits requests.
 #[derive(Debug)]
 pub(crate) struct Gate {
     permits: Arc<Semaphore>,
     processors: Semaphore,
     waiting: AtomicUsize,
     queue: usize,
-    patience: Duration,
-    rates: Rates,
-    denied: Rates,
-    audited: Rates,
-    /// How many turns each key has, and how many one may have: not all, or one alone could keep the
-    /// others out by being slow.
-    turns: Arc<Mutex<BTreeMap<String, usize>>>,
-    turns_max: usize,
+    queue_timeout: Duration,
+    rates: RateLimiter,
+    denied: RateLimiter,
+    audited: RateLimiter,
+    /// Requests in flight per key, and their maximum: less than all, so that one slow key cannot block
+    /// the others.
+    in_flight: Arc<Mutex<BTreeMap<String, usize>>>,
+    in_flight_per_key_max: usize,
 }
 
-/// A turn, given back when it goes.
+/// Counts a request as in flight until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Turn {
+pub(crate) struct RequestPermit {
     _permit: OwnedSemaphorePermit,
-    _share: Option<Share>,
+    _share: Option<KeyShare>,
 }
 
-/// One of a key's turns.
+/// Counts a key's request as in flight until it is dropped.
 #[derive(Debug)]
-struct Share {
+struct KeyShare {
     credential: String,
-    turns: Arc<Mutex<BTreeMap<String, usize>>>,
+    in_flight: Arc<Mutex<BTreeMap<String, usize>>>,
 }
 
-impl Drop for Share {
+impl Drop for KeyShare {
     fn drop(&mut self) {
-        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = turns.get_mut(&self.credential) {
+        let mut in_flight = self.in_flight.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = in_flight.get_mut(&self.credential) {
             *count -= 1;
             if *count == 0 {
-                turns.remove(&self.credential);
+                in_flight.remove(&self.credential);
             }
         }
     }
 }
 
-/// A place among those who wait, given back however the wait ends.
-struct Place<'g>(&'g AtomicUsize);
+/// A place in the queue, released when it is dropped.
+struct QueuePlace<'g>(&'g AtomicUsize);
 
-impl Drop for Place<'_> {
+impl Drop for QueuePlace<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -80,89 +79,92 @@ impl Gate {
             processors: Semaphore::new(processors()),
             waiting: AtomicUsize::new(0),
             queue: limits.queue,
-            patience: seconds(limits.queue_seconds),
-            rates: Rates::new(limits.rate, limits.burst),
-            denied: Rates::new(f64::from(limits.denied) / 60.0, f64::from(limits.denied)),
-            audited: Rates::new(f64::from(limits.denied) / 60.0, f64::from(limits.denied)),
-            turns: Arc::default(),
-            turns_max: (limits.concurrent * 3 / 4).max(1),
+            queue_timeout: seconds(limits.queue_seconds),
+            rates: RateLimiter::new(limits.rate, limits.burst),
+            denied: RateLimiter::new(f64::from(limits.denied) / 60.0, f64::from(limits.denied)),
+            audited: RateLimiter::new(f64::from(limits.denied) / 60.0, f64::from(limits.denied)),
+            in_flight: Arc::default(),
+            in_flight_per_key_max: (limits.concurrent * 3 / 4).max(1),
         }
     }
 
-    /// Waits for a turn, within bounds. A key that is one of many gets no more than its share.
-    pub(crate) async fn enter(&self, one_of_many: Option<&str>) -> Result<Turn, Problem> {
-        let share = one_of_many.map(|credential| self.share(credential)).transpose()?;
-        Ok(Turn { _permit: self.permit().await?, _share: share })
+    /// Waits for admission, within bounds. With several keys each is limited to its share.
+    pub(crate) async fn enter(
+        &self,
+        limited_key: Option<&str>,
+    ) -> Result<RequestPermit, ApiProblem> {
+        let share = limited_key.map(|credential| self.share(credential)).transpose()?;
+        Ok(RequestPermit { _permit: self.permit().await?, _share: share })
     }
 
-    fn share(&self, credential: &str) -> Result<Share, Problem> {
-        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = turns.entry(credential.to_owned()).or_default();
-        if *count >= self.turns_max {
-            let detail = format!("this key has {count} requests under way: wait for one of them");
-            return Err(Problem::new(Code::RateLimited, detail));
+    fn share(&self, credential: &str) -> Result<KeyShare, ApiProblem> {
+        let mut in_flight = self.in_flight.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = in_flight.entry(credential.to_owned()).or_default();
+        if *count >= self.in_flight_per_key_max {
+            let detail = format!("this key has {count} requests in flight: wait for one of them");
+            return Err(ApiProblem::new(Code::RateLimited, detail));
         }
         *count += 1;
-        Ok(Share { credential: credential.to_owned(), turns: Arc::clone(&self.turns) })
+        Ok(KeyShare { credential: credential.to_owned(), in_flight: Arc::clone(&self.in_flight) })
     }
 
-    async fn permit(&self) -> Result<OwnedSemaphorePermit, Problem> {
+    async fn permit(&self) -> Result<OwnedSemaphorePermit, ApiProblem> {
         if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
             return Ok(permit);
         }
-        let full = || Problem::new(Code::Overloaded, "too many requests at once: try again soon");
+        let full =
+            || ApiProblem::new(Code::Overloaded, "too many requests at once: try again soon");
         if self.waiting.fetch_add(1, Ordering::Relaxed) >= self.queue {
             self.waiting.fetch_sub(1, Ordering::Relaxed);
             return Err(full());
         }
-        let _place = Place(&self.waiting);
+        let _place = QueuePlace(&self.waiting);
         let turn = Arc::clone(&self.permits).acquire_owned();
-        match tokio::time::timeout(self.patience, turn).await {
+        match tokio::time::timeout(self.queue_timeout, turn).await {
             Ok(Ok(permit)) => Ok(permit),
-            // The semaphore is never closed; out of patience is the other case.
+            // Timed out; the semaphore is never closed.
             _ => Err(full()),
         }
     }
 
-    /// Does work that takes a processor for milliseconds, when it is its turn.
+    /// Runs CPU-bound work when a processor is free.
     pub(crate) async fn compute<T>(&self, work: impl Future<Output = T>) -> T {
         // The semaphore is never closed.
         let _processor = self.processors.acquire().await.ok();
         work.await
     }
 
-    /// How many wait.
+    /// The length of the queue.
     pub(crate) fn waiting(&self) -> usize {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    /// Whether a credential may ask once more now.
-    pub(crate) fn rate(&self, credential: &str) -> Result<(), Problem> {
+    /// Applies the key's rate limit.
+    pub(crate) fn check_rate(&self, credential: &str) -> Result<(), ApiProblem> {
         self.rates.take(credential, Instant::now()).map_err(|wait| {
             let detail = format!("this key may make {} requests a second", self.rates.rate);
             let retry_after = u32::try_from(wait).ok();
-            Problem { retry_after, ..Problem::new(Code::RateLimited, detail) }
+            ApiProblem { retry_after, ..ApiProblem::new(Code::RateLimited, detail) }
         })
     }
 
-    /// Whether what a network or a key is denied now has a line of its own in the audit.
+    /// Whether a refusal of this network or key gets its own audit line.
     pub(crate) fn is_audited(&self, whom: &str) -> bool {
         self.audited.take(whom, Instant::now()).is_ok()
     }
 
-    /// Notes that a credential from this address was not good, and says when there were too many:
-    /// who guesses learns nothing more, and the audit log does not grow with each guess. Whoever has
-    /// a good one is never asked, so that many can stand behind one address.
-    pub(crate) fn denied(&self, address: IpAddr) -> Result<(), Problem> {
+    /// Records a failed login and applies the rate limit of its address. Valid credentials are never
+    /// limited here, so that many clients can share an address.
+    pub(crate) fn note_denied(&self, address: IpAddr) -> Result<(), ApiProblem> {
         self.denied.take(&network(address), Instant::now()).map_err(|wait| {
-            let detail = "too many credentials that are not good came from this address";
+            let detail = "too many failed logins from this address";
             let retry_after = u32::try_from(wait).ok();
-            Problem { retry_after, ..Problem::new(Code::TooManyDenied, detail) }
+            ApiProblem { retry_after, ..ApiProblem::new(Code::TooManyDenied, detail) }
         })
     }
 }
 
-/// What one client has of addresses: one of the old sort, or a network of 2^64 of the new.
+/// The network that one client controls: an IPv4 address or an IPv6 /64.
 pub(crate) fn network(address: IpAddr) -> String {
     match address.to_canonical() {
         IpAddr::V4(address) => address.to_string(),
@@ -173,14 +175,14 @@ pub(crate) fn network(address: IpAddr) -> String {
     }
 }
 
-/// How many compute at once: one more than there are processors, as each waits for a disk at times.
+/// CPU-bound work at once: one more than there are processors, because some waits for the disk.
 fn processors() -> usize {
     std::thread::available_parallelism().map_or(2, NonZero::get) + 1
 }
 
-/// A bucket for each name: it fills at the rate, up to the burst, and each request takes one.
+/// Token buckets: each fills at the rate, up to the burst, and each request takes one token.
 #[derive(Debug)]
-struct Rates {
+struct RateLimiter {
     rate: f64,
     burst: f64,
     buckets: Cache<String, Arc<Mutex<Bucket>>>,
@@ -192,12 +194,12 @@ struct Bucket {
     at: Instant,
 }
 
-impl Rates {
-    fn new(rate: f64, burst: f64) -> Rates {
-        Rates { rate, burst: burst.max(1.0), buckets: Cache::new(BUCKETS_MAX) }
+impl RateLimiter {
+    fn new(rate: f64, burst: f64) -> RateLimiter {
+        RateLimiter { rate, burst: burst.max(1.0), buckets: Cache::new(BUCKETS_MAX) }
     }
 
-    /// Takes one, or says after how many seconds there is one.
+    /// Takes a token, or returns the seconds until there is one.
     fn take(&self, name: &str, now: Instant) -> Result<(), u64> {
         if self.rate <= 0.0 {
             return Ok(());
@@ -223,8 +225,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_at_its_rate_waits_and_others_do_not() {
-        let rates = Rates::new(2.0, 3.0);
+    fn the_rate_limit_of_one_key_does_not_affect_others() {
+        let rates = RateLimiter::new(2.0, 3.0);
         let start = Instant::now();
         for _ in 0..3 {
             rates.take("a", start).unwrap();
@@ -236,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_counted_with_those_its_client_could_take_as_well() {
+    fn addresses_of_one_network_share_a_bucket() {
         for (address, expected) in [
             ("192.0.2.7", "192.0.2.7"),
             ("::ffff:192.0.2.7", "192.0.2.7"),
@@ -263,7 +265,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_neither_fits_nor_can_wait_is_told_so() {
+    async fn requests_beyond_the_queue_or_its_timeout_are_refused() {
         let limits = Limits { concurrent: 1, queue: 1, queue_seconds: 5.0, ..Limits::default() };
         let gate = Arc::new(Gate::new(&limits));
         let first = gate.enter(None).await.unwrap();
@@ -278,13 +280,13 @@ mod tests {
         waiting.await.unwrap().unwrap();
         let held = gate.enter(None).await.unwrap();
         let refused = gate.enter(None).await.unwrap_err();
-        assert_eq!(refused.code, Code::Overloaded, "patience ends");
+        assert_eq!(refused.code, Code::Overloaded, "the queue timeout passes");
         assert_eq!(gate.waiting(), 0);
         drop(held);
     }
 
     #[tokio::test]
-    async fn one_key_cannot_have_all_turns() {
+    async fn one_key_cannot_use_all_permits() {
         let gate = Gate::new(&Limits { concurrent: 4, ..Limits::default() });
         let mut held = Vec::new();
         for _ in 0..3 {
@@ -295,6 +297,6 @@ mod tests {
         held.pop();
         gate.enter(Some("slow")).await.unwrap();
         held.clear();
-        assert!(gate.turns.lock().unwrap().is_empty(), "a key that waits takes no room");
+        assert!(gate.in_flight.lock().unwrap().is_empty(), "an idle key uses no memory");
     }
 }

@@ -1,5 +1,5 @@
-//! A connection that is watched: who sends the head of a request too slowly, reads an answer too
-//! slowly or does nothing for too long is let go. The HTTP library does none of it apart.
+//! Connection timeouts: closes connections whose client sends a request's head too slowly, reads a
+//! response too slowly or is idle for too long. The HTTP library does not distinguish these.
 
 use std::future::Future;
 use std::io;
@@ -14,16 +14,16 @@ use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// How long a client may take.
+/// The timeouts of a client.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Patience {
+pub(crate) struct ClientTimeouts {
     pub(crate) head: Duration,
     pub(crate) idle: Duration,
     pub(crate) write: Duration,
 }
 
-/// Whether a request of the connection is being answered: then the server is the one who is slow, and
-/// bodies have a clock of their own.
+/// Whether a request of the connection is in flight. Then no client timeout applies, and bodies have
+/// their own.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Busy(Arc<Requests>);
 
@@ -51,27 +51,27 @@ impl Busy {
     }
 }
 
-/// An answer's body, during which the connection is busy: a long one is not idleness.
+/// A response body that keeps the connection busy until its end.
 #[derive(Debug)]
-pub(crate) struct Answering {
+pub(crate) struct BusyBody {
     body: Body,
     busy: Busy,
 }
 
-impl Answering {
-    /// A body until whose end, or loss, a request is being answered.
-    pub(crate) const fn new(body: Body, busy: Busy) -> Answering {
-        Answering { body, busy }
+impl BusyBody {
+    /// Wraps a body; dropping it ends the request.
+    pub(crate) const fn new(body: Body, busy: Busy) -> BusyBody {
+        BusyBody { body, busy }
     }
 }
 
-impl Drop for Answering {
+impl Drop for BusyBody {
     fn drop(&mut self) {
         self.busy.end();
     }
 }
 
-impl HttpBody for Answering {
+impl HttpBody for BusyBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -91,62 +91,62 @@ impl HttpBody for Answering {
     }
 }
 
-/// What a client is waited for.
+/// What the server waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wait {
+enum AwaitedPart {
     /// The first byte of a request.
     Request,
     /// The rest of its head.
     Head,
 }
 
-/// A stream under watch.
+/// A stream with client timeouts.
 #[derive(Debug)]
-pub(crate) struct Guarded<S> {
+pub(crate) struct TimedStream<S> {
     stream: S,
-    patience: Patience,
+    timeouts: ClientTimeouts,
     busy: Busy,
-    /// How many requests had begun when the clock was set.
+    /// Requests begun when the timer was set.
     begun: u64,
-    reading: Option<(Wait, Pin<Box<Sleep>>)>,
+    reading: Option<(AwaitedPart, Pin<Box<Sleep>>)>,
     writing: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Guarded<S> {
-    pub(crate) const fn new(stream: S, patience: Patience, busy: Busy) -> Guarded<S> {
-        Guarded { stream, patience, busy, begun: 0, reading: None, writing: None }
+impl<S> TimedStream<S> {
+    pub(crate) const fn new(stream: S, timeouts: ClientTimeouts, busy: Busy) -> TimedStream<S> {
+        TimedStream { stream, timeouts, busy, begun: 0, reading: None, writing: None }
     }
 
-    /// Whether the client has taken too long over what it is waited for now.
-    fn is_late(&mut self, wait: Wait, context: &mut Context<'_>) -> bool {
+    /// Whether the client exceeded the current timeout.
+    fn is_late(&mut self, wait: AwaitedPart, context: &mut Context<'_>) -> bool {
         if self.busy.is_busy() {
             self.reading = None;
             return false;
         }
         if self.reading.as_ref().is_none_or(|(waited, _)| *waited != wait) {
-            let patience = match wait {
-                Wait::Request => self.patience.idle,
-                Wait::Head => self.patience.head,
+            let timeouts = match wait {
+                AwaitedPart::Request => self.timeouts.idle,
+                AwaitedPart::Head => self.timeouts.head,
             };
-            self.reading = Some((wait, Box::pin(sleep_until(Instant::now() + patience))));
+            self.reading = Some((wait, Box::pin(sleep_until(Instant::now() + timeouts))));
         }
         let clock = self.reading.as_mut().map(|(_, clock)| clock.as_mut());
         clock.is_some_and(|clock| clock.poll(context).is_ready())
     }
 
-    fn waits_for(&self) -> Wait {
+    fn waits_for(&self) -> AwaitedPart {
         match &self.reading {
-            Some((Wait::Head, _)) => Wait::Head,
-            _ => Wait::Request,
+            Some((AwaitedPart::Head, _)) => AwaitedPart::Head,
+            _ => AwaitedPart::Request,
         }
     }
 }
 
-fn late(what: &str) -> io::Error {
+fn timeout_error(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, format!("the client took too long to {what}"))
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Guarded<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for TimedStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -154,7 +154,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Guarded<S> {
     ) -> Poll<io::Result<()>> {
         let begun = self.busy.begun();
         if begun != self.begun {
-            // A request was made of the head that was waited for.
+            // The awaited head is complete.
             (self.begun, self.reading) = (begun, None);
         }
         let before = buffer.filled().len();
@@ -162,19 +162,19 @@ impl<S: AsyncRead + Unpin> AsyncRead for Guarded<S> {
         let wait = if read.is_ready() && buffer.filled().len() > before {
             // Something came: from here on it is a head that is waited for, until a request is made
             // of it. The clock is not set back by more of it.
-            Wait::Head
+            AwaitedPart::Head
         } else {
             self.waits_for()
         };
         if self.is_late(wait, context) {
-            return Poll::Ready(Err(late("send a request")));
+            return Poll::Ready(Err(timeout_error("send a request")));
         }
         read
     }
 }
 
-impl<S: AsyncWrite + Unpin> Guarded<S> {
-    fn watched<T>(
+impl<S: AsyncWrite + Unpin> TimedStream<S> {
+    fn check_write_timeout<T>(
         &mut self,
         context: &mut Context<'_>,
         written: Poll<io::Result<T>>,
@@ -183,22 +183,22 @@ impl<S: AsyncWrite + Unpin> Guarded<S> {
             self.writing = None;
             return written;
         }
-        let patience = self.patience.write;
+        let timeouts = self.timeouts.write;
         let clock =
-            self.writing.get_or_insert_with(|| Box::pin(sleep_until(Instant::now() + patience)));
+            self.writing.get_or_insert_with(|| Box::pin(sleep_until(Instant::now() + timeouts)));
         ready!(clock.as_mut().poll(context));
-        Poll::Ready(Err(late("read an answer")))
+        Poll::Ready(Err(timeout_error("read an answer")))
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Guarded<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for TimedStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.watched(context, written)
+        self.check_write_timeout(context, written)
     }
 
     fn poll_write_vectored(
@@ -207,7 +207,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Guarded<S> {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
-        self.watched(context, written)
+        self.check_write_timeout(context, written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -216,7 +216,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Guarded<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.stream).poll_flush(context);
-        self.watched(context, flushed)
+        self.check_write_timeout(context, flushed)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -230,20 +230,20 @@ mod tests {
 
     use super::*;
 
-    fn patience() -> Patience {
+    fn timeouts() -> ClientTimeouts {
         let of = Duration::from_secs;
-        Patience { head: of(10), idle: of(120), write: of(30) }
+        ClientTimeouts { head: of(10), idle: of(120), write: of(30) }
     }
 
-    async fn read_one(guarded: &mut Guarded<tokio::io::DuplexStream>) -> io::Result<usize> {
+    async fn read_one(timed: &mut TimedStream<tokio::io::DuplexStream>) -> io::Result<usize> {
         let mut buffer = [0; 1];
-        guarded.read(&mut buffer).await
+        timed.read(&mut buffer).await
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_head_has_ten_seconds_however_many_bytes_come() {
+    async fn a_request_head_times_out_even_if_bytes_arrive() {
         let (mut client, server) = duplex(1_024);
-        let mut guarded = Guarded::new(server, patience(), Busy::default());
+        let mut timed = TimedStream::new(server, timeouts(), Busy::default());
         let start = Instant::now();
         let slow = tokio::spawn(async move {
             for _ in 0..60 {
@@ -252,7 +252,7 @@ mod tests {
             }
         });
         let error = loop {
-            if let Err(error) = read_one(&mut guarded).await {
+            if let Err(error) = read_one(&mut timed).await {
                 break error;
             }
         };
@@ -262,40 +262,40 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_idle_connection_is_held_longer_and_a_busy_one_for_as_long_as_it_takes() {
+    async fn an_idle_connection_times_out_later_and_a_busy_one_never() {
         let (_client, server) = duplex(1_024);
         let busy = Busy::default();
-        let mut guarded = Guarded::new(server, patience(), busy.clone());
+        let mut timed = TimedStream::new(server, timeouts(), busy.clone());
         let start = Instant::now();
-        read_one(&mut guarded).await.unwrap_err();
+        read_one(&mut timed).await.unwrap_err();
         assert_eq!(start.elapsed().as_secs(), 120);
         let (_client, server) = duplex(1_024);
         busy.begin();
-        let mut guarded = Guarded::new(server, patience(), busy);
+        let mut timed = TimedStream::new(server, timeouts(), busy);
         let hour = Duration::from_secs(3_600);
-        assert!(tokio::time::timeout(hour, read_one(&mut guarded)).await.is_err());
+        assert!(tokio::time::timeout(hour, read_one(&mut timed)).await.is_err());
     }
 
     #[tokio::test(start_paused = true)]
     async fn after_a_request_the_connection_is_idle_again() {
         let (mut client, server) = duplex(1_024);
         let busy = Busy::default();
-        let mut guarded = Guarded::new(server, patience(), busy.clone());
+        let mut timed = TimedStream::new(server, timeouts(), busy.clone());
         client.write_all(b"G").await.unwrap();
-        read_one(&mut guarded).await.unwrap();
+        read_one(&mut timed).await.unwrap();
         busy.begin();
         busy.end();
         let start = Instant::now();
-        read_one(&mut guarded).await.unwrap_err();
+        read_one(&mut timed).await.unwrap_err();
         assert_eq!(start.elapsed().as_secs(), 120);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_does_not_read_is_let_go() {
+    async fn a_client_that_does_not_read_is_disconnected() {
         let (_client, server) = duplex(16);
-        let mut guarded = Guarded::new(server, patience(), Busy::default());
+        let mut timed = TimedStream::new(server, timeouts(), Busy::default());
         let start = Instant::now();
-        let error = guarded.write_all(&[0; 64]).await.unwrap_err();
+        let error = timed.write_all(&[0; 64]).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         assert_eq!(start.elapsed().as_secs(), 30);
     }

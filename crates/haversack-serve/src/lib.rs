@@ -1,4 +1,4 @@
-//! Haversack as a server: everything the library does, over HTTP and MCP, safe to put on a network.
+//! Haversack as a server: everything the library does, over HTTP and MCP, safe to expose on a network.
 //!
 //! ```no_run
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
@@ -13,17 +13,19 @@
 //! # }
 //! ```
 //!
-//! Routes are one table; the router, the OpenAPI document, the scopes and the tests are made from it.
-//! Callers on this machine need no key unless others reach the server; those do ([`who`]). Everything has a limit
-//! ([`config::Limits`]), problems have stable codes ([`codes`]), and what is denied or administered is
-//! audited ([`audit`]).
+//! One table of routes generates the router, the OpenAPI document, the scopes and the tests. Callers on
+//! this machine need no key unless the server can be reached from elsewhere ([`who`]). Everything has a
+//! limit ([`config::Limits`]), problems have stable codes ([`codes`]), and refused and administrative
+//! requests are audited ([`audit`]).
 #![forbid(unsafe_code)]
 
+mod api_client;
 pub mod audit;
 mod call;
-mod client;
+pub mod client;
 pub mod codes;
 pub mod config;
+mod decode;
 mod gate;
 mod guard;
 mod http;
@@ -38,13 +40,17 @@ mod rest;
 mod route;
 mod router;
 mod server;
+mod server_file;
 mod state;
 pub mod trace;
 pub mod who;
 mod wire;
 
+pub use api_client::{ApiCall, ApiClient, ApiError};
 pub use client::ClientError;
 pub use config::Config;
 pub use openapi::document as openapi;
 pub use server::Server;
+pub use server_file::ServerFile;
 pub use state::StartError;
+pub use wire::{item_document, stored_document};

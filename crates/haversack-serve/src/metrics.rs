@@ -1,5 +1,5 @@
-//! The figures of the server, for Prometheus. No workspace, user, key or text is in a label: figures
-//! are for whoever runs the server, who need not know its tenants (K11, P16, M12).
+//! Metrics for Prometheus. No label holds a workspace, user, key or text: operators need not know
+//! tenants (K11, P16, M12).
 
 use std::time::Duration;
 
@@ -13,75 +13,75 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
-/// Borders of times, in seconds: a pack takes milliseconds, an import may take minutes.
+/// Bucket bounds of durations, in seconds.
 const TIMES: [f64; 14] =
     [0.000_5, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.25, 0.5, 1.0, 3.0, 10.0];
 
-/// Borders of token counts.
+/// Bucket bounds of token counts.
 const TOKENS: [f64; 9] =
     [0.0, 250.0, 500.0, 1_000.0, 2_000.0, 4_000.0, 8_000.0, 32_000.0, 128_000.0];
 
-/// Borders of counts of candidates and items.
+/// Bucket bounds of counts of candidates and items.
 const COUNTS: [f64; 9] = [0.0, 1.0, 5.0, 10.0, 20.0, 50.0, 100.0, 500.0, 1_000.0];
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Request {
+struct RequestLabels {
     operation: String,
     status: u16,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Operation {
+struct OperationLabels {
     operation: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Recipe {
+struct RecipeLabels {
     recipe: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Layer {
+struct LayerLabels {
     recipe: String,
     layer: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Stage {
+struct StageLabels {
     stage: &'static str,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Why {
+struct ReasonLabels {
     reason: &'static str,
 }
 
 type Times<L> = Family<L, Histogram, fn() -> Histogram>;
 
-/// All figures.
+/// All metrics.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registry: Registry,
-    requests: Family<Request, Counter>,
-    request_time: Times<Operation>,
-    assemblies: Family<Recipe, Counter>,
-    assembly_time: Times<Recipe>,
-    stage_time: Times<Stage>,
-    tokens: Times<Recipe>,
-    candidates: Times<Recipe>,
-    selected: Times<Recipe>,
-    truncated: Family<Layer, Counter>,
-    truncated_assemblies: Family<Recipe, Counter>,
-    foundational_missing: Family<Recipe, Counter>,
-    budget_exceeded: Family<Recipe, Counter>,
-    degraded: Family<Recipe, Counter>,
+    requests: Family<RequestLabels, Counter>,
+    request_time: Times<OperationLabels>,
+    assemblies: Family<RecipeLabels, Counter>,
+    assembly_time: Times<RecipeLabels>,
+    stage_time: Times<StageLabels>,
+    tokens: Times<RecipeLabels>,
+    candidates: Times<RecipeLabels>,
+    selected: Times<RecipeLabels>,
+    truncated: Family<LayerLabels, Counter>,
+    truncated_assemblies: Family<RecipeLabels, Counter>,
+    foundational_missing: Family<RecipeLabels, Counter>,
+    budget_exceeded: Family<RecipeLabels, Counter>,
+    degraded: Family<RecipeLabels, Counter>,
     cache_hits: Counter,
     cache_misses: Counter,
     searches: Counter,
     empty_searches: Counter,
     search_time: Histogram,
-    denied: Family<Why, Counter>,
-    limited: Family<Why, Counter>,
+    denied: Family<ReasonLabels, Counter>,
+    limited: Family<ReasonLabels, Counter>,
     items_written: Counter,
     pub(crate) connections: Gauge,
     pub(crate) in_flight: Gauge,
@@ -101,7 +101,7 @@ fn counts() -> Histogram {
 }
 
 impl Metrics {
-    /// All figures at zero.
+    /// All metrics at zero.
     pub(crate) fn new() -> Metrics {
         let mut metrics = Metrics {
             registry: Registry::with_prefix("haversack"),
@@ -130,17 +130,17 @@ impl Metrics {
             in_flight: Gauge::default(),
             waiting: Gauge::default(),
         };
-        metrics.name_requests();
-        metrics.name_assemblies();
-        metrics.begin();
+        metrics.register_requests();
+        metrics.register_assemblies();
+        metrics.create_watched_counters();
         metrics
     }
 
-    /// Puts what is watched for its first time at zero: a counter that is born at one never rose.
-    fn begin(&self) {
+    /// Creates the counters that alerts watch at zero, because a counter that starts at one never rose.
+    fn create_watched_counters(&self) {
         let names = haversack::recipe::BUILT_IN.iter().map(|(name, _)| *name).chain([CUSTOM]);
         for name in names {
-            let recipe = Recipe { recipe: name.to_owned() };
+            let recipe = RecipeLabels { recipe: name.to_owned() };
             for family in [
                 &self.assemblies,
                 &self.truncated_assemblies,
@@ -153,104 +153,112 @@ impl Metrics {
         }
     }
 
-    fn name_requests(&mut self) {
+    fn register_requests(&mut self) {
         let registry = &mut self.registry;
         let version = [("version", env!("CARGO_PKG_VERSION"))];
         registry.register("build", "The version that runs", Info::new(version));
         let requests = self.requests.clone();
         registry.register("http_requests", "Requests by operation and status", requests);
         let time = self.request_time.clone();
-        registry.register("http_request_duration_seconds", "Time to answer a request", time);
-        registry.register("connections", "Connections held now", self.connections.clone());
-        registry.register("requests_in_flight", "Requests worked on now", self.in_flight.clone());
-        registry.register("requests_waiting", "Requests that wait now", self.waiting.clone());
-        registry.register("auth_denied", "Requests refused for who asked", self.denied.clone());
+        registry.register("http_request_duration_seconds", "Duration of a request", time);
+        registry.register("connections", "Open connections", self.connections.clone());
+        registry.register("requests_in_flight", "Requests in flight", self.in_flight.clone());
+        registry.register(
+            "requests_waiting",
+            "Requests waiting in the queue",
+            self.waiting.clone(),
+        );
+        registry.register(
+            "auth_denied",
+            "Requests refused for authentication or permission",
+            self.denied.clone(),
+        );
         let limited = self.limited.clone();
         registry.register("limited", "Requests refused for a limit", limited);
         registry.register("items_written", "Items stored", self.items_written.clone());
         registry.register("searches", "Searches", self.searches.clone());
-        registry.register("searches_empty", "Searches without answer", self.empty_searches.clone());
+        registry.register("searches_empty", "Searches without a hit", self.empty_searches.clone());
         let time = self.search_time.clone();
-        registry.register("search_duration_seconds", "Time of a search", time);
+        registry.register("search_duration_seconds", "Duration of a search", time);
     }
 
-    fn name_assemblies(&mut self) {
+    fn register_assemblies(&mut self) {
         let registry = &mut self.registry;
-        registry.register("assemblies", "Packs made, by recipe", self.assemblies.clone());
+        registry.register("assemblies", "Packs built, by recipe", self.assemblies.clone());
         let time = self.assembly_time.clone();
-        registry.register("assembly_duration_seconds", "Time of a pack, by recipe", time);
+        registry.register("assembly_duration_seconds", "Duration of a pack, by recipe", time);
         let time = self.stage_time.clone();
-        registry.register("assembly_stage_duration_seconds", "Time of a step of a pack", time);
+        registry.register("assembly_stage_duration_seconds", "Duration of a stage of a pack", time);
         registry.register("assembly_tokens", "Tokens of a pack", self.tokens.clone());
         let candidates = self.candidates.clone();
         registry.register("assembly_candidates", "Candidates of a pack", candidates);
         registry.register("assembly_items", "Items in a pack", self.selected.clone());
         let truncated = self.truncated_assemblies.clone();
-        registry.register("assemblies_truncated", "Packs in which room was missing", truncated);
-        let truncated = self.truncated.clone();
-        registry.register("layers_truncated", "Layers in which room was missing", truncated);
-        let missing = self.foundational_missing.clone();
         registry.register(
-            "foundational_missing",
-            "Packs of which a layer that is always in had nothing",
-            missing,
+            "assemblies_truncated",
+            "Packs that truncated or dropped candidates for lack of budget",
+            truncated,
         );
+        let truncated = self.truncated.clone();
+        registry.register(
+            "layers_truncated",
+            "Layers that truncated or dropped candidates for lack of budget",
+            truncated,
+        );
+        let missing = self.foundational_missing.clone();
+        registry.register("foundational_missing", "Packs with an empty pinned layer", missing);
         let exceeded = self.budget_exceeded.clone();
         registry.register("budget_exceeded", "Packs over their budget", exceeded);
-        registry.register(
-            "degraded",
-            "Packs made without a part that failed",
-            self.degraded.clone(),
-        );
-        registry.register("cache_hits", "Packs that were given again", self.cache_hits.clone());
-        registry.register("cache_misses", "Packs that were made anew", self.cache_misses.clone());
+        registry.register("degraded", "Packs built without a failed part", self.degraded.clone());
+        registry.register("cache_hits", "Packs from the cache", self.cache_hits.clone());
+        registry.register("cache_misses", "Packs built anew", self.cache_misses.clone());
     }
 
-    /// A request was answered.
-    pub(crate) fn answered(&self, operation: &str, status: u16, took: Duration) {
+    /// Records a response.
+    pub(crate) fn note_response(&self, operation: &str, status: u16, took: Duration) {
         let operation = operation.to_owned();
         self.request_time
-            .get_or_create(&Operation { operation: operation.clone() })
+            .get_or_create(&OperationLabels { operation: operation.clone() })
             .observe(took.as_secs_f64());
-        self.requests.get_or_create(&Request { operation, status }).inc();
+        self.requests.get_or_create(&RequestLabels { operation, status }).inc();
     }
 
-    /// A request was refused for who asked, or for a limit.
-    pub(crate) fn refused(&self, problem: &crate::problem::Problem) {
+    /// Records a refusal for authentication, permission or a limit.
+    pub(crate) fn note_refusal(&self, problem: &crate::problem::ApiProblem) {
         use crate::codes::Code;
         let reason = problem.code.row().name;
         match problem.code {
             Code::Unauthenticated | Code::Forbidden | Code::WrongHost => {
-                self.denied.get_or_create(&Why { reason }).inc();
+                self.denied.get_or_create(&ReasonLabels { reason }).inc();
             }
             Code::TooManyDenied => {
-                self.denied.get_or_create(&Why { reason }).inc();
-                self.limited.get_or_create(&Why { reason }).inc();
+                self.denied.get_or_create(&ReasonLabels { reason }).inc();
+                self.limited.get_or_create(&ReasonLabels { reason }).inc();
             }
             Code::RateLimited
             | Code::Overloaded
             | Code::TooLarge
             | Code::Deadline
             | Code::SlowClient => {
-                self.limited.get_or_create(&Why { reason }).inc();
+                self.limited.get_or_create(&ReasonLabels { reason }).inc();
             }
             _ => {}
         }
     }
 
-    /// A pack was given, made anew or again.
-    pub(crate) fn assembled(&self, assembled: &Assembled, repeated: bool) {
+    /// Records a pack, built or from the cache.
+    pub(crate) fn note_assembly(&self, assembled: &Assembled, repeated: bool) {
         if repeated {
             self.cache_hits.inc();
             return;
         }
         self.cache_misses.inc();
-        let recipe = Recipe { recipe: label(assembled) };
+        let recipe = RecipeLabels { recipe: label(assembled) };
         self.assemblies.get_or_create(&recipe).inc();
         let timings = &assembled.timings;
         self.assembly_time.get_or_create(&recipe).observe(timings.total().as_secs_f64());
         for (stage, took) in timings.steps() {
-            self.stage_time.get_or_create(&Stage { stage }).observe(took.as_secs_f64());
+            self.stage_time.get_or_create(&StageLabels { stage }).observe(took.as_secs_f64());
         }
         let count = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
         let tokens = |tokens: Tokens| f64::from(tokens.get());
@@ -261,7 +269,7 @@ impl Metrics {
         let mut truncated = false;
         for layer in assembled.layers.iter().filter(|layer| layer.is_truncated()) {
             truncated = true;
-            let layer = Layer { recipe: recipe.recipe.clone(), layer: layer.name.clone() };
+            let layer = LayerLabels { recipe: recipe.recipe.clone(), layer: layer.name.clone() };
             if recipe.recipe != CUSTOM {
                 self.truncated.get_or_create(&layer).inc();
             }
@@ -280,8 +288,8 @@ impl Metrics {
         }
     }
 
-    /// A search was answered.
-    pub(crate) fn searched(&self, answers: usize, took: Duration) {
+    /// Records a search.
+    pub(crate) fn note_search(&self, answers: usize, took: Duration) {
         self.searches.inc();
         self.search_time.observe(took.as_secs_f64());
         if answers == 0 {
@@ -289,12 +297,12 @@ impl Metrics {
         }
     }
 
-    /// Items were stored.
-    pub(crate) fn stored(&self, items: u64) {
+    /// Records stored items.
+    pub(crate) fn note_stored(&self, items: u64) {
         self.items_written.inc_by(items);
     }
 
-    /// Everything, as Prometheus reads it.
+    /// All metrics in the OpenMetrics format.
     pub(crate) fn page(&self, waiting: usize) -> Result<String, std::fmt::Error> {
         self.waiting.set(i64::try_from(waiting).unwrap_or(i64::MAX));
         let mut page = String::new();

@@ -1,4 +1,4 @@
-//! The OpenAPI document, made from the table of routes and the shapes of the code.
+//! The OpenAPI document, generated from the table of routes and the wire types.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -10,10 +10,10 @@ use serde_json::{Map, Value, json};
 use crate::codes::Code;
 use crate::inspector;
 use crate::problem::{MEDIA_TYPE, WireProblem};
-use crate::route::{Content, RECIPES, ROUTES, Route, Shape, example};
-use crate::who::Scope;
+use crate::route::{MediaContent, RECIPES, ROUTES, Route, SchemaFn, parse_example};
+use crate::who::KeyScope;
 
-/// What can go wrong on every route that needs a key.
+/// Problems of every route, and those of routes that need a key.
 const EVERYWHERE: &[Code] = &[
     Code::Validation,
     Code::WrongHost,
@@ -26,14 +26,14 @@ const EVERYWHERE: &[Code] = &[
 const WITH_KEY: &[Code] =
     &[Code::Unauthenticated, Code::Forbidden, Code::RateLimited, Code::TooManyDenied];
 
-/// The document.
+/// The OpenAPI document.
 #[must_use]
 pub fn document() -> &'static Value {
-    static DOCUMENT: LazyLock<Value> = LazyLock::new(make);
+    static DOCUMENT: LazyLock<Value> = LazyLock::new(generate);
     &DOCUMENT
 }
 
-fn make() -> Value {
+fn generate() -> Value {
     let mut generator = Generators::new();
     let mut paths: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
     for route in ROUTES {
@@ -44,7 +44,7 @@ fn make() -> Value {
             for recipe in &RECIPES {
                 let path = route.path.replace("{recipe}", recipe.name);
                 let name = format!("{}{}", route.operation, capital(recipe.name));
-                let answer = Content { shape: recipe.result, example: "null", lines: None };
+                let answer = MediaContent { shape: recipe.result, example: "null", lines: None };
                 let body = Some(recipe.request);
                 let described = operation(route, &path, &name, body, Some(answer), &mut generator);
                 paths.entry(path).or_default().insert(method(route), described);
@@ -61,9 +61,9 @@ fn make() -> Value {
             "version": env!("CARGO_PKG_VERSION"),
             "summary": "Context for language models, inside an exact token budget",
             "description": "Every result has `context`, the final string, and `assembly`, what it \
-                was made from. Problems are RFC 9457 documents with a stable `code`. A trusted key \
-                says for whom it asks with the header `Haversack-User` (and `Haversack-Groups`), or \
-                in the body. Operations that list the header `Idempotency-Key` heed it.",
+                was built from. Problems are RFC 9457 documents with a stable `code`. A trusted key \
+                names the user that it acts for in the header `Haversack-User` (and \
+                `Haversack-Groups`), or in the body.",
             "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
         },
         "servers": [{ "url": "/" }],
@@ -77,13 +77,12 @@ fn make() -> Value {
                     "description": "An API key: `haversack key create`.",
                 },
             },
-            "responses": problems_of(&problem),
+            "responses": problem_responses(&problem),
         },
     })
 }
 
-/// What is sent may leave out what has a default; what is answered leaves out what is empty. So
-/// there are two sorts of schema.
+/// Requests may omit fields with a default, responses omit empty fields, so each has its own schemas.
 struct Generators {
     requests: SchemaGenerator,
     answers: SchemaGenerator,
@@ -101,12 +100,11 @@ impl Generators {
         }
     }
 
-    /// All shapes. One that is sent and answered is shown as it may be sent, which is wider.
+    /// All schemas. A type that is both sent and returned is shown as a request, which allows more.
     fn definitions(mut self) -> Map<String, Value> {
         let mut all = self.answers.take_definitions(true);
         all.extend(self.requests.take_definitions(true));
-        // A recipe's own request takes what every recipe can be asked besides, where it does not have
-        // a field of that name itself.
+        // A recipe's own request also has the fields of every request.
         let common = all.get("AnyRequest").and_then(|any| any.get("properties")).cloned();
         let Some(Value::Object(common)) = common else { return all };
         for recipe in &RECIPES {
@@ -131,8 +129,8 @@ fn capital(name: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// An answer for each status that a problem can have, with its codes.
-fn problems_of(schema: &str) -> Map<String, Value> {
+/// A response for each status of problems, with its codes.
+fn problem_responses(schema: &str) -> Map<String, Value> {
     let mut by_status: BTreeMap<u16, Vec<Code>> = BTreeMap::new();
     for code in Code::ALL {
         by_status.entry(code.row().status).or_default().push(code);
@@ -166,8 +164,8 @@ fn operation(
     route: &Route,
     path: &str,
     name: &str,
-    body: Option<Content>,
-    answer: Option<Content>,
+    body: Option<MediaContent>,
+    answer: Option<MediaContent>,
     generator: &mut Generators,
 ) -> Value {
     let mut operation = json!({
@@ -182,17 +180,17 @@ fn operation(
     }
     if let Some(scope) = route.scope {
         fields.insert("security".into(), json!([{ "key": [] }]));
-        fields.insert("x-scope".into(), json!(Scope::as_str(scope)));
+        fields.insert("x-scope".into(), json!(KeyScope::as_str(scope)));
     }
     operation
 }
 
-fn schema(shape: Shape, generator: &mut SchemaGenerator) -> Value {
+fn schema(shape: SchemaFn, generator: &mut SchemaGenerator) -> Value {
     shape(generator).to_value()
 }
 
-fn request_body(body: Content, generator: &mut Generators) -> Value {
-    let whole = json!({ "schema": schema(body.shape, &mut generator.requests), "example": example(body.example) });
+fn request_body(body: MediaContent, generator: &mut Generators) -> Value {
+    let whole = json!({ "schema": schema(body.shape, &mut generator.requests), "example": parse_example(body.example) });
     let mut content = json!({ "application/json": whole });
     if let (Some(lines), Some(content)) = (body.lines, content.as_object_mut()) {
         let line = json!({ "itemSchema": schema(lines, &mut generator.requests) });
@@ -227,11 +225,14 @@ fn parameters(route: &Route, path: &str) -> Vec<Value> {
         json!({ "name": name, "in": "header", "description": what, "schema": schema })
     };
     if route.scope.is_some() && route.is_of_workspace() {
-        all.push(header("Haversack-User", "For whom a trusted key asks, percent-encoded."));
+        all.push(header(
+            "Haversack-User",
+            "The user that a trusted key acts for, percent-encoded.",
+        ));
         all.push(header("Haversack-Groups", "Their groups, percent-encoded, with commas between."));
     }
-    if route.repeats {
-        let what = "A name for this request: sent again within a day, it gives the same answer.";
+    if route.takes_idempotency_key {
+        let what = "A name for this request: a retry within a day gets the same response.";
         all.push(header("Idempotency-Key", what));
     }
     all
@@ -239,14 +240,14 @@ fn parameters(route: &Route, path: &str) -> Vec<Value> {
 
 fn responses(
     route: &Route,
-    answer: Option<Content>,
+    answer: Option<MediaContent>,
     generator: &mut Generators,
 ) -> Map<String, Value> {
     let mut responses = Map::new();
     let mut good = json!({ "description": "Done." });
     if let (Some(answer), Some(good)) = (answer, good.as_object_mut()) {
         let mut content = json!({ "schema": schema(answer.shape, &mut generator.answers) });
-        let shown = example(answer.example);
+        let shown = parse_example(answer.example);
         if let (false, Some(content)) = (shown.is_null(), content.as_object_mut()) {
             content.insert("example".into(), shown);
         }
@@ -264,17 +265,17 @@ fn responses(
     }
     responses.insert(route.status.to_string(), good);
     if route.tagged {
-        responses.insert("304".into(), json!({ "description": "What the client has is current." }));
+        responses.insert("304".into(), json!({ "description": "The client's copy is current." }));
     }
-    for status in statuses(route) {
+    for status in problem_statuses(route) {
         let reference = json!({ "$ref": format!("#/components/responses/Problem{status}") });
         responses.insert(status.to_string(), reference);
     }
     responses
 }
 
-/// The statuses of what can go wrong on a route.
-fn statuses(route: &Route) -> BTreeSet<u16> {
+/// The statuses of a route's problems.
+fn problem_statuses(route: &Route) -> BTreeSet<u16> {
     let mut codes: Vec<Code> = EVERYWHERE.to_vec();
     codes.extend(route.problems);
     if route.scope.is_some() {

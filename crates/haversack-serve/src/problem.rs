@@ -1,4 +1,4 @@
-//! Problems as the wire has them: RFC 9457, with a stable code. Internals go to the log.
+//! Problems on the wire: RFC 9457, with a stable code. Internal causes go to the log only.
 
 use std::fmt;
 
@@ -18,12 +18,12 @@ use crate::codes::Code;
 /// The media type of problems.
 pub const MEDIA_TYPE: &str = "application/problem+json";
 
-/// How many seconds a client should wait when the server does not know better.
-const WAIT: u32 = 1;
+/// Default for `Retry-After`, in seconds.
+const RETRY_SECONDS: u32 = 1;
 
-/// What went wrong.
+/// A problem with a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct ApiProblem {
     /// Which.
     pub code: Code,
     /// What, in this case.
@@ -34,7 +34,7 @@ pub struct Problem {
     pub line: Option<u64>,
     /// How many lines of a streamed body were stored before it.
     pub stored: Option<u64>,
-    /// The least budget that would do.
+    /// The smallest sufficient budget.
     pub least: Option<u32>,
     /// The names that are there, where one is not (M11).
     pub missing: Option<Box<MissingName>>,
@@ -58,18 +58,18 @@ pub struct MissingName {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Problem")]
 pub struct WireProblem {
-    /// The code again, where RFC 9457 has what tells problems apart.
+    /// The code again, in the field that RFC 9457 defines.
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// A name for this sort of problem that never changes.
+    /// The stable name of this type of problem.
     pub code: &'static str,
-    /// What it is, in general.
+    /// What this type of problem is.
     pub title: &'static str,
-    /// The status of the answer.
+    /// The status of the response.
     pub status: u16,
-    /// What it is in this case, and what to do.
+    /// What happened in this case, and what to do.
     pub detail: String,
-    /// The detail again, under the name that errors of programs have (M11).
+    /// The detail again, under the usual name of error messages (M11).
     pub message: String,
     /// The field it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -80,26 +80,26 @@ pub struct WireProblem {
     /// How many lines of a streamed body are stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stored: Option<u64>,
-    /// The least budget that would do.
+    /// The smallest sufficient budget.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub least: Option<u32>,
-    /// The template that is not there.
+    /// The missing template.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub template: Option<String>,
-    /// The names that are there, where a template or recipe is not.
+    /// The available names, if a template or recipe does not exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub available: Option<Vec<String>>,
 }
 
-impl Problem {
+impl ApiProblem {
     /// A problem with its detail.
     #[must_use]
-    pub fn new(code: Code, detail: impl Into<String>) -> Problem {
+    pub fn new(code: Code, detail: impl Into<String>) -> ApiProblem {
         let detail = detail.into();
         let retry_after =
             matches!(code, Code::Overloaded | Code::RateLimited | Code::TooManyDenied)
-                .then_some(WAIT);
-        Problem {
+                .then_some(RETRY_SECONDS);
+        ApiProblem {
             code,
             detail,
             field: None,
@@ -114,39 +114,39 @@ impl Problem {
 
     /// A field that is wrong.
     #[must_use]
-    pub fn invalid(field: &str, detail: impl Into<String>) -> Problem {
-        Problem { field: Some(field.to_owned()), ..Problem::new(Code::Validation, detail) }
+    pub fn invalid(field: &str, detail: impl Into<String>) -> ApiProblem {
+        ApiProblem { field: Some(field.to_owned()), ..ApiProblem::new(Code::Validation, detail) }
     }
 
-    /// With the names that are there, for a template or another name that is not.
+    /// Adds the available names to a problem about a missing one.
     #[must_use]
-    pub fn with_names(self, template: Option<&str>, available: &[String]) -> Problem {
+    pub fn with_names(self, template: Option<&str>, available: &[String]) -> ApiProblem {
         let template = template.map(str::to_owned);
         let missing = MissingName { template, available: available.to_vec() };
-        Problem { missing: Some(Box::new(missing)), ..self }
+        ApiProblem { missing: Some(Box::new(missing)), ..self }
     }
 
-    /// That there is no such workspace, whether it is another's or nobody's.
+    /// The workspace does not exist or is not for this key.
     #[must_use]
-    pub fn no_workspace(name: &str) -> Problem {
+    pub fn no_workspace(name: &str) -> ApiProblem {
         let name: String = name.chars().take(64).collect();
-        Problem::new(
+        ApiProblem::new(
             Code::WorkspaceNotFound,
             format!("there is no workspace {name:?} for this key"),
         )
     }
 
-    /// That there is no such item, whether it cannot be read or is not there.
+    /// The item does not exist or is not visible.
     #[must_use]
-    pub fn no_item(id: &str) -> Problem {
+    pub fn no_item(id: &str) -> ApiProblem {
         let id: String = id.chars().take(64).collect();
-        Problem::new(Code::ItemNotFound, format!("there is no item {id:?} that can be read"))
+        ApiProblem::new(Code::ItemNotFound, format!("there is no item {id:?} that can be read"))
     }
 
-    /// Where an answer of the store is a failure of ours, the cause is told to the log alone.
-    fn hidden(code: Code, error: &(dyn std::error::Error + 'static)) -> Problem {
+    /// Logs an internal failure and hides its cause from the client.
+    fn hide_cause(code: Code, error: &(dyn std::error::Error + 'static)) -> ApiProblem {
         tracing::error!(target: "haversack", error = chain(error), code = code.row().name, "failed");
-        Problem::new(code, "the cause is in the server's log")
+        ApiProblem::new(code, "the cause is in the server's log")
     }
 
     /// The problem as JSON.
@@ -170,7 +170,7 @@ impl Problem {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ApiProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.field {
             Some(field) => write!(f, "{field}: {}", self.detail),
@@ -179,67 +179,67 @@ impl fmt::Display for Problem {
     }
 }
 
-impl From<Error> for Problem {
-    fn from(error: Error) -> Problem {
+impl From<Error> for ApiProblem {
+    fn from(error: Error) -> ApiProblem {
         match &error {
-            Error::Invalid { field, message } => Problem::invalid(field, message),
-            Error::Open(OpenError::Missing { name, .. }) => Problem::no_workspace(name),
+            Error::Invalid { field, message } => ApiProblem::invalid(field, message),
+            Error::Open(OpenError::Missing { name, .. }) => ApiProblem::no_workspace(name),
             Error::Template(TemplateError::NotFound { name, available }) => {
-                Problem::new(Code::TemplateNotFound, error.to_string())
+                ApiProblem::new(Code::TemplateNotFound, error.to_string())
                     .with_names(Some(name), available)
             }
             Error::NoRecipe { available, .. } => {
-                Problem::new(Code::RecipeNotFound, error.to_string()).with_names(None, available)
+                ApiProblem::new(Code::RecipeNotFound, error.to_string()).with_names(None, available)
             }
-            Error::Pack(PackError::Infeasible { least, .. }) => Problem {
+            Error::Pack(PackError::Infeasible { least, .. }) => ApiProblem {
                 least: Some(least.get()),
-                ..Problem::new(Code::BudgetTooSmall, error.to_string())
+                ..ApiProblem::new(Code::BudgetTooSmall, error.to_string())
             },
             Error::Commit(CommitError::Denied { item, denial }) => denied(item, *denial),
             Error::Commit(CommitError::TooLarge { .. }) => {
-                Problem::new(Code::TooLarge, error.to_string())
+                ApiProblem::new(Code::TooLarge, error.to_string())
             }
             Error::Commit(CommitError::Full { .. }) => {
-                Problem::new(Code::StorageFull, error.to_string())
+                ApiProblem::new(Code::StorageFull, error.to_string())
             }
             Error::Commit(CommitError::Stale(_)) | Error::Read(ReadError::Stale(_)) => {
-                Problem::new(Code::StaleVectors, error.to_string())
+                ApiProblem::new(Code::StaleVectors, error.to_string())
             }
             Error::Commit(CommitError::NotSearchable { .. }) => {
-                Problem::new(Code::Storage, error.to_string())
+                ApiProblem::new(Code::Storage, error.to_string())
             }
-            error => match Code::of(error.code()) {
+            error => match Code::from_engine(error.code()) {
                 code @ (Code::Storage | Code::Search | Code::Embedding | Code::Internal) => {
-                    Problem::hidden(code, error)
+                    ApiProblem::hide_cause(code, error)
                 }
-                code => Problem::new(code, chain(error)),
+                code => ApiProblem::new(code, chain(error)),
             },
         }
     }
 }
 
-/// What somebody may not do with an item.
-fn denied(item: &ItemId, denial: Denial) -> Problem {
+/// The problem for a denied change of an item.
+fn denied(item: &ItemId, denial: Denial) -> ApiProblem {
     let (code, field) = match denial {
-        Denial::Missing => return Problem::no_item(item.as_str()),
+        Denial::Missing => return ApiProblem::no_item(item.as_str()),
         Denial::Id => (Code::IdTaken, None),
         Denial::Parent => (Code::Validation, Some("parent")),
         Denial::Readers => (Code::Forbidden, Some("readers")),
         Denial::Move => (Code::Forbidden, Some("parent")),
     };
     let detail = format!("{:?}: {denial}", item.as_str());
-    Problem { field: field.map(str::to_owned), ..Problem::new(code, detail) }
+    ApiProblem { field: field.map(str::to_owned), ..ApiProblem::new(code, detail) }
 }
 
-impl From<ReadError> for Problem {
-    fn from(error: ReadError) -> Problem {
+impl From<ReadError> for ApiProblem {
+    fn from(error: ReadError) -> ApiProblem {
         Error::from(error).into()
     }
 }
 
-impl IntoResponse for Problem {
+impl IntoResponse for ApiProblem {
     fn into_response(self) -> Response {
-        // The shape is plain data; a body without it would still carry the status.
+        // Serialization cannot fail; even an empty body would carry the status.
         let body = serde_json::to_vec(&self.wire()).unwrap_or_default();
         let mut response = Response::new(Body::from(body));
         *response.status_mut() =

@@ -1,5 +1,5 @@
-//! What is left of a body that nobody read to its end. A client that is still sending when the answer
-//! comes and the connection closes loses the answer, so the rest is read and thrown away, within bounds.
+//! Drains unread request bodies. A client that is still sending when the connection closes loses the
+//! response, so the rest of its body is read and discarded, within bounds.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,27 +11,27 @@ use axum::extract::Request;
 use http_body_util::BodyExt;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 
-/// How much is read of who was refused at the door, and for how long: what has come already.
-const AT_THE_DOOR: (usize, Duration) = (256 << 10, Duration::from_millis(20));
+/// How much of a refused request is drained, and for how long: what has arrived already.
+const REFUSED: (usize, Duration) = (256 << 10, Duration::from_millis(20));
 
-/// How much is read of anybody else, and for how long.
-const INSIDE: (usize, Duration) = (64 << 20, Duration::from_secs(10));
+/// How much of other requests is drained, and for how long.
+const ADMITTED: (usize, Duration) = (64 << 20, Duration::from_secs(10));
 
-/// A body that stays when its reader goes.
+/// A body that outlives its reader.
 #[derive(Debug, Clone)]
-pub(crate) struct Rest(Arc<Mutex<Body>>);
+pub(crate) struct UnreadBody(Arc<Mutex<Body>>);
 
-impl Rest {
-    /// A request whose body stays.
-    pub(crate) fn of(request: Request) -> (Request, Rest) {
+impl UnreadBody {
+    /// Splits off the body of a request so that it can be drained later.
+    pub(crate) fn split_from(request: Request) -> (Request, UnreadBody) {
         let (head, body) = request.into_parts();
-        let rest = Rest(Arc::new(Mutex::new(body)));
+        let rest = UnreadBody(Arc::new(Mutex::new(body)));
         (Request::from_parts(head, Body::new(rest.clone())), rest)
     }
 
-    /// Reads what is left and throws it away; tells whether the end was reached.
-    pub(crate) async fn drain(mut self, at_the_door: bool) -> bool {
-        let (most, patience) = if at_the_door { AT_THE_DOOR } else { INSIDE };
+    /// Reads and discards the rest. Returns whether the end was reached.
+    pub(crate) async fn drain(mut self, is_refused: bool) -> bool {
+        let (most, patience) = if is_refused { REFUSED } else { ADMITTED };
         let drain = async {
             let mut read = 0;
             while let Some(frame) = self.frame().await {
@@ -46,7 +46,7 @@ impl Rest {
     }
 }
 
-impl HttpBody for Rest {
+impl HttpBody for UnreadBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -54,7 +54,7 @@ impl HttpBody for Rest {
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        // Nobody waits here: the reader is gone when the rest is drained.
+        // Never contended: the reader is gone when the rest is drained.
         let mut body = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Pin::new(&mut *body).poll_frame(context)
     }

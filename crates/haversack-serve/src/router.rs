@@ -1,4 +1,4 @@
-//! From a request to a route and back: who may, how much, how long, and one line for the log.
+//! Dispatches requests to routes: host check, authentication, limits, deadline, log and audit.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -15,29 +15,30 @@ use axum::routing::{MethodFilter, MethodRouter, any, on};
 use futures_util::FutureExt;
 use futures_util::future::ready;
 
-use crate::audit::Entry;
-use crate::call::{Answer, Call, asserted};
+use crate::audit::AuditEntry;
+use crate::call::{Call, RouteResult};
 use crate::codes::Code;
 use crate::config::seconds;
+use crate::decode::query_pairs;
 use crate::gate::network;
-use crate::problem::Problem;
-use crate::repeat::repeated;
-use crate::resource::{Fault, challenge};
-use crate::rest::Rest;
+use crate::problem::ApiProblem;
+use crate::repeat::run_once;
+use crate::resource::{CredentialFault, challenge};
+use crate::rest::UnreadBody;
 use crate::route::{Method, ROUTES, Route};
-use crate::state::{Shared, State, query};
+use crate::state::{ServerState, SharedState};
 use crate::trace::Traceparent;
-use crate::who::{Access, Scope, Token};
+use crate::who::{Access, ClaimedUser, Identity, KeyScope, KeyToken};
 
-/// What the log and the figures have in place of a status when the client left before the answer.
-const CLIENT_LEFT: u16 = 499;
+/// The status in log and metrics when the client disconnected before the response.
+const CLIENT_DISCONNECTED: u16 = 499;
 
 /// The address from which a connection comes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer(pub(crate) IpAddr);
 
-/// The router of all routes.
-pub(crate) fn router(state: &Shared) -> Router {
+/// Builds the router of all routes.
+pub(crate) fn router(state: &SharedState) -> Router {
     let mut by_path: BTreeMap<&'static str, MethodRouter> = BTreeMap::new();
     for route in ROUTES {
         let state = Arc::clone(state);
@@ -52,7 +53,7 @@ pub(crate) fn router(state: &Shared) -> Router {
             let parameters =
                 parameters.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
             let parameters = parameters.collect();
-            async move { answer(state, route, parameters, request).await }
+            async move { respond(state, route, parameters, request).await }
         };
         let methods = by_path.remove(route.path).unwrap_or_default();
         let methods = methods.merge(on(filter, handler));
@@ -60,81 +61,81 @@ pub(crate) fn router(state: &Shared) -> Router {
     }
     let mut router = Router::new();
     for (path, methods) in by_path {
-        router = router.route(path, methods.fallback(nowhere(state, &WRONG_METHOD)));
+        router = router.route(path, methods.fallback(fallback(state, &WRONG_METHOD)));
     }
-    router.fallback(nowhere(state, &NOWHERE))
+    router.fallback(fallback(state, &NO_ROUTE))
 }
 
-/// What is asked where there is nothing.
-static NOWHERE: Route = Route::outside("nowhere", |_| {
-    let detail = "there is nothing here: /openapi.json lists the routes";
-    ready(Err(Problem::new(Code::NotFound, detail))).boxed()
+/// Handles paths that no route has.
+static NO_ROUTE: Route = Route::outside("nowhere", |_| {
+    let detail = "there is no route here: /openapi.json lists the routes";
+    ready(Err(ApiProblem::new(Code::NotFound, detail))).boxed()
 });
 
-/// What is asked of a route in a way that it does not have. A browser asks so whether a page may ask.
+/// Handles methods that a route does not have, and the preflight requests of browsers.
 static WRONG_METHOD: Route = Route::outside("wrongMethod", |call| {
     let answer = if call.method == http::Method::OPTIONS {
-        crate::call::nothing()
+        crate::call::no_content()
     } else {
         let detail = format!("{} is not among this route's methods", call.method);
-        Err(Problem::new(Code::MethodNotAllowed, detail))
+        Err(ApiProblem::new(Code::MethodNotAllowed, detail))
     };
     ready(answer).boxed()
 });
 
-fn nowhere(state: &Shared, route: &'static Route) -> MethodRouter {
+fn fallback(state: &SharedState, route: &'static Route) -> MethodRouter {
     let state = Arc::clone(state);
-    any(move |request: Request| answer(Arc::clone(&state), route, BTreeMap::new(), request))
+    any(move |request: Request| respond(Arc::clone(&state), route, BTreeMap::new(), request))
 }
 
-/// Answers one request, whatever happens.
-async fn answer(
-    state: Shared,
+/// Responds to one request, whatever happens.
+async fn respond(
+    state: SharedState,
     route: &'static Route,
     parameters: BTreeMap<String, String>,
     request: Request,
 ) -> Response {
-    let work = answered(state, route, parameters, request);
-    if route.scope != Some(Scope::Admin) {
+    let work = respond_and_log(state, route, parameters, request);
+    if route.scope != Some(KeyScope::Admin) {
         return work.await;
     }
-    // What an administrator began is done, and written down, whoever still listens.
+    // Administrative requests finish and are audited even if the client disconnects.
     tokio::spawn(work).await.unwrap_or_else(|error| {
-        tracing::error!(target: "haversack", %error, "a request broke off");
-        Problem::new(Code::Internal, "the cause is in the server's log").into_response()
+        tracing::error!(target: "haversack", %error, "a request task failed");
+        ApiProblem::new(Code::Internal, "the cause is in the server's log").into_response()
     })
 }
 
-/// A request that is being answered. One whose client leaves before that is told of, too.
-struct UnderWay<'s> {
-    state: &'s State,
+/// A request in flight. Dropping it early logs that the client disconnected.
+struct InFlightRequest<'s> {
+    state: &'s ServerState,
     operation: &'static str,
     request: &'s str,
     started: Instant,
     is_answered: bool,
 }
 
-impl Drop for UnderWay<'_> {
+impl Drop for InFlightRequest<'_> {
     fn drop(&mut self) {
         self.state.metrics.in_flight.dec();
         if self.is_answered {
             return;
         }
         let took = self.started.elapsed();
-        self.state.metrics.answered(self.operation, CLIENT_LEFT, took);
+        self.state.metrics.note_response(self.operation, CLIENT_DISCONNECTED, took);
         tracing::info!(
             target: "haversack",
             request = self.request,
             operation = self.operation,
-            status = CLIENT_LEFT,
+            status = CLIENT_DISCONNECTED,
             latencyMs = took.as_secs_f64() * 1_000.0,
             "request"
         );
     }
 }
 
-async fn answered(
-    state: Shared,
+async fn respond_and_log(
+    state: SharedState,
     route: &'static Route,
     parameters: BTreeMap<String, String>,
     request: Request,
@@ -144,12 +145,12 @@ async fn answered(
     let request_id = request_id(request.headers());
     let workspace = parameters.get("ws").cloned();
     let origin = request.headers().get(header::ORIGIN).cloned();
-    let trace = Traceparent::of(request.headers());
+    let trace = Traceparent::from_headers(request.headers());
     let span = state.tracer.request(route, request.method(), trace.as_ref());
-    let (mut request, rest) = Rest::of(request);
+    let (mut request, rest) = UnreadBody::split_from(request);
     request.extensions_mut().insert(span.clone());
     state.metrics.in_flight.inc();
-    let mut under_way = UnderWay {
+    let mut under_way = InFlightRequest {
         state: &state,
         operation: route.operation,
         request: &request_id,
@@ -163,9 +164,9 @@ async fn answered(
         Ok(Ok(response)) => response,
         Ok(Err(problem)) => problem.into_response(),
         Err(_) => {
-            // The panic itself is told by the panic hook; here it is one failed request.
+            // The panic hook logs the panic itself.
             tracing::error!(target: "haversack", request = request_id, "a request panicked");
-            Problem::new(Code::Internal, "the cause is in the server's log").into_response()
+            ApiProblem::new(Code::Internal, "the cause is in the server's log").into_response()
         }
     };
     if response.status().is_client_error() || response.status().is_server_error() {
@@ -179,18 +180,18 @@ async fn answered(
     if let Ok(id) = HeaderValue::from_str(&request_id) {
         response.headers_mut().insert("x-request-id", id);
     }
-    share(&state, origin, response.headers_mut());
+    allow_origin(&state, origin, response.headers_mut());
     let nosniff = HeaderValue::from_static("nosniff");
     response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
     let status = response.status().as_u16();
     let took = started.elapsed();
-    state.metrics.answered(route.operation, status, took);
-    span.answered(status);
-    let problem = response.extensions_mut().remove::<Problem>();
+    state.metrics.note_response(route.operation, status, took);
+    span.end_with_status(status);
+    let problem = response.extensions_mut().remove::<ApiProblem>();
     if let Some(problem) = &problem {
-        state.metrics.refused(problem);
+        state.metrics.note_refusal(problem);
     }
-    let credential = caller.as_ref().map_or("none", |caller: &Caller| caller.credential.as_str());
+    let credential = caller.as_ref().map_or("none", |caller: &Arc<Identity>| caller.credential());
     let code = problem.as_ref().map(|problem| problem.code.row().name);
     tracing::info!(
         target: "haversack",
@@ -203,49 +204,49 @@ async fn answered(
         latencyMs = took.as_secs_f64() * 1_000.0,
         "request"
     );
-    let request = Asked { route, peer, id: &request_id, caller: caller.as_ref(), workspace };
+    let request =
+        AuditedRequest { route, peer, id: &request_id, caller: caller.as_deref(), workspace };
     audit(&state, request, status, code);
     response
 }
 
-/// What the audit has of a request.
-struct Asked<'r> {
+/// The parts of a request that the audit records.
+struct AuditedRequest<'r> {
     route: &'r Route,
     peer: IpAddr,
     id: &'r str,
-    caller: Option<&'r Caller>,
+    caller: Option<&'r Identity>,
     workspace: Option<String>,
 }
 
-/// The address from which a request comes; nowhere when it did not come by a connection.
+/// The client's address; unspecified if the request did not come through a connection.
 fn peer(request: &Request) -> IpAddr {
     request.extensions().get::<Peer>().map_or(IpAddr::from([0; 4]), |peer| peer.0)
 }
 
-/// Who called, for the log and the audit.
-struct Caller {
-    credential: String,
-    user: Option<String>,
-}
-
-/// Writes down what was denied and what an administrator did. Of what one address is denied, only so
-/// much is written that it cannot fill the disk; how many were left out is told by the next line.
-fn audit(state: &State, request: Asked<'_>, status: u16, code: Option<&'static str>) {
-    let Asked { route, peer, id, caller, workspace } = request;
+/// Audits refused and administrative requests. Refusals are rate-limited per address so that they cannot
+/// fill the disk; the next line says how many were left out.
+fn audit(
+    state: &ServerState,
+    request: AuditedRequest<'_>,
+    status: u16,
+    code: Option<&'static str>,
+) {
+    let AuditedRequest { route, peer, id, caller, workspace } = request;
     let foreign = code == Some(Code::WorkspaceNotFound.row().name);
     let denied = matches!(status, 401 | 403 | 421) || foreign;
-    if !denied && route.scope != Some(Scope::Admin) {
+    if !denied && route.scope != Some(KeyScope::Admin) {
         return;
     }
     if denied && !state.gate.is_audited(&network(peer)) {
-        state.audit.leave_out();
+        state.audit.count_left_out();
         return;
     }
-    let entry = Entry {
-        at: Entry::time(state.now()),
+    let entry = AuditEntry {
+        at: AuditEntry::time(state.now()),
         request: id.to_owned(),
-        credential: caller.map_or_else(|| "none".to_owned(), |caller| caller.credential.clone()),
-        user: caller.and_then(|caller| caller.user.clone()),
+        credential: caller.map_or("none", Identity::credential).to_owned(),
+        user: caller.and_then(Identity::claimed_user).map(str::to_owned),
         operation: route.operation.to_owned(),
         workspace: workspace.map(|name| name.chars().take(64).collect()),
         key: None,
@@ -258,7 +259,7 @@ fn audit(state: &State, request: Asked<'_>, status: u16, code: Option<&'static s
     }
 }
 
-/// The client's own name for the request, or one of ours.
+/// The client's request id, or a generated one.
 fn request_id(headers: &HeaderMap) -> String {
     let given = headers.get("x-request-id").and_then(|value| value.to_str().ok());
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
@@ -266,7 +267,7 @@ fn request_id(headers: &HeaderMap) -> String {
         Some(id) => id.to_owned(),
         None => {
             let mut bytes = [0; 8];
-            // Without randomness requests share a name, and nothing worse.
+            // Without randomness requests only share an id.
             let _ = getrandom::fill(&mut bytes);
             bytes.iter().map(|byte| format!("{byte:02x}")).collect()
         }
@@ -274,43 +275,43 @@ fn request_id(headers: &HeaderMap) -> String {
 }
 
 async fn serve(
-    state: &Shared,
+    state: &SharedState,
     route: &'static Route,
     request_id: &str,
     parameters: BTreeMap<String, String>,
     request: Request,
-    caller: &mut Option<Caller>,
-) -> Answer {
+    caller: &mut Option<Arc<Identity>>,
+) -> RouteResult {
     let (mut head, body) = request.into_parts();
     check_host(state, &head.headers)?;
-    let access = known_as(state, route, &head).await?;
-    let asserted = asserted(&head.headers)?;
-    *caller = Some(Caller { credential: access.credential.clone(), user: asserted.user.clone() });
-    if let Some(scope) = route.scope.filter(|scope| !access.reaches(*scope)) {
-        let detail = format!("this key does not reach {:?}", scope.as_str());
-        let challenge = challenge(state, &head.headers, route.path, scope, Fault::Scope);
-        let problem = Problem::new(Code::Forbidden, detail);
-        return Err(Problem { challenge, ..problem });
+    let access = authenticate(state, route, &head).await?;
+    let identity = Arc::new(Identity::new(access, ClaimedUser::from_headers(&head.headers)?));
+    *caller = Some(Arc::clone(&identity));
+    if let Some(scope) = route.scope.filter(|scope| !identity.reaches(*scope)) {
+        let detail = format!("this key lacks the scope {:?}", scope.as_str());
+        let challenge = challenge(state, &head.headers, route.path, scope, CredentialFault::Scope);
+        let problem = ApiProblem::new(Code::Forbidden, detail);
+        return Err(ApiProblem { challenge, ..problem });
     }
     if let Some(workspace) = parameters.get("ws")
-        && !access.enters(workspace)
+        && !identity.enters(workspace)
     {
-        // The same words as for one that is not there.
-        return Err(Problem::no_workspace(workspace));
+        // The same message as for a workspace that does not exist.
+        return Err(ApiProblem::no_workspace(workspace));
     }
     if state.is_stopping() && route.scope.is_some() {
-        return Err(Problem::new(Code::Overloaded, "the server is stopping: ask another"));
+        return Err(ApiProblem::new(Code::Overloaded, "the server is shutting down: use another"));
     }
-    let query = query(head.uri.query())?;
-    if let Some(unknown) = query.keys().find(|name| !known(route, name)) {
-        return Err(Problem::invalid(unknown, "is not a parameter of this route"));
+    let query = query_pairs(head.uri.query())?;
+    if let Some(unknown) = query.keys().find(|name| !has_parameter(route, name)) {
+        return Err(ApiProblem::invalid(unknown, "is not a parameter of this route"));
     }
     let turn = match route.scope {
         None => None,
         Some(_) => {
-            state.gate.rate(&access.credential)?;
-            let one_of_many = state.config.needs_keys().then_some(&*access.credential);
-            Some(state.gate.enter(one_of_many).await?)
+            state.gate.check_rate(identity.credential())?;
+            let limited_key = state.config.needs_keys().then(|| identity.credential());
+            Some(state.gate.enter(limited_key).await?)
         }
     };
     let call = Call {
@@ -318,8 +319,7 @@ async fn serve(
         route,
         request: request_id.to_owned(),
         span: head.extensions.remove().unwrap_or_default(),
-        access,
-        asserted,
+        identity,
         parameters,
         query,
         method: head.method,
@@ -328,52 +328,56 @@ async fn serve(
         _turn: turn,
     };
     let workspace = call.parameters.get("ws").cloned();
-    match within_time(call).await {
+    match run_with_deadline(call).await {
         Ok(answer) => Ok(answer),
-        Err(problem) => Err(cause(state, workspace.as_deref(), problem).await),
+        Err(problem) => Err(explain_failure(state, workspace.as_deref(), problem).await),
     }
 }
 
-async fn within_time(call: Call) -> Answer {
+async fn run_with_deadline(call: Call) -> RouteResult {
     let deadline = seconds(call.state.config.limits.deadline_seconds);
     let streams = call.streams();
-    let work = repeated(call);
+    let work = run_once(call);
     if streams {
-        // A stream takes as long as it takes; its pauses are bounded.
+        // A stream has no deadline; its pauses are bounded.
         return work.await;
     }
     match tokio::time::timeout(deadline, work).await {
         Ok(answer) => answer,
         Err(_) => {
             let detail = format!("no answer within {} s", deadline.as_secs_f64());
-            Err(Problem::new(Code::Deadline, detail))
+            Err(ApiProblem::new(Code::Deadline, detail))
         }
     }
 }
 
-/// What a problem comes from: a store fails whoever is at work in it when its workspace is removed.
-pub(crate) async fn cause(state: &State, workspace: Option<&str>, problem: Problem) -> Problem {
+/// Replaces a failure of the store by "not found" if the workspace was removed meanwhile.
+pub(crate) async fn explain_failure(
+    state: &ServerState,
+    workspace: Option<&str>,
+    problem: ApiProblem,
+) -> ApiProblem {
     let Some(workspace) = workspace.filter(|_| problem.code.row().status == 500) else {
         return problem;
     };
     match state.workspace(workspace).await {
         Err(gone) if gone.code == Code::WorkspaceNotFound => {
-            // How far a stream came still counts for something.
-            Problem { line: problem.line, stored: problem.stored, ..gone }
+            // The progress of a stream is kept.
+            ApiProblem { line: problem.line, stored: problem.stored, ..gone }
         }
         _ => problem,
     }
 }
 
-/// Whether a route has a parameter. What is asked outside of any route has all: it is not the
-/// parameter that is wrong there.
-fn known(route: &Route, name: &str) -> bool {
+/// Whether a route has a query parameter. Requests without a route may have any: the path is wrong, not
+/// the parameter.
+fn has_parameter(route: &Route, name: &str) -> bool {
     route.path.is_empty() || route.query.iter().any(|parameter| parameter.name == name)
 }
 
-/// Refuses requests for another host and from pages of other sites: a page that a browser on this
-/// machine shows must not reach a server on this machine under a name of its own.
-fn check_host(state: &State, headers: &HeaderMap) -> Result<(), Problem> {
+/// Refuses requests for other host names and from pages of other origins, so that a web page cannot
+/// reach a server on this machine by DNS rebinding.
+fn check_host(state: &ServerState, headers: &HeaderMap) -> Result<(), ApiProblem> {
     let server = &state.config.server;
     let text = |name: header::HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
     let host = text(header::HOST).unwrap_or_default();
@@ -387,13 +391,13 @@ fn check_host(state: &State, headers: &HeaderMap) -> Result<(), Problem> {
     if !own() && !listed() {
         let shown: String = name.chars().take(64).collect();
         let detail = format!("{shown:?} is not a name of this server: add it to server.hosts");
-        return Err(Problem::new(Code::WrongHost, detail));
+        return Err(ApiProblem::new(Code::WrongHost, detail));
     }
     if let Some(origin) = text(header::ORIGIN) {
         let same = origin.split_once("://").is_some_and(|(_, rest)| rest == host);
         if !same && !server.origins.iter().any(|known| known == origin) {
-            let detail = "pages of this origin may not ask: add it to server.origins";
-            return Err(Problem::new(Code::Forbidden, detail));
+            let detail = "pages of this origin are not allowed: add it to server.origins";
+            return Err(ApiProblem::new(Code::Forbidden, detail));
         }
     }
     Ok(())
@@ -407,8 +411,8 @@ pub(crate) fn host_name(host: &str) -> &str {
     host.rsplit_once(':').map_or(host, |(name, _)| name)
 }
 
-/// Lets pages of the configured origins read answers.
-fn share(state: &State, origin: Option<HeaderValue>, headers: &mut HeaderMap) {
+/// Lets pages of the configured origins read responses.
+fn allow_origin(state: &ServerState, origin: Option<HeaderValue>, headers: &mut HeaderMap) {
     let origins = &state.config.server.origins;
     let Some(origin) = origin.filter(|_| !origins.is_empty()) else { return };
     let allowed = origin.to_str().is_ok_and(|origin| origins.iter().any(|known| known == origin));
@@ -427,35 +431,39 @@ fn share(state: &State, origin: Option<HeaderValue>, headers: &mut HeaderMap) {
              traceparent, x-request-id",
         ),
     );
-    let told = text("etag, idempotent-replayed, retry-after, www-authenticate, x-request-id");
-    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, told);
+    let exposed = text("etag, idempotent-replayed, retry-after, www-authenticate, x-request-id");
+    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
     headers.insert(header::ACCESS_CONTROL_MAX_AGE, text("600"));
 }
 
-/// What the caller's credential grants.
-async fn known_as(state: &State, route: &Route, head: &Parts) -> Result<Access, Problem> {
+/// Checks the caller's credential and returns what it grants.
+async fn authenticate(
+    state: &ServerState,
+    route: &Route,
+    head: &Parts,
+) -> Result<Access, ApiProblem> {
     let Some(scope) = route.scope else {
         return Ok(Access { scopes: [].into(), ..Access::local() });
     };
     if !state.config.needs_keys() {
         return Ok(Access::local());
     }
-    let refused = |fault: Fault| {
-        let detail = "send a key that is good: Authorization: Bearer hvs_…";
+    let refused = |fault: CredentialFault| {
+        let detail = "send a valid key: Authorization: Bearer hvs_…";
         let challenge = challenge(state, &head.headers, route.path, scope, fault);
-        let problem = Problem::new(Code::Unauthenticated, detail);
-        Problem { challenge, ..problem }
+        let problem = ApiProblem::new(Code::Unauthenticated, detail);
+        ApiProblem { challenge, ..problem }
     };
     let value = head.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let bearer = value.and_then(|value| {
         let (scheme, token) = value.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
     });
-    let bearer = bearer.ok_or_else(|| refused(Fault::Missing))?;
-    let access = match (Token::parse(bearer), &state.signers) {
+    let bearer = bearer.ok_or_else(|| refused(CredentialFault::Missing))?;
+    let access = match (KeyToken::parse(bearer), &state.signers) {
         (Some(token), _) => state.control.access(&token, state.now()).map_err(|error| {
             tracing::error!(target: "haversack", %error, "keys cannot be read");
-            Problem::new(Code::Storage, "the cause is in the server's log")
+            ApiProblem::new(Code::Storage, "the cause is in the server's log")
         })?,
         (None, Some(signers)) => signers.access(bearer, Instant::now()).await,
         (None, None) => None,
@@ -464,8 +472,8 @@ async fn known_as(state: &State, route: &Route, head: &Parts) -> Result<Access, 
         return Ok(access);
     }
     let from = head.extensions.get::<Peer>().map_or(IpAddr::from([0; 4]), |peer| peer.0);
-    state.gate.denied(from)?;
-    Err(refused(Fault::Bad))
+    state.gate.note_denied(from)?;
+    Err(refused(CredentialFault::Bad))
 }
 
 #[cfg(test)]

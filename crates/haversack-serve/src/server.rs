@@ -1,4 +1,4 @@
-//! Accepting connections, within bounds, until it is time to stop; then finishing what was begun.
+//! Accepts connections, within a limit, until shutdown; then finishes the requests in flight.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -19,18 +19,20 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::ServiceExt;
 
 use crate::config::{Config, seconds};
-use crate::guard::{Answering, Busy, Guarded, Patience};
+use crate::guard::{Busy, BusyBody, ClientTimeouts, TimedStream};
 use crate::router::{Peer, router};
-use crate::state::{Shared, StartError, State};
-use crate::trace::Tracer;
-use crate::who::Signers;
+use crate::server_file::{PublishedServer, ServerFile};
+use crate::state::{ServerState, SharedState, StartError};
+use crate::trace::TraceSender;
+use crate::who::TokenVerifier;
 
-/// What a connection too many is told. It is not worth reading a request for.
-const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n\
+/// Response when the connection limit is reached, sent without reading the request.
+const LIMIT_REACHED: &[u8] =
+    b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n\
                       Connection: close\r\n\r\n";
 
-/// How long accepting rests when the system has no room for another connection.
-const REST: Duration = Duration::from_millis(50);
+/// Pause after the system refused to accept a connection.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Largest head of a request.
 const HEAD_BYTES_MAX: usize = 64 << 10;
@@ -39,15 +41,16 @@ const HEAD_BYTES_MAX: usize = 64 << 10;
 #[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
-    state: Shared,
+    state: SharedState,
+    /// Tells other processes of this machine where the server is, until it ends.
+    published: Option<PublishedServer>,
 }
 
 impl Server {
-    /// Takes the address. `insecure` says that nobody else is in the network.
+    /// Binds the address. `insecure` confirms that the network is private.
     ///
     /// # Errors
-    /// When the configuration will not do, everybody could reach everything, or the address is
-    /// taken.
+    /// When the configuration is invalid or would expose the data, or the address is taken.
     pub async fn bind(
         engine: Engine,
         folder: &Path,
@@ -57,35 +60,39 @@ impl Server {
         let address = config.server.listen;
         config.check(insecure)?;
         let signers = match &config.jwt {
-            Some(jwt) => Some(Signers::open(jwt).await?),
+            Some(jwt) => Some(TokenVerifier::open(jwt).await?),
             None => None,
         };
-        let tracer = Tracer::open(&config.log.otlp)?;
-        let state = Arc::new(State::new(engine, folder, config, signers, tracer)?);
+        let tracer = TraceSender::open(&config.log.otlp)?;
+        let state = Arc::new(ServerState::new(engine, folder, config, signers, tracer)?);
         let listener = TcpListener::bind(address)
             .await
             .map_err(|cause| StartError::Listen { address, cause })?;
-        Ok(Server { listener, state })
+        let published = listener.local_addr().and_then(|at| ServerFile::publish(folder, at));
+        if let Err(error) = &published {
+            tracing::warn!(target: "haversack", %error, "other commands cannot find this server");
+        }
+        Ok(Server { listener, state, published: published.ok() })
     }
 
-    /// Where it listens.
+    /// The address it listens on.
     ///
     /// # Errors
-    /// When the system cannot tell.
+    /// When the system does not know.
     pub fn address(&self) -> std::io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Answers until `stop` comes, then finishes what was begun, within its time.
+    /// Serves until `stop` completes, then finishes the requests in flight within the shutdown timeout.
     ///
     /// # Errors
-    /// Never at present; what fails is a connection, not the server.
+    /// None at present: a connection fails, not the server.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), StartError> {
-        let Server { listener, state } = self;
+        let Server { listener, state, published } = self;
         let limits = &state.config.limits;
-        let door = Door {
+        let acceptor = Acceptor {
             connections: Arc::new(Semaphore::new(limits.connections)),
-            patience: Patience {
+            patience: ClientTimeouts {
                 head: seconds(limits.head_seconds),
                 idle: seconds(limits.idle_seconds),
                 write: seconds(limits.write_seconds),
@@ -96,73 +103,75 @@ impl Server {
         let graceful = GracefulShutdown::new();
         tokio::pin!(stop);
         loop {
-            let entered = tokio::select! {
+            let accepted = tokio::select! {
                 () = &mut stop => break,
-                entered = door.enter(&listener) => entered,
+                accepted = acceptor.accept(&listener) => accepted,
             };
-            let connection = graceful.watch(door.connection(entered.stream, entered.peer, true));
-            door.serve(connection, entered.permit);
+            let connection =
+                graceful.watch(acceptor.connection(accepted.stream, accepted.peer, true));
+            acceptor.serve(connection, accepted.permit);
         }
         state.stop();
-        // Who asks while the rest is finished is told that the server stops, health checks included.
+        // New requests during shutdown, health checks included, are refused.
         let turn_away = async {
             loop {
-                let entered = door.enter(&listener).await;
-                let connection = door.connection(entered.stream, entered.peer, false);
-                door.serve(connection, entered.permit);
+                let accepted = acceptor.accept(&listener).await;
+                let connection = acceptor.connection(accepted.stream, accepted.peer, false);
+                acceptor.serve(connection, accepted.permit);
             }
         };
         let patience = seconds(state.config.limits.shutdown_seconds);
         tokio::select! {
             finished = tokio::time::timeout(patience, graceful.shutdown()) => {
                 if finished.is_err() {
-                    tracing::warn!(target: "haversack", "some requests did not end in time");
+                    tracing::warn!(target: "haversack", "some requests did not finish in time");
                 }
             }
             () = turn_away => {}
         }
         state.engine.settle().await;
         state.tracer.close().await;
+        drop(published);
         Ok(())
     }
 }
 
-/// Where connections come in.
-struct Door {
+/// Accepts and serves connections.
+struct Acceptor {
     connections: Arc<Semaphore>,
-    patience: Patience,
+    patience: ClientTimeouts,
     router: Router,
-    state: Shared,
+    state: SharedState,
 }
 
-/// A connection that has come in.
-struct Entered {
+/// An accepted connection.
+struct AcceptedConnection {
     stream: TcpStream,
     peer: Peer,
     permit: OwnedSemaphorePermit,
 }
 
-impl Door {
-    /// Waits for a connection for which there is room.
-    async fn enter(&self, listener: &TcpListener) -> Entered {
+impl Acceptor {
+    /// Waits for a connection within the limit.
+    async fn accept(&self, listener: &TcpListener) -> AcceptedConnection {
         loop {
             let (stream, peer) = match listener.accept().await {
                 Ok((stream, address)) => (stream, Peer(address.ip())),
                 Err(error) => {
                     // Out of file handles, most likely: others will close.
                     tracing::warn!(target: "haversack", %error, "cannot accept a connection");
-                    tokio::time::sleep(REST).await;
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
                     continue;
                 }
             };
             match Arc::clone(&self.connections).try_acquire_owned() {
-                Ok(permit) => return Entered { stream, peer, permit },
+                Ok(permit) => return AcceptedConnection { stream, peer, permit },
                 Err(_) => refuse(&stream),
             }
         }
     }
 
-    /// A connection that is watched and answered; for one request alone if it is not to stay.
+    /// Serves a connection with client timeouts; for a single request unless it is kept alive.
     fn connection(
         &self,
         stream: TcpStream,
@@ -172,7 +181,7 @@ impl Door {
         // Answers are small and awaited: waiting to fill a packet only delays them.
         let _ = stream.set_nodelay(true);
         let busy = Busy::default();
-        let io = TokioIo::new(Guarded::new(stream, self.patience, busy.clone()));
+        let io = TokioIo::new(TimedStream::new(stream, self.patience, busy.clone()));
         let router = self.router.clone();
         let service = service_fn(move |mut request: Request<Incoming>| {
             request.extensions_mut().insert(peer);
@@ -180,13 +189,13 @@ impl Door {
             async move {
                 busy.begin();
                 let answer = router.oneshot(request.map(Body::new)).await;
-                answer.map(|answer| answer.map(|body| Answering::new(body, busy)))
+                answer.map(|answer| answer.map(|body| BusyBody::new(body, busy)))
             }
         });
         hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
             .keep_alive(stays)
-            // The guard keeps these times, and tells an idle connection from a slow one.
+            // `TimedStream` applies these timeouts and distinguishes idle from slow connections.
             .header_read_timeout(None)
             .max_buf_size(HEAD_BYTES_MAX)
             .serve_connection(io, service)
@@ -200,7 +209,7 @@ impl Door {
         let state = Arc::clone(&self.state);
         state.metrics.connections.inc();
         tokio::spawn(async move {
-            // How a connection ends is the client's business.
+            // Errors of a connection concern only its client.
             let _ = connection.await;
             state.metrics.connections.dec();
             drop(permit);
@@ -208,7 +217,7 @@ impl Door {
     }
 }
 
-/// Tells a connection too many to come again, if it can be told at once.
+/// Refuses a connection beyond the limit, without waiting.
 fn refuse(stream: &TcpStream) {
-    let _ = stream.try_write(FULL);
+    let _ = stream.try_write(LIMIT_REACHED);
 }

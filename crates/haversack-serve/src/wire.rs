@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::problem::Problem;
+use crate::problem::ApiProblem;
 
 /// An item to store.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -25,32 +25,32 @@ pub(crate) struct WireNewItem {
     /// Its name, unique in the workspace; an item of this name is replaced.
     #[schemars(length(min = 1, max = 512))]
     pub(crate) id: String,
-    /// What sort of thing it is: `note`, `file`, `message`, `memory`, `page`, `task`, `product`, …
+    /// The kind: `note`, `file`, `message`, `memory`, `page`, `task`, `product`, …
     #[schemars(length(min = 1, max = 64))]
     pub(crate) kind: String,
-    /// What people call it.
+    /// The title.
     #[serde(default)]
     pub(crate) title: String,
     /// Its text.
     #[serde(default)]
     pub(crate) body: String,
-    /// What else is known, by the kind's own names.
+    /// Other fields, as the kind defines them.
     #[serde(default)]
     pub(crate) fields: Map<String, Value>,
-    /// Where it comes from, such as a file's path.
+    /// The origin, such as a file path.
     #[serde(default)]
     pub(crate) path: Option<String>,
-    /// What it hangs under.
+    /// The parent.
     #[serde(default)]
     pub(crate) parent: Option<String>,
-    /// Its place among what hangs there too.
+    /// Its position among its siblings.
     #[serde(default)]
     pub(crate) position: i64,
-    /// When it was made.
+    /// The creation time.
     #[serde(default)]
     #[schemars(with = "Option<haversack::wire::Moment>")]
     pub(crate) created: Option<Value>,
-    /// When it last changed.
+    /// The time of the last change.
     #[serde(default)]
     #[schemars(with = "Option<haversack::wire::Moment>")]
     pub(crate) updated: Option<Value>,
@@ -58,10 +58,10 @@ pub(crate) struct WireNewItem {
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub(crate) confidence: Option<f64>,
-    /// Who may read it: `user:anna`, `group:sales`, `everyone`. Left out, whoever may read its parent.
+    /// Who may read it: `user:anna`, `group:sales`, `everyone`. By default those who may read its parent.
     #[serde(default)]
     pub(crate) readers: Option<Vec<String>>,
-    /// Where it comes from, as far as it can be trusted: `external`, `internal` or `trusted`.
+    /// The trust level: `external`, `internal` or `trusted`.
     #[serde(default)]
     pub(crate) trust: Option<WireTrust>,
     /// Whether it is in use.
@@ -73,7 +73,7 @@ const fn yes() -> bool {
     true
 }
 
-/// How far a text can be trusted.
+/// The trust level of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "Trust")]
@@ -82,7 +82,7 @@ pub(crate) enum WireTrust {
     External,
     /// From inside.
     Internal,
-    /// From those who run the application.
+    /// From the operators of the application.
     Trusted,
 }
 
@@ -96,37 +96,37 @@ impl From<WireTrust> for Trust {
     }
 }
 
-/// A count within its bounds, or the default.
+/// Checks the bounds of a count, or returns the default.
 pub(crate) fn bounded(
     field: &str,
     value: Option<usize>,
     default: usize,
     most: usize,
-) -> Result<usize, Problem> {
+) -> Result<usize, ApiProblem> {
     match value.unwrap_or(default) {
         value if (1..=most).contains(&value) => Ok(value),
-        value => Err(Problem::invalid(field, format!("{value} is not from 1 to {most}"))),
+        value => Err(ApiProblem::invalid(field, format!("{value} is not from 1 to {most}"))),
     }
 }
 
-pub(crate) fn id(field: &str, text: &str) -> Result<ItemId, Problem> {
-    ItemId::new(text).map_err(|error| Problem::invalid(field, error.to_string()))
+pub(crate) fn id(field: &str, text: &str) -> Result<ItemId, ApiProblem> {
+    ItemId::new(text).map_err(|error| ApiProblem::invalid(field, error.to_string()))
 }
 
-pub(crate) fn kind(field: &str, text: &str) -> Result<Kind, Problem> {
-    Kind::new(text).map_err(|error| Problem::invalid(field, error.to_string()))
+pub(crate) fn kind(field: &str, text: &str) -> Result<Kind, ApiProblem> {
+    Kind::new(text).map_err(|error| ApiProblem::invalid(field, error.to_string()))
 }
 
-fn time(field: &str, value: Option<&Value>) -> Result<Option<Timestamp>, Problem> {
+fn time(field: &str, value: Option<&Value>) -> Result<Option<Timestamp>, ApiProblem> {
     let Some(value) = value.filter(|value| !value.is_null()) else { return Ok(None) };
     let message = "is not a moment: RFC 3339 such as 2026-01-31T09:30:00Z, a day, or Unix \
                    milliseconds";
-    moment(value).map(Some).ok_or_else(|| Problem::invalid(field, message))
+    moment(value).map(Some).ok_or_else(|| ApiProblem::invalid(field, message))
 }
 
 impl WireNewItem {
-    /// The item that this says.
-    pub(crate) fn item(self, kinds: &Kinds) -> Result<Item, Problem> {
+    /// Converts it to an item.
+    pub(crate) fn into_item(self, kinds: &Kinds) -> Result<Item, ApiProblem> {
         let mut item = Item::new(id("id", &self.id)?, kind("kind", &self.kind)?, &self.body);
         item.title = self.title;
         item.fields = self.fields;
@@ -138,15 +138,15 @@ impl WireNewItem {
         if let Some(confidence) = self.confidence {
             if !(0.0..=1.0).contains(&confidence) {
                 let detail = format!("{confidence} is not a number from 0 to 1");
-                return Err(Problem::invalid("confidence", detail));
+                return Err(ApiProblem::invalid("confidence", detail));
             }
             item.confidence = Some(Score::unit(confidence));
         }
         if let Some(readers) = self.readers {
             let principal = |text: &String| {
-                Principal::parse(text).map_err(|e| Problem::invalid("readers", e.to_string()))
+                Principal::parse(text).map_err(|e| ApiProblem::invalid("readers", e.to_string()))
             };
-            let readers: Result<BTreeSet<Principal>, Problem> =
+            let readers: Result<BTreeSet<Principal>, ApiProblem> =
                 readers.iter().map(principal).collect();
             item.readers = Readers::Only(readers?);
         }
@@ -163,26 +163,26 @@ impl WireNewItem {
 pub(crate) struct WireItem {
     /// Its name.
     id: String,
-    /// What sort of thing it is.
+    /// The kind.
     kind: String,
-    /// What people call it.
+    /// The title.
     title: String,
     /// Its text.
     body: String,
-    /// What else is known.
+    /// Other fields.
     fields: Map<String, Value>,
-    /// Where it comes from.
+    /// The origin.
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<String>,
-    /// What it hangs under, if the viewer may read that.
+    /// The parent, if it is visible to the viewer.
     #[serde(skip_serializing_if = "Option::is_none")]
     parent: Option<String>,
-    /// Its place among what hangs there too.
+    /// Its position among its siblings.
     position: i64,
-    /// When it was made.
+    /// The creation time.
     #[serde(skip_serializing_if = "Option::is_none")]
     created: Option<String>,
-    /// When it last changed.
+    /// The time of the last change.
     #[serde(skip_serializing_if = "Option::is_none")]
     updated: Option<String>,
     /// How sure its source is.
@@ -191,23 +191,23 @@ pub(crate) struct WireItem {
     /// Who may read it, for callers who see everything. Others who write it leave it as it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     readers: Option<Vec<String>>,
-    /// How far it can be trusted.
+    /// The trust level.
     trust: String,
     /// Whether it is in use.
     active: bool,
-    /// The state that brought this version, for callers who see everything; for others a text that
-    /// changes with what they see of the item.
+    /// The revision of this version, for callers who see everything; for others a token that changes
+    /// with what they see of the item.
     revision: RevisionId,
 }
 
 impl WireItem {
-    /// An item as it was found. Who else may read it is only told to those who see everything.
+    /// A stored item. Its readers are shown only to viewers who see everything.
     pub(crate) fn of(stored: Stored, viewer: &Viewer) -> WireItem {
         let sees_all = *viewer == Viewer::owner();
         let revision = if sees_all {
             RevisionId::Number(stored.revision.get())
         } else {
-            RevisionId::Token(version(&stored, viewer))
+            RevisionId::Token(version_token(&stored, viewer))
         };
         let item = stored.item;
         let readers = match item.readers {
@@ -236,9 +236,45 @@ impl WireItem {
     }
 }
 
-/// A name for what a viewer sees of a version of an item.
-fn version(stored: &Stored, viewer: &Viewer) -> String {
-    // Who else reads it is not told, not even by a hash.
+/// A stored item as the server shows it to a viewer.
+#[must_use]
+pub fn stored_document(stored: Stored, viewer: &Viewer) -> Value {
+    serde_json::to_value(WireItem::of(stored, viewer)).unwrap_or_default()
+}
+
+/// An item as it is sent to a server.
+#[must_use]
+pub fn item_document(item: &Item) -> Value {
+    let readers = match &item.readers {
+        Readers::Inherit => None,
+        Readers::Only(principals) => {
+            Some(principals.iter().map(|it| it.as_str().to_owned()).collect::<Vec<String>>())
+        }
+    };
+    let mut document = serde_json::json!({
+        "id": item.id.as_str(),
+        "kind": item.kind.as_str(),
+        "title": item.title,
+        "body": item.body,
+        "fields": item.fields,
+        "path": item.path,
+        "parent": item.parent.as_ref().map(ItemId::as_str),
+        "position": item.position,
+        "created": item.created.map(Timestamp::as_millis),
+        "updated": item.updated.map(Timestamp::as_millis),
+        "confidence": item.confidence.map(Score::get),
+        "trust": item.trust.as_str(),
+        "active": item.active,
+    });
+    if let Some(readers) = readers {
+        document["readers"] = serde_json::json!(readers);
+    }
+    document
+}
+
+/// A token for what a viewer sees of an item's version.
+fn version_token(stored: &Stored, viewer: &Viewer) -> String {
+    // Readers are not part of the hash, so that it reveals nothing.
     let seen = Item { readers: Readers::Inherit, ..stored.item.clone() };
     let hash = blake3::hash(format!("{viewer:?} {seen:?} {:?}", stored.author).as_bytes());
     format!("v-{}", &hash.to_hex()[..32])
@@ -251,36 +287,36 @@ fn version(stored: &Stored, viewer: &Viewer) -> String {
 pub(crate) struct WireItemPage {
     /// The items.
     pub(crate) items: Vec<WireItem>,
-    /// What to pass as `after` for the next page; left out on the last one.
+    /// The `after` of the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next: Option<String>,
 }
 
-/// What came of a write.
+/// The result of a write.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Written")]
 pub(crate) struct WireWritten {
-    /// The state of the workspace after it.
+    /// The revision of the workspace after it.
     pub(crate) revision: RevisionId,
     /// How many items, links or events were stored.
     pub(crate) stored: u64,
-    /// How many were there already, exactly so.
+    /// How many were unchanged.
     pub(crate) unchanged: u64,
-    /// What the writer should know: fields that may be misspelt, texts that are too long.
+    /// Warnings: fields that may be misspelt, texts that are too long.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) warnings: Vec<String>,
 }
 
-/// Links to add and to take away.
+/// Links to add and to remove.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[schemars(rename = "Links")]
 pub(crate) struct WireLinks {
-    /// Links to add; one that is there stays.
+    /// Links to add; existing ones stay.
     #[schemars(length(max = 10_000))]
     pub(crate) add: Vec<WireLink>,
-    /// Links to take away.
+    /// Links to remove.
     #[schemars(length(max = 10_000))]
     pub(crate) remove: Vec<WireLink>,
 }
@@ -290,116 +326,116 @@ pub(crate) struct WireLinks {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "Link")]
 pub(crate) struct WireLink {
-    /// Where it starts.
+    /// The source item.
     from: String,
-    /// Where it leads.
+    /// The target item.
     to: String,
-    /// What it means: `link`, `relation`, `supports`, …
+    /// The link type: `link`, `relation`, `supports`, …
     sort: String,
 }
 
 impl WireLink {
-    pub(crate) fn link(self) -> Result<Link, Problem> {
+    pub(crate) fn link(self) -> Result<Link, ApiProblem> {
         Ok(Link { from: id("from", &self.from)?, to: id("to", &self.to)?, sort: self.sort })
     }
 }
 
-/// Things that happened.
+/// Events to record.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "Events")]
 pub(crate) struct WireEvents {
-    /// What happened.
+    /// The events.
     #[schemars(length(max = 10_000))]
     pub(crate) events: Vec<WireEvent>,
 }
 
-/// Something that happened to an item.
+/// An event of an item.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "Event")]
 pub(crate) struct WireEvent {
-    /// To which item.
+    /// The item.
     pub(crate) item: String,
-    /// Who did it; the caller when left out.
+    /// The user; the caller by default.
     #[serde(default)]
     pub(crate) user: Option<String>,
     /// What.
-    pub(crate) happening: WireHappening,
+    pub(crate) happening: WireEventKind,
     /// When; now when left out.
     #[serde(default)]
     #[schemars(with = "Option<haversack::wire::Moment>")]
     pub(crate) at: Option<Value>,
 }
 
-/// What can happen to an item.
+/// The kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "Happening")]
-pub(crate) enum WireHappening {
-    /// Somebody looked at it.
+pub(crate) enum WireEventKind {
+    /// A user viewed it.
     Viewed,
-    /// Somebody changed it.
+    /// A user edited it.
     Edited,
     /// It was used.
     Used,
-    /// Somebody said that it helped.
+    /// A user said that it helped.
     Useful,
-    /// Somebody said that it did not.
+    /// A user said that it did not help.
     NotUseful,
 }
 
-impl From<WireHappening> for Happening {
-    fn from(happening: WireHappening) -> Happening {
+impl From<WireEventKind> for Happening {
+    fn from(happening: WireEventKind) -> Happening {
         match happening {
-            WireHappening::Viewed => Happening::Viewed,
-            WireHappening::Edited => Happening::Edited,
-            WireHappening::Used => Happening::Used,
-            WireHappening::Useful => Happening::Useful,
-            WireHappening::NotUseful => Happening::NotUseful,
+            WireEventKind::Viewed => Happening::Viewed,
+            WireEventKind::Edited => Happening::Edited,
+            WireEventKind::Used => Happening::Used,
+            WireEventKind::Useful => Happening::Useful,
+            WireEventKind::NotUseful => Happening::NotUseful,
         }
     }
 }
 
 impl WireEvent {
-    pub(crate) fn moment(&self) -> Result<Option<Timestamp>, Problem> {
+    pub(crate) fn moment(&self) -> Result<Option<Timestamp>, ApiProblem> {
         time("at", self.at.as_ref())
     }
 }
 
-/// What to look for.
+/// A search.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[schemars(rename = "SearchRequest")]
 pub(crate) struct WireSearch {
     /// The question.
     pub(crate) query: String,
-    /// For whom; whose eyes the key has when left out.
+    /// The user to search as; the key's own by default.
     pub(crate) user: Option<String>,
     /// Their groups.
     pub(crate) groups: Vec<String>,
     /// Only these kinds.
     pub(crate) kinds: Vec<String>,
-    /// Only paths that start so.
+    /// Only paths with this prefix.
     pub(crate) path: Option<String>,
-    /// Only this item and what hangs under it.
+    /// Only this item and its descendants.
     pub(crate) under: Option<String>,
     /// Only items with these fields; a list of values are alternatives.
     pub(crate) fields: Map<String, Value>,
-    /// One way alone; all together when left out.
+    /// Only this search method; all by default.
     pub(crate) way: Option<WireWay>,
-    /// How many answers at most; 10 when left out.
+    /// Most hits; 10 by default.
     #[schemars(range(min = 1, max = 1000))]
     pub(crate) limit: Option<usize>,
-    /// How many of them from one item; 2 when left out.
+    /// Most hits from one item; 2 by default.
     #[schemars(range(min = 1, max = 1000))]
     pub(crate) per_item: Option<usize>,
-    /// Longest excerpt in characters; 280 when left out.
+    /// Longest excerpt in characters; 280 by default.
     #[schemars(range(min = 1, max = 10_000))]
     pub(crate) excerpt: Option<usize>,
 }
 
-/// A way to find.
+/// A search method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "Way")]
@@ -422,18 +458,18 @@ impl From<WireWay> for Way {
     }
 }
 
-/// What was found.
+/// The hits.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "SearchAnswer")]
 pub(crate) struct WireFound {
     /// Best first.
     pub(crate) found: Vec<WireHit>,
-    /// What the asker should know.
+    /// Notices.
     pub(crate) notices: Vec<String>,
 }
 
-/// One answer.
+/// A hit.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "SearchHit")]
@@ -442,9 +478,9 @@ pub(crate) struct WireHit {
     pub(crate) id: String,
     /// Which chunk of it.
     pub(crate) chunk: u32,
-    /// How well it answers, from 0 to 1 when ways were fused.
+    /// The score, from 0 to 1 if methods were fused.
     pub(crate) score: f64,
-    /// Its place in each way's own list, from 1.
+    /// Its rank by method, from 1.
     pub(crate) ranks: std::collections::BTreeMap<&'static str, usize>,
     /// The item's kind.
     pub(crate) kind: String,
@@ -453,12 +489,12 @@ pub(crate) struct WireHit {
     /// The item's path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) path: Option<String>,
-    /// The headings it stands under, outermost first.
+    /// The headings above it, outermost first.
     pub(crate) headings: Vec<String>,
     /// First and last line in the item's text, from 1.
     pub(crate) lines: (u32, u32),
-    /// The most telling stretch.
+    /// The best excerpt.
     pub(crate) excerpt: String,
-    /// Where the words of the question are in it, in bytes.
+    /// The byte ranges of the query's words in it.
     pub(crate) hits: Vec<(usize, usize)>,
 }

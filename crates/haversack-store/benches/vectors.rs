@@ -2,7 +2,7 @@
 //! readable rows.
 //!
 //! `cargo bench -p haversack-store --bench vectors` runs it. `HAVERSACK_BENCH_SLOTS=1000000` sets
-//! the size (100,000 if not set). It first prints how much of the truth each effort finds.
+//! the size (100,000 if not set). It first prints the recall of each effort.
 
 use std::convert::Infallible;
 use std::sync::LazyLock;
@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use divan::{Bencher, black_box};
 use haversack_store::embedded::row::{Bitmap, Row};
 use haversack_store::embedded::vectors::{
-    Effort, Hit, ModelTag, SEGMENT_SLOTS_MAX, Slot, VectorReader, Vectors,
+    ModelTag, SEGMENT_SLOTS_MAX, ScanEffort, VectorHit, VectorReader, VectorSlot, Vectors,
 };
 use haversack_store::revision::Revision;
 use tempfile::TempDir;
@@ -18,18 +18,18 @@ use tempfile::TempDir;
 const DIMENSIONS: usize = 256;
 const LIMIT: usize = 50;
 
-/// A fixed sequence of numbers; a benchmark needs the same vectors each time.
+/// A deterministic random number generator.
 #[derive(Clone)]
-struct Dice(u64);
+struct SplitMix(u64);
 
-impl Dice {
+impl SplitMix {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed ^ mixed >> 31
     }
 
-    /// Four small numbers added: about normal.
+    /// Approximately normal: the sum of four small numbers.
     fn normal(&mut self) -> f32 {
         let bytes = self.next().to_le_bytes();
         let sum: i16 = bytes[4..].iter().map(|byte| i16::from(*byte) - 127).sum();
@@ -44,7 +44,7 @@ fn unit(vector: impl Iterator<Item = f32>) -> Vec<f32> {
 }
 
 /// Topics within topics, as texts have: each vector leans on one of 100 broad and one of 2,000
-/// narrow directions. Computed anew by number, so that a million need no memory.
+/// narrow directions. Computed on demand by number, so that a million need no memory.
 struct Topics {
     broad: Vec<Vec<f32>>,
     narrow: Vec<Vec<f32>>,
@@ -52,13 +52,13 @@ struct Topics {
 
 impl Topics {
     fn new() -> Topics {
-        let mut dice = Dice(1);
+        let mut dice = SplitMix(1);
         let mut many = |n| (0..n).map(|_| unit((0..DIMENSIONS).map(|_| dice.normal()))).collect();
         Topics { broad: many(100), narrow: many(2_000) }
     }
 
     fn vector(&self, number: u64) -> Vec<f32> {
-        let mut dice = Dice(number << 20);
+        let mut dice = SplitMix(number << 20);
         let broad = &self.broad[(dice.next() % 100) as usize];
         let narrow = &self.narrow[(dice.next() % 2_000) as usize];
         let sixteenth = 1.0 / 16.0;
@@ -66,7 +66,7 @@ impl Topics {
     }
 }
 
-struct World {
+struct VectorBench {
     topics: Topics,
     folder: TempDir,
     reader: VectorReader,
@@ -79,7 +79,7 @@ fn tag() -> ModelTag {
     ModelTag { name: "bench".to_owned(), version: "1".to_owned(), dimensions }
 }
 
-static WORLD: LazyLock<World> = LazyLock::new(|| {
+static WORLD: LazyLock<VectorBench> = LazyLock::new(|| {
     let slots = std::env::var("HAVERSACK_BENCH_SLOTS").ok().and_then(|n| n.parse().ok());
     let slots = slots.unwrap_or(100_000);
     let (topics, folder) = (Topics::new(), TempDir::new().expect("a folder"));
@@ -92,37 +92,37 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
     }
     vectors.seal().expect("seals");
     let queries = (0..40).map(|n| topics.vector(u64::from(u32::MAX) + n)).collect();
-    World { topics, folder, reader: vectors.reader(), slots, queries }
+    VectorBench { topics, folder, reader: vectors.reader(), slots, queries }
 });
 
-fn slot(number: u32) -> Slot {
-    let tie = Dice(number.into()).next();
-    Slot { row: Row::new(number), chunk: 0, embedding: number, tie }
+fn slot(number: u32) -> VectorSlot {
+    let tie = SplitMix(number.into()).next();
+    VectorSlot { row: Row::new(number), chunk: 0, embedding: number, tie }
 }
 
-impl World {
-    /// The rows of which `percent` of a hundred are readable, scattered.
+impl VectorBench {
+    /// A scattered `percent` of all rows.
     fn readable(&self, percent: u64) -> Bitmap {
-        let rows = (0..self.slots).filter(|n| Dice(u64::from(*n) << 9).next() % 100 < percent);
+        let rows = (0..self.slots).filter(|n| SplitMix(u64::from(*n) << 9).next() % 100 < percent);
         rows.map(Row::new).collect()
     }
 
-    fn search(&self, query: &[f32], among: &Bitmap, effort: Effort) -> Vec<Hit> {
+    fn search(&self, query: &[f32], among: &Bitmap, effort: ScanEffort) -> Vec<VectorHit> {
         let exact = |numbers: &[u32]| -> Result<Vec<Vec<f32>>, Infallible> {
             Ok(numbers.iter().map(|number| self.topics.vector((*number).into())).collect())
         };
         self.reader.search(query, among, effort, LIMIT, &exact).expect("finds")
     }
 
-    /// A search whose exact vectors cost nothing: the index's own share of the time.
-    fn codes_only(&self, query: &[f32], among: &Bitmap, effort: Effort) -> Vec<Hit> {
+    /// A search with free exact vectors: the time of the index alone.
+    fn codes_only(&self, query: &[f32], among: &Bitmap, effort: ScanEffort) -> Vec<VectorHit> {
         let exact = |numbers: &[u32]| -> Result<Vec<Vec<f32>>, Infallible> {
             Ok(vec![query.to_vec(); numbers.len()])
         };
         self.reader.search(query, among, effort, LIMIT, &exact).expect("finds")
     }
 
-    fn recall(&self, effort: Effort) -> f64 {
+    fn recall(&self, effort: ScanEffort) -> f64 {
         let among = self.readable(100);
         let (mut found, mut wanted) = (0.0, 0.0);
         for query in &self.queries {
@@ -138,11 +138,16 @@ impl World {
 
     fn truth(&self, query: &[f32]) -> Vec<u32> {
         let among = self.readable(100);
-        let hits =
-            self.reader.search(query, &among, Effort::Full, LIMIT * 10, &|numbers: &[u32]| {
+        let hits = self.reader.search(
+            query,
+            &among,
+            ScanEffort::Full,
+            LIMIT * 10,
+            &|numbers: &[u32]| {
                 let vectors = numbers.iter().map(|number| self.topics.vector((*number).into()));
                 Ok::<_, Infallible>(vectors.collect())
-            });
+            },
+        );
         hits.expect("finds").iter().take(LIMIT).map(|hit| hit.slot.embedding).collect()
     }
 }
@@ -150,13 +155,16 @@ impl World {
 #[expect(clippy::print_stdout, reason = "this is what the benchmark is for")]
 fn main() {
     for binary in [1_000, 2_000, 4_000] {
-        println!("recall@{LIMIT}, binary {binary}: {:.4}", WORLD.recall(Effort::Fast { binary }));
+        println!(
+            "recall@{LIMIT}, binary {binary}: {:.4}",
+            WORLD.recall(ScanEffort::Fast { binary })
+        );
     }
-    println!("recall@{LIMIT}, full: {:.4}", WORLD.recall(Effort::Full));
+    println!("recall@{LIMIT}, full: {:.4}", WORLD.recall(ScanEffort::Full));
     divan::main();
 }
 
-fn bench(bencher: Bencher<'_, '_>, percent: u64, effort: Effort) {
+fn bench(bencher: Bencher<'_, '_>, percent: u64, effort: ScanEffort) {
     let among = WORLD.readable(percent);
     let mut queries = WORLD.queries.iter().cycle();
     bencher.bench_local(|| {
@@ -166,12 +174,12 @@ fn bench(bencher: Bencher<'_, '_>, percent: u64, effort: Effort) {
 
 #[divan::bench(args = [100, 10, 1])]
 fn fast(bencher: Bencher<'_, '_>, percent: u64) {
-    bench(bencher, percent, Effort::default());
+    bench(bencher, percent, ScanEffort::default());
 }
 
 #[divan::bench(args = [100, 10, 1])]
 fn full(bencher: Bencher<'_, '_>, percent: u64) {
-    bench(bencher, percent, Effort::Full);
+    bench(bencher, percent, ScanEffort::Full);
 }
 
 #[divan::bench(sample_count = 10)]

@@ -2,8 +2,6 @@
 #![deny(unsafe_code)]
 
 #[doc(hidden)]
-pub mod conformance;
-#[doc(hidden)]
 pub mod embedded;
 pub mod kinds;
 mod prepare;

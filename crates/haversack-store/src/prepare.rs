@@ -1,6 +1,6 @@
-//! From a batch to what an engine can write: checked, split into chunks, embedded.
+//! Prepares a batch for writing: checks, chunks and embeds it.
 //!
-//! All of this is work for the caller's thread; the one writer of a store only inserts.
+//! This runs on the caller's thread; the single writer only inserts.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -20,67 +20,67 @@ use crate::store::error::{CommitError, Problem};
 use crate::store::item::Item;
 use crate::store::viewer::{PRINCIPALS_MAX, Readers};
 
-/// Most problems that are reported at once.
+/// The most problems reported at once.
 const PROBLEMS_MAX: usize = 100;
 
-/// How much of a text is looked at to tell its language.
+/// Bytes of a text used to detect its language.
 const LANGUAGE_BYTES: usize = 512;
 
-/// What identifies a text or an item's content.
+/// The content hash of a text or an item.
 pub(crate) type Hash = [u8; 16];
 
-/// A batch that can be written.
+/// A batch that is ready to be written.
 #[derive(Debug)]
-pub(crate) struct Prepared {
+pub(crate) struct PreparedBatch {
     pub(crate) batch: Batch,
-    /// One for each change that puts an item, in the order of the batch.
+    /// One entry per put, in the order of the batch.
     pub(crate) items: Vec<PreparedItem>,
     pub(crate) warnings: Vec<Warning>,
 }
 
-/// What the store keeps of an item beside the item itself.
+/// The data derived from an item on write.
 #[derive(Debug)]
 pub(crate) struct PreparedItem {
     pub(crate) hash: Hash,
     pub(crate) language: Language,
-    /// What is searched and shown, when it is more than the body.
+    /// The searched and rendered text, if it differs from the body.
     pub(crate) text: Option<String>,
     pub(crate) chunks: Vec<PreparedChunk>,
-    /// What its fields say that questions ask for.
+    /// The facts from its fields.
     pub(crate) facts: Vec<Fact>,
-    /// What is searched beside its headings.
+    /// Text that is searched along with its headings.
     pub(crate) byline: String,
     /// Whether it must be the only one of its kind.
     pub(crate) single: bool,
 }
 
-/// A piece of an item's text.
+/// A chunk of an item's text.
 #[derive(Debug)]
 pub(crate) struct PreparedChunk {
     pub(crate) span: Span,
     pub(crate) lines: (u32, u32),
     pub(crate) headings: Vec<String>,
     pub(crate) hash: Hash,
-    /// What ranking needs of the text, as it is kept.
+    /// The encoded text features for ranking.
     pub(crate) features: Vec<u8>,
-    /// The text's vector as it is kept, unless the store has it already.
+    /// The encoded vector, unless the store already has it.
     pub(crate) vector: Option<Vec<u8>>,
 }
 
-/// How large chunks are: a paragraph or two, so that a hit says where to look.
+/// The chunk size: a paragraph or two, so that a hit is specific.
 fn chunk_limits() -> ChunkLimits {
     ChunkLimits::new(Tokens::new(200), Tokens::new(320)).expect("constant limits are valid")
 }
 
-/// Checks a batch, splits and embeds its texts.
+/// Checks a batch, and chunks and embeds its texts.
 ///
-/// `known` says for hashes of texts whether the store has their vectors.
+/// `known` returns for text hashes whether the store has their vectors.
 pub(crate) fn prepare(
     mut batch: Batch,
     embedder: &dyn Embedder,
     kinds: &Kinds,
     known: &dyn Fn(&[Hash]) -> Vec<bool>,
-) -> Result<Prepared, CommitError> {
+) -> Result<PreparedBatch, CommitError> {
     check_size(&batch)?;
     let mut problems = Vec::new();
     let mut warnings = Vec::new();
@@ -90,7 +90,7 @@ pub(crate) fn prepare(
             Findings { change, kinds, problems: &mut problems, warnings: &mut warnings };
         match what {
             Change::Put(item) => {
-                take_over_fields(item, kinds);
+                apply_implied_fields(item, kinds);
                 found.check_item(item);
                 if found.problems.is_empty() {
                     items.push(prepare_item(item, kinds));
@@ -120,8 +120,8 @@ pub(crate) fn prepare(
         Change::Put(item) => Some(&**item),
         _ => None,
     });
-    embed(&mut items, puts, embedder, known)?;
-    Ok(Prepared { batch, items, warnings })
+    embed_missing(&mut items, puts, embedder, known)?;
+    Ok(PreparedBatch { batch, items, warnings })
 }
 
 fn check_size(batch: &Batch) -> Result<(), CommitError> {
@@ -141,7 +141,7 @@ fn check_size(batch: &Batch) -> Result<(), CommitError> {
     Ok(())
 }
 
-/// Collects what is wrong with, or notable about, one change.
+/// Collects the problems and warnings of one change.
 struct Findings<'a> {
     change: usize,
     kinds: &'a Kinds,
@@ -150,7 +150,7 @@ struct Findings<'a> {
 }
 
 impl Findings<'_> {
-    fn problem(&mut self, item: Option<&Item>, message: String) {
+    fn add_problem(&mut self, item: Option<&Item>, message: String) {
         let item = item.map(|item| item.id.clone());
         self.problems.push(Problem { change: self.change, item, message });
     }
@@ -159,12 +159,12 @@ impl Findings<'_> {
         let bytes = item.body.len();
         if bytes > BODY_BYTES_MAX {
             let message = format!("body of {bytes} bytes is over the limit of {BODY_BYTES_MAX}");
-            self.problem(Some(item), message);
+            self.add_problem(Some(item), message);
         }
         let path = item.path.as_deref().unwrap_or("");
         for (name, line) in [("title", item.title.as_str()), ("path", path)] {
             if let Some(message) = line_problem(name, line, false) {
-                self.problem(Some(item), message);
+                self.add_problem(Some(item), message);
             }
         }
         if let Readers::Only(principals) = &item.readers
@@ -172,10 +172,10 @@ impl Findings<'_> {
         {
             let count = principals.len();
             let message = format!("readers: {count} names are over the limit of {PRINCIPALS_MAX}");
-            self.problem(Some(item), message);
+            self.add_problem(Some(item), message);
         }
         if item.parent.as_ref() == Some(&item.id) {
-            self.problem(Some(item), "parent: an item cannot hang under itself".to_owned());
+            self.add_problem(Some(item), "parent: an item cannot be its own parent".to_owned());
         }
         match self.kinds.check(&item.kind, &item.title, &item.body, &item.fields) {
             Ok(warnings) => self.warnings.extend(
@@ -185,7 +185,7 @@ impl Findings<'_> {
             ),
             Err(errors) => {
                 for problem in &errors.problems {
-                    self.problem(Some(item), problem.to_string());
+                    self.add_problem(Some(item), problem.to_string());
                 }
             }
         }
@@ -193,7 +193,7 @@ impl Findings<'_> {
 
     fn check_line(&mut self, name: &str, line: &str, needed: bool) {
         if let Some(message) = line_problem(name, line, needed) {
-            self.problem(None, message);
+            self.add_problem(None, message);
         }
     }
 
@@ -201,7 +201,7 @@ impl Findings<'_> {
         self.check_line("name", name, true);
         if text.len() > RECORD_BYTES_MAX {
             let bytes = text.len();
-            self.problem(
+            self.add_problem(
                 None,
                 format!("{name}: text of {bytes} bytes is over the limit of {RECORD_BYTES_MAX}"),
             );
@@ -220,8 +220,8 @@ fn line_problem(name: &str, line: &str, needed: bool) -> Option<String> {
     }
 }
 
-/// What an item's fields say of the item itself counts where the item does not say it.
-fn take_over_fields(item: &mut Item, kinds: &Kinds) {
+/// Fills in item properties from fields where the item itself does not set them.
+fn apply_implied_fields(item: &mut Item, kinds: &Kinds) {
     let implied = kinds.implied(&item.kind, &item.fields);
     item.active &= implied.active.unwrap_or(true);
     item.created = item.created.or(implied.created);
@@ -235,7 +235,7 @@ fn prepare_item(item: &Item, kinds: &Kinds) -> PreparedItem {
     let shown = text.as_deref().unwrap_or(&item.body);
     let sample = &shown[..shown.floor_char_boundary(LANGUAGE_BYTES)];
     let language = Language::detect(if sample.trim().is_empty() { &item.title } else { sample });
-    let chunks = split(item, shown);
+    let chunks = split_into_chunks(item, shown);
     PreparedItem {
         hash: item_hash(item),
         language,
@@ -247,8 +247,8 @@ fn prepare_item(item: &Item, kinds: &Kinds) -> PreparedItem {
     }
 }
 
-/// The chunks of a text; an item without one has a single empty chunk, found by its title.
-fn split(item: &Item, text: &str) -> Vec<PreparedChunk> {
+/// Splits a text into chunks; an item without text has one empty chunk, found by its title.
+fn split_into_chunks(item: &Item, text: &str) -> Vec<PreparedChunk> {
     let limits = chunk_limits();
     let piece = |span: Span, lines: (u32, u32), headings: Vec<String>| {
         let body = span.slice(text).unwrap_or("");
@@ -256,7 +256,7 @@ fn split(item: &Item, text: &str) -> Vec<PreparedChunk> {
         let features = TextFeatures::new(body, &Encoding::O200k).to_bytes();
         PreparedChunk { span, lines, headings, hash, features, vector: None }
     };
-    // A token has at least one byte, so a text this short is one chunk whatever its tokens.
+    // A token has at least one byte, so a text this short is always one chunk.
     if text.len() <= limits.target().get() as usize {
         let lines = u32::try_from(1 + text.trim_end().matches('\n').count()).unwrap_or(u32::MAX);
         return vec![piece(Span::whole(text), (1, lines), Vec::new())];
@@ -278,8 +278,8 @@ fn split(item: &Item, text: &str) -> Vec<PreparedChunk> {
     chunks
 }
 
-/// What is embedded of a chunk: its text under its title and headings, so that it says what it is
-/// about even when torn from its place.
+/// The text to embed for a chunk: title, headings and body, so that the chunk makes sense out of
+/// context.
 pub(crate) fn embedded_text(title: &str, headings: &[String], body: &str) -> String {
     let mut text = String::with_capacity(title.len() + body.len() + 64);
     text.push_str(title);
@@ -296,8 +296,8 @@ pub(crate) fn embedded_text(title: &str, headings: &[String], body: &str) -> Str
     text
 }
 
-/// Fills in the vectors that the store does not have.
-fn embed<'a>(
+/// Embeds the chunks whose vectors the store does not have.
+fn embed_missing<'a>(
     prepared: &mut [PreparedItem],
     items: impl Iterator<Item = &'a Item>,
     embedder: &dyn Embedder,
@@ -324,19 +324,19 @@ fn embed<'a>(
     Ok(())
 }
 
-/// One text's vector, as it is kept.
+/// Embeds one text and encodes its vector.
 pub(crate) fn embed_one(text: &str, embedder: &dyn Embedder) -> Result<Vec<u8>, EmbedError> {
     let mut vectors = embedder.embed(&[text])?;
     Ok(vectors.pop().as_ref().map(Vector::to_half).unwrap_or_default())
 }
 
-/// What identifies a text.
+/// The content hash of a text.
 pub(crate) fn text_hash(text: &str) -> Hash {
-    short(&blake3::hash(text.as_bytes()))
+    shorten_hash(&blake3::hash(text.as_bytes()))
 }
 
-/// What identifies all that was said of an item: the same hash means that nothing changed, and
-/// a row whose hash does not fit is damaged.
+/// The content hash of an item: an equal hash means that nothing changed, and a row that does not
+/// match its hash is damaged.
 pub(crate) fn item_hash(item: &Item) -> Hash {
     let mut hasher = blake3::Hasher::new();
     let mut part = |text: &str| {
@@ -371,21 +371,21 @@ pub(crate) fn item_hash(item: &Item) -> Hash {
             principals.iter().for_each(|principal| part(principal.as_str()));
         }
     }
-    short(&hasher.finalize())
+    shorten_hash(&hasher.finalize())
 }
 
-fn short(hash: &blake3::Hash) -> Hash {
+fn shorten_hash(hash: &blake3::Hash) -> Hash {
     let mut short = Hash::default();
     short.copy_from_slice(&hash.as_bytes()[..16]);
     short
 }
 
-/// An order among items of equal score that depends on nothing but their ids.
+/// A tie-breaker for items of equal score that depends only on the id.
 pub(crate) fn tie(id: &str) -> u64 {
     let mut tie = [0; 8];
     tie.copy_from_slice(&blake3::hash(id.as_bytes()).as_bytes()[..8]);
     u64::from_le_bytes(tie)
 }
 
-/// Who embeds: shared by everyone who writes.
+/// The embedder shared by all writing threads.
 pub(crate) type SharedEmbedder = Arc<dyn Embedder>;

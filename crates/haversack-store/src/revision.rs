@@ -1,8 +1,8 @@
-//! Committed states: their numbers, and the names that viewers know them by.
+//! Committed states: revision numbers, and the tokens that identify states to viewers.
 
 use std::fmt;
 
-/// A committed state of a workspace; each commit is one larger. Zero is the empty workspace.
+/// The number of a committed state; each commit adds one. Zero is the empty workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Revision(u64);
 
@@ -35,9 +35,9 @@ impl fmt::Display for Revision {
     }
 }
 
-/// The name of a state as one viewer sees it. It follows from who they are and from what they can
-/// read, so it changes with what they see and with nothing else: it tells nobody how much is hidden
-/// from them. States that look alike to the viewer have one name.
+/// The token of a state as one viewer sees it. It depends only on the viewer and on what they can
+/// read, so it reveals nothing about hidden items. States that look the same to the viewer share a
+/// token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StateToken([u8; 16]);
 
@@ -46,7 +46,7 @@ impl StateToken {
         StateToken(bytes)
     }
 
-    /// The token that a text is; `None` when it is none.
+    /// Parses a token; `None` if the text is not one.
     #[must_use]
     pub fn parse(text: &str) -> Option<StateToken> {
         let digits = text.strip_prefix(PREFIX).filter(|digits| digits.len() == 32)?;
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_reads_back_as_it_is_written() {
+    fn a_token_parses_from_its_display_form() {
         let token = StateToken([7; 16]);
         let text = token.to_string();
         assert_eq!(StateToken::parse(&text), Some(token));

@@ -1,4 +1,4 @@
-//! An assistant inside a workspace of blocks: what the asker looks at, and what belongs to it.
+//! An assistant inside a workspace of blocks: the user's focus and its surroundings.
 //!
 //! `cargo run -p haversack --example blocks`
 #![expect(clippy::print_stdout, reason = "an example is there to print")]

@@ -1,4 +1,4 @@
-//! A chat assistant with long-term memories: remember, ask, preview, look into the past.
+//! A chat assistant with long-term memories: remember, ask, preview, read the past.
 //!
 //! `cargo run -p haversack --example memory`
 #![expect(clippy::print_stdout, reason = "an example is there to print")]

@@ -1,4 +1,4 @@
-//! Bringing one's own: a collector, a ranker, a template, and a recipe that uses them.
+//! An application's own collector, ranker and template, and a recipe that uses them.
 //!
 //! `cargo run -p haversack --example own_parts`
 #![expect(clippy::print_stdout, reason = "an example is there to print")]
@@ -16,7 +16,7 @@ use haversack_core::rank::{Component, Ranker, Scoring};
 use haversack_core::units::Score;
 use haversack_store::store::error::ReadError;
 
-/// Finds what a weather service says. Here it always says the same.
+/// Collects a weather report. Here it is always the same.
 struct Weather;
 
 impl Collector for Weather {

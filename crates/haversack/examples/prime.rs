@@ -33,7 +33,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let pack = files.pack(request).await?;
     println!("{}", pack.text());
 
-    // The model names its sources; whoever reads the answer sees which were used.
+    // The model names its sources, so that readers see which were used.
     let response = format!("22.90 a kilo [{}].", pack.pack.citations[0].id);
     println!("{}{}", response, cite(&pack, &response).sources);
 

@@ -1,4 +1,5 @@
-//! A proposal writer: what one opportunity needs, in layers, the foundation never cut.
+//! A proposal writer: the context of one opportunity in layers, with a foundation that is never
+//! truncated.
 //!
 //! `cargo run -p haversack --example proposal`
 #![expect(clippy::print_stdout, reason = "an example is there to print")]

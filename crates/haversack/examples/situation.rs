@@ -1,4 +1,4 @@
-//! Guidance for tools and agents: contexts that inherit, and rules that bring in more.
+//! Guidance for tools and agents: contexts that inherit, and rules that add more of them.
 //!
 //! `cargo run -p haversack --example situation`
 #![expect(clippy::print_stdout, reason = "an example is there to print")]

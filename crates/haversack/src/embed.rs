@@ -1,5 +1,5 @@
-//! Embedding with a memory: the same text by the same model is embedded once (M5, P14), and vectors
-//! that are not what their model says are refused before they are kept or searched for (M4).
+//! An embedder with a cache: the same text is embedded once by each model (M5, P14). Vectors that do
+//! not match their model are refused before they are stored or searched for (M4).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,75 +7,79 @@ use std::time::Duration;
 use haversack_core::embed::{EmbedError, Embedder, Model, Vector};
 use moka::sync::Cache;
 
-/// How many vectors are remembered when nobody says otherwise: some ten megabytes.
+/// Vectors that are cached by default: some ten megabytes.
 const ENTRIES: u64 = 10_000;
 
-/// How long, when nobody says otherwise.
+/// How long a vector is cached by default.
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// An embedder that remembers what it embedded. What is stored keeps its vectors for good, by
-/// content, in the store; this is for questions.
+/// An embedder that caches its vectors. This is for queries; the store keeps the vectors of stored
+/// texts for good, by content.
 #[derive(Debug)]
-pub struct Remembering {
+pub struct CachingEmbedder {
     inner: Arc<dyn Embedder>,
-    known: Cache<[u8; 32], Vector>,
+    cache: Cache<[u8; 32], Vector>,
 }
 
-impl Remembering {
-    /// Remembers some ten thousand texts for a day.
+impl CachingEmbedder {
+    /// Caches ten thousand vectors for a day.
     #[must_use]
-    pub fn new(inner: Arc<dyn Embedder>) -> Remembering {
-        Remembering::bounded(inner, ENTRIES, KEPT)
+    pub fn new(inner: Arc<dyn Embedder>) -> CachingEmbedder {
+        CachingEmbedder::with_limits(inner, ENTRIES, KEPT)
     }
 
-    /// Remembers so many texts for so long.
+    /// Caches at most `entries` vectors, each for `kept`.
     #[must_use]
-    pub fn bounded(inner: Arc<dyn Embedder>, entries: u64, kept: Duration) -> Remembering {
-        let known = Cache::builder().max_capacity(entries).time_to_live(kept).build();
-        Remembering { inner, known }
+    pub fn with_limits(inner: Arc<dyn Embedder>, entries: u64, kept: Duration) -> CachingEmbedder {
+        let cache = Cache::builder().max_capacity(entries).time_to_live(kept).build();
+        CachingEmbedder { inner, cache }
     }
 
-    /// Vectors from whoever makes them, which must be as many as the texts and as long as promised.
-    fn made(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
-        self.checked(self.inner.embed(texts)?, texts.len())
+    /// Embeds texts, and checks the number and length of the vectors.
+    fn embed_checked(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
+        self.check_vectors(self.inner.embed(texts)?, texts.len())
     }
 
-    fn checked(&self, vectors: Vec<Vector>, asked: usize) -> Result<Vec<Vector>, EmbedError> {
+    fn check_vectors(
+        &self,
+        vectors: Vec<Vector>,
+        expected: usize,
+    ) -> Result<Vec<Vector>, EmbedError> {
         let model = self.inner.model();
         let wrong =
             |cause: String| EmbedError::NeverRetry { model: model.clone(), cause: cause.into() };
         let given = vectors.len();
-        if given != asked {
-            return Err(wrong(format!("{given} vectors came back for {asked} texts")));
+        if given != expected {
+            return Err(wrong(format!("the model returned {given} vectors for {expected} texts")));
         }
         let odd = vectors.iter().map(|vector| vector.as_slice().len());
         match odd.into_iter().find(|found| *found != model.dimensions) {
             Some(found) => Err(wrong(format!(
-                "a vector of {found} dimensions came back, and the model says {}",
+                "the model returned a vector of {found} dimensions, not of {}",
                 model.dimensions
             ))),
             None => Ok(vectors),
         }
     }
 
-    /// What is remembered under a key, or what is made now and kept under it.
-    fn remembered(
+    /// Returns the cached vector for a key, or makes vectors and caches a single one.
+    fn cached_or_make(
         &self,
         key: [u8; 32],
         make: impl FnOnce() -> Result<Vec<Vector>, EmbedError>,
     ) -> Result<Vec<Vector>, EmbedError> {
-        if let Some(vector) = self.known.get(&key) {
+        if let Some(vector) = self.cache.get(&key) {
             return Ok(vec![vector]);
         }
         let vectors = make()?;
         if let [vector] = &vectors[..] {
-            self.known.insert(key, vector.clone());
+            self.cache.insert(key, vector.clone());
         }
         Ok(vectors)
     }
 
-    /// Model, text and whether it is a question decide; nothing else does.
-    fn key(&self, role: Role, text: &str) -> [u8; 32] {
+    /// Hashes the model, the role and the text.
+    fn cache_key(&self, role: TextRole, text: &str) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new();
         hasher.update(self.inner.model().to_string().as_bytes());
         hasher.update(&[role as u8]);
@@ -84,32 +88,32 @@ impl Remembering {
     }
 }
 
-/// What a text is to a model that tells questions from what answers them.
+/// Whether a text is embedded as a query or as stored text: a model may tell them apart.
 #[derive(Debug, Clone, Copy)]
-enum Role {
+enum TextRole {
     Text,
     Query,
 }
 
-impl Embedder for Remembering {
+impl Embedder for CachingEmbedder {
     fn model(&self) -> &Model {
         self.inner.model()
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
-        // Many at once are an import, which the store remembers by itself.
+        // Several texts at once are an import, and the store caches those itself.
         let text = match texts {
             [] => return Ok(Vec::new()),
             [text] => text,
-            _ => return self.made(texts),
+            _ => return self.embed_checked(texts),
         };
-        self.remembered(self.key(Role::Text, text), || self.made(texts))
+        self.cached_or_make(self.cache_key(TextRole::Text, text), || self.embed_checked(texts))
     }
 
     fn embed_query(&self, query: &str) -> Result<Vector, EmbedError> {
-        let make = || self.checked(vec![self.inner.embed_query(query)?], 1);
-        let vectors = self.remembered(self.key(Role::Query, query), make)?;
-        Ok(vectors.into_iter().next().expect("one vector was asked for, made and checked"))
+        let make = || self.check_vectors(vec![self.inner.embed_query(query)?], 1);
+        let vectors = self.cached_or_make(self.cache_key(TextRole::Query, query), make)?;
+        Ok(vectors.into_iter().next().expect("exactly one vector was made and checked"))
     }
 }
 
@@ -119,34 +123,34 @@ mod tests {
 
     use super::*;
 
-    /// Writes down what it is asked, and answers with vectors of some length.
+    /// Records the texts it embeds, and returns vectors of a given length.
     #[derive(Debug)]
-    struct Noting {
+    struct RecordingEmbedder {
         model: Model,
         length: usize,
-        asked: Mutex<Vec<String>>,
+        embedded: Mutex<Vec<String>>,
     }
 
-    impl Noting {
-        fn new(version: &str, length: usize) -> Arc<Noting> {
+    impl RecordingEmbedder {
+        fn new(version: &str, length: usize) -> Arc<RecordingEmbedder> {
             let model =
                 Model { name: "noting".to_owned(), version: version.to_owned(), dimensions: 4 };
-            Arc::new(Noting { model, length, asked: Mutex::default() })
+            Arc::new(RecordingEmbedder { model, length, embedded: Mutex::default() })
         }
 
-        fn asked(&self) -> Vec<String> {
-            self.asked.lock().unwrap().clone()
+        fn embedded(&self) -> Vec<String> {
+            self.embedded.lock().unwrap().clone()
         }
     }
 
-    impl Embedder for Noting {
+    impl Embedder for RecordingEmbedder {
         fn model(&self) -> &Model {
             &self.model
         }
 
         fn embed(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
-            let mut asked = self.asked.lock().unwrap();
-            asked.extend(texts.iter().map(|text| (*text).to_owned()));
+            let mut embedded = self.embedded.lock().unwrap();
+            embedded.extend(texts.iter().map(|text| (*text).to_owned()));
             let vector = || Vector::new(vec![1.0; self.length]).unwrap();
             Ok(texts.iter().map(|_| vector()).collect())
         }
@@ -154,35 +158,35 @@ mod tests {
 
     #[test]
     fn a_text_is_embedded_once_by_each_model_m5() {
-        let (one, two) = (Noting::new("1", 4), Noting::new("2", 4));
-        let first = Remembering::new(Arc::clone(&one) as Arc<dyn Embedder>);
+        let (one, two) = (RecordingEmbedder::new("1", 4), RecordingEmbedder::new("2", 4));
+        let first = CachingEmbedder::new(Arc::clone(&one) as Arc<dyn Embedder>);
         for text in ["tea", "tea", "coffee", "tea"] {
             first.embed(&[text]).unwrap();
         }
-        assert_eq!(one.asked(), ["tea", "coffee"]);
+        assert_eq!(one.embedded(), ["tea", "coffee"]);
         assert!(first.embed(&[]).unwrap().is_empty());
-        let second = Remembering::new(Arc::clone(&two) as Arc<dyn Embedder>);
-        let keys = [&first, &second].map(|of| of.key(Role::Text, "tea"));
+        let second = CachingEmbedder::new(Arc::clone(&two) as Arc<dyn Embedder>);
+        let keys = [&first, &second].map(|of| of.cache_key(TextRole::Text, "tea"));
         assert_ne!(keys[0], keys[1], "another model, another vector");
     }
 
     #[test]
-    fn a_question_is_remembered_apart_from_a_text_of_the_same_words_m4_m5() {
-        let inner = Noting::new("1", 4);
-        let remembering = Remembering::new(Arc::clone(&inner) as Arc<dyn Embedder>);
+    fn a_query_and_a_text_of_the_same_words_are_cached_separately_m4_m5() {
+        let inner = RecordingEmbedder::new("1", 4);
+        let remembering = CachingEmbedder::new(Arc::clone(&inner) as Arc<dyn Embedder>);
         for _ in 0..2 {
             remembering.embed(&["tea"]).unwrap();
             remembering.embed_query("tea").unwrap();
         }
-        assert_eq!(inner.asked(), ["tea", "tea"], "a model may tell them apart");
-        let odd = Remembering::new(Noting::new("1", 3));
+        assert_eq!(inner.embedded(), ["tea", "tea"], "a model may tell them apart");
+        let odd = CachingEmbedder::new(RecordingEmbedder::new("1", 3));
         odd.embed_query("tea").unwrap_err();
     }
 
     #[test]
-    fn no_more_is_remembered_than_there_is_room_for_m5() {
-        let inner = Noting::new("1", 4);
-        let few = Remembering::bounded(
+    fn the_cache_keeps_to_its_size_and_time_limits_m5() {
+        let inner = RecordingEmbedder::new("1", 4);
+        let few = CachingEmbedder::with_limits(
             Arc::clone(&inner) as Arc<dyn Embedder>,
             3,
             Duration::from_secs(60),
@@ -190,22 +194,29 @@ mod tests {
         for n in 0..50 {
             few.embed(&[&format!("text {n}")]).unwrap();
         }
-        few.known.run_pending_tasks();
-        assert!(few.known.entry_count() <= 3, "{}", few.known.entry_count());
-        let brief =
-            Remembering::bounded(Arc::clone(&inner) as Arc<dyn Embedder>, 3, Duration::ZERO);
+        few.cache.run_pending_tasks();
+        assert!(few.cache.entry_count() <= 3, "{}", few.cache.entry_count());
+        let brief = CachingEmbedder::with_limits(
+            Arc::clone(&inner) as Arc<dyn Embedder>,
+            3,
+            Duration::ZERO,
+        );
         brief.embed(&["tea"]).unwrap();
         brief.embed(&["tea"]).unwrap();
-        assert_eq!(inner.asked().iter().filter(|text| *text == "tea").count(), 2, "its time is up");
+        assert_eq!(
+            inner.embedded().iter().filter(|text| *text == "tea").count(),
+            2,
+            "its time is up"
+        );
     }
 
     #[test]
     fn vectors_of_another_length_are_refused_when_they_are_made_m4() {
-        let odd = Remembering::new(Noting::new("1", 3));
+        let odd = CachingEmbedder::new(RecordingEmbedder::new("1", 3));
         for texts in [&["tea"][..], &["tea", "coffee"]] {
             let error = odd.embed(texts).unwrap_err();
             let cause = std::error::Error::source(&error).unwrap().to_string();
-            assert_eq!(cause, "a vector of 3 dimensions came back, and the model says 4");
+            assert_eq!(cause, "the model returned a vector of 3 dimensions, not of 4");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What can go wrong with a request. Branch on [`Error::code`], read the message.
+//! Errors of requests. Programs branch on [`Error::code`]; people read the message.
 
 use haversack_core::assemble::TemplateError;
 use haversack_core::embed::EmbedError;
@@ -7,13 +7,13 @@ use haversack_core::rank::{RankError, RerankError};
 use haversack_store::store::error::{CommitError, OpenError, ReadError};
 use thiserror::Error as ThisError;
 
-/// The stable name of what went wrong, for programs (M11).
+/// The stable code of an error, for programs (M11).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum ErrorCode {
-    /// The request contradicts itself or names what is not there.
+    /// The request is not valid, or names something that does not exist.
     Validation,
-    /// The query has no vector.
+    /// The query could not be embedded.
     Embedding,
     /// A search failed.
     Search,
@@ -25,12 +25,12 @@ pub enum ErrorCode {
     RecipeNotFound,
     /// There is no such receipt.
     ReceiptNotFound,
-    /// What is never cut does not fit into the budget.
+    /// Pinned text, which is never truncated, does not fit into the budget.
     BudgetTooSmall,
 }
 
 impl ErrorCode {
-    /// All of them.
+    /// All codes.
     pub const ALL: [ErrorCode; 8] = [
         ErrorCode::Validation,
         ErrorCode::Embedding,
@@ -58,30 +58,30 @@ impl ErrorCode {
     }
 }
 
-/// Why there is no answer.
+/// Why a request failed.
 #[derive(Debug, ThisError)]
 #[non_exhaustive]
 pub enum Error {
-    /// A field of the request is wrong.
+    /// A field of the request is not valid.
     #[error("{field}: {message}")]
     Invalid {
-        /// The field, as it is called on the wire: `focus.blockId`, `tokenBudget.total`.
+        /// The field's name on the wire: `focus.blockId`, `tokenBudget.total`.
         field: String,
-        /// What is wrong with it, and what would do.
+        /// What is wrong with it, and what is accepted.
         message: String,
     },
     /// There is no such recipe.
     #[error("there is no recipe {name:?}; there are {}", .available.join(", "))]
     NoRecipe {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What there is.
+        /// The names that exist.
         available: Vec<String>,
     },
     /// There is no such receipt.
-    #[error("there is no receipt {id:?}: it was never kept, or is older than those that are")]
+    #[error("there is no receipt {id:?}: it was never stored, or is older than those still stored")]
     NoReceipt {
-        /// What was asked for.
+        /// The requested name.
         id: String,
     },
     /// A recipe cannot be used.
@@ -90,7 +90,7 @@ pub enum Error {
     /// A template is missing or cannot be used.
     #[error(transparent)]
     Template(#[from] TemplateError),
-    /// The query has no vector.
+    /// The query could not be embedded.
     #[error("the query cannot be embedded")]
     Embed(#[from] EmbedError),
     /// A search failed.
@@ -101,6 +101,14 @@ pub enum Error {
         /// Why.
         #[source]
         source: ReadError,
+    },
+    /// A collector took longer than its deadline.
+    #[error("{collector}: took longer than its {} ms", .deadline.as_millis())]
+    CollectorTimeout {
+        /// Which collector.
+        collector: String,
+        /// Its deadline.
+        deadline: std::time::Duration,
     },
     /// The store cannot be read.
     #[error("the workspace cannot be read")]
@@ -123,13 +131,13 @@ pub enum Error {
 }
 
 impl Error {
-    /// A field that is wrong.
+    /// Makes the error of a field that is not valid.
     #[must_use]
     pub fn invalid(field: impl Into<String>, message: impl Into<String>) -> Error {
         Error::Invalid { field: field.into(), message: message.into() }
     }
 
-    /// What went wrong, for programs.
+    /// The error's code, for programs.
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
@@ -138,7 +146,9 @@ impl Error {
             Error::Template(TemplateError::NotFound { .. }) => ErrorCode::TemplateNotFound,
             Error::Pack(PackError::Infeasible { .. }) => ErrorCode::BudgetTooSmall,
             Error::Embed(_) => ErrorCode::Embedding,
-            Error::Search { .. } | Error::Rerank(_) => ErrorCode::Search,
+            Error::Search { .. } | Error::CollectorTimeout { .. } | Error::Rerank(_) => {
+                ErrorCode::Search
+            }
             Error::Read(ReadError::Invalid { .. })
             | Error::Commit(CommitError::Invalid(_) | CommitError::TooLarge { .. })
             | Error::Open(OpenError::Name { .. } | OpenError::Missing { .. })

@@ -66,10 +66,10 @@
 #![forbid(unsafe_code)]
 
 pub mod collect;
+pub mod condition;
 pub mod embed;
 pub mod engine;
 pub mod error;
-pub mod eval;
 pub mod ingest;
 pub mod notice;
 pub mod pipeline;
@@ -79,11 +79,8 @@ pub mod recipes;
 pub mod remember;
 pub mod request;
 pub mod revision;
-pub mod samples;
-pub mod scenarios;
 pub mod search;
 pub mod situation;
-pub mod tune;
 pub mod wire;
 
 use std::sync::Arc;

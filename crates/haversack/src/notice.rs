@@ -1,48 +1,48 @@
-//! What the caller should know about an answer beside the answer: partial failure is data.
+//! Notices beside an answer: partial failures and limits that the caller should know about.
 
 use serde_json::Value;
 
-/// What a notice is about. The name on the wire is stable.
+/// The code of a notice. Its name on the wire is stable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum NoticeCode {
-    /// More than a fifth of a layer was left out or cut (P12).
+    /// More than a fifth of a layer was left out or truncated (P12).
     ContextTruncated,
-    /// Text that is never cut is larger than the budget (P2).
+    /// Pinned text, which is never truncated, is larger than the budget (P2).
     OverBudget,
-    /// Text that is never cut took room that was reserved (P2).
+    /// Pinned text, which is never truncated, used reserved tokens (P2).
     ReservesUsed,
-    /// Tokens are not counted by the model's own vocabulary (M10).
+    /// Tokens are estimated, not counted by the model's own vocabulary (M10).
     EstimatedTokens,
-    /// The budget was lowered to what the model has room for (P3).
+    /// The budget was lowered to the model's context size (P3).
     BudgetCapped,
-    /// A collector failed or took too long; the others answered.
+    /// A collector failed or timed out; the pack was made without it.
     CollectorFailed,
-    /// Something that usually takes part could not; the answer was made without it (M11).
+    /// A model was not available; the answer was made without it (M11).
     Degraded,
     /// A context that a rule names could not be loaded (S4).
     ContextNotLoaded,
-    /// A rule's condition could not be judged, so the rule was left out (S3).
+    /// A rule's condition could not be evaluated, so the rule was left out (S3).
     RuleFailed,
     /// A condition in plain language was decided by the local model (S3).
     JudgedLocally,
-    /// No judge could tell whether a rule applies; the notice says what was done (S3).
+    /// No judge could decide whether a rule applies; the notice says what was done (S3).
     RulesUndecided,
-    /// No model summarises here: the most important sentences were kept instead (W8).
+    /// There is no model that summarises; the most important sentences were kept instead (W8).
     NotSummarised,
-    /// Part of the past that was asked for is no longer kept.
+    /// Part of the requested history is no longer stored.
     HistoryIncomplete,
-    /// The query was longer than what is looked at.
+    /// The query is longer than the part that is analysed.
     QueryTruncated,
-    /// An item that the request names is not there, or not for this reader.
+    /// An item that the request names does not exist, or the viewer may not read it.
     NotFound,
-    /// Characters that a reader cannot see and a model can were left out.
+    /// Characters that are invisible to people but not to models were removed.
     HiddenCharacters,
-    /// Nothing that was found has to do with the question (X9).
+    /// No candidate is relevant to the query (X9).
     NothingRelevant,
-    /// A collector stopped at a limit: there is more than was read (X10).
+    /// A collector stopped at a limit, and there are more matches (X10).
     MoreMatches,
-    /// Something that was written says what is known already (memory hygiene).
+    /// A text repeats what is already stored.
     Repeats,
 }
 
@@ -74,21 +74,21 @@ impl NoticeCode {
     }
 }
 
-/// Something the caller should know.
+/// Something that the caller should know about an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Notice {
-    /// What it is about.
+    /// Its code, for programs.
     pub code: NoticeCode,
-    /// In words, for people.
+    /// What happened, for people.
     pub message: String,
-    /// In figures, for programs; `null` when the message says it all.
+    /// Typed fields, for programs; `null` when there are none.
     pub details: Value,
-    /// What could be done.
+    /// What the caller can do.
     pub suggestions: Vec<String>,
 }
 
 impl Notice {
-    /// A notice in words alone.
+    /// Makes a notice without details or suggestions.
     #[must_use]
     pub fn new(code: NoticeCode, message: impl Into<String>) -> Notice {
         Notice { code, message: message.into(), details: Value::Null, suggestions: Vec::new() }

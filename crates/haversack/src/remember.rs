@@ -1,8 +1,8 @@
-//! Keeping memories clean without a model: what says nothing new is not stored again.
+//! Keeps memories free of duplicates without a model: text that says nothing new is not stored.
 //!
-//! Two things fill a memory with itself: the same fact told many times, and the assistant's own
-//! context coming back as if somebody had said it. Both are found by what is stored already, as
-//! far as the writer may read it.
+//! Two things fill a memory with duplicates: the same fact stated many times, and the assistant's own
+//! context coming back as if a user had said it. Both are detected by comparison with the stored
+//! texts that the writer may read.
 
 use std::collections::BTreeSet;
 
@@ -20,83 +20,92 @@ use haversack_store::store::query::{Filter, TextSearch};
 use haversack_store::store::viewer::Viewer;
 
 use crate::engine::Workspace;
-use crate::engine::apart::apart;
+use crate::engine::blocking::on_blocking_thread;
 use crate::error::Error;
 
-/// How much two texts must share to say the same.
+/// How similar two texts must be to count as duplicates.
 const SAME: f64 = 0.85;
 
-/// How much of a text must be found in others for it to say nothing new.
+/// The share of a text that others must contain for it to say nothing new.
 const COVERED: f64 = 0.8;
 
-/// How many stored texts a new one is compared with: the nearest by words.
+/// How many stored texts a new one is compared with: those that share most words.
 const COMPARED: usize = 20;
 
-/// Words in a row that are compared.
+/// Words in a row that are compared as one unit.
 const RUN: usize = 3;
 
-/// What only a pack has: a text that holds one of these was emitted before it was said.
+/// Marks that only packs contain: a text with one of these was copied out of a pack.
 const MARKS: [&str; 3] = ["<data-", "</data-", "Relevant context from past conversations:"];
 
 /// A text that was not stored, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct SkippedItem {
     /// The item that was to be stored.
     pub id: ItemId,
-    /// Why it was not.
-    pub why: Why,
+    /// Why it was not stored.
+    pub why: SkipReason,
 }
 
 /// Why a text says nothing new.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Why {
+pub enum SkipReason {
     /// Another text says the same, exactly or nearly.
     Repeats {
         /// That text.
         of: ItemId,
     },
-    /// It is made of what was stored before and given out in a pack.
+    /// It repeats stored texts that a pack gave out.
     Echoes {
-        /// The texts it is made of, as far as they are known.
+        /// The stored texts it repeats, as far as they are known.
         of: Vec<ItemId>,
     },
 }
 
-/// What came of remembering.
+/// What was stored and what was not.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Remembered {
+pub struct RememberOutcome {
     /// What was stored.
     pub committed: Committed,
-    /// What was not, each with its reason.
-    pub left_out: Vec<LeftOut>,
+    /// The items that were not stored, each with its reason.
+    pub left_out: Vec<SkippedItem>,
 }
 
 impl Workspace {
-    /// Stores items that say something new, with the viewer's rights, and leaves out those that do not. An item that
-    /// replaces itself (the same id) is never left out.
+    /// Stores the items that say something new, with the viewer's rights, and skips the others. An item
+    /// that replaces itself (the same id) is never skipped.
     ///
     /// # Errors
     /// When an item is wrong, or the store cannot be read or written.
-    pub async fn remember(&self, viewer: &Viewer, items: Vec<Item>) -> Result<Remembered, Error> {
+    pub async fn remember(
+        &self,
+        viewer: &Viewer,
+        items: Vec<Item>,
+    ) -> Result<RememberOutcome, Error> {
         let (workspace, viewer) = (self.clone(), viewer.clone());
-        apart(async move { workspace.remember_here(&viewer, items).await }).await
+        on_blocking_thread(async move { workspace.remember_blocking(&viewer, items).await }).await
     }
 
-    async fn remember_here(&self, viewer: &Viewer, items: Vec<Item>) -> Result<Remembered, Error> {
+    async fn remember_blocking(
+        &self,
+        viewer: &Viewer,
+        items: Vec<Item>,
+    ) -> Result<RememberOutcome, Error> {
         let snapshot = self.store().snapshot(viewer).await?;
         let texts: Vec<String> = items.iter().map(|item| snapshot.kinds().text(item)).collect();
         let shown: Vec<&str> = texts.iter().map(String::as_str).collect();
         let within = duplicates(&shown, Score::unit(SAME));
-        let judged = items.iter().zip(&texts).map(|(item, text)| judge(&*snapshot, item, text));
+        let judged =
+            items.iter().zip(&texts).map(|(item, text)| reason_to_skip(&*snapshot, item, text));
         let judged = try_join_all(judged).await?;
         let mut left_out = Vec::new();
         let mut kept = Vec::new();
         let ids: Vec<ItemId> = items.iter().map(|item| item.id.clone()).collect();
         for ((item, why), earlier) in items.into_iter().zip(judged).zip(within) {
             let earlier = earlier.map(|at| &ids[at]).filter(|of| **of != item.id);
-            let why = why.or_else(|| earlier.map(|of| Why::Repeats { of: of.clone() }));
+            let why = why.or_else(|| earlier.map(|of| SkipReason::Repeats { of: of.clone() }));
             match why {
-                Some(why) => left_out.push(LeftOut { id: item.id, why }),
+                Some(why) => left_out.push(SkippedItem { id: item.id, why }),
                 None => kept.push(item),
             }
         }
@@ -105,31 +114,35 @@ impl Workspace {
         } else {
             self.write(Batch::put(self.now(), kept).by(viewer.clone())).await?
         };
-        Ok(Remembered { committed, left_out })
+        Ok(RememberOutcome { committed, left_out })
     }
 }
 
-/// Whether what is stored already says what a text says.
-async fn judge(snapshot: &dyn Snapshot, item: &Item, text: &str) -> Result<Option<Why>, ReadError> {
-    let known = nearest(snapshot, &item.kind, text).await?;
+/// Says why an item need not be stored, by comparison with the stored texts.
+async fn reason_to_skip(
+    snapshot: &dyn Snapshot,
+    item: &Item,
+    text: &str,
+) -> Result<Option<SkipReason>, ReadError> {
+    let known = nearest_texts(snapshot, &item.kind, text).await?;
     if known.iter().any(|(id, _)| *id == item.id) {
         return Ok(None);
     }
     let mut all: Vec<&str> = known.iter().map(|(_, text)| text.as_str()).collect();
     all.push(text);
     if let Some(at) = duplicates(&all, Score::unit(SAME)).pop().flatten() {
-        return Ok(Some(Why::Repeats { of: known[at].0.clone() }));
+        return Ok(Some(SkipReason::Repeats { of: known[at].0.clone() }));
     }
     let (covered, of) = coverage(text, &known);
     let marked = MARKS.iter().any(|mark| text.contains(mark));
-    // One source that holds all of a short text is a repeat in other words, which may be news;
-    // several pieced together, or our own marks, are an echo.
+    // One source that contains all of a short text is a paraphrase, which may be news; several
+    // sources together, or a pack's own marks, are an echo.
     let echoes = covered >= COVERED && of.len() > 1 || marked && !of.is_empty();
-    Ok(echoes.then_some(Why::Echoes { of }))
+    Ok(echoes.then_some(SkipReason::Echoes { of }))
 }
 
-/// The stored texts of a kind that share most words with a text.
-async fn nearest(
+/// Returns the stored texts of a kind that share most words with a text.
+async fn nearest_texts(
     snapshot: &dyn Snapshot,
     kind: &Kind,
     text: &str,
@@ -148,7 +161,7 @@ async fn nearest(
     Ok(texts.filter_map(|(id, passage)| Some((id.item, passage?.text))).collect())
 }
 
-/// The share of a text's runs of words that stand in others, and which of them bring some.
+/// Returns the share of a text's runs of words that others contain, and the ids of those others.
 fn coverage(text: &str, known: &[(ItemId, String)]) -> (f64, Vec<ItemId>) {
     let runs = |text: &str| -> BTreeSet<Vec<String>> {
         let words = terms(text, Language::English);
@@ -162,7 +175,7 @@ fn coverage(text: &str, known: &[(ItemId, String)]) -> (f64, Vec<ItemId>) {
         for run in runs(other) {
             left.remove(&run);
         }
-        // A chance run in common is no source.
+        // One run in common may be chance.
         if before - left.len() > 1 {
             of.push(id.clone());
         }

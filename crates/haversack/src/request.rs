@@ -1,7 +1,7 @@
-//! What is asked: who asks, what for, from where, and how much may come back.
+//! The request for a pack: who asks, for what, from which position, and within which budget.
 //!
-//! One request serves every recipe. The five applications have requests of their own shape
-//! ([`crate::recipes`]); each becomes one of these.
+//! One type serves every recipe. The five applications have requests of their own shape
+//! ([`crate::recipes`]), which are converted into this one.
 
 use std::collections::BTreeMap;
 
@@ -17,12 +17,12 @@ use serde_json::{Map, Value};
 
 use crate::engine::KeptTemplate;
 
-/// Who speaks in a turn of a conversation.
+/// A turn of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turn {
     /// `user`, `assistant`, `system` or `tool`.
     pub role: String,
-    /// What was said.
+    /// The text of the turn.
     pub content: String,
     /// When, if known.
     pub at: Option<Timestamp>,
@@ -33,54 +33,53 @@ pub struct Turn {
 pub enum AsOf {
     /// The state at this moment.
     Moment(Timestamp),
-    /// The state with this number, whoever asks: callers who do not see everything are to use the
-    /// name that they were told.
+    /// The state with this number, for any viewer. Callers who cannot read everything use a token.
     Revision(u64),
-    /// The state that the viewer knows by this name.
+    /// The state that a token of this viewer names.
     Token(StateToken),
 }
 
-/// What is asked of a recipe. Everything but the recipe's name may be left out.
+/// A request to a recipe. Only the recipe's name is required.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// The recipe's name.
     pub recipe: String,
-    /// The question, in the asker's words; may be empty.
+    /// The query in the user's words; may be empty.
     pub query: String,
-    /// What to look for instead of the query's own vector (M2).
+    /// A vector to search with in place of the query's own (M2).
     pub vector: Option<Vector>,
-    /// Who asks. Every read is theirs (X3).
+    /// The viewer with whose permissions everything is read (X3).
     pub viewer: Viewer,
-    /// The name under which the asker's activity is kept.
+    /// The user under whose name activity is recorded.
     pub user: Option<String>,
-    /// The sort of request, such as W9's `assist`, `chat`, `search`, `automate`.
-    pub sort: Option<String>,
-    /// What the asker looks at (W9).
+    /// The type of request, such as W9's `assist`, `chat`, `search`, `automate`.
+    pub request_type: Option<String>,
+    /// The item that the user is looking at (W9).
     pub focus: Option<ItemId>,
-    /// The page it is on, when that is named apart.
+    /// The page it is on, when the request names it separately.
     pub page: Option<ItemId>,
-    /// The database it is in, when that is named apart.
+    /// The database it is in, when the request names it separately.
     pub database: Option<ItemId>,
-    /// What the request is about, by the names that the recipe gives: an `opportunity` (P7), a
-    /// `thread` (K2).
+    /// The subjects of the request, by the recipe's names for them: an `opportunity` (P7), a `thread`
+    /// (K2).
     pub subjects: BTreeMap<String, ItemId>,
     /// The current context (S1).
     pub context: Option<ItemId>,
-    /// What the situation is: facts by name, for rules (S3).
+    /// The facts of the situation by name, for rules (S3).
     pub situation: Map<String, Value>,
-    /// What the asker wants to reach, in words (S).
+    /// The user's goal, in words (S).
     pub intent: Option<String>,
-    /// What was said before, oldest first (W9).
+    /// The conversation so far, oldest turn first (W9).
     pub history: Vec<Turn>,
-    /// Items that must be considered.
+    /// Items that must be candidates.
     pub include: Vec<ItemId>,
-    /// Items that must not be in (W9).
+    /// Items that must not be in the pack (W9).
     pub exclude: Vec<ItemId>,
-    /// Kinds that count for more (W9).
+    /// Kinds that rank higher (W9).
     pub prioritize: Vec<Kind>,
-    /// Only what changed in this time; the start is in, the end is not.
+    /// Only items that changed in this range; the end is exclusive.
     pub time: (Option<Timestamp>, Option<Timestamp>),
-    /// Only what its source is at least this sure of (M3).
+    /// Only items with at least this confidence (M3).
     pub confidence_least: Option<Score>,
     /// Only items with these fields, such as a memory's `type` or `conversation` (M3). Several
     /// values of one field are alternatives.
@@ -89,47 +88,47 @@ pub struct Request {
     pub depth: Option<u32>,
     /// How many items a search finds, in place of the recipe's own (M3).
     pub limit: Option<usize>,
-    /// The budget, in place of the recipe's own. Reserves are inside it.
+    /// The budget, in place of the recipe's own. It includes the reserves.
     pub budget: Option<Tokens>,
     /// Caps of layers, in place of the recipe's own, by layer name (W9).
     pub caps: BTreeMap<String, Tokens>,
     /// Sizes of reserves, in place of the recipe's own, by name (P3).
     pub reserves: BTreeMap<String, Tokens>,
-    /// How much each layer matters to the asker: 1 is as usual, 2 twice, 0 not at all (P17).
+    /// The user's weight for each layer: 1 is the default, 2 doubles it, 0 drops the layer (P17).
     pub priorities: BTreeMap<String, f64>,
-    /// The model that will read the pack; caps the budget and counts (P3).
+    /// The model that will read the pack; it caps the budget and chooses the tokenizer (P3).
     pub model: Option<String>,
-    /// Who counts, when no model is named: an encoding's name, or `characters/4`.
+    /// The tokenizer when no model is named: an encoding's name, or `characters/4`.
     pub tokenizer: Option<String>,
     /// A template in place of the layers' own (M3).
     pub template: Option<TemplateChoice>,
-    /// Whether type, confidence and time stand behind texts whose template shows none of them (M3).
+    /// Whether type, confidence and time follow texts whose template shows none of them (M3).
     pub metadata: bool,
     /// A ranker in place of the layers' own.
     pub ranker: Option<RankerChoice>,
-    /// What similarity, recency and confidence count for in the ranker `default` (M6).
+    /// Weights of similarity, recency and confidence in the ranker `default` (M6).
     pub ranking: Option<RankingWeights>,
-    /// The receipt of the pack before this one in the same conversation, whose beginning is to
-    /// stay.
+    /// The receipt of the previous pack of the same conversation. Its beginning is kept unchanged.
     pub previous: Option<String>,
-    /// What time it is; the clock's when left out. Replays say it.
+    /// The current time; the clock's when left out. Replays set it.
     pub now: Option<Timestamp>,
-    /// A state of the past to read. A moment is also the time of the facts, see `facts_at`.
+    /// The past state to read. A moment also sets the time of the facts, see `facts_at`.
     pub as_of: Option<AsOf>,
-    /// Only what was said by this moment is known, and what held then holds (B1). That of `as_of`
-    /// when left out; without either, all is known.
+    /// Only facts stated by this moment are known, and validity is judged at this moment (B1). The
+    /// moment of `as_of` when left out; without either, all facts are known.
     pub facts_at: Option<Timestamp>,
     /// The time zone in which dates are read (X10).
     pub time_zone: Zone,
-    /// Whether an answer without a failed provider will do, in place of the recipe's own (M11).
+    /// Whether a pack may be made without a failed provider, in place of the recipe's own (M11).
     pub degrade: Option<bool>,
-    /// Whether an answer that was just given may be given again.
+    /// Whether a cached pack may be returned.
     pub cache: bool,
-    /// Whether a receipt is kept, uses are noted, and the cache filled. A preview does none.
+    /// Whether the receipt is stored, uses are recorded, and the pack is cached. A preview does none of
+    /// this.
     pub keep: bool,
 }
 
-/// A ranker in place of a recipe's own (M6).
+/// A ranker that replaces the recipe's own (M6).
 #[derive(Debug, Clone)]
 pub enum RankerChoice {
     /// By name: `default`, `bySimilarity`, `byRecency`, `byConfidence`, or one that was registered.
@@ -140,14 +139,14 @@ pub enum RankerChoice {
     Given(Ranker),
 }
 
-/// A template in place of a recipe's own (M8).
+/// A template that replaces the recipe's own (M8).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TemplateChoice {
     /// By name: a built-in one or one that was registered.
     Named(String),
     /// Written out in the request.
     Given {
-        /// What the answer calls it.
+        /// Its name in the answer.
         name: String,
         /// Its parts.
         template: KeptTemplate,
@@ -167,11 +166,11 @@ impl TemplateChoice {
 /// Weights of the ranker `default` (M6).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RankingWeights {
-    /// What nearness of meaning counts for.
+    /// Weight of semantic similarity.
     pub similarity: f64,
-    /// What newness counts for: 1 / (1 + days).
+    /// Weight of recency: 1 / (1 + days).
     pub recency: f64,
-    /// What the source's own sureness counts for.
+    /// Weight of the item's confidence.
     pub confidence: f64,
 }
 
@@ -187,12 +186,12 @@ pub const THREAD: &str = "thread";
 pub const OPPORTUNITY: &str = "opportunity";
 
 impl Request {
-    /// Names a subject, if there is one.
-    pub fn name_subject(&mut self, name: &str, id: Option<ItemId>) {
+    /// Sets a subject, if there is one.
+    pub fn set_subject(&mut self, name: &str, id: Option<ItemId>) {
         self.subjects.extend(id.map(|id| (name.to_owned(), id)));
     }
 
-    /// The field in which requests name a subject.
+    /// The wire field that names a subject.
     pub(crate) fn subject_key(name: &str) -> String {
         match name {
             THREAD | OPPORTUNITY => format!("{name}Id"),
@@ -200,23 +199,23 @@ impl Request {
         }
     }
 
-    /// The same request about something, under the name that its recipe gives.
+    /// Returns the request with a subject, by the recipe's name for it.
     #[must_use]
     pub fn about(mut self, name: &str, id: ItemId) -> Request {
-        self.name_subject(name, Some(id));
+        self.set_subject(name, Some(id));
         self
     }
 
-    /// The moment whose facts are asked for, when it is not the present one.
+    /// The moment whose facts are asked for, when it is not the present.
     #[must_use]
-    pub fn known_by(&self) -> Option<Timestamp> {
+    pub fn facts_moment(&self) -> Option<Timestamp> {
         self.facts_at.or(match self.as_of {
             Some(AsOf::Moment(moment)) => Some(moment),
             _ => None,
         })
     }
 
-    /// A question to a recipe by the owner of the data, with nothing else said.
+    /// Makes a request by the data's owner with all other fields at their defaults.
     #[must_use]
     pub fn new(recipe: &str, query: &str) -> Request {
         Request {
@@ -225,7 +224,7 @@ impl Request {
             vector: None,
             viewer: Viewer::owner(),
             user: None,
-            sort: None,
+            request_type: None,
             focus: None,
             page: None,
             database: None,
@@ -263,7 +262,7 @@ impl Request {
         }
     }
 
-    /// The same question within a budget of tokens.
+    /// Returns the request with a budget in tokens.
     #[must_use]
     pub fn within(mut self, tokens: u32) -> Request {
         self.budget = Some(Tokens::new(tokens));

@@ -1,4 +1,4 @@
-//! What a caller is told of which state of a workspace an answer is of.
+//! How a caller refers to the state of a workspace that an answer was made from.
 
 use std::fmt;
 
@@ -6,21 +6,20 @@ use haversack_store::store::Snapshot;
 use haversack_store::store::viewer::Viewer;
 use serde::{Deserialize, Serialize};
 
-/// A state of a workspace. Those who see everything are told its number. Everybody else is told a text
-/// of their own that changes with what they can read and with nothing else: a number would count what
-/// is hidden from them.
+/// A state of a workspace. Viewers who can read everything get its number. Other viewers get a token
+/// that changes only with what they can read: a number would reveal hidden commits.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Revision"))]
 #[serde(untagged)]
 pub enum RevisionId {
-    /// The number, for callers who see everything.
+    /// The number, for viewers who can read everything.
     Number(u64),
-    /// The caller's own name for the state, to be passed back unread.
+    /// An opaque token for one viewer.
     Token(String),
 }
 
 impl RevisionId {
-    /// What a viewer is told of the state of their snapshot.
+    /// Returns the id of a snapshot's state for a viewer.
     #[must_use]
     pub fn of(snapshot: &dyn Snapshot, viewer: &Viewer) -> RevisionId {
         if *viewer == Viewer::owner() {
@@ -29,7 +28,7 @@ impl RevisionId {
         RevisionId::Token(snapshot.token().to_string())
     }
 
-    /// The name of a state that was noted before viewers had names for states.
+    /// The id of a state that was recorded before viewers had tokens.
     pub(crate) fn unknown() -> RevisionId {
         RevisionId::Token("unknown".to_owned())
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use futures_util::future::try_join;
 use haversack_core::embed::{EmbedError, Embedder};
 use haversack_core::ids::{CandidateId, ItemId};
-use haversack_core::rank::{List, fuse_scores};
+use haversack_core::rank::{RankedList, fuse_scores};
 use haversack_core::units::Score;
 use haversack_store::store::Snapshot;
 use haversack_store::store::error::{ReadError, chain};
@@ -313,7 +313,7 @@ pub(crate) fn fused<L: AsRef<[Hit]>>(
             *score = (*score).max(Some(hit.score));
             list.push((number, hit.score));
         }
-        numbered.push(List { weight: weight(*way), hits: list });
+        numbered.push(RankedList { weight: weight(*way), hits: list });
     }
     let mut order: Vec<(Score, u32)> =
         fuse_scores(&numbered).into_iter().map(|fused| (fused.score, fused.id)).collect();

@@ -1,7 +1,7 @@
 //! Fuzzing on the stable toolchain: libFuzzer with coverage from LLVM's own pass.
 //!
-//! A target is one file in `fuzz/src/bin`; its seeds are the files in `fuzz/corpus/<target>`. What
-//! a run learns goes to `fuzz/grown`, what it breaks on to `fuzz/artifacts`; neither is committed.
+//! A target is one file in `fuzz/src/bin`; its seeds are the files in `fuzz/corpus/<target>`. New
+//! inputs go to `fuzz/grown`, failing ones to `fuzz/artifacts`; neither is committed.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::shell::Shell;
 
-/// Without the last of these LLVM folds branches and the fuzzer no longer sees them apart.
+/// Without the last of these LLVM folds branches, and the fuzzer cannot distinguish them.
 const FLAGS: [&str; 8] = [
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",
@@ -81,7 +81,8 @@ fn run_target(shell: &Shell, host: &str, target: &str, seconds: u32) -> Result<(
     let artifacts = fuzz.join("artifacts").join(target);
     let seeds = fuzz.join("corpus").join(target);
     for folder in [&grown, &artifacts, &seeds] {
-        fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        fs::create_dir_all(folder)
+            .with_context(|| format!("cannot create {}", folder.display()))?;
     }
     let binary = shell.target().join("fuzz").join(host).join("release").join(target);
     let mut command = shell.command(binary);

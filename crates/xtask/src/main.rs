@@ -1,4 +1,4 @@
-//! The chores of this repository, one subcommand each; `cargo xtask test` is the one that counts.
+//! Developer tasks of this repository, one subcommand each; `cargo xtask test` runs all checks.
 #![forbid(unsafe_code)]
 #![expect(
     clippy::print_stderr,
@@ -24,7 +24,7 @@ use clap::{Parser, Subcommand};
 
 use crate::shell::Shell;
 
-/// The chores of the Haversack repository.
+/// Developer tasks of the Haversack repository.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask")]
 struct Arguments {
@@ -36,17 +36,17 @@ struct Arguments {
 enum Task {
     /// Run everything a change must pass, in order, up to the first failure
     Test,
-    /// Check the house rules that the compiler does not know
+    /// Check the house rules that the compiler does not
     Tidy,
     /// Check licences, sources and versions of all dependencies against deps.toml
     Deps,
-    /// Run the property tests for long
+    /// Run the property tests with many cases
     Properties {
         /// How many cases each property sees
         #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..))]
         cases: u32,
     },
-    /// Kill, damage and cross-check the store for long
+    /// Kill, damage and cross-check the store many times
     Soak {
         /// How often the store is killed in the middle of writes
         #[arg(long, default_value_t = 2_000, value_parser = clap::value_parser!(u32).range(1..))]
@@ -57,16 +57,16 @@ enum Task {
         /// How many random histories are compared with the model
         #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
         histories: u32,
-        /// How many bits are flipped: in the truth, and in each file of the indexes
+        /// How many bits are flipped: in the database, and in each index file
         #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
         flips: u32,
-        /// Where random numbers begin
+        /// The random seed
         #[arg(long, default_value_t = 1)]
         seed: u32,
     },
-    /// Build the server with traces, and test what a collector gets of them
+    /// Build the server with traces, and test what a collector receives
     Traces,
-    /// Hold the program against MCP's own inspector and conformance suite, which come from npm
+    /// Test the program with MCP's inspector and conformance suite, which come from npm
     Mcp,
     /// Run benchmarks
     Bench {
@@ -85,9 +85,9 @@ enum Task {
 
 #[derive(Debug, Subcommand)]
 enum Bench {
-    /// The thinking part: tokens, selection, ranking; what is run without a name
+    /// haversack-core: tokens, selection, ranking (the default)
     Core,
-    /// The store at several sizes, beside the floor: raw libraries in the same run
+    /// The store at several sizes, compared with the raw libraries
     Store {
         /// How many items, several with commas
         #[arg(long, default_value = "10000,100000,1000000")]
@@ -96,7 +96,7 @@ enum Bench {
         #[arg(long)]
         blocks: Option<PathBuf>,
     },
-    /// Whole packs by every recipe at several sizes, beside the floor: two bare searches
+    /// Whole packs by every recipe at several sizes, compared with two bare searches
     Engine {
         /// How many items, several with commas
         #[arg(long, default_value = "10000,100000,1000000")]
@@ -113,11 +113,11 @@ enum Bench {
     },
     /// Haversack beside what people use today: evidence, overruns, speed and memory; the peers come
     /// from `PyPI` and crates.io
-    Peers(peers::Options),
+    Peers(peers::PeerOptions),
 }
 
 fn main() -> ExitCode {
-    // Printed here and not by the runtime, which would add a backtrace that helps nobody.
+    // Printed here, because the runtime would add a useless backtrace.
     match run(Arguments::parse().task) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -1,6 +1,5 @@
-//! The protocol's own tools against the real program: the inspector as a client of both eras, and the
-//! conformance suite as a judge. They come from npm into the tools folder, so this is no part of the
-//! one test command.
+//! Tests the real program with MCP's inspector, as a client of both protocol eras, and with its
+//! conformance suite. They come from npm, so this is not part of the test command.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -11,8 +10,8 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::shell::Shell;
 
-/// What is installed, each in the version that this repository was tried with. The newer era needs a
-/// newer Node than most machines have.
+/// What is installed, each in the version that this repository was tried with. The newer era needs
+/// a newer Node than most machines have.
 const PACKAGES: [&str; 3] = [
     "node@22.23.3",
     "@modelcontextprotocol/inspector@2.12.0",
@@ -39,7 +38,7 @@ const SCENARIOS: [(&str, &str); 15] = [
     ("http-header-validation", "2026-07-28"),
 ];
 
-/// Runs everything, then says what passed.
+/// Runs everything, then reports what passed.
 pub(crate) fn run(shell: &Shell) -> Result<()> {
     let programs = install(shell)?;
     shell.run(&mut shell.cargo(["build", "--locked", "--workspace", "--bins"]))?;
@@ -63,7 +62,7 @@ pub(crate) fn run(shell: &Shell) -> Result<()> {
             &mut verdicts,
         );
     }
-    let server = Server::start(shell, &haversack, &data)?;
+    let server = ServerProcess::start(shell, &haversack, &data)?;
     let url = format!("{}/mcp", server.url);
     for era in ["legacy", "modern"] {
         inspect(shell, &programs, &format!("http, {era}"), era, &Target::Url(&url), &mut verdicts);
@@ -117,7 +116,7 @@ fn install(shell: &Shell) -> Result<Programs> {
     Ok(programs)
 }
 
-/// What the inspector looks at.
+/// The server that the inspector tests.
 enum Target<'t> {
     Program(&'t [String]),
     Url(&'t str),
@@ -151,7 +150,7 @@ fn inspect(
     }
 }
 
-/// Runs a command, and shows what it said only if it fails.
+/// Runs a command and shows its output only if it fails.
 fn passes(command: &mut Command) -> bool {
     match command.stdin(Stdio::null()).output() {
         Ok(output) if output.status.success() => true,
@@ -177,14 +176,14 @@ fn conclude(verdicts: &[(String, bool)]) -> Result<()> {
     Ok(())
 }
 
-/// A server that ends with this value.
-struct Server {
+/// A server process, killed on drop.
+struct ServerProcess {
     child: Child,
     url: String,
 }
 
-impl Server {
-    fn start(shell: &Shell, haversack: &Path, data: &Path) -> Result<Server> {
+impl ServerProcess {
+    fn start(shell: &Shell, haversack: &Path, data: &Path) -> Result<ServerProcess> {
         let mut command = shell.command(haversack);
         command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data);
         let mut child = command
@@ -197,13 +196,15 @@ impl Server {
         let mut line = String::new();
         BufReader::new(output).read_line(&mut line).context("the server says nothing")?;
         match line.trim().rsplit_once(' ') {
-            Some((_, url)) if url.starts_with("http") => Ok(Server { child, url: url.to_owned() }),
+            Some((_, url)) if url.starts_with("http") => {
+                Ok(ServerProcess { child, url: url.to_owned() })
+            }
             _ => bail!("the server does not say where it listens: {line:?}"),
         }
     }
 }
 
-impl Drop for Server {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         // It may have ended by itself.
         let _ = self.child.kill();

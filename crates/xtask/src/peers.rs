@@ -12,12 +12,12 @@ use crate::shell::Shell;
 /// The Python that the pinned packages were chosen for.
 const PYTHON: &str = "python3.11";
 
-/// The peers that a program in Rust has.
+/// The peers that are run by a Rust program.
 const IN_RUST: [&str; 2] = ["mentedb", "velesdb"];
 
-/// What is asked of the bench.
+/// Options of the peer benchmark.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Options {
+pub(crate) struct PeerOptions {
     /// The folder of the labelled sets, in the form of `haversack eval`
     #[arg(long)]
     data: PathBuf,
@@ -52,7 +52,7 @@ pub(crate) struct Options {
 }
 
 /// Installs the peers if need be, builds Haversack and measures both.
-pub(crate) fn run(shell: &Shell, options: &Options) -> Result<()> {
+pub(crate) fn run(shell: &Shell, options: &PeerOptions) -> Result<()> {
     let data = std::path::absolute(&options.data)?;
     let python = install(shell)?;
     let haversack = match &options.haversack {

@@ -1,4 +1,4 @@
-//! Running other programs at the root of the repository, all of them in one environment.
+//! Runs other programs at the root of the repository, all in the same environment.
 //!
 //! Every build goes to one target folder. Without a `CARGO_TARGET_DIR` that is a folder in the
 //! user's cache, so that a fresh checkout finds the dependencies already built.
@@ -50,12 +50,12 @@ impl Shell {
         &self.target
     }
 
-    /// Where tools are installed that the machine lacks.
+    /// The folder for tools that the machine lacks.
     pub(crate) fn tools(&self) -> &Path {
         &self.tools
     }
 
-    /// Lets later commands find the installed tools; the machine's own come first.
+    /// Adds the tools folder to the path of later commands, after the machine's own.
     pub(crate) fn use_tools(&mut self) -> Result<()> {
         let path = env::var_os("PATH").unwrap_or_default();
         let folders = env::split_paths(&path).chain([self.tools.join("bin")]);
@@ -83,7 +83,7 @@ impl Shell {
     /// # Errors
     /// When it cannot be started or fails.
     pub(crate) fn run(&self, command: &mut Command) -> Result<()> {
-        let line = spelled(command);
+        let line = command_line(command);
         println!("$ {line}");
         let status = command.status().with_context(|| format!("cannot start `{line}`"))?;
         ensure!(status.success(), "`{line}` failed with {status}");
@@ -95,7 +95,7 @@ impl Shell {
     /// # Errors
     /// When it cannot be started, fails, or writes something that is not text.
     pub(crate) fn read(&self, command: &mut Command) -> Result<String> {
-        let line = spelled(command);
+        let line = command_line(command);
         let output = command
             .stderr(Stdio::inherit())
             .output()
@@ -144,8 +144,8 @@ fn non_empty(value: Option<OsString>) -> Option<OsString> {
     value.filter(|value| !value.is_empty())
 }
 
-/// The command as one would type it, near enough to copy.
-fn spelled(command: &Command) -> String {
+/// The command as one would type it.
+fn command_line(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
     let words = std::iter::once(program).chain(command.get_args());
     words.map(|word| quoted(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
@@ -164,7 +164,7 @@ mod tests {
     fn a_command_is_shown_as_typed() {
         let mut command = Command::new("/usr/bin/cargo");
         command.args(["nextest", "run", "-E", "test(properties)"]);
-        assert_eq!(spelled(&command), "cargo nextest run -E 'test(properties)'");
+        assert_eq!(command_line(&command), "cargo nextest run -E 'test(properties)'");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The one test command: what a change must pass, from the quickest check to the slowest.
+//! The test command: all checks that a change must pass, fastest first.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use crate::shell::Shell;
 use crate::tools::{self, Runner};
 use crate::{deps, tidy};
 
-type Step<'a> = (&'static str, &'a dyn Fn() -> Result<()>);
+type SuiteStep<'a> = (&'static str, &'a dyn Fn() -> Result<()>);
 
 /// Runs all steps, up to the first that fails.
 pub(crate) fn test(mut shell: Shell) -> Result<()> {
@@ -16,7 +16,7 @@ pub(crate) fn test(mut shell: Shell) -> Result<()> {
     tools::require_components(&shell)?;
     let runner = tools::find_runner(&mut shell)?;
     println!("building in {}", shell.target().display());
-    let steps: [Step<'_>; 8] = [
+    let steps: [SuiteStep<'_>; 8] = [
         ("fmt", &|| fmt(&shell)),
         ("tidy", &|| tidy::run(shell.root())),
         ("clippy", &|| clippy(&shell)),
@@ -31,7 +31,7 @@ pub(crate) fn test(mut shell: Shell) -> Result<()> {
     Ok(())
 }
 
-fn run_steps(steps: &[Step<'_>]) -> Result<()> {
+fn run_steps(steps: &[SuiteStep<'_>]) -> Result<()> {
     for (number, (name, run)) in (1..).zip(steps) {
         let place = format!("[{number}/{}] {name}", steps.len());
         println!("{place}");
@@ -44,7 +44,7 @@ fn run_steps(steps: &[Step<'_>]) -> Result<()> {
     Ok(())
 }
 
-/// Runs the properties, and nothing else, with many cases and full optimisation.
+/// Runs only the property tests, with many cases, optimised.
 pub(crate) fn properties(mut shell: Shell, cases: u32) -> Result<()> {
     let mut command = match tools::find_runner(&mut shell)? {
         Runner::Nextest => {
@@ -63,7 +63,7 @@ pub(crate) fn properties(mut shell: Shell, cases: u32) -> Result<()> {
     shell.run(&mut command)
 }
 
-/// Runs the store's tests with large amounts, given as variables, and full optimisation.
+/// Runs the store's soak tests with the given amounts, optimised.
 pub(crate) fn soak(mut shell: Shell, amounts: &[(&str, u32)]) -> Result<()> {
     let mut command = match tools::find_runner(&mut shell)? {
         Runner::Nextest => {
@@ -82,7 +82,7 @@ pub(crate) fn soak(mut shell: Shell, amounts: &[(&str, u32)]) -> Result<()> {
     shell.run(&mut command)
 }
 
-/// Runs the tests of traces, for which the server is built with them.
+/// Runs the trace tests against a server built with traces.
 pub(crate) fn traces(mut shell: Shell) -> Result<()> {
     let features = ["--locked", "--workspace", "--features", "haversack-cli/otlp"];
     let mut command = match tools::find_runner(&mut shell)? {
@@ -139,16 +139,16 @@ fn docs(shell: &Shell) -> Result<()> {
     shell.run(command.env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-/// The script's way to say that packages cannot be had.
-const NOT_TO_BE_HAD: i32 = 75;
+/// The script's exit code when packages are unavailable.
+const PACKAGES_UNAVAILABLE: i32 = 75;
 
-/// Tests the clients with the program that the tests before have built.
+/// Tests the clients with the program built by the earlier steps.
 fn clients(shell: &Shell) -> Result<()> {
     let program = shell.target().join("debug/haversack");
     let mut command = shell.command("sh");
     command.arg("tools/clients.sh").arg(program);
     let status = command.status().context("cannot run tools/clients.sh")?;
-    if status.code() == Some(NOT_TO_BE_HAD) {
+    if status.code() == Some(PACKAGES_UNAVAILABLE) {
         println!("NOT TESTED: the clients, as their packages cannot be had");
         return Ok(());
     }
@@ -167,8 +167,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_failure_ends_the_run_and_is_named() {
-        let steps: [Step<'_>; 3] = [
+    fn the_run_stops_at_the_first_failure_and_names_it() {
+        let steps: [SuiteStep<'_>; 3] = [
             ("good", &|| Ok(())),
             ("bad", &|| bail!("broken")),
             ("never", &|| unreachable!("the step before failed")),

@@ -1,4 +1,4 @@
-//! The tools that the chores need beside cargo itself: found, installed, or asked for.
+//! Finds or installs the tools that tasks need besides cargo.
 
 use anyhow::{Result, ensure};
 
@@ -8,7 +8,7 @@ use crate::shell::Shell;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Runner {
     Nextest,
-    /// Slower and without time limits; only when nextest cannot be had.
+    /// Slower and without timeouts; only when nextest is unavailable.
     CargoTest,
 }
 

@@ -1,4 +1,4 @@
-//! Fences: whatever two texts hold, a fenced pack parses back to exactly those two.
+//! Fences: a pack of any two fenced texts parses back to exactly those two.
 #![no_main]
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Queries: any string is a query; paths, addresses and mentions that are found stand in it.
+//! Queries: any string is analysed without a panic, and found paths, URLs and mentions occur in it.
 #![no_main]
 
 use haversack_core::ids::ItemId;
@@ -22,7 +22,7 @@ fuzz_target!(|input: (i64, &str)| {
     for mention in Mentions::new(&names).find(text) {
         assert_eq!(mention.span.slice(text), Some(mention.matched.as_str()));
     }
-    // Expressions come from users too: read or refused, and run without a panic.
+    // Expressions come from users too: they parse or are rejected, and run without a panic.
     if let Ok(expression) = Expression::new(text) {
         let _ = expression.scorer().score(&haversack_core::rank::Signals::default());
     }

@@ -1,4 +1,4 @@
-//! Templates: any source parses or is refused, and what is put in comes out as it was.
+//! Templates: any source parses or is rejected, and inserted values are rendered verbatim.
 #![no_main]
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Cutting a text to a number of tokens: both sides stay within the limit and stay what they were.
+//! Truncation to a token limit: prefix and suffix stay within the limit and are parts of the text.
 #![no_main]
 
 use haversack_core::text::tokenizer::{Encoding, Tokenizer};

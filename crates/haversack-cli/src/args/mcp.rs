@@ -1,4 +1,4 @@
-//! What the user typed for MCP.
+//! Options of `haversack mcp`.
 
 use std::path::PathBuf;
 
@@ -7,13 +7,13 @@ use clap::{Args, Subcommand};
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
-    after_help = "A client starts it: name `haversack` as the command and `mcp` as its argument. It ends when \
-                  its input does. `haversack serve` answers MCP under /mcp."
+    after_help = "The MCP client starts it: configure the command `haversack` with the argument `mcp`. It ends \
+                  with its input. `haversack serve` answers MCP under /mcp."
 )]
-pub(crate) struct Mcp {
+pub(crate) struct McpArgs {
     #[command(subcommand)]
     pub(crate) command: Option<McpCommand>,
-    /// Read with the eyes of this user, and remember in their name [default: see everything]
+    /// Act as this user, with this user's permissions [default: see everything]
     #[arg(long, value_name = "NAME")]
     pub(crate) user: Option<String>,
     /// A group of that user; can be repeated
@@ -24,11 +24,11 @@ pub(crate) struct Mcp {
     pub(crate) read_only: bool,
 }
 
-/// What else can be done with MCP.
+/// Subcommands of `mcp`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum McpCommand {
-    /// Stand before another MCP server and give its tools the context that matters to each call
-    Wrap(Wrap),
+    /// Run as a gateway before another MCP server and add context to each call of its tools
+    Wrap(WrapArgs),
 }
 
 #[derive(Debug, Args)]
@@ -38,14 +38,14 @@ pub(crate) enum McpCommand {
                   given. The settings name recipe, context, user, budget and tools; without a file the recipe \
                   is `situation`, with 1000 tokens."
 )]
-pub(crate) struct Wrap {
+pub(crate) struct WrapArgs {
     /// A TOML file with settings
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// The server's address, when it is reached over HTTP
-    #[arg(long, value_name = "URL", conflicts_with = "server")]
+    #[arg(long, value_name = "URL", conflicts_with = "program")]
     pub(crate) url: Option<String>,
     /// The command that starts the server, after `--`
     #[arg(value_name = "COMMAND", last = true)]
-    pub(crate) server: Vec<String>,
+    pub(crate) program: Vec<String>,
 }

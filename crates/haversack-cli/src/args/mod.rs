@@ -1,4 +1,4 @@
-//! What the user typed, checked for form and nothing else.
+//! The command line: commands, options and their help.
 
 mod eval;
 mod mcp;
@@ -22,7 +22,7 @@ pub(crate) use serve::*;
 pub(crate) use store::*;
 pub(crate) use tune::*;
 
-/// Puts the right text into an exact token budget, and says why.
+/// Assembles the context for a language model within an exact token budget, and explains it.
 #[derive(Debug, Parser)]
 #[command(
     name = "haversack",
@@ -30,98 +30,104 @@ pub(crate) use tune::*;
     about,
     max_term_width = 100,
     after_help = "Data goes to standard output, remarks to standard error. Exit codes: 0 something was \
-                  found, 1 nothing was, 2 error."
+                  found, 1 nothing was found, 2 error."
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) location: StoreLocation,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// See what it does: five assistants on samples that come with the program
-    Demo(Demo),
-    /// Add files and folders to a workspace, where they can be searched
-    Add(Add),
-    /// Add a folder of contexts with rules, or check it
-    Contexts(Contexts),
-    /// Search a workspace, by words, meaning and spelling at once
-    Search(Search),
+    /// Show packs for five assistants on built-in sample data
+    Demo(DemoArgs),
+    /// Add files and folders to a workspace
+    Add(AddArgs),
+    /// Add a folder of contexts and their rules, or check it
+    Contexts(ContextsArgs),
+    /// Search a workspace by words, meaning and spelling together
+    Search(SearchArgs),
+    /// Print items by their ids
+    Get(GetArgs),
+    /// List the items of a workspace
+    List(ListArgs),
+    /// Delete items, with everything under them
+    Delete(DeleteArgs),
     /// Show what a workspace holds
-    Stats(Stats),
+    Stats(StatsArgs),
     /// List the workspaces
     Workspaces,
-    /// Take back what one `add` or `import` stored
-    Undo(Undo),
-    /// Verify that all is as it was written
-    Check(Check),
-    /// Write a workspace out as lines of JSON
-    Export(Export),
-    /// Read lines of JSON that `export` wrote
-    Import(Import),
-    /// Copy a workspace into a folder
-    Backup(Backup),
+    /// Undo one `add` or `import`
+    Undo(UndoArgs),
+    /// Check a workspace for damage, and repair its indexes
+    Check(CheckArgs),
+    /// Export a workspace as lines of JSON
+    Export(ExportArgs),
+    /// Import lines of JSON that `export` wrote
+    Import(ImportArgs),
+    /// Back up a workspace to a folder
+    Backup(BackupArgs),
     /// Make the vectors anew, after the embedding model has changed
     Reembed,
     /// Count the tokens of files, or of standard input
-    Tokens(Tokens),
+    Tokens(TokensArgs),
     /// Cut a text to a number of tokens, at a sentence where one ends in time
-    Trim(Trim),
+    Trim(TrimArgs),
     /// Show how a file is split for search
-    Chunk(Chunk),
+    Chunk(ChunkArgs),
     /// Pack what answers a question into a token budget, from a workspace or the given files
-    Pack(Pack),
+    Pack(PackArgs),
     /// Measure how much of the evidence for known questions reaches the pack
-    Eval(Eval),
+    Eval(EvalArgs),
     /// Find better weights for a recipe, by questions whose answers are known
-    Tune(Tune),
+    Tune(TuneArgs),
     /// List, show, check and begin recipes: what a pack is made of
     #[command(subcommand)]
-    Recipe(Recipe),
-    /// Show what other budgets would give
-    Frontier(Frontier),
-    /// Show what became of each candidate of an earlier pack, and why
-    Explain(Explain),
-    /// Make an earlier pack again and say whether it is the same
-    Replay(Replay),
+    Recipe(RecipeCommand),
+    /// Show what other budgets would give: tokens, value and coverage
+    Frontier(FrontierArgs),
+    /// Show the outcome of each candidate of an earlier pack, and the reason
+    Explain(ExplainArgs),
+    /// Build an earlier pack again and compare the bytes
+    Replay(ReplayArgs),
     /// Show what differs between two packs, and why
-    Diff(Diff),
-    /// Note that an item helped, or did not
-    Feedback(Feedback),
+    Diff(DiffArgs),
+    /// Record whether an item was useful
+    Feedback(FeedbackArgs),
     /// Store a memory, if it says something new
-    Remember(Remember),
+    Remember(RememberArgs),
     /// Serve the workspaces over HTTP
-    Serve(Serve),
+    Serve(ServeArgs),
     /// Serve a workspace to an MCP client on standard input and output, or give another server's
     /// tools context
-    Mcp(Mcp),
-    /// Make, list and revoke the keys of the server
+    Mcp(McpArgs),
+    /// Create, list and revoke the server's keys
     #[command(subcommand)]
-    Key(Key),
+    Key(KeyCommand),
     /// Check the server's audit log
     #[command(subcommand)]
-    Audit(Audit),
-    /// Look at the settings of the server
+    Audit(AuditCommand),
+    /// Check the server's settings
     #[command(subcommand)]
-    Config(Config),
-    /// List, add and choose the embedding models that make vectors
+    Config(ConfigCommand),
+    /// List, add and choose embedding models and rerankers
     #[command(subcommand)]
-    Model(Model),
-    /// List the language models whose windows and tokenizers are known
-    Models(Models),
-    /// List the kinds of items that are known, and define kinds of one's own
-    Kinds(Kinds),
-    /// Print a script that completes commands and options in a shell
-    Completions(Completions),
-    /// Print the manual, or write a page for each command
-    Man(Man),
+    Model(ModelCommand),
+    /// List language models with their context windows and tokenizers
+    Models(ModelsArgs),
+    /// List the kinds of items, and define new ones
+    Kinds(KindsArgs),
+    /// Print a shell completion script
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write one for each command
+    Man(ManArgs),
 }
 
-/// Who counts.
+/// The tokenizer that counts.
 #[derive(Debug, Args)]
-pub(crate) struct Counting {
+pub(crate) struct TokenizerArgs {
     /// Count as this model does; `haversack models` lists them [default: gpt-4o]
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
@@ -132,72 +138,70 @@ pub(crate) struct Counting {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Tokens {
+pub(crate) struct TokensArgs {
     /// Files to count; `-` or none is standard input
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
-    pub(crate) counting: Counting,
+    pub(crate) counting: TokenizerArgs,
 }
 
-/// What to keep of a text that is too long.
+/// The part of a long text that is kept.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum Keep {
+pub(crate) enum KeepPart {
     /// The beginning
     Start,
     /// The end
     End,
-    /// The sentences that say most, in their own order
+    /// The most important sentences, in their order
     Important,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Trim {
-    /// File to cut; `-` or none is standard input
+pub(crate) struct TrimArgs {
+    /// File to truncate; `-` or none is standard input
     pub(crate) file: Option<PathBuf>,
-    /// How many tokens may be left, marks included
+    /// The most tokens to keep, ellipses included
     #[arg(long, value_name = "TOKENS")]
     pub(crate) to: u32,
     /// What to keep [default: start, or important with a query]
     #[arg(long, value_enum)]
-    pub(crate) keep: Option<Keep>,
-    /// What matters; keeps the sentences that speak of it
+    pub(crate) keep: Option<KeepPart>,
+    /// A query; sentences that match it are kept
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub(crate) query: String,
     #[command(flatten)]
-    pub(crate) counting: Counting,
+    pub(crate) counting: TokenizerArgs,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Chunk {
-    /// File to split; Markdown and source code are known by their endings
+pub(crate) struct ChunkArgs {
+    /// File to split; the format is known by the file name extension
     pub(crate) file: PathBuf,
     /// The most tokens of a chunk
     #[arg(long, value_name = "TOKENS", default_value_t = 512)]
     pub(crate) max: u32,
-    /// The tokens a chunk should have
+    /// The tokens to aim for in a chunk
     #[arg(long, value_name = "TOKENS", default_value_t = 256)]
     pub(crate) target: u32,
     #[command(flatten)]
-    pub(crate) counting: Counting,
+    pub(crate) counting: TokenizerArgs,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Kinds {
-    /// Without a command: list the kinds that are known here
+pub(crate) struct KindsArgs {
+    /// Without a command: list the kinds
     #[command(subcommand)]
     pub(crate) command: Option<KindsCommand>,
-    #[command(flatten)]
-    pub(crate) place: Place,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KindsCommand {
-    /// Say what is wrong with a file of definitions
+    /// Check a file of definitions
     Check {
         /// The file
         file: PathBuf,
     },
-    /// Check a file of definitions and keep it in the data folder
+    /// Check a file of definitions and store it in the data folder
     Set {
         /// The file
         file: PathBuf,
@@ -205,7 +209,7 @@ pub(crate) enum KindsCommand {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Models {
+pub(crate) struct ModelsArgs {
     /// Show only names that contain this
     pub(crate) filter: Option<String>,
 }

@@ -1,24 +1,24 @@
-//! What the user typed for the commands about embedding models.
+//! Options of the commands about models.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-/// Models from your disk: what makes vectors, and what reranks.
+/// Subcommands of `model`.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Model {
-    /// List the models there are, and which are in use
-    List(ModelList),
+pub(crate) enum ModelCommand {
+    /// List the models, and mark those in use
+    List(ModelListArgs),
     /// Check a model's folder and copy it into the data folder
-    Add(ModelAdd),
-    /// Put a model to use: make all vectors of the data folder anew with it, or rerank with it
-    Use(ModelUse),
-    /// Take a model that is not in use away
-    Remove(ModelRemove),
+    Add(ModelAddArgs),
+    /// Choose a model: embed all texts of the data folder with it, or rerank with it
+    Use(ModelUseArgs),
+    /// Remove a model that is not in use
+    Remove(ModelRemoveArgs),
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ModelList {
+pub(crate) struct ModelListArgs {
     /// Print one JSON document
     #[arg(long)]
     pub(crate) json: bool,
@@ -31,10 +31,10 @@ pub(crate) struct ModelList {
                   haversack-model.toml in it may set name, pooling, query-prefix, document-prefix and \
                   tokens-max; docs/models.md has more. Nothing is downloaded."
 )]
-pub(crate) struct ModelAdd {
+pub(crate) struct ModelAddArgs {
     /// The model's folder
     pub(crate) folder: PathBuf,
-    /// What to call it [default: what its files say, else the folder's name]
+    /// Its name [default: from its files, else the folder's name]
     #[arg(long)]
     pub(crate) name: Option<String>,
     /// Print one JSON document
@@ -50,7 +50,7 @@ pub(crate) struct ModelAdd {
                   output for pairs of texts, such as ms-marco-MiniLM) reads the best finds once more in recipes \
                   whose scores count `rerank`; it is in use at once, and `haversack model use none` ends it."
 )]
-pub(crate) struct ModelUse {
+pub(crate) struct ModelUseArgs {
     /// The model, as `model list` shows it, `built-in`, or `none`
     pub(crate) name: String,
     /// Print one JSON document
@@ -59,7 +59,7 @@ pub(crate) struct ModelUse {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ModelRemove {
+pub(crate) struct ModelRemoveArgs {
     /// The model, as `model list` shows it
     pub(crate) name: String,
 }

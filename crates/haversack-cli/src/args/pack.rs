@@ -1,74 +1,106 @@
-//! What the user typed for packs, and for looking back at them.
+//! Options of the commands that make packs, and that look at earlier ones.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use anyhow::{Context, Result};
 use clap::builder::RangedU64ValueParser;
 use clap::{ArgGroup, Args, ValueEnum};
 use haversack::pipeline::BUDGET_MAX;
-use haversack::samples;
+use haversack_eval::samples;
+use haversack_store::store::viewer::Viewer;
 
-use super::Counting;
+use super::TokenizerArgs;
 
-/// A number of tokens that can be a budget.
-fn tokens() -> RangedU64ValueParser<u32> {
+/// A parser for budgets, in tokens.
+fn budget_parser() -> RangedU64ValueParser<u32> {
     RangedU64ValueParser::new().range(1..=u64::from(BUDGET_MAX))
 }
 
-/// What is asked of a recipe: by whom, from where, and how much may come back.
+/// A request to a recipe: query, budget, user and context.
 #[derive(Debug, Args)]
-pub(crate) struct Asking {
-    /// What is asked
+pub(crate) struct RequestArgs {
+    /// The question
     #[arg(value_name = "QUESTION")]
     pub(crate) query: Option<String>,
-    /// Files and folders to answer from in place of a workspace: text, Markdown, source code,
-    /// JSONL, CSV; `-` is standard input
+    /// Files and folders to pack instead of a workspace: text, Markdown, source code, JSONL, CSV;
+    /// `-` is standard input
     #[arg(value_name = "PATH")]
     pub(crate) files: Vec<PathBuf>,
     /// The recipe to pack by: its name, or a TOML file
     #[arg(long, value_name = "NAME|FILE", default_value = "everything")]
     pub(crate) recipe: String,
-    /// The most tokens of it all, reserves included; at most what the model has room for
+    /// The budget in tokens, reserves included; at most what fits into the model's window
     /// [default: the recipe's]
-    #[arg(long, value_name = "TOKENS", value_parser = tokens(), allow_negative_numbers = true)]
+    #[arg(long, value_name = "TOKENS", value_parser = budget_parser(), allow_negative_numbers = true)]
     pub(crate) budget: Option<u32>,
     #[command(flatten)]
-    pub(crate) counting: Counting,
-    /// A template in place of the recipe's own
+    pub(crate) counting: TokenizerArgs,
+    /// A template instead of the recipe's own
     #[arg(long, value_name = "NAME")]
     pub(crate) template: Option<String>,
     #[command(flatten)]
-    pub(crate) asker: Asker,
+    pub(crate) identity: IdentityArgs,
     #[command(flatten)]
-    pub(crate) standing: Standing,
+    pub(crate) position: PositionArgs,
     #[command(flatten)]
-    pub(crate) choice: Choice,
+    pub(crate) selection: SelectionArgs,
 }
 
-/// Who asks.
+/// The user on whose behalf a command reads.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Who asks")]
-pub(crate) struct Asker {
-    /// Ask as this user, who gets only what they may read [default: the owner of the data folder,
-    /// who may read everything]
+#[command(next_help_heading = "User")]
+pub(crate) struct IdentityArgs {
+    /// Read as this user, with this user's permissions [default: the owner of the data folder, who
+    /// may read everything]
     #[arg(long)]
     pub(crate) user: Option<String>,
-    /// Ask as a member of this group; may be given several times
+    /// Read as a member of this group; can be repeated
     #[arg(long)]
     pub(crate) group: Vec<String>,
 }
 
-/// Where the asker stands.
+impl IdentityArgs {
+    /// Nobody in particular: the owner of the data folder.
+    pub(crate) const fn owner() -> IdentityArgs {
+        IdentityArgs { user: None, group: Vec::new() }
+    }
+
+    /// The viewer that the options name.
+    pub(crate) fn viewer(&self) -> Result<Viewer> {
+        let mut viewer = match (&self.user, &self.group[..]) {
+            (None, []) => return Ok(Viewer::owner()),
+            (None, _) => Viewer::anyone(),
+            (Some(user), _) => Viewer::user(user).context("--user")?,
+        };
+        for group in &self.group {
+            viewer = viewer.in_group(group).context("--group")?;
+        }
+        Ok(viewer)
+    }
+
+    /// The user and groups in words.
+    pub(crate) fn description(&self) -> String {
+        if self.user.is_none() && self.group.is_empty() {
+            return "the owner".to_owned();
+        }
+        let user = self.user.as_deref().unwrap_or("anyone");
+        let of = if self.group.is_empty() { "" } else { " of " };
+        format!("{user}{of}{}", self.group.join(", "))
+    }
+}
+
+/// The user's position in the application: page, thread, deal, time.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "From where")]
-pub(crate) struct Standing {
-    /// The block that they look at
+#[command(next_help_heading = "Position")]
+pub(crate) struct PositionArgs {
+    /// The block in focus
     #[arg(long, value_name = "ID")]
     pub(crate) focus: Option<String>,
-    /// The page that they look at
+    /// The page in focus
     #[arg(long, value_name = "ID")]
     pub(crate) page: Option<String>,
-    /// The database that they look at
+    /// The database in focus
     #[arg(long, value_name = "ID")]
     pub(crate) database: Option<String>,
     /// The thread that the question belongs to
@@ -77,19 +109,19 @@ pub(crate) struct Standing {
     /// The deal that a proposal is for
     #[arg(long, value_name = "ID")]
     pub(crate) opportunity: Option<String>,
-    /// What the question is about, by the name that the recipe gives it: --about ticket=T-17
+    /// The subject of the question, under the recipe's name for it: --about ticket=T-17
     #[arg(long, value_name = "NAME=ID")]
     pub(crate) about: Vec<String>,
-    /// The current context, whose rules and ancestors hold
+    /// The current context; its rules and ancestors apply
     #[arg(long, value_name = "ID")]
     pub(crate) context: Option<String>,
     /// The facts of the situation, as a JSON object
     #[arg(long, value_name = "JSON|@FILE")]
     pub(crate) situation: Option<String>,
-    /// The receipt of the pack before this one, whose beginning is to stay
+    /// The receipt of the previous pack; its beginning is kept, so that it can be cached
     #[arg(long, value_name = "RECEIPT")]
     pub(crate) previous: Option<String>,
-    /// What time it is taken to be: 2026-01-31T09:30:00Z, a day, or Unix milliseconds
+    /// The time of the request: 2026-01-31T09:30:00Z, a day, or Unix milliseconds
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<String>,
     /// Read the workspace as it was at this time
@@ -97,54 +129,54 @@ pub(crate) struct Standing {
     pub(crate) as_of: Option<String>,
 }
 
-/// What is considered.
+/// Candidates to include or exclude.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "What is considered")]
-pub(crate) struct Choice {
-    /// Consider this item in any case; may be given several times
+#[command(next_help_heading = "Candidates")]
+pub(crate) struct SelectionArgs {
+    /// Always consider this item; can be repeated
     #[arg(long, value_name = "ID")]
     pub(crate) include: Vec<String>,
-    /// Leave this item out; may be given several times
+    /// Exclude this item; can be repeated
     #[arg(long, value_name = "ID")]
     pub(crate) exclude: Vec<String>,
-    /// What the request is for, such as assist, chat, search or automate; of memories, only those of
-    /// this type, and may be given several times
+    /// The type of the request, such as assist, chat, search or automate; for memories, only those of
+    /// this type, and can be repeated
     #[arg(long = "type", value_name = "TYPE")]
-    pub(crate) sort: Vec<String>,
-    /// The whole request in the recipe's own shape; other options come on top of it
+    pub(crate) request_type: Vec<String>,
+    /// The whole request in the recipe's own shape; other options override its fields
     #[arg(long, value_name = "JSON|@FILE|-")]
     pub(crate) request: Option<String>,
 }
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "With paths, those are packed and nothing is kept. Without, the workspace is \
-                        packed that --data and --workspace name; `haversack add` fills it."
+    after_help = "With paths, those files are packed and nothing is stored. Without, the workspace of --data \
+                  and --workspace is packed; `haversack add` fills it."
 )]
-pub(crate) struct Pack {
+pub(crate) struct PackArgs {
     #[command(flatten)]
-    pub(crate) asking: Asking,
+    pub(crate) request: RequestArgs,
     #[command(flatten)]
-    pub(crate) showing: Showing,
+    pub(crate) display: DisplayArgs,
     /// Show what other budgets would give, as `haversack frontier` does
     #[arg(long, conflicts_with_all = ["explain", "json"])]
     pub(crate) frontier: bool,
-    /// Keep no receipt and note no use
+    /// Store no receipt and record no use
     #[arg(long)]
     pub(crate) preview: bool,
-    /// Make it anew even if the same was asked a moment ago
+    /// Do not use the cache
     #[arg(long)]
     pub(crate) fresh: bool,
 }
 
-/// What is shown in place of the context.
+/// What is printed instead of the context.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "What is shown and kept")]
-pub(crate) struct Showing {
-    /// Show what became of each candidate and why in place of the context
+#[command(next_help_heading = "Output")]
+pub(crate) struct DisplayArgs {
+    /// Print the outcome of each candidate with its reason instead of the context
     #[arg(long)]
     pub(crate) explain: bool,
-    /// With --explain, all candidates and not only the foremost
+    /// With --explain, all candidates and not only the best
     #[arg(long, requires = "explain")]
     pub(crate) all: bool,
     /// Print the result in the recipe's own shape as JSON; with --explain, the ledger too
@@ -153,10 +185,10 @@ pub(crate) struct Showing {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Explain {
-    /// The receipt that `pack` named; its beginning will do
+pub(crate) struct ExplainArgs {
+    /// The receipt that `pack` named; its beginning is enough
     pub(crate) receipt: String,
-    /// All candidates and not only the foremost
+    /// All candidates and not only the best
     #[arg(long)]
     pub(crate) all: bool,
     /// Print the receipt as JSON
@@ -166,16 +198,16 @@ pub(crate) struct Explain {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: 0 the same bytes, 1 other bytes, 2 error.")]
-pub(crate) struct Replay {
-    /// The receipt that `pack` named; its beginning will do
+pub(crate) struct ReplayArgs {
+    /// The receipt that `pack` named; its beginning is enough
     pub(crate) receipt: String,
-    /// The recipe file that the pack was made by, when it was made by one
+    /// The recipe file of the pack, if it was made by a file
     #[arg(long, value_name = "FILE")]
     pub(crate) recipe: Option<String>,
-    /// The tokenizer.json that counted, when one did
+    /// The tokenizer.json that counted, if one did
     #[arg(long, value_name = "FILE")]
     pub(crate) tokenizer: Option<String>,
-    /// Print the context that was made again
+    /// Print the context
     #[arg(long, conflicts_with = "json")]
     pub(crate) print: bool,
     /// Print what differs as JSON
@@ -184,10 +216,10 @@ pub(crate) struct Replay {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Diff {
-    /// The receipt of the one pack; its beginning will do
+pub(crate) struct DiffArgs {
+    /// The receipt of the first pack; its beginning is enough
     pub(crate) before: String,
-    /// The receipt of the other
+    /// The receipt of the second pack
     pub(crate) after: String,
     /// Print what differs as JSON
     #[arg(long)]
@@ -195,15 +227,15 @@ pub(crate) struct Diff {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Frontier {
+pub(crate) struct FrontierArgs {
     #[command(flatten)]
-    pub(crate) asking: Asking,
-    /// Budgets to look at [default: from the least possible to the most useful]
+    pub(crate) request: RequestArgs,
+    /// Budgets to try [default: from the least that is possible to the most that is useful]
     #[arg(
         long,
         value_name = "N,N,…",
         value_delimiter = ',',
-        value_parser = tokens(),
+        value_parser = budget_parser(),
         allow_negative_numbers = true
     )]
     pub(crate) budgets: Vec<u32>,
@@ -241,16 +273,16 @@ impl Application {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Without --data, all happens in a folder that is gone at the end.")]
-pub(crate) struct Demo {
-    /// Show one of the five alone
+#[command(after_help = "Without --data, a temporary folder is used and removed at the end.")]
+pub(crate) struct DemoArgs {
+    /// Show only one of the five
     #[arg(long, value_name = "NAME")]
     pub(crate) only: Option<Application>,
-    /// Leave the data where it was made, to go on with
+    /// Keep the data folder
     #[arg(long)]
     pub(crate) keep: bool,
-    /// Try what the users of the applications expect, on this machine: all that the tests of Haversack
-    /// hold, with what is not reached yet
+    /// Run the acceptance checks of the five applications on this machine, and list those that do not
+    /// hold yet
     #[arg(long, conflicts_with_all = ["json", "keep", "serve"])]
     pub(crate) check: bool,
     /// Print the five results as JSON
@@ -263,50 +295,50 @@ pub(crate) struct Demo {
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("verdict").required(true))]
-pub(crate) struct Feedback {
-    /// The item that helped, or did not
+pub(crate) struct FeedbackArgs {
+    /// The item's id
     pub(crate) item: String,
-    /// It helped
+    /// It was useful
     #[arg(long, group = "verdict")]
     pub(crate) useful: bool,
-    /// It did not
+    /// It was not useful
     #[arg(long, group = "verdict")]
     pub(crate) not_useful: bool,
-    /// Who says so [default: owner, who may read everything]
+    /// The user who says so [default: owner, who may read everything]
     #[arg(long)]
     pub(crate) user: Option<String>,
 }
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "What says again what is known, or comes out of an earlier pack, is not stored. \
-                        Exit codes: 0 it is stored, 1 it is not, 2 error."
+    after_help = "A text that repeats a memory, or that comes from an earlier pack, is not stored. Exit codes: \
+                  0 stored, 1 not stored, 2 error."
 )]
-pub(crate) struct Remember {
-    /// What is to be remembered; `-` is standard input
+pub(crate) struct RememberArgs {
+    /// The text; `-` is standard input
     pub(crate) text: String,
-    /// What sort of memory it is, such as fact, preference, event
+    /// The type of memory, such as fact, preference or event
     #[arg(long = "type", value_name = "TYPE")]
-    pub(crate) sort: Option<String>,
-    /// Its id; one that is there is replaced [default: made from the time]
+    pub(crate) memory_type: Option<String>,
+    /// Its id; an item of this id is replaced [default: made from the time]
     #[arg(long)]
     pub(crate) id: Option<String>,
     /// The conversation it comes from
     #[arg(long, value_name = "ID")]
     pub(crate) conversation: Option<String>,
-    /// How sure it is, from 0 to 1
+    /// The confidence, from 0 to 1
     #[arg(long, value_name = "PART")]
     pub(crate) confidence: Option<f64>,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Completions {
+pub(crate) struct CompletionsArgs {
     /// The shell
     pub(crate) shell: clap_complete::Shell,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Man {
+pub(crate) struct ManArgs {
     /// Write a page for each command into this folder [default: print the main page]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! What the user typed for `haversack tune`.
+//! Options of `haversack tune`.
 
 use std::path::PathBuf;
 
@@ -6,19 +6,18 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Without DIR the questions are the workspace's own packs for which something was called \
-                  useful (`haversack feedback`). What the tuned recipe is worth is measured \
-                  on questions that did not help to choose it; it is written only when it is worth \
-                  more than the one that was tuned. docs/eval.md has the form of DIR."
+    after_help = "Without DIR the questions are the workspace's own packs that have feedback (`haversack \
+                  feedback`). The tuned recipe is measured by cross-validation, and written only if \
+                  it is better than the original. docs/eval.md describes DIR."
 )]
-pub(crate) struct Tune {
+pub(crate) struct TuneArgs {
     /// Labelled questions, as for `haversack eval`
     #[arg(value_name = "DIR")]
     pub(crate) set: Option<PathBuf>,
-    /// The recipe that is tuned: its name, or a TOML file
+    /// The recipe to tune: its name, or a TOML file
     #[arg(long, value_name = "NAME|FILE", default_value = "memory")]
     pub(crate) recipe: String,
-    /// Where the tuned recipe goes; its name is that of the file [default: RECIPE-tuned.toml]
+    /// The file for the tuned recipe, which gets the file's name [default: RECIPE-tuned.toml]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// The sizes of packs over which figures are averaged, in o200k_base tokens

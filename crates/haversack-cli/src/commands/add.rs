@@ -4,48 +4,107 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
+use haversack::Engine;
 use haversack::ingest::{self, LISTED_MAX, Progress, Summary};
 use haversack_core::item::Kind;
-use haversack_store::store::viewer::Principal;
+use haversack_store::store::maintenance::Maintenance;
+use haversack_store::store::viewer::{Principal, Viewer};
 use haversack_store::store::wait;
 
-use crate::args::{self, Place};
+use crate::args::{AddArgs, StoreLocation};
 use crate::input::now;
-use crate::output::{Bar, Found, grouped, print, say};
+use crate::output::{Bar, ExitOutcome, grouped, print, say};
+use crate::remote::{RemoteWorkspace, WorkspaceTarget};
 
 /// Skips and other remarks that are shown; more are only counted.
 const SHOWN_MAX: usize = 20;
 
-pub(crate) fn run(place: &Place, args: &args::Add) -> Result<Found> {
+/// Items that are read back together.
+const READ_AT_ONCE: usize = 200;
+
+pub(crate) fn run(location: &StoreLocation, args: &AddArgs) -> Result<ExitOutcome> {
     let kind = args.kind.as_deref().map(Kind::new).transpose().context("--kind")?;
     let users = args.map_user.iter().map(|pair| mapped_user(pair)).collect::<Result<_>>()?;
-    // Before anything is made: a path that was mistyped leaves no workspace behind.
+    // Checked before anything is created: a mistyped path leaves no workspace behind.
     for path in &args.paths {
         std::fs::metadata(path).with_context(|| format!("cannot add {}", path.display()))?;
     }
-    let store = place.made()?;
     let at = now();
     let origin = format!("add-{}", at.as_millis());
     let (paths, prune) = (args.paths.clone(), args.prune);
     let add = ingest::Add { paths, kind, users, prune, at, origin: origin.clone() };
     let started = Instant::now();
-    let mut bar = Bar::new();
-    let added = ingest::add(&*store, &add, &mut |progress| bar.show(&line(progress)));
-    bar.clear();
-    let added = added.with_context(|| {
-        let undo = place.command(&format!("undo {origin}"));
-        format!("stopped; what was stored stays, and `{undo}` takes it back")
-    })?;
-    wait(store.close());
-    remarks(&added);
+    let (added, undo) = match location.reach(StoreLocation::store_or_new)? {
+        WorkspaceTarget::Local(store) => {
+            let undo = location.command(&format!("undo {origin}"));
+            (add_locally(&*store, &add, &undo)?, Some(undo))
+        }
+        WorkspaceTarget::Server(server) => (add_through_server(location, &server, &add)?, None),
+    };
+    print_remarks(&added);
     let seconds = started.elapsed().as_secs_f64();
-    print(&summary(place, &added, &origin, (seconds, prune)))?;
+    print(&summary(&added, undo.as_deref(), (seconds, prune)))?;
     let progress = added.progress;
-    Ok(if progress.stored + progress.unchanged > 0 { Found::Something } else { Found::Nothing })
+    Ok(if progress.stored + progress.unchanged > 0 {
+        ExitOutcome::Something
+    } else {
+        ExitOutcome::Nothing
+    })
 }
 
-/// A user that data names, and who that is here.
+fn add_locally(store: &dyn Maintenance, add: &ingest::Add, undo: &str) -> Result<Summary> {
+    let mut bar = Bar::new();
+    let added = ingest::add(store, add, &mut |progress| bar.show(&line(progress)));
+    bar.clear();
+    let added = added
+        .with_context(|| format!("stopped; what was stored stays, and `{undo}` takes it back"))?;
+    wait(store.close());
+    Ok(added)
+}
+
+/// Reads the files into a temporary workspace and sends its items to the server in batches.
+fn add_through_server(
+    location: &StoreLocation,
+    server: &RemoteWorkspace,
+    add: &ingest::Add,
+) -> Result<Summary> {
+    ensure!(
+        !add.prune,
+        "--prune: only the data folder knows which files were added before; stop the server first"
+    );
+    let folder = tempfile::tempdir().context("cannot make a folder for reading the files")?;
+    let builder = Engine::builder().kinds(location.kinds()?);
+    let workspace = builder.open(folder.path())?.workspace("files")?;
+    let store = workspace.blocking_store();
+    let mut bar = Bar::new();
+    let mut added = ingest::add(&**store, add, &mut |progress| {
+        bar.show(&format!("reading: {} items", grouped(progress.stored)));
+    })?;
+    let snapshot = wait(store.snapshot(&Viewer::owner()))?;
+    let ids = wait(snapshot.ids_parents_first())?;
+    let items = ids.chunks(READ_AT_ONCE).flat_map(|ids| match wait(snapshot.get(ids)) {
+        Ok(found) => found.into_iter().flatten().map(|stored| Ok(stored.item)).collect(),
+        Err(error) => vec![Err(error.into())],
+    });
+    server.create_if_missing()?;
+    let sent = server.send_items(items, |sent| {
+        let (stored, unchanged) = (grouped(sent.stored), grouped(sent.unchanged));
+        bar.show(&format!("sending: {stored} items stored, {unchanged} unchanged"));
+    });
+    bar.clear();
+    let sent = sent.context("stopped; what was stored before stays")?;
+    added.progress.stored = sent.stored;
+    added.progress.unchanged = sent.unchanged;
+    for warning in sent.warnings {
+        if !added.remarks.contains(&warning) {
+            added.remarks.push(warning);
+        }
+    }
+    Ok(added)
+}
+
+/// A user name in the data, and the user that it stands for here.
 fn mapped_user(pair: &str) -> Result<(String, Principal)> {
     let (old, new) = pair.split_once('=').with_context(|| {
         format!("--map-user {pair:?}: write OLD=NEW, such as --map-user u-17=anna")
@@ -64,8 +123,8 @@ fn line(progress: Progress) -> String {
     )
 }
 
-/// Says what was passed over, and what else is notable.
-fn remarks(added: &Summary) {
+/// Prints what was skipped, and other remarks.
+fn print_remarks(added: &Summary) {
     let list = |name: &str, lines: &mut dyn Iterator<Item = String>, count: usize| {
         for line in lines.take(SHOWN_MAX) {
             say(&format!("{name}: {line}"));
@@ -82,7 +141,7 @@ fn remarks(added: &Summary) {
     list(name, &mut added.missing.iter().cloned(), missing);
 }
 
-fn summary(place: &Place, added: &Summary, origin: &str, (seconds, prune): (f64, bool)) -> String {
+fn summary(added: &Summary, undo: Option<&str>, (seconds, prune): (f64, bool)) -> String {
     let progress = added.progress;
     let mut out = format!(
         "stored {} items, {} unchanged, {} skipped{}, in {seconds:.1} s",
@@ -104,13 +163,13 @@ fn summary(place: &Place, added: &Summary, origin: &str, (seconds, prune): (f64,
             }
         };
     }
-    if progress.stored > 0 {
-        let _ = writeln!(out, "to take it back: {}", place.command(&format!("undo {origin}")));
+    if let Some(undo) = undo.filter(|_| progress.stored > 0) {
+        let _ = writeln!(out, "to take it back: {undo}");
     }
     out
 }
 
-/// How many were passed over for which reason.
+/// How many files and lines were skipped, by reason.
 fn reasons(added: &Summary) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for skip in &added.skips {

@@ -1,20 +1,20 @@
-//! `haversack backup`: a copy of a workspace.
+//! `haversack backup`: copies a workspace.
 
 use anyhow::{Context, Result};
 use haversack_store::store::wait;
 
-use crate::args::{self, Place};
-use crate::output::{Found, print};
+use crate::args::{self, StoreLocation};
+use crate::output::{ExitOutcome, print};
 
-pub(crate) fn run(place: &Place, args: &args::Backup) -> Result<Found> {
-    let store = place.existing()?;
+pub(crate) fn run(location: &StoreLocation, args: &args::BackupArgs) -> Result<ExitOutcome> {
+    let store = location.existing_store()?;
     let name = args.folder.display();
     wait(store.backup(&args.folder)).context("cannot back up")?;
-    let home = place.folder()?.join("workspaces").join(&place.workspace);
+    let home = location.folder()?.join("workspaces").join(&location.workspace);
     print(&format!(
         "copied workspace {:?} to {name}\nto restore it: put that folder in the place of {}",
-        place.workspace,
+        location.workspace,
         home.display()
     ))?;
-    Ok(Found::Something)
+    Ok(ExitOutcome::Something)
 }

@@ -1,13 +1,13 @@
-//! `haversack check`: whether all is as it was written.
+//! `haversack check`: verifies a workspace against its checksums and indexes.
 
 use anyhow::{Result, bail};
 use haversack_store::store::wait;
 
-use crate::args::{self, Place};
-use crate::output::{Found, grouped, print, say};
+use crate::args::{self, StoreLocation};
+use crate::output::{ExitOutcome, grouped, print, say};
 
-pub(crate) fn run(place: &Place, args: &args::Check) -> Result<Found> {
-    let store = place.existing()?;
+pub(crate) fn run(location: &StoreLocation, args: &args::CheckArgs) -> Result<ExitOutcome> {
+    let store = location.existing_store()?;
     let report = wait(store.check(args.repair))?;
     for damage in &report.damage {
         say(&format!("damaged: {damage}"));
@@ -21,11 +21,8 @@ pub(crate) fn run(place: &Place, args: &args::Check) -> Result<Found> {
         bail!("the store is damaged: restore a backup, or export what can be read");
     }
     if !report.is_sound() {
-        bail!(
-            "an index is not as it should be: `{}` makes it anew",
-            place.command("check --repair")
-        );
+        bail!("an index is wrong: `{}` rebuilds it", location.command("check --repair"));
     }
     print(if report.repaired { "repaired: all is sound now" } else { "all is sound" })?;
-    Ok(Found::Something)
+    Ok(ExitOutcome::Something)
 }

@@ -1,4 +1,4 @@
-//! `haversack chunk`: how a file is split, with each chunk's place.
+//! `haversack chunk`: splits a file, and prints the chunks with their positions.
 
 use std::fmt::Write as _;
 
@@ -8,9 +8,9 @@ use haversack_core::units::Tokens;
 
 use crate::args;
 use crate::input::{read_text, tokenizer};
-use crate::output::{Found, print, say};
+use crate::output::{ExitOutcome, print, say};
 
-pub(crate) fn run(args: &args::Chunk) -> Result<Found> {
+pub(crate) fn run(args: &args::ChunkArgs) -> Result<ExitOutcome> {
     let tokenizer = tokenizer(&args.counting)?;
     let limits = ChunkLimits::new(Tokens::new(args.target), Tokens::new(args.max))?;
     let text = read_text(&args.file)?;
@@ -32,5 +32,5 @@ pub(crate) fn run(args: &args::Chunk) -> Result<Found> {
     }
     print(&out)?;
     say(&format!("{} chunks, counted by {}", chunks.len(), tokenizer.name()));
-    Ok(if chunks.is_empty() { Found::Nothing } else { Found::Something })
+    Ok(if chunks.is_empty() { ExitOutcome::Nothing } else { ExitOutcome::Something })
 }

@@ -1,4 +1,4 @@
-//! `haversack completions` and `haversack man`: what a shell and a reader of manuals need.
+//! `haversack completions` and `haversack man`: completion scripts and manual pages.
 
 use std::fs;
 
@@ -6,28 +6,28 @@ use anyhow::{Context, Result};
 use clap::CommandFactory;
 
 use crate::args::{self, Cli};
-use crate::output::{Found, print, say, to_stdout};
+use crate::output::{ExitOutcome, print, say, to_stdout};
 
 const NAME: &str = "haversack";
 
-pub(crate) fn run(args: &args::Completions) -> Result<Found> {
+pub(crate) fn run(args: &args::CompletionsArgs) -> Result<ExitOutcome> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), NAME, &mut script);
     to_stdout(|out| Ok(out.write_all(&script)?))?;
-    Ok(Found::Something)
+    Ok(ExitOutcome::Something)
 }
 
-pub(crate) fn man(args: &args::Man) -> Result<Found> {
+pub(crate) fn man(args: &args::ManArgs) -> Result<ExitOutcome> {
     let Some(folder) = &args.out else {
         let mut manual = Vec::new();
         clap_mangen::Man::new(Cli::command()).render(&mut manual)?;
         to_stdout(|out| Ok(out.write_all(&manual)?))?;
-        return Ok(Found::Something);
+        return Ok(ExitOutcome::Something);
     };
     let cannot = || format!("cannot write the manual to {}", folder.display());
     fs::create_dir_all(folder).with_context(cannot)?;
     clap_mangen::generate_to(Cli::command(), folder).with_context(cannot)?;
     print(&format!("the manual is in {0}: try `man {0}/{NAME}.1`", folder.display()))?;
     say("to have it found by `man haversack`, put it into a folder called man1");
-    Ok(Found::Something)
+    Ok(ExitOutcome::Something)
 }

@@ -1,4 +1,4 @@
-//! `haversack contexts`: a folder of context documents into a workspace, or only checked.
+//! `haversack contexts`: stores a folder of context documents, or only checks it.
 
 use std::path::Path;
 
@@ -10,14 +10,15 @@ use haversack::situation::{Context, LocalJudge};
 use haversack_store::store::change::Batch;
 use haversack_store::store::wait;
 
-use crate::args::{self, Place};
+use crate::args::{self, StoreLocation};
 use crate::input::now;
-use crate::output::{Found, grouped, print, say};
+use crate::output::{ExitOutcome, grouped, print, say};
+use crate::remote::WorkspaceTarget;
 
-pub(crate) fn run(place: &Place, args: &args::Contexts) -> Result<Found> {
+pub(crate) fn run(location: &StoreLocation, args: &args::ContextsArgs) -> Result<ExitOutcome> {
     let items = items_from_folder(&args.folder)?;
     let contexts: Vec<Context> = items.iter().map(Context::of_item).collect();
-    let cases = args.expect.as_deref().map(cases).transpose()?.unwrap_or_default();
+    let cases = args.expect.as_deref().map(read_cases).transpose()?.unwrap_or_default();
     let situations: Vec<_> = cases.iter().map(|case| case.situation.clone()).collect();
     let mut findings = lint(&contexts);
     if !situations.is_empty() {
@@ -25,12 +26,12 @@ pub(crate) fn run(place: &Place, args: &args::Contexts) -> Result<Found> {
         findings.extend(unknown_facts(&contexts, &situations));
     }
     for finding in &findings {
-        say(&format!("{}: {finding}", word(finding.code.severity())));
+        say(&format!("{}: {finding}", severity_name(finding.code.severity())));
     }
     let errors = findings.iter().filter(|finding| finding.code.severity() == Severity::Error);
     let errors = errors.count();
     if args.check {
-        let failed = failed(&contexts, &cases)?;
+        let failed = count_failed_cases(&contexts, &cases)?;
         let mut line =
             format!("{} contexts, {} remarks", grouped(items.len()), grouped(findings.len()));
         if !cases.is_empty() {
@@ -38,13 +39,25 @@ pub(crate) fn run(place: &Place, args: &args::Contexts) -> Result<Found> {
             line.push_str(&format!(", {count} cases, {failed} not as expected"));
         }
         print(&line)?;
-        return Ok(if errors + failed > 0 { Found::Nothing } else { Found::Something });
+        return Ok(if errors + failed > 0 { ExitOutcome::Nothing } else { ExitOutcome::Something });
     }
     if items.is_empty() {
         say("there are no context documents (*.yaml, *.yml, *.json, *.md) in that folder");
-        return Ok(Found::Nothing);
+        return Ok(ExitOutcome::Nothing);
     }
-    let store = place.made()?;
+    let store = match location.reach(StoreLocation::store_or_new)? {
+        WorkspaceTarget::Local(store) => store,
+        WorkspaceTarget::Server(server) => {
+            server.create_if_missing()?;
+            let sent = server.send_items(items.into_iter().map(Ok), |_| {})?;
+            for warning in &sent.warnings {
+                say(&format!("note: {warning}"));
+            }
+            let (stored, unchanged) = (grouped(sent.stored), grouped(sent.unchanged));
+            print(&format!("{stored} contexts stored, {unchanged} unchanged"))?;
+            return Ok(ExitOutcome::Something);
+        }
+    };
     let mut batch = Batch::put(now(), items);
     let origin = format!("contexts-{}", batch.at.as_millis());
     batch.origin = Some(origin.clone());
@@ -58,20 +71,20 @@ pub(crate) fn run(place: &Place, args: &args::Contexts) -> Result<Found> {
         grouped(done.unchanged)
     ))?;
     if done.stored > 0 {
-        print(&format!("to take them back: {}", place.command(&format!("undo {origin}"))))?;
+        print(&format!("to take them back: {}", location.command(&format!("undo {origin}"))))?;
     }
-    Ok(Found::Something)
+    Ok(ExitOutcome::Something)
 }
 
 /// The cases of a file.
-fn cases(path: &Path) -> Result<Vec<Case>> {
+fn read_cases(path: &Path) -> Result<Vec<Case>> {
     let text =
         std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     trial::parse(&text).map_err(|wrong| anyhow!("{}: {wrong}", path.display()))
 }
 
-/// How many cases are not as expected; says of each what is wrong.
-fn failed(contexts: &[Context], cases: &[Case]) -> Result<usize> {
+/// Runs the cases, prints what is wrong with each, and returns how many fail.
+fn count_failed_cases(contexts: &[Context], cases: &[Case]) -> Result<usize> {
     let judge = LocalJudge::new();
     let outcomes =
         crate::runtime::wait(async { Ok(try_rules(contexts, cases, &judge, now()).await) })?;
@@ -85,7 +98,7 @@ fn failed(contexts: &[Context], cases: &[Case]) -> Result<usize> {
     Ok(failed)
 }
 
-fn word(severity: Severity) -> &'static str {
+fn severity_name(severity: Severity) -> &'static str {
     match severity {
         Severity::Error => "error",
         Severity::Warning => "warning",

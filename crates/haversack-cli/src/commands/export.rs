@@ -1,4 +1,4 @@
-//! `haversack export`: a workspace as lines of JSON.
+//! `haversack export`: writes a workspace as lines of JSON.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -10,11 +10,11 @@ use haversack_store::store::viewer::Viewer;
 use haversack_store::store::wait;
 use haversack_store::transfer::{Exported, export};
 
-use crate::args::{self, Place};
-use crate::output::{Found, grouped, say, to_stdout};
+use crate::args::{self, StoreLocation};
+use crate::output::{ExitOutcome, grouped, say, to_stdout};
 
-pub(crate) fn run(place: &Place, args: &args::Export) -> Result<Found> {
-    let store = place.existing()?;
+pub(crate) fn run(location: &StoreLocation, args: &args::ExportArgs) -> Result<ExitOutcome> {
+    let store = location.existing_store()?;
     let snapshot = wait(store.snapshot(&Viewer::owner()))?;
     let exported = match args.file.as_deref().filter(|file| *file != Path::new("-")) {
         Some(file) => to_file(&*snapshot, file)
@@ -28,10 +28,10 @@ pub(crate) fn run(place: &Place, args: &args::Export) -> Result<Found> {
         grouped(exported.events),
         grouped(exported.records)
     ));
-    Ok(Found::Something)
+    Ok(ExitOutcome::Something)
 }
 
-/// Under another name until it is whole, so that half an export is never taken for one.
+/// Writes under another name until the export is complete, so that a part is never taken for it.
 fn to_file(snapshot: &dyn Snapshot, file: &Path) -> Result<Exported> {
     let mut name = file.as_os_str().to_owned();
     name.push(".unfinished");

@@ -1,29 +1,36 @@
-//! `haversack feedback`: whether an item helped, for later scores.
+//! `haversack feedback`: records whether an item was useful, for later scores.
 
 use anyhow::{Context, Result};
+use haversack::Engine;
 use haversack_core::ids::ItemId;
 use haversack_store::store::viewer::Viewer;
 
-use crate::args::{self, Place};
-use crate::output::{Found, print};
+use crate::args::{FeedbackArgs, StoreLocation};
+use crate::output::{ExitOutcome, print};
+use crate::remote::WorkspaceTarget;
 use crate::runtime::wait;
 
-/// The name under which the owner's word is kept.
+/// The user name under which the owner's feedback is stored.
 const OWNER: &str = "owner";
 
-pub(crate) fn run(place: &Place, args: &args::Feedback) -> Result<Found> {
+pub(crate) fn run(location: &StoreLocation, args: &FeedbackArgs) -> Result<ExitOutcome> {
     let item = ItemId::new(&args.item).context("the item's id")?;
     let viewer = match &args.user {
         Some(user) => Viewer::user(user).context("--user")?,
         None => Viewer::owner(),
     };
-    let user = args.user.as_deref().unwrap_or(OWNER);
-    let workspace = place.engine_on_existing(haversack::Engine::builder())?;
-    wait(async {
-        workspace.feedback(&viewer, user, &item, args.useful).await?;
-        workspace.settle().await;
-        let verdict = if args.useful { "useful" } else { "not useful" };
-        print(&format!("noted: {item} was {verdict} to {user}"))?;
-        Ok(Found::Something)
-    })
+    let user = args.user.as_deref();
+    let target = location.reach(|location| location.existing_workspace(Engine::builder()))?;
+    match target {
+        WorkspaceTarget::Local(workspace) => wait(async {
+            let user = user.unwrap_or(OWNER);
+            workspace.feedback(&viewer, user, &item, args.useful).await?;
+            workspace.settle().await;
+            Ok(())
+        })?,
+        WorkspaceTarget::Server(server) => server.feedback(item.as_str(), args.useful, user)?,
+    }
+    let verdict = if args.useful { "useful" } else { "not useful" };
+    print(&format!("noted: {item} was {verdict} to {}", user.unwrap_or(OWNER)))?;
+    Ok(ExitOutcome::Something)
 }

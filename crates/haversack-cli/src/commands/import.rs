@@ -1,4 +1,4 @@
-//! `haversack import`: lines of JSON into a workspace.
+//! `haversack import`: reads lines of JSON into a workspace.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -7,11 +7,11 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use haversack_store::transfer::import;
 
-use crate::args::{self, Place};
+use crate::args::{self, StoreLocation};
 use crate::input::now;
-use crate::output::{Bar, Found, grouped, print, say};
+use crate::output::{Bar, ExitOutcome, grouped, print, say};
 
-pub(crate) fn run(place: &Place, args: &args::Import) -> Result<Found> {
+pub(crate) fn run(location: &StoreLocation, args: &args::ImportArgs) -> Result<ExitOutcome> {
     let name = args.file.display();
     let mut input: Box<dyn BufRead> = if args.file == Path::new("-") {
         Box::new(std::io::stdin().lock())
@@ -19,7 +19,7 @@ pub(crate) fn run(place: &Place, args: &args::Import) -> Result<Found> {
         let file = File::open(&args.file).with_context(|| format!("cannot open {name}"))?;
         Box::new(BufReader::new(file))
     };
-    let store = place.made()?;
+    let store = location.store_or_new()?;
     let at = now();
     let origin = format!("import-{}", at.as_millis());
     let mut bar = Bar::new();
@@ -27,7 +27,7 @@ pub(crate) fn run(place: &Place, args: &args::Import) -> Result<Found> {
         bar.show(&format!("{} lines imported", grouped(done.lines)));
     });
     bar.clear();
-    let undo = place.command(&format!("undo {origin}"));
+    let undo = location.command(&format!("undo {origin}"));
     let done = done.with_context(|| format!("cannot import {name}"))?;
     for warning in &done.warnings {
         say(&format!("note: {warning}"));
@@ -42,5 +42,5 @@ pub(crate) fn run(place: &Place, args: &args::Import) -> Result<Found> {
     if done.stored > 0 {
         print(&format!("to take its items back: {undo}"))?;
     }
-    Ok(Found::Something)
+    Ok(ExitOutcome::Something)
 }

@@ -1,4 +1,4 @@
-//! `haversack kinds`: the kinds that are known, and definitions of one's own.
+//! `haversack kinds`: lists kinds, and checks and stores definitions of new ones.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -9,24 +9,24 @@ use haversack_store::kinds::{KindSpec, Kinds};
 use haversack_store::store::error::OpenError;
 use haversack_store::{DataFolder, KINDS_FILE};
 
-use crate::args::{self, KindsCommand};
+use crate::args::{KindsArgs, KindsCommand, StoreLocation};
 use crate::input::read_text;
-use crate::output::{Found, counted, print, say};
+use crate::output::{ExitOutcome, counted, print, say};
 
-pub(crate) fn run(args: &args::Kinds) -> Result<Found> {
+pub(crate) fn run(location: &StoreLocation, args: &KindsArgs) -> Result<ExitOutcome> {
     match &args.command {
-        None => list(&args.place),
+        None => list(location),
         Some(KindsCommand::Check { file }) => {
             let (_, kinds) = read(file)?;
             say(&format!("{}: {}", file.display(), counted(kinds.own().len(), "kind")));
-            Ok(Found::Something)
+            Ok(ExitOutcome::Something)
         }
-        Some(KindsCommand::Set { file }) => set(&args.place, file),
+        Some(KindsCommand::Set { file }) => set(location, file),
     }
 }
 
-fn list(place: &args::Place) -> Result<Found> {
-    let folder = place.folder()?;
+fn list(location: &StoreLocation) -> Result<ExitOutcome> {
+    let folder = location.folder()?;
     let path = folder.join(KINDS_FILE);
     let own = if path.exists() { Some(read(&path)?.1) } else { None };
     let kinds = own.as_ref().unwrap_or_else(|| Kinds::built_in());
@@ -43,14 +43,14 @@ fn list(place: &args::Place) -> Result<Found> {
         }
     }
     print(out.trim_end())?;
-    Ok(Found::Something)
+    Ok(ExitOutcome::Something)
 }
 
 fn built_in(kinds: &Kinds) -> &[KindSpec] {
     &kinds.all()[..kinds.all().len() - kinds.own().len()]
 }
 
-/// A file of definitions, which must be right.
+/// Reads a file of definitions, which must be valid.
 fn read(path: &Path) -> Result<(String, Kinds)> {
     let source = read_text(path)?;
     match Kinds::with(&source) {
@@ -59,10 +59,10 @@ fn read(path: &Path) -> Result<(String, Kinds)> {
     }
 }
 
-fn set(place: &args::Place, file: &Path) -> Result<Found> {
+fn set(location: &StoreLocation, file: &Path) -> Result<ExitOutcome> {
     let (source, kinds) = read(file)?;
-    let folder = place.folder()?;
-    // Nobody may be at work with the kinds that were. What is wrong with those does not matter.
+    let folder = location.folder()?;
+    // No other process may use the old kinds meanwhile. Whether the old file is valid does not matter.
     let lock = match DataFolder::open(&folder) {
         Ok(folder) => Some(folder),
         Err(OpenError::Kinds { .. }) => None,
@@ -78,5 +78,5 @@ fn set(place: &args::Place, file: &Path) -> Result<Found> {
         let fields = counted(kind.fields.len(), "field");
         say(&format!("{}: {fields}, {}", kind.name, counted(links, "link")));
     }
-    Ok(Found::Something)
+    Ok(ExitOutcome::Something)
 }

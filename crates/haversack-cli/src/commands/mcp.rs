@@ -1,59 +1,58 @@
-//! `haversack mcp`: a workspace for an MCP client, or context for another server's tools. Standard
-//! output belongs to the protocol.
+//! `haversack mcp`: serves a workspace to an MCP client, or adds context to another server's tools.
+//! Standard output belongs to the protocol.
 
 use std::collections::BTreeMap;
 
 use anyhow::Result;
 use haversack::Engine;
+use haversack_gateway::{Gateway, GatewaySettings, WrappedServer};
 use haversack_serve::Config;
-use haversack_serve::config::Level;
+use haversack_serve::config::LogLevel;
 use haversack_serve::mcp::Session;
-use haversack_serve::mcp::gateway::{Gateway, Settings, Wrapped};
 
 use super::serve::log;
-use crate::args::{self, McpCommand, Place};
-use crate::output::Found;
-use crate::runtime::wait_alone;
+use crate::args::{self, McpCommand, StoreLocation};
+use crate::output::ExitOutcome;
+use crate::runtime::wait_without_stdin;
 
-pub(crate) fn run(place: &Place, args: &args::Mcp) -> Result<Found> {
+pub(crate) fn run(location: &StoreLocation, args: &args::McpArgs) -> Result<ExitOutcome> {
     log(&settings()?);
     if let Some(McpCommand::Wrap(args)) = &args.command {
-        return wrap(place, args);
+        return wrap(location, args);
     }
-    let folder = place.folder()?;
-    let engine = place.engine()?;
+    let folder = location.folder()?;
+    let engine = location.engine()?;
     // A client that is set up before anything was stored can begin by remembering.
-    engine.workspace(&place.workspace)?;
+    engine.workspace(&location.workspace)?;
     let user = args.user.clone().map(|user| (user, args.group.iter().cloned().collect()));
-    let session = Session::new(engine, &folder, &place.workspace, user, !args.read_only)?;
-    wait_alone(async {
+    let session = Session::new(engine, &folder, &location.workspace, user, !args.read_only)?;
+    wait_without_stdin(async {
         session.run().await?;
-        Ok(Found::Something)
+        Ok(ExitOutcome::Something)
     })
 }
 
-fn wrap(place: &Place, args: &args::Wrap) -> Result<Found> {
+fn wrap(location: &StoreLocation, args: &args::WrapArgs) -> Result<ExitOutcome> {
     let settings = match &args.config {
-        Some(path) => Settings::read(path)?,
-        None => Settings::default(),
+        Some(path) => GatewaySettings::read(path)?,
+        None => GatewaySettings::default(),
     };
-    let wrapped = match (&args.url, args.server.is_empty()) {
-        (Some(url), _) => Some(Wrapped::Url(url.clone())),
-        (None, false) => Some(Wrapped::Command(args.server.clone())),
+    let wrapped = match (&args.url, args.program.is_empty()) {
+        (Some(url), _) => Some(WrappedServer::Url(url.clone())),
+        (None, false) => Some(WrappedServer::Command(args.program.clone())),
         (None, true) => None,
     };
-    wait_alone(async {
-        let folder = place.folder()?;
-        let builder = place.equipped(Engine::builder())?;
+    wait_without_stdin(async {
+        let folder = location.folder()?;
+        let builder = location.with_models(Engine::builder())?;
         let open = || builder.open(&folder);
-        let gateway = Gateway::new(settings, open, &place.workspace, wrapped)?;
+        let gateway = Gateway::new(settings, open, &location.workspace, wrapped)?;
         gateway.run(tokio::io::stdin(), tokio::io::stdout()).await?;
-        Ok(Found::Something)
+        Ok(ExitOutcome::Something)
     })
 }
 
-/// How much is told on standard error: only what a person should look at, unless the environment says
-/// more.
+/// Log settings: warnings and errors only, unless the environment says otherwise.
 fn settings() -> Result<Config> {
     let environment: BTreeMap<String, String> = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
@@ -61,7 +60,7 @@ fn settings() -> Result<Config> {
         .collect();
     let mut config = Config::read(None, &environment)?;
     if !environment.contains_key("HAVERSACK_LOG_LEVEL") {
-        config.log.level = Level::Warn;
+        config.log.level = LogLevel::Warn;
     }
     Ok(config)
 }

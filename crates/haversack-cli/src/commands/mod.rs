@@ -1,13 +1,13 @@
-//! One file a command: its arguments in, its output out.
+//! One file per command: arguments in, output out.
 
 pub(crate) mod add;
-mod asking;
 pub(crate) mod audit;
 pub(crate) mod backup;
 pub(crate) mod check;
 pub(crate) mod chunk;
 pub(crate) mod completions;
 pub(crate) mod contexts;
+pub(crate) mod delete;
 pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod eval;
@@ -15,9 +15,11 @@ pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod feedback;
 pub(crate) mod frontier;
+pub(crate) mod get;
 pub(crate) mod import;
 pub(crate) mod key;
 pub(crate) mod kinds;
+pub(crate) mod list;
 pub(crate) mod mcp;
 pub(crate) mod model;
 pub(crate) mod models;
@@ -28,9 +30,10 @@ mod recipe_test;
 pub(crate) mod reembed;
 pub(crate) mod remember;
 pub(crate) mod replay;
+mod request;
 pub(crate) mod search;
 pub(crate) mod serve;
-mod show;
+pub(crate) mod show;
 pub(crate) mod stats;
 pub(crate) mod tokens;
 pub(crate) mod trim;

@@ -1,4 +1,4 @@
-//! `haversack model`: which models make the vectors of a data folder and rerank in it.
+//! `haversack model`: the embedding models and rerankers of a data folder.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -8,28 +8,28 @@ use std::time::Instant;
 use anyhow::Result;
 use haversack_core::embed::Embedder;
 use haversack_core::rank::Reranker;
-use haversack_model::{BUILT_IN, Card, CrossEncoder, NONE, Shelf, Transformer};
+use haversack_model::{BUILT_IN, CrossEncoder, ModelCard, ModelRegistry, NONE, Transformer};
 use haversack_store::store::maintenance::Stores;
 use haversack_store::store::wait;
 use serde_json::{Value, json};
 
-use crate::args::{self, Place};
-use crate::output::{Bar, Found, grouped, print, say};
+use crate::args::{self, StoreLocation};
+use crate::output::{Bar, ExitOutcome, grouped, print, say};
 
-/// How many texts a new model is tried with, and how long they are: a short paragraph each.
+/// How many texts a new model is measured with, and the sentences of each.
 const TRIAL_TEXTS: usize = 32;
 const TRIAL_SENTENCES: usize = 5;
 
-pub(crate) fn run(place: &Place, command: &args::Model) -> Result<Found> {
-    let shelf = Shelf::of(&place.folder()?);
+pub(crate) fn run(location: &StoreLocation, command: &args::ModelCommand) -> Result<ExitOutcome> {
+    let registry = ModelRegistry::of(&location.folder()?);
     match command {
-        args::Model::List(args) => list(&shelf, args),
-        args::Model::Add(args) => add(place, &shelf, args),
-        args::Model::Use(args) => choose(place, &shelf, args),
-        args::Model::Remove(args) => {
-            shelf.remove(&args.name)?;
+        args::ModelCommand::List(args) => list(&registry, args),
+        args::ModelCommand::Add(args) => add(location, &registry, args),
+        args::ModelCommand::Use(args) => choose(location, &registry, args),
+        args::ModelCommand::Remove(args) => {
+            registry.remove(&args.name)?;
             print(&format!("removed {}", args.name))?;
-            Ok(Found::Something)
+            Ok(ExitOutcome::Something)
         }
     }
 }
@@ -38,31 +38,31 @@ fn is_folder(given: &str) -> bool {
     given.contains(['/', '\\']) || given == "."
 }
 
-/// What reranks under a name of the data folder, or in a folder of its own.
-pub(crate) fn reranker(place: &Place, given: &str) -> Result<Arc<dyn Reranker>> {
+/// The reranker of this name in the data folder, or in a folder of its own.
+pub(crate) fn reranker(location: &StoreLocation, given: &str) -> Result<Arc<dyn Reranker>> {
     if is_folder(given) {
         return Ok(Arc::new(CrossEncoder::open(Path::new(given))?));
     }
-    Ok(Arc::new(Shelf::of(&place.folder()?).open_reranker(given)?))
+    Ok(Arc::new(ModelRegistry::of(&location.folder()?).open_reranker(given)?))
 }
 
-/// What makes vectors under a name of the data folder, or in a folder of its own.
-pub(crate) fn embedder(place: &Place, given: &str) -> Result<Arc<dyn Embedder>> {
+/// The embedding model of this name in the data folder, or in a folder of its own.
+pub(crate) fn embedder(location: &StoreLocation, given: &str) -> Result<Arc<dyn Embedder>> {
     if is_folder(given) {
         return Ok(Arc::new(Transformer::open(Path::new(given))?));
     }
-    // The built-in model asks for no data folder.
+    // The built-in model needs no data folder.
     if given == BUILT_IN {
         return Ok(haversack::embedder());
     }
-    Ok(Shelf::of(&place.folder()?).named(given)?)
+    Ok(ModelRegistry::of(&location.folder()?).named(given)?)
 }
 
-fn list(shelf: &Shelf, args: &args::ModelList) -> Result<Found> {
-    let names = [BUILT_IN.to_owned()].into_iter().chain(shelf.names()?);
-    let mut cards: Vec<Card> = Vec::new();
+fn list(registry: &ModelRegistry, args: &args::ModelListArgs) -> Result<ExitOutcome> {
+    let names = [BUILT_IN.to_owned()].into_iter().chain(registry.names()?);
+    let mut cards: Vec<ModelCard> = Vec::new();
     for name in names {
-        match shelf.card(&name) {
+        match registry.card(&name) {
             Ok(card) => cards.push(card),
             // One that cannot be used does not hide the others.
             Err(error) => {
@@ -70,7 +70,7 @@ fn list(shelf: &Shelf, args: &args::ModelList) -> Result<Found> {
             }
         }
     }
-    let chosen = shelf.in_use()?;
+    let chosen = registry.in_use()?;
     if !cards.iter().any(|card| card.in_use && card.dimensions.is_some()) {
         say(&format!(
             "note: the model in use, {chosen:?}, is not there: `haversack model use NAME`"
@@ -82,10 +82,10 @@ fn list(shelf: &Shelf, args: &args::ModelList) -> Result<Found> {
     } else {
         print(&table(&cards))?;
     }
-    Ok(Found::Something)
+    Ok(ExitOutcome::Something)
 }
 
-fn table(cards: &[Card]) -> String {
+fn table(cards: &[ModelCard]) -> String {
     let longest = cards.iter().map(|card| card.name.len()).max().unwrap_or(0);
     let mut out = format!(
         "  {:<longest$}  {:>10}  {:>9}  {:>6}  license\n",
@@ -111,7 +111,7 @@ fn megabytes(bytes: u64) -> String {
     format!("{:.1} MB", bytes as f64 / 1e6)
 }
 
-fn document(card: &Card) -> Value {
+fn document(card: &ModelCard) -> Value {
     json!({
         "name": card.name,
         "model": card.model,
@@ -124,14 +124,18 @@ fn document(card: &Card) -> Value {
     })
 }
 
-fn add(place: &Place, shelf: &Shelf, args: &args::ModelAdd) -> Result<Found> {
-    let card = shelf.add(&args.folder, args.name.as_deref())?;
-    let rate = trial(shelf, &card)?;
+fn add(
+    location: &StoreLocation,
+    registry: &ModelRegistry,
+    args: &args::ModelAddArgs,
+) -> Result<ExitOutcome> {
+    let card = registry.add(&args.folder, args.name.as_deref())?;
+    let rate = trial(registry, &card)?;
     if args.json {
         let mut json = document(&card);
         json["textsPerSecond"] = json!(rate);
         print(&serde_json::to_string_pretty(&json)?)?;
-        return Ok(Found::Something);
+        return Ok(ExitOutcome::Something);
     }
     let license = card.license.as_deref().unwrap_or("license not said");
     let rate = grouped(format!("{rate:.0}"));
@@ -140,30 +144,30 @@ fn add(place: &Place, shelf: &Shelf, args: &args::ModelAdd) -> Result<Found> {
         Some(dimensions) => format!("{dimensions} dimensions"),
         None => "a reranker".to_owned(),
     };
-    let next = place.command(&format!("model use {name}"));
+    let next = location.command(&format!("model use {name}"));
     print(&format!(
         "added {name}: {sort}, {size}, {license}; {rate} paragraphs a second\n\
          to put it to use: {next}"
     ))?;
-    Ok(Found::Something)
+    Ok(ExitOutcome::Something)
 }
 
-/// How many short paragraphs a second a model reads.
-fn trial(shelf: &Shelf, card: &Card) -> Result<f64> {
+/// Measures how many short paragraphs a model reads per second.
+fn trial(registry: &ModelRegistry, card: &ModelCard) -> Result<f64> {
     let sentence = "The assistant keeps what it was told and finds it again when it matters.";
     let texts: Vec<String> = (0..TRIAL_TEXTS)
         .map(|n| format!("{n}. {}", [sentence; TRIAL_SENTENCES].join(" ")))
         .collect();
     let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
-    // Once before, so that reading the files is not measured.
+    // A first run, so that reading the files is not measured.
     let start = if card.dimensions.is_some() {
-        let model = shelf.open(&card.name)?;
+        let model = registry.open(&card.name)?;
         model.embed(&texts[..1])?;
         let start = Instant::now();
         model.embed(&texts)?;
         start
     } else {
-        let model = shelf.open_reranker(&card.name)?;
+        let model = registry.open_reranker(&card.name)?;
         let start = Instant::now();
         model.scores(sentence, &texts)?;
         start
@@ -171,15 +175,19 @@ fn trial(shelf: &Shelf, card: &Card) -> Result<f64> {
     Ok(texts.len() as f64 / start.elapsed().as_secs_f64())
 }
 
-fn choose(place: &Place, shelf: &Shelf, args: &args::ModelUse) -> Result<Found> {
-    if args.name == NONE || shelf.is_reranker(&args.name)? {
-        return choose_reranker(shelf, args);
+fn choose(
+    location: &StoreLocation,
+    registry: &ModelRegistry,
+    args: &args::ModelUseArgs,
+) -> Result<ExitOutcome> {
+    if args.name == NONE || registry.is_reranker(&args.name)? {
+        return choose_reranker(registry, args);
     }
-    let embedder = shelf.named(&args.name)?;
+    let embedder = registry.named(&args.name)?;
     let model = embedder.model().clone();
     let mut embedded = Vec::new();
-    if place.folder()?.is_dir() {
-        let stores = place.stores()?;
+    if location.folder()?.is_dir() {
+        let stores = location.stores()?;
         for workspace in stores.names()? {
             let store = stores.open_existing(&workspace, Arc::clone(&embedder))?;
             let mut bar = Bar::new();
@@ -190,8 +198,8 @@ fn choose(place: &Place, shelf: &Shelf, args: &args::ModelUse) -> Result<Found> 
             bar.clear();
             embedded.push((workspace, done?.done));
         }
-        // While the folder is still ours alone, so that nobody opens it with the model of before.
-        shelf.choose(&args.name)?;
+        // While the folder is still locked, so that no process opens it with the old model.
+        registry.choose(&args.name)?;
     }
     if args.json {
         let workspaces: serde_json::Map<String, Value> =
@@ -200,7 +208,7 @@ fn choose(place: &Place, shelf: &Shelf, args: &args::ModelUse) -> Result<Found> 
             "name": args.name, "model": model.to_string(), "embedded": workspaces,
         });
         print(&serde_json::to_string_pretty(&json)?)?;
-        return Ok(Found::Something);
+        return Ok(ExitOutcome::Something);
     }
     let mut out = String::new();
     for (workspace, texts) in &embedded {
@@ -208,17 +216,17 @@ fn choose(place: &Place, shelf: &Shelf, args: &args::ModelUse) -> Result<Found> 
     }
     let _ = writeln!(out, "{} is in use", args.name);
     print(&out)?;
-    Ok(Found::Something)
+    Ok(ExitOutcome::Something)
 }
 
-/// A reranker works on what is found, so nothing that is stored has to be made anew.
-fn choose_reranker(shelf: &Shelf, args: &args::ModelUse) -> Result<Found> {
-    shelf.choose(&args.name)?;
+/// A reranker works on search results, so nothing has to be embedded again.
+fn choose_reranker(registry: &ModelRegistry, args: &args::ModelUseArgs) -> Result<ExitOutcome> {
+    registry.choose(&args.name)?;
     let chosen = Some(&args.name).filter(|name| *name != NONE);
     if args.json {
         print(&serde_json::to_string_pretty(&json!({ "reranker": chosen }))?)?;
     } else {
         print(&format!("{} reranks", chosen.map_or("nothing", String::as_str)))?;
     }
-    Ok(Found::Something)
+    Ok(ExitOutcome::Something)
 }

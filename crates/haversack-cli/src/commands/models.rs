@@ -6,14 +6,14 @@ use anyhow::Result;
 use haversack_core::text::model;
 
 use crate::args;
-use crate::output::{Found, grouped, print};
+use crate::output::{ExitOutcome, grouped, print};
 
-pub(crate) fn run(args: &args::Models) -> Result<Found> {
+pub(crate) fn run(args: &args::ModelsArgs) -> Result<ExitOutcome> {
     let filter = args.filter.as_deref().unwrap_or_default().to_lowercase();
     let mut out = format!("{:<34} {:>11} {:>11}  counted by\n", "model", "window", "for context");
-    let mut found = Found::Nothing;
+    let mut found = ExitOutcome::Nothing;
     for model in model::all().iter().filter(|model| model.name().contains(&filter)) {
-        found = Found::Something;
+        found = ExitOutcome::Something;
         let tokenizer = model.tokenizer();
         let _ = writeln!(
             out,

@@ -1,69 +1,89 @@
-//! `haversack pack`: a question, answered with a context within a budget.
+//! `haversack pack`: the context for a question, within a budget.
 
 use anyhow::Result;
-use haversack::recipes::result_of;
-use haversack::{Assembled, NoticeCode};
 
-use super::asking::{self, Desk};
 use super::frontier;
-use super::show::{Depth, Story, figures, notice_lines, page, summary, tell_notices};
-use crate::args::{self, Place};
-use crate::output::{Found, print, say};
+use super::request::{self, QueryServer, QueryTarget, QueryWorkspace};
+use super::show::{Depth, PackAnswer, PackReport, ledger_of, page};
+use crate::args::{DisplayArgs, PackArgs, StoreLocation};
+use crate::output::{ExitOutcome, print, say};
 use crate::paint::Paint;
 use crate::runtime::wait;
 
-pub(crate) fn run(place: &Place, args: &args::Pack) -> Result<Found> {
-    let desk = asking::open(place, &args.asking)?;
-    wait(async {
-        let done = Box::pin(answer(&desk, args)).await;
-        desk.workspace.settle().await;
-        done
-    })
-}
-
-async fn answer(desk: &Desk, args: &args::Pack) -> Result<Found> {
-    let mut request = asking::request(desk, &args.asking).await?;
+pub(crate) fn run(location: &StoreLocation, args: &PackArgs) -> Result<ExitOutcome> {
+    let target = request::open(location, &args.request)?;
     if args.frontier {
-        return frontier::show(&desk.workspace, request, &[], false).await;
+        return frontier::show(&frontier::of_target(&target, &args.request, &[])?, &[], false);
     }
-    request.keep = !args.preview && !desk.is_for_once();
-    request.cache &= !args.fresh;
-    let kept = request.keep;
-    let assembled = desk.workspace.pack(request).await?;
-    show(&assembled, &args.showing)?;
-    let nothing = assembled.pack.sections.iter().all(|section| section.items.is_empty());
-    let is_irrelevant =
-        assembled.notices.iter().any(|notice| notice.code == NoticeCode::NothingRelevant);
-    // That nothing is relevant is a notice of its own.
-    if nothing && !is_irrelevant {
-        let found = !assembled.pack.ledger.is_empty();
+    let (answer, kept) = match &target {
+        QueryTarget::Workspace(target) => wait(async {
+            let packed = Box::pin(pack_locally(target, args)).await;
+            target.workspace.settle().await;
+            packed
+        })?,
+        QueryTarget::Server(target) => (pack_by_server(target, args)?, !args.preview),
+    };
+    show(&answer, &args.display)?;
+    // The engine says with a notice that nothing is relevant.
+    if answer.items == 0 && !answer.is_irrelevant() {
+        let found = answer.candidates > 0;
         say(if found { "nothing fits this budget" } else { "nothing answers this question" });
     }
-    if !args.showing.explain || args.showing.json {
-        tell_notices(&assembled.notices);
+    if !args.display.explain || args.display.json {
+        answer.print_notices();
     }
-    say(&summary(&assembled, kept));
-    Ok(if nothing { Found::Nothing } else { Found::Something })
+    say(&answer.summary(kept));
+    Ok(if answer.items == 0 { ExitOutcome::Nothing } else { ExitOutcome::Something })
 }
 
-fn show(assembled: &Assembled, showing: &args::Showing) -> Result<()> {
-    if showing.json {
-        return print(&serde_json::to_string_pretty(&result_of(assembled, showing.explain))?);
+async fn pack_locally(target: &QueryWorkspace, args: &PackArgs) -> Result<(PackAnswer, bool)> {
+    let mut request = request::of_workspace(target, &args.request).await?;
+    request.keep = !args.preview && !target.is_temporary();
+    request.cache &= !args.fresh;
+    let kept = request.keep;
+    let assembled = target.workspace.pack(request).await?;
+    let DisplayArgs { explain, json, .. } = args.display;
+    Ok((PackAnswer::of_pack(&assembled, explain, explain && !json), kept))
+}
+
+fn pack_by_server(target: &QueryServer, args: &PackArgs) -> Result<PackAnswer> {
+    let mut fields = request::fields(&args.request, target.recipe.shape)?;
+    if args.fresh {
+        fields.insert("cache".to_owned(), false.into());
     }
-    if !showing.explain {
-        let is_empty = assembled.text().is_empty();
-        return if is_empty { Ok(()) } else { print(assembled.text()) };
+    let DisplayArgs { explain, json, .. } = args.display;
+    // What is printed beside the text counts candidates, which only the ledger has exactly.
+    let with_ledger = explain || !json;
+    let result = target.server.pack(&target.recipe.name, fields, args.preview, with_ledger)?;
+    let mut answer = PackAnswer::of_result(result);
+    if explain && !json {
+        let ledger = ledger_of(&answer.document);
+        let items = target.server.labels(ledger.iter().map(|line| line.item.as_str()))?;
+        let labels =
+            ledger.iter().filter_map(|line| Some((line.name(), items.get(&line.item)?.clone())));
+        let question = args.request.query.as_deref().unwrap_or_default();
+        let asker = args.request.identity.description();
+        let labels = labels.collect();
+        answer.report = Some(PackReport::of_result(&answer.document, (question, &asker), &labels));
     }
+    Ok(answer)
+}
+
+fn show(answer: &PackAnswer, display: &DisplayArgs) -> Result<()> {
+    if display.json {
+        return print(&serde_json::to_string_pretty(&answer.document)?);
+    }
+    let Some(report) = &answer.report else {
+        return if answer.text.is_empty() { Ok(()) } else { print(&answer.text) };
+    };
     let paint = Paint::of_stdout();
-    let depth = if showing.all { Depth::All } else { Depth::SCREEN };
-    let mut out = page(&Story::of(assembled), depth, paint);
+    let depth = if display.all { Depth::All } else { Depth::SCREEN };
+    let mut out = page(report, depth, paint);
     out.push('\n');
-    for notice in &assembled.notices {
-        for line in notice_lines(notice) {
-            out.push_str(&paint.warning(&line));
-            out.push('\n');
-        }
+    for line in answer.notices.iter().flat_map(|notice| notice.lines()) {
+        out.push_str(&paint.warning(&line));
+        out.push('\n');
     }
-    out.push_str(&figures(assembled, paint));
+    out.push_str(&answer.figures(paint));
     print(&out)
 }

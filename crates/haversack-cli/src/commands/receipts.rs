@@ -1,4 +1,4 @@
-//! Receipts by what was typed of them.
+//! Receipts by their ids, or by the beginning of an id.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,22 +6,23 @@ use std::sync::Arc;
 use anyhow::Result;
 use haversack::{Error, Receipt, Workspace};
 use haversack_core::ids::ItemId;
+use haversack_serve::ApiError;
 use haversack_store::store::item::Shelf;
 use haversack_store::store::query::LIMIT_MAX;
 use haversack_store::store::viewer::Viewer;
 
-use super::show::{clipped, named};
-use crate::trouble::{Hinted, did_you_mean};
+use super::show::item_label;
+use crate::errors::{HintedError, ServerHint, did_you_mean};
 
-/// What is known of receipts that are not there.
+/// Why a receipt may not exist.
 const KEPT: &str = "each workspace keeps its last 10,000 receipts; `pack --preview` and packs of files \
                     keep none";
 
-/// The receipt of this name, or the only one whose name begins so.
+/// The receipt with this id, or the only one whose id begins with it.
 pub(crate) async fn find(workspace: &Workspace, typed: &str) -> Result<Arc<Receipt>> {
     let owner = Viewer::owner();
     let error = match workspace.receipt(typed, &owner).await {
-        Ok(receipt) => return Ok(Arc::new(receipt.shown_to(&owner))),
+        Ok(receipt) => return Ok(Arc::new(receipt.redacted_for(&owner))),
         Err(error @ Error::NoReceipt { .. }) => error,
         Err(error) => return Err(error.into()),
     };
@@ -29,13 +30,13 @@ pub(crate) async fn find(workspace: &Workspace, typed: &str) -> Result<Arc<Recei
     let begun: Vec<&String> =
         names.iter().filter(|name| !typed.is_empty() && name.starts_with(typed)).collect();
     if let [only] = begun[..] {
-        return Ok(Arc::new(workspace.receipt(only, &owner).await?.shown_to(&owner)));
+        return Ok(Arc::new(workspace.receipt(only, &owner).await?.redacted_for(&owner)));
     }
     let hint = match begun.len() {
         0 => did_you_mean(typed, &names).unwrap_or_else(|| KEPT.to_owned()),
-        count => format!("{count} receipts begin so: type more of it"),
+        count => format!("{count} receipts begin with that: type more of the id"),
     };
-    Err(Hinted { error, hint }.into())
+    Err(HintedError { error, hint }.into())
 }
 
 async fn names(workspace: &Workspace) -> Result<Vec<String>> {
@@ -51,7 +52,7 @@ async fn names(workspace: &Workspace) -> Result<Vec<String>> {
     }
 }
 
-/// What people call the candidates of a receipt, as far as they are there still.
+/// Titles or paths of a receipt's candidates, as far as the workspace still has them.
 pub(crate) async fn labels(
     workspace: &Workspace,
     receipt: &Receipt,
@@ -65,12 +66,23 @@ pub(crate) async fn labels(
         for (line, stored) in lines.iter().zip(items) {
             let Some(stored) = stored else { continue };
             let item = &stored.item;
-            let label = match (&item.path, item.kind.as_str()) {
-                (Some(path), "file") => clipped(path, usize::MAX),
-                _ => named(&item.title, &stored.text()),
-            };
+            let path = item.path.as_deref().unwrap_or_default();
+            let label = item_label(path, item.kind.as_str(), &item.title, &stored.text());
             labels.insert(line.name(), label);
         }
     }
     Ok(labels)
+}
+
+/// The server's answer about a receipt, with a hint: a server does not list receipts, so the
+/// beginning of an id is not enough there.
+pub(crate) fn of_server<T>(found: Result<T>) -> Result<T> {
+    found.map_err(|error| {
+        let api = error.chain().find_map(|cause| cause.downcast_ref::<ApiError>());
+        if api.and_then(ApiError::code) != Some("receipt_not_found") {
+            return error;
+        }
+        let hint = format!("through a server, type the receipt's whole id; {KEPT}");
+        ServerHint { error, hint }.into()
+    })
 }

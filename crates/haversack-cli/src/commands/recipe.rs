@@ -1,4 +1,4 @@
-//! `haversack recipe`: recipes listed, shown, checked, begun and explained.
+//! `haversack recipe`: lists, prints, checks, creates and lints recipes.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,41 +12,41 @@ use haversack_core::assemble::Templates;
 use haversack_core::text::spelling::{nearest, shown};
 use serde_json::{Value, json};
 
-use super::asking::kinds_beside;
+use super::request::kinds_beside;
 use crate::args;
 use crate::input::read_text;
-use crate::output::{Found, counted, grouped, print, say};
+use crate::output::{ExitOutcome, counted, grouped, print, say};
 
 /// Most files of a folder that are looked at for recipes to extend.
 const FILES_MAX: usize = 1_000;
 
-pub(crate) fn run(command: &args::Recipe) -> Result<Found> {
+pub(crate) fn run(command: &args::RecipeCommand) -> Result<ExitOutcome> {
     match command {
-        args::Recipe::List(args) => list(args),
-        args::Recipe::Show(args) => show(args),
-        args::Recipe::Check(args) => check(args),
-        args::Recipe::New(args) => new(args),
-        args::Recipe::Lint(args) => lint(args),
-        args::Recipe::Test(args) => {
-            let source = Source::find(&args.recipe)?;
+        args::RecipeCommand::List(args) => list(args),
+        args::RecipeCommand::Show(args) => show(args),
+        args::RecipeCommand::Check(args) => check(args),
+        args::RecipeCommand::New(args) => new(args),
+        args::RecipeCommand::Lint(args) => lint(args),
+        args::RecipeCommand::Test(args) => {
+            let source = RecipeSource::find(&args.recipe)?;
             source.usable()?;
             super::recipe_test::run(&source.name, &source.text)
         }
-        args::Recipe::Format => print(&recipe::document()).map(|()| Found::Something),
+        args::RecipeCommand::Format => print(&recipe::document()).map(|()| ExitOutcome::Something),
     }
 }
 
-/// A recipe's text, where it comes from, and what it may name.
-struct Source {
-    /// What messages call it: the file's path, or the recipe's name.
+/// A recipe's text, its origin, and the names that it may use.
+struct RecipeSource {
+    /// Its name in messages: the file's path, or the recipe's name.
     origin: String,
     name: String,
     text: String,
     known: Known,
 }
 
-impl Source {
-    fn file(path: &Path) -> Result<Source> {
+impl RecipeSource {
+    fn file(path: &Path) -> Result<RecipeSource> {
         let text = read_text(path)?;
         let name = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into());
         let mut known = Known::default();
@@ -57,15 +57,15 @@ impl Source {
             known.recipes.remove(&name);
         }
         let name = if name == "-" { "recipe".to_owned() } else { name };
-        Ok(Source { origin: path.display().to_string(), name, text, known })
+        Ok(RecipeSource { origin: path.display().to_string(), name, text, known })
     }
 
     /// A file when it looks like one, else a recipe by name.
-    fn find(recipe: &str) -> Result<Source> {
+    fn find(recipe: &str) -> Result<RecipeSource> {
         let path = Path::new(recipe);
         let is_toml = path.extension().is_some_and(|extension| extension == "toml");
         if recipe == "-" || is_toml || path.components().count() > 1 || path.is_file() {
-            return Source::file(path);
+            return RecipeSource::file(path);
         }
         let known = Known::default();
         let Some(text) = known.recipe(recipe) else {
@@ -79,14 +79,14 @@ impl Source {
             bail!("there is no recipe {:?}: {near}", shown(recipe));
         };
         let text = text.to_owned();
-        Ok(Source { origin: recipe.to_owned(), name: recipe.to_owned(), text, known })
+        Ok(RecipeSource { origin: recipe.to_owned(), name: recipe.to_owned(), text, known })
     }
 
     fn parse(&self) -> Result<Recipe, RecipeError> {
         Recipe::parse(&self.name, &self.text, &self.known)
     }
 
-    /// The recipe, or an error with all that is wrong with it.
+    /// The parsed recipe, or an error with all its problems.
     fn usable(&self) -> Result<Recipe> {
         self.parse().map_err(|error| {
             let lines: Vec<String> = error
@@ -99,7 +99,7 @@ impl Source {
     }
 }
 
-/// The recipes of a folder, by the names before their `.toml`. What cannot be read is none.
+/// The recipes of a folder, by file name without `.toml`. Files that cannot be read are skipped.
 pub(super) fn recipes_of(folder: &Path) -> BTreeMap<String, String> {
     let Ok(entries) = fs::read_dir(folder) else { return BTreeMap::new() };
     let mut paths: Vec<PathBuf> = entries
@@ -123,11 +123,11 @@ pub(super) fn recipes_of(folder: &Path) -> BTreeMap<String, String> {
     paths.into_iter().filter(|path| fits(path)).filter_map(named).collect()
 }
 
-fn list(args: &args::RecipeList) -> Result<Found> {
+fn list(args: &args::RecipeListArgs) -> Result<ExitOutcome> {
     let known = Known::default();
     let mut recipes = Vec::new();
     for name in known.recipe_names() {
-        recipes.push(Source::find(name)?.usable()?);
+        recipes.push(RecipeSource::find(name)?.usable()?);
     }
     if args.json {
         let rows: Vec<Value> = recipes
@@ -152,18 +152,18 @@ fn list(args: &args::RecipeList) -> Result<Found> {
         }
         print(&out)?;
     }
-    Ok(Found::Something)
+    Ok(ExitOutcome::Something)
 }
 
-fn show(args: &args::RecipeShow) -> Result<Found> {
-    let source = Source::find(&args.recipe)?;
+fn show(args: &args::RecipeShowArgs) -> Result<ExitOutcome> {
+    let source = RecipeSource::find(&args.recipe)?;
     let text = if args.resolved { source.usable()?.to_toml() } else { source.text };
     print(&text)?;
-    Ok(Found::Something)
+    Ok(ExitOutcome::Something)
 }
 
-fn check(args: &args::RecipeCheck) -> Result<Found> {
-    let source = Source::file(&args.file)?;
+fn check(args: &args::RecipeCheckArgs) -> Result<ExitOutcome> {
+    let source = RecipeSource::file(&args.file)?;
     let parsed = source.parse();
     let problems = parsed.as_ref().map_or_else(|error| &*error.problems, |_| &[]);
     if args.json {
@@ -182,7 +182,7 @@ fn check(args: &args::RecipeCheck) -> Result<Found> {
         Ok(recipe) => {
             let layers = recipe.layers.len();
             say(&format!("{} can be used: recipe {}, {layers} layers", source.origin, recipe.name));
-            Ok(Found::Something)
+            Ok(ExitOutcome::Something)
         }
         Err(error) => {
             bail!("{} cannot be used: {}", source.origin, counted(error.problems.len(), "problem"))
@@ -190,11 +190,11 @@ fn check(args: &args::RecipeCheck) -> Result<Found> {
     }
 }
 
-fn new(args: &args::RecipeNew) -> Result<Found> {
+fn new(args: &args::RecipeNewArgs) -> Result<ExitOutcome> {
     let (base, known) = match &args.from {
         None => (None, Known::default()),
         Some(from) => {
-            let source = Source::find(from)?;
+            let source = RecipeSource::find(from)?;
             let base = source.usable()?;
             let mut known = source.known;
             // The base is named as it will be found: a file by its own name.
@@ -205,17 +205,17 @@ fn new(args: &args::RecipeNew) -> Result<Found> {
     let text = Recipe::starter(&args.name, base.as_ref(), &known)?;
     let Some(path) = &args.output else {
         print(&text)?;
-        return Ok(Found::Something);
+        return Ok(ExitOutcome::Something);
     };
     let name = path.display();
     let mut file = File::create_new(path).with_context(|| format!("cannot create {name}"))?;
     file.write_all(text.as_bytes()).with_context(|| format!("cannot write {name}"))?;
     say(&format!("wrote {name}; `haversack recipe check {name}` finds mistakes"));
-    Ok(Found::Something)
+    Ok(ExitOutcome::Something)
 }
 
-fn lint(args: &args::RecipeLint) -> Result<Found> {
-    let source = Source::find(&args.recipe)?;
+fn lint(args: &args::RecipeLintArgs) -> Result<ExitOutcome> {
+    let source = RecipeSource::find(&args.recipe)?;
     source.usable()?;
     let (recipe, places) = Recipe::parse_with_places(&source.name, &source.text, &source.known)?;
     let kinds = kinds_beside(Path::new(&args.recipe))?;
@@ -246,7 +246,7 @@ fn lint(args: &args::RecipeLint) -> Result<Found> {
         counted(warnings, "warning"),
         counted(remarks, "remark")
     ));
-    Ok(Found::Something)
+    Ok(ExitOutcome::Something)
 }
 
 fn finding_json(finding: &Finding) -> Value {

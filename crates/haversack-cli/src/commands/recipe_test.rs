@@ -1,16 +1,16 @@
-//! `haversack recipe test`: a recipe tried on the sample workspaces, as a first look at what it packs.
+//! `haversack recipe test`: packs the sample workspaces by a recipe, as a first look at it.
 
 use std::fmt::Write as _;
 
 use anyhow::{Context, Result};
-use haversack::samples::{ALL, NOW, Sample};
 use haversack::{Engine, Error, Request};
+use haversack_eval::samples::{ALL, NOW, Sample};
 
-use crate::output::{Found, grouped, print};
+use crate::output::{ExitOutcome, grouped, print};
 use crate::runtime::wait;
 
-/// Packs every sample's questions by a recipe, and shows what each layer got.
-pub(crate) fn run(name: &str, text: &str) -> Result<Found> {
+/// Packs every question of the samples, and prints the result of each layer.
+pub(crate) fn run(name: &str, text: &str) -> Result<ExitOutcome> {
     let folder = tempfile::tempdir().context("cannot make a folder for the samples")?;
     let engine = Engine::builder().recipe(name, text).clock(|| NOW).open(folder.path())?;
     let mut out = String::new();
@@ -38,7 +38,7 @@ pub(crate) fn run(name: &str, text: &str) -> Result<Found> {
                         );
                     }
                 }
-                // What needs more than a question says so: that is worth knowing, too.
+                // A recipe may need more than a question; the message is part of the report.
                 Err(error @ (Error::Invalid { .. } | Error::Pack(_))) => {
                     let _ = writeln!(out, "  {error}");
                 }
@@ -47,14 +47,14 @@ pub(crate) fn run(name: &str, text: &str) -> Result<Found> {
         }
     }
     print(&out)?;
-    Ok(if packed == 0 { Found::Nothing } else { Found::Something })
+    Ok(if packed == 0 { ExitOutcome::Nothing } else { ExitOutcome::Something })
 }
 
-/// The sample's question, with all that the sample knows of its place.
+/// A question of a sample with the sample's own fields, but this recipe's budget and layers.
 fn request(
     recipe: &str,
     sample: &Sample,
-    question: &haversack::samples::Question,
+    question: &haversack_eval::samples::SampleQuestion,
 ) -> Result<Request> {
     let mut request = sample.request(question, 0)?;
     request.recipe = recipe.to_owned();

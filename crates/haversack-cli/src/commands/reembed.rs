@@ -1,13 +1,13 @@
-//! `haversack reembed`: the vectors anew, by the model in use.
+//! `haversack reembed`: embeds all texts again with the model in use.
 
 use anyhow::Result;
 use haversack_store::store::wait;
 
-use crate::args::Place;
-use crate::output::{Bar, Found, grouped, print};
+use crate::args::StoreLocation;
+use crate::output::{Bar, ExitOutcome, grouped, print};
 
-pub(crate) fn run(place: &Place) -> Result<Found> {
-    let store = place.existing()?;
+pub(crate) fn run(location: &StoreLocation) -> Result<ExitOutcome> {
+    let store = location.existing_store()?;
     let mut bar = Bar::new();
     let done = wait(store.reembed(&mut |progress| {
         let (done, total) = (grouped(progress.done), grouped(progress.total));
@@ -16,5 +16,5 @@ pub(crate) fn run(place: &Place) -> Result<Found> {
     bar.clear();
     let done = done?;
     print(&format!("{} texts have vectors by {}", grouped(done.done), store.model()))?;
-    Ok(Found::Something)
+    Ok(ExitOutcome::Something)
 }

@@ -1,22 +1,23 @@
-//! `haversack search`: what a workspace holds about a question, with its place.
+//! `haversack search`: what a workspace holds about a question, with its location.
 
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use anyhow::{Context, Result, ensure};
-use haversack::search::{self, Answers, Found as Answer, Way, hybrid};
+use haversack::search::{Search, Way, hybrid};
 use haversack_core::item::Kind;
 use haversack_core::text::chunk::Format;
 use haversack_core::text::spelling::shown;
 use haversack_store::store::query::LIMIT_MAX;
-use haversack_store::store::viewer::Viewer;
 use haversack_store::store::wait;
 use serde_json::{Value, json};
 
-use crate::args::{self, Place};
-use crate::output::{Found, is_styled, print, say};
+use crate::args::{SearchArgs, SearchWayArgs, StoreLocation};
+use crate::output::{ExitOutcome, is_styled, print, say};
+use crate::remote::WorkspaceTarget;
 
-/// Answers from one item.
-const PER_ITEM_MAX: usize = 2;
+/// Most hits from one item.
+pub(crate) const PER_ITEM_MAX: usize = 2;
 
 /// Longest excerpt in characters.
 const EXCERPT_CHARS_MAX: usize = 280;
@@ -24,78 +25,122 @@ const EXCERPT_CHARS_MAX: usize = 280;
 /// Width of excerpts.
 const COLUMNS: usize = 96;
 
-/// What marks the beginning and end of a hit until it is known how hits are shown. No text has
-/// them, because other control characters are blanked.
+/// Marks around a matching word until they are replaced by styles. No text contains them, because
+/// control characters are blanked.
 const MARKS: [char; 2] = ['\u{1}', '\u{2}'];
 
-pub(crate) fn run(place: &Place, args: &args::Search) -> Result<Found> {
+/// One passage that matches.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct SearchHit {
+    pub(crate) id: String,
+    pub(crate) chunk: u32,
+    pub(crate) score: f64,
+    /// Its rank by each way to search, from 1.
+    pub(crate) ranks: Vec<(String, usize)>,
+    pub(crate) kind: String,
+    pub(crate) title: String,
+    pub(crate) path: Option<String>,
+    pub(crate) headings: Vec<String>,
+    /// First and last line, from 1.
+    pub(crate) lines: (u32, u32),
+    /// Its bytes in the item's text; a server does not say.
+    pub(crate) span: Option<[usize; 2]>,
+    /// When the item last changed, in Unix milliseconds; a server does not say.
+    pub(crate) updated: Option<i64>,
+    pub(crate) excerpt: String,
+    /// Where the query's words are in the excerpt, in bytes.
+    pub(crate) marked: Vec<Range<usize>>,
+}
+
+/// The hits of a search, best first.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct SearchPage {
+    pub(crate) hits: Vec<SearchHit>,
+    pub(crate) notices: Vec<String>,
+}
+
+impl From<haversack::search::Found> for SearchHit {
+    fn from(found: haversack::search::Found) -> SearchHit {
+        let passage = found.passage;
+        let item = passage.stored.item;
+        SearchHit {
+            id: item.id.as_str().to_owned(),
+            chunk: passage.chunk,
+            score: found.score.get(),
+            ranks: found.ranks.iter().map(|(way, rank)| (way.as_str().to_owned(), *rank)).collect(),
+            kind: item.kind.as_str().to_owned(),
+            title: item.title,
+            path: item.path,
+            headings: passage.headings,
+            lines: passage.lines,
+            span: Some([passage.span.start(), passage.span.end()]),
+            updated: item.updated.map(|updated| updated.as_millis()),
+            excerpt: found.excerpt.text,
+            marked: found.excerpt.hits,
+        }
+    }
+}
+
+pub(crate) fn run(location: &StoreLocation, args: &SearchArgs) -> Result<ExitOutcome> {
     ensure!(args.limit >= 1 && args.limit <= LIMIT_MAX, "--limit: use 1 to {LIMIT_MAX}");
     ensure!(!args.query.trim().is_empty(), "the query is empty: say what to look for");
-    let viewer = viewer(args)?;
-    let mut search = search::Search::new(&args.query, args.limit);
+    let search = local_search(args)?;
+    let viewer = args.identity.viewer()?;
+    let page = match location.reach(StoreLocation::existing_store)? {
+        WorkspaceTarget::Local(store) => {
+            let snapshot = wait(store.snapshot(&viewer))?;
+            let answers = wait(hybrid(&*snapshot, &**store.embedder(), &search))?;
+            let hits = answers.found.into_iter().map(SearchHit::from).collect();
+            SearchPage { hits, notices: answers.notices }
+        }
+        WorkspaceTarget::Server(server) => server.search(args)?,
+    };
+    for notice in &page.notices {
+        say(&format!("note: {notice}"));
+    }
+    if args.json {
+        let json = document(location, &args.query, &page);
+        print(&serde_json::to_string_pretty(&json)?)?;
+    } else if page.hits.is_empty() {
+        let query = shown(&args.query);
+        say(&format!("nothing matches {query:?} in workspace {:?}", location.workspace));
+    } else {
+        print(&rendered(&page, is_styled()))?;
+    }
+    Ok(if page.hits.is_empty() { ExitOutcome::Nothing } else { ExitOutcome::Something })
+}
+
+fn local_search(args: &SearchArgs) -> Result<Search> {
+    let mut search = Search::new(&args.query, args.limit);
     for kind in &args.kind {
         search.filter.kinds.push(Kind::new(kind).context("--kind")?);
     }
     search.filter.path_prefix = args.path.clone();
-    search.only = only(&args.way);
+    search.only = match args.way {
+        SearchWayArgs { text: true, .. } => Some(Way::Text),
+        SearchWayArgs { vector: true, .. } => Some(Way::Vector),
+        SearchWayArgs { fuzzy: true, .. } => Some(Way::Fuzzy),
+        SearchWayArgs { .. } => None,
+    };
     search.per_item_max = PER_ITEM_MAX;
     search.excerpt_chars_max = EXCERPT_CHARS_MAX;
-    let store = place.existing()?;
-    let snapshot = wait(store.snapshot(&viewer))?;
-    let answers = wait(hybrid(&*snapshot, &**store.embedder(), &search))?;
-    for notice in &answers.notices {
-        say(&format!("note: {notice}"));
-    }
-    if args.json {
-        let json = document(place, &args.query, &answers);
-        print(&serde_json::to_string_pretty(&json)?)?;
-    } else if answers.found.is_empty() {
-        say(&format!(
-            "nothing matches {:?} in workspace {:?}",
-            shown(&args.query),
-            place.workspace
-        ));
-    } else {
-        print(&page(&answers, is_styled()))?;
-    }
-    Ok(if answers.found.is_empty() { Found::Nothing } else { Found::Something })
+    Ok(search)
 }
 
-fn viewer(args: &args::Search) -> Result<Viewer> {
-    let mut viewer = match (&args.user, &args.group[..]) {
-        (None, []) => return Ok(Viewer::owner()),
-        (None, _) => Viewer::anyone(),
-        (Some(user), _) => Viewer::user(user).context("--user")?,
-    };
-    for group in &args.group {
-        viewer = viewer.in_group(group).context("--group")?;
-    }
-    Ok(viewer)
-}
-
-const fn only(way: &args::Ways) -> Option<Way> {
-    match way {
-        args::Ways { text: true, .. } => Some(Way::Text),
-        args::Ways { vector: true, .. } => Some(Way::Vector),
-        args::Ways { fuzzy: true, .. } => Some(Way::Fuzzy),
-        args::Ways { .. } => None,
-    }
-}
-
-fn page(answers: &Answers, styled: bool) -> String {
+fn rendered(page: &SearchPage, styled: bool) -> String {
     let mut out = String::new();
     let (bold, plain) = if styled { ("\u{1b}[1m", "\u{1b}[0m") } else { ("", "") };
-    for (answer, rank) in answers.found.iter().zip(1..) {
+    for (hit, rank) in page.hits.iter().zip(1..) {
         if rank > 1 {
             out.push('\n');
         }
-        let (score, at) = (answer.score.get(), at(answer));
+        let (score, at) = (hit.score, location_of(hit));
         let _ = writeln!(out, "{rank:>3}  {score:.3}  {bold}{at}{plain}");
-        let about = about(answer);
-        if !about.is_empty() {
-            let _ = writeln!(out, "     {about}");
+        let context = headings_of(hit);
+        if !context.is_empty() {
+            let _ = writeln!(out, "     {context}");
         }
-        for line in lines(answer) {
+        for line in excerpt_lines(hit) {
             let line = line.replace(MARKS[0], bold).replace(MARKS[1], plain);
             let _ = writeln!(out, "     {line}");
         }
@@ -103,10 +148,10 @@ fn page(answers: &Answers, styled: bool) -> String {
     out
 }
 
-/// The excerpt in lines: those of a program as they are, those of a text filled anew.
-fn lines(answer: &Answer) -> Vec<String> {
-    let path = answer.passage.stored.item.path.as_deref().unwrap_or_default();
-    let text = marked(answer);
+/// The excerpt in lines: source code as it is, prose wrapped.
+fn excerpt_lines(hit: &SearchHit) -> Vec<String> {
+    let path = hit.path.as_deref().unwrap_or_default();
+    let text = marked_excerpt(hit);
     if !matches!(Format::of_path(path), Format::Code(_)) {
         return wrapped(&text);
     }
@@ -119,49 +164,47 @@ fn lines(answer: &Answer) -> Vec<String> {
         .collect()
 }
 
-/// Where the answer is: `path:lines`, or the item and the file it came from.
-fn at(answer: &Answer) -> String {
-    let item = &answer.passage.stored.item;
-    let (first, last) = answer.passage.lines;
+/// Where a hit is: `path:lines`, or the item and the file it came from.
+fn location_of(hit: &SearchHit) -> String {
+    let (first, last) = hit.lines;
     let lines = if first == last { format!("{first}") } else { format!("{first}-{last}") };
-    match &item.path {
-        Some(path) if path == item.id.as_str() => format!("{path}:{lines}"),
-        Some(path) if item.id.as_str().starts_with(path.as_str()) => item.id.to_string(),
-        Some(path) => format!("{} ({path})", item.id),
-        None => item.id.to_string(),
+    match &hit.path {
+        Some(path) if *path == hit.id => format!("{path}:{lines}"),
+        Some(path) if hit.id.starts_with(path.as_str()) => hit.id.clone(),
+        Some(path) => format!("{} ({path})", hit.id),
+        None => hit.id.clone(),
     }
 }
 
-/// What the answer stands under: title and headings.
-fn about(answer: &Answer) -> String {
-    let item = &answer.passage.stored.item;
-    let name = item.path.as_deref().and_then(|path| path.rsplit('/').next());
+/// The title and the headings above a hit.
+fn headings_of(hit: &SearchHit) -> String {
+    let name = hit.path.as_deref().and_then(|path| path.rsplit('/').next());
     let mut parts: Vec<&str> = Vec::new();
-    if !item.title.trim().is_empty() && name != Some(item.title.as_str()) {
-        parts.push(&item.title);
+    if !hit.title.trim().is_empty() && name != Some(hit.title.as_str()) {
+        parts.push(&hit.title);
     }
-    for heading in &answer.passage.headings {
+    for heading in &hit.headings {
         if !parts.contains(&heading.as_str()) {
             parts.push(heading);
         }
     }
-    shown_line(&parts.join(" › "))
+    one_line(&parts.join(" › "))
 }
 
-/// A text in one line that does nothing to a terminal.
-fn shown_line(text: &str) -> String {
+/// A text in one line, without control characters.
+fn one_line(text: &str) -> String {
     let blank = |c: char| if c.is_control() { ' ' } else { c };
     text.chars().map(blank).collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The excerpt with marks around the hits, and nothing else that is no text but line breaks.
-fn marked(answer: &Answer) -> String {
-    let excerpt = &answer.excerpt;
-    let mut out = String::with_capacity(excerpt.text.len() + 16);
+/// The excerpt with marks around the query's words, and no control characters but line breaks.
+fn marked_excerpt(hit: &SearchHit) -> String {
+    let excerpt = &hit.excerpt;
+    let mut out = String::with_capacity(excerpt.len() + 16);
     let mut last = 0;
-    for hit in &excerpt.hits {
+    for word in &hit.marked {
         let (Some(before), Some(inside)) =
-            (excerpt.text.get(last..hit.start), excerpt.text.get(hit.clone()))
+            (excerpt.get(last..word.start), excerpt.get(word.clone()))
         else {
             continue;
         };
@@ -169,9 +212,9 @@ fn marked(answer: &Answer) -> String {
         out.push(MARKS[0]);
         push_blanked(&mut out, inside);
         out.push(MARKS[1]);
-        last = hit.end;
+        last = word.end;
     }
-    push_blanked(&mut out, excerpt.text.get(last..).unwrap_or_default());
+    push_blanked(&mut out, excerpt.get(last..).unwrap_or_default());
     out
 }
 
@@ -200,41 +243,35 @@ fn wrapped(text: &str) -> Vec<String> {
     lines
 }
 
-fn document(place: &Place, query: &str, answers: &Answers) -> Value {
+fn document(location: &StoreLocation, query: &str, page: &SearchPage) -> Value {
     let results: Vec<Value> =
-        answers.found.iter().zip(1..).map(|(answer, rank)| result(answer, rank)).collect();
+        page.hits.iter().zip(1..).map(|(hit, rank)| hit_document(hit, rank)).collect();
     json!({
         "query": query,
-        "workspace": place.workspace,
+        "workspace": location.workspace,
         "results": results,
-        "notices": answers.notices,
+        "notices": page.notices,
     })
 }
 
-fn result(answer: &Answer, rank: u32) -> Value {
-    let passage = &answer.passage;
-    let item = &passage.stored.item;
-    let found_by: Vec<Value> = answer
-        .ranks
-        .iter()
-        .map(|(way, rank)| json!({ "way": way.as_str(), "rank": rank }))
-        .collect();
-    let hits: Vec<[usize; 2]> =
-        answer.excerpt.hits.iter().map(|hit| [hit.start, hit.end]).collect();
+fn hit_document(hit: &SearchHit, rank: u32) -> Value {
+    let found_by: Vec<Value> =
+        hit.ranks.iter().map(|(way, rank)| json!({ "way": way, "rank": rank })).collect();
+    let marked: Vec<[usize; 2]> = hit.marked.iter().map(|word| [word.start, word.end]).collect();
     json!({
         "rank": rank,
-        "score": answer.score.get(),
-        "id": item.id.as_str(),
-        "chunk": passage.chunk,
-        "kind": item.kind.as_str(),
-        "title": item.title,
-        "path": item.path,
-        "lines": [passage.lines.0, passage.lines.1],
-        "span": [passage.span.start(), passage.span.end()],
-        "headings": passage.headings,
-        "updated": item.updated.map(|updated| updated.as_millis()),
-        "excerpt": answer.excerpt.text,
-        "hits": hits,
+        "score": hit.score,
+        "id": hit.id,
+        "chunk": hit.chunk,
+        "kind": hit.kind,
+        "title": hit.title,
+        "path": hit.path,
+        "lines": [hit.lines.0, hit.lines.1],
+        "span": hit.span,
+        "headings": hit.headings,
+        "updated": hit.updated,
+        "excerpt": hit.excerpt,
+        "hits": marked,
         "foundBy": found_by,
     })
 }
@@ -244,7 +281,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn excerpts_are_wrapped_by_what_is_seen() {
+    fn excerpts_are_wrapped_by_their_visible_width() {
         let word = "x".repeat(40);
         let text = format!("{word} \u{1}{word}\u{2} {word}");
         let lines = wrapped(&text);
@@ -253,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_does_nothing_to_a_terminal() {
-        assert_eq!(shown_line("a\u{1b}[31m\n  b\u{7}"), "a [31m b");
+    fn control_characters_are_not_printed() {
+        assert_eq!(one_line("a\u{1b}[31m\n  b\u{7}"), "a [31m b");
     }
 }

@@ -1,4 +1,4 @@
-//! `haversack serve` and `haversack config`: the server, and what it is told.
+//! `haversack serve` and `haversack config`: the server and its settings.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -10,15 +10,15 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use crate::args::{self, Place};
+use crate::args::{self, StoreLocation};
 use crate::log::JsonLines;
-use crate::output::{Found, print, say};
+use crate::output::{ExitOutcome, print, say};
 use crate::runtime::wait;
 
-pub(crate) fn run(place: &Place, args: &args::Serve) -> Result<Found> {
+pub(crate) fn run(location: &StoreLocation, args: &args::ServeArgs) -> Result<ExitOutcome> {
     let config = settings(&args.settings)?;
-    let folder = place.folder()?;
-    let engine = place.engine()?;
+    let folder = location.folder()?;
+    let engine = location.engine()?;
     log(&config);
     if !haversack_serve::trace::CAN_SEND && std::env::var_os(COLLECTOR).is_some() {
         say(&format!(
@@ -27,22 +27,22 @@ pub(crate) fn run(place: &Place, args: &args::Serve) -> Result<Found> {
     }
     wait(async {
         let server = Server::bind(engine, &folder, config.clone(), args.settings.insecure).await?;
-        greet(&server, &config)?;
-        server.run(stopped()?).await?;
-        Ok(Found::Something)
+        print_address(&server, &config)?;
+        server.run(shutdown_signal()?).await?;
+        Ok(ExitOutcome::Something)
     })
 }
 
-pub(crate) fn config(command: &args::Config) -> Result<Found> {
-    let args::Config::Check(given) = command;
+pub(crate) fn config(command: &args::ConfigCommand) -> Result<ExitOutcome> {
+    let args::ConfigCommand::Check(given) = command;
     let config = settings(given)?;
     config.check(given.insecure)?;
     print(&serde_json::to_string_pretty(&config)?)?;
-    Ok(Found::Something)
+    Ok(ExitOutcome::Something)
 }
 
-/// What file, environment and flags say together.
-pub(crate) fn settings(given: &args::Settings) -> Result<Config> {
+/// The settings of file, environment and flags, merged.
+pub(crate) fn settings(given: &args::ServerSettingsArgs) -> Result<Config> {
     let environment: BTreeMap<String, String> = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect();
@@ -57,9 +57,9 @@ pub(crate) fn settings(given: &args::Settings) -> Result<Config> {
     Ok(config)
 }
 
-/// Says where the server is. On standard output, so that whoever started it can read the port.
-pub(crate) fn greet(server: &Server, config: &Config) -> Result<()> {
-    let address = server.address().context("cannot tell where the server listens")?;
+/// Prints the address to standard output, so that a parent process can read the port.
+pub(crate) fn print_address(server: &Server, config: &Config) -> Result<()> {
+    let address = server.address().context("the listening address is unknown")?;
     print(&format!("haversack listens on http://{address}"))?;
     if config.needs_keys() {
         say("callers need a key: `haversack key create NAME` makes one");
@@ -70,43 +70,43 @@ pub(crate) fn greet(server: &Server, config: &Config) -> Result<()> {
 /// Sends the log of the server to standard error.
 pub(crate) fn log(config: &Config) {
     let level = LevelFilter::from_level(config.log.level.tracing());
-    // What libraries tell is about themselves, and may hold what they were given.
+    // Logs of libraries may contain the data that they were given.
     let targets = Targets::new().with_target("haversack", level);
     let registry = tracing_subscriber::registry().with(targets);
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false);
-    // Already set up by whoever runs this in the same process: then theirs stays.
+    // A subscriber that is already set stays.
     let _ = match config.log.format {
         LogFormat::Pretty => registry.with(lines.with_ansi(false)).try_init(),
         LogFormat::Json => registry.with(lines.event_format(JsonLines)).try_init(),
     };
 }
 
-/// Comes when the process is asked to stop. The second time, it stops at once.
-pub(crate) fn stopped() -> Result<impl Future<Output = ()>> {
-    let asked = Asked::new().context("cannot listen to signals")?;
+/// Resolves at the first stop signal. A second one ends the process at once.
+pub(crate) fn shutdown_signal() -> Result<impl Future<Output = ()>> {
+    let signals = StopSignals::new().context("cannot listen to signals")?;
     Ok(async move {
-        let mut asked = asked;
-        asked.next().await;
-        say("stopping: finishing what was begun");
+        let mut signals = signals;
+        signals.next().await;
+        say("shutting down: finishing requests in flight");
         tokio::spawn(async move {
-            asked.next().await;
-            #[expect(clippy::exit, reason = "asked twice, the process is to end now")]
+            signals.next().await;
+            #[expect(clippy::exit, reason = "a second signal ends the process at once")]
             std::process::exit(130);
         });
     })
 }
 
 #[cfg(unix)]
-struct Asked {
+struct StopSignals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
 }
 
 #[cfg(unix)]
-impl Asked {
-    fn new() -> std::io::Result<Asked> {
+impl StopSignals {
+    fn new() -> std::io::Result<StopSignals> {
         use tokio::signal::unix::{SignalKind, signal};
-        Ok(Asked {
+        Ok(StopSignals {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
         })
@@ -121,12 +121,12 @@ impl Asked {
 }
 
 #[cfg(not(unix))]
-struct Asked;
+struct StopSignals;
 
 #[cfg(not(unix))]
-impl Asked {
-    fn new() -> std::io::Result<Asked> {
-        Ok(Asked)
+impl StopSignals {
+    fn new() -> std::io::Result<StopSignals> {
+        Ok(StopSignals)
     }
 
     async fn next(&mut self) {

@@ -1,4 +1,4 @@
-//! `haversack stats`: what a workspace holds.
+//! `haversack stats`: counts and sizes of a workspace.
 
 use std::fmt::Write as _;
 
@@ -7,25 +7,56 @@ use haversack_store::store::maintenance::Stats;
 use haversack_store::store::wait;
 use serde_json::{Map, Value, json};
 
-use crate::args::{self, Place};
-use crate::output::{Found, grouped, print};
+use crate::args::{self, StoreLocation};
+use crate::output::{ExitOutcome, grouped, print, say};
+use crate::remote::{RemoteWorkspace, WorkspaceTarget};
 
-pub(crate) fn run(place: &Place, args: &args::Stats) -> Result<Found> {
-    let stats = wait(place.existing()?.stats())?;
+pub(crate) fn run(location: &StoreLocation, args: &args::StatsArgs) -> Result<ExitOutcome> {
+    let stats = match location.reach(StoreLocation::existing_store)? {
+        WorkspaceTarget::Local(store) => wait(store.stats())?,
+        WorkspaceTarget::Server(server) => return show_remote(&server, args.json),
+    };
     if args.json {
-        print(&serde_json::to_string_pretty(&document(place, &stats))?)?;
+        print(&serde_json::to_string_pretty(&document(location, &stats))?)?;
     } else {
-        print(&page(place, &stats)?)?;
+        print(&page(location, &stats)?)?;
     }
-    Ok(Found::Something)
+    Ok(ExitOutcome::Something)
 }
 
-fn page(place: &Place, stats: &Stats) -> Result<String> {
+/// Prints what a server says of a workspace: its name, revision and visible items.
+fn show_remote(server: &RemoteWorkspace, json: bool) -> Result<ExitOutcome> {
+    let state = server.state()?;
+    if json {
+        let state = json!({
+            "workspace": state["name"], "items": state["items"], "revision": state["revision"],
+        });
+        print(&serde_json::to_string_pretty(&state)?)?;
+        return Ok(ExitOutcome::Something);
+    }
+    let name = state["name"].as_str().unwrap_or_default();
+    let revision = match &state["revision"] {
+        Value::Number(number) => grouped(number),
+        other => other.as_str().unwrap_or_default().to_owned(),
+    };
+    let items = grouped(&state["items"]);
+    print(&format!(
+        "{:<14} {name} at {}\n{:<14} {items}\n{:<14} {revision}\n",
+        "workspace",
+        server.url(),
+        "items",
+        "revision"
+    ))?;
+    say("a server does not say more; stop it for kinds, chunks, vectors and sizes");
+    Ok(ExitOutcome::Something)
+}
+
+fn page(location: &StoreLocation, stats: &Stats) -> Result<String> {
     let mut out = String::new();
     let mut line = |name: &str, value: String| {
         let _ = writeln!(out, "{name:<14} {value}");
     };
-    line("workspace", format!("{} in {}", place.workspace, place.folder()?.display()));
+    line("workspace", format!("{} in {}", location.workspace, location.folder()?.display()));
     line("items", grouped(stats.items));
     for (kind, count) in &stats.kinds {
         line("", format!("{} {kind}", grouped(count)));
@@ -45,11 +76,11 @@ fn megabytes(bytes: u64) -> String {
     format!("{:.1} MB", bytes as f64 / 1e6)
 }
 
-fn document(place: &Place, stats: &Stats) -> Value {
+fn document(location: &StoreLocation, stats: &Stats) -> Value {
     let kinds: Map<String, Value> =
         stats.kinds.iter().map(|(kind, count)| (kind.clone(), (*count).into())).collect();
     json!({
-        "workspace": place.workspace,
+        "workspace": location.workspace,
         "items": stats.items,
         "kinds": kinds,
         "versions": stats.versions,

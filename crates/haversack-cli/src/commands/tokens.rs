@@ -1,4 +1,4 @@
-//! `haversack tokens`: how many tokens files have.
+//! `haversack tokens`: counts the tokens of files.
 
 use std::path::PathBuf;
 
@@ -7,9 +7,9 @@ use haversack_core::units::Tokens;
 
 use crate::args;
 use crate::input::{read_text, tokenizer};
-use crate::output::{Found, grouped, print, say};
+use crate::output::{ExitOutcome, grouped, print, say};
 
-pub(crate) fn run(args: &args::Tokens) -> Result<Found> {
+pub(crate) fn run(args: &args::TokensArgs) -> Result<ExitOutcome> {
     let tokenizer = tokenizer(&args.counting)?;
     let stdin = [PathBuf::from("-")];
     let files = if args.files.is_empty() { &stdin[..] } else { &args.files[..] };
@@ -25,5 +25,5 @@ pub(crate) fn run(args: &args::Tokens) -> Result<Found> {
     }
     print(&lines)?;
     say(&format!("counted by {}: {}", tokenizer.name(), tokenizer.accuracy()));
-    Ok(Found::Something)
+    Ok(ExitOutcome::Something)
 }

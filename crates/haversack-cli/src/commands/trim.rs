@@ -1,4 +1,4 @@
-//! `haversack trim`: a text cut to a number of tokens.
+//! `haversack trim`: truncates a text to a number of tokens.
 
 use std::path::{Path, PathBuf};
 
@@ -7,11 +7,11 @@ use haversack_core::text::terms::{Language, terms};
 use haversack_core::text::truncate::{Truncation, truncate};
 use haversack_core::units::Tokens;
 
-use crate::args::{self, Keep};
+use crate::args::{self, KeepPart};
 use crate::input::{read_text, tokenizer};
-use crate::output::{Found, grouped, print, say};
+use crate::output::{ExitOutcome, grouped, print, say};
 
-pub(crate) fn run(args: &args::Trim) -> Result<Found> {
+pub(crate) fn run(args: &args::TrimArgs) -> Result<ExitOutcome> {
     let tokenizer = tokenizer(&args.counting)?;
     let stdin = PathBuf::from("-");
     let file: &Path = args.file.as_deref().unwrap_or(&stdin);
@@ -19,15 +19,15 @@ pub(crate) fn run(args: &args::Trim) -> Result<Found> {
     let limit = Tokens::new(args.to);
     let strategy = match args.keep {
         None if args.query.is_empty() => Truncation::KeepStart,
-        None | Some(Keep::Important) => Truncation::Extractive,
-        Some(Keep::Start) => Truncation::KeepStart,
-        Some(Keep::End) => Truncation::KeepEnd,
+        None | Some(KeepPart::Important) => Truncation::Extractive,
+        Some(KeepPart::Start) => Truncation::KeepStart,
+        Some(KeepPart::End) => Truncation::KeepEnd,
     };
     let query_terms = terms(&args.query, Language::detect(&args.query));
     let before = tokenizer.count(&text);
     let Some(cut) = truncate(&text, limit, strategy, &*tokenizer, &query_terms) else {
-        say(&format!("{} tokens hold nothing of it", grouped(limit)));
-        return Ok(Found::Nothing);
+        say(&format!("nothing of it fits into {} tokens", grouped(limit)));
+        return Ok(ExitOutcome::Nothing);
     };
     print(&cut.text)?;
     let after = tokenizer.count(&cut.text);
@@ -38,5 +38,5 @@ pub(crate) fn run(args: &args::Trim) -> Result<Found> {
         tokenizer.name(),
         tokenizer.accuracy()
     ));
-    Ok(Found::Something)
+    Ok(ExitOutcome::Something)
 }

@@ -1,4 +1,4 @@
-//! `haversack tune`: other weights for a recipe, by questions whose answers are known.
+//! `haversack tune`: finds better weights for a recipe, on labelled questions.
 
 use std::fmt::Write as _;
 use std::io::IsTerminal;
@@ -7,39 +7,39 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use haversack::Engine;
-use haversack::eval::Event;
-use haversack::tune::{Options, Report, by_feedback, by_set};
+use haversack_eval::eval::EvalEvent;
+use haversack_eval::tune::{TuneOptions, TuneReport, tune_on_feedback, tune_on_set};
 use serde_json::json;
 
-use super::asking::{brought_recipes, with_recipes};
 use super::eval::line;
-use crate::args::{self, Place};
-use crate::output::{Bar, Found, grouped, print};
-use crate::place::reranking;
+use super::request::{recipe_and_siblings, with_recipes};
+use crate::args::{self, StoreLocation};
+use crate::location::reranking;
+use crate::output::{Bar, ExitOutcome, grouped, print};
 use crate::runtime::wait;
 
-pub(crate) fn run(place: &Place, args: &args::Tune) -> Result<Found> {
-    let (recipe, recipes) = brought_recipes(&args.recipe)?;
+pub(crate) fn run(location: &StoreLocation, args: &args::TuneArgs) -> Result<ExitOutcome> {
+    let (recipe, recipes) = recipe_and_siblings(&args.recipe)?;
     let out = args.out.clone().unwrap_or_else(|| format!("{recipe}-tuned.toml").into());
-    let options = Options {
+    let options = TuneOptions {
         name: name_of(&out)?,
         recipe,
         budgets: args.budgets.clone(),
         limit: args.limit,
         tries: args.tries,
-        ..Options::default()
+        ..TuneOptions::default()
     };
-    let (embedder, reranker) = (place.embedder()?, place.reranker()?);
+    let (embedder, reranker) = (location.embedder()?, location.reranker()?);
     let builder = || {
         let builder = Engine::builder().embedder(Arc::clone(&embedder));
         with_recipes(reranking(builder, reranker.clone()), &recipes)
     };
     let quiet = args.json && !std::io::stderr().is_terminal();
     let mut bar = (!quiet).then(Bar::new);
-    let mut watch = |event: Event<'_>| {
+    let mut watch = |event: EvalEvent<'_>| {
         if let Some(bar) = &mut bar {
             bar.show(&match &event {
-                Event::Answered { done, of, .. } => {
+                EvalEvent::Answered { done, of, .. } => {
                     format!("packed {} of {} times", grouped(done), grouped(of))
                 }
                 event => line(event),
@@ -51,12 +51,13 @@ pub(crate) fn run(place: &Place, args: &args::Tune) -> Result<Found> {
         Some(set) => {
             let scratch = tempfile::Builder::new().prefix("haversack-tune-").tempdir();
             let scratch = scratch.context("cannot make a temporary folder")?;
-            let tuning = by_set(set, &options, scratch.path(), &builder, &mut watch);
+            let tuning = tune_on_set(set, &options, scratch.path(), &builder, &mut watch);
             wait(async { Ok(tuning.await?) })
         }
         None => {
-            let folder = place.existing_folder()?;
-            let tuning = by_feedback(&folder, &place.workspace, &options, &builder, &mut watch);
+            let folder = location.existing_folder()?;
+            let tuning =
+                tune_on_feedback(&folder, &location.workspace, &options, &builder, &mut watch);
             wait(async { Ok(tuning.await?) })
         }
     };
@@ -72,10 +73,10 @@ pub(crate) fn run(place: &Place, args: &args::Tune) -> Result<Found> {
     } else {
         print(&shown(&report, &options, &out))?;
     }
-    Ok(if report.source.is_some() { Found::Something } else { Found::Nothing })
+    Ok(if report.source.is_some() { ExitOutcome::Something } else { ExitOutcome::Nothing })
 }
 
-/// A recipe is called as its file is.
+/// The name of a recipe is that of its file.
 fn name_of(out: &Path) -> Result<String> {
     let is_toml = out.extension().is_some_and(|extension| extension == "toml");
     match out.file_stem().and_then(|stem| stem.to_str()) {
@@ -88,8 +89,8 @@ fn write(out: &Path, text: &str) -> Result<()> {
     std::fs::write(out, text).with_context(|| format!("cannot write {}", out.display()))
 }
 
-/// The recipe, with where it comes from.
-fn written(report: &Report, source: &str) -> String {
+/// The tuned recipe, with a comment on its origin.
+fn written(report: &TuneReport, source: &str) -> String {
     format!(
         "# {} with other weights, tuned on {} questions: {:.3} of what their packs should hold, {:.3} \
          before;\n# on questions that did not help to choose them {:+.3}, give or take {:.3}.\n\n\
@@ -98,8 +99,8 @@ fn written(report: &Report, source: &str) -> String {
     )
 }
 
-fn as_json(report: &Report, out: &Path) -> serde_json::Value {
-    let change = |change: &haversack::tune::Change| {
+fn as_json(report: &TuneReport, out: &Path) -> serde_json::Value {
+    let change = |change: &haversack_eval::tune::SettingChange| {
         json!({ "layer": change.layer, "name": change.name, "before": change.before,
                 "after": change.after })
     };
@@ -117,8 +118,8 @@ fn as_json(report: &Report, out: &Path) -> serde_json::Value {
     })
 }
 
-/// A report as people read it.
-fn shown(report: &Report, options: &Options, out: &Path) -> String {
+/// The report in lines.
+fn shown(report: &TuneReport, options: &TuneOptions, out: &Path) -> String {
     let mut text = String::new();
     let budgets: Vec<String> = options.budgets.iter().map(grouped).collect();
     // Writing to a string cannot fail.

@@ -1,21 +1,21 @@
-//! `haversack undo`: what one import stored, taken back.
+//! `haversack undo`: takes back what one import stored.
 
 use anyhow::{Result, bail};
 use haversack_store::store::error::CommitError;
 use haversack_store::store::wait;
 
-use crate::args::{self, Place};
+use crate::args::{self, StoreLocation};
 use crate::input::now;
-use crate::output::{Found, grouped, print, say};
+use crate::output::{ExitOutcome, grouped, print, say};
 
 /// Items that are named; more are only counted.
 const SHOWN_MAX: usize = 20;
 
-pub(crate) fn run(place: &Place, args: &args::Undo) -> Result<Found> {
-    let store = place.existing()?;
+pub(crate) fn run(location: &StoreLocation, args: &args::UndoArgs) -> Result<ExitOutcome> {
+    let store = location.existing_store()?;
     let undone = match wait(store.undo(&args.import, now())) {
         Ok(undone) => undone,
-        // It is about the name that was given, not about a change in a batch.
+        // The problem is the given name, not a change in a batch.
         Err(CommitError::Invalid(problems)) if !problems.is_empty() => {
             bail!("{}", problems[0].message)
         }
@@ -29,7 +29,7 @@ pub(crate) fn run(place: &Place, args: &args::Undo) -> Result<Found> {
     }
     if undone.removed + undone.restored + undone.kept.len() == 0 {
         say(&format!("there is nothing to undo of {:?}", args.import));
-        return Ok(Found::Nothing);
+        return Ok(ExitOutcome::Nothing);
     }
     print(&format!(
         "removed {} items, restored {}, kept {}",
@@ -37,5 +37,5 @@ pub(crate) fn run(place: &Place, args: &args::Undo) -> Result<Found> {
         grouped(undone.restored),
         grouped(undone.kept.len())
     ))?;
-    Ok(Found::Something)
+    Ok(ExitOutcome::Something)
 }

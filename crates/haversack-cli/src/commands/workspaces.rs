@@ -1,17 +1,21 @@
-//! `haversack workspaces`: their names.
+//! `haversack workspaces`: the names of the workspaces.
 
 use anyhow::Result;
 use haversack_store::store::maintenance::Stores;
 
-use crate::args::Place;
-use crate::output::{Found, print, say};
+use crate::args::StoreLocation;
+use crate::output::{ExitOutcome, print, say};
+use crate::remote::WorkspaceTarget;
 
-pub(crate) fn run(place: &Place) -> Result<Found> {
-    let names = place.stores()?.names()?;
+pub(crate) fn run(location: &StoreLocation) -> Result<ExitOutcome> {
+    let names = match location.reach(StoreLocation::stores)? {
+        WorkspaceTarget::Local(stores) => stores.names()?,
+        WorkspaceTarget::Server(server) => server.workspace_names()?,
+    };
     if names.is_empty() {
         say("there are no workspaces yet: begin with `haversack add PATH`");
-        return Ok(Found::Nothing);
+        return Ok(ExitOutcome::Nothing);
     }
     print(&names.join("\n"))?;
-    Ok(Found::Something)
+    Ok(ExitOutcome::Something)
 }

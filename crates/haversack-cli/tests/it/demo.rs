@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::{Folder, check, err, out};
+use super::{TestFolder, check, err, out};
 
 /// The times of a page, which are others each time, as one mark.
 fn masked(page: &str) -> String {
@@ -37,7 +37,7 @@ fn times_are_masked_and_nothing_else() {
 /// `HAVERSACK_BLESS=1` and read the difference.
 #[test]
 fn the_demo_shows_what_it_showed() {
-    let folder = Folder::new("demo");
+    let folder = TestFolder::new("demo");
     let shown = folder.run(&["demo"]);
     assert_eq!(shown.status.code(), Some(0), "{}", err(&shown));
     assert_eq!(err(&shown), "");
@@ -57,7 +57,7 @@ fn the_demo_shows_what_it_showed() {
 
 #[test]
 fn the_demo_tries_what_the_tests_hold() {
-    let folder = Folder::new("demo-check");
+    let folder = TestFolder::new("demo-check");
     let tried = folder.run(&["demo", "--check", "--only", "prime"]);
     assert_eq!(tried.status.code(), Some(0), "{}", out(&tried));
     let page = out(&tried);
@@ -70,7 +70,7 @@ fn the_demo_tries_what_the_tests_hold() {
 
 #[test]
 fn what_the_demo_keeps_can_be_asked_with_the_commands_it_names() {
-    let folder = Folder::new("demo-keep");
+    let folder = TestFolder::new("demo-keep");
     let shown = folder.run(&["--data", "kept", "demo", "--only", "memory"]);
     assert_eq!(shown.status.code(), Some(0), "{}", err(&shown));
     let page = out(&shown);
@@ -105,7 +105,7 @@ fn words(line: &str) -> Vec<String> {
 
 #[test]
 fn the_demo_is_a_document_for_programs() {
-    let folder = Folder::new("demo-json");
+    let folder = TestFolder::new("demo-json");
     let shown = folder.run(&["demo", "--json", "--only", "situation"]);
     let document: serde_json::Value = serde_json::from_str(&out(&shown)).unwrap();
     assert_eq!(document[0]["name"], "situation");
@@ -133,7 +133,7 @@ fn the_demo_into_a_closed_pipe_is_no_error() {
 #[cfg(target_os = "linux")]
 #[test]
 fn colours_are_for_terminals_and_for_those_who_want_them() {
-    let folder = Folder::new("colours");
+    let folder = TestFolder::new("colours");
     let on_terminal = |no_color: &str| {
         let command = format!("{} demo --only situation", env!("CARGO_BIN_EXE_haversack"));
         let shown = Command::new("script")
@@ -151,7 +151,7 @@ fn colours_are_for_terminals_and_for_those_who_want_them() {
 
 #[test]
 fn shells_complete_and_manuals_name_every_command() {
-    let folder = Folder::new("manual");
+    let folder = TestFolder::new("manual");
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let script = folder.run(&["completions", shell]);
         assert_eq!(script.status.code(), Some(0), "{shell}");

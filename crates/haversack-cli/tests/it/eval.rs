@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::{Folder, err, out};
+use super::{TestFolder, err, out};
 
 const DOCS: &str = include_str!("../../../../docs/eval.md");
 
@@ -16,8 +16,8 @@ fn block(after: &str) -> &'static str {
     rest.split_once("```").unwrap().0
 }
 
-fn example(test: &str) -> Folder {
-    let folder = Folder::new(test);
+fn example(test: &str) -> TestFolder {
+    let folder = TestFolder::new(test);
     fs::create_dir_all(folder.0.join("tiny")).unwrap();
     for name in ["tiny/corpus.jsonl", "tiny/queries.jsonl", "tiny/qrels.tsv"] {
         // A page shows a tab as spaces.
@@ -103,8 +103,8 @@ fn a_recipe_of_ones_own_is_a_file() {
 }
 
 /// Twelve questions whose answers are old, for a recipe that thinks too much of what is new.
-fn old_answers(test: &str) -> Folder {
-    let folder = Folder::new(test);
+fn old_answers(test: &str) -> TestFolder {
+    let folder = TestFolder::new(test);
     fs::create_dir_all(folder.0.join("set")).unwrap();
     let (mut corpus, mut questions, mut labels) = (String::new(), String::new(), String::new());
     for number in 0..12 {

@@ -2,18 +2,18 @@
 
 use std::process::Output;
 
-use super::{Folder, err, out};
+use super::{TestFolder, err, out};
 
 const SUPPORT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/support");
 
 #[track_caller]
-fn ran(folder: &Folder, args: &[&str]) -> String {
+fn ran(folder: &TestFolder, args: &[&str]) -> String {
     let done = run(folder, args);
     assert_eq!(done.status.code(), Some(0), "{args:?}: {}", err(&done));
     out(&done)
 }
 
-fn run(folder: &Folder, args: &[&str]) -> Output {
+fn run(folder: &TestFolder, args: &[&str]) -> Output {
     folder.run(&[args, &["--data", "data"]].concat())
 }
 
@@ -22,8 +22,8 @@ fn at(name: &str) -> String {
 }
 
 /// The support desk of the documentation, in a data folder.
-fn desk(name: &str) -> Folder {
-    let folder = Folder::new(name);
+fn desk(name: &str) -> TestFolder {
+    let folder = TestFolder::new(name);
     ran(&folder, &["kinds", "set", &at("kinds.toml")]);
     ran(&folder, &["add", &at("desk.jsonl")]);
     folder
@@ -79,7 +79,7 @@ fn questions_about_fields_are_answered_by_their_roles_x10() {
 
 #[test]
 fn definitions_that_are_wrong_say_where_x6() {
-    let folder = Folder::new("kinds-wrong");
+    let folder = TestFolder::new("kinds-wrong");
     for (source, said) in [
         ("[kind.a]\nabut = 'x'\n", "unknown field `abut`"),
         ("[kind.a]\n", "missing field `about`"),

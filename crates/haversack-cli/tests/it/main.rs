@@ -10,6 +10,7 @@ mod pack;
 mod past;
 mod recipe;
 mod serve;
+mod server;
 mod store;
 #[path = "../../../haversack-model/tests/it/tiny.rs"]
 mod tiny;
@@ -21,16 +22,16 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 /// A folder of its own for one test, removed at the end.
-struct Folder(PathBuf);
+struct TestFolder(PathBuf);
 
-impl Folder {
-    fn new(test: &str) -> Folder {
+impl TestFolder {
+    fn new(test: &str) -> TestFolder {
         let path = std::env::temp_dir().join(format!("haversack-{test}-{}", std::process::id()));
         fs::create_dir_all(&path).unwrap();
-        Folder(path)
+        TestFolder(path)
     }
 
-    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> &Folder {
+    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> &TestFolder {
         fs::write(self.0.join(name), content).unwrap();
         self
     }
@@ -53,7 +54,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for TestFolder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
@@ -75,10 +76,11 @@ fn json(output: &Output) -> serde_json::Value {
 }
 
 /// A folder in which `data` holds these samples, each in a workspace of its name.
-fn sample_data(test: &str, samples: &[&str]) -> Folder {
-    let folder = Folder::new(test);
+fn sample_data(test: &str, samples: &[&str]) -> TestFolder {
+    let folder = TestFolder::new(test);
     for sample in samples {
-        let file = format!("{}/../haversack/samples/{sample}.jsonl", env!("CARGO_MANIFEST_DIR"));
+        let file =
+            format!("{}/../haversack-eval/samples/{sample}.jsonl", env!("CARGO_MANIFEST_DIR"));
         check(&folder, sample, &["import", &file], 0);
     }
     folder
@@ -86,7 +88,7 @@ fn sample_data(test: &str, samples: &[&str]) -> Folder {
 
 /// Runs a command on a workspace of `data`; gives what was printed, or what went wrong.
 #[track_caller]
-fn check(folder: &Folder, workspace: &str, arguments: &[&str], code: i32) -> String {
+fn check(folder: &TestFolder, workspace: &str, arguments: &[&str], code: i32) -> String {
     let place = ["--data", "data", "--workspace", workspace];
     let output = folder.run(&[&place[..], arguments].concat());
     assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}{}", out(&output), err(&output));
@@ -95,7 +97,7 @@ fn check(folder: &Folder, workspace: &str, arguments: &[&str], code: i32) -> Str
 
 #[test]
 fn tokens_are_counted_for_a_model() {
-    let folder = Folder::new("tokens");
+    let folder = TestFolder::new("tokens");
     folder.file("a.txt", "hello world").file("b.txt", "hello");
     let counted = folder.run(&["tokens", "a.txt", "b.txt"]);
     assert_eq!(out(&counted), "           2  a.txt\n           1  b.txt\n           3  in all\n");
@@ -107,7 +109,7 @@ fn tokens_are_counted_for_a_model() {
 
 #[test]
 fn a_text_is_trimmed_at_a_sentence() {
-    let folder = Folder::new("trim");
+    let folder = TestFolder::new("trim");
     let text = b"One is short. Two is a little longer than one.";
     let trimmed = folder.run_with(&["trim", "--to", "7"], text);
     assert_eq!(out(&trimmed), "One is short. \u{2026}\n");
@@ -117,7 +119,7 @@ fn a_text_is_trimmed_at_a_sentence() {
 
 #[test]
 fn bad_input_is_named() {
-    let folder = Folder::new("bad");
+    let folder = TestFolder::new("bad");
     folder.file("latin1.txt", b"caf\xe9").file("a.txt", "text");
     let check = |arguments: &[&str], expected: &str| {
         let failed = folder.run(arguments);
@@ -134,7 +136,7 @@ fn bad_input_is_named() {
 
 #[test]
 fn a_closed_pipe_is_no_error() {
-    let folder = Folder::new("pipe");
+    let folder = TestFolder::new("pipe");
     // More than a pipe holds, so that the program is still writing when the reader has gone.
     folder.file("long.txt", "All work and no play. ".repeat(20_000));
     let mut child = Command::new(env!("CARGO_BIN_EXE_haversack"))

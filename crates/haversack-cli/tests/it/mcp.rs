@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::{Folder, err, out};
+use crate::{TestFolder, err, out};
 
 /// Runs a session of these lines, and reads every line of its output as JSON: nothing else may be
 /// there.
-fn session(folder: &Folder, arguments: &[&str], lines: &[&str]) -> Vec<Value> {
+fn session(folder: &TestFolder, arguments: &[&str], lines: &[&str]) -> Vec<Value> {
     let input = lines.iter().map(|line| format!("{line}\n")).collect::<String>();
     let output = folder.run_with(arguments, input.as_bytes());
     assert!(output.status.success(), "{}", err(&output));
@@ -38,7 +38,7 @@ fn modern(id: u64, method: &str, mut params: Value) -> String {
 
 #[test]
 fn an_older_client_shakes_hands_remembers_and_is_answered() {
-    let folder = Folder::new("mcp-older");
+    let folder = TestFolder::new("mcp-older");
     let place = ["mcp", "--data", "data", "--workspace", "acme"];
     let first = session(
         &folder,
@@ -74,7 +74,7 @@ fn an_older_client_shakes_hands_remembers_and_is_answered() {
 
 #[test]
 fn a_newer_client_asks_without_a_handshake() {
-    let folder = Folder::new("mcp-newer");
+    let folder = TestFolder::new("mcp-newer");
     let pack = json!({ "name": "context_pack", "arguments": { "query": "anything" } });
     let gone = json!({ "uri": "haversack://default/items/none" });
     let foreign = json!({ "name": "context_search",
@@ -99,7 +99,7 @@ fn a_newer_client_asks_without_a_handshake() {
 
 #[test]
 fn a_session_of_a_user_or_a_reader_is_bound() {
-    let folder = Folder::new("mcp-bound");
+    let folder = TestFolder::new("mcp-bound");
     let add = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_add","arguments":{"content":"The vault opens with heliotrope."}}}"#;
     let anna = ["mcp", "--data", "data", "--user", "anna"];
     let added = session(&folder, &anna, &[HELLO, READY, add]);
@@ -116,7 +116,7 @@ fn a_session_of_a_user_or_a_reader_is_bound() {
 
 #[test]
 fn input_that_ends_at_once_is_no_error_and_nonsense_is_told_on_standard_error() {
-    let folder = Folder::new("mcp-empty");
+    let folder = TestFolder::new("mcp-empty");
     let output = folder.run(&["mcp", "--data", "data"]);
     assert_eq!((output.status.code(), out(&output)), (Some(0), String::new()), "{}", err(&output));
     let output = folder.run(&["mcp", "wrap", "--data", "data"]);
@@ -133,7 +133,7 @@ fn input_that_ends_at_once_is_no_error_and_nonsense_is_told_on_standard_error() 
 /// The program before itself: what the inner one lists is what the outer one lists.
 #[test]
 fn a_wrapped_server_shows_its_own_tools_s7() {
-    let folder = Folder::new("mcp-wrap");
+    let folder = TestFolder::new("mcp-wrap");
     folder.file("note.md", "# Launch\n\nThe launch is on the third of May.\n");
     assert!(folder.run(&["add", "note.md", "--data", "data"]).status.success());
     folder.file("gateway.toml", "[context]\nrecipe = \"everything\"\n");

@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use super::{Folder, check, err, json, tiny};
+use super::{TestFolder, check, err, json, tiny};
 
 /// A folder with a model, and two workspaces in `data`.
-fn folder(test: &str) -> Folder {
-    let folder = Folder::new(test);
+fn folder(test: &str) -> TestFolder {
+    let folder = TestFolder::new(test);
     tiny::write(&folder.0.join("tiny"));
     fs::create_dir_all(folder.0.join("docs")).unwrap();
     folder.file("docs/tea.md", "tea is green\n").file("docs/launch.md", "the launch is in may\n");
@@ -16,7 +16,7 @@ fn folder(test: &str) -> Folder {
     folder
 }
 
-fn run(folder: &Folder, arguments: &[&str]) -> std::process::Output {
+fn run(folder: &TestFolder, arguments: &[&str]) -> std::process::Output {
     folder.run(&[&["--data", "data", "--workspace", "notes"], arguments].concat())
 }
 

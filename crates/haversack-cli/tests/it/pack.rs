@@ -6,14 +6,14 @@ use haversack_core::units::Timestamp;
 use haversack_store::store::viewer::Viewer;
 use serde_json::Value;
 
-use super::{Folder, check, err, json, out, sample_data};
+use super::{TestFolder, check, err, json, out, sample_data};
 
 const NOTES: &str = "# Team\n\nAnna leads the design team.\n\n# Launch\n\nThe launch of the new \
     map is planned for the third of May. Anna signs it off.\n\n# Lunch\n\nSoup on Mondays.\n";
 
 #[test]
 fn files_are_packed_within_a_budget_and_the_pack_explains_itself() {
-    let folder = Folder::new("pack-files");
+    let folder = TestFolder::new("pack-files");
     folder.file("notes.md", NOTES);
     let args = ["pack", "when is the launch?", "notes.md"];
     let with = |more: &[&str]| folder.run(&[&args[..], more].concat());
@@ -39,7 +39,7 @@ fn files_are_packed_within_a_budget_and_the_pack_explains_itself() {
 
 #[test]
 fn nothing_found_is_said_and_is_exit_code_one() {
-    let folder = Folder::new("pack-nothing");
+    let folder = TestFolder::new("pack-nothing");
     folder.file("notes.md", NOTES).file("empty.md", "");
     let nothing = folder.run(&["pack", "launch", "empty.md"]);
     assert_eq!((nothing.status.code(), out(&nothing)), (Some(1), String::new()));
@@ -49,7 +49,7 @@ fn nothing_found_is_said_and_is_exit_code_one() {
 /// X1: what does not fit is an error that names the least budget, and that budget works.
 #[test]
 fn a_budget_that_is_too_small_is_an_error_that_names_one_that_works() {
-    let folder = Folder::new("pack-least");
+    let folder = TestFolder::new("pack-least");
     folder.file("notes.md", NOTES);
     for command in [&["pack"][..], &["frontier", "--budgets", "5"]] {
         let mut arguments = command.to_vec();
@@ -74,7 +74,7 @@ fn a_budget_that_is_too_small_is_an_error_that_names_one_that_works() {
 
 #[test]
 fn files_of_one_name_folders_and_standard_input_are_packed_together() {
-    let folder = Folder::new("pack-many");
+    let folder = TestFolder::new("pack-many");
     for name in ["a", "b", "c/d"] {
         std::fs::create_dir_all(folder.0.join(name)).unwrap();
     }
@@ -97,7 +97,7 @@ fn files_of_one_name_folders_and_standard_input_are_packed_together() {
 
 #[test]
 fn places_are_those_of_the_file_whatever_is_hidden_in_it() {
-    let folder = Folder::new("places");
+    let folder = TestFolder::new("places");
     let text = "\u{feff}First\r\n\r\nThe la\u{200b}unch is \u{202e}in May.\r\n";
     folder.file("notes.txt", text);
     let packed = folder.run(&["pack", "launch", "notes.txt", "--json"]);
@@ -106,13 +106,13 @@ fn places_are_those_of_the_file_whatever_is_hidden_in_it() {
     let span = &document["citations"][0]["spans"][0];
     let at = |index: usize| usize::try_from(span[index].as_u64().unwrap()).unwrap();
     assert!(text.get(at(0)..at(1)).is_some());
-    let told = "note (HIDDEN_CHARACTERS): left out 2 hidden characters of notes.txt\n";
+    let told = "note (HIDDEN_CHARACTERS): removed 2 hidden characters from notes.txt\n";
     assert!(err(&packed).contains(told), "{}", err(&packed));
 }
 
 #[test]
 fn a_named_file_that_cannot_be_packed_is_an_error_and_a_bad_line_is_passed_over() {
-    let folder = Folder::new("pack-bad");
+    let folder = TestFolder::new("pack-bad");
     folder
         .file("latin1.txt", b"caf\xe9")
         .file("lone.jsonl", "{\"text\": \"launch\"}\n{\"text\": \"\\ud800\"}\n")
@@ -138,7 +138,7 @@ fn a_named_file_that_cannot_be_packed_is_an_error_and_a_bad_line_is_passed_over(
     assert!(err(&packed).contains("skipped: lone.jsonl:2: "), "{}", err(&packed));
     let capped = ["pack", "launch", "a.txt", "--model", "gpt-4", "--budget", "90000"];
     let told = err(&folder.run(&capped));
-    let capped = "note (BUDGET_CAPPED): gpt-4 has room for 4,192 tokens of context, not 90,000\n";
+    let capped = "note (BUDGET_CAPPED): gpt-4 has room for 4192 tokens of context, not 90000\n";
     assert!(told.contains(capped), "{told}");
 }
 
@@ -297,7 +297,7 @@ fn errors_have_their_name_for_programs_and_the_nearest_name_for_people_m11() {
     fails(&["--request", "{"], &["error: --request is not JSON: EOF while parsing"]);
     fails(&["--request", r#"{"qury": 1}"#], &["(validation_error): qury: unknown field `qury`"]);
     fails(&["--situation", "@gone.json"], &["error: --situation: cannot open gone.json"]);
-    fails(&["--type", "a", "--type", "b"], &["--type: a request is for one thing"]);
+    fails(&["--type", "a", "--type", "b"], &["--type: a request has one type"]);
     fails(&["--recipe", "gone.toml"], &["error: cannot open gone.toml"]);
     let elsewhere = folder.run(&["--data", "data", "--workspace", "memori", "pack", "q"]);
     assert!(err(&elsewhere).contains("nearest are memory"), "{}", err(&elsewhere));

@@ -1,11 +1,11 @@
 //! Looking back at packs, and at what other budgets would have given.
 
-use super::{Folder, check, err, json, out, sample_data};
+use super::{TestFolder, check, err, json, out, sample_data};
 
 const NOW: [&str; 2] = ["--now", "2026-11-16T09:00:00Z"];
 
 /// Packs and gives the receipt.
-fn pack(folder: &Folder, arguments: &[&str]) -> String {
+fn pack(folder: &TestFolder, arguments: &[&str]) -> String {
     let base = ["--data", "data", "--workspace", "memory", "pack", "--recipe", "memory"];
     let packed = folder.run(&[&base[..], &NOW, arguments].concat());
     assert_eq!(packed.status.code(), Some(0), "{}", err(&packed));
@@ -109,7 +109,7 @@ fn two_packs_differ_by_causes_first_and_then_by_candidates_x2() {
     assert!(told.contains(" entered\n") && !told.contains(" left\n"), "{told}");
     assert!(told.contains("was out: over budget: whole from "), "{told}");
     let same = check(&folder, "memory", &["diff", &small, &small], 0);
-    assert_eq!(same, "same bytes\n\nCauses\n  none: both were made from the same things\n");
+    assert_eq!(same, "same bytes\n\nCauses\n  none: both packs have the same inputs\n");
     let document = check(&folder, "memory", &["diff", &small, &large, "--json"], 0);
     let document: serde_json::Value = serde_json::from_str(&document).unwrap();
     assert_eq!(document["causes"][0]["cause"], "request");
@@ -179,7 +179,7 @@ fn what_helped_and_what_is_to_be_remembered_is_noted_k8() {
 
 #[test]
 fn a_memory_is_stored_once_and_says_why_it_is_not_again() {
-    let folder = Folder::new("remember");
+    let folder = TestFolder::new("remember");
     let text = "Anna drinks green tea in the morning and never any coffee.";
     let place = ["--data", "data"];
     let run = |arguments: &[&str]| folder.run(&[&place[..], arguments].concat());
@@ -188,7 +188,7 @@ fn a_memory_is_stored_once_and_says_why_it_is_not_again() {
     assert_eq!(out(&stored), "remembered as tea\n", "{}", err(&stored));
     let again = run(&["remember", text]);
     assert_eq!(again.status.code(), Some(1));
-    assert_eq!(out(&again), "not stored: it says what tea says; --id tea replaces that\n");
+    assert_eq!(out(&again), "not stored: it repeats tea; --id tea replaces that\n");
     let changed = run(&["remember", "Anna drinks black tea.", "--id", "tea"]);
     assert_eq!(out(&changed), "remembered as tea\n");
     let found = run(&["pack", "what does Anna drink?", "--recipe", "memory"]);

@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use super::{Folder, err, out};
+use super::{TestFolder, err, out};
 
 #[test]
 fn recipes_are_listed_and_shown_x6() {
-    let folder = Folder::new("recipe-list");
+    let folder = TestFolder::new("recipe-list");
     let listed = folder.run(&["recipe", "list"]);
     assert_eq!(listed.status.code(), Some(0), "{}", err(&listed));
     assert!(out(&listed).contains("\neverything "), "{}", out(&listed));
@@ -23,7 +23,7 @@ fn recipes_are_listed_and_shown_x6() {
 
 #[test]
 fn a_resolved_recipe_stands_alone_and_says_the_same_x6() {
-    let folder = Folder::new("recipe-resolved");
+    let folder = TestFolder::new("recipe-resolved");
     let resolved = out(&folder.run(&["recipe", "show", "everything", "--resolved"]));
     assert!(resolved.contains("least = 12\n"), "{resolved}");
     folder.file("alone.toml", &resolved);
@@ -33,7 +33,7 @@ fn a_resolved_recipe_stands_alone_and_says_the_same_x6() {
 
 #[test]
 fn every_problem_of_a_file_is_printed_with_its_place_x6() {
-    let folder = Folder::new("recipe-check");
+    let folder = TestFolder::new("recipe-check");
     folder.file("bad.toml", "haversack = 1\nshap = 1\n[[layer]]\nname = \"a\"\nshare = 2\n");
     let checked = folder.run(&["recipe", "check", "bad.toml"]);
     assert_eq!(checked.status.code(), Some(2));
@@ -56,7 +56,7 @@ fn every_problem_of_a_file_is_printed_with_its_place_x6() {
 
 #[test]
 fn a_new_recipe_can_be_used_at_once_x6() {
-    let folder = Folder::new("recipe-new");
+    let folder = TestFolder::new("recipe-new");
     let made = folder.run(&["recipe", "new", "mine", "--output", "mine.toml"]);
     assert_eq!(made.status.code(), Some(0), "{}", err(&made));
     let checked = folder.run(&["recipe", "check", "mine.toml"]);
@@ -71,7 +71,7 @@ fn a_new_recipe_can_be_used_at_once_x6() {
 
 #[test]
 fn a_new_recipe_can_start_from_a_file_or_a_built_in_one_x6() {
-    let folder = Folder::new("recipe-from");
+    let folder = TestFolder::new("recipe-from");
     let made = folder.run(&["recipe", "new", "base", "--from", "everything"]);
     assert!(out(&made).contains("\nextends = \"everything\"\n"), "{}", out(&made));
     folder.file("base.toml", out(&made));
@@ -90,7 +90,7 @@ fn a_new_recipe_can_start_from_a_file_or_a_built_in_one_x6() {
 
 #[test]
 fn weaknesses_are_found_by_lint_x6() {
-    let folder = Folder::new("recipe-lint");
+    let folder = TestFolder::new("recipe-lint");
     folder.file("weak.toml", "haversack = 1\n[[layer]]\nname = \"a\"\n");
     let linted = folder.run(&["recipe", "lint", "weak.toml"]);
     assert_eq!(linted.status.code(), Some(2));
@@ -110,7 +110,7 @@ fn weaknesses_are_found_by_lint_x6() {
 
 #[test]
 fn the_format_is_what_the_documentation_holds_x6() {
-    let folder = Folder::new("recipe-format");
+    let folder = TestFolder::new("recipe-format");
     let printed = folder.run(&["recipe", "format"]);
     let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/recipes.md");
     assert_eq!(out(&printed), fs::read_to_string(kept).unwrap());

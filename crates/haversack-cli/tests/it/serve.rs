@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use crate::{Folder, err, out};
+use crate::{TestFolder, err, out};
 
 /// A server, ended with the test.
 struct Serving {
@@ -22,7 +22,7 @@ impl Drop for Serving {
 }
 
 impl Serving {
-    fn start(folder: &Folder) -> Serving {
+    fn start(folder: &TestFolder) -> Serving {
         let mut child = Command::new(env!("CARGO_BIN_EXE_haversack"))
             .args(["--data", "data", "serve", "--listen", "127.0.0.1:0"])
             .env("HAVERSACK_SERVER_AUTH", "keys")
@@ -54,7 +54,7 @@ impl Serving {
     }
 }
 
-fn key(folder: &Folder, arguments: &[&str]) -> String {
+fn key(folder: &TestFolder, arguments: &[&str]) -> String {
     let output = folder.run(&[&["--data", "data", "key"], arguments].concat());
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     out(&output).trim().to_owned()
@@ -62,7 +62,7 @@ fn key(folder: &Folder, arguments: &[&str]) -> String {
 
 #[test]
 fn a_key_that_another_process_revokes_is_not_good_from_then_on() {
-    let folder = Folder::new("revoke");
+    let folder = TestFolder::new("revoke");
     let revoked = key(&folder, &["create", "soon-gone"]);
     let other = key(&folder, &["create", "stays"]);
     let mut serving = Serving::start(&folder);
@@ -116,7 +116,7 @@ fn a_key_that_another_process_revokes_is_not_good_from_then_on() {
 
 #[test]
 fn what_is_done_to_keys_is_in_the_audit_log_beside_a_server() {
-    let folder = Folder::new("audit");
+    let folder = TestFolder::new("audit");
     let verify = || folder.run(&["--data", "data", "audit", "verify"]);
     std::fs::create_dir(folder.0.join("data")).unwrap();
     let none = verify();
@@ -147,13 +147,13 @@ fn what_is_done_to_keys_is_in_the_audit_log_beside_a_server() {
     assert_eq!((broken.status.code(), out(&broken)), (Some(1), String::new()));
     assert_eq!(err(&broken), "audit.log, line 1: was changed\n");
     std::fs::write(&log, text.split_once('\n').unwrap().1).unwrap();
-    let expected = "audit.log, line 1: what came before it was changed or taken out\n";
+    let expected = "audit.log, line 1: the lines before it were changed or removed\n";
     assert_eq!(err(&verify()), expected);
 }
 
 #[test]
 fn settings_are_refused_by_check_as_by_serve() {
-    let folder = Folder::new("settings");
+    let folder = TestFolder::new("settings");
     let check = |file: &str, variable: (&str, &str), expected: &str| {
         folder.file("haversack.toml", file);
         for command in [&["config", "check"][..], &["--data", "data", "serve"]] {
@@ -171,11 +171,11 @@ fn settings_are_refused_by_check_as_by_serve() {
     };
     let none = ("HAVERSACK_LOG_LEVEL", "error");
     let open = "[server]\nlisten = \"0.0.0.0:0\"\nauth = \"off\"\n";
-    check(open, none, "error: 0.0.0.0:0 can be reached from elsewhere");
+    check(open, none, "error: 0.0.0.0:0 can be reached from other machines");
     check(
         "[limits]\ndeadline_seconds = 0.0\n",
         none,
-        "error: limits.deadline_seconds: 0 will not do",
+        "error: limits.deadline_seconds: 0 is out of range: use 0.001 to 1,000,000",
     );
     let jwt = "[jwt]\njwks = \"none.json\"\nissuer = \"a\"\naudience = \"b\"\n";
     check(jwt, none, "error: jwt.jwks: the key set none.json cannot be read");

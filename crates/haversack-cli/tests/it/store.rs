@@ -4,11 +4,11 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Output, Stdio};
 
-use super::{Folder, err, out};
+use super::{TestFolder, err, out};
 
 /// A folder with a little of everything.
-fn sample(test: &str) -> Folder {
-    let folder = Folder::new(test);
+fn sample(test: &str) -> TestFolder {
+    let folder = TestFolder::new(test);
     fs::create_dir_all(folder.0.join("docs/guide")).unwrap();
     folder
         .file("docs/.gitignore", "*.log\n")
@@ -21,12 +21,12 @@ fn sample(test: &str) -> Folder {
     folder
 }
 
-fn run(folder: &Folder, arguments: &[&str]) -> Output {
+fn run(folder: &TestFolder, arguments: &[&str]) -> Output {
     folder.run(&[&["--data", "data"], arguments].concat())
 }
 
 #[track_caller]
-fn check(folder: &Folder, arguments: &[&str], code: i32) -> String {
+fn check(folder: &TestFolder, arguments: &[&str], code: i32) -> String {
     let output = run(folder, arguments);
     assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}{}", out(&output), err(&output));
     if code == 2 { err(&output) } else { out(&output) }
@@ -126,7 +126,7 @@ fn a_workspace_moves_as_lines_of_json() {
 
 #[test]
 fn odd_ids_are_ids() {
-    let folder = Folder::new("odd-ids");
+    let folder = TestFolder::new("odd-ids");
     let ids = ["../../etc/passwd", "a b", "日本語", "--flag", "'; DROP TABLE items", "\u{1F600}"];
     let lines: Vec<String> = ids
         .iter()
@@ -143,7 +143,7 @@ fn odd_ids_are_ids() {
 }
 
 /// A process that has a data folder open until its input ends.
-fn holder(folder: &Folder) -> Child {
+fn holder(folder: &TestFolder) -> Child {
     let mut child = Command::new(env!("CARGO_BIN_EXE_haversack"))
         .args(["--data", "data", "import", "-"])
         .current_dir(&folder.0)
@@ -267,7 +267,7 @@ fn a_backup_is_a_workspace() {
 
 #[test]
 fn an_export_into_a_closed_pipe_is_no_error() {
-    let folder = Folder::new("export-pipe");
+    let folder = TestFolder::new("export-pipe");
     let lines: String = (0..2_000)
         .map(|n| format!("{{\"id\":\"{n}\",\"text\":\"{}\"}}\n", "all work and no play ".repeat(8)))
         .collect();

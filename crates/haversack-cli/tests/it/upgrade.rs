@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::{Folder, err, out};
+use super::{TestFolder, err, out};
 
 fn copy_all(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
@@ -20,7 +20,7 @@ fn copy_all(from: &Path, to: &Path) {
 
 #[test]
 fn a_folder_of_0_1_0_packs_as_a_new_one_does() {
-    let folder = Folder::new("upgrade");
+    let folder = TestFolder::new("upgrade");
     let written =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../haversack-store/tests/it/folder-0.1.0");
     copy_all(&written, &folder.0.join("old"));
@@ -32,9 +32,9 @@ fn a_folder_of_0_1_0_packs_as_a_new_one_does() {
         (out(&packed), err(&packed))
     };
     let (text, told) = pack("old");
-    assert!(told.starts_with("workspace default was brought up to date: 3 items\n"), "{told}");
+    assert!(told.starts_with("workspace default was upgraded: 3 items\n"), "{told}");
     assert!(text.contains("ask Anna for the red key"), "{text}");
-    assert!(!pack("old").1.contains("up to date"));
+    assert!(!pack("old").1.contains("upgraded"));
     assert_eq!(folder.run(&["--data", "new", "add", "docs"]).status.code(), Some(0));
     assert_eq!(pack("new").0, text);
 }

@@ -1,4 +1,4 @@
-//! Citations: short, stable ids by which a model can name its sources and people can check them.
+//! Citations: short, stable ids with which a model names its sources.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -17,21 +17,20 @@ pub struct Citation {
     pub candidate: CandidateId,
     /// The bytes of the item's body that are in the pack; several when sentences were left out.
     pub spans: Vec<Span>,
-    /// Where that is, for people.
+    /// Where it comes from, for people.
     pub place: Place,
 }
 
-/// Length of the hash part at first; longer only when two would be the same.
+/// Initial length of the hash part; extended only on a collision.
 const HASH_LEN: usize = 5;
 
-/// An id for every candidate (K7), in their order: three letters of its kind and a hash of its id.
-/// It depends on nothing else unless two candidates of one request would get the same; then those
-/// get longer.
+/// Assigns each candidate a citation id (K7): three letters of its kind and a hash of its id. Ids
+/// that would collide within one request get a longer hash.
 #[must_use]
 pub fn assign(candidates: &[&Candidate]) -> Vec<String> {
-    let hashes: Vec<u128> = candidates.iter().map(|candidate| hash(&candidate.id)).collect();
+    let hashes: Vec<u128> = candidates.iter().map(|candidate| id_hash(&candidate.id)).collect();
     let name = |index: usize, len: usize| {
-        let mut name = prefix(candidates[index].kind.as_str());
+        let mut name = kind_prefix(candidates[index].kind.as_str());
         name.push('-');
         let mut number = hashes[index];
         for _ in 0..len {
@@ -60,7 +59,7 @@ pub fn assign(candidates: &[&Candidate]) -> Vec<String> {
             names[index] = name(index, len);
         }
         open = clashing;
-        // 24 base-36 digits of a cryptographic hash do not agree.
+        // 24 base-36 digits of a cryptographic hash do not collide.
         if open.is_empty() || len > 24 {
             break;
         }
@@ -68,7 +67,7 @@ pub fn assign(candidates: &[&Candidate]) -> Vec<String> {
     names
 }
 
-fn prefix(kind: &str) -> String {
+fn kind_prefix(kind: &str) -> String {
     let letters: String = kind
         .chars()
         .filter(char::is_ascii_alphanumeric)
@@ -78,7 +77,7 @@ fn prefix(kind: &str) -> String {
     if letters.is_empty() { "itm".to_owned() } else { letters }
 }
 
-fn hash(id: &CandidateId) -> u128 {
+fn id_hash(id: &CandidateId) -> u128 {
     let mut hasher = blake3::Hasher::new();
     hasher.update(id.item.as_str().as_bytes());
     if let Some(index) = id.chunk {
@@ -90,7 +89,7 @@ fn hash(id: &CandidateId) -> u128 {
 
 /// The citations that a response used, in the order of their first use.
 ///
-/// An id counts wherever it stands as a word of its own: `[fil-1x9k2]`, `[fil-1x9k2, fil-88aa0]`
+/// An id counts wherever it occurs as a separate word: `[fil-1x9k2]`, `[fil-1x9k2, fil-88aa0]`
 /// and `(see fil-1x9k2)` alike.
 #[must_use]
 pub fn used<'c>(citations: &'c [Citation], response: &str) -> Vec<&'c Citation> {
@@ -107,7 +106,7 @@ pub fn used<'c>(citations: &'c [Citation], response: &str) -> Vec<&'c Citation> 
     used
 }
 
-/// A block that lists sources, one a line; empty when there are none (K7).
+/// A block that lists sources, one per line; empty when there are none (K7).
 #[must_use]
 pub fn sources_block(citations: &[&Citation]) -> String {
     if citations.is_empty() {
@@ -115,14 +114,14 @@ pub fn sources_block(citations: &[&Citation]) -> String {
     }
     let mut block = String::from("\n\n---\nSources:\n");
     for Citation { id, candidate, place, .. } in citations {
-        let _ = writeln!(block, "[{id}] {}", one_line(&source(place, candidate)));
+        let _ = writeln!(block, "[{id}] {}", one_line(&source_label(place, candidate)));
     }
     block.pop();
     block
 }
 
-/// A place as people read it: `The plan (notes/plan.md) › Goals › Q3 (lines 10–20)`.
-pub(super) fn source(place: &Place, id: &CandidateId) -> String {
+/// A place formatted for people: `The plan (notes/plan.md) › Goals › Q3 (lines 10–20)`.
+pub(super) fn source_label(place: &Place, id: &CandidateId) -> String {
     let mut source = match (&place.title, &place.path) {
         (Some(title), Some(path)) if title != path => format!("{title} ({path})"),
         (Some(name), _) | (None, Some(name)) => name.clone(),
@@ -143,7 +142,7 @@ pub(super) fn source(place: &Place, id: &CandidateId) -> String {
     source
 }
 
-/// A name from outside must not break out of its line.
+/// Replaces control characters by spaces, so that a name cannot break out of its line.
 pub(super) fn one_line(text: &str) -> Cow<'_, str> {
     if text.chars().any(char::is_control) {
         text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
@@ -182,8 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_response_marks_what_it_used() {
-        // K7.
+    fn citations_used_by_a_response_are_found_k7() {
         let all =
             [citation("fil-aaaaa", "a.md"), citation("fil-bbbbb", "b\n.md"), citation("x-1", "c")];
         let check = |response: &str, expected: &[&str], block: &str| {

@@ -1,5 +1,5 @@
-//! How a text grows by its blocks: in which order they are bought, and what the text looks like on
-//! the way to being whole.
+//! Growing a text block by block: the order in which blocks are selected, and the partial forms of
+//! the text before it is whole.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -12,81 +12,78 @@ use crate::text::tokenizer::{Counted, Tokenizer};
 use crate::text::truncate::{CUT_AFTER, CUT_BEFORE, Truncated, Truncation, Truncator};
 use crate::units::Tokens;
 
-/// A text up to this long comes whole: some 150 tokens. Parts of it would save little and read
+/// Texts up to this length, about 150 tokens, are added whole: parts of them save little and read
 /// badly.
 const SHORT_BYTES: usize = 600;
 
-/// The least that a step of a text's growth adds, but for the last.
+/// Minimum size of a growth step, except the last.
 const STEP_BYTES_LEAST: usize = 240;
 
-/// How many steps a text has at most before it is whole.
+/// Maximum number of growth steps before a text is whole.
 const STEPS_MAX: usize = 10;
 
-/// A text that lacks no more than this part is completed rather than left as it is.
+/// A text that lacks at most this share is completed instead of growing further step by step.
 const REST_PERCENT_MAX: usize = 25;
 
-/// What it counts in a block's favour that the block beside it is there: stretches read better than
-/// scattered blocks.
-const BESIDE: f64 = 0.12;
+/// Score bonus for a block next to a selected one, because contiguous text reads better.
+const NEIGHBOUR_BONUS: f64 = 0.12;
 
-/// What lies between two blocks of a section comes with the second of them, up to so many bytes: a
-/// mark for what is missing reads worse than a few lines more.
+/// Gaps between two selected blocks of a section are filled up to this size: an omission mark reads
+/// worse than a few more lines.
 const FILLED_BYTES_MAX: usize = 400;
 
-/// What a paragraph announces with a colon comes with it, up to so many bytes.
+/// A block announced by a colon comes with its announcement, up to this size.
 const ANNOUNCED_BYTES_MAX: usize = 1_500;
 
-/// In texts of more blocks only the score decides, because looking for neighbours takes the square
-/// of their number.
+/// Above this number of blocks the neighbour bonus is skipped, because computing it is quadratic.
 const BLOCKS_MAX: usize = 256;
 
-/// Where blocks were left out inside one section.
+/// Marks blocks omitted within a section.
 const GAP: &str = "\n\n…\n\n";
-/// Where rows of a table were left out.
+/// Marks omitted table rows.
 const ROWS: &str = "\n| … |\n";
-/// Where blocks were left out before a heading, which says enough.
+/// Separates blocks before a heading, where no mark is needed.
 const BREAK: &str = "\n\n";
 
-/// A block and the blocks that have to come with it.
+/// A block and the blocks that must come with it.
 #[derive(Debug, Clone)]
 struct Purchase {
     /// The block itself.
     block: usize,
-    /// All that is new, in the order of the text.
+    /// All newly added blocks, in text order.
     blocks: Vec<usize>,
     score: f64,
 }
 
-/// A text that grows.
+/// The order in which a candidate's blocks are selected.
 #[derive(Debug)]
 pub(crate) struct Growth<'c> {
     candidate: &'c Candidate,
     purchases: Vec<Purchase>,
 }
 
-/// Some blocks of a text.
+/// A selection of a text's blocks.
 #[derive(Debug)]
 pub(crate) struct Extract {
-    /// As it is shown, with marks where something was left out.
+    /// The shown text, with omission marks.
     pub(crate) text: String,
-    /// What was kept, as byte ranges of the text.
+    /// The kept byte ranges of the text.
     pub(crate) kept: Vec<Range<usize>>,
-    /// Where each of them stands in what is shown.
+    /// The offset of each kept range in the shown text.
     places: Vec<usize>,
-    /// How many purchases it is.
+    /// How many purchases it contains.
     pub(crate) n_purchases: usize,
-    /// What is known of it for the schedule.
-    pub(crate) worth: Worth,
+    /// Its value, for the schedule.
+    pub(crate) worth: StepWorth,
 }
 
 impl Extract {
-    /// Of the parts of the text that were counted before, those that are kept, where they stand
-    /// in the extract.
+    /// The precomputed counts of kept parts, moved to their offsets in the extract.
     pub(crate) fn counted(&self, known: &[Counted]) -> Vec<Counted> {
         let mut counted = Vec::new();
         let mut known = known.iter().peekable();
         for (kept, &at) in self.kept.iter().zip(&self.places) {
-            // At the very ends a part has another neighbour than when it was counted.
+            // At the ends a part has a different neighbour than when it was counted.
             while known.next_if(|part| part.range.start <= kept.start).is_some() {}
             while let Some(part) = known.next_if(|part| part.range.end < kept.end) {
                 let shift = |bytes: usize| bytes - kept.start + at;
@@ -98,17 +95,17 @@ impl Extract {
     }
 }
 
-/// What a step of a text's growth adds.
+/// The value of a growth step.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Worth {
-    /// What the blocks that come with the step are worth.
+pub(crate) struct StepWorth {
+    /// The score of the step's blocks, averaged by size.
     pub(crate) merit: f64,
-    /// The part of the text's value that is there after the step.
+    /// The share of the text's value that is present after the step.
     pub(crate) share: f64,
 }
 
 impl<'c> Growth<'c> {
-    /// The order in which a candidate's blocks are bought.
+    /// Computes the order in which a candidate's blocks are selected.
     pub(crate) fn of(candidate: &'c Candidate) -> Growth<'c> {
         let blocks = &candidate.blocks;
         let mut purchases: Vec<Purchase> = Vec::with_capacity(blocks.len());
@@ -116,10 +113,10 @@ impl<'c> Growth<'c> {
         let mut buy = |block: usize, is_in: &mut [bool]| {
             let mut new = Vec::new();
             take_with_leads(candidate, block, is_in, &mut new);
-            if let Some(next) = announced(candidate, block).filter(|&next| !is_in[next]) {
+            if let Some(next) = announced_block(candidate, block).filter(|&next| !is_in[next]) {
                 take_with_leads(candidate, next, is_in, &mut new);
             }
-            for at in filling(candidate, &new, is_in) {
+            for at in short_gaps(candidate, &new, is_in) {
                 take_with_leads(candidate, at, is_in, &mut new);
             }
             new.sort_unstable();
@@ -136,20 +133,20 @@ impl<'c> Growth<'c> {
             order = Vec::new();
         }
         loop {
-            let beside = |block: usize| {
+            let bonus = |block: usize| {
                 let before = block.checked_sub(1).is_some_and(|before| is_in[before]);
                 let after = is_in.get(block + 1).is_some_and(|is_in| *is_in);
-                if before || after { BESIDE } else { 0.0 }
+                if before || after { NEIGHBOUR_BONUS } else { 0.0 }
             };
-            let worth = |block: usize| blocks[block].score.get() + beside(block);
+            let worth = |block: usize| blocks[block].score.get() + bonus(block);
             let left = order.iter().copied().filter(|&block| !is_in[block]);
-            // Of equals the first, which is the better or the earlier one.
+            // On a tie the first wins, which has the better score or comes earlier.
             let best =
                 left.reduce(|best, block| if worth(block) > worth(best) { block } else { best });
             let Some(best) = best else { break };
             buy(best, &mut is_in);
         }
-        // What introduces nothing comes with the rest.
+        // Headings that introduce nothing come last.
         for block in 0..blocks.len() {
             if !is_in[block] {
                 buy(block, &mut is_in);
@@ -158,11 +155,11 @@ impl<'c> Growth<'c> {
         Growth { candidate, purchases }
     }
 
-    /// The forms of the text before it is whole, and what the last step to the whole adds. Steps
-    /// get no better as a text grows.
-    pub(crate) fn forms(&self, score: f64) -> (Vec<Extract>, Worth) {
+    /// The partial forms of the text, and the value of the last step to the whole. Step values
+    /// never increase.
+    pub(crate) fn forms(&self, score: f64) -> (Vec<Extract>, StepWorth) {
         let text = &*self.candidate.text;
-        let whole = Worth { merit: score, share: 1.0 };
+        let whole = StepWorth { merit: score, share: 1.0 };
         if text.len() <= SHORT_BYTES || self.purchases.len() < 2 {
             return (Vec::new(), whole);
         }
@@ -174,7 +171,7 @@ impl<'c> Growth<'c> {
         let all: f64 = self.purchases.iter().map(weight).sum();
         let mut forms = Vec::new();
         let (mut spent, mut share, mut last) = (0, 0.0, score);
-        let mut step = Step::default();
+        let mut step = StepTotals::default();
         for (place, purchase) in self.purchases.iter().enumerate() {
             step.add(bytes(purchase), purchase.score);
             share += weight(purchase) / all;
@@ -184,38 +181,38 @@ impl<'c> Growth<'c> {
             }
             if step.bytes >= least {
                 last = step.merit().min(last);
-                let worth = Worth { merit: last, share: share.min(1.0) };
+                let worth = StepWorth { merit: last, share: share.min(1.0) };
                 forms.push(self.extract(place + 1, worth));
-                step = Step::default();
+                step = StepTotals::default();
             }
         }
         let n_shown = forms.last().map_or(0, |form| form.n_purchases);
-        let mut rest = Step::default();
+        let mut rest = StepTotals::default();
         for purchase in &self.purchases[n_shown..] {
             rest.add(bytes(purchase), purchase.score);
         }
         let merit = if forms.is_empty() { score } else { rest.merit().min(last) };
-        (forms, Worth { merit, share: 1.0 })
+        (forms, StepWorth { merit, share: 1.0 })
     }
 
-    /// The text after so many purchases.
-    fn extract(&self, n: usize, worth: Worth) -> Extract {
-        let (text, kept, places) = self.shown(n);
+    /// The text after `n` purchases.
+    fn extract(&self, n: usize, worth: StepWorth) -> Extract {
+        let (text, kept, places) = self.text_after(n);
         Extract { text, kept, places, n_purchases: n, worth }
     }
 
-    fn shown(&self, n: usize) -> (String, Vec<Range<usize>>, Vec<usize>) {
+    fn text_after(&self, n: usize) -> (String, Vec<Range<usize>>, Vec<usize>) {
         let mut chosen: Vec<usize> = self.purchases[..n]
             .iter()
             .flat_map(|purchase| purchase.blocks.iter().copied())
             .collect();
         chosen.sort_unstable();
-        joined(self.candidate, chosen.iter().map(|&at| self.candidate.blocks[at].range.clone()))
+        join_parts(self.candidate, chosen.iter().map(|&at| self.candidate.blocks[at].range.clone()))
     }
 
-    /// The text after as many purchases as fit a limit, more than `from` and fewer than `to`; where
-    /// none does and nothing is there yet, some sentences of the first one, or some words of it if
-    /// something has to be shown (K5). A larger limit keeps all that a smaller one did.
+    /// The text after as many purchases as fit the limit, within the given range. When none fits
+    /// and nothing is shown yet: sentences of the first block, or some of its words if something
+    /// must be shown (K5). A larger limit keeps everything that a smaller one does.
     pub(crate) fn within(
         &self,
         limit: Tokens,
@@ -226,7 +223,7 @@ impl<'c> Growth<'c> {
         let tokenizer = &*request.tokenizer;
         let to = purchases.end.min(self.purchases.len() + 1);
         let fitting = (purchases.start + 1..to).rev().find_map(|n| {
-            let (text, kept, _) = self.shown(n);
+            let (text, kept, _) = self.text_after(n);
             (tokenizer.count(&text) <= limit).then_some(Truncated { text, kept })
         });
         match fitting {
@@ -253,7 +250,7 @@ impl<'c> Growth<'c> {
         Some(Truncated { text, kept })
     }
 
-    /// One stretch of sentences of the best block, with what introduces it.
+    /// Contiguous sentences of the best block, with its headings.
     fn sentences_within(
         &self,
         limit: Tokens,
@@ -278,7 +275,7 @@ impl<'c> Growth<'c> {
             let window =
                 block.range.start + parts[first].start..block.range.start + parts[last].end;
             let window = window.start..window.start + text[window].trim_end().len();
-            let (mut shown, mut kept, _) = joined(self.candidate, lead.iter().cloned());
+            let (mut shown, mut kept, _) = join_parts(self.candidate, lead.iter().cloned());
             if !shown.is_empty() {
                 shown.push_str(BREAK);
             }
@@ -295,8 +292,8 @@ impl<'c> Growth<'c> {
         let fits = |cut: &Truncated| tokenizer.count(&cut.text) <= limit;
         let (mut first, mut last) = (best, best);
         let mut widest = None;
-        // On to the end of the block, then back to its beginning: one fixed order, so a larger
-        // limit keeps what a smaller one did.
+        // Extend to the end of the block, then to its beginning: the order is fixed, so a larger
+        // limit keeps what a smaller one does.
         loop {
             let cut = shown(first, last);
             if fits(&cut) {
@@ -313,19 +310,19 @@ impl<'c> Growth<'c> {
     }
 }
 
-/// Takes a block and whatever it hangs under.
+/// Takes a block and the headings above it.
 fn take_with_leads(candidate: &Candidate, block: usize, is_in: &mut [bool], new: &mut Vec<usize>) {
     let mut next = Some(block);
     while let Some(at) = next.filter(|&at| !is_in[at]) {
         is_in[at] = true;
         new.push(at);
-        // Always an earlier one, so this ends.
+        // Always an earlier block, so the loop terminates.
         next = candidate.blocks[at].under.filter(|&under| under < at);
     }
 }
 
-/// The block that a paragraph announces: right after it, and the paragraph ends with a colon.
-fn announced(candidate: &Candidate, block: usize) -> Option<usize> {
+/// The next block, if this one ends with a colon and so announces it.
+fn announced_block(candidate: &Candidate, block: usize) -> Option<usize> {
     let text = candidate.text[candidate.blocks[block].range.clone()].trim_end();
     let next = candidate.blocks.get(block + 1)?;
     let comes = text.ends_with(':')
@@ -335,8 +332,8 @@ fn announced(candidate: &Candidate, block: usize) -> Option<usize> {
     comes.then_some(block + 1)
 }
 
-/// What lies between new blocks and those of the same section that are there, where it is short.
-fn filling(candidate: &Candidate, new: &[usize], is_in: &[bool]) -> Vec<usize> {
+/// Short gaps between new blocks and selected blocks of the same section.
+fn short_gaps(candidate: &Candidate, new: &[usize], is_in: &[bool]) -> Vec<usize> {
     let blocks = &candidate.blocks;
     let gap = |towards: &mut dyn Iterator<Item = usize>| {
         let (mut gap, mut bytes) = (Vec::new(), 0);
@@ -357,23 +354,23 @@ fn filling(candidate: &Candidate, new: &[usize], is_in: &[bool]) -> Vec<usize> {
         }
         Vec::new()
     };
-    let mut filling = Vec::new();
+    let mut gaps = Vec::new();
     for &block in new.iter().filter(|&&block| !blocks[block].is_lead) {
         // Back to the heading, and on to the next one.
-        filling.extend(gap(&mut (0..block).rev()));
-        filling.extend(gap(&mut (block + 1..blocks.len()).take_while(|&at| !blocks[at].is_lead)));
+        gaps.extend(gap(&mut (0..block).rev()));
+        gaps.extend(gap(&mut (block + 1..blocks.len()).take_while(|&at| !blocks[at].is_lead)));
     }
-    filling
+    gaps
 }
 
-/// The purchases of one step, added up.
+/// The purchases of one growth step, added up.
 #[derive(Default)]
-struct Step {
+struct StepTotals {
     bytes: usize,
     worth: f64,
 }
 
-impl Step {
+impl StepTotals {
     fn add(&mut self, bytes: usize, score: f64) {
         self.bytes += bytes;
         self.worth += bytes as f64 * score;
@@ -384,9 +381,8 @@ impl Step {
     }
 }
 
-/// What stands between two stretches of a text; `is_missed` is whether anything but clutter was
-/// left out.
-fn gap(before: &str, after: &str, is_missed: bool) -> &'static str {
+/// The separator between two kept ranges; `is_missed` is whether anything but clutter was omitted.
+fn gap_mark(before: &str, after: &str, is_missed: bool) -> &'static str {
     let last = before.rsplit('\n').next().unwrap_or_default();
     match after.trim_start().as_bytes().first() {
         Some(b'|') if last.trim_start().starts_with('|') => ROWS,
@@ -396,14 +392,14 @@ fn gap(before: &str, after: &str, is_missed: bool) -> &'static str {
     }
 }
 
-/// Parts of a candidate's text as they look put together.
-pub(super) fn joined_text(candidate: &Candidate, parts: &[Range<usize>]) -> String {
-    joined(candidate, parts.iter().cloned()).0
+/// Parts of a candidate's text, joined with omission marks.
+pub(super) fn join_parts_text(candidate: &Candidate, parts: &[Range<usize>]) -> String {
+    join_parts(candidate, parts.iter().cloned()).0
 }
 
-/// Parts of a text, in its order: what they look like put together, which bytes they are, and where
-/// each stretch of them stands. Neighbours are joined as they are.
-fn joined(
+/// Joins parts of a text: the shown text, the kept ranges, and the offset of each range in the
+/// shown text. Adjacent parts are joined without a mark.
+fn join_parts(
     candidate: &Candidate,
     parts: impl Iterator<Item = Range<usize>>,
 ) -> (String, Vec<Range<usize>>, Vec<usize>) {
@@ -425,7 +421,7 @@ fn joined(
             let first = blocks.partition_point(|block| block.range.start < end_before);
             let between = blocks[first..].iter().take_while(|block| block.range.end <= range.start);
             let is_missed = between.clone().count() == 0 || between.clone().any(|b| !b.is_clutter);
-            shown.push_str(gap(&shown, stretch, is_missed));
+            shown.push_str(gap_mark(&shown, stretch, is_missed));
         }
         places.push(shown.len());
         shown.push_str(stretch);

@@ -1,16 +1,15 @@
-//! Every piece of text that a pack may hold, rendered and measured once, in the order of the page.
+//! Layout: every piece of text that a pack may contain, rendered and counted once, in final order.
 //!
-//! Where a piece stands does not depend on which others are chosen, so choosing is only a matter
-//! of leaving pieces out.
+//! The order of pieces does not depend on the selection, so selecting only means omitting pieces.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use super::citation::{assign, one_line, source};
+use super::citation::{assign, one_line, source_label};
 use super::fence::{Fencing, Nonce, escape, without_citations, without_forged_lines};
-use super::growth::{Extract, Growth, Worth};
+use super::growth::{Extract, Growth, StepWorth};
 use super::template::Variable;
 use crate::candidate::{Candidate, Place};
 use crate::ids::CandidateId;
@@ -18,82 +17,83 @@ use crate::item::Trust;
 use crate::layer::{Arrangement, Claim, Layer, Order};
 use crate::pack::Request;
 use crate::rank::Ranked;
-use crate::select::Piece;
+use crate::select::RenderedPiece;
 use crate::text::clean::without_control_tokens;
 use crate::text::tokenizer::{Counted, Tokenizer};
 use crate::units::Score;
 
-/// A candidate as it would stand in the pack. Numbers are indices of pieces.
+/// A candidate as rendered for the pack. Numbers are indices of pieces.
+/// All pieces, units and sections of a request.
 #[derive(Debug)]
-pub(crate) struct Unit<'r> {
+pub(crate) struct LayoutUnit<'r> {
     pub(crate) layer: usize,
     pub(crate) ranked: &'r Ranked,
     pub(crate) citation: String,
     pub(crate) separator: usize,
     pub(crate) full: usize,
     pub(crate) essential: Option<usize>,
-    /// What the text is while it grows by its blocks, smallest first.
-    pub(crate) forms: Vec<Form>,
-    /// What the last step of that growth adds.
-    pub(crate) last: Worth,
+    /// The partial forms of the text, smallest first.
+    pub(crate) forms: Vec<PartialForm>,
+    /// The value of the step from the last partial form to the whole text.
+    pub(crate) last: StepWorth,
     pub(crate) is_fenced: bool,
 }
 
-impl Unit<'_> {
-    /// The form that a piece shows.
-    pub(crate) fn form(&self, piece: usize) -> Option<&Form> {
+impl LayoutUnit<'_> {
+    /// The partial form that a piece renders.
+    pub(crate) fn form(&self, piece: usize) -> Option<&PartialForm> {
         self.forms.iter().find(|form| form.piece == piece)
     }
 }
 
-/// Some blocks of a unit's text.
+/// A partial form of a unit's text: some of its blocks.
 #[derive(Debug)]
-pub(crate) struct Form {
+pub(crate) struct PartialForm {
     pub(crate) piece: usize,
-    /// What was kept, as byte ranges of the text.
+    /// The kept byte ranges of the text.
     pub(crate) kept: Vec<Range<usize>>,
-    /// How many purchases it is, of all that the text grows by.
+    /// How many growth purchases it contains.
     pub(crate) n_purchases: usize,
-    pub(crate) worth: Worth,
+    pub(crate) worth: StepWorth,
 }
 
-/// A layer's part of the page.
+/// The rendered section of a layer.
 #[derive(Debug)]
-pub(crate) struct Page {
+pub(crate) struct LayerPage {
     pub(crate) layer: usize,
     pub(crate) header: usize,
     pub(crate) footer: usize,
-    /// Header, text and footer of the section when it has no items, if it shows then.
+    /// Header, text and footer of the empty section, if an empty section is shown.
     pub(crate) note: Option<[usize; 3]>,
-    /// Units in the order in which they stand.
+    /// Units, in order.
     pub(crate) units: Vec<usize>,
 }
 
-/// Which piece stands for each unit, if any.
+/// The selected piece of each unit, if any.
 pub(crate) type Choices = Vec<Option<usize>>;
 
 #[derive(Debug)]
 pub(crate) struct Layout<'r> {
-    pub(crate) pieces: Vec<Piece>,
-    pub(crate) units: Vec<Unit<'r>>,
-    /// Pages in the order in which they stand.
-    pub(crate) pages: Vec<Page>,
-    /// What tells a model about fences; on the page only when something is fenced.
+    pub(crate) pieces: Vec<RenderedPiece>,
+    pub(crate) units: Vec<LayoutUnit<'r>>,
+    /// Sections, in order.
+    pub(crate) pages: Vec<LayerPage>,
+    /// The note on fences; shown only when something is fenced.
     pub(crate) preamble: usize,
     pub(crate) before: usize,
     pub(crate) after: usize,
     pub(crate) nonce: Option<Nonce>,
-    /// All citations, so that no text can hold another's.
+    /// All citations, so that no text can contain another's.
     citations: BTreeSet<String>,
 }
 
 impl<'r> Layout<'r> {
-    /// Renders and measures everything. `ranked` are each layer's candidates, best first. Sizes
-    /// that were handed in are used if they are trusted.
+    /// Renders and counts everything. `ranked` holds each layer's candidates, best first.
+    /// Precomputed counts are used only with `trust_counts`.
     pub(crate) fn new(
         request: &'r Request,
         ranked: &[Vec<&'r Ranked>],
-        trust_units: bool,
+        trust_counts: bool,
     ) -> Layout<'r> {
         let nonce = choose_nonce(request, ranked);
         let all: Vec<_> = ranked.iter().flatten().map(|ranked| &ranked.candidate).collect();
@@ -112,20 +112,20 @@ impl<'r> Layout<'r> {
         };
         let tokenizer = &*request.tokenizer;
         let preamble = layout.nonce.as_ref().map_or_else(String::new, Nonce::preamble);
-        layout.preamble = layout.add(Piece::new(tokenizer, preamble));
-        let before = frame(&request.frame.before, request, "");
-        layout.before = layout.add(Piece::new(tokenizer, before));
+        layout.preamble = layout.add(RenderedPiece::new(tokenizer, preamble));
+        let before = render_frame(&request.frame.before, request, "");
+        layout.before = layout.add(RenderedPiece::new(tokenizer, before));
         let mut order: Vec<usize> = (0..request.layers.len()).collect();
         order.sort_by_key(|&layer| request.layers[layer].0.stability);
         for layer in order {
-            layout.add_page(request, layer, &ranked[layer], &citations[layer], trust_units);
+            layout.add_page(request, layer, &ranked[layer], &citations[layer], trust_counts);
         }
-        let after = frame(&request.frame.after, request, "");
-        layout.after = layout.add(Piece::new(tokenizer, after));
+        let after = render_frame(&request.frame.after, request, "");
+        layout.after = layout.add(RenderedPiece::new(tokenizer, after));
         layout
     }
 
-    fn add(&mut self, piece: Piece) -> usize {
+    fn add(&mut self, piece: RenderedPiece) -> usize {
         self.pieces.push(piece);
         self.pieces.len() - 1
     }
@@ -136,19 +136,21 @@ impl<'r> Layout<'r> {
         index: usize,
         ranked: &[&'r Ranked],
         citations: &[String],
-        trust_units: bool,
+        trust_counts: bool,
     ) {
         let (layer, _) = &request.layers[index];
         let tokenizer = &*request.tokenizer;
         let template = &layer.template;
-        let header = frame(&template.header, request, &layer.title);
-        let footer = frame(&template.footer, request, &layer.title);
+        let header = render_frame(&template.header, request, &layer.title);
+        let footer = render_frame(&template.footer, request, &layer.title);
         let note = template.empty.clone().map(|text| {
-            [header.clone(), text, footer.clone()].map(|text| self.add(Piece::new(tokenizer, text)))
+            [header.clone(), text, footer.clone()]
+                .map(|text| self.add(RenderedPiece::new(tokenizer, text)))
         });
         let (header, footer) = self.fence_section(request, layer, ranked, (header, footer));
-        let [header, footer] = [header, footer].map(|text| self.add(Piece::new(tokenizer, text)));
-        let separator = Piece::new(tokenizer, template.separator.clone());
+        let [header, footer] =
+            [header, footer].map(|text| self.add(RenderedPiece::new(tokenizer, text)));
+        let separator = RenderedPiece::new(tokenizer, template.separator.clone());
         let units = arrange(layer, ranked, request);
         let first = self.units.len();
         let all_citations = std::mem::take(&mut self.citations);
@@ -156,7 +158,7 @@ impl<'r> Layout<'r> {
             let citation = citation.clone();
             let fencing = request.fencing_of(layer);
             let nonce = self.nonce.clone().filter(|_| fencing.covers(ranked.candidate.trust));
-            let wrap = Wrap {
+            let wrap = UnitRenderer {
                 layer,
                 ranked,
                 citation: &citation,
@@ -166,8 +168,8 @@ impl<'r> Layout<'r> {
             };
             let candidate = &ranked.candidate;
             let separator = self.add(separator.clone());
-            // Where seams are presumed, parts do not add up.
-            let adds_up = trust_units && tokenizer.seams_are_proved();
+            // Without proved seams, the counts of parts do not add up.
+            let adds_up = trust_counts && tokenizer.seams_are_proved();
             let known = if adds_up { &*candidate.counted } else { &[] };
             let full = self.add(wrap.piece(tokenizer, &candidate.text, known));
             let essential = candidate
@@ -178,17 +180,17 @@ impl<'r> Layout<'r> {
             let score = ranked.score.get().clamp(0.0, 1e9);
             let (extracts, last) = match layer.order {
                 Order::Blocks => Growth::of(candidate).forms(score),
-                _ => (Vec::new(), Worth { merit: score, share: 1.0 }),
+                _ => (Vec::new(), StepWorth { merit: score, share: 1.0 }),
             };
             let forms = extracts.into_iter().map(|extract| {
                 let known = extract.counted(known);
                 let Extract { text, kept, n_purchases, worth, .. } = extract;
                 let piece = self.add(wrap.piece(tokenizer, &text, &known));
-                Form { piece, kept, n_purchases, worth }
+                PartialForm { piece, kept, n_purchases, worth }
             });
             let forms = forms.collect();
             let is_fenced = nonce.is_some();
-            self.units.push(Unit {
+            self.units.push(LayoutUnit {
                 layer: index,
                 ranked,
                 citation,
@@ -202,10 +204,10 @@ impl<'r> Layout<'r> {
         }
         self.citations = all_citations;
         let units = units.into_iter().map(|unit| first + unit).collect();
-        self.pages.push(Page { layer: index, header, footer, note, units });
+        self.pages.push(LayerPage { layer: index, header, footer, note, units });
     }
 
-    /// A section's header and footer, with the marks that fence all of it if it is fenced so.
+    /// Adds the fence around a whole section to its header and footer, where sections are fenced.
     fn fence_section(
         &self,
         request: &Request,
@@ -226,19 +228,19 @@ impl<'r> Layout<'r> {
         }
     }
 
-    /// Renders a unit with another content, such as a shortened one.
-    pub(crate) fn render(&self, request: &Request, unit: usize, content: &str) -> Piece {
-        let Unit { layer, ranked, citation, .. } = &self.units[unit];
+    /// Renders a unit with different content, such as a truncated text.
+    pub(crate) fn render(&self, request: &Request, unit: usize, content: &str) -> RenderedPiece {
+        let LayoutUnit { layer, ranked, citation, .. } = &self.units[unit];
         let layer = &request.layers[*layer].0;
         let fencing = request.fencing_of(layer);
         let nonce = self.nonce.as_ref().filter(|_| fencing.covers(ranked.candidate.trust));
         let citations = &self.citations;
-        let wrap = Wrap { layer, ranked, citation, citations, nonce, fencing };
+        let wrap = UnitRenderer { layer, ranked, citation, citations, nonce, fencing };
         wrap.piece(&*request.tokenizer, content, &[])
     }
 
-    /// The pieces of one page, in order.
-    pub(crate) fn page_sequence(&self, page: &Page, choices: &Choices) -> Vec<usize> {
+    /// The pieces of one section, in order.
+    pub(crate) fn page_sequence(&self, page: &LayerPage, choices: &Choices) -> Vec<usize> {
         let chosen: Vec<(usize, usize)> = page
             .units
             .iter()
@@ -278,21 +280,21 @@ impl<'r> Layout<'r> {
         sequence
     }
 
-    /// The first page that can hold something fenced. What tells a model about fences stands right
-    /// before it: what stands above are the operator's own words, and nothing may disown them.
+    /// The first section that can contain a fence. The note on fences comes right before it, so
+    /// that it does not apply to the operator's own text above.
     pub(crate) fn first_fenced_page(&self) -> usize {
-        let holds = |page: &Page| page.units.iter().any(|&unit| self.units[unit].is_fenced);
+        let holds = |page: &LayerPage| page.units.iter().any(|&unit| self.units[unit].is_fenced);
         self.pages.iter().position(holds).unwrap_or(0)
     }
 
-    /// What is in every pack: pinned units, and nothing else.
-    pub(crate) fn pinned(&self, request: &Request) -> Choices {
+    /// The choices of a pack with pinned units only.
+    pub(crate) fn pinned_choices(&self, request: &Request) -> Choices {
         let is_pinned = |layer: usize| request.layers[layer].0.claim == Claim::Pinned;
         self.units.iter().map(|unit| is_pinned(unit.layer).then_some(unit.full)).collect()
     }
 }
 
-fn frame(pattern: &super::Pattern, request: &Request, title: &str) -> String {
+fn render_frame(pattern: &super::Pattern, request: &Request, title: &str) -> String {
     let mut out = String::new();
     pattern.render(&mut out, &mut |variable, out| match variable {
         Variable::Query => out.push_str(&request.query),
@@ -302,8 +304,8 @@ fn frame(pattern: &super::Pattern, request: &Request, title: &str) -> String {
     out
 }
 
-/// The nonce of the earlier pack when it is still safe, else the first safe one of the seed. Safe
-/// means that it stands in nothing that could come onto the page.
+/// The nonce of the previous pack if it is still safe, else the first safe one of the seed. A nonce
+/// is safe when it occurs in no text that the pack could contain.
 fn choose_nonce(request: &Request, ranked: &[Vec<&Ranked>]) -> Option<Nonce> {
     let mut layers = request.layers.iter().zip(ranked);
     let is_fenced = layers.any(|((layer, _), ranked)| {
@@ -337,8 +339,8 @@ fn choose_nonce(request: &Request, ranked: &[Vec<&Ranked>]) -> Option<Nonce> {
     }
 }
 
-/// The order in which a layer's candidates stand: those of the earlier pack as they stood, then
-/// the others by the layer's arrangement.
+/// The order of a layer's candidates: those of the previous pack in their previous order, then the
+/// others by the layer's arrangement.
 fn arrange(layer: &Layer, ranked: &[&Ranked], request: &Request) -> Vec<usize> {
     let mut order: Vec<usize> = (0..ranked.len()).collect();
     let moment = |index: usize| ranked[index].candidate.moment.map(|moment| moment.as_millis());
@@ -367,7 +369,7 @@ fn arrange(layer: &Layer, ranked: &[&Ranked], request: &Request) -> Vec<usize> {
             .filter(|(_, shown)| shown.layer == layer.name)
             .map(|(place, shown)| (&shown.id, place))
             .collect();
-        // Stable: what did not stand keeps its arrangement, behind what did.
+        // The sort is stable, so new candidates keep their arrangement after the previous ones.
         order.sort_by_key(|&index| {
             stood.get(&ranked[index].candidate.id).copied().unwrap_or(usize::MAX)
         });
@@ -375,18 +377,18 @@ fn arrange(layer: &Layer, ranked: &[&Ranked], request: &Request) -> Vec<usize> {
     order
 }
 
-/// A text up to this long is shown whole, so what it says itself need not be said before it.
+/// Texts up to this length are shown whole, so a title that they contain is not repeated.
 const SHORT_BYTES: usize = 600;
 
-/// A candidate's title, where its text does not say it.
-fn label(candidate: &Candidate) -> Option<&str> {
+/// A candidate's title, unless its text contains it.
+fn title_not_in_text(candidate: &Candidate) -> Option<&str> {
     let title =
         candidate.place.title.as_deref().map(str::trim).filter(|title| !title.is_empty())?;
     let says_it = || candidate.text.to_lowercase().contains(&title.to_lowercase());
     (candidate.text.len() > SHORT_BYTES || !says_it()).then_some(title)
 }
 
-/// Whether anything but its id says where a text is from.
+/// Whether a place has any name besides the id.
 fn has_name(place: &Place) -> bool {
     place.title.is_some()
         || place.path.is_some()
@@ -394,13 +396,13 @@ fn has_name(place: &Place) -> bool {
         || place.lines.is_some()
 }
 
-/// Whether a text begins with a table, a listing or a heading, which need a line of their own.
+/// Whether a text begins with a table, a code block or a heading, which need their own line.
 fn starts_a_block(text: &str) -> bool {
     ["|", "```", "~~~", "# ", "## ", "### ", "#### "].iter().any(|mark| text.starts_with(mark))
 }
 
-/// All that goes around a unit's content.
-struct Wrap<'w> {
+/// Renders a unit: template, citation and fence around its content.
+struct UnitRenderer<'w> {
     layer: &'w Layer,
     ranked: &'w Ranked,
     citation: &'w str,
@@ -409,12 +411,12 @@ struct Wrap<'w> {
     fencing: Fencing,
 }
 
-impl Wrap<'_> {
-    /// The rendered unit. `known` are parts of the content that were counted before.
-    fn piece(&self, tokenizer: &dyn Tokenizer, content: &str, known: &[Counted]) -> Piece {
-        let content = self.guarded(content.trim_end());
+impl UnitRenderer<'_> {
+    /// The rendered unit. `known` holds precomputed counts of parts of the content.
+    fn piece(&self, tokenizer: &dyn Tokenizer, content: &str, known: &[Counted]) -> RenderedPiece {
+        let content = self.defuse(content.trim_end());
         let known = if matches!(content, Cow::Borrowed(_)) { known } else { &[] };
-        let (inner, at) = self.inner(&content);
+        let (inner, at) = self.render_template(&content);
         let (text, at) = match self.nonce {
             None => (inner, Some(at)),
             Some(nonce) => {
@@ -433,18 +435,18 @@ impl Wrap<'_> {
                 (text, unchanged.then(|| at.start + shift..at.end + shift))
             }
         };
-        let Some(at) = at else { return Piece::new(tokenizer, text) };
-        // At the very ends a part has another neighbour than when it was counted.
+        let Some(at) = at else { return RenderedPiece::new(tokenizer, text) };
+        // At the ends a part has a different neighbour than when it was counted.
         let inside = |part: &&Counted| part.range.start > 0 && part.range.end < at.len();
         let known = known.iter().filter(inside).map(|part| {
             let range = part.range.start + at.start..part.range.end + at.start;
             Counted { range, units: part.units }
         });
-        Piece::with_known(tokenizer, text, known)
+        RenderedPiece::with_known(tokenizer, text, known)
     }
 
-    /// The content without what could pass for another unit.
-    fn guarded<'t>(&self, content: &'t str) -> Cow<'t, str> {
+    /// The content with text that could pass for another unit defused.
+    fn defuse<'t>(&self, content: &'t str) -> Cow<'t, str> {
         if self.ranked.candidate.trust == Trust::Trusted {
             return Cow::Borrowed(content);
         }
@@ -460,8 +462,8 @@ impl Wrap<'_> {
         indented.map_or(content, Cow::Owned)
     }
 
-    /// The unit as its template renders it, and where the content stands in it.
-    fn inner(&self, content: &str) -> (String, Range<usize>) {
+    /// The unit as its template renders it, and the range of the content in it.
+    fn render_template(&self, content: &str) -> (String, Range<usize>) {
         let mut out = String::with_capacity(content.len() + 64);
         let mut at = 0..0;
         let has_name = has_name(&self.ranked.candidate.place);
@@ -473,7 +475,7 @@ impl Wrap<'_> {
                     out.truncate(out.trim_end().len());
                     out.push('\n');
                 } else if names_source && !has_name && out.ends_with(" \n") {
-                    // Nothing names it, so it needs no line for its name.
+                    // Without a name, no line for it is needed.
                     out.pop();
                 }
                 at = out.len()..out.len() + content.len();
@@ -482,13 +484,13 @@ impl Wrap<'_> {
                     let _ = write!(out, " ({})", one_line(note));
                 }
             } else {
-                self.put(variable, out);
+                self.write_variable(variable, out);
             }
         });
         (out, at)
     }
 
-    fn put(&self, variable: Variable, out: &mut String) {
+    fn write_variable(&self, variable: Variable, out: &mut String) {
         let candidate = &self.ranked.candidate;
         let place = &candidate.place;
         let mut line = |text: &str| {
@@ -499,7 +501,7 @@ impl Wrap<'_> {
             Variable::Type => line(place.sort.as_deref().unwrap_or(candidate.kind.as_str())),
             Variable::Id => line(&candidate.id.to_string()),
             Variable::Path => line(place.path.as_deref().unwrap_or_default()),
-            // What hangs under nothing stands for itself.
+            // Without ancestors, the title is used.
             Variable::Breadcrumb if !place.breadcrumb.is_empty() => {
                 line(&place.breadcrumb.join(" › "));
             }
@@ -508,7 +510,7 @@ impl Wrap<'_> {
                 line(title.unwrap_or(candidate.id.item.as_str()));
             }
             Variable::Label => {
-                if let Some(label) = label(candidate) {
+                if let Some(label) = title_not_in_text(candidate) {
                     line(label);
                     out.push_str(": ");
                 }
@@ -519,9 +521,9 @@ impl Wrap<'_> {
                     out.push_str(": ");
                 }
             }
-            // Its id says nothing to a reader, and the citation says which it is.
+            // An id means nothing to readers, and the citation identifies the item.
             Variable::Source if !has_name(place) => {}
-            Variable::Source => line(&source(place, &candidate.id)),
+            Variable::Source => line(&source_label(place, &candidate.id)),
             Variable::Trust => line(&candidate.trust.to_string()),
             Variable::Citation => {
                 let _ = write!(out, "[{}]", self.citation);

@@ -1,5 +1,5 @@
-//! Layout and bytes: what was chosen becomes the final string, its sections, its sources and its
-//! ledger. Adds nothing, drops nothing, reorders nothing.
+//! Assembly: a selection becomes the final string with its sections, citations and ledger. It adds,
+//! drops and reorders nothing.
 
 pub mod citation;
 pub mod fence;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub use citation::Citation;
 pub use fence::{Fencing, Nonce};
 pub(crate) use growth::Growth;
-pub(crate) use layout::{Choices, Layout, Page, Unit};
+pub(crate) use layout::{Choices, LayerPage, Layout, LayoutUnit};
 pub use template::{
     Pattern, TEMPLATE_BYTES_MAX, Template, TemplateError, TemplateText, Templates, Variable,
 };
@@ -24,9 +24,9 @@ use crate::candidate::Candidate;
 use crate::ids::CandidateId;
 use crate::layer::Claim;
 use crate::ledger::{Entry, Notice, Outcome, Reason, Shortened};
-use crate::pack::{Pack, Plan, Previous, Segment, Shown};
+use crate::pack::{Pack, Plan, Previous, Segment, ShownCandidate};
 use crate::receipt::{Receipt, sorted};
-use crate::select::{Piece, Selection, Selector, units_of};
+use crate::select::{RenderedPiece, Selection, Selector, units_of};
 use crate::text::tokenizer::Accuracy;
 use crate::units::{Share, Span, Tokens};
 
@@ -42,30 +42,30 @@ pub struct Section {
     /// Tokens of those bytes on their own.
     pub tokens: Tokens,
     /// Its items, in order.
-    pub items: Vec<Item>,
+    pub items: Vec<PackedItem>,
 }
 
-/// A candidate in a pack.
+/// A candidate in a pack, as rendered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Item {
-    /// Which candidate.
+pub struct PackedItem {
+    /// The candidate.
     pub id: CandidateId,
     /// Its citation id, without brackets.
     pub citation: String,
-    /// Its bytes in the final string, wrapping included.
+    /// Its bytes in the final string, template and fence included.
     pub span: Span,
     /// Tokens of those bytes on their own.
     pub tokens: Tokens,
     /// How it was shortened, if it was.
     pub shortened: Option<Shortened>,
-    /// Its text as it is shown, without template and fence, where that is not the whole of it.
+    /// The shown text without template and fence, if it was shortened.
     pub short_text: Option<String>,
 }
 
-/// A layer is said to be truncated when it lost more than this (P12).
+/// A layer that lost more than this share is reported as truncated (P12).
 const TRUNCATED: Share = Share::percent(20);
 
-/// Puts a pack together. `limit` is what the text should have at most.
+/// Assembles a pack. `limit` is the token limit of the text.
 pub(crate) fn assemble(
     plan: &Plan<'_>,
     selection: &Selection,
@@ -74,9 +74,9 @@ pub(crate) fn assemble(
 ) -> Pack {
     let Plan { request, layout, .. } = plan;
     let tokenizer = &*request.tokenizer;
-    let desk = Desk { plan, selection };
+    let assembler = PackAssembler { plan, selection };
     let mut text = String::new();
-    let preamble = desk.shows_fences().then(|| layout.pieces[layout.preamble].text.as_str());
+    let preamble = assembler.shows_fences().then(|| layout.pieces[layout.preamble].text.as_str());
     let first_fenced = layout.first_fenced_page();
     text.push_str(preamble.filter(|_| first_fenced == 0).unwrap_or_default());
     text.push_str(&layout.pieces[layout.before].text);
@@ -85,18 +85,18 @@ pub(crate) fn assemble(
     for (index, page) in layout.pages.iter().enumerate() {
         let stands_here = first_fenced == index && index > 0;
         text.push_str(preamble.filter(|_| stands_here).unwrap_or_default());
-        desk.write_page(page, &mut text, &mut sections, &mut citations);
+        assembler.write_page(page, &mut text, &mut sections, &mut citations);
     }
     text.push_str(&layout.pieces[layout.after].text);
     let tokens = tokenizer.count(&text);
-    let previous = Previous { nonce: layout.nonce.clone(), order: desk.order() };
+    let previous = Previous { nonce: layout.nonce.clone(), order: assembler.shown_candidates() };
     Pack {
         tokens,
         tokenizer: tokenizer.name().to_owned(),
         accuracy: tokenizer.accuracy(),
         limit,
-        notices: desk.notices(&sections, tokens, limit),
-        ledger: desk.ledger(),
+        notices: assembler.notices(&sections, tokens, limit),
+        ledger: assembler.ledger(),
         worth: plan.worth(selection),
         receipt: Receipt::new(plan, total, &text),
         text,
@@ -106,20 +106,20 @@ pub(crate) fn assemble(
     }
 }
 
-/// What lies on the table while a pack is put together.
-struct Desk<'d> {
+/// Assembles one selection of a plan.
+struct PackAssembler<'d> {
     plan: &'d Plan<'d>,
     selection: &'d Selection,
 }
 
-impl Desk<'_> {
+impl PackAssembler<'_> {
     fn shows_fences(&self) -> bool {
         let units = &self.plan.layout.units;
-        (0..units.len()).any(|unit| units[unit].is_fenced && self.shown(unit).is_some())
+        (0..units.len()).any(|unit| units[unit].is_fenced && self.shown_piece(unit).is_some())
     }
 
-    /// The piece that stands for a unit, and how it was shortened.
-    fn shown(&self, unit: usize) -> Option<(&Piece, Option<Shortened>)> {
+    /// The selected piece of a unit, and how it was shortened.
+    fn shown_piece(&self, unit: usize) -> Option<(&RenderedPiece, Option<Shortened>)> {
         let Plan { layout, schedule, .. } = self.plan;
         if let Some(cut) = self.selection.cut.as_ref().filter(|cut| cut.unit == unit) {
             return Some((&cut.piece, Some(Shortened::Trimmed)));
@@ -137,7 +137,7 @@ impl Desk<'_> {
 
     fn write_page(
         &self,
-        page: &Page,
+        page: &LayerPage,
         text: &mut String,
         sections: &mut Vec<Section>,
         citations: &mut Vec<Citation>,
@@ -145,17 +145,20 @@ impl Desk<'_> {
         let Plan { request, layout, .. } = self.plan;
         let tokenizer = &*request.tokenizer;
         let start = text.len();
-        let mut written: Vec<&Piece> = Vec::new();
+        let mut written: Vec<&RenderedPiece> = Vec::new();
         let mut items = Vec::new();
         let mut write = |piece, text: &mut String| -> Range<usize> {
-            let piece: &Piece = piece;
+            let piece: &RenderedPiece = piece;
             let at = text.len();
             text.push_str(&piece.text);
             written.push(piece);
             at..text.len()
         };
-        let shown: Vec<_> =
-            page.units.iter().filter_map(|&u| self.shown(u).map(|shown| (u, shown))).collect();
+        let shown: Vec<_> = page
+            .units
+            .iter()
+            .filter_map(|&u| self.shown_piece(u).map(|shown| (u, shown)))
+            .collect();
         if shown.is_empty() && page.note.is_none() {
             return;
         }
@@ -176,7 +179,7 @@ impl Desk<'_> {
                 write(&layout.pieces[layout_unit.separator], text);
             }
             let range = write(piece, text);
-            items.push(Item {
+            items.push(PackedItem {
                 id: layout_unit.ranked.candidate.id.clone(),
                 citation: layout_unit.citation.clone(),
                 span: Span::within(text, range).expect("pieces are whole strings"),
@@ -201,34 +204,34 @@ impl Desk<'_> {
         });
     }
 
-    /// What stands on the page, for the next pack of the same conversation.
-    fn order(&self) -> Vec<Shown> {
+    /// What the pack shows, for the next pack of the conversation.
+    fn shown_candidates(&self) -> Vec<ShownCandidate> {
         let Plan { request, layout, .. } = self.plan;
         let units = layout.pages.iter().flat_map(|page| &page.units);
-        let shown = units.filter(|&&unit| self.shown(unit).is_some());
+        let shown = units.filter(|&&unit| self.shown_piece(unit).is_some());
         let shown = shown.map(|&unit| {
             let candidate = &layout.units[unit].ranked.candidate;
-            Shown {
+            ShownCandidate {
                 layer: request.layers[layout.units[unit].layer].0.name.clone(),
                 id: candidate.id.clone(),
-                content: self.content(unit),
+                content: self.shown_segments(unit),
             }
         });
         shown.collect()
     }
 
-    /// What a unit that was put together from blocks shows, part by part.
-    fn content(&self, unit: usize) -> Vec<Segment> {
+    /// The shown segments of a unit assembled from blocks.
+    fn shown_segments(&self, unit: usize) -> Vec<Segment> {
         let candidate = &self.plan.layout.units[unit].ranked.candidate;
         if candidate.quotes.is_empty() {
             return Vec::new();
         }
         let whole = std::iter::once(0..candidate.text.len()).collect();
-        let kept = self.kept(unit).unwrap_or(&whole);
+        let kept = self.kept_ranges(unit).unwrap_or(&whole);
         segments(candidate, kept, &self.kept_text(unit, kept))
     }
 
-    /// A unit's text with what was left out marked.
+    /// A unit's shown text, with omission marks.
     fn kept_text(&self, unit: usize, kept: &[Range<usize>]) -> Cow<'_, str> {
         let cut = self.selection.cut.as_ref().filter(|cut| cut.unit == unit);
         let capped = self.plan.schedule.capped.get(&unit);
@@ -238,7 +241,7 @@ impl Desk<'_> {
             (None, Some(capped)) => Cow::Borrowed(&capped.content),
             (None, None) => {
                 let candidate = &self.plan.layout.units[unit].ranked.candidate;
-                Cow::Owned(growth::joined_text(candidate, kept))
+                Cow::Owned(growth::join_parts_text(candidate, kept))
             }
         }
     }
@@ -250,14 +253,14 @@ impl Desk<'_> {
                 candidate.essential.as_ref().map(|essential| essential.text.to_string())
             }
             Shortened::Trimmed => {
-                let kept = self.kept(unit)?;
+                let kept = self.kept_ranges(unit)?;
                 Some(self.kept_text(unit, kept).into_owned())
             }
         }
     }
 
-    /// What was kept of a unit's text; `None` when it is whole.
-    fn kept(&self, unit: usize) -> Option<&Vec<Range<usize>>> {
+    /// The kept ranges of a unit's text; `None` when it is whole.
+    fn kept_ranges(&self, unit: usize) -> Option<&Vec<Range<usize>>> {
         let layout_unit = &self.plan.layout.units[unit];
         let choice = self.selection.choices[unit];
         match (&self.selection.cut, self.plan.schedule.capped.get(&unit)) {
@@ -267,11 +270,11 @@ impl Desk<'_> {
         }
     }
 
-    /// The bytes of the item's body that a unit shows.
+    /// The citation of a unit, with the spans of the body that it shows.
     fn citation(&self, unit: usize) -> Citation {
         let layout_unit = &self.plan.layout.units[unit];
         let candidate = &layout_unit.ranked.candidate;
-        let kept = self.kept(unit);
+        let kept = self.kept_ranges(unit);
         let whole = std::iter::once(0..candidate.text.len()).collect();
         let kept = kept.unwrap_or(&whole);
         let spans = candidate.spans_of(kept);
@@ -283,11 +286,11 @@ impl Desk<'_> {
         }
     }
 
-    /// Every candidate exactly once: by layer and rank, then what was never in question.
+    /// Every candidate exactly once: by layer and rank, then those excluded up front.
     fn ledger(&self) -> Vec<Entry> {
         let Plan { request, layout, schedule, aside, .. } = self.plan;
         let last = schedule.last_steps(layout.units.len());
-        let everything = self.everything();
+        let everything = self.tokens_of_all();
         let kept_out: BTreeMap<usize, &Reason> =
             schedule.kept_out.iter().map(|(unit, reason)| (*unit, reason)).collect();
         let displaced_by = self
@@ -295,12 +298,12 @@ impl Desk<'_> {
             .n_steps
             .and_then(|n| n.checked_sub(1))
             .map(|index| &layout.units[schedule.steps[index].unit].ranked.candidate.id);
-        let tokens = |piece: &Piece| request.tokenizer.tokens(piece.units);
+        let tokens = |piece: &RenderedPiece| request.tokenizer.tokens(piece.units);
         let mut entries: Vec<Entry> = (0..layout.units.len())
             .map(|unit| {
                 let layout_unit = &layout.units[unit];
                 let layer = &request.layers[layout_unit.layer].0.name;
-                let shown = self.shown(unit);
+                let shown = self.shown_piece(unit);
                 let outcome = self.outcome(unit, &kept_out, last[unit], everything);
                 let mut entry = Entry::new(
                     layer,
@@ -335,7 +338,7 @@ impl Desk<'_> {
     ) -> Outcome {
         let Plan { request, layout, schedule, .. } = self.plan;
         let reserved = request.budget.reserved();
-        // The exact selector may choose otherwise at any budget but the one that buys everything.
+        // The exact selector's choice is only certain at a budget that fits everything.
         let greedy = request.selector == Selector::Greedy;
         let whole_from = last.map(|index| {
             reserved
@@ -343,10 +346,10 @@ impl Desk<'_> {
         });
         let layer = layout.units[unit].layer;
         let cap = request.layers[layer].0.cap.filter(|_| !greedy);
-        match self.shown(unit) {
+        match self.shown_piece(unit) {
             Some((_, None)) => Outcome::In,
             Some((_, Some(how))) => {
-                // A layer's cap may end a unit's steps before it is whole.
+                // A layer's cap may stop a unit before it is whole.
                 let is_cut = self.selection.cut.as_ref().is_some_and(|cut| cut.unit == unit);
                 let may_grow = last.is_some_and(|index| {
                     is_cut || self.selection.choices[unit] != Some(schedule.steps[index].to)
@@ -355,14 +358,14 @@ impl Desk<'_> {
             }
             None => Outcome::Out(match (kept_out.get(&unit), whole_from) {
                 (Some(&reason), _) => reason.clone(),
-                // The exact selector fills a capped layer as it sees fit, at any budget.
+                // The exact selector may fill a capped layer differently at any budget.
                 (None, Some(_)) if cap.is_some() => Reason::OverCap {
                     cap: cap.unwrap_or_default(),
                     needs: layout
                         .pages
                         .iter()
                         .find(|page| page.layer == layer)
-                        .map_or(Tokens::ZERO, |page| self.wanted(page)),
+                        .map_or(Tokens::ZERO, |page| self.tokens_wanted(page)),
                 },
                 (None, Some(whole_from)) => {
                     let affordable =
@@ -380,8 +383,8 @@ impl Desk<'_> {
         }
     }
 
-    /// Tokens of a pack with everything in it, whole: enough for any choice of the exact selector.
-    fn everything(&self) -> Tokens {
+    /// Tokens of a pack with all candidates whole: enough for any choice of the exact selector.
+    fn tokens_of_all(&self) -> Tokens {
         let Plan { request, layout, .. } = self.plan;
         if request.selector == Selector::Greedy {
             return Tokens::MAX;
@@ -392,8 +395,8 @@ impl Desk<'_> {
         request.tokenizer.tokens(units_of(&*request.tokenizer, pieces))
     }
 
-    /// Tokens of a page with all its units, whole.
-    fn wanted(&self, page: &Page) -> Tokens {
+    /// Tokens of a section with all its units whole.
+    fn tokens_wanted(&self, page: &LayerPage) -> Tokens {
         let Plan { request, layout, .. } = self.plan;
         let units = |piece: usize| layout.pieces[piece].units;
         let of_unit = |&unit: &usize| {
@@ -420,7 +423,7 @@ impl Desk<'_> {
             if layer.claim == Claim::Pinned || page.units.is_empty() {
                 continue;
             }
-            let wanted = self.wanted(page);
+            let wanted = self.tokens_wanted(page);
             let section = sections.iter().find(|section| section.layer == layer.name);
             let given = section.map_or(Tokens::ZERO, |section| section.tokens);
             if wanted.saturating_sub(given) > TRUNCATED.of(wanted) {
@@ -431,7 +434,7 @@ impl Desk<'_> {
     }
 }
 
-/// Shown text as parts of the body and what stands between them.
+/// Splits shown text into spans of the body and the text between them.
 fn segments(candidate: &Candidate, kept: &[Range<usize>], shown: &str) -> Vec<Segment> {
     let mut segments = Vec::new();
     let words = |from: usize, to: usize, segments: &mut Vec<Segment>| {
@@ -441,7 +444,7 @@ fn segments(candidate: &Candidate, kept: &[Range<usize>], shown: &str) -> Vec<Se
     };
     let mut at = 0;
     for range in kept {
-        // Kept stretches stand in what is shown as they are, one after another.
+        // Kept ranges occur verbatim in the shown text, in order.
         let Some(start) = shown[at..].find(&candidate.text[range.clone()]).map(|skip| at + skip)
         else {
             continue;

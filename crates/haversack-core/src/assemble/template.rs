@@ -1,36 +1,35 @@
-//! Templates: parsed once, values put in once, the outcome never looked at again.
+//! Templates: parsed once, then rendered by inserting values.
 //!
-//! A value is copied into the output as it is. Whatever it holds, `{{content}}` included, stays
-//! text: there is no second scan that could find it.
+//! Values are inserted verbatim and never parsed, so `{{content}}` inside a value stays text.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use thiserror::Error;
 
-/// Longest part of a template in bytes.
+/// Maximum length of each part of a template in bytes.
 pub const TEMPLATE_BYTES_MAX: usize = 64 << 10;
 
-/// What can be put into a template.
+/// A template variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Variable {
     /// The item's text.
     Content,
     /// The item's kind.
     Type,
-    /// How sure its author was, two decimals.
+    /// Its confidence, two decimals.
     Confidence,
-    /// When it was made or changed, RFC 3339.
+    /// When it was created or changed, RFC 3339.
     Timestamp,
-    /// How similar it is to the query, from 0 to 1, two decimals.
+    /// Its similarity to the query, from 0 to 1, two decimals.
     Score,
     /// Its citation id, brackets included.
     Citation,
     /// Its title, or its path, or its id.
     Title,
-    /// Its title and a colon, where it has one that its text does not say itself; else nothing.
+    /// Its title and a colon, unless its text contains the title.
     Label,
-    /// Who says it and a colon, where it is a message; else nothing.
+    /// The sender of a message and a colon; else nothing.
     Speaker,
     /// Its path.
     Path,
@@ -38,11 +37,11 @@ pub enum Variable {
     Breadcrumb,
     /// Its line numbers.
     Lines,
-    /// Where it comes from, for people: path or title, headings, lines, as far as they are known.
+    /// Where it comes from: path or title, headings and lines, as far as known.
     Source,
     /// Its id.
     Id,
-    /// How far it is trusted.
+    /// Its trust level.
     Trust,
     /// The section's title; only in headers and footers.
     Section,
@@ -78,7 +77,7 @@ impl Variable {
         Variable::Close,
     ];
 
-    /// What stands between the braces.
+    /// The name between the braces.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -104,61 +103,61 @@ impl Variable {
         }
     }
 
-    /// Whether it can stand in an item.
+    /// Whether it is allowed in items.
     #[must_use]
     pub const fn is_for_items(self) -> bool {
-        self.is_for(Role::Item)
+        self.is_for(PatternRole::Item)
     }
 
-    /// Whether it can stand in a header or footer.
+    /// Whether it is allowed in headers and footers.
     #[must_use]
     pub const fn is_for_frames(self) -> bool {
-        self.is_for(Role::Frame)
+        self.is_for(PatternRole::Frame)
     }
 
-    const fn is_for(self, role: Role) -> bool {
+    const fn is_for(self, role: PatternRole) -> bool {
         match self {
             Variable::Open | Variable::Close => true,
-            Variable::Section | Variable::Query => matches!(role, Role::Frame),
-            _ => matches!(role, Role::Item),
+            Variable::Section | Variable::Query => matches!(role, PatternRole::Frame),
+            _ => matches!(role, PatternRole::Item),
         }
     }
 }
 
-/// Whether a pattern stands for one item or around many.
+/// Whether a pattern renders an item or a header or footer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Role {
+enum PatternRole {
     Item,
     Frame,
 }
 
-/// A template that cannot be used.
+/// Why a template is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum TemplateError {
-    /// `{{` without `}}`.
+    /// A `{{` has no `}}`.
     #[error("the {part} opens {{{{ at byte {at} and never closes it")]
     NeverCloses {
         /// Which part of the template.
         part: &'static str,
-        /// Where it opens.
+        /// The byte offset of the opening braces.
         at: usize,
     },
-    /// A name that is no variable, or none of this part.
+    /// The variable is unknown, or not allowed in this part.
     #[error("the {part} names {name:?} at byte {at}, which is not one of {known}")]
     UnknownVariable {
         /// Which part of the template.
         part: &'static str,
         /// The name, cut to 40 characters.
         name: String,
-        /// Where it stands.
+        /// Its byte offset.
         at: usize,
         /// The names there are.
         known: String,
     },
-    /// An item format without `{{content}}` would show nothing of any item.
+    /// The item format lacks `{{content}}`.
     #[error("the item format has no {{{{content}}}}")]
     NoContent,
-    /// `{{content}}` twice would pay for every text twice.
+    /// `{{content}}` occurs more than once and would spend tokens on every text repeatedly.
     #[error("the item format has {{{{content}}}} {count} times; once is enough")]
     ContentRepeated {
         /// How often.
@@ -172,7 +171,7 @@ pub enum TemplateError {
         /// Its length.
         bytes: usize,
     },
-    /// No template of that name (M11).
+    /// There is no template with that name (M11).
     #[error("there is no template {name:?}; there are {}", available.join(", "))]
     NotFound {
         /// The name asked for.
@@ -180,23 +179,27 @@ pub enum TemplateError {
         /// The names there are.
         available: Vec<String>,
     },
-    /// A name is needed to find it again.
+    /// The name is invalid.
     #[error("a template's name must have 1 to 64 characters and no control characters")]
     BadName,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
+enum PatternPart {
     Literal(String),
     Variable(Variable),
 }
 
-/// A parsed text with variables.
+/// A parsed pattern: text with variables.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pattern(Vec<Part>);
+pub struct Pattern(Vec<PatternPart>);
 
 impl Pattern {
-    fn parse(source: &str, part: &'static str, role: Role) -> Result<Pattern, TemplateError> {
+    fn parse(
+        source: &str,
+        part: &'static str,
+        role: PatternRole,
+    ) -> Result<Pattern, TemplateError> {
         if source.len() > TEMPLATE_BYTES_MAX {
             return Err(TemplateError::TooLong { part, bytes: source.len() });
         }
@@ -220,57 +223,57 @@ impl Pattern {
                 });
             };
             if open > from {
-                parts.push(Part::Literal(source[from..open].to_owned()));
+                parts.push(PatternPart::Literal(source[from..open].to_owned()));
             }
-            parts.push(Part::Variable(variable));
+            parts.push(PatternPart::Variable(variable));
             from = close + 2;
         }
         if from < source.len() {
-            parts.push(Part::Literal(source[from..].to_owned()));
+            parts.push(PatternPart::Literal(source[from..].to_owned()));
         }
         Ok(Pattern(parts))
     }
 
-    /// Text to stand before, between or after sections; may name `{{query}}` and `{{section}}`.
+    /// Parses the text of a header, footer or frame; may contain `{{query}}` and `{{section}}`.
     ///
     /// # Errors
     /// When it does not parse.
     pub fn frame(source: &str) -> Result<Pattern, TemplateError> {
-        Pattern::parse(source, "frame", Role::Frame)
+        Pattern::parse(source, "frame", PatternRole::Frame)
     }
 
-    /// No text at all.
+    /// The empty pattern.
     #[must_use]
     pub const fn empty() -> Pattern {
         Pattern(Vec::new())
     }
 
-    /// Writes the pattern with its values put in.
+    /// Renders the pattern with its values.
     pub(super) fn render(&self, out: &mut String, value: &mut dyn FnMut(Variable, &mut String)) {
         for part in &self.0 {
             match part {
-                Part::Literal(text) => out.push_str(text),
-                Part::Variable(Variable::Open) => out.push_str("{{"),
-                Part::Variable(Variable::Close) => out.push_str("}}"),
-                Part::Variable(variable) => value(*variable, out),
+                PatternPart::Literal(text) => out.push_str(text),
+                PatternPart::Variable(Variable::Open) => out.push_str("{{"),
+                PatternPart::Variable(Variable::Close) => out.push_str("}}"),
+                PatternPart::Variable(variable) => value(*variable, out),
             }
         }
     }
 
-    /// The text that it begins with, whatever is put in.
+    /// The literal text that it begins with.
     pub(super) fn literal_start(&self) -> &str {
         match self.0.first() {
-            Some(Part::Literal(text)) => text,
+            Some(PatternPart::Literal(text)) => text,
             _ => "",
         }
     }
 
-    /// The source that parses to this pattern; for receipts.
+    /// The source of this pattern, for receipts.
     pub(crate) fn source(&self) -> String {
         self.0.iter().fold(String::new(), |mut source, part| {
             match part {
-                Part::Literal(text) => source.push_str(text),
-                Part::Variable(variable) => {
+                PatternPart::Literal(text) => source.push_str(text),
+                PatternPart::Variable(variable) => {
                     let _ = write!(source, "{{{{{}}}}}", variable.name());
                 }
             }
@@ -279,8 +282,7 @@ impl Pattern {
     }
 }
 
-/// How a section looks: its header, each item, what stands between items, its footer, and what it
-/// says when it has none.
+/// The template of a section: header, item, separator, footer, and the text of an empty section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
     pub(super) header: Pattern,
@@ -301,7 +303,7 @@ pub struct TemplateText<'s> {
     pub separator: &'s str,
     /// After the last item; may name `{{section}}` and `{{query}}`.
     pub footer: &'s str,
-    /// What a section without items says; `None` leaves such a section out altogether.
+    /// The text of a section without items; `None` omits such a section.
     pub empty: Option<&'s str>,
 }
 
@@ -330,13 +332,13 @@ impl Template {
             }
         }
         let template = Template {
-            header: Pattern::parse(header, "header", Role::Frame)?,
-            item: Pattern::parse(item, "item format", Role::Item)?,
+            header: Pattern::parse(header, "header", PatternRole::Frame)?,
+            item: Pattern::parse(item, "item format", PatternRole::Item)?,
             separator: separator.to_owned(),
-            footer: Pattern::parse(footer, "footer", Role::Frame)?,
+            footer: Pattern::parse(footer, "footer", PatternRole::Frame)?,
             empty: empty.map(str::to_owned),
         };
-        let content = Part::Variable(Variable::Content);
+        let content = PatternPart::Variable(Variable::Content);
         match template.item.0.iter().filter(|part| **part == content).count() {
             0 => Err(TemplateError::NoContent),
             1 => Ok(template),
@@ -344,32 +346,32 @@ impl Template {
         }
     }
 
-    /// Whether items show it.
+    /// Whether the item format contains a variable.
     #[must_use]
     pub fn shows(&self, variable: Variable) -> bool {
-        self.item.0.contains(&Part::Variable(variable))
+        self.item.0.contains(&PatternPart::Variable(variable))
     }
 
-    /// The same with an item's type, confidence and time behind its text, where none of them is shown.
+    /// Appends an item's type, confidence and time, unless one of them is already shown.
     #[must_use]
     pub fn with_metadata(mut self) -> Template {
         let shown = [Variable::Type, Variable::Confidence, Variable::Timestamp];
         if !shown.into_iter().any(|variable| self.shows(variable)) {
-            let literal = |text: &str| Part::Literal(text.to_owned());
+            let literal = |text: &str| PatternPart::Literal(text.to_owned());
             self.item.0.extend([
                 literal(" ["),
-                Part::Variable(Variable::Type),
+                PatternPart::Variable(Variable::Type),
                 literal(", confidence: "),
-                Part::Variable(Variable::Confidence),
+                PatternPart::Variable(Variable::Confidence),
                 literal(", "),
-                Part::Variable(Variable::Timestamp),
+                PatternPart::Variable(Variable::Timestamp),
                 literal("]"),
             ]);
         }
         self
     }
 
-    /// What stands before and after the items of a section with this title, for this query.
+    /// The rendered header and footer of a section.
     #[must_use]
     pub fn around(&self, section: &str, query: &str) -> (String, String) {
         let rendered = |pattern: &Pattern| {
@@ -398,7 +400,7 @@ impl Template {
     }
 }
 
-/// Templates by name: chat, detailed, summary, plain and section, and whatever is registered (M8).
+/// Templates by name: the built-in ones and those registered by the application (M8).
 #[derive(Debug, Clone)]
 pub struct Templates(BTreeMap<String, Template>);
 
@@ -476,7 +478,7 @@ impl Templates {
     /// The template of that name.
     ///
     /// # Errors
-    /// When there is none; the error names those there are.
+    /// When there is none; the error lists the available ones.
     pub fn get(&self, name: &str) -> Result<&Template, TemplateError> {
         self.0.get(name).ok_or_else(|| TemplateError::NotFound {
             name: name.chars().take(100).collect(),
@@ -500,7 +502,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_put_in_once_and_never_read_again() {
+    fn inserted_values_are_never_parsed() {
         // M8: memory text can never act as a template.
         assert_eq!(render("- {{content}}", "{{type}} $& {query}"), "- {{type}} $& {query}");
         assert_eq!(render("{{ type }}:{{content}}!", "x"), "type:x!");
@@ -509,7 +511,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_templates_say_what_is_wrong() {
+    fn errors_of_invalid_templates_name_the_problem() {
         let check = |header: &str, item: &str, expected: &str| {
             let text = TemplateText { header, item, ..TemplateText::PLAIN };
             let error = Template::new(text).unwrap_err().to_string();
@@ -539,7 +541,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_template_names_the_others() {
+    fn the_error_for_a_missing_template_lists_the_others() {
         let mut templates = Templates::default();
         let error = templates.get("chatt").unwrap_err();
         assert_eq!(

@@ -1,21 +1,20 @@
-//! How a growing budget flows into layers: shares first, what is left over by spill order.
+//! Distributes a growing budget over layers: shares first, leftovers by spill order.
 //!
-//! Think of the room as rising from zero. Every layer that still wants something gets its share of
-//! each new token; the shares of layers that have all they want, and what no layer claims, go to
-//! the first layer in spill order that still wants something (P4). No layer ever loses a token as
-//! the room rises. So each step of each layer has one room at which it comes due, and the order of
-//! those rooms does not depend on the budget: a larger budget buys the same steps and then more.
+//! Imagine the budget rising from zero. Every layer with unmet demand gets its share of each new
+//! token; unclaimed shares and those of satisfied layers go to the first layer in spill order with
+//! unmet demand (P4). No layer loses a token as the budget rises. So each step of each layer
+//! becomes affordable at one fixed budget, and a larger budget takes the same steps and then more.
 
 use crate::units::Share;
 
-/// What one layer wants.
+/// One layer's demand for tokens.
 #[derive(Debug, Clone)]
 pub struct Demand {
-    /// Its guaranteed share of the room.
+    /// Its guaranteed share.
     pub share: Share,
-    /// Its place when leftovers are given away; lowest first. Cuts go the other way.
+    /// Its rank when leftovers are distributed, lowest first. Truncation goes the other way.
     pub spill: u32,
-    /// Tokens it has spent after each of its steps: never falling.
+    /// Cumulative tokens after each of its steps; never decreasing.
     pub cumulative: Vec<u64>,
 }
 
@@ -26,16 +25,16 @@ impl Demand {
     }
 }
 
-/// A step of a layer, in the order in which steps come due.
+/// A step of a layer, as ordered by [`due_order`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Due {
+pub struct DueStep {
     /// Index of the layer.
     pub layer: usize,
     /// Index of its step.
     pub step: usize,
 }
 
-/// A stretch of rising room in which the same layers want more.
+/// An interval of the rising budget in which the same layers have unmet demand.
 struct Phase {
     from: f64,
     length: f64,
@@ -61,7 +60,7 @@ fn phases(demands: &[Demand]) -> Vec<Phase> {
         let flowing = open.iter().copied().filter(|&i| rate[i] > 0.0);
         let length = flowing.map(until_full).fold(f64::INFINITY, f64::min);
         if !length.is_finite() {
-            // Shares of at least one leave nothing to a first layer without a share of its own.
+            // Shares of 100 % leave nothing for a first layer without a share.
             debug_assert!(false, "some open layer always has a rate");
             break;
         }
@@ -80,12 +79,12 @@ fn phases(demands: &[Demand]) -> Vec<Phase> {
     phases
 }
 
-/// Every step of every layer in the order in which a rising room pays for them; steps that come
-/// due together go by spill order.
+/// All steps of all layers in the order in which a rising budget affords them; ties go by spill
+/// order.
 #[must_use]
-pub fn due_order(demands: &[Demand]) -> Vec<Due> {
+pub fn due_order(demands: &[Demand]) -> Vec<DueStep> {
     let phases = phases(demands);
-    let mut due: Vec<(f64, u32, Due)> = Vec::new();
+    let mut due: Vec<(f64, u32, DueStep)> = Vec::new();
     for (layer, demand) in demands.iter().enumerate() {
         let mut phase = 0;
         for (step, &spent) in demand.cumulative.iter().enumerate() {
@@ -100,17 +99,17 @@ pub fn due_order(demands: &[Demand]) -> Vec<Due> {
                 let into = if p.rate[layer] > 0.0 { into / p.rate[layer] } else { 0.0 };
                 p.from + into.min(p.length)
             });
-            due.push((at, demand.spill, Due { layer, step }));
+            due.push((at, demand.spill, DueStep { layer, step }));
         }
     }
     due.sort_by(|(a, a_spill, a_due), (b, b_spill, b_due)| {
-        let key = |due: &Due| (due.layer, due.step);
+        let key = |due: &DueStep| (due.layer, due.step);
         a.total_cmp(b).then(a_spill.cmp(b_spill)).then_with(|| key(a_due).cmp(&key(b_due)))
     });
     due.into_iter().map(|(_, _, due)| due).collect()
 }
 
-/// What each layer has of a room, rounded down.
+/// Each layer's tokens at a budget of `room`, rounded down.
 #[must_use]
 pub fn levels(demands: &[Demand], room: u64) -> Vec<u64> {
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
@@ -154,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_guarantees_and_leftovers_spill_in_order() {
+    fn shares_are_guaranteed_and_leftovers_spill_in_order() {
         let check = |fixture: &str, room: u64, expected: &[u64]| {
             assert_eq!(levels(&demands(fixture), room), expected, "{fixture} at {room}");
         };
@@ -183,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn no_layer_loses_as_the_room_rises() {
+    fn no_layer_loses_tokens_as_the_budget_grows() {
         let demands = demands("40:0:70x5 30:1:130x9 20:2:33x40 10:3:900x2 0:4:10x10");
         let mut before = vec![0; demands.len()];
         for room in 0..6_000 {

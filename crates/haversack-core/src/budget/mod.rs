@@ -1,29 +1,29 @@
-//! What may be spent, and in which order layers come by their parts.
+//! Token budgets, and the order in which they are distributed over layers.
 
 mod flow;
 
 use thiserror::Error;
 
-pub use flow::{Demand, Due, due_order, levels};
+pub use flow::{Demand, DueStep, due_order, levels};
 
 use crate::units::Tokens;
 
-/// A budget that leaves nothing.
+/// Why a budget is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum BudgetError {
-    /// The reserves are larger than the whole.
+    /// The reserves exceed the total.
     #[error(
-        "reserves of {reserved} tokens do not fit a budget of {total}; the least is {reserved}"
+        "reserves of {reserved} tokens do not fit a budget of {total}; the smallest that works is {reserved}"
     )]
     NothingLeft {
-        /// The whole budget.
+        /// The total.
         total: Tokens,
-        /// What was to be set aside.
+        /// The sum of the reserves.
         reserved: Tokens,
     },
 }
 
-/// A token budget: the whole, and what is set aside of it before anything is packed (P3, K5).
+/// A token budget: a total, and reserves that are subtracted before packing (P3, K5).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Budget {
     total: Tokens,
@@ -34,16 +34,16 @@ impl Budget {
     /// The proposal writer's safety buffer (P3).
     pub const SAFETY_BUFFER: Tokens = Tokens::new(1_300);
 
-    /// All of `total` for the pack. Zero is a budget too: it holds the empty pack.
+    /// A budget without reserves. Zero is valid and holds the empty pack.
     #[must_use]
     pub const fn new(total: Tokens) -> Budget {
         Budget { total, reserves: Vec::new() }
     }
 
-    /// Sets tokens aside for something named: the system prompt, a safety buffer, the answer.
+    /// Adds a named reserve: the system prompt, a safety buffer, the answer.
     ///
     /// # Errors
-    /// When the reserves would exceed the whole.
+    /// When the reserves would exceed the total.
     pub fn reserve(mut self, name: &str, tokens: Tokens) -> Result<Budget, BudgetError> {
         let reserved = self.reserved() + tokens;
         if reserved > self.total {
@@ -53,38 +53,37 @@ impl Budget {
         Ok(self)
     }
 
-    /// All of `total`, with reserves that may leave nothing of it: whether any pack fits then is for
-    /// its plan to say.
+    /// A budget whose reserves may exceed the total; the plan then decides whether any pack fits.
     #[must_use]
     pub const fn with_reserves(total: Tokens, reserves: Vec<(String, Tokens)>) -> Budget {
         Budget { total, reserves }
     }
 
-    /// The same reserves out of another whole; `None` when they do not fit.
+    /// The same reserves with another total; `None` when they do not fit.
     #[must_use]
     pub fn with_total(&self, total: Tokens) -> Option<Budget> {
         (self.reserved() <= total).then(|| Budget { total, reserves: self.reserves.clone() })
     }
 
-    /// The whole.
+    /// The total.
     #[must_use]
     pub const fn total(&self) -> Tokens {
         self.total
     }
 
-    /// What was set aside, by name.
+    /// The reserves, by name.
     #[must_use]
     pub fn reserves(&self) -> &[(String, Tokens)] {
         &self.reserves
     }
 
-    /// The sum of what was set aside.
+    /// The sum of the reserves.
     #[must_use]
     pub fn reserved(&self) -> Tokens {
         self.reserves.iter().map(|&(_, tokens)| tokens).sum()
     }
 
-    /// What the final string may have.
+    /// The tokens that the final string may have.
     #[must_use]
     pub fn spendable(&self) -> Tokens {
         self.total.saturating_sub(self.reserved())
@@ -96,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reserves_come_off_first() {
+    fn reserves_are_subtracted_first() {
         // P3's worked example: 32,000 − 1,700 − 1,300 = 29,000.
         let budget = Budget::new(Tokens::new(32_000))
             .reserve("foundation", Tokens::new(1_700))
@@ -106,7 +105,7 @@ mod tests {
         let error = Budget::new(Tokens::new(400)).reserve("system", Tokens::new(500)).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "reserves of 500 tokens do not fit a budget of 400; the least is 500"
+            "reserves of 500 tokens do not fit a budget of 400; the smallest that works is 500"
         );
         assert_eq!(Budget::new(Tokens::ZERO).spendable(), Tokens::ZERO);
     }

@@ -1,15 +1,15 @@
-//! The model that is always there: a table of word-piece vectors, summed.
+//! The built-in model: sums of word-piece vectors from a table.
 //!
-//! It knows words, not their order. Where the table comes from is told in `models/README.md`.
+//! It ignores word order. `models/README.md` describes the origin of the table.
 
 use std::sync::LazyLock;
 
 use super::pieces::{PIECES_MAX, rows};
-use super::table::{DIMENSIONS, Row, Table};
+use super::table::{DIMENSIONS, PieceTable, TableRow};
 use super::{EmbedError, Embedder, Model, PieceId, Vector};
 
-pub(super) static TABLE: LazyLock<Table> = LazyLock::new(|| {
-    Table::read(include_bytes!("../../models/built-in.table"))
+pub(super) static TABLE: LazyLock<PieceTable> = LazyLock::new(|| {
+    PieceTable::read(include_bytes!("../../models/built-in.table"))
         .expect("the table is part of the program, and a test reads it")
 });
 
@@ -31,7 +31,7 @@ pub(super) static TABLE: LazyLock<Table> = LazyLock::new(|| {
 pub struct BuiltIn;
 
 impl BuiltIn {
-    /// The embedder. All share one table, which is read at first use.
+    /// Creates the embedder. All instances share one table, loaded on first use.
     #[must_use]
     pub const fn new() -> BuiltIn {
         BuiltIn
@@ -43,14 +43,14 @@ impl BuiltIn {
         sum(rows(text, &TABLE).into_iter())
     }
 
-    /// The vector of a text whose pieces are known.
+    /// The vector of a text given as pieces.
     #[must_use]
     pub fn vector_of_pieces(&self, pieces: impl Iterator<Item = PieceId>) -> Vector {
         sum(pieces.take(PIECES_MAX).map(|piece| TABLE.row(piece)))
     }
 }
 
-fn sum(rows: impl Iterator<Item = Row>) -> Vector {
+fn sum(rows: impl Iterator<Item = TableRow>) -> Vector {
     let mut sums = [0i32; DIMENSIONS];
     for row in rows {
         TABLE.add(row, &mut sums);
@@ -58,7 +58,7 @@ fn sum(rows: impl Iterator<Item = Row>) -> Vector {
     Vector::new(TABLE.scaled(&sums)).expect("sums of bytes on finite scales are finite")
 }
 
-/// The pieces of a text as the table numbers them.
+/// The piece ids of a text.
 pub(super) fn piece_ids(text: &str) -> Vec<u16> {
     rows(text, &TABLE).into_iter().map(|row| TABLE.number(row)).collect()
 }

@@ -1,5 +1,5 @@
-//! What ranking and packing need of a text beside the text itself: its blocks, their word pieces
-//! and their tokens. It follows from the text alone, so it is made once and kept with it.
+//! Text features: the blocks of a text with their word pieces and token counts, computed once and
+//! stored with the text.
 
 use std::ops::Range;
 
@@ -8,13 +8,13 @@ use super::{BuiltIn, Embedder, PieceId};
 use crate::text::blocks::{BlockKind, TextBlock, blocks};
 use crate::text::tokenizer::{Counted, Tokenizer};
 
-/// Changes whenever the same text gives other features, or other bytes for them.
+/// Format version; changes whenever the same text gives different features or bytes.
 const FORMAT: u8 = 1;
 
 /// The bit of a block's first byte that marks clutter.
 const CLUTTER: u8 = 0x80;
 
-/// The features of a text. They depend on nothing but the text and the tokenizer.
+/// The features of a text. They depend only on the text and the tokenizer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextFeatures {
     blocks: Vec<TextBlock>,
@@ -24,14 +24,14 @@ pub struct TextFeatures {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct BlockFeatures {
-    /// Which of the pieces are the block's.
+    /// The block's range in the list of pieces.
     pieces: Range<usize>,
     /// Its tokens.
     counted: Option<Counted>,
 }
 
 impl TextFeatures {
-    /// Reads a text.
+    /// Computes the features of a text.
     #[must_use]
     pub fn new(text: &str, tokenizer: &dyn Tokenizer) -> TextFeatures {
         let blocks = blocks(text);
@@ -39,7 +39,7 @@ impl TextFeatures {
         let mut of_block = Vec::with_capacity(blocks.len());
         for block in &blocks {
             let first = pieces.len();
-            let shown = shown(text, block);
+            let shown = trimmed_range(text, block);
             pieces.extend(piece_ids(&text[shown.clone()]));
             let counted = Counted::of(tokenizer, text, shown);
             of_block.push(BlockFeatures { pieces: first..pieces.len(), counted });
@@ -47,8 +47,7 @@ impl TextFeatures {
         TextFeatures { blocks, pieces, of_block }
     }
 
-    /// What the features of all texts depend on. Features that were kept under another version are
-    /// to be made anew.
+    /// The version of the features. Features stored under another version must be recomputed.
     #[must_use]
     pub fn version() -> String {
         format!("{FORMAT} {}", BuiltIn::new().model())
@@ -72,20 +71,20 @@ impl TextFeatures {
         self.of_block.get(block).map_or(&[], |of| &self.pieces[of.pieces.clone()])
     }
 
-    /// The tokens of a block, by the place of what was counted in the text.
+    /// The token count of a block, with the counted range of the text.
     #[must_use]
     pub fn counted_of(&self, block: usize) -> Option<&Counted> {
         self.of_block.get(block)?.counted.as_ref()
     }
 
-    /// The block that begins and ends there, trailing white space aside.
+    /// The block that covers `range`, ignoring trailing white space.
     #[must_use]
     pub fn block_at(&self, text: &str, range: &Range<usize>) -> Option<usize> {
         let at = self.blocks.binary_search_by_key(&range.start, |block| block.range.start).ok()?;
-        (shown(text, &self.blocks[at]).end == range.end).then_some(at)
+        (trimmed_range(text, &self.blocks[at]).end == range.end).then_some(at)
     }
 
-    /// How much memory they take.
+    /// Their memory size in bytes.
     #[must_use]
     pub fn size(&self) -> usize {
         size_of::<TextFeatures>()
@@ -94,35 +93,35 @@ impl TextFeatures {
             + size_of_val(&*self.of_block)
     }
 
-    /// The features as bytes, to be kept with the text.
+    /// Serialises the features.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(8 + self.blocks.len() * 10 + self.pieces.len() * 2);
         bytes.push(FORMAT);
-        put(&mut bytes, self.blocks.len());
+        write_varint(&mut bytes, self.blocks.len());
         for (number, (block, of)) in self.blocks.iter().zip(&self.of_block).enumerate() {
-            bytes.push(code(block.kind) | if block.is_clutter { CLUTTER } else { 0 });
-            put(&mut bytes, block.range.len());
-            put(&mut bytes, block.under.map_or(0, |under| number - under));
-            put(&mut bytes, of.pieces.len());
+            bytes.push(kind_code(block.kind) | if block.is_clutter { CLUTTER } else { 0 });
+            write_varint(&mut bytes, block.range.len());
+            write_varint(&mut bytes, block.under.map_or(0, |under| number - under));
+            write_varint(&mut bytes, of.pieces.len());
             let counted = of.counted.as_ref();
-            put(&mut bytes, counted.map_or(0, |counted| counted.range.len()));
+            write_varint(&mut bytes, counted.map_or(0, |counted| counted.range.len()));
             if let Some(counted) = counted {
-                put(&mut bytes, counted.range.start - block.range.start);
-                put(&mut bytes, usize::try_from(counted.units).unwrap_or(usize::MAX));
+                write_varint(&mut bytes, counted.range.start - block.range.start);
+                write_varint(&mut bytes, usize::try_from(counted.units).unwrap_or(usize::MAX));
             }
         }
         bytes.extend(self.pieces.iter().flat_map(|piece| piece.to_le_bytes()));
         bytes
     }
 
-    /// The features of a text out of bytes; `None` when they cannot be those of this text, or were
-    /// made by another version.
+    /// Reads serialised features; `None` when they do not belong to this text or have another
+    /// version.
     #[must_use]
     pub fn from_bytes(text: &str, bytes: &[u8]) -> Option<TextFeatures> {
         let (&format, mut rest) = bytes.split_first()?;
-        let n_blocks = take(&mut rest)?;
-        // Each block takes five bytes or more, so no more room is made than the bytes can fill.
+        let n_blocks = read_varint(&mut rest)?;
+        // Each block takes at least five bytes, which bounds the allocation.
         if format != FORMAT || n_blocks > rest.len() / 5 {
             return None;
         }
@@ -132,24 +131,24 @@ impl TextFeatures {
         for number in 0..n_blocks {
             let (&head, after) = rest.split_first()?;
             rest = after;
-            let end = start.checked_add(take(&mut rest)?)?;
-            let under = match take(&mut rest)? {
+            let end = start.checked_add(read_varint(&mut rest)?)?;
+            let under = match read_varint(&mut rest)? {
                 0 => None,
                 back => Some(number.checked_sub(back)?),
             };
-            let last_piece = first_piece.checked_add(take(&mut rest)?)?;
-            let counted = match take(&mut rest)? {
+            let last_piece = first_piece.checked_add(read_varint(&mut rest)?)?;
+            let counted = match read_varint(&mut rest)? {
                 0 => None,
                 length => {
-                    let from = start.checked_add(take(&mut rest)?)?;
+                    let from = start.checked_add(read_varint(&mut rest)?)?;
                     let range = from..from.checked_add(length)?;
                     let fits = range.end <= end && text.get(range.clone()).is_some();
-                    let units = take(&mut rest)? as u64;
+                    let units = read_varint(&mut rest)? as u64;
                     Some(fits.then_some(Counted { range, units })?)
                 }
             };
             text.get(start..end)?;
-            let kind = kind(head & !CLUTTER)?;
+            let kind = kind_of_code(head & !CLUTTER)?;
             blocks.push(TextBlock {
                 range: start..end,
                 kind,
@@ -168,12 +167,12 @@ impl TextFeatures {
 }
 
 /// The bytes of a block without trailing white space.
-fn shown(text: &str, block: &TextBlock) -> Range<usize> {
+fn trimmed_range(text: &str, block: &TextBlock) -> Range<usize> {
     let start = block.range.start;
     start..start + text[block.range.clone()].trim_end().len()
 }
 
-fn code(kind: BlockKind) -> u8 {
+fn kind_code(kind: BlockKind) -> u8 {
     match kind {
         BlockKind::Prose => 0,
         BlockKind::List => 1,
@@ -183,7 +182,7 @@ fn code(kind: BlockKind) -> u8 {
     }
 }
 
-fn kind(code: u8) -> Option<BlockKind> {
+fn kind_of_code(code: u8) -> Option<BlockKind> {
     Some(match code {
         0 => BlockKind::Prose,
         1 => BlockKind::List,
@@ -194,8 +193,8 @@ fn kind(code: u8) -> Option<BlockKind> {
     })
 }
 
-/// Writes a number, seven bits to a byte, the lowest first.
-fn put(bytes: &mut Vec<u8>, mut number: usize) {
+/// Writes a variable-length number, seven bits per byte, lowest first.
+fn write_varint(bytes: &mut Vec<u8>, mut number: usize) {
     while number >= 0x80 {
         bytes.push(number.to_le_bytes()[0] | 0x80);
         number >>= 7;
@@ -203,8 +202,8 @@ fn put(bytes: &mut Vec<u8>, mut number: usize) {
     bytes.push(number.to_le_bytes()[0]);
 }
 
-/// Reads a number of at most four bytes, which is more than a text has.
-fn take(bytes: &mut &[u8]) -> Option<usize> {
+/// Reads a variable-length number of at most four bytes.
+fn read_varint(bytes: &mut &[u8]) -> Option<usize> {
     let mut number = 0;
     for shift in [0, 7, 14, 21] {
         let (&byte, rest) = bytes.split_first()?;
@@ -246,9 +245,9 @@ mod tests {
         assert_eq!(features.block_at(TEXT, &(shown.start..shown.end - 1)), None);
     }
 
-    /// Features are kept for years: another reading of texts needs another number.
+    /// Features are stored for years, so a change of their bytes needs a new version.
     #[test]
-    fn other_bytes_need_another_format() {
+    fn changed_bytes_need_a_new_format_version() {
         let bytes = TextFeatures::new(TEXT, &Encoding::O200k).to_bytes();
         let hash = blake3::hash(&bytes).to_hex();
         assert_eq!(
@@ -274,15 +273,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn bytes_keep_everything(text in "(?s)([a-zß漢#|`\\-:. \n]{0,12}){0,20}") {
+        fn serialised_features_round_trip(text in "(?s)([a-zß漢#|`\\-:. \n]{0,12}){0,20}") {
             let features = TextFeatures::new(&text, &Encoding::O200k);
             let again = TextFeatures::from_bytes(&text, &features.to_bytes());
             prop_assert_eq!(again, Some(features));
         }
 
-        /// Whatever a damaged store holds, the outcome is features that can be used or none.
+        /// Corrupt bytes give either usable features or none.
         #[test]
-        fn damaged_bytes_do_no_harm(at in 0_usize..400, byte: u8, more in prop::collection::vec(any::<u8>(), 0..4)) {
+        fn corrupt_bytes_never_panic(at in 0_usize..400, byte: u8, more in prop::collection::vec(any::<u8>(), 0..4)) {
             let mut bytes = TextFeatures::new(TEXT, &Encoding::O200k).to_bytes();
             let at = at % bytes.len();
             bytes.splice(at..=at, std::iter::once(byte).chain(more));

@@ -1,6 +1,6 @@
 //! Half-precision numbers (IEEE 754 binary16), in which vectors are kept.
 
-/// The nearest half-precision number; of two equally near, the even one. Too large is infinite.
+/// Rounds to the nearest half-precision number, ties to even; overflow gives infinity.
 pub(super) fn to_half(value: f32) -> u16 {
     let bits = value.to_bits();
     let [low, high, ..] = (bits >> 16).to_le_bytes();
@@ -22,7 +22,7 @@ pub(super) fn to_half(value: f32) -> u16 {
     }
 }
 
-/// The number that the bits of a half-precision number stand for; every one has an exact `f32`.
+/// Converts a half-precision number to `f32`, exactly.
 #[must_use]
 pub fn from_half(half: u16) -> f32 {
     let sign = u32::from(half & 0x8000) << 16;
@@ -36,12 +36,11 @@ pub fn from_half(half: u16) -> f32 {
     f32::from_bits(sign | magnitude)
 }
 
-/// The same as [`from_half`] for a whole vector, many numbers at a time; `None` when one of them is
-/// infinite or not a number.
+/// [`from_half`] for a whole vector, vectorised; `None` when a number is not finite.
 pub(super) fn all_from_half(halves: &[[u8; 2]]) -> Option<Box<[f32]>> {
     let mut exponent_max = 0;
-    // No branch: exponents count from 127 instead of 15, and what is below the least normal number
-    // is put behind a leading one that is taken off again.
+    // Branch-free: rebase the exponent from 15 to 127; subnormals get a leading one that is then
+    // subtracted.
     let number = |half: &[u8; 2]| {
         let half = u32::from(u16::from_le_bytes(*half));
         exponent_max = exponent_max.max(half & 0x7c00);
@@ -55,7 +54,7 @@ pub(super) fn all_from_half(halves: &[[u8; 2]]) -> Option<Box<[f32]>> {
     (exponent_max < 0x7c00).then_some(numbers)
 }
 
-/// Drops the lowest `bits`, to the nearest, ties to even.
+/// Drops the lowest `bits`, rounding to nearest, ties to even.
 fn round(number: u32, bits: u32) -> u32 {
     let odd = (number >> bits) & 1;
     (number + (1 << (bits - 1)) - 1 + odd) >> bits
@@ -97,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn every_half_comes_back() {
+    fn every_half_round_trips() {
         for half in 0..=u16::MAX {
             let value = from_half(half);
             if value.is_nan() {
@@ -109,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn many_at_a_time_are_the_same() {
+    fn vectorised_conversion_gives_the_same_numbers() {
         for half in 0..=u16::MAX {
             let bytes = half.to_le_bytes();
             let value = from_half(half);

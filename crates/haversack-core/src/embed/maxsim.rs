@@ -1,62 +1,62 @@
-//! Late interaction with the built-in table: how well each word of a query is met by some word of a
-//! text, whichever stands where.
+//! Late interaction (MaxSim) with the built-in table: how well each word of a query is matched by
+//! some word of a text.
 //!
-//! One vector for a whole text blurs what it says; here each piece of the query looks for its
-//! nearest piece in a window of the text. Everything is whole numbers up to the last division, so
-//! the outcome is the same on every machine.
+//! A single vector blurs a long text; here each piece of the query is matched with its most similar
+//! piece in a window of the text. The arithmetic is integer up to the last division, so results are
+//! the same on every machine.
 
 use super::built_in::{TABLE, piece_ids};
 use super::table::DIMENSIONS;
 use crate::units::Score;
 
-/// A piece of the built-in table.
+/// The index of a piece in the built-in table.
 pub type PieceId = u16;
 
-/// Pieces in a window: two or three sentences.
+/// Pieces per window: two or three sentences.
 const WINDOW_PIECES: usize = 48;
 
-/// Windows begin at multiples of this.
+/// Windows start at multiples of this.
 const CELL_PIECES: usize = 12;
 
-/// Pieces that are less alike have nothing to do with each other.
+/// Similarities below this count as zero.
 const COSINE_LEAST: f64 = 0.3;
 
-/// Pieces that are so much alike, in 255ths, are the same word or nearly so.
+/// Pieces at least this similar, in 255ths, count as the same word.
 const SAME: u8 = 178;
 
-/// Words that weigh so much together are enough to be about the same: three rare ones.
+/// Total weight of matched words that counts as full coverage: about three rare words.
 const ENOUGH: f64 = 20.0;
 
-/// What a piece of the title counts: it says what every window is about.
+/// The weight of a match in the title, which applies to every window.
 const TITLE_PERCENT: u32 = 80;
 
-/// Most pieces of a query that are looked for.
+/// Maximum number of query pieces.
 const QUERY_PIECES_MAX: usize = 48;
 
-/// The pieces of a text, in order. Words that the table does not know have none.
+/// The pieces of a text, in order. Words not in the table have none.
 #[must_use]
 pub fn pieces(text: &str) -> Vec<PieceId> {
     piece_ids(text)
 }
 
-/// A query whose pieces are looked for in texts.
+/// A query prepared for matching against many texts.
 #[derive(Debug)]
 pub struct MaxSim {
     /// The weight of each piece of the query.
     weights: Vec<f64>,
-    /// Each piece's vector, ready to be multiplied with rows of the table, and its length.
+    /// Each piece's vector, scaled for products with rows of the table, and its length.
     vectors: Vec<([i16; DIMENSIONS], f64)>,
-    /// Where a piece of the table has its similarities, from one; 0 when nobody asked yet.
+    /// The slot of each table piece in `similarities`, from one; 0 when not yet computed.
     slots: Vec<u32>,
-    /// Similarities of table pieces with all pieces of the query, in 255ths.
+    /// Cached similarities of table pieces with all query pieces, in 255ths.
     similarities: Vec<u8>,
-    /// Room for the cells of a text, kept from one text to the next.
+    /// A reused buffer for the cells of a text.
     cells: Vec<u8>,
     total: f64,
 }
 
 impl MaxSim {
-    /// A query of words, each with what it counts for. `None` when no word has a piece or counts.
+    /// Prepares a query of weighted words. `None` when no word has a piece and a weight.
     #[must_use]
     pub fn new<'w>(words: impl Iterator<Item = (&'w str, f64)>) -> Option<MaxSim> {
         let mut found: Vec<(PieceId, f64)> = Vec::new();
@@ -82,11 +82,11 @@ impl MaxSim {
         })
     }
 
-    /// What the title of a text, and whatever else names it, has of the query.
-    pub fn title(&mut self, pieces: &[PieceId]) -> Met {
-        let mut met = self.none();
+    /// The matches of a text's title and other names.
+    pub fn title(&mut self, pieces: &[PieceId]) -> PieceMatches {
+        let mut met = self.no_matches();
         for &piece in pieces {
-            self.meet(&mut met.0, piece);
+            self.match_piece(&mut met.0, piece);
         }
         for met in &mut met.0 {
             *met = u8::try_from(u32::from(*met) * TITLE_PERCENT / 100).unwrap_or(u8::MAX);
@@ -94,28 +94,32 @@ impl MaxSim {
         met
     }
 
-    /// How much of the query the best window of a text meets, 0 to 1.
-    pub fn score(&mut self, title: &Met, pieces: &[PieceId]) -> Score {
-        self.window(title, pieces).0
+    /// The share of the query that the best window of a text matches, 0 to 1.
+    pub fn score(&mut self, title: &PieceMatches, pieces: &[PieceId]) -> Score {
+        self.best_window(title, pieces).0
     }
 
-    /// The same, and how much of the query a window of the text has in the query's own words, or in
-    /// words that are hardly others: something is always near, but not always that near.
-    pub fn score_and_coverage(&mut self, title: &Met, pieces: &[PieceId]) -> (Score, Score) {
-        self.window(title, pieces)
+    /// The score, and the coverage: the share of the query that a window contains in the same or
+    /// nearly the same words. Some word is always similar, but seldom that similar.
+    pub fn score_and_coverage(
+        &mut self,
+        title: &PieceMatches,
+        pieces: &[PieceId],
+    ) -> (Score, Score) {
+        self.best_window(title, pieces)
     }
 
-    fn window(&mut self, title: &Met, pieces: &[PieceId]) -> (Score, Score) {
+    fn best_window(&mut self, title: &PieceMatches, pieces: &[PieceId]) -> (Score, Score) {
         let n = self.weights.len();
         let n_cells = pieces.len().div_ceil(CELL_PIECES);
         if n_cells == 0 {
-            return (self.worth(&title.0), self.coverage(&title.0));
+            return (self.matched_share(&title.0), self.coverage(&title.0));
         }
         let mut cells = std::mem::take(&mut self.cells);
         cells.clear();
         cells.resize(n_cells * n, 0);
         for (cell, met) in pieces.chunks(CELL_PIECES).zip(cells.chunks_exact_mut(n)) {
-            cell.iter().for_each(|&piece| self.meet(met, piece));
+            cell.iter().for_each(|&piece| self.match_piece(met, piece));
         }
         let width = (WINDOW_PIECES / CELL_PIECES).min(n_cells);
         let mut met = vec![0; n];
@@ -123,35 +127,35 @@ impl MaxSim {
         for first in 0..=n_cells - width {
             met.copy_from_slice(&title.0);
             for cell in cells[first * n..(first + width) * n].chunks_exact(n) {
-                raise(&mut met, cell);
+                raise_to_maximum(&mut met, cell);
             }
-            best = (best.0.max(self.worth(&met)), best.1.max(self.coverage(&met)));
+            best = (best.0.max(self.matched_share(&met)), best.1.max(self.coverage(&met)));
         }
         self.cells = cells;
         best
     }
 
-    fn none(&self) -> Met {
-        Met(vec![0; self.weights.len()])
+    fn no_matches(&self) -> PieceMatches {
+        PieceMatches(vec![0; self.weights.len()])
     }
 
-    fn worth(&self, met: &[u8]) -> Score {
-        Score::unit(self.met(met, 0) / self.total)
+    fn matched_share(&self, met: &[u8]) -> Score {
+        Score::unit(self.matched_weight(met, 0) / self.total)
     }
 
-    /// The part that is met by the same words. A long query asks for several things, so that no
-    /// text has all of it: a few rare words are enough.
+    /// The share matched by the same words. No text matches all of a long query, so a few rare
+    /// words count as full coverage.
     fn coverage(&self, met: &[u8]) -> Score {
-        Score::unit(self.met(met, SAME) / self.total.min(ENOUGH))
+        Score::unit(self.matched_weight(met, SAME) / self.total.min(ENOUGH))
     }
 
-    /// The weight of what is met at least so well.
-    fn met(&self, met: &[u8], least: u8) -> f64 {
+    /// The total weight of pieces matched at least as well as `least`.
+    fn matched_weight(&self, met: &[u8], least: u8) -> f64 {
         let met = self.weights.iter().zip(met).filter(|(_, met)| **met >= least);
         met.map(|(weight, met)| weight * f64::from(*met) / 255.0).sum()
     }
 
-    fn meet(&mut self, met: &mut [u8], piece: PieceId) {
+    fn match_piece(&mut self, met: &mut [u8], piece: PieceId) {
         let n = self.weights.len();
         let slot = match self.slots[usize::from(piece)] {
             0 => {
@@ -171,20 +175,20 @@ impl MaxSim {
             }
             slot => slot as usize - 1,
         };
-        raise(met, &self.similarities[slot * n..(slot + 1) * n]);
+        raise_to_maximum(met, &self.similarities[slot * n..(slot + 1) * n]);
     }
 }
 
-/// Raises each number to the other's, where that is larger.
-fn raise(met: &mut [u8], other: &[u8]) {
+/// Sets each number to the maximum of both.
+fn raise_to_maximum(met: &mut [u8], other: &[u8]) {
     for (met, other) in met.iter_mut().zip(other) {
         *met = (*met).max(*other);
     }
 }
 
-/// How well each piece of a query is met, in 255ths.
+/// How well each piece of a query is matched, in 255ths.
 #[derive(Debug, Clone)]
-pub struct Met(Vec<u8>);
+pub struct PieceMatches(Vec<u8>);
 
 #[cfg(test)]
 mod tests {
@@ -198,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_has_the_words_or_their_like_beats_one_that_has_not() {
+    fn a_text_with_the_query_words_or_similar_ones_scores_higher() {
         let check = |better: &str, worse: &str| {
             let of = |text: &str| score("puppy barks loudly", "", text);
             assert!(
@@ -216,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn words_far_apart_do_not_meet_in_one_window_and_the_title_meets_in_all() {
+    fn distant_words_share_no_window_and_the_title_counts_in_all() {
         let filler = "the and of to in a ".repeat(30);
         let far = format!("puppy {filler} barks");
         assert!(score("puppy barks", "", &far) < score("puppy barks", "", "puppy barks") - 0.2);

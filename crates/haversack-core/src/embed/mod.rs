@@ -1,7 +1,7 @@
-//! Texts as vectors: what a vector is, what made it, and who can make one.
+//! Embeddings: vectors, the models that produce them, and the [`Embedder`] trait.
 //!
-//! Only vectors of the same [`Model`] can be compared. Embedders across a network or with weights
-//! on disk live further along the line of crates and implement [`Embedder`] there.
+//! Only vectors of the same [`Model`] are comparable. Embedders that need a network or files are in
+//! other crates.
 
 mod built_in;
 mod features;
@@ -19,17 +19,17 @@ use thiserror::Error;
 pub use built_in::BuiltIn;
 pub use features::TextFeatures;
 pub use half::from_half;
-pub use maxsim::{MaxSim, Met, PieceId, pieces};
+pub use maxsim::{MaxSim, PieceId, PieceMatches, pieces};
 pub use vector::{Vector, VectorError};
 
-/// What made a vector: two vectors are comparable only when these are equal.
+/// Identifies an embedding model. Vectors are comparable only if their models are equal.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Model {
-    /// The model's name, as its makers spell it.
+    /// The model's name, as its vendor spells it.
     pub name: String,
-    /// Which weights: another version gives other vectors.
+    /// The version of its weights.
     pub version: String,
-    /// How many numbers a vector has.
+    /// The length of its vectors.
     pub dimensions: usize,
 }
 
@@ -41,7 +41,7 @@ impl fmt::Display for Model {
 
 /// Turns texts into vectors.
 pub trait Embedder: Send + Sync + fmt::Debug {
-    /// What makes the vectors.
+    /// The model.
     fn model(&self) -> &Model;
 
     /// One vector for each text, in the order of the texts.
@@ -51,8 +51,8 @@ pub trait Embedder: Send + Sync + fmt::Debug {
     /// When one text fails, all fail; the variant says what to do next.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError>;
 
-    /// The vector of a question, to be compared with those of texts. Most models treat the two
-    /// alike; some were taught to tell them apart, by words put before a question.
+    /// Embeds a query, to be compared with vectors of texts. Most models embed both alike; some
+    /// expect a prefix before a query.
     ///
     /// # Errors
     ///
@@ -60,40 +60,39 @@ pub trait Embedder: Send + Sync + fmt::Debug {
     fn embed_query(&self, query: &str) -> Result<Vector, EmbedError> {
         self.embed(&[query])?.pop().ok_or_else(|| EmbedError::NeverRetry {
             model: self.model().clone(),
-            cause: "no vector came back for the query".into(),
+            cause: "the embedder returned no vector for the query".into(),
         })
     }
 }
 
-/// Why texts have no vectors, by what the caller can do about it.
+/// Why embedding failed, by what the caller can do about it.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum EmbedError {
-    /// The same call may succeed later: overload, a lost connection, a timeout.
+    /// A retry may succeed: overload, a lost connection, a timeout.
     #[error("{model} cannot embed at the moment")]
     RetryLater {
-        /// Who failed.
+        /// The model.
         model: Model,
-        /// Why.
+        /// The cause.
         #[source]
         cause: Box<dyn StdError + Send + Sync>,
     },
-    /// The same call will always fail: a refused key, an unknown model, an answer that makes no
-    /// sense.
+    /// A retry will fail again: a rejected key, an unknown model, a malformed response.
     #[error("{model} cannot embed these texts")]
     NeverRetry {
-        /// Who failed.
+        /// The model.
         model: Model,
-        /// Why.
+        /// The cause.
         #[source]
         cause: Box<dyn StdError + Send + Sync>,
     },
-    /// One text is longer than the model reads; the others may be sent again without it.
+    /// One text exceeds the model's limit; retry without it.
     #[error("text {place} has {bytes} bytes, which is more than {model} reads")]
     TooLong {
-        /// Who refused it.
+        /// The model.
         model: Model,
-        /// Its place among the texts, from zero.
+        /// Its index, from zero.
         place: usize,
         /// Its length.
         bytes: usize,

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::built_in::pieces;
-use super::table::Table;
+use super::table::PieceTable;
 use super::{BuiltIn, EmbedError, Embedder, Model, Vector, VectorError};
 
 fn vector(numbers: &[f32]) -> Vector {
@@ -9,7 +9,7 @@ fn vector(numbers: &[f32]) -> Vector {
 }
 
 #[test]
-fn a_model_says_what_it_is() {
+fn a_model_is_displayed_with_version_and_dimensions() {
     let model = Model { name: "small".to_owned(), version: "3".to_owned(), dimensions: 256 };
     assert_eq!(model.to_string(), "small@3/256");
     let error = EmbedError::TooLong { model, place: 2, bytes: 9000 };
@@ -26,7 +26,7 @@ fn vectors_are_of_unit_length_or_zero() {
 }
 
 #[test]
-fn what_is_no_vector_is_refused() {
+fn invalid_vectors_are_rejected() {
     let refused = |numbers: &[f32], error| assert_eq!(Vector::new(numbers.to_vec()), Err(error));
     refused(&[], VectorError::Empty);
     refused(&[1.0, f32::NAN], VectorError::NotFinite { place: 1 });
@@ -39,7 +39,7 @@ fn what_is_no_vector_is_refused() {
 }
 
 #[test]
-fn likeness_is_the_cosine() {
+fn dot_is_the_cosine() {
     let check = |left: &[f32], right: &[f32], expected: f32| {
         let cosine = vector(left).dot(&vector(right));
         assert_eq!(cosine.to_bits(), expected.to_bits(), "{cosine}");
@@ -120,11 +120,11 @@ fn near_meanings_have_near_vectors() {
 }
 
 #[test]
-fn other_bytes_are_no_table() {
-    assert!(Table::read(b"").is_none());
-    assert!(Table::read(b"HVSKVEC1").is_none());
-    assert!(Table::read(b"HVSKVEC1\0\x01\0\0\xff\xff\xff\xff\x01a\x011").is_none());
-    assert!(Table::read(b"HVSKVEC1\xff\xff\xff\xff\0\0\0\0\x01a\x011").is_none());
+fn malformed_tables_are_rejected() {
+    assert!(PieceTable::read(b"").is_none());
+    assert!(PieceTable::read(b"HVSKVEC1").is_none());
+    assert!(PieceTable::read(b"HVSKVEC1\0\x01\0\0\xff\xff\xff\xff\x01a\x011").is_none());
+    assert!(PieceTable::read(b"HVSKVEC1\xff\xff\xff\xff\0\0\0\0\x01a\x011").is_none());
 }
 
 proptest! {

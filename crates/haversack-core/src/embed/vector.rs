@@ -1,26 +1,26 @@
-//! A vector of unit length, its likeness to another, and its form on disk.
+//! Unit vectors: cosine similarity and the on-disk format.
 
 use thiserror::Error;
 
 use super::half::{all_from_half, from_half, to_half};
 
-/// Sums run in this many lanes that are joined in a fixed order, so that the compiler may use wide
-/// registers and every machine gives the same bits.
+/// Sums run in this many lanes, joined in a fixed order, so the compiler can vectorise and every
+/// machine gives the same bits.
 const LANES: usize = 16;
 
-/// How far the squared length of a stored vector may be from one: half precision rounds each
-/// number by at most 1 in 2048.
+/// Tolerance for the squared length of a stored vector: half precision rounds each number by at
+/// most 1 in 2048.
 const LENGTH_SLACK: f64 = 0.01;
 
 /// A vector of unit length (or all zero for a text without any known piece).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Vector(Box<[f32]>);
 
-/// Why numbers are not a vector.
+/// Why a vector is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum VectorError {
-    /// There are none.
+    /// It has no numbers.
     #[error("a vector has no numbers")]
     Empty,
     /// One is infinite or not a number.
@@ -30,7 +30,7 @@ pub enum VectorError {
         place: usize,
     },
     /// Half-precision numbers take two bytes each.
-    #[error("{bytes} bytes are no whole number of half-precision numbers")]
+    #[error("{bytes} bytes are not a whole number of half-precision numbers")]
     OddBytes {
         /// How many bytes there are.
         bytes: usize,
@@ -44,7 +44,7 @@ pub enum VectorError {
 }
 
 impl Vector {
-    /// The direction of `numbers`; all zero stays zero.
+    /// Normalises `numbers` to unit length; the zero vector stays zero.
     ///
     /// # Errors
     ///
@@ -76,21 +76,20 @@ impl Vector {
         self.0.into_vec()
     }
 
-    /// Whether the text had no known piece: such a vector is like nothing, itself included.
+    /// Whether it is zero, as for a text without known pieces. Its cosine with any vector is zero.
     #[must_use]
     pub fn is_zero(&self) -> bool {
         self.0.iter().all(|number| *number == 0.0)
     }
 
-    /// The cosine of the angle to `other`, from -1 (opposite) to 1 (alike); rounding may step over
-    /// the edges by a hair.
+    /// The cosine similarity with `other`, from -1 to 1; rounding may exceed the range slightly.
     ///
     /// # Panics
     ///
     /// When the lengths differ: vectors of two models cannot be compared.
     #[must_use]
     pub fn dot(&self, other: &Vector) -> f32 {
-        assert_eq!(self.0.len(), other.0.len(), "vectors of two models were compared");
+        assert_eq!(self.0.len(), other.0.len(), "vectors of different models cannot be compared");
         product(&self.0, &other.0)
     }
 
@@ -100,12 +99,11 @@ impl Vector {
         self.0.iter().flat_map(|number| to_half(*number).to_le_bytes()).collect()
     }
 
-    /// The vector that [`Vector::to_half`] wrote. It is not scaled again, so writing it once more
-    /// gives the same bytes.
+    /// Reads what [`Vector::to_half`] wrote. It is not normalised again, so that it round-trips.
     ///
     /// # Errors
     ///
-    /// When the bytes cannot have been written by it.
+    /// When the bytes are not a valid vector.
     pub fn from_half(bytes: &[u8]) -> Result<Vector, VectorError> {
         let (pairs, rest) = bytes.as_chunks::<2>();
         if !rest.is_empty() {

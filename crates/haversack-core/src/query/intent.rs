@@ -1,9 +1,9 @@
-//! What the asker wants, by words that give it away (W6).
+//! The intent of a query, by keywords (W6).
 
 use crate::item::Kind;
 use crate::units::Score;
 
-/// What a query is after.
+/// The intent of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Intent {
     /// Things to be done: tasks, deadlines, reminders.
@@ -26,7 +26,7 @@ pub enum Intent {
     Other,
 }
 
-/// Words and what they give away, the telling ones first: the first row found in the query wins.
+/// Keywords by intent, the most specific first: the first matching row wins.
 ///
 /// `^` binds words to the beginning. Rows in scripts without spaces match anywhere.
 #[rustfmt::skip]
@@ -94,7 +94,7 @@ const RULES: &[(Intent, &[&str])] = &[
 
 /// The intent of a query.
 pub(super) fn of(text: &str) -> Intent {
-    // Words joined by single spaces, with one at either end: a rule is then a plain substring.
+    // Words joined by single spaces, with one at either end, so that a rule is a plain substring.
     let mut words = String::from(" ");
     let lower = text.to_lowercase();
     for word in lower.split(|c: char| !c.is_alphanumeric() && c != '-') {
@@ -123,8 +123,8 @@ pub(super) fn of(text: &str) -> Intent {
     }
 }
 
-/// How well an item's type fits what the asker wants (W6): 0.9 for tasks asked for, 0.8 for pages
-/// when summing up and for code when asking how, 0.5 otherwise.
+/// How well an item's kind matches an intent (W6): 0.9 for tasks, 0.8 for pages in a summary and
+/// for code in a how-to, 0.5 otherwise.
 #[must_use]
 pub fn intent_type_match(intent: Intent, kind: &Kind) -> Score {
     Score::unit(match (intent, kind.as_str()) {

@@ -1,4 +1,4 @@
-//! What stands in a query to be taken word for word: addresses, references and quotes.
+//! Literal parts of a query: URLs, references and quotes.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -37,7 +37,7 @@ pub(super) fn overlapping<'r>(
     ranges.get(first).filter(|other| other.start < range.end)
 }
 
-/// Where addresses stand.
+/// The ranges of URLs.
 pub(super) fn urls(text: &str) -> Vec<Range<usize>> {
     let mut urls: Vec<Range<usize>> = Vec::new();
     let schemes = text.match_indices("://").filter_map(|(at, _)| {
@@ -86,7 +86,7 @@ fn url_tail(rest: &str) -> usize {
     tail.len()
 }
 
-/// Where references stand, sign included. An e-mail address is none.
+/// The ranges of references, sign included. E-mail addresses are not references.
 pub(super) fn references(text: &str, urls: &[Range<usize>]) -> Vec<Range<usize>> {
     let mut references: Vec<Range<usize>> = Vec::new();
     for (at, _) in text.match_indices('@') {
@@ -135,7 +135,7 @@ fn bare_name(rest: &str) -> usize {
     if name.contains(char::is_alphanumeric) { name.len() } else { 0 }
 }
 
-/// Where the insides of quotes stand, trimmed. An unclosed quote is no phrase, nor is the quote of
+/// The ranges of quoted phrases, trimmed. An unclosed quote is not a phrase, nor is the quote of
 /// a reference or a sign for inches.
 pub(super) fn phrases(text: &str, references: &[Range<usize>]) -> Vec<Range<usize>> {
     let mut phrases = Vec::new();

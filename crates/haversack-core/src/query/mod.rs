@@ -1,6 +1,6 @@
-//! What a question says on its face: language, words, quotes, paths, references, times, intent.
+//! Query analysis: language, keywords, quotes, paths, references, times and intent.
 //!
-//! Nothing here fails: any string is a query, and what is not recognised is simply not found.
+//! Analysis never fails: any string is a query.
 
 mod fields;
 mod intent;
@@ -10,7 +10,7 @@ mod path;
 mod time;
 
 pub use fields::{
-    FieldQuery, FieldRole, KnownValues, PHRASE_BYTES_MAX, PHRASES_MAX, Reading, Vocabulary,
+    FieldQuery, FieldRole, KnownValues, PHRASE_BYTES_MAX, PHRASES_MAX, QuestionContext, Vocabulary,
     understand,
 };
 pub use intent::{Intent, intent_type_match};
@@ -22,10 +22,10 @@ use crate::text::terms::{self, Language};
 use crate::units::Timestamp;
 use crate::zone::Zone;
 
-/// How much of a query is looked at. What follows in a longer one is pasted material, not question.
+/// Maximum length that is analysed. The rest of a longer query is usually pasted material.
 pub const QUERY_BYTES_MAX: usize = 16 * 1_024;
 
-/// What a query was found to say (K1).
+/// The result of query analysis (K1).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Analysis {
     /// The language it is written in.
@@ -34,21 +34,21 @@ pub struct Analysis {
     pub keywords: Vec<String>,
     /// Its terms, comparable with the terms of texts; repeats included.
     pub terms: Vec<String>,
-    /// What stands in quotes, without them.
+    /// Quoted phrases, without the quotes.
     pub phrases: Vec<String>,
     /// File paths and names.
     pub paths: Vec<String>,
     /// Addresses with a scheme, or beginning with `www.`.
     pub urls: Vec<String>,
-    /// What is referred to by `@name`, `@"a name"` or `@path/to/file`, without the sign.
+    /// References such as `@name`, `@"a name"` or `@path/to/file`, without the sign.
     pub references: Vec<String>,
     /// Times, resolved to ranges.
     pub times: Vec<TimeRange>,
-    /// What is asked of items' fields, once somebody has looked up which values there are.
+    /// The field filter, set once the known values have been looked up.
     pub fields: Option<FieldQuery>,
-    /// What the asker wants.
+    /// The intent.
     pub intent: Intent,
-    /// Whether the query was longer than [`QUERY_BYTES_MAX`] and the rest was not looked at.
+    /// Whether the query was longer than [`QUERY_BYTES_MAX`] and truncated.
     pub truncated: bool,
 }
 
@@ -84,7 +84,7 @@ pub fn analyse_in(text: &str, now: Timestamp, zone: &Zone) -> Analysis {
     }
 }
 
-/// Where the insides of quotes stand in a text, trimmed, in order: see [`Analysis::phrases`].
+/// The ranges of quoted phrases in a text, trimmed, in order: see [`Analysis::phrases`].
 #[must_use]
 pub fn quoted(text: &str) -> Vec<Range<usize>> {
     let urls = literal::urls(text);

@@ -1,4 +1,4 @@
-//! File paths and names in a query, told apart from the many other words with dots and slashes.
+//! File paths and names in a query, distinguished from other words with dots and slashes.
 
 use std::ops::Range;
 
@@ -55,8 +55,8 @@ pub(super) fn paths(text: &str, taken: &[Range<usize>], phrases: &[Range<usize>]
     let mut found: Vec<&str> = Vec::new();
     let mut at = 0;
     while at < text.len() {
-        let start = at + text[at..].find(|c| !parts(c)).unwrap_or(text.len() - at);
-        let end = start + text[start..].find(parts).unwrap_or(text.len() - start);
+        let start = at + text[at..].find(|c| !is_separator(c)).unwrap_or(text.len() - at);
+        let end = start + text[start..].find(is_separator).unwrap_or(text.len() - start);
         at = end;
         if let Some(phrase) = overlapping(&quoted, &(start..end)) {
             found.push(&text[phrase.clone()]);
@@ -68,8 +68,8 @@ pub(super) fn paths(text: &str, taken: &[Range<usize>], phrases: &[Range<usize>]
     distinct(found.into_iter())
 }
 
-/// What stands between words that may be paths.
-fn parts(c: char) -> bool {
+/// Whether a character separates possible paths.
+fn is_separator(c: char) -> bool {
     c.is_whitespace()
         || is_quote(c)
         || matches!(c, '\'' | '’' | '‘' | '`' | '(' | ')' | '<' | '>' | '[' | ']' | '{' | '}')

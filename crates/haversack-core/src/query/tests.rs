@@ -35,7 +35,7 @@ fn k1_phrases_stand_in_quotes() {
 }
 
 #[test]
-fn k1_paths_are_told_from_other_words() {
+fn k1_paths_are_distinguished_from_other_words() {
     check("see src/main.rs, notes.md.", "paths: src/main.rs | notes.md");
     check(r"open C:\x\y.txt and \\server\share", r"paths: C:\x\y.txt | \\server\share");
     check("./run.sh ../up ~/notes /etc/hosts", "paths: ./run.sh | ../up | ~/notes | /etc/hosts");
@@ -53,7 +53,7 @@ fn k1_paths_are_told_from_other_words() {
 }
 
 #[test]
-fn k1_addresses_are_no_paths() {
+fn k1_urls_are_not_paths() {
     check("see https://example.com/a/b.html.", "urls: https://example.com/a/b.html");
     check("(http://x.org/a_(b)) <ftp://y.z/f.txt>", "urls: http://x.org/a_(b) | ftp://y.z/f.txt");
     check("www.example.com, and ://", "urls: www.example.com");
@@ -91,7 +91,7 @@ fn k1_everything_is_found_together() {
 }
 
 #[test]
-fn k1_bad_input_is_input() {
+fn k1_malformed_input_is_accepted() {
     for text in ["", "   ", "the of and", "\"", "@", "“", "🙂🙂", "\u{202e}שלום עולם", "\0\u{1}"]
     {
         let analysis = analyse(text, NOW);

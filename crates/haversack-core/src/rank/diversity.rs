@@ -1,4 +1,4 @@
-//! Not the same thing twice: maximal marginal relevance, and repeats dropped with their reason.
+//! Diversity: maximal marginal relevance, and removal of duplicates.
 
 use crate::rank::Ranked;
 use crate::text::duplicate::duplicates;
@@ -9,15 +9,14 @@ use crate::units::Score;
 pub struct Pick {
     /// Index into the given scores.
     pub index: usize,
-    /// What it was worth when it was chosen, after the penalty.
+    /// Its score after the penalty, when it was selected.
     pub marginal: Score,
 }
 
-/// Maximal marginal relevance: again and again the candidate with the best
-/// λ · score − (1 − λ) · (its greatest similarity to what is already chosen).
+/// Maximal marginal relevance: repeatedly selects the candidate with the highest
+/// λ · score − (1 − λ) · (its greatest similarity to those already selected).
 ///
-/// With λ = 1 this is the order by score. The penalty is against the chosen, not against all, so an
-/// irrelevant outlier gains nothing. Ties go to the lower index.
+/// With λ = 1 this is the order by score. Ties go to the lower index.
 pub fn diversify(
     scores: &[Score],
     lambda: Score,
@@ -47,8 +46,8 @@ pub fn diversify(
     picks
 }
 
-/// Ranked candidates with their scores lowered by what better ones already say, best first. The
-/// parts stay as they were: what is missing between them and the score is the penalty.
+/// Reranks candidates with scores lowered by their similarity to better ones. The score parts stay
+/// unchanged; the difference to the score is the penalty.
 pub fn diversified(
     ranked: Vec<Ranked>,
     lambda: Score,
@@ -66,8 +65,8 @@ pub fn diversified(
         .collect()
 }
 
-/// Splits off what repeats a better-ranked text, exactly or nearly: the kept in their order, and
-/// each repeat with the index (among the kept) of what it repeats.
+/// Removes exact and near duplicates of better-ranked texts. Returns the kept candidates in order,
+/// and each duplicate with the index (among the kept) of its original.
 #[must_use]
 pub fn drop_repeats(ranked: Vec<Ranked>, threshold: Score) -> (Vec<Ranked>, Vec<(Ranked, usize)>) {
     let texts: Vec<&str> = ranked.iter().map(|ranked| &*ranked.candidate.text).collect();
@@ -77,7 +76,7 @@ pub fn drop_repeats(ranked: Vec<Ranked>, threshold: Score) -> (Vec<Ranked>, Vec<
     let mut repeated = Vec::new();
     for (index, (ranked, repeat)) in ranked.into_iter().zip(repeats).enumerate() {
         if let Some(earlier) = repeat {
-            // A repeat of a repeat repeats what that one repeated.
+            // A duplicate of a duplicate refers to the original.
             kept_at[index] = kept_at[earlier];
             repeated.push((ranked, kept_at[earlier]));
         } else {

@@ -1,7 +1,7 @@
-//! A user's own score: a small expression over the components, in CEL.
+//! Custom score expressions over the components, in CEL.
 //!
-//! Safe by what is left out: no lists, maps or strings, so there is nothing to loop over and the
-//! cost is bounded by the length of the source.
+//! There are no lists, maps or strings, so nothing can loop and the cost is bounded by the length
+//! of the source.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,18 +9,18 @@ use std::sync::Arc;
 use cel::{Context, Program, Value};
 use thiserror::Error;
 
-use super::scoring::{Component, Part, Signals};
+use super::scoring::{Component, ScorePart, Signals};
 use crate::units::Score;
 
 /// Longest expression in bytes.
 pub const EXPRESSION_BYTES_MAX: usize = 1_024;
 
-/// The other name of [`Component::Semantic`], which memories speak of (M6).
+/// An alias of [`Component::Semantic`], used for memories (M6).
 const SIMILARITY: &str = "similarity";
 
 const FUNCTIONS: [&str; 6] = ["min", "max", "clamp", "exp", "log", "sqrt"];
 
-/// An expression that cannot be used, or that failed on a candidate.
+/// Why an expression is invalid or failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ExpressionError {
     /// Longer than [`EXPRESSION_BYTES_MAX`].
@@ -29,12 +29,12 @@ pub enum ExpressionError {
         /// Its length.
         bytes: usize,
     },
-    /// A character that scores have no use for.
+    /// A character is not allowed.
     #[error("{character:?} at byte {at} is not allowed: a score is made of numbers and components")]
     NotAllowed {
         /// The character.
         character: char,
-        /// Where it stands.
+        /// Its byte offset.
         at: usize,
     },
     /// CEL could not read it.
@@ -43,13 +43,13 @@ pub enum ExpressionError {
         /// What CEL said.
         cause: String,
     },
-    /// A name that is no component.
+    /// A name is not a component.
     #[error("{name} is not a component; there are {}", known_names())]
     UnknownName {
         /// The name.
         name: String,
     },
-    /// A function that is not there.
+    /// A function is unknown.
     #[error("there is no function {name}; there are {}", FUNCTIONS.join(", "))]
     UnknownFunction {
         /// The name.
@@ -117,7 +117,7 @@ impl Expression {
         })
     }
 
-    /// Something that scores many candidates with one set-up.
+    /// Compiles the expression once, to score many candidates.
     #[must_use]
     pub fn scorer(&self) -> Scorer<'_> {
         let mut context = Context::default();
@@ -154,11 +154,11 @@ impl fmt::Debug for Scorer<'_> {
 }
 
 impl Scorer<'_> {
-    /// The expression's value for what was measured, and its inputs as parts of weight zero.
+    /// The expression's value for a candidate's signals, with its inputs as parts of weight zero.
     ///
     /// # Errors
     /// When evaluation fails or its outcome is not a finite number.
-    pub fn score(&self, signals: &Signals) -> Result<(Score, Vec<Part>), ExpressionError> {
+    pub fn score(&self, signals: &Signals) -> Result<(Score, Vec<ScorePart>), ExpressionError> {
         let value_of =
             |component: Component| signals.get(component).unwrap_or(component.when_unknown());
         let mut scope = self.context.new_inner_scope();

@@ -1,22 +1,22 @@
-//! One order out of several lists: by ranks, or by scores brought to one scale.
+//! Fusion of several ranked lists, by ranks or by normalised scores.
 
 use std::collections::BTreeMap;
 
 use crate::units::Score;
 
-/// One ranked list and what it counts for.
+/// A ranked list and its weight.
 #[derive(Debug, Clone)]
-pub struct List<Id> {
-    /// Its weight; zero leaves it out.
+pub struct RankedList<Id> {
+    /// Its weight; zero ignores it.
     pub weight: Score,
     /// Ids, best first, with the list's own scores.
     pub hits: Vec<(Id, Score)>,
 }
 
-/// An id with what each list gave it.
+/// An id with its fused score.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fused<Id> {
-    /// Whose score.
+    /// The id.
     pub id: Id,
     /// The sum, between 0 and 1.
     pub score: Score,
@@ -24,10 +24,10 @@ pub struct Fused<Id> {
     pub parts: Vec<Score>,
 }
 
-/// Reciprocal rank fusion: each list gives weight / (k + rank), scaled so that the first place in
-/// every list is 1. What only one list found can still win when that list weighs enough.
+/// Reciprocal rank fusion: each list contributes weight / (k + rank), scaled so that rank one in
+/// every list gives 1. An id in only one list can still win if that list has enough weight.
 #[must_use]
-pub fn fuse_ranks<Id: Ord + Clone>(lists: &[List<Id>], k: u32) -> Vec<Fused<Id>> {
+pub fn fuse_ranks<Id: Ord + Clone>(lists: &[RankedList<Id>], k: u32) -> Vec<Fused<Id>> {
     let best = 1.0 / f64::from(k.saturating_add(1));
     let lists: Vec<_> = lists
         .iter()
@@ -43,10 +43,9 @@ pub fn fuse_ranks<Id: Ord + Clone>(lists: &[List<Id>], k: u32) -> Vec<Fused<Id>>
     fuse(&lists)
 }
 
-/// Score fusion: each list's scores are brought to 0 to 1 (its best is 1, zero stays zero, so that
-/// a list of one keeps its strength) and added up by weight.
+/// Score fusion: each list's scores are normalised to 0 to 1 by its maximum, then added by weight.
 #[must_use]
-pub fn fuse_scores<Id: Ord + Clone>(lists: &[List<Id>]) -> Vec<Fused<Id>> {
+pub fn fuse_scores<Id: Ord + Clone>(lists: &[RankedList<Id>]) -> Vec<Fused<Id>> {
     let lists: Vec<_> = lists
         .iter()
         .map(|list| {
@@ -68,7 +67,7 @@ fn fuse<Id: Ord + Clone>(lists: &[(Score, Vec<(&Id, f64)>)]) -> Vec<Fused<Id>> {
         }
         for &(id, value) in values {
             let parts = parts.entry(id).or_insert_with(|| vec![0.0; lists.len()]);
-            // A list that names an id twice counts once, by its better place.
+            // An id that occurs twice in a list counts once, by its better rank.
             parts[index] = parts[index].max(value * weight.get().max(0.0) / total);
         }
     }

@@ -1,4 +1,4 @@
-//! What can be measured of a text without a model: shared words, weighed by how rare they are.
+//! Signals that need no model: shared words, weighted by rarity.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,8 +31,8 @@ pub fn usage(uses: u64) -> Score {
     Score::unit(f64::from(u32::try_from(uses.min(10)).unwrap_or(10)) / 10.0)
 }
 
-/// How much a term tells that is in `with` of `n_texts` texts: smoothed, so that it is positive, and
-/// finite for a term never seen.
+/// The smoothed inverse document frequency of a term in `with` of `n_texts` texts: positive, and
+/// finite for an unseen term.
 #[must_use]
 pub fn idf(n_texts: u64, with: u64) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "counts of texts are far below 2^52")]
@@ -40,7 +40,7 @@ pub fn idf(n_texts: u64, with: u64) -> f64 {
     libm::log(1.0 + (1.0 + n) / (1.0 + with))
 }
 
-/// How common each term is among the texts a viewer may read: the IDF of TF-IDF.
+/// Document frequencies over the texts visible to a viewer, for TF-IDF.
 #[derive(Debug, Clone, Default)]
 pub struct Corpus {
     n_texts: u64,
@@ -61,7 +61,7 @@ impl Corpus {
         corpus
     }
 
-    /// Statistics that a store has already: how many texts there are, and how many hold each term.
+    /// Uses the statistics of a store: the number of texts, and of texts with each term.
     #[must_use]
     pub fn from_counts(n_texts: u64, texts_with: BTreeMap<String, u64>) -> Corpus {
         Corpus { n_texts, texts_with }
@@ -107,19 +107,19 @@ pub(super) fn ratio(part: usize, whole: usize) -> Score {
     let (part, whole) = (part as f64, whole as f64);
     Score::unit(part / whole)
 }
-/// How many days after a time one half of it is left: what happened is told soon after.
-const TOLD_AFTER_DAYS: f64 = 3.0;
+/// Half-life in days after a time: events are reported soon after.
+const HALF_LIFE_AFTER_DAYS: f64 = 3.0;
 
-/// The same before a time: plans are told, too, but less of them.
-const TOLD_BEFORE_DAYS: f64 = 1.0;
+/// Half-life in days before a time, for plans.
+const HALF_LIFE_BEFORE_DAYS: f64 = 1.0;
 
-/// How near a moment is to a time that was asked about: 1 within it, less with each day outside.
+/// How near a timestamp is to a time range: 1 inside, decaying with each day outside.
 #[must_use]
 pub fn timing(moment: Timestamp, from: Timestamp, to: Timestamp) -> Score {
     #[expect(clippy::cast_precision_loss, reason = "times of this age are far below 2^52")]
     let days = |millis: i64| millis.max(0) as f64 / 86_400_000.0;
     let (at, from, to) = (moment.as_millis(), from.as_millis(), to.as_millis());
-    let before = days(from.saturating_sub(at)) / TOLD_BEFORE_DAYS;
-    let after = days(at.saturating_sub(to)) / TOLD_AFTER_DAYS;
+    let before = days(from.saturating_sub(at)) / HALF_LIFE_BEFORE_DAYS;
+    let after = days(at.saturating_sub(to)) / HALF_LIFE_AFTER_DAYS;
     Score::unit(1.0 / (1.0 + before + after))
 }

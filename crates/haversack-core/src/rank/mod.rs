@@ -1,6 +1,6 @@
-//! Order: what was measured of a candidate becomes one score, and every part of it stays visible.
+//! Ranking: the signals of a candidate become one score with visible parts.
 //!
-//! Ranking knows nothing of costs, budgets and sections.
+//! Ranking is independent of costs, budgets and sections.
 
 mod diversity;
 mod expression;
@@ -21,33 +21,33 @@ use thiserror::Error;
 
 pub use diversity::{Pick, diversified, diversify, drop_repeats};
 pub use expression::{EXPRESSION_BYTES_MAX, Expression, ExpressionError, Scorer};
-pub use fusion::{Fused, List, fuse_ranks, fuse_scores};
+pub use fusion::{Fused, RankedList, fuse_ranks, fuse_scores};
 pub use measure::{Corpus, idf, keyword_match, structural, timing, usage};
 pub use recency::Recency;
 pub use relevance::Topic;
 pub use rerank::{RerankError, Reranker};
 pub use safety::{has_compound_of, is_safety_relevant};
-pub use scoring::{Component, Part, Scoring, Signals, WeightError};
+pub use scoring::{Component, ScorePart, Scoring, Signals, WeightError};
 
 use crate::candidate::Candidate;
 use crate::ids::CandidateId;
 use crate::units::Score;
 
-/// A candidate with its verdict.
+/// A candidate with its score.
 #[derive(Debug, Clone)]
 pub struct Ranked {
-    /// What was found.
+    /// The candidate.
     pub candidate: Candidate,
-    /// What it is worth.
+    /// Its score.
     pub score: Score,
-    /// How the score came about. For an expression these are its inputs, with weight zero.
-    pub parts: Vec<Part>,
+    /// The parts of the score. For an expression these are its inputs, with weight zero.
+    pub parts: Vec<ScorePart>,
 }
 
 /// A score made by a function (M6). Finite, because a [`Score`] is.
 pub type ScoreFunction = Arc<dyn Fn(&Candidate) -> Score + Send + Sync>;
 
-/// How scores are made.
+/// How scores are computed.
 #[derive(Clone)]
 pub enum Ranker {
     /// A weighted sum of components.
@@ -59,7 +59,7 @@ pub enum Ranker {
 }
 
 impl Ranker {
-    /// What decides its scores, in words that stay the same; of a function only that it is one.
+    /// A stable description of the formula; a function is only named as such.
     #[must_use]
     pub fn source(&self) -> String {
         match self {
@@ -69,7 +69,7 @@ impl Ranker {
         }
     }
 
-    /// Whether a component may count: what does not need not be measured.
+    /// Whether the score may depend on a component; others need not be measured.
     #[must_use]
     pub fn uses(&self, component: Component) -> bool {
         match self {
@@ -81,7 +81,7 @@ impl Ranker {
         }
     }
 
-    /// The same without a component that nobody measures, where it is but a part of a sum.
+    /// Removes a component from a weighted sum; other rankers stay as they are.
     #[must_use]
     pub fn without(self, component: Component) -> Ranker {
         match self {
@@ -103,7 +103,7 @@ impl fmt::Debug for Ranker {
     }
 }
 
-/// A ranking that could not be made.
+/// Why ranking failed.
 #[derive(Debug, Error)]
 pub enum RankError {
     /// The expression failed on one candidate.
@@ -157,8 +157,8 @@ fn by_expression(
         .collect()
 }
 
-/// The one order of ranked candidates: score, best first, then id. Twins of one id go by what else
-/// tells them apart, so that the order they came in does not matter.
+/// Sorts ranked candidates by score, best first, then by id, then by their other fields, so that
+/// the input order does not matter.
 pub fn sort<R: AsRef<Ranked>>(ranked: &mut [R]) {
     ranked.sort_by(|a, b| {
         let (a, b) = (a.as_ref(), b.as_ref());

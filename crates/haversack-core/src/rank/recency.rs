@@ -1,8 +1,8 @@
-//! How much newness counts: the three laws of the recipes.
+//! Recency scores: the decay functions of the recipes.
 
 use crate::units::{Score, Timestamp};
 
-/// A law by which an age becomes a score between 0 and 1.
+/// A decay function from age to a score between 0 and 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Recency {
     /// 1 / (1 + days) (M6).
@@ -29,13 +29,14 @@ impl Recency {
     /// M6's law.
     pub const MEMORY: Recency = Recency::Hyperbolic;
 
-    /// The score of something of `moment`, seen at `now`. What lies in the future counts as new.
+    /// The score of a timestamp at `now`. The future counts as new.
     #[must_use]
     pub fn score(self, moment: Timestamp, now: Timestamp) -> Score {
         let hours = moment.age_hours(now);
         Score::unit(match self {
             Recency::Hyperbolic => 1.0 / (1.0 + hours / 24.0),
-            // Not the platform's `exp`: its last bit differs between systems, and with it the bytes.
+            // Not the platform's `exp`: its last bit differs between systems, and with it the
+            // bytes.
             Recency::Exponential { rate_per_hour } => libm::exp(-rate_per_hour.max(0.0) * hours),
             Recency::Linear { span_hours } if span_hours > 0.0 => 1.0 - hours / span_hours,
             Recency::Linear { .. } => 0.0,

@@ -1,8 +1,8 @@
-//! Whether what was found has anything to do with the query (X9). Something is always nearest, so
-//! the nearest is held against what the nearest of a foreign corpus would be.
+//! Estimates whether retrieved texts are relevant to the query at all (X9). Some text is always the
+//! nearest, so its similarity is compared with what an unrelated corpus would give.
 //!
-//! Four measures decide together, each of which alone can be fooled: a long question shares words
-//! with anything, and the more texts there are, the nearer the nearest of them.
+//! Four measures are combined, because each alone can mislead: a long question shares words with
+//! any text, and the more texts there are, the nearer the nearest.
 
 use crate::embed::{BuiltIn, PieceId, Vector, pieces};
 use crate::units::Score;
@@ -15,15 +15,14 @@ const TEXTS: f64 = -0.75;
 const ABSENT: f64 = -0.86;
 const START: f64 = 0.78;
 
-/// Fewer texts count as so many: the smallest sets had some hundreds, and a handful of notes must
-/// not answer everything.
+/// Smaller corpora count as this large: the smallest training sets had some hundreds of texts.
 const TEXTS_LEAST: u64 = 100;
 
-/// What a query is about, and where it is asked.
+/// A query and its corpus, for estimating relevance.
 #[derive(Debug)]
 pub struct Topic {
     meaning: Vector,
-    /// What the words weigh together that no text has.
+    /// The total weight of query words that occur in no text.
     absent_weight: f64,
     n_texts: u64,
 }
@@ -44,8 +43,8 @@ impl Topic {
         Score::unit(f64::from(self.meaning.dot(&text)))
     }
 
-    /// How likely it is that texts have to do with the query, 0 to 1: by the likeness of the most
-    /// alike, and the part of the query that one of them meets in the same words.
+    /// The estimated probability that texts are relevant, from the best similarity and the best
+    /// coverage in the query's own words.
     #[must_use]
     pub fn relevance(&self, likeness: Score, coverage: Score) -> Score {
         #[expect(clippy::cast_precision_loss, reason = "there are fewer than 2^32 texts")]

@@ -1,4 +1,4 @@
-//! Rerankers: who reads a question and a text together and says how well they belong.
+//! The reranker trait.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -7,10 +7,10 @@ use thiserror::Error;
 
 use crate::units::Score;
 
-/// Scores texts for a question. It sees both at once, which is better and far slower than comparing
-/// vectors: it is for the few that a search has found.
+/// Scores texts for a query, reading both together. More accurate and far slower than comparing
+/// vectors, so it is used for the top candidates only.
 pub trait Reranker: Send + Sync + fmt::Debug {
-    /// Who scores, with the version: two of the same name give the same scores.
+    /// Its name and version; the same name gives the same scores.
     fn name(&self) -> &str;
 
     /// One score between 0 and 1 for each text, in the order of the texts.
@@ -20,13 +20,13 @@ pub trait Reranker: Send + Sync + fmt::Debug {
     fn scores(&self, query: &str, texts: &[&str]) -> Result<Vec<Score>, RerankError>;
 }
 
-/// Why texts have no scores.
+/// Why reranking failed.
 #[derive(Debug, Error)]
 #[error("{reranker} cannot score these texts")]
 pub struct RerankError {
-    /// Who failed.
+    /// The reranker.
     pub reranker: String,
-    /// Why.
+    /// The cause.
     #[source]
     pub cause: Box<dyn StdError + Send + Sync>,
 }

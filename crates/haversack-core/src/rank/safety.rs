@@ -1,11 +1,10 @@
-//! Facts on which somebody's health hangs. They are few, and worth reading before what merely
-//! shares a word with the question.
+//! Detects safety-relevant facts, such as allergies, so that they rank above mere word matches.
 
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-/// Beginnings of words that only such facts have, in lower case.
+/// Prefixes of words specific to such facts, in lower case.
 #[rustfmt::skip]
 const WORDS: &[&str] = &[
     "allerg", "anaphyla", "epipen", "intoleran", "coeliac", "celiac", "contraindicat", "overdose",
@@ -16,7 +15,7 @@ const WORDS: &[&str] = &[
     "überdosis", "kohlenmonoxid", "notfallmedi", "krampfanf",
 ];
 
-/// Phrases that warn, in lower case.
+/// Warning phrases, in lower case.
 #[rustfmt::skip]
 const PHRASES: &[&str] = &[
     "must not eat", "must not take", "must never", "must not be given", "cannot have", "not allowed to eat",
@@ -30,8 +29,7 @@ const PHRASES: &[&str] = &[
 const STEM_CHARS: usize = 4;
 const LONGER_BY: usize = 3;
 
-/// Whether a text has a compound that begins with a word of the question: a sting of bees is a
-/// "Bienenstich". Words that are met as they are need no such look.
+/// Whether a text has a compound that begins with a query word, as "Bienenstich" does with "Biene".
 #[must_use]
 pub fn has_compound_of(text: &str, keywords: &[String]) -> bool {
     let text = text.to_lowercase();
@@ -62,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn compounds_are_met_by_their_first_word() {
+    fn compounds_match_by_their_first_word() {
         let words =
             |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         let warning = "Jorin hatte nach einem Bienenstich einen allergischen Schock.";
@@ -71,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn warnings_are_told_from_mentions() {
+    fn warnings_are_distinguished_from_mentions() {
         for text in [
             "Lina is allergic to hazelnuts.",
             "Jorin hatte nach einem Bienenstich einen allergischen Schock.",

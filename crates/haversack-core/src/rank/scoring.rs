@@ -1,4 +1,4 @@
-//! Weighted sums over named components: every score that the five recipes speak of, as data.
+//! Scores as weighted sums over named components.
 
 use std::fmt;
 
@@ -6,30 +6,30 @@ use thiserror::Error;
 
 use crate::units::Score;
 
-/// What can speak for a candidate. Each is measured into 0 to 1.
+/// A relevance signal, normalised to 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Component {
-    /// Nearness of meaning, by vectors (W6, M6, P8–P10).
+    /// Vector similarity (W6, M6, P8–P10).
     Semantic,
-    /// Nearness of words, by TF-IDF cosine or normalised BM25 (K4).
+    /// Lexical similarity, by TF-IDF cosine or normalised BM25 (K4).
     TextSimilarity,
     /// Share of the query's keywords that occur (K4).
     KeywordMatch,
     /// How new it is (K4, W6, M6, P7).
     Recency,
-    /// How direct the way was on which it was found (K4).
+    /// How directly it was retrieved (K4).
     SourcePriority,
     /// How often it was used before (K4).
     Usage,
-    /// How near it stands in the tree (W6).
+    /// How near it is in the tree (W6).
     Structural,
-    /// Whether its kind fits the query's intent (W6).
+    /// Whether its kind matches the query's intent (W6).
     TypeMatch,
-    /// How much its reader has to do with it (W6).
+    /// How much the user has interacted with it (W6).
     Affinity,
-    /// How sure its author was (M6).
+    /// Its confidence (M6).
     Confidence,
-    /// It is named in the request or the deal (P9), or in what was found.
+    /// It is named in the request, the deal (P9) or another candidate.
     Mention,
     /// It is the current context (S5).
     Current,
@@ -37,19 +37,19 @@ pub enum Component {
     Parent,
     /// It has behaviour rules (S5).
     Rules,
-    /// What its collector thought of it, such as W2's 0.9 for an ancestor.
+    /// Its collector's own score, such as 0.9 for an ancestor (W2).
     Collector,
-    /// What fusing several result lists gave it.
+    /// Its fused score over several result lists.
     Fusion,
-    /// How well that answers which it stands beside.
+    /// The score of its neighbour.
     Neighbour,
-    /// What a reranker says that read it together with the query.
+    /// Its reranker score.
     Rerank,
-    /// How near it is to a time that the query speaks of.
+    /// How near it is to a time in the query.
     Timing,
-    /// How well each word of the query is met by some word of its best window (late interaction).
+    /// How well its best window matches each query word (late interaction).
     MaxSim,
-    /// It warns of a danger to somebody's health.
+    /// It is safety-relevant.
     Safety,
 }
 
@@ -113,8 +113,7 @@ impl Component {
         Component::ALL.into_iter().find(|component| component.name() == name)
     }
 
-    /// What counts when nothing was measured: the middle where ignorance says nothing against the
-    /// candidate (K4, W6), otherwise zero.
+    /// The default for a missing signal: neutral where absence is no evidence (K4, W6), else zero.
     #[must_use]
     pub const fn when_unknown(self) -> Score {
         match self {
@@ -130,12 +129,12 @@ impl fmt::Display for Component {
     }
 }
 
-/// What was measured of one candidate.
+/// The signals of one candidate.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Signals(Vec<(Component, Score)>);
 
 impl Signals {
-    /// Notes a measurement, clamped into 0 to 1; a later one of the same component replaces it.
+    /// Sets a signal, clamped to 0 to 1.
     pub fn set(&mut self, component: Component, value: Score) {
         let value = Score::unit(value.get());
         match self.0.binary_search_by_key(&component, |&(known, _)| known) {
@@ -144,21 +143,21 @@ impl Signals {
         }
     }
 
-    /// The same, for building in one expression.
+    /// Sets a signal, for chaining.
     #[must_use]
     pub fn with(mut self, component: Component, value: Score) -> Signals {
         self.set(component, value);
         self
     }
 
-    /// What was measured of a component, if anything.
+    /// The signal of a component, if set.
     #[must_use]
     pub fn get(&self, component: Component) -> Option<Score> {
         let at = self.0.binary_search_by_key(&component, |&(known, _)| known).ok()?;
         Some(self.0[at].1)
     }
 
-    /// How similar it is to the query: by meaning, else by what searches gave it together (M6, M8).
+    /// The similarity to the query: semantic, else the fused score (M6, M8).
     #[must_use]
     pub fn similarity(&self) -> Option<Score> {
         [Component::Semantic, Component::Fusion]
@@ -166,7 +165,7 @@ impl Signals {
             .find_map(|component| self.get(component))
     }
 
-    /// Takes over what is stronger in `other`.
+    /// Takes the maximum of each signal.
     pub fn strengthen(&mut self, other: &Signals) {
         for &(component, value) in &other.0 {
             if self.get(component).is_none_or(|known| known < value) {
@@ -175,12 +174,12 @@ impl Signals {
         }
     }
 
-    /// The measurements as parts that count for nothing: what a score of another making saw.
-    pub(super) fn as_parts(&self) -> Vec<Part> {
-        self.iter().map(|(component, value)| Part { component, value, weight: 0.0 }).collect()
+    /// The signals as parts of weight zero, for scores that are not weighted sums.
+    pub(super) fn as_parts(&self) -> Vec<ScorePart> {
+        self.iter().map(|(component, value)| ScorePart { component, value, weight: 0.0 }).collect()
     }
 
-    /// Every measurement, in the order of [`Component::ALL`].
+    /// All signals, in the order of [`Component::ALL`].
     pub fn iter(&self) -> impl Iterator<Item = (Component, Score)> + '_ {
         self.0.iter().copied()
     }
@@ -188,30 +187,30 @@ impl Signals {
 
 /// One component's contribution to a score.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Part {
-    /// What was measured.
+pub struct ScorePart {
+    /// The component.
     pub component: Component,
-    /// What it measured, or stands in for it when nothing was.
+    /// Its signal, or the default for a missing one.
     pub value: Score,
-    /// What it counts for.
+    /// Its weight.
     pub weight: f64,
 }
 
-/// Weights that cannot be used.
+/// Why weights are invalid.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum WeightError {
     /// Not a number, infinite, or beyond [`Scoring::WEIGHT_MAX`].
     #[error("the weight {weight} of {component} is not a number between -{max} and {max}", max = Scoring::WEIGHT_MAX)]
     NotUsable {
-        /// Whose weight.
+        /// The component.
         component: Component,
-        /// The refused weight.
+        /// The weight.
         weight: f64,
     },
-    /// One component twice.
+    /// A component occurs twice.
     #[error("{component} has two weights")]
     Twice {
-        /// Which.
+        /// The component.
         component: Component,
     },
 }
@@ -223,7 +222,7 @@ pub struct Scoring {
     weights: Vec<(Component, f64)>,
 }
 
-/// What it adds up, as in `0 + 0.5 * semantic`.
+/// The formula, as in `0 + 0.5 * semantic`.
 impl fmt::Display for Scoring {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.base)?;
@@ -234,13 +233,13 @@ impl fmt::Display for Scoring {
 }
 
 impl Scoring {
-    /// Largest weight, either way. With components between 0 and 1 no sum can overflow.
+    /// Maximum absolute weight. With components between 0 and 1 no sum can overflow.
     pub const WEIGHT_MAX: f64 = 1_000.0;
 
     /// A sum with these weights; every score starts at `base`.
     ///
     /// # Errors
-    /// When a weight is not a usable number, or a component comes twice.
+    /// When a weight is out of range, or a component occurs twice.
     pub fn new(base: Score, weights: &[(Component, f64)]) -> Result<Scoring, WeightError> {
         let mut kept: Vec<(Component, f64)> = Vec::with_capacity(weights.len());
         for &(component, weight) in weights {
@@ -308,7 +307,7 @@ impl Scoring {
         )
     }
 
-    /// P9: named competitors before similar ones, whatever their similarity.
+    /// P9: named competitors before merely similar ones.
     #[must_use]
     pub fn battlecards() -> Scoring {
         Scoring::constant(0.0, &[(Component::Mention, 1.0), (Component::Semantic, 0.5)])
@@ -338,9 +337,9 @@ impl Scoring {
         &self.weights
     }
 
-    /// The score of what was measured, and its parts.
+    /// The score of a candidate's signals, and its parts.
     #[must_use]
-    pub fn score(&self, signals: &Signals) -> (Score, Vec<Part>) {
+    pub fn score(&self, signals: &Signals) -> (Score, Vec<ScorePart>) {
         let mut sum = self.base;
         let parts = self
             .weights
@@ -348,7 +347,7 @@ impl Scoring {
             .map(|&(component, weight)| {
                 let value = signals.get(component).unwrap_or(component.when_unknown());
                 sum += value.get() * weight;
-                Part { component, value, weight }
+                ScorePart { component, value, weight }
             })
             .collect();
         (Score::new(sum).unwrap_or(Score::ZERO), parts)

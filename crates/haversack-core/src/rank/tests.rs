@@ -22,7 +22,7 @@ fn signals(fixture: &str) -> Signals {
 }
 
 #[test]
-fn the_recipes_scores() {
+fn recipe_scores_match_their_formulas() {
     let check = |scoring: Scoring, fixture: &str, expected: f64| {
         let (total, parts) = scoring.score(&signals(fixture));
         assert!((total.get() - expected).abs() < 1e-9, "{fixture}: {total} is not {expected}");
@@ -96,12 +96,12 @@ fn recency_follows_its_law() {
 }
 
 #[test]
-fn fusion_honours_weights_and_single_finds() {
-    let list = |weight: f64, ids: &str| List {
+fn fusion_respects_weights_and_results_of_one_list() {
+    let list = |weight: f64, ids: &str| RankedList {
         weight: score(weight),
         hits: ids.chars().zip(1..).map(|(id, n)| (id, score(1.0 / f64::from(n)))).collect(),
     };
-    let check = |lists: &[List<char>], by_rank: &str, by_score: &str| {
+    let check = |lists: &[RankedList<char>], by_rank: &str, by_score: &str| {
         let order = |fused: Vec<Fused<char>>| fused.into_iter().map(|f| f.id).collect::<String>();
         assert_eq!(order(fuse_ranks(lists, 60)), by_rank);
         assert_eq!(order(fuse_scores(lists)), by_score);
@@ -118,7 +118,7 @@ fn fusion_honours_weights_and_single_finds() {
 }
 
 #[test]
-fn diversity_prefers_the_new_but_not_the_irrelevant() {
+fn diversity_prefers_novel_but_relevant_candidates() {
     // Two near-copies of 0.95 and an outlier: the second copy comes after a decent third.
     let scores = [0.95, 0.94, 0.6, 0.05].map(score);
     let similarity = |a: usize, b: usize| if a + b == 1 { score(0.99) } else { Score::ZERO };
@@ -132,7 +132,7 @@ fn diversity_prefers_the_new_but_not_the_irrelevant() {
 }
 
 #[test]
-fn an_expression_ranks_and_refuses() {
+fn expressions_rank_candidates_and_reject_bad_input() {
     let check = |source: &str, fixture: &str, expected: f64| {
         let expression = Expression::new(source).unwrap();
         let (got, _) = expression.scorer().score(&signals(fixture)).unwrap();
@@ -183,7 +183,7 @@ fn shared_words_are_measured_without_nan() {
 }
 
 #[test]
-fn what_is_of_the_time_asked_about_is_near_it() {
+fn items_from_the_time_in_the_query_score_high() {
     let day = |n: i64| Timestamp::from_millis(n * 86_400_000);
     let check = |moment: i64, from: i64, to: i64, expected: f64| {
         let near = timing(day(moment), day(from), day(to)).get();

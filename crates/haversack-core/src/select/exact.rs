@@ -1,30 +1,29 @@
-//! The best subset: a multiple-choice knapsack by dynamic programming, layer by layer.
+//! Exact selection: a multiple-choice knapsack by dynamic programming, layer by layer.
 //!
-//! Each layer gets what its share and the spill give it, and finds the best choice of forms within
-//! that; what it leaves goes to the next in spill order. The outcome is then counted as a text,
-//! like any other.
+//! Each layer gets its share and spill, and selects the best combination of forms within that; its
+//! leftover goes to the next layer in spill order. The result is then counted as a whole text.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Selection;
 use super::fit::room_units;
 use super::schedule::Schedule;
-use super::steps::{Step, at_most};
+use super::steps::{ScheduleStep, at_most};
 use super::tally::units_of;
-use crate::assemble::{Choices, Layout, Page};
+use crate::assemble::{Choices, LayerPage, Layout};
 use crate::budget::levels;
 use crate::item::Kind;
 use crate::layer::{KindCap, Layer};
 use crate::pack::Request;
 use crate::units::Tokens;
 
-/// Most cells of one layer's table. A larger problem is rounded to coarser sizes, always up, so
-/// that the outcome still fits and the reported gap shows what it cost.
+/// Maximum number of cells in a layer's table. Costs of larger problems are rounded up to coarser
+/// sizes, so the result still fits and the reported gap shows the loss.
 const CELLS_MAX: u64 = 32_000_000;
 
-/// One way to have a unit.
+/// One form in which a unit can be selected.
 #[derive(Debug, Clone, Copy)]
-struct Form {
+struct FormChoice {
     piece: usize,
     cost: u64,
     value: f64,
@@ -41,9 +40,9 @@ pub(super) fn select(
     let room = room_units(tokenizer, limit) + schedule.slack();
     let room = room.saturating_sub(schedule.fixed_units());
     let granted = levels(&schedule.demands, room);
-    let mut pages: Vec<&Page> = layout.pages.iter().collect();
+    let mut pages: Vec<&LayerPage> = layout.pages.iter().collect();
     pages.sort_by_key(|page| (request.layers[page.layer].0.spill, page.layer));
-    let mut choices = layout.pinned(request);
+    let mut choices = layout.pinned_choices(request);
     let mut left_over = room.saturating_sub(granted.iter().sum());
     for page in pages {
         let (layer, _) = &request.layers[page.layer];
@@ -51,50 +50,61 @@ pub(super) fn select(
         let frame = layout.pieces[page.header].units + layout.pieces[page.footer].units;
         let cap = layer.cap.map_or(u64::MAX, |cap| room_units(tokenizer, cap));
         let room = (granted[page.layer] + left_over).min(cap);
-        let spent = best(&forms, room.saturating_sub(frame), &mut choices);
+        let spent = solve_knapsack(&forms, room.saturating_sub(frame), &mut choices);
         let spent = if spent == 0 { 0 } else { spent + frame };
         left_over = (granted[page.layer] + left_over).saturating_sub(spent);
-        keep_kind_cap(layout, layer, &forms, &mut choices);
-        keep_cap(request, layout, page, &mut choices);
+        enforce_kind_cap(layout, layer, &forms, &mut choices);
+        enforce_cap(request, layout, page, &mut choices);
     }
-    settle(request, layout, schedule, limit, &mut choices);
+    fit_and_fill(request, layout, schedule, limit, &mut choices);
     let units = units_of(tokenizer, pieces(layout, &choices));
     let value = value_of(schedule, &choices);
     Selection { choices, cut: None, units, value, bound: bound.max(value), limit, n_steps: None }
 }
 
-fn pieces<'l>(layout: &'l Layout<'_>, choices: &Choices) -> impl Iterator<Item = &'l super::Piece> {
+fn pieces<'l>(
+    layout: &'l Layout<'_>,
+    choices: &Choices,
+) -> impl Iterator<Item = &'l super::RenderedPiece> {
     layout.sequence(choices).into_iter().map(|piece| &layout.pieces[piece])
 }
 
 /// Each unit of a layer with its forms, smallest first.
-fn forms(schedule: &Schedule, layout: &Layout<'_>, layer: usize) -> BTreeMap<usize, Vec<Form>> {
-    let mut forms: BTreeMap<usize, Vec<Form>> = BTreeMap::new();
-    for Step { unit, to, cost, gain, .. } in &schedule.uncapped {
+fn forms(
+    schedule: &Schedule,
+    layout: &Layout<'_>,
+    layer: usize,
+) -> BTreeMap<usize, Vec<FormChoice>> {
+    let mut forms: BTreeMap<usize, Vec<FormChoice>> = BTreeMap::new();
+    for ScheduleStep { unit, to, cost, gain, .. } in &schedule.uncapped {
         if layout.units[*unit].layer == layer {
             let known = forms.entry(*unit).or_default();
             let (before, worth) = known.last().map_or((0, 0.0), |form| (form.cost, form.value));
-            known.push(Form { piece: *to, cost: before + cost, value: worth + gain });
+            known.push(FormChoice { piece: *to, cost: before + cost, value: worth + gain });
         }
     }
     forms
 }
 
-/// Chooses the most valuable forms within `room`; gives back what they cost.
-fn best(forms: &BTreeMap<usize, Vec<Form>>, room: u64, choices: &mut Choices) -> u64 {
+/// Selects the most valuable forms within `room` and returns their cost.
+fn solve_knapsack(
+    forms: &BTreeMap<usize, Vec<FormChoice>>,
+    room: u64,
+    choices: &mut Choices,
+) -> u64 {
     let all: u64 = forms.values().filter_map(|forms| forms.last()).map(|form| form.cost).sum();
     let room = room.min(all);
     let grain = (room.saturating_add(1)).saturating_mul(forms.len() as u64) / CELLS_MAX + 1;
     let width = usize::try_from(room / grain).unwrap_or(0) + 1;
-    let size = |form: &Form| usize::try_from(form.cost.div_ceil(grain)).unwrap_or(usize::MAX);
+    let size = |form: &FormChoice| usize::try_from(form.cost.div_ceil(grain)).unwrap_or(usize::MAX);
     let mut worth = vec![0.0f64; width];
-    // Which form of each unit the best choice of each size has: 0 for none, else its number.
+    // The form of each unit in the best choice of each size: 0 for none, else its number.
     let mut table = vec![0u8; width * forms.len()];
     for (row, forms) in forms.values().enumerate() {
         for at in (0..width).rev() {
             let mut best = (worth[at], 0u8);
             for (form, number) in forms.iter().zip(1u8..) {
-                // At equal worth rather in than out: room that is left over buys nothing.
+                // On a tie prefer including a unit, because leftover budget has no value.
                 if let Some(rest) = at.checked_sub(size(form))
                     && worth[rest] + form.value >= best.0
                 {
@@ -117,8 +127,8 @@ fn best(forms: &BTreeMap<usize, Vec<Form>>, room: u64, choices: &mut Choices) ->
     spent
 }
 
-/// Drops the least valuable until the section, counted as a text, keeps to its cap.
-fn keep_cap(request: &Request, layout: &Layout<'_>, page: &Page, choices: &mut Choices) {
+/// Drops the least valuable units until the section, counted as a text, is within its cap.
+fn enforce_cap(request: &Request, layout: &Layout<'_>, page: &LayerPage, choices: &mut Choices) {
     let tokenizer = &*request.tokenizer;
     let Some(cap) = request.layers[page.layer].0.cap else { return };
     let mut units: Vec<usize> = page.units.clone();
@@ -133,11 +143,11 @@ fn keep_cap(request: &Request, layout: &Layout<'_>, page: &Page, choices: &mut C
     }
 }
 
-/// Drops the least valuable of a kind that has more than its share while another waits that has not.
-fn keep_kind_cap(
+/// Drops the least valuable units of a kind over its share while another kind is waiting.
+fn enforce_kind_cap(
     layout: &Layout<'_>,
     layer: &Layer,
-    forms: &BTreeMap<usize, Vec<Form>>,
+    forms: &BTreeMap<usize, Vec<FormChoice>>,
     choices: &mut Choices,
 ) {
     let Some(cap) = layer.kind_cap else { return };
@@ -153,7 +163,7 @@ fn keep_kind_cap(
     }
 }
 
-/// A kind that must give way to another.
+/// A kind over its share, if another kind is waiting.
 fn kind_over(
     layout: &Layout<'_>,
     cap: KindCap,
@@ -178,14 +188,14 @@ fn kind_over(
         let count = n_of.get(*kind).copied().unwrap_or(0);
         at_most(count + 1, n + 1, cap.share)
     };
-    // A kind with more than its share may not grow, so the two are never the same.
+    // A kind over its share may not grow, so the two kinds differ.
     waiting.iter().copied().find(may_grow)?;
     let over = |(_, count): &(&Kind, usize)| !at_most(*count, n, cap.share);
     n_of.iter().map(|(kind, count)| (*kind, *count)).find(over).map(|(kind, _)| kind.clone())
 }
 
-/// Makes the text fit as it is really counted, then fills what is left.
-fn settle(
+/// Makes the text fit by its real count, then fills the remaining budget.
+fn fit_and_fill(
     request: &Request,
     layout: &Layout<'_>,
     schedule: &Schedule,
@@ -196,7 +206,7 @@ fn settle(
     let room = room_units(tokenizer, limit);
     let units = |choices: &Choices| units_of(tokenizer, pieces(layout, choices));
     let mut spent = units(choices);
-    // A text may give back its steps in another order than it took them, so once may not do.
+    // Steps may be removed in a different order than they were added, so repeat until stable.
     let mut goes_on = true;
     while spent > room && goes_on {
         goes_on = false;
@@ -226,12 +236,12 @@ fn settle(
             }
         }
     }
-    // A layer with a limit on kinds is topped up as a whole: all that the limit lets in, if it fits.
+    // A layer with a kind cap is topped up as a whole: everything the cap allows, if it fits.
     for page in &layout.pages {
         let layer = &request.layers[page.layer].0;
         if layer.cap.is_none() && layer.kind_cap.is_some() {
             let mut whole = choices.clone();
-            let is_here = |step: &&Step| layout.units[step.unit].layer == page.layer;
+            let is_here = |step: &&ScheduleStep| layout.units[step.unit].layer == page.layer;
             for step in schedule.steps.iter().filter(is_here) {
                 whole[step.unit] = Some(step.to);
             }

@@ -1,9 +1,9 @@
-//! Shortening one unit so that the whole just fits.
+//! Truncates one unit so that the whole text just fits.
 
 use std::ops::Range;
 
-use super::steps::Step;
-use super::tally::{Piece, units_of};
+use super::steps::ScheduleStep;
+use super::tally::{RenderedPiece, units_of};
 use crate::assemble::{Choices, Growth, Layout};
 use crate::layer::Cut;
 use crate::pack::Request;
@@ -11,22 +11,22 @@ use crate::text::tokenizer::Tokenizer;
 use crate::text::truncate::{Truncated, Truncator};
 use crate::units::Tokens;
 
-/// A shortened unit.
+/// A truncated unit.
 #[derive(Debug, Clone)]
 pub(crate) struct Fitted {
     pub(crate) unit: usize,
-    pub(crate) piece: Piece,
-    /// What was kept of the candidate's text.
+    pub(crate) piece: RenderedPiece,
+    /// The kept ranges of the candidate's text.
     pub(crate) kept: Vec<Range<usize>>,
-    /// The shortened text, without what goes around it.
+    /// The truncated text, before rendering.
     pub(crate) content: String,
-    /// The part of the text that was kept, by bytes.
+    /// The kept share of the text, by bytes.
     pub(crate) share: f64,
-    /// Units of the whole with the shortened unit in it.
+    /// Token units of the whole text with the truncated unit.
     pub(crate) units: u64,
 }
 
-/// How often a size is tried. Wrapping and joints shift a count by little, so two or three do.
+/// Maximum number of attempts. Rendering and joints shift counts little, so two or three suffice.
 const TRIES: usize = 16;
 
 /// The largest number of units that makes at most `limit` tokens.
@@ -39,23 +39,24 @@ pub(crate) fn room_units(tokenizer: &dyn Tokenizer, limit: Tokens) -> u64 {
     low
 }
 
-/// The place of one unit in a sequence of pieces, and what surrounds it.
-pub(super) struct Hole<'l> {
+/// The slot of one unit in a sequence of pieces, with its neighbours.
+pub(super) struct UnitSlot<'l> {
     tokenizer: &'l dyn Tokenizer,
-    pieces: &'l [Piece],
-    /// The pieces around the unit's place that a change there can touch, parted at that place.
+    pieces: &'l [RenderedPiece],
+    /// The neighbouring pieces whose token counts a change in the slot can affect.
     left: Vec<usize>,
     right: Vec<usize>,
-    /// Units of all that a change cannot touch. Signed: joining with it can save what the touched
-    /// part has more on its own.
+    /// Token units of everything else. Signed, because joining can save more than the affected part
+    /// costs alone.
     rest: i64,
 }
 
-/// Stands for the unit that is looked at.
+/// Placeholder for the unit in question.
 const HERE: usize = usize::MAX;
 
-impl<'l> Hole<'l> {
-    /// A hole for `unit` in the sequence that `of` makes of choices, whose units now are `units`.
+impl<'l> UnitSlot<'l> {
+    /// The slot of `unit` in the sequence that `of` makes of choices, which has `units` token
+    /// units.
     pub(super) fn new(
         tokenizer: &'l dyn Tokenizer,
         layout: &'l Layout<'_>,
@@ -63,13 +64,13 @@ impl<'l> Hole<'l> {
         unit: usize,
         units: u64,
         of: impl Fn(&Choices) -> Vec<usize>,
-    ) -> Hole<'l> {
+    ) -> UnitSlot<'l> {
         let now = of(choices);
         let mut with = choices.clone();
         with[unit] = Some(HERE);
         let with = of(&with);
         let pieces = &layout.pieces;
-        let solid = |piece: &usize| pieces.get(*piece).is_some_and(Piece::is_solid);
+        let solid = |piece: &usize| pieces.get(*piece).is_some_and(RenderedPiece::is_solid);
         let same = |a: &usize, b: &usize| a == b;
         let ahead = now.iter().zip(&with).take_while(|(a, b)| same(a, b)).count();
         let from = with[..ahead].iter().rposition(solid).unwrap_or(0);
@@ -81,7 +82,7 @@ impl<'l> Hole<'l> {
         let window_now = &now[from..now.len() - behind + to];
         let at = window.iter().position(|&piece| piece == HERE).unwrap_or(window.len());
         let touched = units_of(tokenizer, window_now.iter().map(|&piece| &pieces[piece]));
-        Hole {
+        UnitSlot {
             tokenizer,
             pieces,
             left: window[..at].to_vec(),
@@ -90,24 +91,29 @@ impl<'l> Hole<'l> {
         }
     }
 
-    /// Units of the whole with this piece in the hole.
-    pub(super) fn units_with(&self, piece: &Piece) -> u64 {
+    /// Token units of the whole text with this piece in the slot.
+    pub(super) fn units_with(&self, piece: &RenderedPiece) -> u64 {
         let of = |index: &usize| &self.pieces[*index];
         let window = self.left.iter().map(of).chain([piece]).chain(self.right.iter().map(of));
         units_of(self.tokenizer, window).saturating_add_signed(self.rest)
     }
 }
 
-/// How a unit's text is made shorter.
+/// How a unit's text is truncated.
 enum Cutter<'c> {
     /// By sentences, from the start, the end or the middle.
     Text(Truncator<'c>),
-    /// By blocks: more than it has now, and less than the step that does not fit.
+    /// By blocks: more than now, and less than the step that does not fit.
     Blocks { growth: Growth<'c>, purchases: Range<usize>, must_show: bool, request: &'c Request },
 }
 
 impl<'c> Cutter<'c> {
-    fn new(request: &'c Request, layout: &'c Layout<'_>, step: &Step, cut: Cut) -> Cutter<'c> {
+    fn new(
+        request: &'c Request,
+        layout: &'c Layout<'_>,
+        step: &ScheduleStep,
+        cut: Cut,
+    ) -> Cutter<'c> {
         let unit = &layout.units[step.unit];
         let candidate = &unit.ranked.candidate;
         if candidate.blocks.is_empty() {
@@ -131,13 +137,13 @@ impl<'c> Cutter<'c> {
     }
 }
 
-/// Shortens the text of a step's unit as little as makes the whole fit `limit`; `None` when less
-/// than the least would be left.
+/// Truncates the text of a step's unit so that the whole just fits `limit`; `None` when less than
+/// the minimum would remain.
 pub(super) fn fit(
     request: &Request,
     layout: &Layout<'_>,
-    hole: &Hole<'_>,
-    step: &Step,
+    hole: &UnitSlot<'_>,
+    step: &ScheduleStep,
     cut: Cut,
     limit: Tokens,
 ) -> Option<Fitted> {
@@ -161,11 +167,11 @@ pub(super) fn fit(
             found = Some((truncated, piece, units));
             break;
         }
-        // Less than the cut has now, or a cut that ends at a sentence would stay as it is.
+        // Go below the current size, or a cut at a sentence end would not change.
         room = room.min(tokenizer.count(&truncated.text)).checked_sub(over)?;
     }
     let mut best = found?;
-    // The step back may have been too long by a joint's token or two.
+    // The last reduction may have been a token or two too large.
     for more in 1..=3 {
         let Some(truncated) = truncator.within(room + Tokens::new(more)) else { break };
         let (piece, units) = rendered(&truncated);

@@ -1,11 +1,11 @@
-//! What fits, and at which size.
+//! Selection: which candidates fit a budget, and in which form.
 //!
-//! Everything that could be bought stands in one fixed order, made without looking at the budget:
-//! shares and spill decide between layers, value for tokens or rank inside one. A budget buys the
-//! longest beginning of that order whose text, counted as a whole, fits; what would come next is
-//! shortened into the room that is left. From this alone follows what Haversack promises: a larger
-//! budget keeps all that a smaller one had and is never worth less, the budget at which a candidate
-//! gets in can be read off, and many budgets cost little more than one.
+//! All possible steps are in one fixed order that does not depend on the budget: shares and spill
+//! decide between layers, density or rank within one. A budget selects the longest prefix of that
+//! order whose text, counted as a whole, fits; the next candidate is truncated into the remaining
+//! budget. Hence a larger budget keeps everything that a smaller one selects and never has less
+//! value, the budget at which a candidate gets in is known, and many budgets cost little more than
+//! one.
 
 mod exact;
 mod fit;
@@ -15,56 +15,57 @@ mod tally;
 
 pub(crate) use fit::Fitted;
 pub(crate) use schedule::Schedule;
-pub(crate) use tally::Piece;
+pub(crate) use tally::RenderedPiece;
 pub(crate) use tally::units_of;
 
 use crate::assemble::{Choices, Layout};
 use crate::pack::Request;
 use crate::units::{Share, Tokens};
 
-/// How candidates are chosen.
+/// How candidates are selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Selector {
-    /// The beginning of one fixed order: microseconds, and every promise about budgets holds.
+    /// The longest prefix of one fixed order: fast, and a larger budget keeps what a smaller one
+    /// had.
     Greedy,
-    /// The best subset by dynamic programming, never worth less than the greedy one. It does not
-    /// promise that a larger budget keeps what a smaller one had.
+    /// The best subset by dynamic programming, never of less value than the greedy one. A larger
+    /// budget may drop what a smaller one had.
     Exact,
 }
 
-/// Enough is enough: when so much of the budget is spent on so many, stop (K5).
+/// The stop rule: end selection once both thresholds are reached (K5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stop {
-    /// The part of the budget that must be spent.
+    /// The share of the budget that must be spent.
     pub fill: Share,
-    /// How many candidates must be in.
+    /// The number of candidates that must be in.
     pub items: usize,
 }
 
-/// What was chosen.
+/// The selected pieces.
 #[derive(Debug, Clone)]
 pub(crate) struct Selection {
-    /// The piece that stands for each unit.
+    /// The selected piece of each unit.
     pub(crate) choices: Choices,
-    /// The unit that was shortened into the last room, if any.
+    /// The unit truncated into the remaining budget, if any.
     pub(crate) cut: Option<Fitted>,
     /// Units of the whole text.
     pub(crate) units: u64,
-    /// Sum of what is in.
+    /// The value of the selection.
     pub(crate) value: f64,
-    /// No choice within the budget is worth more.
+    /// An upper bound on the value within the limit.
     pub(crate) bound: f64,
-    /// The tokens it was made for.
+    /// The token limit.
     pub(crate) limit: Tokens,
-    /// How many steps of the schedule were bought; `None` when the exact selector chose.
+    /// How many steps of the schedule were taken; `None` with the exact selector.
     pub(crate) n_steps: Option<usize>,
 }
 
 impl Selection {
-    /// Nothing but what is pinned.
+    /// The selection of pinned units only.
     pub(crate) fn bare(request: &Request, layout: &Layout<'_>, schedule: &Schedule) -> Selection {
         Selection {
-            choices: layout.pinned(request),
+            choices: layout.pinned_choices(request),
             cut: None,
             units: schedule.fixed_units(),
             value: 0.0,
@@ -74,19 +75,19 @@ impl Selection {
         }
     }
 
-    /// Whether nothing was bought: a smaller limit would change nothing.
+    /// Whether only pinned units are selected.
     pub(crate) fn is_bare(&self) -> bool {
         self.n_steps == Some(0) && self.cut.is_none()
     }
 
-    /// Units that are in, whole or shortened.
+    /// The number of selected units, whole or shortened.
     pub(crate) fn n_items(&self) -> usize {
         let cut_alone = self.cut.as_ref().is_some_and(|cut| self.choices[cut.unit].is_none());
         self.choices.iter().flatten().count() + usize::from(cut_alone)
     }
 }
 
-/// Chooses within `limit` tokens; the pinned parts must fit (see [`Schedule::least`]).
+/// Selects within `limit` tokens; the pinned units must fit (see [`Schedule::least`]).
 pub(crate) fn select(
     request: &Request,
     layout: &Layout<'_>,
@@ -98,7 +99,8 @@ pub(crate) fn select(
         Selector::Greedy => greedy,
         Selector::Exact => {
             let exact = exact::select(request, layout, schedule, limit, greedy.bound);
-            // Value decides; at equal value, but for rounding, the one that keeps its promises.
+            // Higher value wins; on a tie, up to rounding, the greedy selection with its
+            // guarantees.
             if exact.value > greedy.value * (1.0 + 1e-9) { exact } else { greedy }
         }
     }

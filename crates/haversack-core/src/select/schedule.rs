@@ -1,13 +1,13 @@
-//! The one order in which everything would be bought, and what each beginning of it costs.
+//! The schedule: the fixed order of all selection steps, and the cost of each prefix.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::fit::{Fitted, Hole, fit, room_units};
-use super::steps::{Step, essential_value, layer_steps, value};
+use super::fit::{Fitted, UnitSlot, fit, room_units};
+use super::steps::{ScheduleStep, essential_value, layer_steps, value};
 use super::tally::{Tally, units_of};
 use super::{Selection, Stop};
-use crate::assemble::{Choices, Layout, Page};
+use crate::assemble::{Choices, LayerPage, Layout};
 use crate::budget::{Demand, due_order};
 use crate::layer::{Claim, Cut, Layer};
 use crate::ledger::Reason;
@@ -16,49 +16,49 @@ use crate::units::Tokens;
 
 #[derive(Debug)]
 pub(crate) struct Schedule {
-    /// All steps of all layers, in the order in which they are bought.
-    pub(crate) steps: Vec<Step>,
+    /// All steps of all layers, in order.
+    pub(crate) steps: Vec<ScheduleStep>,
     /// Units of the whole text after each number of steps.
     units: Vec<u64>,
-    /// The least budget, in tokens, that buys each number of steps. Never falling.
+    /// The smallest budget, in tokens, for each number of steps; never decreasing.
     reach: Vec<Tokens>,
     /// How many units are in after each number of steps.
     n_units: Vec<usize>,
-    /// The steps as they would be without caps: what the exact selector and the bound go by.
-    pub(crate) uncapped: Vec<Step>,
-    /// Indices of uncapped steps, most value for a token first.
+    /// The steps without caps, used by the exact selector and the bound.
+    pub(crate) uncapped: Vec<ScheduleStep>,
+    /// Indices of uncapped steps by density, highest first.
     by_density: Vec<usize>,
-    /// What the sum of costs may have too much: separators that a first item does not pay, and
+    /// How much the sum of costs may overestimate: separators that a first item does not need, and
     /// notes that items replace.
     slack: u64,
-    /// What each layer wants.
+    /// Each layer's demand.
     pub(crate) demands: Vec<Demand>,
-    /// Units that no budget lets in, and why.
+    /// Units that fit no budget, and why.
     pub(crate) kept_out: Vec<(usize, Reason)>,
-    /// Units that their layer's cap shortens.
+    /// Units truncated by their layer's cap.
     pub(crate) capped: BTreeMap<usize, Capped>,
 }
 
-/// A unit that its layer's cap shortens.
+/// A unit truncated by its layer's cap.
 #[derive(Debug)]
 pub(crate) struct Capped {
     pub(crate) piece: usize,
-    /// What was kept of the candidate's text.
+    /// The kept ranges of the candidate's text.
     pub(crate) kept: Vec<Range<usize>>,
-    /// The shortened text, without what goes around it.
+    /// The truncated text, before rendering.
     pub(crate) content: String,
 }
 
-/// How the one unit that does not fit whole is shown.
-enum Short {
+/// How the unit that does not fit whole is shortened.
+enum ShortForm {
     Essential { piece: usize, units: u64, gain: f64 },
     Cut(Fitted, f64),
 }
 
-impl Short {
+impl ShortForm {
     fn gain(&self) -> f64 {
         match self {
-            Short::Essential { gain, .. } | Short::Cut(_, gain) => *gain,
+            ShortForm::Essential { gain, .. } | ShortForm::Cut(_, gain) => *gain,
         }
     }
 }
@@ -77,7 +77,7 @@ impl Schedule {
             kept_out: Vec::new(),
             capped: BTreeMap::new(),
         };
-        let mut per_layer: Vec<Vec<Step>> = vec![Vec::new(); request.layers.len()];
+        let mut per_layer: Vec<Vec<ScheduleStep>> = vec![Vec::new(); request.layers.len()];
         for page in 0..layout.pages.len() {
             let index = layout.pages[page].layer;
             let (layer, _) = &request.layers[index];
@@ -100,7 +100,7 @@ impl Schedule {
         layout: &mut Layout<'_>,
         page: usize,
         layer: &Layer,
-    ) -> Vec<Step> {
+    ) -> Vec<ScheduleStep> {
         let mut units = layout.pages[page].units.clone();
         units.sort_unstable();
         let mut steps = requested_first(layout, layer_steps(layout, layer, &units));
@@ -124,20 +124,20 @@ impl Schedule {
         page: usize,
         layer: &Layer,
         cap: Tokens,
-        mut steps: Vec<Step>,
-    ) -> Vec<Step> {
+        mut steps: Vec<ScheduleStep>,
+    ) -> Vec<ScheduleStep> {
         let tokenizer = &*request.tokenizer;
         let mut choices = vec![None; layout.units.len()];
-        apply(&mut choices, &steps);
+        apply_steps(&mut choices, &steps);
         let note = layout.pages[page].note;
         let empty = layout.page_sequence(&layout.pages[page], &vec![None; layout.units.len()]);
         let empty = empty.iter().map(|&piece| &layout.pieces[piece]);
         if note.is_some() && tokenizer.tokens(units_of(tokenizer, empty)) > cap {
-            // Not even the section's "nothing found" fits: an empty section is left out.
+            // Not even the text of the empty section fits, so an empty section is omitted.
             layout.pages[page].note = None;
         }
         let sequence = layout.page_sequence(&layout.pages[page], &choices);
-        let units = costs(request, layout, &sequence, &steps);
+        let units = prefix_costs(request, layout, &sequence, &steps);
         let reach = running_max(units.iter().map(|&units| tokenizer.tokens(units)));
         let n = reach.partition_point(|&tokens| tokens <= cap).saturating_sub(1);
         let over = steps.split_off(n.min(steps.len()));
@@ -163,12 +163,12 @@ impl Schedule {
         steps
     }
 
-    /// What each beginning of the order costs, by taking everything in and giving it back.
+    /// Computes the cost of each prefix by adding all steps and removing them one by one.
     fn count(&mut self, request: &Request, layout: &Layout<'_>) {
         let tokenizer = &*request.tokenizer;
-        let mut choices = layout.pinned(request);
-        apply(&mut choices, &self.steps);
-        self.units = costs(request, layout, &layout.sequence(&choices), &self.steps);
+        let mut choices = layout.pinned_choices(request);
+        apply_steps(&mut choices, &self.steps);
+        self.units = prefix_costs(request, layout, &layout.sequence(&choices), &self.steps);
         self.reach = running_max(self.units.iter().map(|&units| tokenizer.tokens(units)));
         let mut n = 0;
         self.n_units = std::iter::once(0)
@@ -177,7 +177,7 @@ impl Schedule {
                 n
             }))
             .collect();
-        // Joining can save a token a piece costs on its own. A bound must not overlook that.
+        // Joining can save a token; the bound must account for that.
         for (step, units) in self.steps.iter().zip(self.units.windows(2)) {
             if let Some(place) = step.place {
                 let known = &mut self.uncapped[place].cost;
@@ -189,12 +189,12 @@ impl Schedule {
         self.by_density.sort_by(|a, b| density(b).total_cmp(&density(a)).then(a.cmp(b)));
     }
 
-    /// The least that any pack of this request has.
+    /// The smallest size of any pack of this request.
     pub(crate) fn least(&self) -> Tokens {
         self.reach[0]
     }
 
-    /// Units of the pack without anything that is bought.
+    /// Token units of the pack with pinned units only.
     pub(crate) fn fixed_units(&self) -> u64 {
         self.units[0]
     }
@@ -204,12 +204,12 @@ impl Schedule {
         self.steps.len().checked_sub(1).map_or(self.least(), |last| self.needs(last, stop))
     }
 
-    /// What the sum of costs may have too much.
+    /// How much the sum of costs may overestimate.
     pub(crate) fn slack(&self) -> u64 {
         self.slack
     }
 
-    /// Each unit's last step: from there on it is whole.
+    /// Each unit's last step, after which it is whole.
     pub(crate) fn last_steps(&self, n_units: usize) -> Vec<Option<usize>> {
         let mut last = vec![None; n_units];
         for (index, step) in self.steps.iter().enumerate() {
@@ -218,7 +218,7 @@ impl Schedule {
         last
     }
 
-    /// The least budget that buys step `index`.
+    /// The smallest budget that includes step `index`.
     pub(crate) fn needs(&self, index: usize, stop: Option<Stop>) -> Tokens {
         let reach = self.reach[index + 1];
         match stop {
@@ -231,13 +231,13 @@ impl Schedule {
         }
     }
 
-    /// Tokens of the text that ends with step `index`.
+    /// Tokens of the text after step `index`.
     pub(crate) fn reaches(&self, index: usize) -> Tokens {
         self.reach[index + 1]
     }
 
-    /// How many steps a limit buys, and whether enough was enough.
-    fn buys(&self, limit: Tokens, stop: Option<Stop>) -> (usize, bool) {
+    /// How many steps fit a limit, and whether the stop rule applied.
+    fn n_steps_within(&self, limit: Tokens, stop: Option<Stop>) -> (usize, bool) {
         let n = self.reach.partition_point(|&tokens| tokens <= limit).saturating_sub(1);
         let Some(stop) = stop else { return (n, false) };
         let full_enough = |&index: &usize| {
@@ -251,16 +251,16 @@ impl Schedule {
         }
     }
 
-    /// Buys the longest beginning that fits and shortens what comes next.
+    /// Takes the longest prefix that fits and shortens the next unit.
     pub(crate) fn select(
         &self,
         request: &Request,
         layout: &Layout<'_>,
         limit: Tokens,
     ) -> Selection {
-        let (n, full_enough) = self.buys(limit, request.active_stop());
-        let mut choices = layout.pinned(request);
-        apply(&mut choices, &self.steps[..n]);
+        let (n, full_enough) = self.n_steps_within(limit, request.active_stop());
+        let mut choices = layout.pinned_choices(request);
+        apply_steps(&mut choices, &self.steps[..n]);
         let mut value = total_gain(&self.steps[..n]);
         let mut units = self.units[n];
         let next = self.steps.get(n).filter(|_| !full_enough && self.least() <= limit);
@@ -268,11 +268,11 @@ impl Schedule {
             next.and_then(|step| self.shorten(request, layout, &choices, step, n, limit));
         let mut cut = None;
         match shortened {
-            Some(Short::Essential { piece, units: now, gain }) => {
+            Some(ShortForm::Essential { piece, units: now, gain }) => {
                 choices[self.steps[n].unit] = Some(piece);
                 (value, units) = (value + gain, now);
             }
-            Some(Short::Cut(fitted, gain)) => {
+            Some(ShortForm::Cut(fitted, gain)) => {
                 (value, units) = (value + gain, fitted.units);
                 cut = Some(fitted);
             }
@@ -282,16 +282,17 @@ impl Schedule {
         Selection { choices, cut, units, value, bound, limit, n_steps: Some(n) }
     }
 
-    /// The next step's unit in the room that is left: its essential form if it has one, else cut.
+    /// Fits the next unit into the remaining budget: its essential form if it has one, else
+    /// truncated.
     fn shorten(
         &self,
         request: &Request,
         layout: &Layout<'_>,
         choices: &Choices,
-        step: &Step,
+        step: &ScheduleStep,
         n: usize,
         limit: Tokens,
-    ) -> Option<Short> {
+    ) -> Option<ShortForm> {
         let unit = &layout.units[step.unit];
         let grows = step.from.is_some_and(|from| unit.form(from).is_some());
         let becomes_whole = || self.steps[n..].iter().any(|later| later.to == unit.full);
@@ -302,27 +303,31 @@ impl Schedule {
         }
         let tokenizer = &*request.tokenizer;
         let sequence = |choices: &Choices| layout.sequence(choices);
-        let hole = Hole::new(tokenizer, layout, choices, step.unit, self.units[n], sequence);
+        let hole = UnitSlot::new(tokenizer, layout, choices, step.unit, self.units[n], sequence);
         // A text that grows by its blocks has no other short form.
         let essential = unit.essential.filter(|_| unit.forms.is_empty()).and_then(|piece| {
             let units = hole.units_with(&layout.pieces[piece]);
             let gain = essential_value(layout, step.unit);
-            (tokenizer.tokens(units) <= limit).then_some(Short::Essential { piece, units, gain })
+            (tokenizer.tokens(units) <= limit).then_some(ShortForm::Essential {
+                piece,
+                units,
+                gain,
+            })
         });
         let is_first = self.n_units[n] == 0;
         let cut = request.layers[unit.layer].0.cut.filter(|_| unit.essential.is_none() || is_first);
         let cut = cut.and_then(|mut cut| {
             if is_first {
-                // At least one is always given, however little of it (K5).
+                // At least one candidate is always shown, however short (K5).
                 cut.least = Tokens::new(1);
             }
             let fitted = fit(request, layout, &hole, step, cut, limit)?;
-            // Less than the step that did not fit, so it is worth no more.
+            // It is smaller than the step that did not fit, so its value is no higher.
             let gain = match grows {
                 true => step.gain * 0.5,
                 false => (value(layout, step.unit) * fitted.share).min(step.gain),
             };
-            Some(Short::Cut(fitted, gain))
+            Some(ShortForm::Cut(fitted, gain))
         });
         match (essential, cut) {
             (Some(essential), Some(cut)) if cut.gain() > essential.gain() => Some(cut),
@@ -347,8 +352,8 @@ impl Schedule {
         bound
     }
 
-    /// Steps, most value for a token first.
-    pub(crate) fn steps_by_density(&self) -> impl DoubleEndedIterator<Item = &Step> {
+    /// Steps by density, highest first.
+    pub(crate) fn steps_by_density(&self) -> impl DoubleEndedIterator<Item = &ScheduleStep> {
         self.by_density.iter().map(|&index| &self.uncapped[index])
     }
 
@@ -358,23 +363,25 @@ impl Schedule {
     }
 }
 
-/// Not `sum`: that of nothing is minus zero, which people would see.
-fn total_gain(steps: &[Step]) -> f64 {
+/// Not `sum`: that of an empty list is -0.0, which would be displayed.
+fn total_gain(steps: &[ScheduleStep]) -> f64 {
     steps.iter().fold(0.0, |total, step| total + step.gain)
 }
 
-/// Puts the first step of whatever the request names before all others, by layer. It does not look
-/// at the budget, so a larger one still keeps what a smaller one had.
-fn requested_first(layout: &Layout<'_>, steps: Vec<Step>) -> Vec<Step> {
-    let unit_of = |step: &Step| &layout.units[step.unit];
-    let is_first = |step: &Step| step.from.is_none() && unit_of(step).ranked.candidate.is_requested;
-    let (mut first, rest): (Vec<Step>, Vec<Step>) = steps.into_iter().partition(is_first);
+/// Moves the first step of each requested candidate to the front, by layer. It ignores the budget,
+/// so a larger one still keeps what a smaller one had.
+fn requested_first(layout: &Layout<'_>, steps: Vec<ScheduleStep>) -> Vec<ScheduleStep> {
+    let unit_of = |step: &ScheduleStep| &layout.units[step.unit];
+    let is_first =
+        |step: &ScheduleStep| step.from.is_none() && unit_of(step).ranked.candidate.is_requested;
+    let (mut first, rest): (Vec<ScheduleStep>, Vec<ScheduleStep>) =
+        steps.into_iter().partition(is_first);
     first.sort_by_key(|step| unit_of(step).layer);
     first.extend(rest);
     first
 }
 
-fn apply(choices: &mut Choices, steps: &[Step]) {
+fn apply_steps(choices: &mut Choices, steps: &[ScheduleStep]) {
     for step in steps {
         choices[step.unit] = Some(step.to);
     }
@@ -390,16 +397,21 @@ fn running_max(tokens: impl Iterator<Item = Tokens>) -> Vec<Tokens> {
         .collect()
 }
 
-/// Units of the sequence after each number of steps, `sequence` being that after all of them.
-fn costs(request: &Request, layout: &Layout<'_>, sequence: &[usize], steps: &[Step]) -> Vec<u64> {
-    let page_of: BTreeMap<usize, &Page> =
+/// Token units after each number of steps; `sequence` is that after all steps.
+fn prefix_costs(
+    request: &Request,
+    layout: &Layout<'_>,
+    sequence: &[usize],
+    steps: &[ScheduleStep],
+) -> Vec<u64> {
+    let page_of: BTreeMap<usize, &LayerPage> =
         layout.pages.iter().map(|page| (page.layer, page)).collect();
     let mut tally = Tally::new(&*request.tokenizer, &layout.pieces, sequence);
     let mut units = vec![0; steps.len() + 1];
     let is_fenced = |unit: usize| layout.units[unit].is_fenced;
     let steps_fenced =
         steps.iter().filter(|step| step.from.is_none() && is_fenced(step.unit)).count();
-    let pinned = layout.pinned(request);
+    let pinned = layout.pinned_choices(request);
     let pinned_fenced =
         (0..pinned.len()).filter(|&unit| pinned[unit].is_some() && is_fenced(unit)).count();
     // The preamble goes with the last fenced unit, where the sequence has it at all.
@@ -410,7 +422,7 @@ fn costs(request: &Request, layout: &Layout<'_>, sequence: &[usize], steps: &[St
         match step.from {
             Some(from) => tally.replace(step.to, step.to, &[from]),
             None => {
-                take_out(&mut tally, page_of[&layout.units[step.unit].layer], step.to);
+                remove_with_separator(&mut tally, page_of[&layout.units[step.unit].layer], step.to);
                 if is_fenced(step.unit) {
                     n_fenced -= 1;
                     if n_fenced == 0 && has_preamble {
@@ -424,21 +436,21 @@ fn costs(request: &Request, layout: &Layout<'_>, sequence: &[usize], steps: &[St
     units
 }
 
-/// Takes a unit's piece out of its page, with the separator that goes with it.
-fn take_out(tally: &mut Tally<'_>, page: &Page, piece: usize) {
+/// Removes a unit's piece from its section, with its separator.
+fn remove_with_separator(tally: &mut Tally<'_>, page: &LayerPage, piece: usize) {
     match (tally.previous(piece), tally.next(piece)) {
         (Some(before), Some(after)) if before == page.header && after == page.footer => {
             let note = page.note.as_ref().map_or(&[][..], |note| note);
             tally.replace(page.header, page.footer, note);
         }
-        // The first of several: the separator behind it goes too.
+        // The first of several: remove the separator after it.
         (Some(before), Some(after)) if before == page.header => tally.replace(piece, after, &[]),
         (Some(before), _) => tally.replace(before, piece, &[]),
         (None, _) => debug_assert!(false, "a page starts with its header"),
     }
 }
 
-fn demands(request: &Request, layout: &Layout<'_>, per_layer: &[Vec<Step>]) -> Vec<Demand> {
+fn demands(request: &Request, layout: &Layout<'_>, per_layer: &[Vec<ScheduleStep>]) -> Vec<Demand> {
     let mut demands: Vec<Demand> = request
         .layers
         .iter()
@@ -464,26 +476,26 @@ fn demands(request: &Request, layout: &Layout<'_>, per_layer: &[Vec<Step>]) -> V
     demands
 }
 
-/// The step that does not fit a layer's cap, with its unit shortened so that it does.
+/// Truncates the unit of the first step over the layer's cap so that it fits.
 #[expect(clippy::too_many_arguments, reason = "one call, kept apart only for its length")]
 fn shorten_to_cap(
     request: &Request,
     layout: &mut Layout<'_>,
     page: usize,
-    steps: &[Step],
+    steps: &[ScheduleStep],
     units: u64,
-    step: &Step,
+    step: &ScheduleStep,
     cut: Cut,
     cap: Tokens,
-) -> Option<(Step, Capped)> {
+) -> Option<(ScheduleStep, Capped)> {
     let mut choices = vec![None; layout.units.len()];
-    apply(&mut choices, steps);
+    apply_steps(&mut choices, steps);
     let sequence = |choices: &Choices| layout.page_sequence(&layout.pages[page], choices);
     let tokenizer = &*request.tokenizer;
-    let hole = Hole::new(tokenizer, layout, &choices, step.unit, units, sequence);
+    let hole = UnitSlot::new(tokenizer, layout, &choices, step.unit, units, sequence);
     let fitted = fit(request, layout, &hole, step, cut, cap)?;
     let separator = layout.pieces[layout.units[step.unit].separator].units;
-    let shortened = Step {
+    let shortened = ScheduleStep {
         unit: step.unit,
         from: None,
         to: layout.pieces.len(),

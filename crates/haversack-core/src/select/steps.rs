@@ -1,6 +1,5 @@
-//! What a layer would buy, one step after another, if only the room kept growing.
-//!
-//! The order knows scores, sizes and kinds, never the budget.
+//! The order of a layer's selection steps. It depends on scores, sizes and kinds, not on the
+//! budget.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -9,14 +8,14 @@ use crate::item::Kind;
 use crate::layer::{KindCap, Layer, Order};
 use crate::units::{Score, Share};
 
-/// One purchase: a unit, or a larger form of it.
+/// One selection step: a unit, or a larger form of it.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Step {
+pub(crate) struct ScheduleStep {
     pub(crate) unit: usize,
-    /// The piece that stands for the unit before and after the step.
+    /// The unit's piece before and after the step.
     pub(crate) from: Option<usize>,
     pub(crate) to: usize,
-    /// Units it costs on its own, its separator included.
+    /// Its cost in token units, separator included.
     pub(crate) cost: u64,
     /// Value it adds.
     pub(crate) gain: f64,
@@ -24,7 +23,7 @@ pub(crate) struct Step {
     pub(crate) place: Option<usize>,
 }
 
-impl Step {
+impl ScheduleStep {
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
     pub(crate) fn density(&self) -> f64 {
         self.gain / self.cost.max(1) as f64
@@ -32,7 +31,11 @@ impl Step {
 }
 
 /// A layer's steps in order.
-pub(crate) fn layer_steps(layout: &Layout<'_>, layer: &Layer, units: &[usize]) -> Vec<Step> {
+pub(crate) fn layer_steps(
+    layout: &Layout<'_>,
+    layer: &Layer,
+    units: &[usize],
+) -> Vec<ScheduleStep> {
     let steps = match layer.order {
         Order::Blocks => by_blocks(layout, units),
         order => by_units(layout, order, units),
@@ -44,21 +47,20 @@ pub(crate) fn layer_steps(layout: &Layout<'_>, layer: &Layer, units: &[usize]) -
 }
 
 /// Steps to whole units, or to their essential forms on the way.
-fn by_units(layout: &Layout<'_>, order: Order, units: &[usize]) -> Vec<Step> {
-    let mut steps: Vec<Step> =
+fn by_units(layout: &Layout<'_>, order: Order, units: &[usize]) -> Vec<ScheduleStep> {
+    let mut steps: Vec<ScheduleStep> =
         units.iter().flat_map(|&unit| unit_steps(layout, order, unit, units.first())).collect();
-    // Stable: what is equal stays in the order of rank.
+    // The sort is stable, so ties stay in rank order.
     match order {
         Order::Density => steps.sort_by(|a, b| b.density().total_cmp(&a.density())),
-        // By rank only the rest of a long text waits, so that it does not stand in the way of what
-        // comes after it.
+        // By rank, only the rest of a long text waits, so that it does not block later units.
         Order::Essentials | Order::Rank => steps.sort_by_key(|step| step.from.is_some()),
         Order::Blocks => {}
     }
     steps
 }
 
-/// The value of a whole unit. Bounded, so that sums stay finite whatever scores were handed in.
+/// The value of a whole unit, clamped so that sums stay finite.
 pub(crate) fn value(layout: &Layout<'_>, unit: usize) -> f64 {
     layout.units[unit].ranked.score.get().clamp(0.0, 1e9)
 }
@@ -69,19 +71,19 @@ pub(crate) fn essential_value(layout: &Layout<'_>, unit: usize) -> f64 {
     value(layout, unit) * essential.map_or(0.0, |form| Score::unit(form.worth.get()).get())
 }
 
-/// One step to the full text; two when the essential form alone gives more for a token, or comes
-/// first whatever it gives, or the text is long and not the one that matters most.
+/// One step to the full text, or two via the essential form: when that has the higher density,
+/// comes first anyway, or the text is long and not ranked first.
 fn unit_steps(
     layout: &Layout<'_>,
     order: Order,
     index: usize,
     first_unit: Option<&usize>,
-) -> Vec<Step> {
+) -> Vec<ScheduleStep> {
     let unit = &layout.units[index];
     let separator = layout.pieces[unit.separator].units;
     let cost = |piece: usize| layout.pieces[piece].units + separator;
     let value = value(layout, index);
-    let whole = Step {
+    let whole = ScheduleStep {
         unit: index,
         from: None,
         to: unit.full,
@@ -99,7 +101,7 @@ fn unit_steps(
         return vec![whole];
     };
     let part = essential_value(layout, index);
-    let first = Step {
+    let first = ScheduleStep {
         unit: index,
         from: None,
         to: essential,
@@ -107,7 +109,7 @@ fn unit_steps(
         gain: part,
         place: None,
     };
-    let second = Step {
+    let second = ScheduleStep {
         unit: index,
         from: Some(essential),
         to: unit.full,
@@ -123,11 +125,11 @@ fn unit_steps(
 const SHORT: u64 = 400;
 const MIDDLING: u64 = 1_200;
 
-/// How much length counts against a step: a little, or only the shortest would be bought.
+/// The length penalty of a step; kept small, or only the shortest would be selected.
 const LENGTH: f64 = 0.05;
 
-/// What more of a text must be better by than the beginning of another. A short text that was begun
-/// is completed first; of a long one there is always more, and two sources say more than one.
+/// The factor on continuing a text rather than starting another. A short text is completed first; a
+/// long one competes with new sources.
 const fn growth(whole: u64) -> f64 {
     match whole {
         0..SHORT => -0.4,
@@ -136,10 +138,10 @@ const fn growth(whole: u64) -> f64 {
     }
 }
 
-/// Steps by which texts grow, the best blocks of all texts first. A text's own steps only get
-/// worse, so sorting leaves them in their order.
-fn by_blocks(layout: &Layout<'_>, units: &[usize]) -> Vec<Step> {
-    let mut steps: Vec<(f64, Step)> = Vec::new();
+/// Growth steps of all texts, best blocks first. Step values of one text never increase, so sorting
+/// keeps its steps in order.
+fn by_blocks(layout: &Layout<'_>, units: &[usize]) -> Vec<ScheduleStep> {
+    let mut steps: Vec<(f64, ScheduleStep)> = Vec::new();
     for &index in units {
         let unit = &layout.units[index];
         let value = value(layout, index);
@@ -149,11 +151,11 @@ fn by_blocks(layout: &Layout<'_>, units: &[usize]) -> Vec<Step> {
         let forms = unit.forms.iter().map(|form| (form.piece, form.worth));
         for (to, worth) in forms.chain([whole]) {
             let costs = layout.pieces[to].units + separator;
-            // Marks for what was left out can cost more than it.
+            // Omission marks can cost more than the omitted text.
             if to != unit.full && costs >= layout.pieces[unit.full].units + separator {
                 continue;
             }
-            let step = Step {
+            let step = ScheduleStep {
                 unit: index,
                 from,
                 to,
@@ -173,10 +175,9 @@ fn by_blocks(layout: &Layout<'_>, units: &[usize]) -> Vec<Step> {
     steps.into_iter().map(|(_, step)| step).collect()
 }
 
-/// Takes steps in their order, but passes over a kind that has its share as long as another waits
-/// that has not: a share is only kept free for somebody.
-fn within_kind_cap(layout: &Layout<'_>, steps: &[Step], cap: KindCap) -> Vec<Step> {
-    let kind_of = |step: &Step| &layout.units[step.unit].ranked.candidate.kind;
+/// Takes steps in order, but skips a kind at its cap while a kind below its cap is waiting.
+fn within_kind_cap(layout: &Layout<'_>, steps: &[ScheduleStep], cap: KindCap) -> Vec<ScheduleStep> {
+    let kind_of = |step: &ScheduleStep| &layout.units[step.unit].ranked.candidate.kind;
     let mut waiting: BTreeMap<&Kind, VecDeque<usize>> = BTreeMap::new();
     let mut larger: BTreeMap<usize, VecDeque<usize>> = BTreeMap::new();
     for (place, step) in steps.iter().enumerate() {
@@ -186,8 +187,8 @@ fn within_kind_cap(layout: &Layout<'_>, steps: &[Step], cap: KindCap) -> Vec<Ste
             waiting.entry(kind_of(step)).or_default().push_back(place);
         }
     }
-    // The next place of each kind, and of larger forms whose smaller ones are taken. Few kinds can
-    // have their share at once, so the first allowed place is near the front.
+    // The next step of each kind, and of larger forms whose smaller ones are taken. Few kinds can
+    // be at their cap at once, so the first allowed step is near the front.
     let mut heads: BTreeSet<usize> =
         waiting.values().filter_map(|places| places.front().copied()).collect();
     let mut n_of: BTreeMap<&Kind, usize> = BTreeMap::new();
@@ -216,7 +217,7 @@ fn within_kind_cap(layout: &Layout<'_>, steps: &[Step], cap: KindCap) -> Vec<Ste
     taken.into_iter().map(|place| steps[place].clone()).collect()
 }
 
-/// Whether a part of a whole is no more than a share of it, by number.
+/// Whether `part` is at most `share` of `whole`.
 pub(super) fn at_most(part: usize, whole: usize, share: Share) -> bool {
     part as u64 * 1_000_000 <= whole as u64 * u64::from(share.millionths())
 }

@@ -1,43 +1,44 @@
-//! The exact size of a text that is put together from pieces, while pieces come and go.
+//! The tally: the exact token count of a sequence of pieces, updated as pieces are added and
+//! removed.
 //!
-//! Joining two pieces can change their tokens, but only between the last seam of the one and the
-//! first seam of the other. So each piece is counted once between its own seams, and a joint is
-//! counted when two pieces meet. The sum is the count of the whole string, without counting it.
+//! Joining two pieces can change their tokens only between the last seam of one and the first seam
+//! of the other. So each piece is counted once between its own seams, and each joint when two
+//! pieces meet. The sum equals the count of the whole string.
 
 use std::ops::Range;
 
 use crate::text::tokenizer::{Counted, Tokenizer};
 
-/// More than any text has; a larger count that is handed in is taken as this, so that sums of
-/// counts cannot overflow.
+/// Precomputed counts are clamped to this, so that sums cannot overflow.
 const KNOWN_UNITS_MAX: u64 = u32::MAX as u64;
 
-/// A part of a pack's text, with what is known of its size.
+/// A rendered part of a pack's text, with its token count.
 #[derive(Debug, Clone)]
-pub(crate) struct Piece {
+pub(crate) struct RenderedPiece {
     /// The bytes.
     pub(crate) text: String,
     /// Units of the text on its own.
     pub(crate) units: u64,
-    /// From its first seam to its last, and the units between; `None` when it has no seam inside.
+    /// The range between its first and last seam, and its token units; `None` without an inner
+    /// seam.
     core: Option<(Range<usize>, u64)>,
 }
 
-impl Piece {
-    /// Measures a text.
-    pub(crate) fn new(tokenizer: &dyn Tokenizer, text: String) -> Piece {
-        Piece::with_known(tokenizer, text, [])
+impl RenderedPiece {
+    /// Counts a text.
+    pub(crate) fn new(tokenizer: &dyn Tokenizer, text: String) -> RenderedPiece {
+        RenderedPiece::with_known(tokenizer, text, [])
     }
 
-    /// Measures a text of which parts were counted before, in order. What is no part of the text,
-    /// or overlaps the one before, is counted anew like everything between.
+    /// Counts a text with precomputed counts of some parts, in order. Invalid or overlapping parts
+    /// are counted again.
     pub(crate) fn with_known(
         tokenizer: &dyn Tokenizer,
         text: String,
         known: impl IntoIterator<Item = Counted>,
-    ) -> Piece {
+    ) -> RenderedPiece {
         let Some(core) = seams(tokenizer, &text) else {
-            return Piece { units: tokenizer.units(&text), core: None, text };
+            return RenderedPiece { units: tokenizer.units(&text), core: None, text };
         };
         let (mut inner, mut at) = (0, core.start);
         for Counted { range, units } in known {
@@ -48,12 +49,17 @@ impl Piece {
             at = range.end;
         }
         inner += tokenizer.units(&text[at..core.end]);
-        Piece::with_core(tokenizer, text, core, inner)
+        RenderedPiece::with_core(tokenizer, text, core, inner)
     }
 
-    fn with_core(tokenizer: &dyn Tokenizer, text: String, core: Range<usize>, inner: u64) -> Piece {
+    fn with_core(
+        tokenizer: &dyn Tokenizer,
+        text: String,
+        core: Range<usize>,
+        inner: u64,
+    ) -> RenderedPiece {
         let ends = tokenizer.units(&text[..core.start]) + tokenizer.units(&text[core.end..]);
-        Piece { units: ends + inner, core: Some((core, inner)), text }
+        RenderedPiece { units: ends + inner, core: Some((core, inner)), text }
     }
 
     fn head(&self) -> &str {
@@ -82,7 +88,7 @@ fn seams(tokenizer: &dyn Tokenizer, text: &str) -> Option<Range<usize>> {
 #[must_use]
 pub(crate) fn units_of<'p>(
     tokenizer: &dyn Tokenizer,
-    pieces: impl IntoIterator<Item = &'p Piece>,
+    pieces: impl IntoIterator<Item = &'p RenderedPiece>,
 ) -> u64 {
     let mut total = 0;
     let mut joint = String::new();
@@ -97,11 +103,11 @@ pub(crate) fn units_of<'p>(
     total + tokenizer.units(&joint)
 }
 
-/// The size of a sequence of pieces from which pieces are taken or replaced, kept up to date.
+/// The token count of a sequence of pieces, updated on each replacement.
 #[derive(Debug)]
 pub(super) struct Tally<'p> {
     tokenizer: &'p dyn Tokenizer,
-    pieces: &'p [Piece],
+    pieces: &'p [RenderedPiece],
     /// Neighbours in the sequence; the index `pieces.len()` stands for both of its ends.
     next: Vec<usize>,
     previous: Vec<usize>,
@@ -113,7 +119,7 @@ impl<'p> Tally<'p> {
     /// Starts with the pieces of `sequence`, in this order.
     pub(super) fn new(
         tokenizer: &'p dyn Tokenizer,
-        pieces: &'p [Piece],
+        pieces: &'p [RenderedPiece],
         sequence: &[usize],
     ) -> Tally<'p> {
         let end = pieces.len();
@@ -145,13 +151,13 @@ impl<'p> Tally<'p> {
         Some(self.previous[piece]).filter(|&previous| previous < self.pieces.len())
     }
 
-    /// Takes out neighbouring pieces, `first` to `last`, and puts others in their place.
+    /// Replaces the adjacent pieces `first` to `last`.
     pub(super) fn replace(&mut self, first: usize, last: usize, by: &[usize]) {
         let (from, to) = (self.edge_before(first), self.edge_after(last));
         let before = self.units_between(from, to);
         self.link(self.previous[first], by, self.next[last]);
         let after = self.units_between(from, to);
-        // Saturating: where seams are only presumed, parts may not add up.
+        // Saturating, because without proved seams parts may not add up.
         self.total = (self.total + after).saturating_sub(before);
     }
 
@@ -164,8 +170,8 @@ impl<'p> Tally<'p> {
         }
     }
 
-    /// The nearest piece before `piece` in which, or before which, there is a seam that a change
-    /// at `piece` cannot touch.
+    /// The nearest piece before `piece` in or before which there is a seam that a change at `piece`
+    /// cannot affect.
     fn edge_before(&self, piece: usize) -> usize {
         let mut at = self.previous[piece];
         while let Some(here) = self.pieces.get(at) {
@@ -193,7 +199,7 @@ impl<'p> Tally<'p> {
         None
     }
 
-    /// The nearest piece after `piece` in which, or behind which, there is such a seam.
+    /// The nearest piece after `piece` in or after which there is such a seam.
     fn edge_after(&self, piece: usize) -> usize {
         let mut at = self.next[piece];
         while let Some(here) = self.pieces.get(at) {
@@ -221,8 +227,8 @@ impl<'p> Tally<'p> {
         None
     }
 
-    /// Units from one edge to another: of a solid edge only the side that looks inwards, of
-    /// another edge the whole piece.
+    /// Token units from one edge to another: the inner side of an edge with seams, else the whole
+    /// piece.
     fn units_between(&mut self, from: usize, to: usize) -> u64 {
         self.buffer.clear();
         let mut total = 0;
@@ -280,8 +286,8 @@ mod tests {
             let tokenizers: [&dyn Tokenizer; 4] =
                 [&Encoding::O200k, &Encoding::Cl100k, &Encoding::R50k, &CharacterEstimate];
             let tokenizer = tokenizers[which];
-            let pieces: Vec<Piece> =
-                texts.iter().map(|text| Piece::new(tokenizer, text.clone())).collect();
+            let pieces: Vec<RenderedPiece> =
+                texts.iter().map(|text| RenderedPiece::new(tokenizer, text.clone())).collect();
             // The first half starts inside, the second half waits to replace.
             let mut sequence: Vec<usize> = (0..texts.len().div_ceil(2)).collect();
             let mut waiting: Vec<usize> = (sequence.len()..texts.len()).collect();
@@ -322,7 +328,7 @@ mod tests {
             whole.push_str(&after);
             let known = parts.into_iter().filter_map(|part| Counted::of(tokenizer, &whole, part));
             let known: Vec<Counted> = known.collect();
-            let piece = Piece::with_known(tokenizer, whole.clone(), known);
+            let piece = RenderedPiece::with_known(tokenizer, whole.clone(), known);
             prop_assert_eq!(piece.units, tokenizer.units(&whole));
             prop_assert_eq!(units_of(tokenizer, [&piece]), tokenizer.units(&whole));
         }

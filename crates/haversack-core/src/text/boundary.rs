@@ -1,15 +1,15 @@
-//! Where a text may be parted so that it still reads well: paragraphs, sentences, words.
+//! Text boundaries: paragraphs, sentences, words.
 //!
 //! Every function returns ranges that follow each other without a gap and cover the whole text.
-//! White space belongs to the range before it. Sentences follow UAX #29 with corrections, all in one
-//! direction: where it is unclear whether a sentence ends, it does not.
+//! White space belongs to the range before it. Sentences follow UAX #29, with corrections that only
+//! remove doubtful boundaries.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Shortest line in bytes that looks wrapped: a shorter one ends where its author ended it.
+/// Minimum length in bytes of a line that counts as wrapped.
 const WRAPPED_BYTES_MIN: usize = 40;
 
 /// The sentence rules look ahead again for each bracket or space after a full stop. Windows keep
@@ -57,7 +57,7 @@ const GERMAN_MONTHS: &[&str] = &[
     "Dezember",
 ];
 
-/// The paragraphs of a text: what stands between blank lines.
+/// The paragraphs of a text, separated by blank lines.
 ///
 /// A paragraph starts at the beginning of a line, so that its first line keeps its indentation.
 #[must_use]
@@ -101,19 +101,19 @@ pub fn sentences(text: &str) -> Vec<Range<usize>> {
 /// The words of a text: the units between which a cut is acceptable.
 ///
 /// Punctuation stays with the word it touches; scripts without spaces follow UAX #29. A grapheme
-/// cluster is never parted.
+/// cluster is never split.
 #[must_use]
 pub fn words(text: &str) -> Vec<Range<usize>> {
     let mut cuts = Vec::new();
     // In odd sequences of flags and marks the word rules part what the cluster rules keep.
     let mut clusters = text.grapheme_indices(true).map(|(at, _)| at).peekable();
-    let mut before = Kind::Space;
+    let mut before = SegmentKind::Space;
     for (at, segment) in text.split_word_bound_indices() {
-        let kind = Kind::of(segment, before);
+        let kind = SegmentKind::of(segment, before);
         let parted = match (before, kind) {
-            (_, Kind::Space) | (Kind::Opening, _) => false,
-            (Kind::Space, _) => true,
-            (Kind::Word | Kind::Closing, kind) => kind != Kind::Closing,
+            (_, SegmentKind::Space) | (SegmentKind::Opening, _) => false,
+            (SegmentKind::Space, _) => true,
+            (SegmentKind::Word | SegmentKind::Closing, kind) => kind != SegmentKind::Closing,
         };
         while clusters.next_if(|&cluster| cluster < at).is_some() {}
         if parted && at > 0 && clusters.peek() == Some(&at) {
@@ -126,7 +126,7 @@ pub fn words(text: &str) -> Vec<Range<usize>> {
 
 /// How a word segment behaves towards its neighbours.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum SegmentKind {
     Space,
     /// Stays with what follows.
     Opening,
@@ -135,20 +135,22 @@ enum Kind {
     Closing,
 }
 
-impl Kind {
-    fn of(segment: &str, before: Kind) -> Kind {
-        let Some(first) = segment.chars().next() else { return Kind::Space };
+impl SegmentKind {
+    fn of(segment: &str, before: SegmentKind) -> SegmentKind {
+        let Some(first) = segment.chars().next() else { return SegmentKind::Space };
         match first {
-            _ if first.is_whitespace() => Kind::Space,
+            _ if first.is_whitespace() => SegmentKind::Space,
             '「' | '『' | '（' | '【' | '《' | '“' | '‘' | '«' | '¿' | '¡' => {
-                Kind::Opening
+                SegmentKind::Opening
             }
             '」' | '』' | '）' | '】' | '》' | '”' | '’' | '»' | '、' | '，' | '。' | '！'
-            | '？' | '；' | '：' | '…' | '।' | '؟' | '،' | '۔' => Kind::Closing,
+            | '？' | '；' | '：' | '…' | '।' | '؟' | '،' | '۔' => SegmentKind::Closing,
             // An ASCII sign that follows a space leads its word, as in `"so` and `--flag`.
-            _ if first.is_ascii_punctuation() && before == Kind::Space => Kind::Opening,
-            _ if first.is_ascii_punctuation() => Kind::Closing,
-            _ => Kind::Word,
+            _ if first.is_ascii_punctuation() && before == SegmentKind::Space => {
+                SegmentKind::Opening
+            }
+            _ if first.is_ascii_punctuation() => SegmentKind::Closing,
+            _ => SegmentKind::Word,
         }
     }
 }
@@ -163,12 +165,12 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Whether nothing is visible.
+/// Whether a text has no visible character.
 pub(super) fn is_blank(text: &str) -> bool {
     text.chars().all(char::is_whitespace)
 }
 
-/// The ranges that `cuts` (ascending, inside the text) part it into.
+/// The ranges between `cuts`, which are ascending offsets into the text.
 pub(super) fn between(text: &str, cuts: Vec<usize>) -> Vec<Range<usize>> {
     let mut ranges = Vec::with_capacity(cuts.len() + 1);
     let mut from = 0;
@@ -181,7 +183,7 @@ pub(super) fn between(text: &str, cuts: Vec<usize>) -> Vec<Range<usize>> {
     ranges
 }
 
-/// Runs of lines that a sentence may extend over: wrapped lines together, all others alone.
+/// Line groups that a sentence may span: wrapped lines together, all others alone.
 fn blocks(text: &str) -> Vec<Range<usize>> {
     let mut blocks: Vec<Range<usize>> = Vec::new();
     let mut before: Option<&str> = None;
@@ -203,13 +205,13 @@ fn blocks(text: &str) -> Vec<Range<usize>> {
 /// Whether `line` goes on with the sentence of the line before it.
 fn continues(before: &str, line: &str) -> bool {
     let Some(first) = line.trim_start().chars().next() else { return false };
-    if Mark::of(line).is_some() {
+    if MarkdownLine::of(line).is_some() {
         return false;
     }
-    match Mark::of(before) {
+    match MarkdownLine::of(before) {
         // A wrapped list item is indented and goes on in the middle of a sentence.
-        Some(Mark::Item) => line.starts_with([' ', '\t']) && first.is_lowercase(),
-        Some(Mark::Line) => false,
+        Some(MarkdownLine::Item) => line.starts_with([' ', '\t']) && first.is_lowercase(),
+        Some(MarkdownLine::Line) => false,
         None => {
             let opens = first.is_alphabetic() || "\"'([“‘«„¿¡".contains(first);
             before.trim_end().len() >= WRAPPED_BYTES_MIN && opens
@@ -217,16 +219,16 @@ fn continues(before: &str, line: &str) -> bool {
     }
 }
 
-/// The Markdown lines that are no running text.
-enum Mark {
+/// Markdown lines that are not running text.
+enum MarkdownLine {
     /// A list item.
     Item,
     /// A heading, a table row, a rule or a fence.
     Line,
 }
 
-impl Mark {
-    fn of(line: &str) -> Option<Mark> {
+impl MarkdownLine {
+    fn of(line: &str) -> Option<MarkdownLine> {
         let line = line.trim();
         let unhashed = line.trim_start_matches('#');
         let heading = (1..=6).contains(&(line.len() - unhashed.len()))
@@ -238,7 +240,7 @@ impl Mark {
             || line.starts_with("```")
             || line.starts_with("~~~")
         {
-            return Some(Mark::Line);
+            return Some(MarkdownLine::Line);
         }
         let undigited = line.trim_start_matches(|c: char| c.is_ascii_digit());
         let digits = line.len() - undigited.len();
@@ -248,11 +250,11 @@ impl Mark {
             _ => None,
         };
         item.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
-            .then_some(Mark::Item)
+            .then_some(MarkdownLine::Item)
     }
 }
 
-/// Adds the places inside one block at which a sentence ends, as offsets into the whole text.
+/// Appends the sentence ends within one block, as offsets into the whole text.
 fn push_sentence_cuts(block: &str, offset: usize, cuts: &mut Vec<usize>) {
     // UAX #29 ends a sentence at every line break. A space has the same length as one.
     let flat = match block.trim_end().contains('\n') {
@@ -268,7 +270,7 @@ fn push_sentence_cuts(block: &str, offset: usize, cuts: &mut Vec<usize>) {
     }
 }
 
-/// Parts a block where the sentence rules start anew: after a letter, before a letter or a space.
+/// Splits a block where the sentence rules restart: after a letter, before a letter or a space.
 fn windows(block: &str) -> Vec<Range<usize>> {
     let mut cuts = Vec::new();
     let mut from = 0;
@@ -285,7 +287,7 @@ fn windows(block: &str) -> Vec<Range<usize>> {
     between(block, cuts)
 }
 
-/// Whether the boundary that UAX #29 sees before byte `at` is one.
+/// Whether the UAX #29 boundary before byte `at` is a real one.
 fn ends_sentence(block: &str, at: usize) -> bool {
     let (before, after) = block.split_at(at);
     let body = before.trim_end();
@@ -330,7 +332,7 @@ fn is_abbreviation(before: &str, after: &str) -> bool {
             && ABBREVIATIONS_OF_NUMBERS.contains(&lower)
 }
 
-/// Whether a number is the label of a list item or a heading: nothing but marks stands before it.
+/// Whether a number is the label of a list item or a heading: only marks precede it.
 fn is_enumeration(before: &str, number: &str) -> bool {
     number.len() <= 3
         && before.len() <= ENUMERATION_MARK_BYTES_MAX
@@ -410,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn line_breaks_end_what_is_no_running_text() {
+    fn a_line_break_ends_headings_items_and_rows() {
         let wrapped = "This line is long enough to have been the\nfirst of two. Next one.";
         check(
             sentences,
@@ -441,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn long_runs_are_parted_in_time() {
+    fn splitting_long_runs_is_not_quadratic() {
         for unit in [". ", ".)", ")", " ", "a", "字", "\n", "I. "] {
             let text = format!("A.{}b", unit.repeat(300_000));
             assert!(!sentences(&text).is_empty() && !words(&text).is_empty(), "{unit:?}");

@@ -16,24 +16,25 @@ pub enum FindingKind {
     ByteOrderMark,
     /// Controls of the writing direction, removed: they can show a text in another order.
     Direction,
-    /// Zero-width spaces, invisible operators and all else that has no shape, removed.
+    /// Zero-width spaces, invisible operators and other invisible characters, removed.
     ZeroWidth,
     /// Empty Braille cells and Hangul fillers, turned into spaces: they are not taken for any.
     Blank,
     /// Zero-width joiners and non-joiners that join nothing, removed.
     Joiner,
-    /// Tag characters outside the flags of England, Scotland and Wales, removed: an invisible copy of ASCII.
+    /// Tag characters outside the flags of England, Scotland and Wales, removed: an invisible copy
+    /// of ASCII.
     Tag,
     /// Variation selectors after characters without variants, removed.
     VariationSelector,
     /// Interlinear annotation marks, removed.
     Annotation,
-    /// Replacement characters (U+FFFD), kept: somebody lost bytes here before us.
+    /// Replacement characters (U+FFFD), kept: a sign of earlier data loss.
     Replacement,
 }
 
 impl FindingKind {
-    /// Whether it could hide something from a reader, rather than being an everyday remnant.
+    /// Whether it could hide content from a reader, unlike common remnants.
     #[must_use]
     pub const fn is_hidden(self) -> bool {
         !matches!(
@@ -69,9 +70,9 @@ pub struct Finding {
     pub first_at: usize,
 }
 
-/// A text that is fit to be shown to a model, and what was wrong with it.
+/// A cleaned text and the findings.
 ///
-/// This is for the way out: what is stored keeps its bytes, so that spans and hashes stay true.
+/// Only output is cleaned: stored text keeps its bytes, so that spans and hashes stay valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cleaned<'t> {
     /// The text; borrowed when nothing had to change.
@@ -80,9 +81,9 @@ pub struct Cleaned<'t> {
     pub findings: Vec<Finding>,
 }
 
-/// Removes what is invisible and not needed, and makes every line break `\n`.
+/// Removes unneeded invisible characters and normalises line breaks to `\n`.
 ///
-/// Cleaning twice is cleaning once. Of the characters that Unicode calls ignorable, soft hyphens
+/// Cleaning is idempotent. Of the characters that Unicode calls ignorable, soft hyphens
 /// stay, and joiners, selectors and tags where a script or an emoji needs them.
 #[must_use]
 pub fn clean(text: &str) -> Cleaned<'_> {
@@ -90,7 +91,7 @@ pub fn clean(text: &str) -> Cleaned<'_> {
     let mut before = None;
     let mut at = 0;
     loop {
-        // Most of most texts stays, whatever stands around it.
+        // Fast path: plain bytes are kept regardless of context.
         let plain = text.as_bytes()[at..].iter().take_while(|&&byte| is_plain(byte)).count();
         if plain > 0 {
             at += plain;
@@ -100,16 +101,16 @@ pub fn clean(text: &str) -> Cleaned<'_> {
         let rest = &text[at + c.len_utf8()..];
         let mut end = at + c.len_utf8();
         match verdict(before, c, rest) {
-            Verdict::Keep => before = Some(c),
-            Verdict::KeepWith(bytes) => {
+            CharAction::Keep => before = Some(c),
+            CharAction::KeepWith(bytes) => {
                 end += bytes;
                 before = Some(TAG_END);
             }
-            Verdict::Report(kind) => {
+            CharAction::Report(kind) => {
                 cleaner.note(kind, at);
                 before = Some(c);
             }
-            Verdict::Remove(kind) => {
+            CharAction::Remove(kind) => {
                 cleaner.note(kind, at);
                 cleaner.replace(text, at..end, "");
                 // Else the end of a tag sequence that is too long would pass for one that is not.
@@ -117,12 +118,12 @@ pub fn clean(text: &str) -> Cleaned<'_> {
                     before = None;
                 }
             }
-            Verdict::Space => {
+            CharAction::Space => {
                 cleaner.note(FindingKind::Blank, at);
                 cleaner.replace(text, at..end, " ");
                 before = Some(' ');
             }
-            Verdict::Break => {
+            CharAction::Break => {
                 end += usize::from(c == '\r' && rest.starts_with('\n'));
                 cleaner.note(FindingKind::LineBreak, at);
                 cleaner.replace(text, at..end, "\n");
@@ -134,8 +135,7 @@ pub fn clean(text: &str) -> Cleaned<'_> {
     cleaner.finish(text)
 }
 
-/// Marks with which chat formats tell roles and turns apart. A model may take one inside a quoted
-/// text for the real thing.
+/// Control tokens of chat formats. A model may take one inside a quoted text for a real one.
 #[rustfmt::skip]
 const CONTROL_TOKENS: &[&str] = &[
     "<s>", "</s>", "<bos>", "<eos>", "<pad>", "<<SYS>>", "<</SYS>>", "[INST]", "[/INST]",
@@ -149,8 +149,8 @@ const CONTROL_TOKENS: &[&str] = &[
 /// The bars of marks such as `<|name|>`: the plain one, and the wide one of DeepSeek's formats.
 const BARS: [char; 2] = ['|', '\u{ff5c}'];
 
-/// Takes the meaning from the control tokens of chat formats by a space behind their first
-/// character; `None` when there are none.
+/// Defuses control tokens of chat formats by a space after their first character; `None` when there
+/// are none.
 ///
 /// ```
 /// use haversack_core::text::clean::without_control_tokens;
@@ -197,7 +197,7 @@ pub const fn is_plain(byte: u8) -> bool {
     matches!(byte, b'\n' | b'\t' | 0x20..=0x7e)
 }
 
-/// What has been kept and found so far.
+/// The output and findings so far.
 #[derive(Default)]
 struct Cleaner {
     /// The output, once it differs from the input.
@@ -233,7 +233,7 @@ impl Cleaner {
     }
 }
 
-enum Verdict {
+enum CharAction {
     Keep,
     /// Keep, and so many bytes after it.
     KeepWith(usize),
@@ -254,26 +254,26 @@ const KEYCAP: char = '\u{20E3}';
 ///
 /// What follows counts only when it is a character that always stays; else the verdict could be
 /// another when the cleaned text is cleaned again.
-fn verdict(before: Option<char>, c: char, rest: &str) -> Verdict {
-    let kept_if = |keep: bool, kind| if keep { Verdict::Keep } else { Verdict::Remove(kind) };
+fn verdict(before: Option<char>, c: char, rest: &str) -> CharAction {
+    let kept_if = |keep: bool, kind| if keep { CharAction::Keep } else { CharAction::Remove(kind) };
     match c {
-        '\n' | '\t' => Verdict::Keep,
+        '\n' | '\t' => CharAction::Keep,
         // Form feed, vertical tab and next line part words: removing them would join two.
-        '\r' | '\u{B}' | '\u{C}' | '\u{85}' | '\u{2028}' | '\u{2029}' => Verdict::Break,
-        _ if c.is_control() => Verdict::Remove(FindingKind::Control),
-        _ if c.is_ascii() => Verdict::Keep,
-        '\u{FEFF}' => Verdict::Remove(FindingKind::ByteOrderMark),
+        '\r' | '\u{B}' | '\u{C}' | '\u{85}' | '\u{2028}' | '\u{2029}' => CharAction::Break,
+        _ if c.is_control() => CharAction::Remove(FindingKind::Control),
+        _ if c.is_ascii() => CharAction::Keep,
+        '\u{FEFF}' => CharAction::Remove(FindingKind::ByteOrderMark),
         '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{200E}' | '\u{200F}' | '\u{61C}' => {
-            Verdict::Remove(FindingKind::Direction)
+            CharAction::Remove(FindingKind::Direction)
         }
-        '\u{2800}' | '\u{3164}' | '\u{FFA0}' => Verdict::Space,
-        _ if is_shapeless(c) => Verdict::Remove(FindingKind::ZeroWidth),
+        '\u{2800}' | '\u{3164}' | '\u{FFA0}' => CharAction::Space,
+        _ if is_shapeless(c) => CharAction::Remove(FindingKind::ZeroWidth),
         '\u{200C}' | '\u{200D}' => {
             kept_if(joins(before, c, rest.chars().next()), FindingKind::Joiner)
         }
         '\u{E0000}'..='\u{E007F}' => match flag_tail(before, c, rest) {
-            Some(bytes) => Verdict::KeepWith(bytes),
-            None => Verdict::Remove(FindingKind::Tag),
+            Some(bytes) => CharAction::KeepWith(bytes),
+            None => CharAction::Remove(FindingKind::Tag),
         },
         '\u{FE00}'..='\u{FE0F}'
         | '\u{E0100}'..='\u{E01EF}'
@@ -281,9 +281,9 @@ fn verdict(before: Option<char>, c: char, rest: &str) -> Verdict {
         | '\u{180F}' => {
             kept_if(selects(before, c, rest.chars().next()), FindingKind::VariationSelector)
         }
-        '\u{FFF9}'..='\u{FFFB}' => Verdict::Remove(FindingKind::Annotation),
-        '\u{FFFD}' => Verdict::Report(FindingKind::Replacement),
-        _ => Verdict::Keep,
+        '\u{FFF9}'..='\u{FFFB}' => CharAction::Remove(FindingKind::Annotation),
+        '\u{FFFD}' => CharAction::Report(FindingKind::Replacement),
+        _ => CharAction::Keep,
     }
 }
 
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn control_tokens_of_chat_formats_lose_their_meaning() {
+    fn control_tokens_of_chat_formats_are_defused() {
         for token in [
             "<|im_start|>",
             "<|im_end|>",
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_invisible_goes_and_is_reported() {
+    fn invisible_characters_are_removed_and_reported() {
         check("a\0b\x1b[0m\x7f\u{9b}", "ab[0m", "Control 4@1");
         check("a\r\nb\rc\u{c}d\u{85}e\n\t", "a\nb\nc\nd\ne\n\t", "LineBreak 4@1");
         check("\u{feff}a\u{feff}", "a", "ByteOrderMark 2@0");
@@ -470,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_script_needs_stays() {
+    fn invisible_characters_that_a_script_needs_are_kept() {
         let kept = |text: &str| {
             check(text, text, "");
             assert!(matches!(clean(text).text, Cow::Borrowed(_)), "{text:?}");
@@ -507,7 +507,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(4_000))]
 
         #[test]
-        fn cleaning_is_final(text in any_text()) {
+        fn cleaning_is_idempotent(text in any_text()) {
             let once = clean(&text);
             let twice = clean(&once.text);
             prop_assert_eq!(&twice.text, &once.text);

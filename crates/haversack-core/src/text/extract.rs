@@ -1,12 +1,12 @@
-//! Which sentences of a text say most: shared terms with the query, with the rest of the text, and
-//! a little for standing first.
+//! Sentence importance: terms shared with the query and with the rest of the text, plus a small
+//! bonus for the beginning.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::terms::{Language, terms};
 
-/// Sentences that share this much of their terms say the same; the more important one stays.
+/// Sentences with at least this Jaccard similarity are duplicates; the more important one is kept.
 const REPEAT_JACCARD: f64 = 0.8;
 
 const WEIGHT_QUERY: f64 = 1.0;

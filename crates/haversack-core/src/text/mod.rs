@@ -1,4 +1,5 @@
-//! Text: count it, split it, cut it, clean it, compare it. Knows nothing of queries and items.
+//! Text processing: counting, splitting, truncating, cleaning, comparing. Independent of queries
+//! and items.
 
 pub mod blocks;
 pub mod boundary;

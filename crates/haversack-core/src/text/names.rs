@@ -1,19 +1,19 @@
-//! Names: the key under which a title is looked up, and what in a text could be one.
+//! Names: lookup keys of titles, and possible names in a text.
 
 use super::terms::fold;
 
-/// Longer titles are nobody's name.
+/// Longer titles are not used as names.
 pub const NAME_WORDS_MAX: usize = 8;
 
-/// Small words that stand inside names.
+/// Lower-case words inside names.
 /// The `s` is what an apostrophe leaves.
 const JOINING: [&str; 25] = [
     "a", "al", "an", "and", "at", "bin", "da", "de", "del", "der", "des", "di", "du", "el", "en",
     "for", "in", "la", "le", "of", "on", "s", "the", "to", "van",
 ];
 
-/// The key of a title: its words in small letters. What stands in brackets at its end tells
-/// namesakes apart and is left out. `None` when no text would call it by that.
+/// The lookup key of a title: its words in lower case, without a disambiguation in brackets at the
+/// end. `None` when the title cannot serve as a name.
 ///
 /// ```
 /// use haversack_core::text::names::key;
@@ -39,8 +39,8 @@ pub fn key(title: &str) -> Option<String> {
     tells.then_some(key)
 }
 
-/// The keys of what could be names in a text, each once, in the order of the text: runs of words
-/// that begin with a capital or a digit, small words between them included. At most so many.
+/// The distinct keys of possible names in a text, at most `most`, in order: runs of words that
+/// begin with a capital or a digit, including lower-case words between them.
 ///
 /// ```
 /// use haversack_core::text::names::possible;
@@ -71,9 +71,8 @@ pub fn possible(text: &str, most: usize) -> Vec<String> {
     keys
 }
 
-/// The keys of every run of words in a text, each once, in the order of the text: whoever asks does
-/// not always write names with capitals. A word alone is only a name where it begins with one. At
-/// most so many.
+/// The distinct keys of all word runs in a text, at most `most`, in order, because users do not
+/// always capitalise names. A single word counts only if it begins with a capital.
 ///
 /// ```
 /// use haversack_core::text::names::runs;

@@ -1,8 +1,8 @@
-//! Names as people type them: how they are shown in messages, and which known ones are near.
+//! Misspelt names: how they are shown in messages, and which known names are similar.
 
-/// Longest part of a name in characters that is looked at and shown.
+/// Names are truncated to this many characters.
 const NAME_CHARS_MAX: usize = 100;
-/// Most suggestions for one name.
+/// Maximum number of suggestions.
 const NEAREST_MAX: usize = 3;
 
 /// The name as messages show it: at most 100 characters of it, control characters blanked.
@@ -16,8 +16,8 @@ pub fn shown(name: &str) -> String {
     shown
 }
 
-/// Up to three of the known names that are spelt most alike, by edits; equally near ones by name.
-/// None that shares less than half of its letters.
+/// Up to three known names with the smallest edit distance, ties by name. Names that differ in more
+/// than half of their letters are not suggested.
 ///
 /// Each name comes with one spelling of it; a name may come several times.
 pub fn nearest<'n>(
@@ -40,15 +40,15 @@ pub fn nearest<'n>(
     names
 }
 
-/// How many letters have to be changed, added, dropped or swapped with a neighbour to turn one
-/// name into the other. Case does not count, nor what stands behind 100 characters.
+/// The edit distance of two names, with transpositions. Case is ignored, and so is everything after
+/// 100 characters.
 #[must_use]
 pub fn edits(one: &str, other: &str) -> usize {
     let plain = |name: &str| cut(name.trim()).to_ascii_lowercase();
     strsim::osa_distance(&plain(one), &plain(other))
 }
 
-/// The part of a name that is looked at.
+/// The part of a name that is compared.
 pub(super) fn cut(name: &str) -> &str {
     name.char_indices().nth(NAME_CHARS_MAX).map_or(name, |(at, _)| &name[..at])
 }

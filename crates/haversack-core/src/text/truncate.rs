@@ -1,12 +1,11 @@
-//! Making a text shorter: where to cut, and what to keep.
+//! Truncation: where to cut a text, and what to keep.
 //!
-//! Cuts fall between sentences where one ends within the limit, else between words, and never
-//! inside a character. What was left out is marked by "…". For any strategy a larger limit keeps
-//! at least as much: selection builds on that.
+//! Cuts fall between sentences if one ends within the limit, else between words, never inside a
+//! character. Omissions are marked by "…". With every strategy a larger limit keeps at least as
+//! much; selection relies on that.
 //!
-//! Summarising is missing on purpose: it takes a model, and core has none. A summary that a model
-//! wrote comes in as a candidate's essential form ([`crate::candidate::Essential`]) and is chosen
-//! like any other; without one, extraction stands in for it.
+//! Summarising is deliberately missing, because it needs a model. A summary written by a model
+//! enters as a candidate's essential form ([`crate::candidate::Essential`]).
 
 use std::ops::Range;
 
@@ -22,20 +21,20 @@ pub enum Truncation {
     KeepStart,
     /// The end.
     KeepEnd,
-    /// The sentences that matter most to the query, in their own order, repeats once.
+    /// The most important sentences for the query, in text order, without duplicates.
     Extractive,
 }
 
-/// A text made shorter.
+/// A truncated text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Truncated {
-    /// What is left, with its marks.
+    /// The remaining text, with omission marks.
     pub text: String,
-    /// What was kept, as byte ranges of the original, in order.
+    /// The kept byte ranges of the original, in order.
     pub kept: Vec<Range<usize>>,
 }
 
-/// One text, looked at once, that can be cut to many sizes.
+/// A text prepared for truncation to many sizes.
 #[derive(Debug)]
 pub struct Truncator<'t> {
     tokenizer: &'t dyn Tokenizer,

@@ -16,7 +16,7 @@ use haversack_core::units::{Share, Timestamp, Tokens};
 use crate::behaviour::{layer, plain, ranked, request};
 
 #[test]
-fn nothing_at_all_is_an_empty_pack() {
+fn an_empty_request_gives_an_empty_pack() {
     for total in [0, 1, 50_000] {
         let empty = pack(&request(total, vec![])).unwrap();
         assert_eq!((empty.text.as_str(), empty.tokens), ("", Tokens::ZERO));
@@ -68,12 +68,12 @@ fn a_million_characters_without_a_space_are_packed() {
 }
 
 #[test]
-fn an_impossible_budget_names_the_least() {
+fn an_infeasible_budget_error_names_the_smallest_budget() {
     let pinned = Layer { name: "rules".into(), ..layer("{{content}}", Claim::Pinned) };
     let rules = ranked("rule", 1.0, "Never promise a delivery date that was not confirmed.");
     let mut request = request(5, vec![(pinned, vec![rules])]);
     let error = pack(&request).unwrap_err().to_string();
-    assert_eq!(error, "a budget of 5 tokens is too small; the least that does is 10");
+    assert_eq!(error, "a budget of 5 tokens is too small; the smallest that works is 10");
     request.budget = Budget::new(Tokens::new(10));
     assert!(pack(&request).is_ok());
     // P2, X1: where the caller wants foundational text whatever it costs, the pack says so.
@@ -85,7 +85,7 @@ fn an_impossible_budget_names_the_least() {
 }
 
 #[test]
-fn layers_that_contradict_each_other_are_refused() {
+fn contradictory_layers_are_rejected() {
     let check = |layers: Vec<Layer>, expected: &str| {
         let layers = layers.into_iter().map(|layer| (layer, vec![])).collect();
         assert_eq!(pack(&request(100, layers)).unwrap_err().to_string(), expected);
@@ -98,10 +98,10 @@ fn layers_that_contradict_each_other_are_refused() {
         "the layers' shares add up to 101.0000 %, more than 100 %",
     );
     let many = (0..=LAYERS_MAX).map(|n| plain(&n.to_string())).collect();
-    check(many, "65 layers are more than the limit of 64");
+    check(many, "65 layers exceed the limit of 64");
     let crowd = vec![ranked("a", 1.0, "x"); CANDIDATES_MAX + 1];
     let error = pack(&request(100, vec![(plain("notes"), crowd)])).unwrap_err();
-    assert_eq!(error.to_string(), "100001 candidates are more than the limit of 100000");
+    assert_eq!(error.to_string(), "100001 candidates exceed the limit of 100000");
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn texts_that_look_like_templates_and_fences_stay_texts() {
 }
 
 #[test]
-fn a_wrong_count_handed_in_costs_a_round_but_never_the_budget() {
+fn a_wrong_precomputed_count_never_breaks_the_budget() {
     let mut candidates = Vec::new();
     for n in 0..20 {
         let mut ranked = ranked(&n.to_string(), 0.5, "Words that are counted far too low here.");
@@ -176,7 +176,7 @@ fn a_fenced_candidate_that_does_not_fit_costs_nothing() {
 }
 
 #[test]
-fn a_nonce_in_the_query_is_not_taken() {
+fn a_nonce_that_the_query_contains_is_not_used() {
     let mut mail = ranked("mail", 1.0, "Hello.");
     mail.candidate.trust = haversack_core::item::Trust::External;
     let mut request = request(300, vec![(plain("mails"), vec![mail])]);
@@ -220,7 +220,7 @@ fn huge_scores_stay_finite() {
 }
 
 #[test]
-fn a_tokenizer_with_presumed_seams_keeps_the_budget_too() {
+fn a_tokenizer_without_proved_seams_keeps_the_budget() {
     // Splits at white space and marks every word's start: seams are presumed, not proved.
     let json = r#"{"version": "1.0", "truncation": null, "padding": null, "added_tokens": [],
         "normalizer": {"type": "Prepend", "prepend": "▁"},

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use haversack_core::assemble::{Fencing, Template, TemplateText, Templates, citation};
 use haversack_core::budget::Budget;
-use haversack_core::candidate::{Block, Candidate, Essential, Found, Quote, merge};
+use haversack_core::candidate::{Block, Candidate, Essential, FoundBy, Quote, merge};
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::item::{Kind, Trust};
 use haversack_core::layer::{Arrangement, Claim, Cut, KindCap, Layer, Order, Stability};
@@ -51,7 +51,7 @@ fn fates(pack: &Pack) -> String {
 }
 
 #[test]
-fn the_built_in_templates_render_as_their_seeds_say() {
+fn built_in_templates_render_as_specified() {
     // M8.
     let check = |template: &str, expected: &str| {
         let layer = Layer::new("m", Templates::default().get(template).unwrap().clone());
@@ -82,7 +82,7 @@ fn the_built_in_templates_render_as_their_seeds_say() {
 }
 
 #[test]
-fn an_empty_section_says_so_and_foundations_stand_first() {
+fn an_empty_section_shows_its_note_and_foundations_come_first() {
     // W10, P1, promise 5: the steadiest first.
     let section = Templates::default().get("section").unwrap().clone();
     let volatile = Layer::new("search", section.clone());
@@ -145,7 +145,7 @@ fn short_gaps_are_filled_and_clutter_is_not_missed() {
 }
 
 #[test]
-fn a_text_grows_by_its_best_blocks_with_what_they_hang_under() {
+fn a_text_grows_by_its_best_blocks_with_their_headings() {
     // X9: whole blocks in their order, each under its heading.
     let filler = "Nothing of this is about boats, and yet it goes on for a while. ".repeat(6);
     let filler = filler.trim();
@@ -174,7 +174,7 @@ fn a_text_grows_by_its_best_blocks_with_what_they_hang_under() {
 }
 
 #[test]
-fn the_last_room_has_one_stretch_of_sentences() {
+fn the_remaining_budget_is_filled_with_contiguous_sentences() {
     let text = "It rained. The ferry leaves at nine. The bus follows. We ate. Then we slept.";
     let layer = || Layer { order: Order::Blocks, ..plain("found") };
     let mut terms = request(9, vec![(layer(), vec![document("a", 0.9, &[(text, 0.9, None)])])]);
@@ -197,7 +197,7 @@ fn citations_of_a_text_put_together_name_the_bytes_of_the_body() {
 }
 
 #[test]
-fn shares_spill_and_cuts_go_playbooks_first() {
+fn shares_spill_and_the_last_layer_is_truncated_first() {
     // P3, P4, P7, P11: twenty texts of about ten tokens for each layer.
     let texts = |prefix: &str| -> Vec<Ranked> {
         let text = "Some words of the same length for all.";
@@ -248,7 +248,7 @@ fn shares_spill_and_cuts_go_playbooks_first() {
 }
 
 #[test]
-fn a_core_survives_its_details() {
+fn an_essential_form_is_kept_when_details_are_dropped() {
     // P8, S5: the essential form comes before any other product's features.
     let product = |id: &str, score| {
         let mut product = ranked(
@@ -277,7 +277,7 @@ fn a_core_survives_its_details() {
 }
 
 #[test]
-fn newest_go_first_and_the_oldest_is_cut_at_a_sentence() {
+fn newest_come_first_and_the_oldest_is_truncated_at_a_sentence() {
     // P7.
     let deal = Layer {
         order: Order::Rank,
@@ -301,7 +301,7 @@ fn newest_go_first_and_the_oldest_is_cut_at_a_sentence() {
 }
 
 #[test]
-fn one_kind_cannot_take_over_and_enough_is_enough() {
+fn a_kind_cap_limits_one_kind_and_the_stop_rule_ends_selection() {
     // K5.
     let mut files: Vec<Ranked> =
         (0..12).map(|n| ranked(&format!("f{n:02}"), 0.9, "A file of some words.")).collect();
@@ -339,7 +339,7 @@ fn one_kind_cannot_take_over_and_enough_is_enough() {
 }
 
 #[test]
-fn a_kind_that_is_alone_has_all_the_room_k5() {
+fn a_kind_cap_does_not_limit_the_only_kind_k5() {
     let files: Vec<Ranked> =
         (0..12).map(|n| ranked(&format!("f{n:02}"), 0.9, "A file of some words.")).collect();
     let layer =
@@ -353,7 +353,7 @@ fn a_kind_that_is_alone_has_all_the_room_k5() {
 
 /// A cap that no choice can keep to holds nobody back for ever.
 #[test]
-fn kinds_that_all_have_their_share_take_turns_k5() {
+fn kinds_at_their_caps_alternate_k5() {
     let mut files: Vec<Ranked> =
         (0..8).map(|n| ranked(&format!("f{n}"), 0.9, "A file of some words.")).collect();
     for n in 0..8 {
@@ -371,7 +371,7 @@ fn kinds_that_all_have_their_share_take_turns_k5() {
 }
 
 #[test]
-fn the_next_pack_keeps_its_beginning() {
+fn the_next_pack_keeps_the_prefix() {
     // Promise 5: given the earlier pack, what stayed stays where it was, and new text comes after.
     let memory = |id: &str, score| ranked(id, score, &format!("The memory of {id} is here."));
     let first = pack(&request(
@@ -395,7 +395,7 @@ fn the_next_pack_keeps_its_beginning() {
 }
 
 #[test]
-fn the_best_stand_at_the_edges() {
+fn edges_arrangement_puts_the_best_first_and_last() {
     let edges = Layer { arrangement: Arrangement::Edges, ..plain("all") };
     let all =
         (1..=5).map(|n| ranked(&n.to_string(), 1.0 / f64::from(n), &format!("Text {n}"))).collect();
@@ -475,7 +475,7 @@ fn exact_fills_a_capped_layer_and_knows_its_bound() {
 }
 
 #[test]
-fn receipts_tell_apart_what_is_missing_and_what_is_empty() {
+fn receipts_distinguish_missing_from_empty() {
     let receipt = |change: &dyn Fn(&mut Candidate)| {
         let mut note = ranked("a", 1.0, "Text");
         change(&mut note.candidate);
@@ -488,7 +488,7 @@ fn receipts_tell_apart_what_is_missing_and_what_is_empty() {
 }
 
 #[test]
-fn twins_of_one_id_do_not_depend_on_their_order() {
+fn duplicate_ids_do_not_depend_on_input_order() {
     let twin = |title: &str| {
         let mut twin = ranked("a", 1.0, "Text");
         twin.candidate.place.title = Some(title.to_owned());
@@ -502,7 +502,7 @@ fn twins_of_one_id_do_not_depend_on_their_order() {
 }
 
 #[test]
-fn diversity_lowers_what_was_already_said() {
+fn diversity_lowers_scores_of_similar_candidates() {
     let all = vec![ranked("a", 0.9, "x"), ranked("b", 0.89, "x"), ranked("c", 0.6, "y")];
     let alike = |a: &Ranked, b: &Ranked| {
         if a.candidate.text == b.candidate.text { Score::ONE } else { Score::ZERO }
@@ -530,7 +530,7 @@ fn citations_point_at_the_bytes_that_were_kept() {
 }
 
 #[test]
-fn estimates_are_named_and_finds_are_merged() {
+fn estimates_give_a_notice_and_duplicate_candidates_are_merged() {
     // M10, X2.
     let mut request = request(100, vec![(plain("all"), vec![ranked("a", 1.0, "Text")])]);
     request.tokenizer = Arc::new(CharacterEstimate);
@@ -538,7 +538,7 @@ fn estimates_are_named_and_finds_are_merged() {
     assert_eq!(packed.notices, [Notice::Estimated { tokenizer: "characters/4".to_owned() }]);
     let found = |collector: &str| {
         let mut candidate = ranked("a", 1.0, "Text").candidate;
-        candidate.found = vec![Found { collector: collector.into(), rank: 1 }];
+        candidate.found = vec![FoundBy { collector: collector.into(), rank: 1 }];
         candidate
     };
     let merged = merge(vec![found("text"), found("semantic")]);

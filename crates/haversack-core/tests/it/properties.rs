@@ -9,7 +9,7 @@ use haversack_core::layer::Claim;
 use haversack_core::ledger::{Notice, Outcome, Reason};
 use haversack_core::pack::{Overflow, Pack, PackError, Plan, Request, pack};
 use haversack_core::select::Selector;
-use haversack_core::text::chunk::{ChunkLimits, Format, Language, chunk};
+use haversack_core::text::chunk::{ChunkLimits, CodeLanguage, Format, chunk};
 use haversack_core::text::tokenizer::{Encoding, Tokenizer};
 use haversack_core::units::Tokens;
 use proptest::prelude::*;
@@ -77,7 +77,8 @@ proptest! {
         }
     }
 
-    /// X1: a pack that would be empty for want of room is refused with a budget that shows something.
+    /// X1: a pack that would be empty for want of room is refused with a budget that shows
+    /// something.
     #[test]
     fn properties_the_least_budget_of_a_refusal_shows_something(request in any_request()) {
         let plan = Plan::new(&request).unwrap();
@@ -322,7 +323,7 @@ proptest! {
     fn properties_chunks_slice_back(
         text in proptest::collection::vec(any_text(), 1..6),
         format in proptest::sample::select(vec![
-            Format::Plain, Format::Markdown, Format::Code(Language::Rust), Format::Code(Language::Python),
+            Format::Plain, Format::Markdown, Format::Code(CodeLanguage::Rust), Format::Code(CodeLanguage::Python),
         ]),
         max in 16u32..200,
         o200k in any::<bool>(),

@@ -3,7 +3,7 @@
 
 mod reference;
 mod refused;
-mod shelf;
+mod registry;
 mod tiny;
 
 use std::fs;
@@ -50,7 +50,7 @@ fn near(vector: &Vector, expected: &[f64], slack: f64) {
 }
 
 #[test]
-fn vectors_are_those_of_plain_arithmetic_m4() {
+fn vectors_equal_those_of_a_plain_reference_m4() {
     let folder = model();
     let embedder = Transformer::open(folder.path()).unwrap();
     let texts = ["Tea is green", "coffee", "", "the launch is in may: tea, coffee zq"];

@@ -1,10 +1,10 @@
 //! The same network in plain loops and double precision, written from its description and not from
 //! the code under test.
 
-use crate::tiny::{HEADS, LAYERS, SIZE, Tensors, WIDE};
+use crate::tiny::{HEADS, LAYERS, SIZE, TinyTensors, WIDE};
 
 /// A row for each token.
-pub(crate) fn encode(tensors: &Tensors, ids: &[usize], types: &[usize]) -> Vec<Vec<f64>> {
+pub(crate) fn encode(tensors: &TinyTensors, ids: &[usize], types: &[usize]) -> Vec<Vec<f64>> {
     let of = |name: &str| -> Vec<f64> {
         tensors[name].1.iter().map(|number| f64::from(*number)).collect()
     };
@@ -54,7 +54,7 @@ pub(crate) fn encode(tensors: &Tensors, ids: &[usize], types: &[usize]) -> Vec<V
 }
 
 /// A layer's output for one row.
-pub(crate) fn linear(tensors: &Tensors, name: &str, row: &[f64]) -> Vec<f64> {
+pub(crate) fn linear(tensors: &TinyTensors, name: &str, row: &[f64]) -> Vec<f64> {
     let weight = &tensors[&format!("{name}.weight")].1;
     let bias = &tensors[&format!("{name}.bias")].1;
     let output = |at: usize| -> f64 {
@@ -65,14 +65,19 @@ pub(crate) fn linear(tensors: &Tensors, name: &str, row: &[f64]) -> Vec<f64> {
     (0..bias.len()).map(output).collect()
 }
 
-fn joined(tensors: &Tensors, name: &str, one: &[Vec<f64>], other: &[Vec<f64>]) -> Vec<Vec<f64>> {
+fn joined(
+    tensors: &TinyTensors,
+    name: &str,
+    one: &[Vec<f64>],
+    other: &[Vec<f64>],
+) -> Vec<Vec<f64>> {
     let sum = |(one, other): (&Vec<f64>, &Vec<f64>)| -> Vec<f64> {
         one.iter().zip(other).map(|(a, b)| a + b).collect()
     };
     one.iter().zip(other).map(|rows| norm(tensors, name, &sum(rows))).collect()
 }
 
-fn norm(tensors: &Tensors, name: &str, row: &[f64]) -> Vec<f64> {
+fn norm(tensors: &TinyTensors, name: &str, row: &[f64]) -> Vec<f64> {
     let count = row.len() as f64;
     let mean = row.iter().sum::<f64>() / count;
     let variance = row.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / count;

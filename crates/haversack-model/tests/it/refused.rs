@@ -1,4 +1,4 @@
-//! Folders that are no model that can be used, and what is said of them.
+//! Folders that hold no usable model, and the errors for them.
 
 use std::fs;
 use std::path::Path;
@@ -52,7 +52,7 @@ fn other_architectures_are_refused() {
 #[test]
 fn weights_that_do_not_fit_are_refused() {
     let single = |number: f32| number.to_le_bytes().to_vec();
-    let change = |change: fn(&mut tiny::Tensors), expected: &str| {
+    let change = |change: fn(&mut tiny::TinyTensors), expected: &str| {
         let spoil = |folder: &Path| {
             let mut tensors = tiny::tensors();
             change(&mut tensors);
@@ -63,15 +63,15 @@ fn weights_that_do_not_fit_are_refused() {
     let one = "there is no tensor \"encoder.layer.1.output.dense.bias\", which config.json calls";
     change(|tensors| drop(tensors.remove("encoder.layer.1.output.dense.bias")), one);
     let two = "embeddings.LayerNorm.bias has the shape [16], not [32]";
-    let short = |tensors: &mut tiny::Tensors| {
+    let short = |tensors: &mut tiny::TinyTensors| {
         tensors.insert("embeddings.LayerNorm.bias".to_owned(), (vec![16], vec![0.0; 16]));
     };
     change(short, two);
-    let lying = |tensors: &mut tiny::Tensors| {
+    let lying = |tensors: &mut tiny::TinyTensors| {
         tensors.insert("embeddings.LayerNorm.bias".to_owned(), (vec![32], vec![0.0; 16]));
     };
     change(lying, "embeddings.LayerNorm.bias is said to be at bytes");
-    let endless = |tensors: &mut tiny::Tensors| {
+    let endless = |tensors: &mut tiny::TinyTensors| {
         let name = "encoder.layer.0.output.dense.bias";
         tensors.insert(name.to_owned(), (vec![32], vec![f32::INFINITY; 32]));
     };
@@ -85,7 +85,7 @@ fn weights_that_do_not_fit_are_refused() {
 }
 
 #[test]
-fn files_that_are_something_else_are_refused() {
+fn malformed_files_are_rejected() {
     let write = |file: &'static str, bytes: &'static [u8], expected: &str| {
         check(|folder| fs::write(folder.join(file), bytes).unwrap(), expected);
     };
@@ -128,7 +128,7 @@ fn a_vocabulary_of_another_model_is_refused() {
 }
 
 #[test]
-fn settings_of_ones_own_are_checked() {
+fn own_settings_are_validated() {
     let check = |settings: &str, expected: &str| check(|folder| own(folder, settings), expected);
     check("tokens-max = 49\n", "tokens-max is 49; this model reads 3 to 48");
     check("tokens-max = 2\n", "tokens-max is 2; this model reads 3 to 48");

@@ -18,7 +18,7 @@ const WORDS: [&str; 16] = [
 ];
 
 /// Tensors by name: shape and numbers.
-pub(crate) type Tensors = BTreeMap<String, (Vec<usize>, Vec<f32>)>;
+pub(crate) type TinyTensors = BTreeMap<String, (Vec<usize>, Vec<f32>)>;
 
 /// The pieces that the tokenizer knows, in the order of their ids: some words, then letters.
 pub(crate) fn vocabulary() -> Vec<String> {
@@ -42,8 +42,8 @@ fn numbers(name: &str, count: usize) -> impl Iterator<Item = f32> {
 }
 
 /// All tensors of the encoder, with a head for scores.
-pub(crate) fn tensors() -> Tensors {
-    let mut all = Tensors::new();
+pub(crate) fn tensors() -> TinyTensors {
+    let mut all = TinyTensors::new();
     let mut one = |name: String, shape: &[usize]| {
         let count = shape.iter().product();
         let is_norm = name.ends_with("LayerNorm.weight");
@@ -107,7 +107,7 @@ pub(crate) fn config() -> Value {
 /// A file of weights: a length, a header, the numbers.
 pub(crate) fn weights(
     folder: &Path,
-    tensors: &Tensors,
+    tensors: &TinyTensors,
     form: &str,
     bytes_of: impl Fn(f32) -> Vec<u8>,
 ) {

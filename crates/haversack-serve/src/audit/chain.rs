@@ -1,4 +1,4 @@
-//! The chain of an audit log: its files in their order, and whether each line is as it was written.
+//! Verifies the hash chain of an audit log across its files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -7,21 +7,20 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::{FIRST, Line, hash, lock_file, tail};
+use super::{ChainedEntry, FIRST, hash, lock_file, read_tail};
 
-/// What a log that holds together comes to.
+/// A verified log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verified {
     /// How many files it has.
     pub files: u64,
     /// How many lines.
     pub lines: u64,
-    /// The hash of the last. Lines that are taken from the end leave nothing that could show it; who
-    /// kept this finds out.
+    /// The hash of the last line. Removing lines from the end is only detected by comparing this.
     pub last: String,
 }
 
-/// Why a log is not known to be whole.
+/// Why a log could not be verified.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum VerifyError {
@@ -52,17 +51,17 @@ pub enum VerifyError {
     },
 }
 
-/// What is said where a line does not go on from the one before, and where there is none.
-const TAKEN_OUT: &str = "what came before it was changed or taken out";
+/// Reasons in messages.
+const CHAIN_BROKEN: &str = "the lines before it were changed or removed";
 const UNREADABLE: &str = "is not a line of an audit log";
 
 /// One file of a log.
-struct Part {
+struct AuditFile {
     name: String,
     reader: BufReader<io::Take<File>>,
     /// Its first line, if it has one.
     first: Option<Vec<u8>>,
-    /// The hash that this goes on from.
+    /// The previous hash of its first line.
     previous: String,
 }
 
@@ -74,44 +73,44 @@ fn broken(file: &str, line: u64, what: &'static str) -> VerifyError {
     VerifyError::Broken { file: file.to_owned(), line, what }
 }
 
-/// Checks a log from its first line on, over all its files.
+/// Verifies a log from its first line, over all its files.
 ///
 /// # Errors
-/// When a line was changed, added or taken out, the first included; or a file cannot be read.
+/// When a line was changed, added or removed, the first included; or a file cannot be read.
 pub fn verify(folder: &Path) -> Result<Verified, VerifyError> {
-    let mut waiting = parts(folder)?;
+    let mut waiting = open_files(folder)?;
     if waiting.is_empty() {
         return Err(VerifyError::Missing { folder: folder.display().to_string() });
     }
     let mut sum = Verified { files: 0, lines: 0, last: FIRST.to_owned() };
-    // An empty file is one whose first line is yet to come.
+    // An empty file has not been written yet.
     waiting.retain(|part| part.first.is_some());
     while let Some(at) = waiting.iter().position(|part| part.previous == sum.last) {
         let part = waiting.swap_remove(at);
         if let Some(other) = waiting.iter().find(|other| other.previous == sum.last) {
-            return Err(broken(&other.name, 1, "another file has the same lines before it"));
+            return Err(broken(&other.name, 1, "another file continues the same line"));
         }
-        part.follow(&mut sum)?;
+        part.verify_lines(&mut sum)?;
     }
     match orphan(&waiting) {
-        Some(part) => Err(broken(&part.name, 1, TAKEN_OUT)),
+        Some(part) => Err(broken(&part.name, 1, CHAIN_BROKEN)),
         None => Ok(sum),
     }
 }
 
-/// The first of the files that nothing leads to.
-fn orphan(waiting: &[Part]) -> Option<&Part> {
-    let leads = |to: &Part| {
+/// The first file that continues no other.
+fn orphan(waiting: &[AuditFile]) -> Option<&AuditFile> {
+    let leads = |to: &AuditFile| {
         let name = format!("audit-{}.log", to.previous.get(..16).unwrap_or_default());
         waiting.iter().any(|part| part.name == name)
     };
     waiting.iter().find(|part| !leads(part)).or_else(|| waiting.first())
 }
 
-/// The files of a log as they are at one moment, by name.
-fn parts(folder: &Path) -> Result<Vec<Part>, VerifyError> {
+/// Opens the files of a log at one moment, by name.
+fn open_files(folder: &Path) -> Result<Vec<AuditFile>, VerifyError> {
     let wrong = failed("the data folder");
-    // A copy that cannot be written is nobody's to change either.
+    // A read-only copy needs no lock.
     let lock = lock_file(folder).ok();
     if let Some(lock) = &lock {
         lock.lock().map_err(&wrong)?;
@@ -123,7 +122,7 @@ fn parts(folder: &Path) -> Result<Vec<Part>, VerifyError> {
         files.push((name, file.take(length)));
     }
     drop(lock);
-    files.into_iter().map(|(name, file)| Part::begin(name, file)).collect()
+    files.into_iter().map(|(name, file)| AuditFile::begin(name, file)).collect()
 }
 
 /// The files of a log, in the order of their names.
@@ -139,59 +138,60 @@ fn names(folder: &Path) -> io::Result<BTreeMap<String, PathBuf>> {
     Ok(names)
 }
 
-impl Part {
-    fn begin(name: String, file: io::Take<File>) -> Result<Part, VerifyError> {
+impl AuditFile {
+    fn begin(name: String, file: io::Take<File>) -> Result<AuditFile, VerifyError> {
         let reader = BufReader::new(file);
-        let mut part = Part { name, reader, first: None, previous: String::new() };
-        part.first = part.next()?;
+        let mut part = AuditFile { name, reader, first: None, previous: String::new() };
+        part.first = part.next_line()?;
         if let Some(first) = &part.first {
-            let line = serde_json::from_slice::<Line>(first);
+            let line = serde_json::from_slice::<ChainedEntry>(first);
             part.previous = line.map_err(|_| broken(&part.name, 1, UNREADABLE))?.previous;
         }
         Ok(part)
     }
 
-    /// The next line. Half a line at the end is what a crash left, and is no line.
-    fn next(&mut self) -> Result<Option<Vec<u8>>, VerifyError> {
+    /// Reads the next complete line. A crash may leave a partial one at the end.
+    fn next_line(&mut self) -> Result<Option<Vec<u8>>, VerifyError> {
         let mut line = Vec::new();
         self.reader.read_until(b'\n', &mut line).map_err(failed(&self.name))?;
         Ok((line.pop() == Some(b'\n')).then_some(line))
     }
 
-    /// Checks each line, and adds it to the sum.
-    fn follow(mut self, sum: &mut Verified) -> Result<(), VerifyError> {
+    /// Verifies each line and counts it.
+    fn verify_lines(mut self, sum: &mut Verified) -> Result<(), VerifyError> {
         let (mut count, mut next) = (0, self.first.take());
         while let Some(text) = next {
             count += 1;
             let wrong = |what| broken(&self.name, count, what);
-            let line: Line = serde_json::from_slice(&text).map_err(|_| wrong(UNREADABLE))?;
+            let line: ChainedEntry =
+                serde_json::from_slice(&text).map_err(|_| wrong(UNREADABLE))?;
             if line.previous != sum.last {
-                return Err(wrong(TAKEN_OUT));
+                return Err(wrong(CHAIN_BROKEN));
             }
-            // Byte for byte: what was added beside the fields was not written by us either.
+            // Byte for byte, so that added fields are detected too.
             let same = serde_json::to_vec(&line).is_ok_and(|written| written == text);
             if !same || hash(&line.entry, &line.previous).ok().as_ref() != Some(&line.hash) {
                 return Err(wrong("was changed"));
             }
             sum.last = line.hash;
             sum.lines += 1;
-            next = self.next()?;
+            next = self.next_line()?;
         }
         sum.files += 1;
         Ok(())
     }
 }
 
-/// The hash with which the next line goes on when the file that is written has none: the last of the
-/// files before it, which nothing goes on from. A log that has no files yet begins.
-pub(super) fn end(folder: &Path) -> io::Result<String> {
+/// The hash that the next line continues when the current file is empty: the last hash of the rotated
+/// file that no other continues, or the first hash of a new log.
+pub(super) fn last_hash(folder: &Path) -> io::Result<String> {
     let (mut begins, mut ends) = (BTreeSet::new(), BTreeSet::new());
     for (_, path) in names(folder)? {
         let mut file = File::open(path)?;
         let mut first = Vec::new();
         BufReader::new(&file).read_until(b'\n', &mut first)?;
-        begins.extend(serde_json::from_slice::<Line>(&first).map(|line| line.previous));
-        ends.extend(tail(&mut file)?.0);
+        begins.extend(serde_json::from_slice::<ChainedEntry>(&first).map(|line| line.previous));
+        ends.extend(read_tail(&mut file)?.0);
     }
     Ok(ends.difference(&begins).next().cloned().unwrap_or_else(|| FIRST.to_owned()))
 }

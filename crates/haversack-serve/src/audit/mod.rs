@@ -1,6 +1,6 @@
-//! The audit log: who was refused, and who changed what belongs to everyone. Lines of JSON, each with
-//! the hash of the one before, so that a line that was changed or taken out shows. Several processes
-//! may write it: the server, and commands beside it.
+//! The audit log: refused and administrative requests. Each line of JSON holds the hash of the one
+//! before, so that changed or removed lines are detected. The server and commands may write at the same
+//! time.
 
 mod chain;
 #[cfg(test)]
@@ -17,43 +17,42 @@ use serde::{Deserialize, Serialize};
 
 pub use chain::{Verified, VerifyError, verify};
 
-/// The size at which a new file is begun.
+/// The size at which the log rotates.
 const FILE_BYTES_MAX: u64 = 64 << 20;
 
-/// What a chain begins with.
+/// The previous hash of the first line.
 const FIRST: &str = "haversack";
 
 /// How much of a file's end is read first to find its last line.
 const TAIL_BYTES: u64 = 4 << 10;
 
-/// One line.
+/// A line of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Entry {
-    /// When.
+pub struct AuditEntry {
+    /// The time.
     pub at: String,
-    /// Which request, as its answer was told.
+    /// The request id.
     pub request: String,
-    /// Which credential.
+    /// The credential.
     pub credential: String,
-    /// For whom it asked.
+    /// The user that the request claimed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
-    /// Which operation.
+    /// The operation.
     pub operation: String,
-    /// In which workspace.
+    /// The workspace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
-    /// Which key it was about.
+    /// The key that was administered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// The status of the answer.
+    /// The status of the response.
     pub status: u16,
     /// The problem's code, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// How many requests were denied before it without a line of their own. Filled in when the
-    /// line is written.
+    /// Refused requests before it that were not logged. Set when the line is written.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub left_out: u64,
 }
@@ -64,14 +63,14 @@ const fn is_zero(count: &u64) -> bool {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Line {
+struct ChainedEntry {
     #[serde(flatten)]
-    entry: Entry,
+    entry: AuditEntry,
     previous: String,
     hash: String,
 }
 
-fn hash(entry: &Entry, previous: &str) -> io::Result<String> {
+fn hash(entry: &AuditEntry, previous: &str) -> io::Result<String> {
     let text = serde_json::to_string(entry)?;
     Ok(blake3::hash(format!("{previous}\n{text}").as_bytes()).to_hex().to_string())
 }
@@ -81,13 +80,13 @@ fn hash(entry: &Entry, previous: &str) -> io::Result<String> {
 pub struct Audit {
     folder: PathBuf,
     bytes_max: u64,
-    /// Held, here and in the file system, from the reading of the last line to the end of the next.
+    /// Held, in the process and on the file, while a line is appended.
     lock: Mutex<File>,
     left_out: AtomicU64,
 }
 
 impl Audit {
-    /// Opens the log of a data folder, which is made if need be.
+    /// Opens or creates the log of a data folder.
     ///
     /// # Errors
     /// When it cannot be read or written.
@@ -99,8 +98,8 @@ impl Audit {
         let lock = Mutex::new(lock_file(folder)?);
         let left_out = AtomicU64::new(0);
         let audit = Audit { folder: folder.to_owned(), bytes_max, lock, left_out };
-        // What cannot be written is known at once, not when the first line is.
-        audit.locked(|| begin(&path(folder)).map(drop))?;
+        // An unwritable log fails now, not at the first line.
+        audit.with_lock(|| open_for_append(&path(folder)).map(drop))?;
         Ok(audit)
     }
 
@@ -108,17 +107,17 @@ impl Audit {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn write(&self, entry: &Entry) -> io::Result<()> {
-        self.locked(|| self.append(entry))
+    pub fn write(&self, entry: &AuditEntry) -> io::Result<()> {
+        self.with_lock(|| self.append(entry))
     }
 
-    /// Counts a denied request that has no line of its own; the next line tells how many.
-    pub(crate) fn leave_out(&self) {
+    /// Counts a refused request that is not logged; the next line holds the count.
+    pub(crate) fn count_left_out(&self) {
         self.left_out.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Does something while nobody else writes.
-    fn locked<T>(&self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    /// Runs something while no other process writes.
+    fn with_lock<T>(&self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         let lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         lock.lock()?;
         let done = work();
@@ -126,29 +125,29 @@ impl Audit {
         done
     }
 
-    fn append(&self, entry: &Entry) -> io::Result<()> {
+    fn append(&self, entry: &AuditEntry) -> io::Result<()> {
         let path = path(&self.folder);
-        // Another process may have written since, or begun another file.
-        let (mut file, last) = begin(&path)?;
+        // Another process may have written or rotated the log.
+        let (mut file, last) = open_for_append(&path)?;
         let previous = match last {
             Some(last) => last,
-            None => chain::end(&self.folder)?,
+            None => chain::last_hash(&self.folder)?,
         };
         if file.metadata()?.len() >= self.bytes_max {
             drop(file);
-            // Named by its last hash, with which the next file goes on.
+            // Named by its last hash, which the next file continues.
             let name = format!("audit-{}.log", previous.get(..16).unwrap_or_default());
             std::fs::rename(&path, self.folder.join(name))?;
-            file = begin(&path)?.0;
+            file = open_for_append(&path)?.0;
         }
         let left_out = self.left_out.load(Ordering::Relaxed);
-        let entry = Entry { left_out, ..entry.clone() };
+        let entry = AuditEntry { left_out, ..entry.clone() };
         let hash = hash(&entry, &previous)?;
-        let line = Line { entry, previous, hash };
+        let line = ChainedEntry { entry, previous, hash };
         let mut text = serde_json::to_vec(&line)?;
         text.push(b'\n');
         file.write_all(&text)?;
-        // Only now: what could not be written tells nobody.
+        // Only after the line was written.
         self.left_out.fetch_sub(left_out, Ordering::Relaxed);
         Ok(())
     }
@@ -158,18 +157,18 @@ fn path(folder: &Path) -> PathBuf {
     folder.join("audit.log")
 }
 
-/// The file whose lock stands for the log: the log's own files are renamed.
+/// A separate lock file, because rotation renames the log.
 fn lock_file(folder: &Path) -> io::Result<File> {
     let path = folder.join("audit.lock");
     OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
 }
 
-/// Opens a file to write on, and tells the hash of its last whole line. What a crash left of a line
-/// is cut off.
-fn begin(path: &Path) -> io::Result<(File, Option<String>)> {
+/// Opens a file for appending and returns the hash of its last complete line. A partial line that a
+/// crash left is removed.
+fn open_for_append(path: &Path) -> io::Result<(File, Option<String>)> {
     let mut file =
         OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-    let (last, whole) = tail(&mut file)?;
+    let (last, whole) = read_tail(&mut file)?;
     if whole < file.metadata()?.len() {
         file.set_len(whole)?;
     }
@@ -177,8 +176,8 @@ fn begin(path: &Path) -> io::Result<(File, Option<String>)> {
     Ok((file, last))
 }
 
-/// The hash of a file's last line, and where its whole lines end.
-fn tail(file: &mut File) -> io::Result<(Option<String>, u64)> {
+/// The hash of a file's last line, and the end of its complete lines.
+fn read_tail(file: &mut File) -> io::Result<(Option<String>, u64)> {
     let length = file.metadata()?.len();
     let mut size = TAIL_BYTES;
     loop {
@@ -187,10 +186,10 @@ fn tail(file: &mut File) -> io::Result<(Option<String>, u64)> {
         let mut text = Vec::new();
         Read::by_ref(file).take(length - start).read_to_end(&mut text)?;
         let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        // What stands before the first line's end is a line only if the file begins with it.
+        // The first line is complete only if it starts the file.
         let skipped = usize::from(start > 0);
         let lines = text[..whole].split_inclusive(|byte| *byte == b'\n').skip(skipped);
-        let read = |line: &[u8]| serde_json::from_slice::<Line>(line).ok();
+        let read = |line: &[u8]| serde_json::from_slice::<ChainedEntry>(line).ok();
         let last = lines.filter_map(read).last().map(|line| line.hash);
         if last.is_some() || start == 0 {
             return Ok((last, start + whole as u64));
@@ -199,8 +198,8 @@ fn tail(file: &mut File) -> io::Result<(Option<String>, u64)> {
     }
 }
 
-impl Entry {
-    /// A line's time as it is written.
+impl AuditEntry {
+    /// Formats the time of a line.
     #[must_use]
     pub fn time(at: Timestamp) -> String {
         at.to_string()

@@ -1,4 +1,4 @@
-//! What is looked for in settings before a server starts with them, and when somebody only asks.
+//! Checks a configuration before a server starts, and for `haversack config check`.
 
 use haversack_store::store::change::BATCH_CHANGES_MAX;
 use haversack_store::store::error::chain;
@@ -8,16 +8,16 @@ use crate::client::address;
 use crate::trace::CAN_SEND;
 use crate::who::{check_file, check_url, is_url};
 
-/// The shortest time that a client can keep to, and the longest that is one.
+/// The shortest and the longest timeout.
 const SECONDS_MIN: f64 = 0.001;
 const SECONDS_MAX: f64 = 1e6;
 
 impl Config {
-    /// Looks for values that cannot work, or would let everybody in. `insecure` says that nobody else
-    /// is in the network. A file of keys is read; nothing is asked over the network.
+    /// Checks for invalid values and for open access. `insecure` confirms that the network is private.
+    /// Reads a key file but sends nothing over the network.
     ///
     /// # Errors
-    /// When one cannot.
+    /// When a value is invalid.
     pub fn check(&self, insecure: bool) -> Result<(), ConfigError> {
         let address = self.server.listen;
         if !self.needs_keys() && !address.ip().is_loopback() && !insecure {
@@ -43,7 +43,7 @@ impl Config {
         ];
         for (name, count) in counts {
             if count == 0 {
-                let message = "is 0, so nothing would be answered: use 1 or more".to_owned();
+                let message = "is 0, which would refuse every request: use 1 or more".to_owned();
                 return Err(ConfigError::Value { name, message });
             }
         }
@@ -66,7 +66,7 @@ impl Config {
         ];
         for (name, time) in needed {
             if !(SECONDS_MIN..=SECONDS_MAX).contains(&time) {
-                let message = format!("{time} will not do: use {SECONDS_MIN} to 1,000,000");
+                let message = format!("{time} is out of range: use {SECONDS_MIN} to 1,000,000");
                 return Err(ConfigError::Value { name, message });
             }
         }
@@ -78,14 +78,14 @@ impl Config {
         ];
         for (name, number) in others {
             if !(0.0..=SECONDS_MAX).contains(&number) {
-                let message = format!("{number} will not do: use 0 to 1,000,000");
+                let message = format!("{number} is out of range: use 0 to 1,000,000");
                 return Err(ConfigError::Value { name, message });
             }
         }
         Ok(())
     }
 
-    /// Whether the URL is one of a whole host: the descriptions are looked for at its root.
+    /// Checks that the URL is only scheme and host, because the metadata is served at the root.
     fn check_url(&self) -> Result<(), ConfigError> {
         let url = &self.server.url;
         if url.is_empty() {
@@ -97,7 +97,7 @@ impl Config {
         if plain { Ok(()) } else { Err(wrong(format!("{url:?} is more than scheme and host"))) }
     }
 
-    /// Whether traces can be sent to where they are to be.
+    /// Checks that traces can be sent.
     fn check_collector(&self) -> Result<(), ConfigError> {
         let collector = &self.log.otlp;
         if collector.is_empty() {
@@ -113,7 +113,7 @@ impl Config {
     }
 }
 
-/// Whether tokens can be judged: by whose keys, from whom, and for whom.
+/// Checks that tokens can be verified.
 fn check_jwt(jwt: &Jwt) -> Result<(), ConfigError> {
     let wrong = |message: String| ConfigError::Value { name: "jwt.jwks", message };
     if jwt.jwks.is_empty() {
@@ -127,7 +127,7 @@ fn check_jwt(jwt: &Jwt) -> Result<(), ConfigError> {
     let needed = [("jwt.issuer", &jwt.issuer), ("jwt.audience", &jwt.audience)];
     for (name, value) in needed {
         if value.is_empty() {
-            let message = "is missing: without it tokens for others would be good here";
+            let message = "is missing: without it tokens for other servers would be accepted";
             return Err(ConfigError::Value { name, message: message.to_owned() });
         }
     }

@@ -1,5 +1,5 @@
-//! Settings in the environment: `HAVERSACK_`, the section and the name, in capitals. What begins so and
-//! is no setting is refused: a setting that was meant and not heeded may leave a server open.
+//! Settings in the environment: `HAVERSACK_`, section and name, in capitals. Other variables with that
+//! prefix are refused, because an ignored setting may leave a server open.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use serde_json::Value;
 use super::{COLLECTOR, Config, ConfigError};
 use crate::trace::CAN_SEND;
 
-/// What the names of variables begin with.
+/// The prefix of variables.
 const PREFIX: &str = "HAVERSACK_";
 
-/// Names that other parts of Haversack and its tests heed.
-const ELSEWHERE: &[&str] = &[
+/// Names that other parts of Haversack and its tests use.
+const OTHER_NAMES: &[&str] = &[
     "BIN",
     "BLESS",
     "CACHE",
@@ -31,13 +31,14 @@ const ELSEWHERE: &[&str] = &[
     "LIMITED_FOLDER",
     "MODEL_SEEDS",
     "SEED",
+    "SERVER",
 ];
 
-/// What the names that benchmarks heed begin with.
+/// The prefix of names that benchmarks use.
 const BENCHMARKS: &str = "BENCH_";
 
-/// Settings with what the environment says over them.
-pub(super) fn overlaid(
+/// Applies the environment to a configuration.
+pub(super) fn apply(
     mut config: Config,
     environment: &BTreeMap<String, String>,
 ) -> Result<Config, ConfigError> {
@@ -47,7 +48,7 @@ pub(super) fn overlaid(
     };
     for (name, text) in environment {
         let Some(rest) = name.strip_prefix(PREFIX) else { continue };
-        if is_elsewhere(rest) || is_of_kubernetes(rest, text) {
+        if is_used_elsewhere(rest) || is_from_kubernetes(rest, text) {
             continue;
         }
         let (section, key) = rest.split_once('_').unwrap_or((rest, ""));
@@ -57,29 +58,29 @@ pub(super) fn overlaid(
         let mut value = serde_json::to_value(&whole).map_err(shape)?;
         let wrong = |message: String| ConfigError::Variable { name: name.clone(), message };
         let Some(known) = value.get_mut(&section).and_then(|section| section.get_mut(&key)) else {
-            return Err(wrong(unknown(name, &value)));
+            return Err(wrong(unknown_name(name, &value)));
         };
-        *known = typed(known, text);
+        *known = convert(known, text);
         let whole: Config =
             serde_json::from_value(value).map_err(|error| wrong(error.to_string()))?;
         let jwt = if section == "jwt" { whole.jwt } else { config.jwt };
         config = Config { jwt, ..whole };
     }
-    // It is often set for all programs of a machine: one that cannot heed it need not refuse.
+    // It is often set for all programs of a machine, so a build without traces ignores it.
     if CAN_SEND && config.log.otlp.is_empty() {
         config.log.otlp = environment.get(COLLECTOR).cloned().unwrap_or_default();
     }
     Ok(config)
 }
 
-fn is_elsewhere(rest: &str) -> bool {
-    ELSEWHERE.contains(&rest) || rest.starts_with(BENCHMARKS)
+fn is_used_elsewhere(rest: &str) -> bool {
+    OTHER_NAMES.contains(&rest) || rest.starts_with(BENCHMARKS)
 }
 
-/// Whether Kubernetes told of a service whose name begins with `haversack`, as it does unasked to all
-/// containers beside it: `HAVERSACK_SERVICE_HOST`, `HAVERSACK_PORT_7077_TCP_ADDR`. A port that somebody
-/// set would be a number alone.
-fn is_of_kubernetes(rest: &str, text: &str) -> bool {
+/// Whether Kubernetes set the variable for a service named `haversack…`, as it does in all containers:
+/// `HAVERSACK_SERVICE_HOST`, `HAVERSACK_PORT_7077_TCP_ADDR`. A port set by a person would be a plain
+/// number.
+fn is_from_kubernetes(rest: &str, text: &str) -> bool {
     let numbered = rest.split_once("PORT_").is_some_and(|(_, after)| {
         let (number, protocol) = after.split_once('_').unwrap_or((after, ""));
         let known = ["TCP", "UDP", "SCTP"].iter().any(|known| protocol.starts_with(known));
@@ -89,9 +90,9 @@ fn is_of_kubernetes(rest: &str, text: &str) -> bool {
     numbered || address || rest.ends_with("SERVICE_HOST") || rest.contains("SERVICE_PORT")
 }
 
-/// What is said of a name that is not known; `value` has all that are.
-fn unknown(name: &str, value: &Value) -> String {
-    let mut known: Vec<String> = ELSEWHERE.iter().map(|rest| format!("{PREFIX}{rest}")).collect();
+/// The message for an unknown name; `value` has all known ones.
+fn unknown_name(name: &str, value: &Value) -> String {
+    let mut known: Vec<String> = OTHER_NAMES.iter().map(|rest| format!("{PREFIX}{rest}")).collect();
     for (section, names) in value.as_object().into_iter().flatten() {
         for key in names.as_object().into_iter().flat_map(|names| names.keys()) {
             known.push(format!("{PREFIX}{section}_{key}").to_uppercase());
@@ -104,9 +105,9 @@ fn unknown(name: &str, value: &Value) -> String {
     }
 }
 
-/// A variable's text as the type that its default has. What does not read so stays a text, which is
-/// then refused with the reason.
-fn typed(default: &Value, text: &str) -> Value {
+/// Converts a variable to the type of its default. If that fails, it stays a text, which is refused
+/// later with the reason.
+fn convert(default: &Value, text: &str) -> Value {
     match default {
         Value::Number(_) => {
             text.parse().map_or_else(|_| Value::String(text.to_owned()), Value::Number)

@@ -1,5 +1,5 @@
-//! What a server is told: by a file, by the environment, by flags, in that order. Everything has a
-//! default, and a name that is not known is an error.
+//! The server's configuration: file, then environment, then flags. Everything has a default, and unknown
+//! names are errors.
 
 mod check;
 mod environment;
@@ -18,22 +18,22 @@ use thiserror::Error;
 /// The variable that names a collector of traces to every program.
 pub const COLLECTOR: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 
-/// What a server is told.
+/// The server's configuration.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Where it listens, and to whom.
-    pub server: Server,
-    /// What it bears.
+    /// The address and access.
+    pub server: ServerSettings,
+    /// Limits.
     pub limits: Limits,
-    /// What it tells.
-    pub log: Log,
-    /// Whose signed tokens are good beside keys.
+    /// Logs and traces.
+    pub log: LogSettings,
+    /// Signed tokens to accept beside keys.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jwt: Option<Jwt>,
 }
 
-/// Whose signed tokens (JWT) are good.
+/// The signed tokens (JWT) to accept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Jwt {
@@ -65,27 +65,27 @@ impl Default for Jwt {
     }
 }
 
-/// Where a server listens, and to whom.
+/// The address of a server, and who has access.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Server {
+pub struct ServerSettings {
     /// The address. Port 0 takes any that is free.
     pub listen: SocketAddr,
-    /// Who is let in.
+    /// Who needs a key.
     pub auth: Auth,
     /// Names under which the server is reached, beside its address and `localhost`. A request for
     /// another name is refused, so that a page of another site cannot reach a server on this machine.
     pub hosts: Vec<String>,
-    /// The URL under which others reach the server, such as `https://context.example.com`: it is told
-    /// to clients that look for who gives tokens. When empty, it is made from the name they used.
+    /// The public URL of the server, such as `https://context.example.com`, for clients that look for
+    /// the authorization server. When empty, it is made from the host name that they used.
     pub url: String,
     /// Origins whose pages may ask, such as `https://app.example.com`. Others are refused.
     pub origins: Vec<String>,
 }
 
-impl Default for Server {
-    fn default() -> Server {
-        Server {
+impl Default for ServerSettings {
+    fn default() -> ServerSettings {
+        ServerSettings {
             listen: SocketAddr::from(([127, 0, 0, 1], 7077)),
             auth: Auth::Auto,
             hosts: Vec::new(),
@@ -95,21 +95,20 @@ impl Default for Server {
     }
 }
 
-/// Who is let in.
+/// Who needs a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Auth {
-    /// Everyone on this machine when nothing says that others reach the server, else by key. Others
-    /// do when it listens to more than this machine, has names or a URL, or takes tokens: a proxy on
-    /// this machine speaks for whoever is behind it.
+    /// Keys are needed if the server can be reached from elsewhere: if it listens on more than
+    /// loopback, has host names or a URL, or accepts tokens. A local proxy may forward anyone.
     Auto,
-    /// Who has a key.
+    /// Everyone needs a key.
     Keys,
-    /// Everyone who can reach the server. Only for networks that nobody else is in.
+    /// Nobody needs a key. Only for private networks.
     Off,
 }
 
-/// What a server bears. Sizes are in bytes, times in seconds.
+/// The server's limits. Sizes are in bytes, times in seconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
@@ -119,32 +118,31 @@ pub struct Limits {
     pub stream_bytes: u64,
     /// Most lines of a stream that are written together.
     pub batch_lines: usize,
-    /// Connections held at once.
+    /// Open connections.
     pub connections: usize,
-    /// Requests worked on at once.
+    /// Requests in flight.
     pub concurrent: usize,
-    /// Requests that may wait for their turn.
+    /// Requests in the queue.
     pub queue: usize,
-    /// How long one waits.
+    /// Timeout in the queue.
     pub queue_seconds: f64,
     /// How long a client may take to send the head of a request.
     pub head_seconds: f64,
     /// How long a client may pause inside a body.
     pub body_seconds: f64,
-    /// How long a client may leave an answer unread.
+    /// How long a client may leave a response unread.
     pub write_seconds: f64,
     /// How long a connection may do nothing.
     pub idle_seconds: f64,
-    /// How long an answer may take.
+    /// Deadline of a request.
     pub deadline_seconds: f64,
-    /// How long requests under way are waited for at the end.
+    /// How long shutdown waits for requests in flight.
     pub shutdown_seconds: f64,
     /// Requests a second for each key; 0 for any number.
     pub rate: f64,
-    /// Requests that a key may make at once before its rate counts.
+    /// Requests that a key may make at once before its rate limit applies.
     pub burst: f64,
-    /// Credentials that are not good, a minute, from one address; 0 for any number. What is over it is
-    /// told to come later; a good credential from there never is.
+    /// Failed logins per minute and address; 0 for any number. Valid credentials are not limited.
     pub denied: u32,
 }
 
@@ -171,22 +169,22 @@ impl Default for Limits {
     }
 }
 
-/// What a server tells.
+/// Logs and traces.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Log {
-    /// In which form.
+pub struct LogSettings {
+    /// The format.
     pub format: LogFormat,
     /// How much: `error`, `warn`, `info`, `debug` or `trace`.
-    pub level: Level,
+    pub level: LogLevel,
     /// Where traces are sent: the address of an OpenTelemetry collector that takes OTLP over HTTP. When
     /// empty, `OTEL_EXPORTER_OTLP_ENDPOINT` counts; when that is not there, none are sent.
     pub otlp: String,
 }
 
-impl Default for Log {
-    fn default() -> Log {
-        Log { format: LogFormat::Pretty, level: Level::Info, otlp: String::new() }
+impl Default for LogSettings {
+    fn default() -> LogSettings {
+        LogSettings { format: LogFormat::Pretty, level: LogLevel::Info, otlp: String::new() }
     }
 }
 
@@ -200,10 +198,10 @@ pub enum LogFormat {
     Json,
 }
 
-/// How much is told.
+/// How much is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Level {
+pub enum LogLevel {
     /// Only what failed.
     Error,
     /// And what a person should look at.
@@ -216,21 +214,21 @@ pub enum Level {
     Trace,
 }
 
-impl Level {
+impl LogLevel {
     /// The level as `tracing` has it.
     #[must_use]
     pub const fn tracing(self) -> tracing::Level {
         match self {
-            Level::Error => tracing::Level::ERROR,
-            Level::Warn => tracing::Level::WARN,
-            Level::Info => tracing::Level::INFO,
-            Level::Debug => tracing::Level::DEBUG,
-            Level::Trace => tracing::Level::TRACE,
+            LogLevel::Error => tracing::Level::ERROR,
+            LogLevel::Warn => tracing::Level::WARN,
+            LogLevel::Info => tracing::Level::INFO,
+            LogLevel::Debug => tracing::Level::DEBUG,
+            LogLevel::Trace => tracing::Level::TRACE,
         }
     }
 }
 
-/// What is wrong with a file of settings.
+/// Why a settings file is invalid.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum FileError {
@@ -243,7 +241,7 @@ pub enum FileError {
         #[source]
         cause: std::io::Error,
     },
-    /// It is not as it should be.
+    /// It is malformed.
     #[error("{path}: {message}")]
     Form {
         /// The file.
@@ -253,8 +251,11 @@ pub enum FileError {
     },
 }
 
-/// What a file of settings says.
-pub(crate) fn from_file<T: DeserializeOwned>(path: &Path) -> Result<T, FileError> {
+/// Reads a file of settings.
+///
+/// # Errors
+/// When it cannot be read, or a name in it is unknown.
+pub fn from_file<T: DeserializeOwned>(path: &Path) -> Result<T, FileError> {
     let name = path.display().to_string();
     match std::fs::read_to_string(path) {
         Ok(text) => toml::from_str(&text)
@@ -263,14 +264,14 @@ pub(crate) fn from_file<T: DeserializeOwned>(path: &Path) -> Result<T, FileError
     }
 }
 
-/// What is wrong with what a server is told.
+/// Why a configuration is invalid.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// Its file will not do.
+    /// The file is invalid.
     #[error(transparent)]
     File(#[from] FileError),
-    /// A variable of the environment is not as it should be.
+    /// An environment variable is invalid.
     #[error("{name}: {message}")]
     Variable {
         /// Which.
@@ -278,7 +279,7 @@ pub enum ConfigError {
         /// What is wrong.
         message: String,
     },
-    /// A value cannot be.
+    /// A value is invalid.
     #[error("{name}: {message}")]
     Value {
         /// Which, as in the file: `limits.queue`.
@@ -286,10 +287,10 @@ pub enum ConfigError {
         /// What is wrong.
         message: String,
     },
-    /// Anybody could reach everything.
+    /// Anybody could access everything.
     #[error(
-        "{address} can be reached from elsewhere, and nobody is asked for a key: leave server.auth \
-         alone, or say --insecure if nobody else is in that network"
+        "{address} can be reached from other machines and no key is needed: leave server.auth alone, or \
+         pass --insecure if the network is private"
     )]
     Open {
         /// The address.
@@ -298,16 +299,16 @@ pub enum ConfigError {
 }
 
 impl Config {
-    /// What a file and the environment say. Flags come on top, by whoever has them.
+    /// Reads a file and the environment. Callers apply flags on top.
     ///
     /// # Errors
-    /// When a name is unknown or a value will not do.
+    /// When a name is unknown or a value is invalid.
     pub fn read(
         file: Option<&Path>,
         environment: &BTreeMap<String, String>,
     ) -> Result<Config, ConfigError> {
         let config = file.map_or_else(|| Ok(Config::default()), from_file)?;
-        environment::overlaid(config, environment)
+        environment::apply(config, environment)
     }
 
     /// Whether callers need a key.
@@ -316,12 +317,12 @@ impl Config {
         match self.server.auth {
             Auth::Keys => true,
             Auth::Off => false,
-            Auth::Auto => !self.is_of_this_machine(),
+            Auth::Auto => !self.is_local_only(),
         }
     }
 
-    /// Whether nothing says that anybody but this machine reaches the server.
-    fn is_of_this_machine(&self) -> bool {
+    /// Whether only this machine can reach the server.
+    fn is_local_only(&self) -> bool {
         let server = &self.server;
         server.listen.ip().is_loopback()
             && server.hosts.is_empty()
@@ -330,7 +331,8 @@ impl Config {
     }
 }
 
-/// Seconds as a time.
-pub(crate) fn seconds(seconds: f64) -> Duration {
+/// Seconds as a duration; zero if they are out of range.
+#[must_use]
+pub fn seconds(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or_default()
 }

@@ -65,7 +65,7 @@ fn what_is_not_known_is_refused_with_its_place() {
 }
 
 #[test]
-fn tokens_of_somebody_else_are_set_up_from_the_environment_too() {
+fn signed_tokens_can_be_configured_by_the_environment() {
     let config = read(
         "[jwt]\nissuer = \"https://a.example\"\naudience = \"b\"\n",
         &[("HAVERSACK_JWT_ISSUER", "https://c.example"), ("HAVERSACK_LOG_LEVEL", "warn")],
@@ -104,10 +104,12 @@ fn variables_of_others_are_left_to_them() {
 #[test]
 fn values_that_cannot_work_are_named() {
     let check = |file: &str, insecure: bool, expected: &str| {
-        let told = read(file, &[]).unwrap().check(insecure).map_err(|error| error.to_string());
-        match told {
+        let checked = read(file, &[]).unwrap().check(insecure).map_err(|error| error.to_string());
+        match checked {
             Ok(()) => assert_eq!("", expected, "{file:?}"),
-            Err(told) => assert!(!expected.is_empty() && told.starts_with(expected), "{told}"),
+            Err(message) => {
+                assert!(!expected.is_empty() && message.starts_with(expected), "{message}")
+            }
         }
     };
     check("", false, "");
@@ -116,7 +118,7 @@ fn values_that_cannot_work_are_named() {
         check(&format!("[limits]\n{name} = 0"), false, &format!("limits.{name}: is 0"));
     }
     for name in ["head", "body", "write", "idle", "deadline"] {
-        let expected = format!("limits.{name}_seconds: 0 will not do: use 0.001 to 1,000,000");
+        let expected = format!("limits.{name}_seconds: 0 is out of range: use 0.001 to 1,000,000");
         check(&format!("[limits]\n{name}_seconds = 0.0"), false, &expected);
     }
     check("[limits]\nqueue_seconds = 0.0\nshutdown_seconds = 0.0\nburst = 0.0", false, "");
@@ -125,7 +127,7 @@ fn values_that_cannot_work_are_named() {
     }
     check("[server]\nurl = \"https://context.example:8443\"", false, "");
     let open = "[server]\nlisten = \"0.0.0.0:80\"\nauth = \"off\"";
-    check(open, false, "0.0.0.0:80 can be reached from elsewhere, and nobody is asked for a key");
+    check(open, false, "0.0.0.0:80 can be reached from other machines and no key is needed");
     check(open, true, "");
 }
 
@@ -135,9 +137,12 @@ fn keys_of_signers_are_looked_for_before_the_start() {
     let check = |jwks: &str, expected: &str| {
         let jwt =
             Jwt { jwks: jwks.into(), issuer: "a".into(), audience: "b".into(), ..Jwt::default() };
-        let told = Config { jwt: Some(jwt), ..Config::default() }.check(false);
-        let told = told.map_or_else(|error| error.to_string(), |()| String::new());
-        assert!(told.starts_with(expected) && told.is_empty() == expected.is_empty(), "{told}");
+        let result = Config { jwt: Some(jwt), ..Config::default() }.check(false);
+        let result = result.map_or_else(|error| error.to_string(), |()| String::new());
+        assert!(
+            result.starts_with(expected) && result.is_empty() == expected.is_empty(),
+            "{result}"
+        );
     };
     let file = folder.path().join("keys.json");
     let named = file.to_str().unwrap();

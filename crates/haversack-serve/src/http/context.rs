@@ -1,4 +1,4 @@
-//! Packs: built, previewed, watched, and compared over budgets.
+//! Builds, previews and streams packs, and compares budgets.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
-use haversack::pipeline::Watch;
+use haversack::pipeline::StageObserver;
 use haversack::recipe::Shape;
 use haversack::recipes::{bytes_of, memory, request_of};
 use haversack::{Assembled, Request, Workspace};
@@ -18,35 +18,35 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
-use crate::call::{Answer, Call, json};
+use crate::call::{Call, RouteResult, json};
 use crate::codes::Code;
 use crate::config::seconds;
-use crate::problem::Problem;
-use crate::router::cause;
-use crate::state::State;
-use crate::trace::Span;
-use crate::who::{Access, Asserted};
+use crate::problem::ApiProblem;
+use crate::router::explain_failure;
+use crate::state::ServerState;
+use crate::trace::TraceSpan;
+use crate::who::Identity;
 
 /// Most budgets of one frontier.
 const BUDGETS_MAX: usize = 100;
 
-/// Events of a build that may wait for their reader.
-const EVENTS_WAITING: usize = 64;
+/// Events of a build that may queue.
+const EVENTS_QUEUED_MAX: usize = 64;
 
-/// What a body may say beside what is asked of the recipe.
+/// The field of a body that is not part of the recipe's request.
 const EXPLAIN: &str = "explain";
 
-pub(crate) fn build(mut call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn build(mut call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let workspace = call.workspace().await?;
-        let (request, explain) = asked(&mut call, &workspace).await?;
+        let (request, explain) = read_request(&mut call, &workspace).await?;
         let accepts = call.headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
         if accepts.is_some_and(|accepts| accepts.contains("text/event-stream")) {
-            return Ok(watched(call, workspace, request, explain));
+            return Ok(stream_build(call, workspace, request, explain));
         }
         let preview = !request.keep;
-        let made = made(&call.state, &call.span, &workspace, request, None).await?;
-        let mut response = Response::new(Body::from(bytes(&made.assembled, explain, preview)?));
+        let made = build_pack(&call.state, &call.span, &workspace, request, None).await?;
+        let mut response = Response::new(Body::from(serialize(&made.assembled, explain, preview)?));
         let media_type = HeaderValue::from_static("application/json");
         response.headers_mut().insert(header::CONTENT_TYPE, media_type);
         let timing = format!("pack;dur={:.3}", made.took.as_secs_f64() * 1_000.0);
@@ -58,100 +58,103 @@ pub(crate) fn build(mut call: Call) -> BoxFuture<'static, Answer> {
     .boxed()
 }
 
-/// What is asked, by whom it may be asked, and whether the answer is to explain itself.
-async fn asked(call: &mut Call, workspace: &Workspace) -> Result<(Request, bool), Problem> {
+/// Reads the request, and whether the response includes the ledger.
+async fn read_request(
+    call: &mut Call,
+    workspace: &Workspace,
+) -> Result<(Request, bool), ApiProblem> {
     let (preview, mut explain) = (call.flag("preview")?, call.flag(EXPLAIN)?);
     let Value::Object(mut body) = call.json().await? else {
-        return Err(Problem::invalid("request", "is not an object"));
+        return Err(ApiProblem::invalid("request", "is not an object"));
     };
-    explain |= told(&mut body)?;
+    explain |= take_explain(&mut body)?;
     let recipe = call.parameter("recipe");
-    let mut request = request(&call.access, &call.asserted, workspace, recipe, body).await?;
+    let mut request = permitted_request(&call.identity, workspace, recipe, body).await?;
     request.keep = !preview;
     Ok((request, explain))
 }
 
-/// Whether the body asks for an explanation.
-fn told(body: &mut Map<String, Value>) -> Result<bool, Problem> {
+/// Takes `explain` out of the body.
+fn take_explain(body: &mut Map<String, Value>) -> Result<bool, ApiProblem> {
     match body.shift_remove(EXPLAIN) {
         None | Some(Value::Null) => Ok(false),
         Some(Value::Bool(explain)) => Ok(explain),
-        Some(_) => Err(Problem::invalid(EXPLAIN, "is neither true nor false")),
+        Some(_) => Err(ApiProblem::invalid(EXPLAIN, "is neither true nor false")),
     }
 }
 
-/// A request in a recipe's own shape, made that of who may ask it.
-pub(crate) async fn request(
-    access: &Access,
-    asserted: &Asserted,
+/// Reads a request in a recipe's own shape, and replaces the claimed identity with the permitted one.
+pub(crate) async fn permitted_request(
+    identity: &Identity,
     workspace: &Workspace,
     recipe: &str,
     body: Map<String, Value>,
-) -> Result<Request, Problem> {
+) -> Result<Request, ApiProblem> {
     let recipe = workspace.recipe(recipe).await?;
     let mut request = request_of(&recipe.name, recipe.shape, Value::Object(body))?;
-    access.impose(&mut request, asserted)?;
+    identity.apply_to(&mut request)?;
     Ok(request)
 }
 
-/// A pack, and how long the engine had it in hand.
-pub(crate) struct Made {
+/// A pack and how long the engine took.
+pub(crate) struct TimedPack {
     pub(crate) assembled: Arc<Assembled>,
     took: Duration,
 }
 
-/// Makes a pack and notes its figures.
-pub(crate) async fn made(
-    state: &State,
-    span: &Span,
+/// Builds a pack and records its metrics.
+pub(crate) async fn build_pack(
+    state: &ServerState,
+    span: &TraceSpan,
     workspace: &Workspace,
     request: Request,
-    watch: Option<Watch>,
-) -> Result<Made, Problem> {
+    watch: Option<StageObserver>,
+) -> Result<TimedPack, ApiProblem> {
     let work = async {
         let begun = Instant::now();
         let answer = workspace.answer(request, span.watch(watch)).await?;
         Ok::<_, haversack::Error>((answer, begun.elapsed()))
     };
     let (answer, took) = state.gate.compute(work).await?;
-    state.metrics.assembled(&answer.assembled, answer.repeated);
-    Ok(Made { assembled: answer.assembled, took })
+    state.metrics.note_assembly(&answer.assembled, answer.repeated);
+    Ok(TimedPack { assembled: answer.assembled, took })
 }
 
-/// A pack as the application's own document has it. The preview of memories has more in it.
-fn bytes(assembled: &Assembled, explain: bool, preview: bool) -> Result<Vec<u8>, Problem> {
+/// Serializes a pack in the application's own format. The preview of memories has more fields.
+fn serialize(assembled: &Assembled, explain: bool, preview: bool) -> Result<Vec<u8>, ApiProblem> {
     let written = if preview && assembled.recipe.shape == Shape::Memory {
         serde_json::to_vec(&memory::Preview::of(assembled, explain))
     } else {
         bytes_of(assembled, explain)
     };
     written.map_err(|error| {
-        tracing::error!(target: "haversack", %error, "a pack cannot be written");
-        Problem::new(Code::Internal, "the pack cannot be written")
+        tracing::error!(target: "haversack", %error, "a pack cannot be serialized");
+        ApiProblem::new(Code::Internal, "the pack cannot be serialized")
     })
 }
 
-/// A build as it goes: `stage` for each step, `warning` for each notice, then `result` or `problem`.
-/// When the reader goes away, the build ends.
-fn watched(call: Call, workspace: Workspace, request: Request, explain: bool) -> Response {
-    let (sender, receiver) = mpsc::channel(EVENTS_WAITING);
+/// Streams a build: `stage` for each step, `warning` for each notice, then `result` or `problem`.
+/// Closing the connection cancels the build.
+fn stream_build(call: Call, workspace: Workspace, request: Request, explain: bool) -> Response {
+    let (sender, receiver) = mpsc::channel(EVENTS_QUEUED_MAX);
     let stages = sender.clone();
-    let watch: Watch = Arc::new(move |stage: &'static str, took: Duration| {
+    let watch: StageObserver = Arc::new(move |stage: &'static str, took: Duration| {
         let data = json!({ "stage": stage, "ms": took.as_secs_f64() * 1_000.0 });
-        // A reader who is that slow misses a step, not the result.
+        // A slow reader misses a step, not the result.
         let _ = stages.try_send(event("stage", &data.to_string()));
     });
     let build = async move {
         let preview = !request.keep;
         let built = async {
-            let made = made(&call.state, &call.span, &workspace, request, Some(watch)).await?;
-            let result = bytes(&made.assembled, explain, preview)?;
-            Ok::<_, Problem>((made.assembled, result))
+            let made =
+                build_pack(&call.state, &call.span, &workspace, request, Some(watch)).await?;
+            let result = serialize(&made.assembled, explain, preview)?;
+            Ok::<_, ApiProblem>((made.assembled, result))
         };
         let deadline = seconds(call.state.config.limits.deadline_seconds);
         let built = tokio::time::timeout(deadline, built).await.unwrap_or_else(|_| {
             let detail = format!("no answer within {} s", deadline.as_secs_f64());
-            Err(Problem::new(Code::Deadline, detail))
+            Err(ApiProblem::new(Code::Deadline, detail))
         });
         let mut events = Vec::new();
         match built {
@@ -164,9 +167,10 @@ fn watched(call: Call, workspace: Workspace, request: Request, explain: bool) ->
                 events.push(event("result", &String::from_utf8_lossy(&result)));
             }
             Err(problem) => {
-                let problem = cause(&call.state, Some(call.parameter("ws")), problem).await;
-                // The answer as a whole began well, so nobody else counts this.
-                call.state.metrics.refused(&problem);
+                let problem =
+                    explain_failure(&call.state, Some(call.parameter("ws")), problem).await;
+                // The response started with 200, so the router does not count this.
+                call.state.metrics.note_refusal(&problem);
                 let data = serde_json::to_string(&problem.wire()).unwrap_or_default();
                 events.push(event("problem", &data));
             }
@@ -177,7 +181,7 @@ fn watched(call: Call, workspace: Workspace, request: Request, explain: bool) ->
             }
         }
     };
-    // The build is driven by the body, so it ends with the connection.
+    // The body drives the build, so closing the connection cancels it.
     let build = stream::once(build).filter_map(|()| async { None });
     let events = stream::unfold(receiver, |mut receiver| async move {
         receiver.recv().await.map(|event| (event, receiver))
@@ -201,25 +205,25 @@ fn event(name: &str, data: &str) -> Bytes {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "FrontierRequest")]
 pub(crate) struct WireFrontierRequest {
-    /// What the recipe is asked.
+    /// The recipe's request.
     #[serde(default)]
     request: Map<String, Value>,
-    /// The budgets; 25 from the least to the most when left out.
+    /// The budgets; 25 from the smallest to the largest by default.
     #[serde(default)]
     #[schemars(length(max = 100))]
     budgets: Vec<u32>,
 }
 
-/// What each budget would give.
+/// The packs of several budgets.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Frontier")]
 pub(crate) struct WireFrontier {
-    /// From the smallest budget on; those that cannot be met are left out.
+    /// From the smallest budget; infeasible ones are left out.
     points: Vec<WirePoint>,
 }
 
-/// What one budget would give.
+/// The pack of one budget.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "FrontierPoint")]
@@ -230,24 +234,24 @@ pub(crate) struct WirePoint {
     tokens: u32,
     /// Candidates in it.
     items: usize,
-    /// What it is worth.
+    /// Its value.
     value: f64,
-    /// How much of all that was found is in, by value.
+    /// The share of all candidates' value that is in the pack.
     coverage: f64,
 }
 
-pub(crate) fn frontier(mut call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn frontier(mut call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let workspace = call.workspace().await?;
         let wanted: WireFrontierRequest = call.read().await?;
         if wanted.budgets.len() > BUDGETS_MAX {
             let detail =
                 format!("{} budgets are more than the most, {BUDGETS_MAX}", wanted.budgets.len());
-            return Err(Problem::invalid("budgets", detail));
+            return Err(ApiProblem::invalid("budgets", detail));
         }
         let recipe = call.parameter("recipe");
         let mut request =
-            request(&call.access, &call.asserted, &workspace, recipe, wanted.request).await?;
+            permitted_request(&call.identity, &workspace, recipe, wanted.request).await?;
         request.keep = false;
         let budgets: Vec<Tokens> = wanted.budgets.iter().copied().map(Tokens::new).collect();
         let points = call.state.gate.compute(workspace.frontier(request, &budgets)).await?;

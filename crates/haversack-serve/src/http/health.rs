@@ -1,4 +1,4 @@
-//! How the server is.
+//! Health, metrics and the OpenAPI document.
 
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -7,32 +7,32 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::json;
 
-use crate::call::{Answer, Call, json, tagged};
+use crate::call::{Call, RouteResult, json, json_with_etag};
 use crate::codes::Code;
 use crate::openapi::document;
-use crate::problem::Problem;
+use crate::problem::ApiProblem;
 
-/// What Prometheus reads.
-pub(crate) const FIGURES: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// The media type of metrics.
+pub(crate) const METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-pub(crate) fn live(_: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn live(_: Call) -> BoxFuture<'static, RouteResult> {
     async { json(StatusCode::OK, &json!({ "status": "ok" })) }.boxed()
 }
 
-pub(crate) fn ready(call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn ready(call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         if call.state.is_stopping() {
-            return Err(Problem::new(Code::Overloaded, "the server is stopping"));
+            return Err(ApiProblem::new(Code::Overloaded, "the server is shutting down"));
         }
         json(StatusCode::OK, &json!({ "status": "ok" }))
     }
     .boxed()
 }
 
-pub(crate) fn health(call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn health(call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         if call.state.is_stopping() {
-            return Err(Problem::new(Code::Overloaded, "the server is stopping"));
+            return Err(ApiProblem::new(Code::Overloaded, "the server is shutting down"));
         }
         let version = env!("CARGO_PKG_VERSION");
         json(StatusCode::OK, &json!({ "status": "ok", "version": version }))
@@ -40,18 +40,19 @@ pub(crate) fn health(call: Call) -> BoxFuture<'static, Answer> {
     .boxed()
 }
 
-pub(crate) fn metrics(call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn metrics(call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let page = call.state.metrics.page(call.state.gate.waiting());
-        let page = page.map_err(|_| Problem::new(Code::Internal, "figures cannot be written"))?;
+        let page =
+            page.map_err(|_| ApiProblem::new(Code::Internal, "metrics cannot be written"))?;
         let mut response = Response::new(Body::from(page));
-        let media_type = HeaderValue::from_static(FIGURES);
+        let media_type = HeaderValue::from_static(METRICS_TYPE);
         response.headers_mut().insert(header::CONTENT_TYPE, media_type);
         Ok(response)
     }
     .boxed()
 }
 
-pub(crate) fn openapi(call: Call) -> BoxFuture<'static, Answer> {
-    async move { tagged(&call, document()) }.boxed()
+pub(crate) fn openapi(call: Call) -> BoxFuture<'static, RouteResult> {
+    async move { json_with_etag(&call, document()) }.boxed()
 }

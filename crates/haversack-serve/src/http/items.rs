@@ -16,14 +16,14 @@ use haversack_store::store::query::{Filter, Order, Page};
 use haversack_store::store::viewer::Viewer;
 use serde_json::Value;
 
-use crate::call::{Answer, Call, json, tagged};
+use crate::call::{Call, RouteResult, json, json_with_etag};
 use crate::codes::Code;
-use crate::problem::Problem;
+use crate::problem::ApiProblem;
 use crate::wire::{
     WireEvents, WireItem, WireItemPage, WireLinks, WireNewItem, WireWritten, id, kind,
 };
 
-/// Items on a page when nobody says how many.
+/// Items on a page by default.
 pub(super) const PAGE: usize = 100;
 
 /// Most items on a page.
@@ -38,66 +38,66 @@ const BATCH_BYTES: usize = 8 << 20;
 /// Longest line: a body of 16 MiB, with room for its escapes and fields.
 const LINE_BYTES_MAX: usize = 40 << 20;
 
-pub(crate) fn put(mut call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn put(mut call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let workspace = call.workspace().await?;
         if call.is_lines() {
-            return json(StatusCode::OK, &stream(&mut call, &workspace).await?);
+            return json(StatusCode::OK, &import_lines(&mut call, &workspace).await?);
         }
         let items = match call.json().await? {
             Value::Array(items) => items,
             one @ Value::Object(_) => vec![one],
-            _ => return Err(Problem::invalid("body", "is neither an item nor a list of items")),
+            _ => return Err(ApiProblem::invalid("body", "is neither an item nor a list of items")),
         };
-        enough("body", items.len())?;
-        let items: Result<Vec<Item>, Problem> = items
+        check_batch_size("body", items.len())?;
+        let items: Result<Vec<Item>, ApiProblem> = items
             .into_iter()
             .enumerate()
             .map(|(n, item)| {
                 new_item(item, workspace.kinds())
-                    .map_err(|problem| placed(problem, &format!("[{n}]")))
+                    .map_err(|problem| with_place(problem, &format!("[{n}]")))
             })
             .collect();
         let committed = store(&call, &workspace, items?).await?;
-        json(StatusCode::OK, &written(&call, &workspace, &committed).await?)
+        json(StatusCode::OK, &write_response(&call, &workspace, &committed).await?)
     }
     .boxed()
 }
 
-fn new_item(value: Value, kinds: &Kinds) -> Result<Item, Problem> {
-    haversack::wire::read::<WireNewItem>(value)?.item(kinds)
+fn new_item(value: Value, kinds: &Kinds) -> Result<Item, ApiProblem> {
+    haversack::wire::read::<WireNewItem>(value)?.into_item(kinds)
 }
 
-fn placed(mut problem: Problem, place: &str) -> Problem {
+fn with_place(mut problem: ApiProblem, place: &str) -> ApiProblem {
     let field = problem.field.take().unwrap_or_default();
     let joint = if field.is_empty() { "" } else { "." };
     problem.field = Some(format!("{place}{joint}{field}"));
     problem
 }
 
-/// What a caller is told of a write.
-async fn written(
+/// The response to a write.
+async fn write_response(
     call: &Call,
     workspace: &Workspace,
     committed: &Committed,
-) -> Result<WireWritten, Problem> {
+) -> Result<WireWritten, ApiProblem> {
     let revision = revision_after(workspace, &call.viewer()?, committed.revision).await?;
     Ok(WireWritten { revision, ..counted(committed) })
 }
 
-/// What a viewer is told of the state after a write.
+/// The revision after a write, as the viewer may see it.
 pub(crate) async fn revision_after(
     workspace: &Workspace,
     viewer: &Viewer,
     revision: Revision,
-) -> Result<RevisionId, Problem> {
+) -> Result<RevisionId, ApiProblem> {
     if *viewer == Viewer::owner() {
         return Ok(RevisionId::Number(revision.get()));
     }
     Ok(RevisionId::of(&*workspace.store().snapshot(viewer).await?, viewer))
 }
 
-/// What a write did, but for the state that it made.
+/// The counts of a write, without its revision.
 fn counted(committed: &Committed) -> WireWritten {
     let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
     WireWritten {
@@ -108,47 +108,46 @@ fn counted(committed: &Committed) -> WireWritten {
     }
 }
 
-/// Writes items with the caller's rights.
+/// Writes items with the caller's permissions.
 pub(crate) async fn store(
     call: &Call,
     workspace: &Workspace,
     items: Vec<Item>,
-) -> Result<Committed, Problem> {
+) -> Result<Committed, ApiProblem> {
     let viewer = call.viewer()?;
-    if !call.access.is_trusted() {
+    if !call.identity.is_trusted() {
         check_authority(workspace.kinds(), &items)?;
     }
     let batch = Batch::put(workspace.now(), items).by(viewer);
     let committed = workspace.write(batch).await?;
-    call.state.metrics.stored(u64::try_from(committed.stored).unwrap_or(u64::MAX));
+    call.state.metrics.note_stored(u64::try_from(committed.stored).unwrap_or(u64::MAX));
     Ok(committed)
 }
 
-/// Refuses items that would speak for the workspace (X11).
-fn check_authority(kinds: &Kinds, items: &[Item]) -> Result<(), Problem> {
+/// Refuses items that would instruct models, unless the key is trusted (X11).
+fn check_authority(kinds: &Kinds, items: &[Item]) -> Result<(), ApiProblem> {
     if let Some(item) = items.iter().find(|item| kinds.guides(&item.kind)) {
         let kind = &item.kind;
-        let detail =
-            format!("only a trusted key can write a {kind}, which tells models what to do");
-        return Err(Problem { field: Some("kind".into()), ..forbidden(&detail) });
+        let detail = format!("only a trusted key can write a {kind}, which instructs models");
+        return Err(ApiProblem { field: Some("kind".into()), ..forbidden(&detail) });
     }
     if items.iter().any(|item| item.trust == Trust::Trusted) {
-        let detail = "only a trusted key can call a text trusted, which keeps it out of fences";
-        return Err(Problem { field: Some("trust".into()), ..forbidden(detail) });
+        let detail = "only a trusted key can mark a text as trusted, which removes its fence";
+        return Err(ApiProblem { field: Some("trust".into()), ..forbidden(detail) });
     }
     Ok(())
 }
 
-fn forbidden(detail: &str) -> Problem {
-    Problem::new(Code::Forbidden, detail)
+fn forbidden(detail: &str) -> ApiProblem {
+    ApiProblem::new(Code::Forbidden, detail)
 }
 
-/// Writes lines as they come. Memory holds one batch, however long the stream is.
-async fn stream(call: &mut Call, workspace: &Workspace) -> Result<WireWritten, Problem> {
+/// Writes lines as they arrive, in batches, so that memory stays bounded.
+async fn import_lines(call: &mut Call, workspace: &Workspace) -> Result<WireWritten, ApiProblem> {
     let most = call.state.config.limits.stream_bytes;
     let lines_max = call.state.config.limits.batch_lines;
-    let mut pieces = call.pieces();
-    let mut lines = Lines {
+    let mut pieces = call.body_chunks();
+    let mut lines = LineImport {
         call,
         workspace,
         waiting: Vec::new(),
@@ -157,18 +156,18 @@ async fn stream(call: &mut Call, workspace: &Workspace) -> Result<WireWritten, P
         sum: counted(&Committed::default()),
         last: Revision::ZERO,
     };
-    // Of what is left of a line, `looked_at` bytes have no end in them.
+    // `looked_at` bytes of `rest` hold no line break.
     let (mut rest, mut looked_at, mut read) = (BytesMut::new(), 0, 0_u64);
     loop {
         let piece = match pieces.next().await {
             Ok(piece) => piece,
-            Err(problem) => return Err(lines.told(problem)),
+            Err(problem) => return Err(lines.with_line(problem)),
         };
         let Some(piece) = piece else { break };
         read += piece.len() as u64;
         if read > most {
             let detail = format!("the stream is longer than {most} bytes: begin another");
-            return Err(lines.told(Problem::new(Code::TooLarge, detail)));
+            return Err(lines.with_line(ApiProblem::new(Code::TooLarge, detail)));
         }
         rest.extend_from_slice(&piece);
         while let Some(end) = rest[looked_at..].iter().position(|byte| *byte == b'\n') {
@@ -180,7 +179,7 @@ async fn stream(call: &mut Call, workspace: &Workspace) -> Result<WireWritten, P
         if rest.len() > LINE_BYTES_MAX {
             lines.line += 1;
             let detail = format!("a line is longer than {LINE_BYTES_MAX} bytes");
-            return Err(lines.told(Problem::new(Code::TooLarge, detail)));
+            return Err(lines.with_line(ApiProblem::new(Code::TooLarge, detail)));
         }
     }
     lines.take(&rest, lines_max).await?;
@@ -189,20 +188,20 @@ async fn stream(call: &mut Call, workspace: &Workspace) -> Result<WireWritten, P
     Ok(WireWritten { revision, ..lines.sum })
 }
 
-/// Lines on their way into the store.
-struct Lines<'c> {
+/// An import of NDJSON lines.
+struct LineImport<'c> {
     call: &'c Call,
     workspace: &'c Workspace,
     waiting: Vec<Item>,
     bytes: usize,
     line: u64,
     sum: WireWritten,
-    /// The state that the last batch made.
+    /// The revision of the last batch.
     last: Revision,
 }
 
-impl Lines<'_> {
-    async fn take(&mut self, line: &[u8], lines_max: usize) -> Result<(), Problem> {
+impl LineImport<'_> {
+    async fn take(&mut self, line: &[u8], lines_max: usize) -> Result<(), ApiProblem> {
         if line.is_empty() {
             return Ok(());
         }
@@ -212,14 +211,14 @@ impl Lines<'_> {
             return Ok(());
         }
         let read = serde_json::from_slice(line)
-            .map_err(|error| Problem::new(Code::BadJson, error.to_string()))
+            .map_err(|error| ApiProblem::new(Code::BadJson, error.to_string()))
             .and_then(|line| new_item(line, self.workspace.kinds()));
         match read {
             Ok(item) => self.waiting.push(item),
             Err(problem) => {
-                // What came before it is good, and is kept.
+                // The lines before it are valid and are kept.
                 self.flush().await?;
-                return Err(self.told(problem));
+                return Err(self.with_line(problem));
             }
         }
         self.bytes += line.len();
@@ -229,7 +228,7 @@ impl Lines<'_> {
         Ok(())
     }
 
-    async fn flush(&mut self) -> Result<(), Problem> {
+    async fn flush(&mut self) -> Result<(), ApiProblem> {
         self.bytes = 0;
         let items = std::mem::take(&mut self.waiting);
         if items.is_empty() {
@@ -245,19 +244,19 @@ impl Lines<'_> {
                 self.sum.warnings.extend(more.warnings.into_iter().take(room));
                 Ok(())
             }
-            Err(problem) => Err(self.told(problem)),
+            Err(problem) => Err(self.with_line(problem)),
         }
     }
 
-    /// A problem with the line it is about, and how far the stream came.
-    fn told(&self, mut problem: Problem) -> Problem {
+    /// Adds the line number and the progress of the stream to a problem.
+    fn with_line(&self, mut problem: ApiProblem) -> ApiProblem {
         problem.line = Some(self.line);
         problem.stored = Some(self.sum.stored + self.sum.unchanged);
         problem
     }
 }
 
-pub(crate) fn list(call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn list(call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let workspace = call.workspace().await?;
         let limit = call.count("limit", PAGE, PAGE_MAX)?;
@@ -270,7 +269,7 @@ pub(crate) fn list(call: Call) -> BoxFuture<'static, Answer> {
         let snapshot = workspace.store().snapshot(&call.viewer()?).await?;
         let page = Page { order: Order::Id, after, limit };
         let stored = snapshot.list(&filter, &page).await?;
-        // A page of long texts ends early, so only what comes behind it tells whether it is the last.
+        // A page of long texts ends early, so only a look behind it shows whether it is the last.
         let next = match stored.last().map(|last| last.item.id.clone()) {
             Some(last) => {
                 let behind = Page { order: Order::Id, after: Some(last.clone()), limit: 1 };
@@ -281,50 +280,50 @@ pub(crate) fn list(call: Call) -> BoxFuture<'static, Answer> {
         };
         let viewer = call.viewer()?;
         let items = stored.into_iter().map(|stored| WireItem::of(stored, &viewer)).collect();
-        tagged(&call, &WireItemPage { items, next })
+        json_with_etag(&call, &WireItemPage { items, next })
     }
     .boxed()
 }
 
-pub(crate) fn get(call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn get(call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let workspace = call.workspace().await?;
         let name = call.parameter("id");
-        let Ok(wanted) = ItemId::new(name) else { return Err(Problem::no_item(name)) };
+        let Ok(wanted) = ItemId::new(name) else { return Err(ApiProblem::no_item(name)) };
         let snapshot = workspace.store().snapshot(&call.viewer()?).await?;
         let found = snapshot.get(std::slice::from_ref(&wanted)).await?.pop().flatten();
-        let stored = found.ok_or_else(|| Problem::no_item(name))?;
-        tagged(&call, &WireItem::of(stored, &call.viewer()?))
+        let stored = found.ok_or_else(|| ApiProblem::no_item(name))?;
+        json_with_etag(&call, &WireItem::of(stored, &call.viewer()?))
     }
     .boxed()
 }
 
-pub(crate) fn delete(call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn delete(call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let workspace = call.workspace().await?;
         let name = call.parameter("id");
-        let Ok(wanted) = ItemId::new(name) else { return Err(Problem::no_item(name)) };
+        let Ok(wanted) = ItemId::new(name) else { return Err(ApiProblem::no_item(name)) };
         let viewer = call.viewer()?;
         let snapshot = workspace.store().snapshot(&viewer).await?;
         let there = snapshot.get(std::slice::from_ref(&wanted)).await?.pop().flatten();
         if there.is_none() {
-            return Err(Problem::no_item(name));
+            return Err(ApiProblem::no_item(name));
         }
         let change =
             if call.flag("purge")? { Change::Purge(wanted) } else { Change::Delete(wanted) };
         let batch = Batch::new(workspace.now(), vec![change]).by(viewer);
         let committed = workspace.write(batch).await?;
-        json(StatusCode::OK, &written(&call, &workspace, &committed).await?)
+        json(StatusCode::OK, &write_response(&call, &workspace, &committed).await?)
     }
     .boxed()
 }
 
-pub(crate) fn links(mut call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn links(mut call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let workspace = call.workspace().await?;
         let links: WireLinks = call.read().await?;
         let count = links.add.len() + links.remove.len();
-        enough("links", count)?;
+        check_batch_size("links", count)?;
         let mut changes = Vec::with_capacity(count);
         for link in links.add {
             changes.push(Change::Link(link.link()?));
@@ -338,55 +337,58 @@ pub(crate) fn links(mut call: Call) -> BoxFuture<'static, Answer> {
         let stored = u64::try_from(count).unwrap_or(u64::MAX);
         json(
             StatusCode::OK,
-            &WireWritten { stored, ..written(&call, &workspace, &committed).await? },
+            &WireWritten { stored, ..write_response(&call, &workspace, &committed).await? },
         )
     }
     .boxed()
 }
 
-/// Refuses to speak of an item that the viewer cannot read.
-async fn all_there(workspace: &Workspace, viewer: &Viewer, ids: &[ItemId]) -> Result<(), Problem> {
+/// Refuses items that the viewer cannot read.
+async fn check_visible(
+    workspace: &Workspace,
+    viewer: &Viewer,
+    ids: &[ItemId],
+) -> Result<(), ApiProblem> {
     let snapshot = workspace.store().snapshot(viewer).await?;
     let are_there = snapshot.are_there(ids).await?;
     match ids.iter().zip(are_there).find(|(_, is_there)| !is_there) {
-        Some((id, _)) => Err(Problem::no_item(id.as_str())),
+        Some((id, _)) => Err(ApiProblem::no_item(id.as_str())),
         None => Ok(()),
     }
 }
 
-/// Refuses more at once than a batch takes, before anything is looked up.
-fn enough(field: &str, count: usize) -> Result<(), Problem> {
+/// Refuses more changes than a batch takes, before anything is looked up.
+fn check_batch_size(field: &str, count: usize) -> Result<(), ApiProblem> {
     if count <= BATCH_CHANGES_MAX {
         return Ok(());
     }
     let detail = format!("{count} are more than the most, {BATCH_CHANGES_MAX}: send them in parts");
-    Err(Problem::invalid(field, detail))
+    Err(ApiProblem::invalid(field, detail))
 }
 
-pub(crate) fn events(mut call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn events(mut call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let workspace = call.workspace().await?;
         let events: WireEvents = call.read().await?;
-        enough("events", events.events.len())?;
+        check_batch_size("events", events.events.len())?;
         let now = workspace.now();
         let mut changes = Vec::with_capacity(events.events.len());
         let mut ids = Vec::with_capacity(events.events.len());
         for event in events.events {
             let at = event.moment()?.unwrap_or(now);
-            let asserted = call.asserted(event.user.as_ref(), &[])?;
-            let (_, user) = call.access.viewer(&asserted)?;
-            let missing = || Problem::invalid("user", "is missing: say whose doing it was");
+            let user = call.identity.actor(event.user.as_ref(), &[])?.user;
+            let missing = || ApiProblem::invalid("user", "is missing: name the user who did it");
             let user = user.ok_or_else(missing)?;
             let item = id("item", &event.item)?;
             ids.push(item.clone());
             changes.push(Change::Note(Event { item, user, happening: event.happening.into(), at }));
         }
-        all_there(&workspace, &call.viewer()?, &ids).await?;
+        check_visible(&workspace, &call.viewer()?, &ids).await?;
         let stored = u64::try_from(changes.len()).unwrap_or(u64::MAX);
         let committed = workspace.write(Batch::new(now, changes)).await?;
         json(
             StatusCode::OK,
-            &WireWritten { stored, ..written(&call, &workspace, &committed).await? },
+            &WireWritten { stored, ..write_response(&call, &workspace, &committed).await? },
         )
     }
     .boxed()

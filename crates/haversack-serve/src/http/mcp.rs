@@ -1,4 +1,4 @@
-//! MCP as a route: the checks of every route stand before it, the protocol behind it.
+//! MCP as a route, behind the checks of every route.
 
 use std::sync::Arc;
 
@@ -13,29 +13,29 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde::de::IgnoredAny;
 use serde_json::json;
 
-use crate::call::{Answer, Call, json as answer};
-use crate::mcp::{Caller, Handler};
-use crate::problem::Problem;
+use crate::call::{Call, RouteResult, json as answer};
+use crate::mcp::{Handler, McpCaller};
+use crate::problem::ApiProblem;
 
 /// The header that names the workspace when calls do not.
 const WORKSPACE: &str = "haversack-workspace";
 
-pub(crate) fn post(mut call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn post(mut call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let body = call.bytes().await?;
-        // The library answers 415 to what is not JSON; a client that made a mistake there should
-        // hear of that one.
+        // The library would respond 415 to invalid JSON, which hides the mistake.
         if let Err(error) = serde_json::from_slice::<IgnoredAny>(&body) {
             return not_json(&error);
         }
         let workspace = match call.headers.get(WORKSPACE).map(HeaderValue::to_str) {
             None => None,
             Some(Ok(name)) => Some(name.to_owned()),
-            Some(Err(_)) => return Err(Problem::invalid(WORKSPACE, "is not a workspace's name")),
+            Some(Err(_)) => {
+                return Err(ApiProblem::invalid(WORKSPACE, "is not a workspace's name"));
+            }
         };
-        let caller = Caller {
-            access: call.access.clone(),
-            asserted: call.asserted.clone(),
+        let caller = McpCaller {
+            identity: Arc::clone(&call.identity),
             workspace,
             request: call.request.clone(),
             span: call.span.clone(),
@@ -46,8 +46,8 @@ pub(crate) fn post(mut call: Call) -> BoxFuture<'static, Answer> {
         std::mem::swap(request.headers_mut(), &mut call.headers);
         request.extensions_mut().insert(caller);
         let state = Arc::clone(&call.state);
-        // Names of this server and origins of pages were checked before, as on every route; keys and
-        // sessions have nothing to do with each other, so there are no sessions.
+        // The router checked host and origin already. Each request has its own key, so there are no
+        // sessions.
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
             .disable_allowed_origins()
@@ -66,8 +66,8 @@ pub(crate) fn post(mut call: Call) -> BoxFuture<'static, Answer> {
     .boxed()
 }
 
-/// What JSON-RPC says to a body that is not JSON.
-fn not_json(error: &serde_json::Error) -> Result<Response, Problem> {
+/// The JSON-RPC error for a body that is not JSON.
+fn not_json(error: &serde_json::Error) -> Result<Response, ApiProblem> {
     let message = format!("the body is not JSON: {error}");
     let error = json!({ "code": -32700, "message": message });
     answer(StatusCode::BAD_REQUEST, &json!({ "jsonrpc": "2.0", "id": null, "error": error }))

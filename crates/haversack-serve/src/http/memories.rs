@@ -1,11 +1,11 @@
-//! Memories: added when they say something new, and searched under the names of their own documents.
+//! Memories: stored if they say something new, and searched.
 
 use axum::http::StatusCode;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use haversack::Workspace;
 use haversack::recipes::memory;
-use haversack::remember::Why;
+use haversack::remember::SkipReason;
 use haversack::revision::RevisionId;
 use haversack_core::ids::ItemId;
 use haversack_core::item::Kind;
@@ -16,24 +16,24 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::call::{Answer, Call, json};
+use crate::call::{Call, RouteResult, json};
 use crate::http::items::revision_after;
-use crate::problem::Problem;
-use crate::state::State;
-use crate::who::{Access, Asserted};
+use crate::problem::ApiProblem;
+use crate::state::ServerState;
+use crate::who::{Actor, Identity};
 
 /// Most memories or searches in one request.
 const MANY_MAX: usize = 1_000;
 
-/// Room for all that a search finds: it wants an order, not a choice.
-const ROOM: u32 = 1_000_000;
+/// A budget that fits all hits: a search ranks and does not select.
+const SEARCH_BUDGET: u32 = 1_000_000;
 
 /// Memories to add.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "NewMemories")]
 pub(crate) struct WireMemories {
-    /// Whose they are; the key's user when left out. Only they can read them.
+    /// Their owner, who alone can read them; the key's user by default.
     #[serde(default)]
     pub(crate) user: Option<String>,
     /// The memories.
@@ -46,13 +46,13 @@ pub(crate) struct WireMemories {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "NewMemory")]
 pub(crate) struct WireNewMemory {
-    /// What is remembered.
+    /// The text.
     #[schemars(length(min = 1))]
     pub(crate) content: String,
-    /// Its name; made from its content when left out. One that is there is replaced.
+    /// Its id; derived from its content by default. An existing memory is replaced.
     #[serde(default)]
     pub(crate) id: Option<String>,
-    /// What sort of memory: `fact`, `preference`, `event`, …
+    /// The type: `fact`, `preference`, `event`, …
     #[serde(default, rename = "type")]
     pub(crate) sort: Option<String>,
     /// How sure its source is, from 0 to 1.
@@ -62,22 +62,22 @@ pub(crate) struct WireNewMemory {
     /// The conversation it comes from.
     #[serde(default, alias = "conversation")]
     pub(crate) conversation_id: Option<String>,
-    /// When it was made; now when left out.
+    /// The creation time; now by default.
     #[serde(default, alias = "created_at")]
     #[schemars(with = "Option<haversack::wire::Moment>")]
     pub(crate) created_at: Option<Value>,
 }
 
-/// What came of adding memories.
+/// The result of adding memories.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Remembered")]
 pub(crate) struct WireRemembered {
-    /// The state of the workspace after it.
+    /// The revision of the workspace after it.
     revision: RevisionId,
-    /// The memories that were stored or were there exactly so.
+    /// The memories that were stored or unchanged.
     pub(crate) stored: Vec<String>,
-    /// Those that say nothing new, each with its reason.
+    /// The memories that say nothing new, each with its reason.
     pub(crate) left_out: Vec<WireLeftOut>,
 }
 
@@ -94,12 +94,11 @@ pub(crate) struct WireLeftOut {
     of: Vec<String>,
 }
 
-pub(crate) fn add(mut call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn add(mut call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let workspace = call.workspace().await?;
         let wanted: WireMemories = call.read().await?;
-        let remembered =
-            remember(&call.state, &call.access, &call.asserted, &workspace, wanted).await?;
+        let remembered = remember(&call.state, &call.identity, &workspace, wanted).await?;
         json(StatusCode::OK, &remembered)
     }
     .boxed()
@@ -107,19 +106,17 @@ pub(crate) fn add(mut call: Call) -> BoxFuture<'static, Answer> {
 
 /// Stores memories that say something new.
 pub(crate) async fn remember(
-    state: &State,
-    access: &Access,
-    asserted: &Asserted,
+    state: &ServerState,
+    identity: &Identity,
     workspace: &Workspace,
     wanted: WireMemories,
-) -> Result<WireRemembered, Problem> {
+) -> Result<WireRemembered, ApiProblem> {
     if wanted.memories.len() > MANY_MAX {
         let detail = format!("{} are more than the most, {MANY_MAX}", wanted.memories.len());
-        return Err(Problem::invalid("memories", detail));
+        return Err(ApiProblem::invalid("memories", detail));
     }
-    let asserted = asserted.or_in_body(wanted.user.as_ref(), &[])?;
-    let (viewer, user) = access.viewer(&asserted)?;
-    let items: Result<Vec<Item>, Problem> =
+    let Actor { viewer, user } = identity.actor(wanted.user.as_ref(), &[])?;
+    let items: Result<Vec<Item>, ApiProblem> =
         wanted.memories.iter().map(|memory| item(memory, workspace, user.as_deref())).collect();
     let items = items?;
     let mut ids: Vec<String> = items.iter().map(|item| item.id.as_str().to_owned()).collect();
@@ -127,16 +124,16 @@ pub(crate) async fn remember(
     let left_out: Vec<WireLeftOut> = remembered.left_out.iter().map(left_out).collect();
     ids.retain(|id| left_out.iter().all(|left_out| left_out.id != *id));
     ids.dedup();
-    state.metrics.stored(u64::try_from(remembered.committed.stored).unwrap_or(u64::MAX));
+    state.metrics.note_stored(u64::try_from(remembered.committed.stored).unwrap_or(u64::MAX));
     let revision = revision_after(workspace, &viewer, remembered.committed.revision).await?;
     Ok(WireRemembered { revision, stored: ids, left_out })
 }
 
-fn left_out(left_out: &haversack::remember::LeftOut) -> WireLeftOut {
+fn left_out(left_out: &haversack::remember::SkippedItem) -> WireLeftOut {
     let names = |ids: &[ItemId]| ids.iter().map(|id| id.as_str().to_owned()).collect();
     let (reason, of) = match &left_out.why {
-        Why::Repeats { of } => ("repeats", names(std::slice::from_ref(of))),
-        Why::Echoes { of } => ("echoes", names(of)),
+        SkipReason::Repeats { of } => ("repeats", names(std::slice::from_ref(of))),
+        SkipReason::Echoes { of } => ("echoes", names(of)),
     };
     WireLeftOut { id: left_out.id.as_str().to_owned(), reason, of }
 }
@@ -145,17 +142,17 @@ fn item(
     memory: &WireNewMemory,
     workspace: &Workspace,
     user: Option<&str>,
-) -> Result<Item, Problem> {
+) -> Result<Item, ApiProblem> {
     let content = memory.content.trim();
     if content.is_empty() {
-        return Err(Problem::invalid("memories.content", "is empty: say what to remember"));
+        return Err(ApiProblem::invalid("memories.content", "is empty: name what to remember"));
     }
     let id = memory.id.clone().unwrap_or_else(|| {
         let hash = blake3::hash(format!("{}\n{content}", user.unwrap_or_default()).as_bytes());
         format!("mem-{}", &hash.to_hex()[..16])
     });
     let wrong =
-        |error: haversack_core::ids::IdError| Problem::invalid("memories.id", error.to_string());
+        |error: haversack_core::ids::IdError| ApiProblem::invalid("memories.id", error.to_string());
     let kind = Kind::new("memory").map_err(wrong)?;
     let mut item = Item::new(ItemId::new(&id).map_err(wrong)?, kind, "");
     let now = json!(workspace.now().as_millis());
@@ -169,7 +166,8 @@ fn item(
     item.fields =
         fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
     if let Some(user) = user {
-        let reader = Principal::user(user).map_err(|e| Problem::invalid("user", e.to_string()))?;
+        let reader =
+            Principal::user(user).map_err(|e| ApiProblem::invalid("user", e.to_string()))?;
         item.readers = Readers::Only([reader].into());
     }
     Ok(item)
@@ -180,44 +178,44 @@ fn item(
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "MemorySearch")]
 pub(crate) struct WireMemorySearch {
-    /// The questions, each with options of its own.
+    /// The queries, each with its own options.
     #[schemars(length(min = 1, max = 1000))]
     searches: Vec<memory::Request>,
 }
 
-/// What the searches found.
+/// The results of the searches.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "MemoryResults")]
 pub(crate) struct WireMemoryResults {
-    /// For each question, in order, the memories that answer, best first.
+    /// For each query, in order, the matching memories, best first.
     results: Vec<Vec<memory::SearchResult>>,
 }
 
-pub(crate) fn search(mut call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn search(mut call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let workspace = call.workspace().await?;
         let wanted: WireMemorySearch = call.read().await?;
         if wanted.searches.len() > MANY_MAX {
             let detail = format!("{} are more than the most, {MANY_MAX}", wanted.searches.len());
-            return Err(Problem::invalid("searches", detail));
+            return Err(ApiProblem::invalid("searches", detail));
         }
         if wanted.searches.is_empty() {
-            return Err(Problem::invalid("searches", "there has to be one"));
+            return Err(ApiProblem::invalid("searches", "there has to be one"));
         }
         let mut results = Vec::with_capacity(wanted.searches.len());
         for search in &wanted.searches {
             let mut request = search.request()?;
-            call.access.impose(&mut request, &call.asserted)?;
+            call.identity.apply_to(&mut request)?;
             request.keep = false;
             request.limit.get_or_insert(memory::SEARCH_LIMIT);
-            request.budget = Some(Tokens::new(ROOM));
+            request.budget = Some(Tokens::new(SEARCH_BUDGET));
             request.model = None;
             let answer =
                 call.state.gate.compute(workspace.answer(request, call.span.watch(None))).await?;
             let took = answer.assembled.timings.total();
             let found = memory::Context::of(&answer.assembled, false).memories;
-            call.state.metrics.searched(found.len(), took);
+            call.state.metrics.note_search(found.len(), took);
             results.push(found);
         }
         json(StatusCode::OK, &WireMemoryResults { results })

@@ -10,10 +10,10 @@ use haversack_store::store::viewer::Viewer;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::call::{Answer, Call, json, nothing};
+use crate::call::{Call, RouteResult, json, no_content};
 use crate::codes::Code;
-use crate::http::page::Asked;
-use crate::problem::Problem;
+use crate::http::page::PageParams;
+use crate::problem::ApiProblem;
 
 pub(crate) use haversack::engine::KeptTemplate as WireTemplate;
 
@@ -27,7 +27,7 @@ const NAME_BYTES_MAX: usize = 128;
 pub(crate) struct WireNames {
     /// In order.
     names: Vec<String>,
-    /// What to pass as `after` for the next page; left out on the last one.
+    /// The `after` of the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
@@ -50,13 +50,13 @@ pub(crate) struct WireRecipe {
     source: String,
 }
 
-/// The name of the path, if it can be one.
-fn name(call: &Call) -> Result<String, Problem> {
+/// The name in the path, checked.
+fn checked_name(call: &Call) -> Result<String, ApiProblem> {
     let name = call.parameter("name");
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if name.is_empty() || name.len() > NAME_BYTES_MAX || !name.chars().all(plain) {
         let detail = format!("use 1 to {NAME_BYTES_MAX} of A-Z, a-z, 0-9, '-', '_' and '.'");
-        return Err(Problem::invalid("name", detail));
+        return Err(ApiProblem::invalid("name", detail));
     }
     Ok(name.to_owned())
 }
@@ -70,127 +70,131 @@ const fn missing_code(shelf: Shelf) -> Code {
     }
 }
 
-async fn kept(workspace: &Workspace, shelf: Shelf, name: &str) -> Result<String, Problem> {
-    if let Some(text) = workspace.kept(shelf, name).await? {
+async fn stored_text(
+    workspace: &Workspace,
+    shelf: Shelf,
+    name: &str,
+) -> Result<String, ApiProblem> {
+    if let Some(text) = workspace.stored_document(shelf, name).await? {
         return Ok(text);
     }
-    let names = workspace.kept_names(shelf).await?;
+    let names = workspace.stored_names(shelf).await?;
     let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     let detail = format!("the workspace has no {} {name:?}; it has {there}", shelf.as_str());
     let template = (shelf == Shelf::Template).then_some(name);
-    Err(Problem::new(missing_code(shelf), detail).with_names(template, &names))
+    Err(ApiProblem::new(missing_code(shelf), detail).with_names(template, &names))
 }
 
-async fn names(call: Call, shelf: Shelf, others: Vec<String>) -> Answer {
-    let asked = Asked::of(&call)?;
+async fn list_names(call: Call, shelf: Shelf, others: Vec<String>) -> RouteResult {
+    let params = PageParams::from_call(&call)?;
     let workspace = call.workspace().await?;
     let snapshot = workspace.store().snapshot(&Viewer::anyone()).await?;
-    let mut names = snapshot.records(shelf, asked.after.as_deref(), asked.limit).await?;
-    if let Some(last) = names.last().filter(|_| names.len() == asked.limit).cloned() {
-        // One more tells whether there is a next page.
+    let mut names = snapshot.records(shelf, params.after.as_deref(), params.limit).await?;
+    if let Some(last) = names.last().filter(|_| names.len() == params.limit).cloned() {
+        // One more shows whether there is a next page.
         names.extend(snapshot.records(shelf, Some(&last), 1).await?);
     }
     names.extend(others);
-    let (names, next) = asked.page(names);
+    let (names, next) = params.take_page(names);
     json(StatusCode::OK, &WireNames { names, next })
 }
 
-async fn remove(call: Call, shelf: Shelf) -> Answer {
+async fn remove(call: Call, shelf: Shelf) -> RouteResult {
     let workspace = call.workspace().await?;
-    let name = name(&call)?;
-    kept(&workspace, shelf, &name).await?;
-    workspace.discard(shelf, &name).await?;
-    nothing()
+    let name = checked_name(&call)?;
+    stored_text(&workspace, shelf, &name).await?;
+    workspace.remove_document(shelf, &name).await?;
+    no_content()
 }
 
-pub(crate) fn templates(call: Call) -> BoxFuture<'static, Answer> {
-    names(call, Shelf::Template, Vec::new()).boxed()
+pub(crate) fn templates(call: Call) -> BoxFuture<'static, RouteResult> {
+    list_names(call, Shelf::Template, Vec::new()).boxed()
 }
 
-pub(crate) fn rankers(call: Call) -> BoxFuture<'static, Answer> {
-    names(call, Shelf::Ranker, Vec::new()).boxed()
+pub(crate) fn rankers(call: Call) -> BoxFuture<'static, RouteResult> {
+    list_names(call, Shelf::Ranker, Vec::new()).boxed()
 }
 
-pub(crate) fn recipes(call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn recipes(call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let usable = call.workspace().await?.recipes().await?;
-        names(call, Shelf::Recipe, usable).await
+        list_names(call, Shelf::Recipe, usable).await
     }
     .boxed()
 }
 
-pub(crate) fn put_template(mut call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn put_template(mut call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let workspace = call.workspace().await?;
-        let name = name(&call)?;
+        let name = checked_name(&call)?;
         let template: KeptTemplate = call.read().await?;
-        workspace.keep_template(&name, &template).await?;
-        nothing()
+        workspace.put_stored_template(&name, &template).await?;
+        no_content()
     }
     .boxed()
 }
 
-pub(crate) fn get_template(call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn get_template(call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let workspace = call.workspace().await?;
-        let text = kept(&workspace, Shelf::Template, &name(&call)?).await?;
+        let text = stored_text(&workspace, Shelf::Template, &checked_name(&call)?).await?;
         let template: KeptTemplate = serde_json::from_str(&text).map_err(|error| {
-            tracing::error!(target: "haversack", %error, "a template does not read back");
-            Problem::new(Code::Storage, "the template does not read back")
+            tracing::error!(target: "haversack", %error, "a stored template cannot be read");
+            ApiProblem::new(Code::Storage, "the stored template cannot be read")
         })?;
         json(StatusCode::OK, &template)
     }
     .boxed()
 }
 
-pub(crate) fn remove_template(call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn remove_template(call: Call) -> BoxFuture<'static, RouteResult> {
     remove(call, Shelf::Template).boxed()
 }
 
-pub(crate) fn put_ranker(mut call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn put_ranker(mut call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let workspace = call.workspace().await?;
-        let name = name(&call)?;
+        let name = checked_name(&call)?;
         let ranker: WireRankerText = call.read().await?;
         workspace.put_ranker(&name, &ranker.expression).await?;
-        nothing()
+        no_content()
     }
     .boxed()
 }
 
-pub(crate) fn get_ranker(call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn get_ranker(call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let workspace = call.workspace().await?;
-        let expression = kept(&workspace, Shelf::Ranker, &name(&call)?).await?;
+        let expression = stored_text(&workspace, Shelf::Ranker, &checked_name(&call)?).await?;
         json(StatusCode::OK, &WireRankerText { expression })
     }
     .boxed()
 }
 
-pub(crate) fn remove_ranker(call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn remove_ranker(call: Call) -> BoxFuture<'static, RouteResult> {
     remove(call, Shelf::Ranker).boxed()
 }
 
-pub(crate) fn put_recipe(mut call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn put_recipe(mut call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let workspace = call.workspace().await?;
-        let name = name(&call)?;
+        let name = checked_name(&call)?;
         let recipe: WireRecipe = call.read().await?;
         workspace.put_recipe(&name, &recipe.source).await?;
-        nothing()
+        no_content()
     }
     .boxed()
 }
 
-pub(crate) fn get_recipe(call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn get_recipe(call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let workspace = call.workspace().await?;
-        let source = workspace.recipe_source(&name(&call)?).await?;
+        let source = workspace.recipe_source(&checked_name(&call)?).await?;
         json(StatusCode::OK, &WireRecipe { source })
     }
     .boxed()
 }
 
-pub(crate) fn remove_recipe(call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn remove_recipe(call: Call) -> BoxFuture<'static, RouteResult> {
     remove(call, Shelf::Recipe).boxed()
 }

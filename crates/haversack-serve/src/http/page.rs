@@ -1,24 +1,24 @@
-//! Lists of names, a page at a time.
+//! Pages of lists of names.
 
 use super::items::{PAGE, PAGE_MAX};
 use crate::call::Call;
-use crate::problem::Problem;
+use crate::problem::ApiProblem;
 
-/// Which page is asked for: `after` and `limit`.
+/// The parameters of a page: `after` and `limit`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct PageParams {
     pub(crate) after: Option<String>,
     pub(crate) limit: usize,
 }
 
-impl Asked {
-    pub(crate) fn of(call: &Call) -> Result<Asked, Problem> {
+impl PageParams {
+    pub(crate) fn from_call(call: &Call) -> Result<PageParams, ApiProblem> {
         let limit = call.count("limit", PAGE, PAGE_MAX)?;
-        Ok(Asked { after: call.query.get("after").cloned(), limit })
+        Ok(PageParams { after: call.query.get("after").cloned(), limit })
     }
 
-    /// The page of these names, in order, and what the next one comes after.
-    pub(crate) fn page(&self, mut names: Vec<String>) -> (Vec<String>, Option<String>) {
+    /// Cuts the page out of all names, and returns the `after` of the next one.
+    pub(crate) fn take_page(&self, mut names: Vec<String>) -> (Vec<String>, Option<String>) {
         names.retain(|name| self.after.as_ref().is_none_or(|after| name > after));
         names.sort_unstable();
         names.dedup();
@@ -38,7 +38,7 @@ mod tests {
         let check = |after: &str, limit: usize, expected: &str, next: &str| {
             let after = Some(after.to_owned()).filter(|after| !after.is_empty());
             let names = ["c", "a", "b", "a"].map(str::to_owned).into();
-            let (names, found) = Asked { after, limit }.page(names);
+            let (names, found) = PageParams { after, limit }.take_page(names);
             assert_eq!((names.concat().as_str(), found.as_deref().unwrap_or("")), (expected, next));
         };
         check("", 2, "ab", "b");

@@ -1,4 +1,4 @@
-//! Looking back at packs: receipts, replays, differences, feedback and citations.
+//! Earlier packs: receipts, replays, differences, feedback and citations.
 
 use axum::http::StatusCode;
 use futures_util::FutureExt;
@@ -9,33 +9,33 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::call::{Answer, Call, json, tagged};
-use crate::problem::Problem;
-use crate::who::{Access, Asserted};
+use crate::call::{Call, RouteResult, json, json_with_etag};
+use crate::problem::ApiProblem;
+use crate::who::{Actor, Identity};
 use crate::wire::id;
 
-pub(crate) fn get(call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn get(call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let workspace = call.workspace().await?;
         let viewer = call.viewer()?;
         let receipt = workspace.receipt(call.parameter("id"), &viewer).await?;
-        tagged(&call, &receipt.shown_to(&viewer))
+        json_with_etag(&call, &receipt.redacted_for(&viewer))
     }
     .boxed()
 }
 
-/// A pack that was made again.
+/// A rebuilt pack.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Replay")]
 pub(crate) struct WireReplay {
-    /// What differs from the first one: nothing, when the bytes are the same.
+    /// The difference from the first one; empty if the bytes are the same.
     difference: Difference,
     /// The pack, in the shape of its recipe.
     result: Value,
 }
 
-pub(crate) fn replay(call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn replay(call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let workspace = call.workspace().await?;
         let viewer = call.viewer()?;
@@ -47,7 +47,7 @@ pub(crate) fn replay(call: Call) -> BoxFuture<'static, Answer> {
     .boxed()
 }
 
-pub(crate) fn diff(call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn diff(call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let workspace = call.workspace().await?;
         let (a, b) = (call.parameter("a"), call.parameter("b"));
@@ -65,51 +65,49 @@ pub(crate) struct WireFeedback {
     pub(crate) context_item_id: String,
     /// Whether it helped.
     pub(crate) useful: bool,
-    /// Who says so; the key's user when left out.
+    /// The user; the key's own by default.
     #[serde(default)]
     pub(crate) user: Option<String>,
 }
 
-/// That feedback was noted.
+/// Feedback was recorded.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Noted")]
 pub(crate) struct WireNoted {
-    /// Always true: what cannot be noted is a problem (K8).
+    /// Always true: a failure is a problem (K8).
     success: bool,
 }
 
-pub(crate) fn feedback(mut call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn feedback(mut call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let workspace = call.workspace().await?;
         let feedback: WireFeedback = call.read().await?;
-        note(&call.access, &call.asserted, &workspace, &feedback).await?;
+        record_feedback(&call.identity, &workspace, &feedback).await?;
         json(StatusCode::OK, &WireNoted { success: true })
     }
     .boxed()
 }
 
-/// Notes whether an item helped.
-pub(crate) async fn note(
-    access: &Access,
-    asserted: &Asserted,
+/// Records whether an item helped.
+pub(crate) async fn record_feedback(
+    identity: &Identity,
     workspace: &haversack::Workspace,
     feedback: &WireFeedback,
-) -> Result<(), Problem> {
-    let asserted = asserted.or_in_body(feedback.user.as_ref(), &[])?;
-    let (viewer, user) = access.viewer(&asserted)?;
-    let user = user.unwrap_or_else(|| access.credential.clone());
+) -> Result<(), ApiProblem> {
+    let Actor { viewer, user } = identity.actor(feedback.user.as_ref(), &[])?;
+    let user = user.unwrap_or_else(|| identity.credential().to_owned());
     let item = id("contextItemId", &feedback.context_item_id)?;
     match workspace.feedback(&viewer, &user, &item, feedback.useful).await {
-        // The only thing that can be wrong with the item is that it is not there.
+        // An invalid item id means that the item does not exist.
         Err(haversack::Error::Invalid { field, .. }) if field == "contextItemId" => {
-            Err(Problem::no_item(item.as_str()))
+            Err(ApiProblem::no_item(item.as_str()))
         }
         noted => Ok(noted?),
     }
 }
 
-/// A response and the pack it was made with.
+/// A response and its pack.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "CitationsRequest")]
@@ -120,18 +118,18 @@ pub(crate) struct WireCitations {
     response: String,
 }
 
-/// What a response used.
+/// The citations that a response used.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Citations")]
 pub(crate) struct WireCited {
-    /// Every citation, with whether the response used it.
+    /// Every citation, and whether the response used it.
     citations: Vec<prime::Citation>,
-    /// A block that names those that were used.
+    /// A block that lists the used ones.
     sources: String,
 }
 
-pub(crate) fn citations(mut call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn citations(mut call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let workspace = call.workspace().await?;
         let wanted: WireCitations = call.read().await?;

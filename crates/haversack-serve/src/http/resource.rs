@@ -4,25 +4,25 @@ use axum::http::StatusCode;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
-use crate::call::{Answer, Call, json};
+use crate::call::{Call, RouteResult, json};
 use crate::codes::Code;
-use crate::problem::Problem;
-use crate::resource::described;
+use crate::problem::ApiProblem;
+use crate::resource::resource_metadata;
 
-pub(crate) fn whole(call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn whole(call: Call) -> BoxFuture<'static, RouteResult> {
     async move { answer(&call, "") }.boxed()
 }
 
-pub(crate) fn mcp(call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn mcp(call: Call) -> BoxFuture<'static, RouteResult> {
     async move { answer(&call, "/mcp") }.boxed()
 }
 
-fn answer(call: &Call, path: &str) -> Answer {
-    match described(&call.state, &call.headers, path) {
+fn answer(call: &Call, path: &str) -> RouteResult {
+    match resource_metadata(&call.state, &call.headers, path) {
         Some(resource) => json(StatusCode::OK, &resource),
         None => {
-            let detail = "nobody else gives tokens for this server: it takes keys of its own";
-            Err(Problem::new(Code::NotFound, detail))
+            let detail = "this server has no authorization server: it accepts API keys";
+            Err(ApiProblem::new(Code::NotFound, detail))
         }
     }
 }

@@ -11,9 +11,9 @@ use haversack_store::store::query::LIMIT_MAX;
 use haversack_store::store::viewer::Viewer;
 use serde_json::Value;
 
-use crate::call::{Answer, Call, json};
-use crate::problem::Problem;
-use crate::state::State;
+use crate::call::{Call, RouteResult, json};
+use crate::problem::ApiProblem;
+use crate::state::ServerState;
 use crate::wire::{WireFound, WireHit, WireSearch, bounded, id, kind};
 
 /// Answers when nobody says how many, and how many of them from one item.
@@ -24,12 +24,11 @@ const PER_ITEM: usize = 2;
 const EXCERPT: usize = 280;
 const EXCERPT_MAX: usize = 10_000;
 
-pub(crate) fn search(mut call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn search(mut call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let workspace = call.workspace().await?;
         let wanted: WireSearch = call.read().await?;
-        let asserted = call.asserted(wanted.user.as_ref(), &wanted.groups)?;
-        let (viewer, _) = call.access.viewer(&asserted)?;
+        let viewer = call.identity.actor(wanted.user.as_ref(), &wanted.groups)?.viewer;
         let answers = answers(&call.state, &workspace, viewer, asked(wanted)?).await?;
         let found = answers.found.into_iter().map(hit).collect();
         json(StatusCode::OK, &WireFound { found, notices: answers.notices })
@@ -39,23 +38,23 @@ pub(crate) fn search(mut call: Call) -> BoxFuture<'static, Answer> {
 
 /// What a search finds for a viewer.
 pub(crate) async fn answers(
-    state: &State,
+    state: &ServerState,
     workspace: &Workspace,
     viewer: Viewer,
     search: Search,
-) -> Result<Answers, Problem> {
+) -> Result<Answers, ApiProblem> {
     let started = Instant::now();
     let answers = state.gate.compute(workspace.search(&viewer, search)).await;
     let answers = answers.map_err(|error| match error {
         SearchError::Read(error) => haversack::Error::from(error).into(),
         SearchError::Embed(error) => haversack::Error::from(error).into(),
-        error => Problem::new(crate::codes::Code::Search, error.to_string()),
+        error => ApiProblem::new(crate::codes::Code::Search, error.to_string()),
     })?;
-    state.metrics.searched(answers.found.len(), started.elapsed());
+    state.metrics.note_search(answers.found.len(), started.elapsed());
     Ok(answers)
 }
 
-pub(crate) fn asked(wanted: WireSearch) -> Result<Search, Problem> {
+pub(crate) fn asked(wanted: WireSearch) -> Result<Search, ApiProblem> {
     let mut search = Search::new(&wanted.query, bounded("limit", wanted.limit, LIMIT, LIMIT_MAX)?);
     search.per_item_max = bounded("perItem", wanted.per_item, PER_ITEM, LIMIT_MAX)?;
     search.excerpt_chars_max = bounded("excerpt", wanted.excerpt, EXCERPT, EXCERPT_MAX)?;

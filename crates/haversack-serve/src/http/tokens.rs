@@ -7,9 +7,9 @@ use haversack::recipes::workspace::{Payload, User};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::call::{Answer, Call, json};
-use crate::problem::Problem;
-use crate::state::blocking;
+use crate::call::{Call, RouteResult, json};
+use crate::problem::ApiProblem;
+use crate::state::on_blocking_thread;
 
 /// A text to count, or a payload whose final string is counted.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -18,22 +18,22 @@ use crate::state::blocking;
 pub(crate) struct WireEstimate {
     /// The text.
     text: Option<String>,
-    /// A payload, as a build gave it.
+    /// The payload of a build.
     payload: Option<WirePayloadText>,
     /// The model that will read it.
     model: Option<String>,
-    /// Who counts, when no model is named.
+    /// The tokenizer, if no model is named.
     tokenizer: Option<String>,
 }
 
-/// The part of a payload that is counted; the rest may be there.
+/// The part of a payload that is counted; other fields are ignored.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "PayloadText")]
 pub(crate) struct WirePayloadText {
     /// The final string, as every recipe calls it.
     context: Option<String>,
-    /// The same, as `workspace` calls it.
+    /// The same, in the result of `workspace`.
     serialized: Option<String>,
 }
 
@@ -42,28 +42,31 @@ pub(crate) struct WirePayloadText {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Count")]
 pub(crate) struct WireCount {
-    /// How many.
+    /// The count.
     tokens: u32,
-    /// Who counted.
+    /// The tokenizer.
     tokenizer: String,
-    /// How far the count can be trusted.
+    /// The accuracy of the count.
     accuracy: String,
 }
 
-pub(crate) fn estimate(mut call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn estimate(mut call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         call.workspace().await?;
         let wanted: WireEstimate = call.read().await?;
         let text = match (wanted.text, wanted.payload) {
             (Some(text), None) => text,
             (None, Some(payload)) => {
-                let missing = || Problem::invalid("payload.serialized", "is missing");
+                let missing = || ApiProblem::invalid("payload.serialized", "is missing");
                 payload.serialized.or(payload.context).ok_or_else(missing)?
             }
             (Some(_), Some(_)) => {
-                return Err(Problem::invalid("text", "stands beside a payload: send one of them"));
+                return Err(ApiProblem::invalid(
+                    "text",
+                    "stands beside a payload: send one of them",
+                ));
             }
-            (None, None) => return Err(Problem::invalid("text", "is missing, or a payload is")),
+            (None, None) => return Err(ApiProblem::invalid("text", "is missing, or a payload is")),
         };
         let (model, name) = (wanted.model.as_deref(), wanted.tokenizer.as_deref());
         let tokenizer = call.state.engine.counter(model, name)?;
@@ -72,7 +75,7 @@ pub(crate) fn estimate(mut call: Call) -> BoxFuture<'static, Answer> {
             tokenizer: tokenizer.name().to_owned(),
             accuracy: tokenizer.accuracy().to_string(),
         };
-        json(StatusCode::OK, &call.state.gate.compute(blocking(count)).await?)
+        json(StatusCode::OK, &call.state.gate.compute(on_blocking_thread(count)).await?)
     }
     .boxed()
 }
@@ -82,7 +85,7 @@ pub(crate) fn estimate(mut call: Call) -> BoxFuture<'static, Answer> {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "ValidateRequest")]
 pub(crate) struct WireValidate {
-    /// The payload, as a build gave it.
+    /// The payload of a build.
     payload: Payload,
     /// For whom: a name, or an object with `id` and `groups`; the key's user when left out.
     #[serde(default)]
@@ -92,7 +95,7 @@ pub(crate) struct WireValidate {
     groups: Vec<String>,
 }
 
-pub(crate) fn validate(mut call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn validate(mut call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let workspace = call.workspace().await?;
         let wanted: WireValidate = call.read().await?;
@@ -102,8 +105,7 @@ pub(crate) fn validate(mut call: Call) -> BoxFuture<'static, Answer> {
             None => (None, Vec::new()),
         };
         groups.extend(wanted.groups);
-        let asserted = call.asserted(user.as_ref(), &groups)?;
-        let (viewer, _) = call.access.viewer(&asserted)?;
+        let viewer = call.identity.actor(user.as_ref(), &groups)?.viewer;
         let assembly = wanted.payload.assembly.as_ref();
         let name = assembly.map(|assembly| assembly.tokenizer.as_str());
         let tokenizer = call.state.engine.counter(None, name)?;

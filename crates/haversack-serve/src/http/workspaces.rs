@@ -1,4 +1,4 @@
-//! Workspaces: made, listed, removed.
+//! Creates, lists and removes workspaces.
 
 use std::sync::{Arc, PoisonError};
 
@@ -10,11 +10,11 @@ use haversack_store::store::query::Filter;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::call::{Answer, Call, json, nothing};
+use crate::call::{Call, RouteResult, json, no_content};
 use crate::codes::Code;
-use crate::http::page::Asked;
-use crate::problem::Problem;
-use crate::state::blocking;
+use crate::http::page::PageParams;
+use crate::problem::ApiProblem;
+use crate::state::on_blocking_thread;
 
 /// A workspace's name.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -30,9 +30,9 @@ pub(crate) struct WireName {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Workspaces")]
 pub(crate) struct WireWorkspaces {
-    /// Those that the key reaches, by name.
+    /// Those that the key may use, by name.
     workspaces: Vec<WireName>,
-    /// What to pass as `after` for the next page; left out on the last one.
+    /// The `after` of the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
@@ -44,55 +44,55 @@ pub(crate) struct WireWorkspaces {
 pub(crate) struct WireWorkspace {
     /// Its name.
     name: String,
-    /// Its state.
+    /// Its revision.
     revision: RevisionId,
-    /// How many items the viewer can read.
+    /// How many items are visible.
     items: u64,
 }
 
-pub(crate) fn list(call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn list(call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let engine = call.state.engine.clone();
-        let asked = Asked::of(&call)?;
-        let names = blocking(move || engine.workspaces()).await??;
-        let reached = names.into_iter().filter(|name| call.access.enters(name)).collect();
-        let (names, next) = asked.page(reached);
+        let params = PageParams::from_call(&call)?;
+        let names = on_blocking_thread(move || engine.workspaces()).await??;
+        let reached = names.into_iter().filter(|name| call.identity.enters(name)).collect();
+        let (names, next) = params.take_page(reached);
         let workspaces = names.into_iter().map(|name| WireName { name }).collect();
         json(StatusCode::OK, &WireWorkspaces { workspaces, next })
     }
     .boxed()
 }
 
-pub(crate) fn create(mut call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn create(mut call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let wanted: WireName = call.read().await?;
-        if !call.access.enters(&wanted.name) {
-            let detail = "this key is for other workspaces: use one that is for all or for this";
-            return Err(Problem::new(Code::Forbidden, detail));
+        if !call.identity.enters(&wanted.name) {
+            let detail = "this key is for other workspaces: use a key for all or for this one";
+            return Err(ApiProblem::new(Code::Forbidden, detail));
         }
         let (state, name) = (Arc::clone(&call.state), wanted.name.clone());
-        let made = blocking(move || {
-            // Of several that make the same one at once, one makes it.
-            let _alone = state.making.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = on_blocking_thread(move || {
+            // Of concurrent requests for the same name, one succeeds.
+            let _alone = state.creating.lock().unwrap_or_else(PoisonError::into_inner);
             let there = state.engine.existing(&name).is_ok();
             if there { Ok(false) } else { state.engine.workspace(&name).map(|_| true) }
         });
         let made = made.await?.map_err(|error| match error {
             haversack::Error::Open(
                 error @ haversack_store::store::error::OpenError::Name { .. },
-            ) => Problem::invalid("name", error.to_string()),
+            ) => ApiProblem::invalid("name", error.to_string()),
             error => error.into(),
         })?;
         if !made {
             let detail = format!("there is a workspace {:?} already", wanted.name);
-            return Err(Problem::new(Code::WorkspaceExists, detail));
+            return Err(ApiProblem::new(Code::WorkspaceExists, detail));
         }
         json(StatusCode::CREATED, &wanted)
     }
     .boxed()
 }
 
-pub(crate) fn get(call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn get(call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let workspace = call.workspace().await?;
         let viewer = call.viewer()?;
@@ -105,12 +105,12 @@ pub(crate) fn get(call: Call) -> BoxFuture<'static, Answer> {
     .boxed()
 }
 
-pub(crate) fn remove(call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn remove(call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         call.workspace().await?;
         let (engine, name) = (call.state.engine.clone(), call.parameter("ws").to_owned());
-        blocking(move || engine.remove(&name)).await??;
-        nothing()
+        on_blocking_thread(move || engine.remove(&name)).await??;
+        no_content()
     }
     .boxed()
 }

@@ -1,9 +1,9 @@
-// Talks to the server that the page came from, and to no other. The key lives in this module's memory alone.
+// Sends requests to the page's own server only. The key stays in this module's memory.
 
 let key = "";
 let whenKeyIsWanted = () => {};
 
-/** A problem as the server tells it (RFC 9457), or one of the way there. */
+/** A problem of the server (RFC 9457) or of the connection. */
 export class Problem extends Error {
   constructor(told) {
     super(told.detail ?? told.title);
@@ -11,7 +11,7 @@ export class Problem extends Error {
   }
 }
 
-/** Takes a key into use; nothing else ever keeps it. */
+/** Sets the key, which is stored nowhere else. */
 export function useKey(text) {
   key = text.trim();
 }
@@ -20,7 +20,7 @@ export function hasKey() {
   return key !== "";
 }
 
-/** Says what to do when the server asks for a key. */
+/** Sets the handler for a missing key. */
 export function onKeyWanted(act) {
   whenKeyIsWanted = act;
 }
@@ -30,7 +30,7 @@ function path(parts, ...names) {
   const encoded = names.map((name) => {
     // A browser takes such a name for a step in the path, however it is encoded.
     if (name === "" || name === "." || name === "..") {
-      throw new Problem({ title: "this cannot be asked for", detail: `"${name}" cannot stand in a URL` });
+      throw new Problem({ title: "this cannot be requested", detail: `"${name}" cannot stand in a URL` });
     }
     return encodeURIComponent(name);
   });
@@ -51,7 +51,7 @@ async function told(response) {
   try {
     return JSON.parse(text);
   } catch {
-    return { title: "the answer is not JSON", detail: text.slice(0, 500), status: response.status };
+    return { title: "the response is not JSON", detail: text.slice(0, 500), status: response.status };
   }
 }
 
@@ -72,7 +72,7 @@ async function ask(method, where, { query = {}, body, viewer, signal } = {}) {
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Problem({ title: "the server did not answer", detail: error.message });
+    throw new Problem({ title: "the server did not respond", detail: error.message });
   }
   const answer = await told(response);
   if (response.ok) return answer;

@@ -1,4 +1,4 @@
-// What is asked: the form on the left, and its state in the address. The key is in neither.
+// The form, and its state in the address. The key is in neither.
 
 import { byId, fill, make } from "./dom.js";
 import { Problem } from "./api.js";
@@ -19,7 +19,7 @@ function listed(text) {
     .filter(Boolean);
 }
 
-/** For whom the form asks. */
+/** The user and groups of the form. */
 export function viewer() {
   return { user: user.value.trim(), groups: listed(groups.value) };
 }
@@ -33,15 +33,15 @@ function optionsRead() {
     throw new Problem({ title: "this is not JSON", detail: error.message, field: "options" });
   }
   if (read === null || typeof read !== "object" || Array.isArray(read)) {
-    throw new Problem({ title: "a field is wrong", detail: "it is not an object", field: "options" });
+    throw new Problem({ title: "a field is invalid", detail: "it is not an object", field: "options" });
   }
   return read;
 }
 
-/** All that the form says, as the server takes it. */
+/** The form as a request. */
 export function asked() {
   if (!workspace.value) {
-    const detail = "there is none to choose: make one with `haversack add`, or POST /v1/workspaces";
+    const detail = "there is none: create one with `haversack add`, or POST /v1/workspaces";
     throw new Problem({ title: "no workspace", detail, field: "workspace" });
   }
   const requestWithoutBudget = optionsRead();
@@ -101,7 +101,7 @@ export function offerRecipes(names, wanted) {
 // The fragment as it was last read or written here.
 let known = location.hash;
 
-/** What the address says. */
+/** Reads the address. */
 export function fromAddress() {
   known = location.hash;
   return Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
@@ -120,7 +120,7 @@ export function restore(said) {
 
 /** Writes the form and the view into the address. */
 export function toAddress(view) {
-  // Somebody has just gone elsewhere, and the page is about to hear of it.
+  // The user has just navigated; the page will handle it.
   if (location.hash !== known) return;
   const said = {
     workspace: workspace.value,
@@ -138,7 +138,7 @@ export function toAddress(view) {
   known = location.hash;
 }
 
-/** Says what happens when the form is sent, and when another workspace or recipe is chosen. */
+/** Sets the handlers for sending the form and for choosing a workspace or recipe. */
 export function listen({ send, workspaceChanged, recipeChanged, viewerChanged }) {
   byId("ask").addEventListener("submit", (event) => {
     event.preventDefault();

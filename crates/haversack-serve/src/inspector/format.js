@@ -1,9 +1,9 @@
-// Figures, moments and reasons in words that people read.
+// Formats numbers, times and reasons for people.
 
 const WHOLE = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 0 });
 const SHORT = new Intl.NumberFormat("en-GB", { maximumSignificantDigits: 3 });
 
-/** A count, with its thousands apart. */
+/** A count with thousands separators. */
 export function count(number) {
   return WHOLE.format(number);
 }
@@ -56,7 +56,7 @@ export function wholeFrom(line) {
   return line.wholeFrom ?? null;
 }
 
-/** What speaks most for a candidate. */
+/** The strongest score components of a candidate. */
 function strengths(line) {
   const [first, second] = parts(line).filter((part) => part.gives > 0);
   if (!first) return "";
@@ -64,26 +64,26 @@ function strengths(line) {
   return both ? `${words(first.name)} and ${words(second.name)}` : words(first.name);
 }
 
-/** Why a candidate is where it is. */
+/** The reason for a candidate's outcome. */
 export function reason(line) {
   const whole = wholeFrom(line);
-  const last = line.displacedBy ? ` The last thing that still fitted was ${line.displacedBy}.` : "";
+  const last = line.displacedBy ? ` The last candidate that fitted was ${line.displacedBy}.` : "";
   if (line.outcome === "in")
-    return strengths(line) ? `In whole, mostly for ${strengths(line)}.` : "In whole.";
+    return strengths(line) ? `Included in full, mostly for ${strengths(line)}.` : "Included in full.";
   if (line.outcome === "cut" || line.outcome === "essential") {
-    const form = line.outcome === "cut" ? "Shortened" : "Reduced to its essential form";
+    const form = line.outcome === "cut" ? "Truncated" : "Reduced to its essential form";
     const sizes = `${form} to ${count(line.tokens)} of ${count(line.tokensWhole)} tokens`;
-    return whole ? `${sizes}; whole from a budget of ${count(whole)}.` : `${sizes}.`;
+    return whole ? `${sizes}; complete from a budget of ${count(whole)}.` : `${sizes}.`;
   }
   const why = line.why ?? "";
   if (line.code === "over_budget" && whole) {
-    return `No room: in whole from a budget of ${count(whole)}.${last}`;
+    return `Over budget: complete from a budget of ${count(whole)}.${last}`;
   }
   if (line.code === "full_enough" && whole) {
-    return `Enough of its text is in already: in whole from a budget of ${count(whole)}.`;
+    return `Enough of its text is included already: complete from a budget of ${count(whole)}.`;
   }
-  if (line.code === "elsewhere") return `It is considered in the layer ${line.instead} instead.`;
-  if (line.code === "repeats") return `It says the same as ${line.instead}.`;
+  if (line.code === "elsewhere") return `Considered in the layer ${line.instead} instead.`;
+  if (line.code === "repeats") return `Duplicate of ${line.instead}.`;
   return why ? `${why[0].toUpperCase()}${why.slice(1)}.${last}` : `Left out.${last}`;
 }
 

@@ -1,4 +1,4 @@
-// What other budgets would give: value and coverage over the budget, drawn; a point taken packs with it.
+// The frontier: a chart of value and coverage by budget. Choosing a point packs with its budget.
 
 import { byId, draw, fill, link, make } from "./dom.js";
 import { count, counted, percent, score } from "./format.js";
@@ -148,7 +148,7 @@ function table(points, now, take) {
 }
 
 export function emptyFrontier(
-  text = "Pack something first: the frontier then shows what other budgets would give.",
+  text = "Build a pack first: the frontier then shows the packs of other budgets.",
 ) {
   fill(panel, make("div", { class: "empty" }, make("p", {}, text)));
 }
@@ -156,19 +156,19 @@ export function emptyFrontier(
 /** Shows the points; `now` is the budget of the pack that is shown, `take` packs with another. */
 export function showFrontier(points, now, take) {
   if (!points.length) {
-    emptyFrontier("No budget gives anything: there is nothing to pack.");
+    emptyFrontier("There is nothing to pack at any budget.");
     return;
   }
   const key = (look, text) =>
     make("li", {}, make("span", { class: `swatch ${look}`, "aria-hidden": "true" }), text);
   fill(
     panel,
-    make("p", { class: "lead" }, "What each budget buys. Take a point to pack with it."),
+    make("p", { class: "lead" }, "Value and coverage at each budget. Choose a point to pack with it."),
     make(
       "ul",
       { class: "legend" },
-      key("look-coverage", "coverage, left: how much of all that was found is in, by value"),
-      key("look-value", "value, right: what the pack is worth"),
+      key("look-coverage", "coverage, left: the share of all candidates' value that is in the pack"),
+      key("look-value", "value, right: the value of the pack"),
       key("look-here", "the pack shown now"),
     ),
     chart(points, now, take),

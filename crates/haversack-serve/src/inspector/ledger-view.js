@@ -1,4 +1,4 @@
-// The ledger: every candidate with its score by component, what became of it, and why.
+// The ledger: every candidate with its score components, outcome and reason.
 
 import { bar, button, fill, link, make } from "./dom.js";
 import { candidate, count, counted, fate, parts, reason, score, wholeFrom, words } from "./format.js";
@@ -130,7 +130,7 @@ export class Ledger {
       make("li", {}, make("span", { class: `swatch ${style}`, "aria-hidden": "true" }), words(name)),
     );
     return entries.length
-      ? make("ul", { class: "legend", "aria-label": "What scores are made of" }, entries)
+      ? make("ul", { class: "legend", "aria-label": "Score components" }, entries)
       : null;
   }
 
@@ -177,7 +177,7 @@ export class Ledger {
     };
     fill(
       this.more,
-      lines.length ? null : "Nothing here is so.",
+      lines.length ? null : "No candidate matches.",
       rest > 0 ? button(`Show ${count(rest)} more`, all) : null,
       this.unlisted ? ` ${counted(this.unlisted, "more candidate")} had too low a score to be listed.` : null,
     );

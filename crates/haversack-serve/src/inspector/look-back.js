@@ -1,4 +1,4 @@
-// Looking back: a receipt shown, replayed, and compared with another.
+// Earlier packs: shows, replays and compares receipts.
 
 import { byId, button, facts, fill, link, make } from "./dom.js";
 import * as api from "./api.js";
@@ -74,7 +74,7 @@ function causeWords(cause) {
         between(cause.before || "nothing", cause.after || "nothing"),
       ];
     case "viewer":
-      return ["Another viewer."];
+      return ["A different viewer."];
     case "data":
       return ["The data changed: revision", between(cause.before, cause.after)];
     case "time":
@@ -87,13 +87,13 @@ function causeWords(cause) {
 function changeWords(change) {
   switch (change.change) {
     case "entered":
-      return `came in; before: ${change.before}`;
+      return `included now; before: ${change.before}`;
     case "left":
-      return `went out; now: ${change.after}`;
+      return `left out now: ${change.after}`;
     case "resized":
       return `${count(change.before)} tokens became ${count(change.after)}`;
     case "rewritten":
-      return "its text is another";
+      return "its text changed";
     case "rescored": {
       const parts = Object.entries(change.parts ?? {}).map(
         ([name, [a, b]]) => `${words(name)} ${score(a)} to ${score(b)}`,
@@ -131,11 +131,11 @@ function difference(told, heading, context) {
     make(
       "p",
       { class: told.same ? "verdict same" : "verdict", id: "verdict" },
-      told.same ? "The same bytes." : "Other bytes.",
+      told.same ? "The same bytes." : "Different bytes.",
     ),
     told.causes.length
       ? [
-          make("h4", {}, "Because"),
+          make("h4", {}, "Causes"),
           make(
             "ul",
             {},
@@ -145,7 +145,7 @@ function difference(told, heading, context) {
       : null,
     rows.length
       ? [
-          make("h4", {}, `What became otherwise of ${counted(rows.length, "candidate")}`),
+          make("h4", {}, `${counted(rows.length, "candidate")} changed`),
           make("div", { class: "scroll" }, make("table", { class: "changes" }, make("tbody", {}, rows))),
         ]
       : null,
@@ -172,7 +172,7 @@ function described(receipt, context) {
       ["query", receipt.request.query],
       [
         "read by",
-        receipt.viewer ? receipt.viewer.join(", ") || "nobody in particular" : "the owner of the data",
+        receipt.viewer ? receipt.viewer.join(", ") || "an unknown user" : "the owner of the data",
       ],
       ["tokens", `${count(receipt.tokens)} of ${count(receipt.budget)}, by ${receipt.tokenizer}`],
       ["embedder", receipt.embedder],
@@ -213,7 +213,7 @@ export function look(receipt) {
   );
 }
 
-/** Takes the view into use; `context` tells where and for whom to ask, and what to do with what comes. */
+/** Sets up the view; `context` has the workspace, the viewer and the callbacks. */
 export function start(context) {
   current = context;
   byId("back-form").addEventListener("submit", (event) => {
@@ -225,7 +225,7 @@ export function start(context) {
     run(async (now) =>
       difference(
         (await api.replay(now.workspace, id.value.trim(), now.viewer)).difference,
-        "Made again",
+        "Replay",
         now,
       ),
     );
@@ -235,7 +235,7 @@ export function start(context) {
     if (!other.value.trim()) return void other.focus();
     run(async (now) => {
       const told = await api.diff(now.workspace, id.value.trim(), other.value.trim(), now.viewer);
-      return difference(told, "What differs from the first to the second", now);
+      return difference(told, "Changes from the first to the second", now);
     });
   });
 }

@@ -1,4 +1,4 @@
-// Ties the page together: what is asked, what comes back, and which view shows it.
+// Connects the form, the server's responses and the views.
 
 import * as api from "./api.js";
 import { byId, make, fill } from "./dom.js";
@@ -25,7 +25,7 @@ function fail(error) {
   showProblem(error, useBudget);
 }
 
-/** Where and for whom the views beside the pack ask now. */
+/** The workspace and viewer for the other views. */
 function current() {
   const place = { workspace: form.workspaceChosen(), viewer: form.viewer() };
   return {
@@ -48,7 +48,7 @@ function emptyLedger() {
     make(
       "div",
       { class: "empty" },
-      make("p", {}, "Pack something first: the ledger then lists every candidate, in, cut or out, and why."),
+      make("p", {}, "Build a pack first: the ledger then lists every candidate with its outcome and reason."),
     ),
   );
 }
@@ -79,7 +79,7 @@ function forget() {
   tabs.note("ledger", "");
 }
 
-/** Packs what the form asks. What is only looked at through a link is not kept. */
+/** Packs the form's request. A pack opened through a link stores no receipt. */
 async function pack({ linked = false } = {}) {
   clearProblem();
   state.running?.abort();
@@ -91,7 +91,7 @@ async function pack({ linked = false } = {}) {
     form.toAddress(tabs.shown());
     const preview = linked || !form.keepsReceipt();
     const result = await api.pack(asked, { preview, signal: running.signal });
-    // Without its receipt a pack is shown all the same, only less finely.
+    // Without its receipt a pack is shown in less detail.
     const receipt = preview
       ? null
       : await api.receipt(asked.workspace, result.assembly.receipt, asked.viewer).catch(() => null);
@@ -209,7 +209,7 @@ async function begin() {
 function startKey() {
   const area = byId("key-area");
   api.onKeyWanted(() => {
-    if (api.hasKey()) byId("key-title").textContent = "This key is not good here, or no longer";
+    if (api.hasKey()) byId("key-title").textContent = "This key is not good: it is unknown, expired or revoked";
     area.hidden = false;
     byId("key").focus();
   });

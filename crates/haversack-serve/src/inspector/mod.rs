@@ -1,5 +1,5 @@
-//! The web inspector: a page with its style and scripts, which are in the program. It holds no data;
-//! what it shows it asks from the other routes, with the reader's own key.
+//! The web inspector: a page with embedded style and scripts. It holds no data and requests everything
+//! from the other routes with the user's own key.
 
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
@@ -7,17 +7,17 @@ use axum::response::Response;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
-use crate::call::{Answer, Call};
+use crate::call::{Call, RouteResult};
 use crate::codes::Code;
-use crate::problem::Problem;
+use crate::problem::ApiProblem;
 
 pub(crate) const HTML: &str = "text/html; charset=utf-8";
 pub(crate) const CSS: &str = "text/css; charset=utf-8";
 pub(crate) const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 pub(crate) const SVG: &str = "image/svg+xml";
 
-/// What goes with every file. Texts of the store come onto the page, so nothing may run, load or be
-/// asked but what this server gives, and no other page may hold this one.
+/// Headers of every file. The page shows untrusted texts, so it may run and load only files of this
+/// server, and no other page may embed it.
 const HEADERS: [(HeaderName, &str); 4] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -30,12 +30,12 @@ const HEADERS: [(HeaderName, &str); 4] = [
 ];
 
 /// A file of the page.
-struct File {
+struct InspectorFile {
     name: &'static str,
     text: &'static str,
 }
 
-impl File {
+impl InspectorFile {
     fn media_type(&self) -> &'static str {
         match self.name.rsplit_once('.').map(|(_, ending)| ending) {
             Some("html") => HTML,
@@ -48,14 +48,14 @@ impl File {
 
 macro_rules! files {
     ($($name:literal),* $(,)?) => {
-        &[$(File { name: $name, text: include_str!($name) }),*]
+        &[$(InspectorFile { name: $name, text: include_str!($name) }),*]
     };
 }
 
-static PAGE: File = File { name: "index.html", text: include_str!("index.html") };
+static PAGE: InspectorFile = InspectorFile { name: "index.html", text: include_str!("index.html") };
 
-/// What the page is made of beside itself. What is not listed here cannot be asked for.
-static FILES: &[File] = files![
+/// The files of the page. Only these can be requested.
+static FILES: &[InspectorFile] = files![
     "api.js",
     "dom.js",
     "form.js",
@@ -79,24 +79,24 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     FILES.iter().map(|file| file.name)
 }
 
-pub(crate) fn page(call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn page(call: Call) -> BoxFuture<'static, RouteResult> {
     async move { Ok(answer(&call, &PAGE)) }.boxed()
 }
 
-pub(crate) fn file(call: Call) -> BoxFuture<'static, Answer> {
+pub(crate) fn file(call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let name = call.parameter("file");
         match FILES.iter().find(|file| file.name == name) {
             Some(file) => Ok(answer(&call, file)),
-            None => Err(Problem::new(Code::NotFound, "the inspector has no such file")),
+            None => Err(ApiProblem::new(Code::NotFound, "the inspector has no such file")),
         }
     }
     .boxed()
 }
 
-fn answer(call: &Call, file: &File) -> Response {
+fn answer(call: &Call, file: &InspectorFile) -> Response {
     let tag = format!("\"{}\"", &blake3::hash(file.text.as_bytes()).to_hex()[..32]);
-    let mut response = if call.has(&tag) {
+    let mut response = if call.has_tag(&tag) {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         response

@@ -1,4 +1,4 @@
-// The pack itself: the final string, with what each stretch of it comes from beside it.
+// The pack: the final string, with the source of each part beside it.
 
 import { bar, button, byId, facts, fill, link, make } from "./dom.js";
 import { candidate, count, fate, milliseconds, percent, words } from "./format.js";
@@ -163,7 +163,7 @@ function timings(assembly) {
   return make(
     "section",
     { class: "aside" },
-    make("h3", {}, "Time by step"),
+    make("h3", {}, "Time by stage"),
     bar(steps, Math.max(assembly.timingsMs.total, 0.001), { class: "bar" }),
     make(
       "ul",
@@ -186,7 +186,7 @@ function analysis(query) {
   return make(
     "section",
     { class: "aside" },
-    make("h3", {}, "What the query was found to say"),
+    make("h3", {}, "Query analysis"),
     facts([
       ["language", query.language],
       ["intent", query.intent],
@@ -205,7 +205,7 @@ function quality(figures) {
   return make(
     "section",
     { class: "aside" },
-    make("h3", {}, "How good it is"),
+    make("h3", {}, "Quality"),
     facts(names.filter((name) => name in figures).map((name) => [words(name), percent(figures[name])])),
   );
 }
@@ -215,7 +215,7 @@ async function copy(text, shown, pressed) {
     await navigator.clipboard.writeText(text);
     pressed.textContent = "Copied";
   } catch {
-    // A page that came over plain HTTP from elsewhere may not use the clipboard.
+    // Pages over plain HTTP from other machines may not use the clipboard.
     getSelection().selectAllChildren(shown);
     pressed.textContent = "Selected: press Ctrl+C";
   }
@@ -226,10 +226,10 @@ async function copy(text, shown, pressed) {
 export function emptyPack({ failed = false } = {}) {
   const first = failed
     ? "Nothing was packed."
-    : "Choose a workspace and a recipe, ask something, and press Pack.";
+    : "Choose a workspace and a recipe, enter a query, and press Pack.";
   const then =
-    "You will see the string that a model would get, where each part of it comes from, and, in the " +
-    "ledger, everything that was considered and what became of it.";
+    "You will see the text for the model and the source of each part; the ledger lists every candidate " +
+    "with its outcome.";
   fill(
     panel,
     make(
@@ -253,7 +253,7 @@ export function showPack(packed, open) {
       "div",
       { class: "row tools" },
       pressed,
-      make("span", { class: "quiet" }, `${count(length)} bytes, exactly as a model gets them`),
+      make("span", { class: "quiet" }, `${count(length)} bytes, exactly what the model gets`),
     ),
     shown,
     make(

@@ -1,4 +1,4 @@
-// Shows what went wrong, as the server tells it, with what can be done about it.
+// Shows a problem of the server and what to do about it.
 
 import { button, byId, fill, make } from "./dom.js";
 import { count } from "./format.js";
@@ -10,7 +10,7 @@ export function clearProblem() {
   fill(area);
 }
 
-/** Shows a problem; `useBudget` takes the least budget that would do. */
+/** Shows a problem; `useBudget` packs with the smallest sufficient budget. */
 export function showProblem(error, useBudget) {
   if (error?.name === "AbortError") return;
   if (!(error instanceof Problem)) {

@@ -1,4 +1,4 @@
-// One item, in a sheet over the page: what it says, who may read it, and what the ledger has on it.
+// One item in a dialog: its text, its readers and its ledger line.
 
 import { byId, button, facts, fill, link, make } from "./dom.js";
 import * as api from "./api.js";
@@ -40,7 +40,7 @@ function standing(line) {
       [
         ["candidate", candidate(line)],
         ["layer", line.layer],
-        ["tokens", `${count(line.tokens)} in the pack, ${count(line.tokensWhole)} whole`],
+        ["tokens", `${count(line.tokens)} in the pack, ${count(line.tokensWhole)} in full`],
       ],
       { class: "facts" },
     ),
@@ -75,8 +75,8 @@ function text(item) {
 
 function readers(item, viewer) {
   if (item.readers) return item.readers.join(", ") || "nobody";
-  if (viewer.user || viewer.groups.length) return "told only when no user is named";
-  return "whoever may read its parent; without one, everyone";
+  if (viewer.user || viewer.groups.length) return "shown only if no user is named";
+  return "those who may read its parent; without one, everyone";
 }
 
 function described(item, place) {

@@ -1,4 +1,4 @@
-// What the workspace holds: searched, and listed by kind a page at a time.
+// The workspace: search, and lists of items in pages.
 
 import { button, byId, fill, link, make } from "./dom.js";
 import * as api from "./api.js";
@@ -111,7 +111,7 @@ function row(item, open) {
 
 function startItems(current) {
   const area = byId("listed");
-  // The `after` of each page so far: going back is asking for one of them again.
+  // The `after` of each page so far, for going back.
   let pages = [];
 
   async function show(after) {
@@ -146,7 +146,7 @@ function startItems(current) {
                 ),
               ),
             )
-          : make("p", { class: "empty" }, "There are no such items that this viewer may read."),
+          : make("p", { class: "empty" }, "No matching items are visible to this viewer."),
         make(
           "p",
           { class: "row" },
@@ -189,7 +189,7 @@ function startItems(current) {
   };
 }
 
-/** Takes both views into use; `current` tells where and for whom to ask. */
+/** Sets up both views; `current` has the workspace and the viewer. */
 export function start(current) {
   startSearch(current);
   return startItems(current);

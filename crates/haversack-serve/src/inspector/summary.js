@@ -1,4 +1,4 @@
-// A pack in a strip: how full its budget is, layer by layer, and what the asker should know of it.
+// The summary of a pack: how each layer uses the budget, and the notices.
 
 import { bar, byId, facts, fill, link, make } from "./dom.js";
 import { count, counted, milliseconds } from "./format.js";
@@ -44,9 +44,9 @@ function legend({ filled, between, reserve }, assembly) {
         `${layer.items} of ${layer.candidates}${cut}`,
       );
     }),
-    between ? entry("look-between", "between sections", between) : null,
-    free ? entry("look-free", "left", free) : null,
-    reserve ? entry("look-reserve", "kept free", reserve) : null,
+    between ? entry("look-between", "overhead", between) : null,
+    free ? entry("look-free", "unused", free) : null,
+    reserve ? entry("look-reserve", "reserved", reserve) : null,
   );
 }
 
@@ -65,7 +65,7 @@ export function clearSummary() {
   area.hidden = true;
 }
 
-/** Shows the strip; `openReceipt` looks back at a receipt. */
+/** Shows the summary; `openReceipt` opens a receipt. */
 export function showSummary({ result, preview, linked }, openReceipt) {
   const assembly = result.assembly;
   const used = uses(assembly);
@@ -74,12 +74,12 @@ export function showSummary({ result, preview, linked }, openReceipt) {
     look: layer.look,
     title: `${layer.title || layer.name} ${counted(layer.tokens, "token")}`,
   }));
-  parts.push({ size: used.between, look: "look-between", title: `between sections ${count(used.between)}` });
+  parts.push({ size: used.between, look: "look-between", title: `overhead ${count(used.between)}` });
   const free = Math.max(assembly.limit - assembly.tokens, 0);
-  parts.push({ size: free, look: "look-free", title: `left ${count(free)}` });
-  parts.push({ size: used.reserve, look: "look-reserve", title: `kept free ${count(used.reserve)}` });
+  parts.push({ size: free, look: "look-free", title: `unused ${count(free)}` });
+  parts.push({ size: used.reserve, look: "look-reserve", title: `reserved ${count(used.reserve)}` });
   const receipt = preview
-    ? make("span", { title: linked ? "Opened from a link: Pack keeps one" : "" }, "none: a preview")
+    ? make("span", { title: linked ? "Opened from a link: press Pack to store a receipt" : "" }, "none: a preview")
     : link(assembly.receipt, () => openReceipt(assembly.receipt), { class: "link code" });
   fill(
     area,

@@ -1,68 +1,63 @@
-//! Who calls a tool, reads a resource or asks for a prompt, and in which workspace.
+//! The caller of a tool, resource or prompt, and the workspace.
+
+use std::sync::Arc;
 
 use haversack::Workspace;
 use haversack_store::store::viewer::Viewer;
 
 use crate::codes::Code;
-use crate::problem::Problem;
-use crate::state::State;
-use crate::trace::Span;
-use crate::who::{Access, Asserted, Grant, Scope};
+use crate::problem::ApiProblem;
+use crate::state::ServerState;
+use crate::trace::TraceSpan;
+use crate::who::{Identity, KeyScope};
 
-/// The workspace when neither the call nor the key says which.
-const USUAL: &str = "default";
+/// The workspace when neither the call nor the key names one.
+const DEFAULT: &str = "default";
 
-/// Who calls.
+/// The caller of an MCP request.
 #[derive(Debug, Clone)]
-pub(crate) struct Caller {
-    pub(crate) access: Access,
-    pub(crate) asserted: Asserted,
-    /// The workspace that is meant when a call names none.
+pub(crate) struct McpCaller {
+    pub(crate) identity: Arc<Identity>,
+    /// The workspace when a call names none.
     pub(crate) workspace: Option<String>,
-    /// The name of the request, for the log and the audit.
+    /// The request id, for the log and the audit.
     pub(crate) request: String,
-    /// What it is part of.
-    pub(crate) span: Span,
+    /// The span of the request.
+    pub(crate) span: TraceSpan,
 }
 
-impl Caller {
-    /// The name of the workspace that is meant when a call names none: the session's, else the only
-    /// one that the key is for, else the usual one.
-    pub(crate) fn usual(&self) -> &str {
-        if let Some(name) = &self.workspace {
-            return name;
-        }
-        match &self.access.workspaces {
-            Grant::Only(names) if names.len() == 1 => names.first().map_or(USUAL, String::as_str),
-            _ => USUAL,
-        }
+impl McpCaller {
+    /// The workspace when a call names none: the session's, else the key's only one, else `default`.
+    pub(crate) fn default_workspace(&self) -> &str {
+        let named = self.workspace.as_deref();
+        named.or_else(|| self.identity.only_workspace()).unwrap_or(DEFAULT)
     }
 
-    /// The workspace of this name, or the usual one, if it is there for this caller.
+    /// Opens the named workspace, or the default one.
     pub(crate) async fn workspace(
         &self,
-        state: &State,
+        state: &ServerState,
         name: Option<&str>,
-    ) -> Result<Workspace, Problem> {
-        let name = name.unwrap_or_else(|| self.usual());
-        if !self.access.enters(name) {
-            // The same words as for one that is not there.
-            return Err(Problem::no_workspace(name));
+    ) -> Result<Workspace, ApiProblem> {
+        let name = name.unwrap_or_else(|| self.default_workspace());
+        if !self.identity.enters(name) {
+            // The same message as for a workspace that does not exist.
+            return Err(ApiProblem::no_workspace(name));
         }
         state.workspace(name).await
     }
 
-    /// With whose eyes it reads.
-    pub(crate) fn viewer(&self) -> Result<Viewer, Problem> {
-        Ok(self.access.viewer(&self.asserted)?.0)
+    /// The viewer that the caller acts as.
+    pub(crate) fn viewer(&self) -> Result<Viewer, ApiProblem> {
+        self.identity.viewer()
     }
 
-    /// Refuses what the credential does not reach.
-    pub(crate) fn needs(&self, scope: Scope) -> Result<(), Problem> {
-        if self.access.reaches(scope) {
+    /// Refuses callers without a scope.
+    pub(crate) fn check_scope(&self, scope: KeyScope) -> Result<(), ApiProblem> {
+        if self.identity.reaches(scope) {
             return Ok(());
         }
-        let detail = format!("this key does not reach {:?}", scope.as_str());
-        Err(Problem::new(Code::Forbidden, detail))
+        let detail = format!("this key lacks the scope {:?}", scope.as_str());
+        Err(ApiProblem::new(Code::Forbidden, detail))
     }
 }

@@ -1,4 +1,4 @@
-//! Prompts: one for each recipe of the workspace, which brings the packed context as a message.
+//! Prompts: one for each recipe of the workspace, with the packed context as a message.
 
 use haversack::recipe::Shape;
 use rmcp::model::{
@@ -6,15 +6,18 @@ use rmcp::model::{
 };
 use serde_json::{Map, Value, json};
 
-use super::caller::Caller;
-use super::read::packed;
-use crate::problem::Problem;
-use crate::state::State;
-use crate::who::Scope;
+use super::caller::McpCaller;
+use super::read::build_within_limits;
+use crate::problem::ApiProblem;
+use crate::state::ServerState;
+use crate::who::KeyScope;
 
-/// The recipes of the usual workspace.
-pub(crate) async fn list(state: &State, caller: &Caller) -> Result<ListPromptsResult, Problem> {
-    caller.needs(Scope::Read)?;
+/// Lists the recipes of the default workspace.
+pub(crate) async fn list(
+    state: &ServerState,
+    caller: &McpCaller,
+) -> Result<ListPromptsResult, ApiProblem> {
+    caller.check_scope(KeyScope::Read)?;
     let workspace = caller.workspace(state, None).await?;
     let mut prompts = Vec::new();
     for name in workspace.recipes().await? {
@@ -33,12 +36,12 @@ pub(crate) async fn list(state: &State, caller: &Caller) -> Result<ListPromptsRe
     Ok(result.with_ttl_ms(0).with_cache_scope(CacheScope::Private))
 }
 
-/// An argument of prompts. Arguments of prompts are texts.
+/// An argument of prompts, which is always a text.
 struct Argument {
     name: &'static str,
     what: &'static str,
     required: bool,
-    /// The one shape it is for; all when there is none.
+    /// The only shape it applies to; all if `None`.
     only: Option<Shape>,
 }
 
@@ -54,41 +57,41 @@ const fn argument(name: &'static str, what: &'static str, only: Option<Shape>) -
 
 static ARGUMENTS: [Argument; 7] = [
     argument("query", "The question or task", None),
-    argument("budget", "The most tokens", None),
+    argument("budget", "Token budget", None),
     Argument { required: true, ..argument("opportunityId", "The deal", Some(Shape::Proposal)) },
     argument("threadId", "The thread", Some(Shape::Prime)),
     argument("currentContext", "The current context, by id", Some(Shape::Situation)),
-    argument("intent", "What is to be reached", Some(Shape::Situation)),
+    argument("intent", "The goal", Some(Shape::Situation)),
     argument("conversationId", "Only memories of this conversation", Some(Shape::Memory)),
 ];
 
-/// The context that a recipe packs, as a message.
+/// Builds the context of a recipe as a message.
 pub(crate) async fn get(
-    state: &State,
-    caller: &Caller,
+    state: &ServerState,
+    caller: &McpCaller,
     name: &str,
     given: &Map<String, Value>,
-) -> Result<GetPromptResult, Problem> {
-    caller.needs(Scope::Read)?;
+) -> Result<GetPromptResult, ApiProblem> {
+    caller.check_scope(KeyScope::Read)?;
     let workspace = caller.workspace(state, None).await?;
     let recipe = workspace.recipe(name).await?;
     let mut body = Map::new();
     for (argument, value) in given {
         let known = ARGUMENTS.iter().find(|known| known.name == argument);
         if !known.is_some_and(|known| known.is_for(recipe.shape)) {
-            return Err(Problem::invalid(argument, "is not an argument of this prompt"));
+            return Err(ApiProblem::invalid(argument, "is not an argument of this prompt"));
         }
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         if argument == "budget" {
             let tokens: u32 = text.parse().map_err(|_| {
-                Problem::invalid("budget", format!("{text:?} is not a number of tokens"))
+                ApiProblem::invalid("budget", format!("{text:?} is not a number of tokens"))
             })?;
             body.insert("tokenBudget".to_owned(), json!(tokens));
         } else {
             body.insert(argument.clone(), json!(text));
         }
     }
-    let assembled = packed(state, caller, &workspace, name, body).await?;
+    let assembled = build_within_limits(state, caller, &workspace, name, body).await?;
     let described =
         format!("{} tokens, receipt {}", assembled.pack.tokens.get(), assembled.receipt());
     let message = PromptMessage::new_text(Role::User, assembled.text());

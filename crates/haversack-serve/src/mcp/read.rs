@@ -4,29 +4,28 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use haversack::receipt::Line;
+use haversack::receipt::ReceiptLine;
 use haversack::{Assembled, Workspace};
 use haversack_core::units::Tokens;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::caller::Caller;
+use super::caller::McpCaller;
 use super::cursor;
-use super::tools::{Done, arguments, done};
+use super::tools::{ToolResult, arguments, structured_result};
 use crate::http::{context, search};
-use crate::problem::Problem;
-use crate::state::State;
+use crate::problem::ApiProblem;
+use crate::state::ServerState;
 use crate::wire::{WireSearch, bounded, id};
 
 /// The recipe when a call names none.
 pub(crate) const RECIPE: &str = "everything";
 
-/// The most tokens of a pack when a call does not say how many: more than that, common clients cut
-/// off or refuse.
-const USUAL_TOKENS_MAX: u32 = 20_000;
+/// The largest default budget: common clients truncate or refuse more.
+const DEFAULT_TOKENS_MAX: u32 = 20_000;
 
-/// The most tokens of a pack.
+/// The largest budget.
 const TOKENS_MAX: u32 = 200_000;
 
 /// Sources of a pack that are named beside it.
@@ -35,14 +34,14 @@ const SOURCES_MAX: usize = 200;
 /// Longest page of a search or an explanation.
 const PAGE_BYTES_MAX: usize = 24 << 10;
 
-/// How far down a search looks. Always the same, so that its pages are of one list.
-const REACH: usize = 100;
+/// Hits that a search retrieves. Fixed, so that all pages belong to one list.
+const HITS_SEARCHED: usize = 100;
 
-/// Answers on a page of a search, when a call does not say how many, and the most.
+/// Hits on a page of a search: the default and the maximum.
 const HITS: usize = 10;
 const HITS_MAX: usize = 50;
 
-/// Lines on a page of an explanation, and the most.
+/// Lines on a page of an explanation: the default and the maximum.
 const LINES: usize = 40;
 const LINES_MAX: usize = 200;
 
@@ -67,7 +66,7 @@ pub(crate) struct PackArguments {
     /// previous (receipt of the last pack in this conversation)
     #[serde(default)]
     options: Map<String, Value>,
-    /// Only if not the usual one
+    /// Only if not the default one
     #[serde(default)]
     workspace: Option<String>,
 }
@@ -75,7 +74,7 @@ pub(crate) struct PackArguments {
 /// What a pack was made from. The pack itself is the text of the answer.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Packed {
+pub(crate) struct PackSummary {
     /// By which it can be explained.
     pub(crate) receipt: String,
     /// The recipe.
@@ -87,7 +86,7 @@ pub(crate) struct Packed {
     /// Who counted.
     pub(crate) tokenizer: String,
     /// The items in it, in the order of the text.
-    pub(crate) sources: Vec<Source>,
+    pub(crate) sources: Vec<PackSource>,
     /// How many more there are.
     #[serde(skip_serializing_if = "is_zero")]
     #[schemars(default)]
@@ -99,7 +98,7 @@ pub(crate) struct Packed {
 /// An item in a pack.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Source {
+pub(crate) struct PackSource {
     /// The item.
     pub(crate) item: String,
     /// How the text cites it.
@@ -111,16 +110,16 @@ const fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-impl Packed {
-    pub(crate) fn of(assembled: &Assembled) -> Packed {
+impl PackSummary {
+    pub(crate) fn of(assembled: &Assembled) -> PackSummary {
         let citations = &assembled.pack.citations;
-        let sources = citations.iter().take(SOURCES_MAX).map(|citation| Source {
+        let sources = citations.iter().take(SOURCES_MAX).map(|citation| PackSource {
             item: citation.candidate.item.as_str().to_owned(),
             cite: citation.id.clone(),
         });
         let notice =
             |notice: &haversack::Notice| format!("{}: {}", notice.code.as_str(), notice.message);
-        Packed {
+        PackSummary {
             receipt: assembled.receipt(),
             recipe: assembled.recipe.name.clone(),
             tokens: assembled.pack.tokens.get(),
@@ -133,39 +132,39 @@ impl Packed {
     }
 }
 
-/// A pack by a recipe, within what an answer may have.
-pub(crate) async fn packed(
-    state: &State,
-    caller: &Caller,
+/// Builds a pack within the token limits of a tool result.
+pub(crate) async fn build_within_limits(
+    state: &ServerState,
+    caller: &McpCaller,
     workspace: &Workspace,
     recipe: &str,
     body: Map<String, Value>,
-) -> Result<Arc<Assembled>, Problem> {
-    let (access, asserted) = (&caller.access, &caller.asserted);
-    let mut request = context::request(access, asserted, workspace, recipe, body).await?;
+) -> Result<Arc<Assembled>, ApiProblem> {
+    let mut request = context::permitted_request(&caller.identity, workspace, recipe, body).await?;
     request.budget = Some(match request.budget {
         Some(budget) if budget.get() > TOKENS_MAX => {
             let detail = format!("{budget} tokens are more than the most, {TOKENS_MAX}");
-            return Err(Problem::invalid("budget", detail));
+            return Err(ApiProblem::invalid("budget", detail));
         }
         Some(budget) => budget,
         None => {
             let usual = workspace.recipe(recipe).await?.budget.total;
-            if usual.get() <= USUAL_TOKENS_MAX {
-                let made = context::made(state, &caller.span, workspace, request, None).await?;
+            if usual.get() <= DEFAULT_TOKENS_MAX {
+                let made =
+                    context::build_pack(state, &caller.span, workspace, request, None).await?;
                 return Ok(made.assembled);
             }
-            Tokens::new(USUAL_TOKENS_MAX)
+            Tokens::new(DEFAULT_TOKENS_MAX)
         }
     });
-    Ok(context::made(state, &caller.span, workspace, request, None).await?.assembled)
+    Ok(context::build_pack(state, &caller.span, workspace, request, None).await?.assembled)
 }
 
 pub(crate) fn pack(
-    state: Arc<State>,
-    caller: Caller,
+    state: Arc<ServerState>,
+    caller: McpCaller,
     given: Map<String, Value>,
-) -> BoxFuture<'static, Result<Done, Problem>> {
+) -> BoxFuture<'static, Result<ToolResult, ApiProblem>> {
     async move {
         let wanted: PackArguments = arguments(given)?;
         let workspace = caller.workspace(&state, wanted.workspace.as_deref()).await?;
@@ -178,12 +177,11 @@ pub(crate) fn pack(
             body.insert("model".to_owned(), json!(model));
         }
         let recipe = wanted.recipe.as_deref().unwrap_or(RECIPE);
-        let assembled = packed(&state, &caller, &workspace, recipe, body).await?;
-        let done: Done = done(&Packed::of(&assembled))?;
-        // The specification asks for the structured part as text too, for older clients. Here the
-        // text is the answer and the structured part says where it comes from: a pack that came
-        // twice would cost its budget twice.
-        Ok(Done { text: assembled.text().to_owned(), ..done })
+        let assembled = build_within_limits(&state, &caller, &workspace, recipe, body).await?;
+        let result: ToolResult = structured_result(&PackSummary::of(&assembled))?;
+        // The specification asks for the structured content as text too. Here the text is the pack
+        // and the structured content its sources: sending the pack twice would cost its budget twice.
+        Ok(ToolResult { text: assembled.text().to_owned(), ..result })
     }
     .boxed()
 }
@@ -204,7 +202,7 @@ pub(crate) struct SearchArguments {
     /// The next of the page before
     #[serde(default)]
     cursor: Option<String>,
-    /// Only if not the usual one
+    /// Only if not the default one
     #[serde(default)]
     workspace: Option<String>,
 }
@@ -214,7 +212,7 @@ pub(crate) struct SearchArguments {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct FoundPage {
     /// Best first.
-    found: Vec<Hit>,
+    found: Vec<SearchHit>,
     /// The cursor of the next page.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
@@ -225,7 +223,7 @@ pub(crate) struct FoundPage {
 /// One answer.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Hit {
+struct SearchHit {
     /// The item.
     item: String,
     /// Its kind.
@@ -244,37 +242,37 @@ struct Hit {
 }
 
 pub(crate) fn find(
-    state: Arc<State>,
-    caller: Caller,
+    state: Arc<ServerState>,
+    caller: McpCaller,
     given: Map<String, Value>,
-) -> BoxFuture<'static, Result<Done, Problem>> {
+) -> BoxFuture<'static, Result<ToolResult, ApiProblem>> {
     async move {
         let wanted: SearchArguments = arguments(given)?;
         let workspace = caller.workspace(&state, wanted.workspace.as_deref()).await?;
         let limit = bounded("limit", wanted.limit, HITS, HITS_MAX)?;
         let question = format!("{:?} {:?}", wanted.query, wanted.kinds);
-        let start = cursor::place(&question, wanted.cursor.as_deref())?;
+        let start = cursor::position_of(&question, wanted.cursor.as_deref())?;
         let wire = WireSearch {
             query: wanted.query,
             kinds: wanted.kinds,
-            limit: Some(REACH),
+            limit: Some(HITS_SEARCHED),
             ..WireSearch::default()
         };
         let viewer = caller.viewer()?;
         let answers = search::answers(&state, &workspace, viewer, search::asked(wire)?).await?;
         let there = answers.found.len();
         let hits = answers.found.into_iter().skip(start).take(limit).map(hit);
-        let found = page(hits);
+        let found = take_page(hits);
         let end = start + found.len();
-        let next = (end < there).then(|| cursor::at(&question, end));
-        done(&FoundPage { found, next, notices: answers.notices })
+        let next = (end < there).then(|| cursor::cursor_at(&question, end));
+        structured_result(&FoundPage { found, next, notices: answers.notices })
     }
     .boxed()
 }
 
-fn hit(found: haversack::search::Found) -> Hit {
+fn hit(found: haversack::search::Found) -> SearchHit {
     let hit = search::hit(found);
-    Hit {
+    SearchHit {
         item: hit.id,
         kind: hit.kind,
         title: hit.title,
@@ -284,11 +282,11 @@ fn hit(found: haversack::search::Found) -> Hit {
     }
 }
 
-/// As many as fit on a page, but at least one.
-fn page<T: Serialize>(parts: impl Iterator<Item = T>) -> Vec<T> {
+/// Takes as many as fit on a page, but at least one.
+fn take_page<T: Serialize>(parts: impl Iterator<Item = T>) -> Vec<T> {
     let (mut page, mut bytes) = (Vec::new(), 0);
     for part in parts {
-        // What cannot be written is not counted here and fails when it is.
+        // A part that cannot be serialized fails later.
         bytes += serde_json::to_vec(&part).map_or(0, |written| written.len());
         if bytes > PAGE_BYTES_MAX && !page.is_empty() {
             break;
@@ -317,7 +315,7 @@ pub(crate) struct ExplainArguments {
     /// The next of the page before
     #[serde(default)]
     cursor: Option<String>,
-    /// Only if not the usual one
+    /// Only if not the default one
     #[serde(default)]
     workspace: Option<String>,
 }
@@ -373,39 +371,39 @@ struct LedgerLine {
 }
 
 pub(crate) fn explain(
-    state: Arc<State>,
-    caller: Caller,
+    state: Arc<ServerState>,
+    caller: McpCaller,
     given: Map<String, Value>,
-) -> BoxFuture<'static, Result<Done, Problem>> {
+) -> BoxFuture<'static, Result<ToolResult, ApiProblem>> {
     async move {
         let wanted: ExplainArguments = arguments(given)?;
         let workspace = caller.workspace(&state, wanted.workspace.as_deref()).await?;
         let limit = bounded("limit", wanted.limit, LINES, LINES_MAX)?;
         let item = wanted.item.map(|item| id("item", &item)).transpose()?;
         let question = format!("{} {item:?} {:?}", wanted.receipt, wanted.only);
-        let start = cursor::place(&question, wanted.cursor.as_deref())?;
+        let start = cursor::position_of(&question, wanted.cursor.as_deref())?;
         let receipt = workspace.receipt(&wanted.receipt, &caller.viewer()?).await?;
-        let about = |line: &&Line| {
+        let about = |line: &&ReceiptLine| {
             let side = if line.outcome == "out" { Side::Out } else { Side::In };
             wanted.only.is_none_or(|only| only == side)
                 && item.as_ref().is_none_or(|item| item.as_str() == line.item)
         };
-        let all: Vec<&Line> = receipt.ledger.iter().filter(about).collect();
-        let lines = page(all.iter().skip(start).take(limit).map(|line| ledger_line(line)));
+        let all: Vec<&ReceiptLine> = receipt.ledger.iter().filter(about).collect();
+        let lines = take_page(all.iter().skip(start).take(limit).map(|line| ledger_line(line)));
         let end = start + lines.len();
-        done(&Explanation {
+        structured_result(&Explanation {
             recipe: receipt.recipe.clone(),
             query: receipt.request.query.clone(),
             tokens: receipt.tokens,
             budget: receipt.limit,
             lines,
-            next: (end < all.len()).then(|| cursor::at(&question, end)),
+            next: (end < all.len()).then(|| cursor::cursor_at(&question, end)),
         })
     }
     .boxed()
 }
 
-fn ledger_line(line: &Line) -> LedgerLine {
+fn ledger_line(line: &ReceiptLine) -> LedgerLine {
     LedgerLine {
         item: line.name(),
         layer: line.layer.clone(),

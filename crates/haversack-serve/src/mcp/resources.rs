@@ -1,4 +1,4 @@
-//! Resources: items and receipts, each with its address.
+//! Resources: items and receipts, each with its URI.
 
 use haversack_core::ids::ItemId;
 use haversack_store::store::item::Stored;
@@ -10,28 +10,28 @@ use rmcp::model::{
 };
 use serde_json::{Value, json};
 
-use super::caller::Caller;
+use super::caller::McpCaller;
 use super::uri;
 use crate::codes::Code;
-use crate::problem::Problem;
-use crate::state::State;
-use crate::who::Scope;
+use crate::problem::ApiProblem;
+use crate::state::ServerState;
+use crate::who::KeyScope;
 use crate::wire::WireItem;
 
 /// Resources on a page of the list.
 const PAGE: usize = 50;
 
-/// Most bytes of an item's text in one answer.
+/// Longest item text in one response.
 const TEXT_BYTES_MAX: usize = 1 << 20;
 
 const TEXT: &str = "text/plain";
 const JSON: &str = "application/json";
 
-/// The templates of addresses.
+/// The URI templates.
 pub(crate) fn templates() -> ListResourceTemplatesResult {
     let item = ResourceTemplate::new(uri::ITEMS, "item")
         .with_title("Item")
-        .with_description("A stored item: its text, then what else is known of it")
+        .with_description("A stored item: its text, then its other fields")
         .with_mime_type(TEXT);
     let receipt = ResourceTemplate::new(uri::RECEIPTS, "receipt")
         .with_title("Receipt")
@@ -40,52 +40,57 @@ pub(crate) fn templates() -> ListResourceTemplatesResult {
     ListResourceTemplatesResult::with_all_items(vec![item, receipt])
 }
 
-/// A page of the items that a caller can read in the usual workspace.
+/// Lists a page of the visible items of the default workspace.
 pub(crate) async fn list(
-    state: &State,
-    caller: &Caller,
+    state: &ServerState,
+    caller: &McpCaller,
     cursor: Option<&str>,
-) -> Result<ListResourcesResult, Problem> {
-    caller.needs(Scope::Read)?;
+) -> Result<ListResourcesResult, ApiProblem> {
+    caller.check_scope(KeyScope::Read)?;
     let workspace = caller.workspace(state, None).await?;
-    let after = cursor.filter(|cursor| !cursor.is_empty()).map(last).transpose()?;
+    let after = cursor.filter(|cursor| !cursor.is_empty()).map(item_of_cursor).transpose()?;
     let snapshot = workspace.store().snapshot(&caller.viewer()?).await?;
     let page = Page { order: Order::Id, after, limit: PAGE };
     let stored = snapshot.list(&Filter::default(), &page).await?;
     let next = stored.last().filter(|_| stored.len() == PAGE);
-    let next = next.map(|last| uri::of_item(workspace.name(), last.item.id.as_str()));
+    let next = next.map(|last| uri::item_uri(workspace.name(), last.item.id.as_str()));
     let resources = stored.iter().map(|stored| resource(workspace.name(), stored)).collect();
     let mut result = ListResourcesResult::with_all_items(resources);
     result.next_cursor = next;
     Ok(result.with_ttl_ms(0).with_cache_scope(CacheScope::Private))
 }
 
-/// The item that a cursor names: the last of the page before.
-fn last(cursor: &str) -> Result<ItemId, Problem> {
+/// The item that a cursor names: the last of the previous page.
+fn item_of_cursor(cursor: &str) -> Result<ItemId, ApiProblem> {
     let id = match uri::parse(cursor) {
         Some((_, uri::Resource::Item(id))) => ItemId::new(&id).ok(),
         _ => None,
     };
-    id.ok_or_else(|| Problem::invalid("cursor", "is not one of this list: ask without it"))
+    id.ok_or_else(|| {
+        ApiProblem::invalid(
+            "cursor",
+            "is not a cursor of this list: leave it out for the first page",
+        )
+    })
 }
 
 fn resource(workspace: &str, stored: &Stored) -> Resource {
     let item = &stored.item;
     let name = item.id.as_str();
     let title = if item.title.is_empty() { name } else { &item.title };
-    Resource::new(uri::of_item(workspace, name), name)
+    Resource::new(uri::item_uri(workspace, name), name)
         .with_title(title)
         .with_description(item.kind.to_string())
         .with_mime_type(TEXT)
 }
 
-/// A resource; nothing when it is not there for this caller.
+/// Reads a resource; `None` if it is not visible to the caller.
 pub(crate) async fn read(
-    state: &State,
-    caller: &Caller,
+    state: &ServerState,
+    caller: &McpCaller,
     address: &str,
-) -> Result<Option<ReadResourceResult>, Problem> {
-    caller.needs(Scope::Read)?;
+) -> Result<Option<ReadResourceResult>, ApiProblem> {
+    caller.check_scope(KeyScope::Read)?;
     let Some((name, wanted)) = uri::parse(address) else { return Ok(None) };
     let workspace = match caller.workspace(state, Some(&name)).await {
         Ok(workspace) => workspace,
@@ -98,25 +103,27 @@ pub(crate) async fn read(
             let Ok(id) = ItemId::new(&id) else { return Ok(None) };
             let snapshot = workspace.store().snapshot(&viewer).await?;
             let found = snapshot.get(std::slice::from_ref(&id)).await?.pop().flatten();
-            found.map(|stored| of_item(address, stored, &viewer))
+            found.map(|stored| item_contents(address, stored, &viewer))
         }
         uri::Resource::Receipt(id) => match workspace.receipt(&id, &viewer).await {
-            Ok(receipt) => Some(vec![of_json(address, &json!(receipt.shown_to(&viewer)))]),
-            Err(error) => match Problem::from(error) {
+            Ok(receipt) => {
+                Some(vec![json_contents(address, &json!(receipt.redacted_for(&viewer)))])
+            }
+            Err(error) => match ApiProblem::from(error) {
                 problem if problem.code == Code::ReceiptNotFound => None,
                 problem => return Err(problem),
             },
         },
     };
-    // Who may read it can change at any time, and others must not be given what one was given.
+    // Permissions may change at any time, and caches must not share responses between callers.
     let result = |contents| {
         ReadResourceResult::new(contents).with_ttl_ms(0).with_cache_scope(CacheScope::Private)
     };
     Ok(contents.map(result))
 }
 
-/// An item's text, and then what else is known of it.
-fn of_item(address: &str, stored: Stored, viewer: &Viewer) -> Vec<ResourceContents> {
+/// An item's text, then its other fields as JSON.
+fn item_contents(address: &str, stored: Stored, viewer: &Viewer) -> Vec<ResourceContents> {
     let body = stored.item.body.clone();
     let mut rest = json!(WireItem::of(stored, viewer));
     let mut end = body.len().min(TEXT_BYTES_MAX);
@@ -135,10 +142,10 @@ fn of_item(address: &str, stored: Stored, viewer: &Viewer) -> Vec<ResourceConten
         let text = body.get(..end).unwrap_or_default();
         contents.push(ResourceContents::text(text, address).with_mime_type(TEXT));
     }
-    contents.push(of_json(address, &rest));
+    contents.push(json_contents(address, &rest));
     contents
 }
 
-fn of_json(address: &str, value: &Value) -> ResourceContents {
+fn json_contents(address: &str, value: &Value) -> ResourceContents {
     ResourceContents::text(value.to_string(), address).with_mime_type(JSON)
 }

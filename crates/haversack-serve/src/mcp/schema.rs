@@ -1,48 +1,48 @@
-//! Schemas as models and their clients read them best: one document without references, no type that
-//! is two types, no formats that only some languages know.
+//! Schemas for models and their clients: one document without references, union types or
+//! language-specific formats.
 
 use rmcp::model::JsonObject;
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
-use crate::route::Shape;
+use crate::route::SchemaFn;
 
-/// The schema of a tool's arguments, with every word of it: the model reads it.
-pub(crate) fn of_input(shape: Shape) -> JsonObject {
-    made(shape, true)
+/// The schema of a tool's arguments, with descriptions, which the model reads.
+pub(crate) fn input_schema(shape: SchemaFn) -> JsonObject {
+    generate(shape, true)
 }
 
-/// The schema of a tool's result. Programs check against it; the names say enough.
-pub(crate) fn of_output(shape: Shape) -> JsonObject {
-    made(shape, false)
+/// The schema of a tool's result, without descriptions.
+pub(crate) fn output_schema(shape: SchemaFn) -> JsonObject {
+    generate(shape, false)
 }
 
-fn made(shape: Shape, described: bool) -> JsonObject {
+fn generate(shape: SchemaFn, described: bool) -> JsonObject {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.meta_schema = None;
         settings.inline_subschemas = true;
     });
     let mut generator = SchemaGenerator::new(settings);
     let mut schema = shape(&mut generator).to_value();
-    plain(&mut schema, described);
+    simplify(&mut schema, described);
     match schema {
         Value::Object(schema) => schema,
         _ => JsonObject::new(),
     }
 }
 
-/// Takes out of a schema what not every client understands.
-fn plain(schema: &mut Value, described: bool) {
+/// Removes keywords that not every client understands.
+fn simplify(schema: &mut Value, described: bool) {
     match schema {
-        Value::Array(parts) => parts.iter_mut().for_each(|part| plain(part, described)),
+        Value::Array(parts) => parts.iter_mut().for_each(|part| simplify(part, described)),
         Value::Object(parts) => {
-            one_type(parts);
+            remove_null_type(parts);
             let is_number = |value: &Value| matches!(value.as_str(), Some("integer" | "number"));
             if parts.get("type").is_some_and(is_number) {
                 parts.shift_remove("format");
             }
-            // Only where it stands for a keyword: a property may have any name.
+            // Only as a keyword: a property may have any name.
             if parts.get("title").is_some_and(Value::is_string) {
                 parts.shift_remove("title");
             }
@@ -53,15 +53,15 @@ fn plain(schema: &mut Value, described: bool) {
                 parts.shift_remove("default");
             }
             for part in parts.values_mut() {
-                plain(part, described);
+                simplify(part, described);
             }
         }
         _ => {}
     }
 }
 
-/// What may be left out is not required; that it may also be null says nothing more.
-fn one_type(schema: &mut JsonObject) {
+/// Removes `null` from optional types.
+fn remove_null_type(schema: &mut JsonObject) {
     if let Some(Value::Array(types)) = schema.get_mut("type") {
         types.retain(|name| name != "null");
         if let [only] = &types[..] {

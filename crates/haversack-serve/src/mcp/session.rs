@@ -10,35 +10,35 @@ use rmcp::transport::stdio;
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::caller::Caller;
+use super::caller::McpCaller;
 use super::handler::Handler;
 use crate::config::Config;
-use crate::state::{StartError, State};
-use crate::trace::{Span, Tracer};
-use crate::who::{Access, Asserted, Grant, Scope, Sight};
+use crate::state::{ServerState, StartError};
+use crate::trace::{TraceSender, TraceSpan};
+use crate::who::{Access, ActsAs, ClaimedUser, Grant, Identity, KeyScope};
 
 /// A session of one client on this machine.
 #[derive(Debug)]
 pub struct Session {
-    state: Arc<State>,
-    caller: Caller,
+    state: Arc<ServerState>,
+    caller: McpCaller,
 }
 
 /// Why a session ended early.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SessionError {
-    /// The client spoke first, but not as the protocol has it.
-    #[error("the client did not begin as MCP does: {0}")]
+    /// The client did not start with the MCP handshake.
+    #[error("the client did not start an MCP session: {0}")]
     Beginning(String),
-    /// The session broke off.
-    #[error("the session broke off: {0}")]
+    /// The session failed.
+    #[error("the session failed: {0}")]
     Broken(String),
 }
 
 impl Session {
-    /// A session in one workspace, which is there. With a user it reads with that user's eyes and
-    /// writes in their name; without one it sees everything. Without `writes` it changes nothing.
+    /// A session in one existing workspace. With a user it reads and writes as that user; without one
+    /// it sees everything. Without `writes` it is read-only.
     ///
     /// # Errors
     /// When the data folder cannot be used.
@@ -49,33 +49,37 @@ impl Session {
         user: Option<(String, BTreeSet<String>)>,
         writes: bool,
     ) -> Result<Session, StartError> {
-        let state =
-            Arc::new(State::new(engine, folder, Config::default(), None, Tracer::default())?);
-        let mut scopes = BTreeSet::from([Scope::Read]);
+        let state = Arc::new(ServerState::new(
+            engine,
+            folder,
+            Config::default(),
+            None,
+            TraceSender::default(),
+        )?);
+        let mut scopes = BTreeSet::from([KeyScope::Read]);
         if writes {
-            scopes.insert(Scope::Write);
+            scopes.insert(KeyScope::Write);
         }
-        let sight = match user {
-            Some((name, groups)) => Sight::User { name, groups },
-            None => Sight::Trusted,
+        let acts_as = match user {
+            Some((name, groups)) => ActsAs::User { name, groups },
+            None => ActsAs::Trusted,
         };
         let access = Access {
             credential: "local".to_owned(),
             scopes,
             workspaces: Grant::Only([workspace.to_owned()].into()),
-            sight,
+            acts_as,
         };
-        let caller = Caller {
-            access,
-            asserted: Asserted::default(),
+        let caller = McpCaller {
+            identity: Arc::new(Identity::new(access, ClaimedUser::default())),
             workspace: Some(workspace.to_owned()),
             request: "stdio".to_owned(),
-            span: Span::default(),
+            span: TraceSpan::default(),
         };
         Ok(Session { state, caller })
     }
 
-    /// Answers on standard input and output until the input ends.
+    /// Serves standard input and output until the input ends.
     ///
     /// # Errors
     /// When the client does not speak MCP, or the streams break.
@@ -84,7 +88,7 @@ impl Session {
         Box::pin(self.run_on(input, output)).await
     }
 
-    /// Answers on any two streams until the input ends.
+    /// Serves any two streams until the input ends.
     ///
     /// # Errors
     /// When the client does not speak MCP, or the streams break.
@@ -96,7 +100,7 @@ impl Session {
         let handler = Handler::of(self.state, self.caller);
         let running = match handler.serve((input, output)).await {
             Ok(running) => running,
-            // Input that ends before it began is no session, and nobody's mistake.
+            // An input that ends at once is not an error.
             Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
             Err(error) => return Err(SessionError::Beginning(error.to_string())),
         };

@@ -1,9 +1,9 @@
-//! The addresses of resources: `haversack://{workspace}/items/{id}` and the same for receipts.
+//! The URIs of resources: `haversack://{workspace}/items/{id}`, and the same for receipts.
 
-/// What all addresses begin with.
+/// The scheme of all URIs.
 const SCHEME: &str = "haversack://";
 
-/// What an address names.
+/// The resource that a URI names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Resource {
     /// An item, by id.
@@ -12,32 +12,32 @@ pub(crate) enum Resource {
     Receipt(String),
 }
 
-/// The template of items' addresses.
+/// The URI template of items.
 pub(crate) const ITEMS: &str = "haversack://{workspace}/items/{id}";
 
-/// The template of receipts' addresses.
+/// The URI template of receipts.
 pub(crate) const RECEIPTS: &str = "haversack://{workspace}/receipts/{id}";
 
-/// The address of an item.
-pub(crate) fn of_item(workspace: &str, id: &str) -> String {
-    format!("{SCHEME}{workspace}/items/{}", encoded(id))
+/// The URI of an item.
+pub(crate) fn item_uri(workspace: &str, id: &str) -> String {
+    format!("{SCHEME}{workspace}/items/{}", percent_encode(id))
 }
 
-/// The workspace and what of it an address names; nothing for addresses of others.
+/// Reads the workspace and the resource from a URI; `None` for foreign URIs.
 pub(crate) fn parse(uri: &str) -> Option<(String, Resource)> {
     let (workspace, rest) = uri.strip_prefix(SCHEME)?.split_once('/')?;
     let (sort, id) = rest.split_once('/')?;
-    let id = decoded(id)?;
+    let id = percent_decode(id)?;
     let resource = match sort {
         "items" => Resource::Item(id),
         "receipts" => Resource::Receipt(id),
         _ => return None,
     };
-    Some((decoded(workspace)?, resource))
+    Some((percent_decode(workspace)?, resource))
 }
 
-/// A text as a part of an address.
-fn encoded(text: &str) -> String {
+/// Percent-encodes a text.
+fn percent_encode(text: &str) -> String {
     let mut written = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
@@ -49,7 +49,7 @@ fn encoded(text: &str) -> String {
     written
 }
 
-fn decoded(text: &str) -> Option<String> {
+fn percent_decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
@@ -70,16 +70,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_leads_back_to_its_item() {
+    fn a_uri_leads_back_to_its_item() {
         for id in ["n1", "docs/a b.md", "ü%/..//?#", "file:///x"] {
-            let uri = of_item("acme", id);
+            let uri = item_uri("acme", id);
             let expected = ("acme".to_owned(), Resource::Item(id.to_owned()));
             assert_eq!(parse(&uri), Some(expected), "{uri}");
         }
     }
 
     #[test]
-    fn what_is_no_address_of_ours_names_nothing() {
+    fn foreign_and_malformed_uris_are_refused() {
         for uri in [
             "",
             "file:///etc/passwd",

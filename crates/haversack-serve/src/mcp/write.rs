@@ -8,12 +8,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::caller::Caller;
-use super::tools::{Done, arguments, done};
+use super::caller::McpCaller;
+use super::tools::{ToolResult, arguments, structured_result};
 use crate::http::memories::{WireMemories, WireNewMemory, remember};
-use crate::http::receipts::{WireFeedback, note};
-use crate::problem::Problem;
-use crate::state::State;
+use crate::http::receipts::{WireFeedback, record_feedback};
+use crate::problem::ApiProblem;
+use crate::state::ServerState;
 
 /// What to remember.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -32,16 +32,16 @@ pub(crate) struct MemoryArguments {
     /// The conversation it comes from
     #[serde(default)]
     conversation_id: Option<String>,
-    /// Only if not the usual one
+    /// Only if not the default one
     #[serde(default)]
     workspace: Option<String>,
 }
 
 pub(crate) fn add(
-    state: Arc<State>,
-    caller: Caller,
+    state: Arc<ServerState>,
+    caller: McpCaller,
     given: Map<String, Value>,
-) -> BoxFuture<'static, Result<Done, Problem>> {
+) -> BoxFuture<'static, Result<ToolResult, ApiProblem>> {
     async move {
         let wanted: MemoryArguments = arguments(given)?;
         let workspace = caller.workspace(&state, wanted.workspace.as_deref()).await?;
@@ -54,8 +54,7 @@ pub(crate) fn add(
             created_at: None,
         };
         let memories = WireMemories { user: None, memories: vec![memory] };
-        let (access, asserted) = (&caller.access, &caller.asserted);
-        done(&remember(&state, access, asserted, &workspace, memories).await?)
+        structured_result(&remember(&state, &caller.identity, &workspace, memories).await?)
     }
     .boxed()
 }
@@ -68,7 +67,7 @@ pub(crate) struct FeedbackArguments {
     item: String,
     /// Whether it helped
     useful: bool,
-    /// Only if not the usual one
+    /// Only if not the default one
     #[serde(default)]
     workspace: Option<String>,
 }
@@ -84,10 +83,10 @@ pub(crate) struct Noted {
 }
 
 pub(crate) fn feedback(
-    state: Arc<State>,
-    caller: Caller,
+    state: Arc<ServerState>,
+    caller: McpCaller,
     given: Map<String, Value>,
-) -> BoxFuture<'static, Result<Done, Problem>> {
+) -> BoxFuture<'static, Result<ToolResult, ApiProblem>> {
     async move {
         let wanted: FeedbackArguments = arguments(given)?;
         let workspace = caller.workspace(&state, wanted.workspace.as_deref()).await?;
@@ -96,8 +95,8 @@ pub(crate) fn feedback(
             useful: wanted.useful,
             user: None,
         };
-        note(&caller.access, &caller.asserted, &workspace, &feedback).await?;
-        done(&Noted { item: wanted.item, useful: wanted.useful })
+        record_feedback(&caller.identity, &workspace, &feedback).await?;
+        structured_result(&Noted { item: wanted.item, useful: wanted.useful })
     }
     .boxed()
 }

@@ -1,5 +1,4 @@
-//! The routes: one table from which the router, the OpenAPI document, the scopes and the tests are
-//! made, so that none of them can know a route that the others do not.
+//! The routes: one table that generates the router, the OpenAPI document, the scopes and the tests.
 
 mod table;
 
@@ -11,9 +10,9 @@ use haversack::wire::WireRequest;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::Value;
 
-use crate::call::{Answer, Call};
+use crate::call::{Call, RouteResult};
 use crate::codes::Code;
-use crate::who::Scope;
+use crate::who::KeyScope;
 
 pub(crate) use table::ROUTES;
 
@@ -38,15 +37,15 @@ impl Method {
     }
 }
 
-/// Makes a schema.
-pub(crate) type Shape = fn(&mut SchemaGenerator) -> Schema;
+/// Generates a schema.
+pub(crate) type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
 
-/// A shape of the code.
+/// The schema of a type.
 pub(crate) fn shape<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<T>()
 }
 
-/// Something in the query string.
+/// A query parameter.
 #[derive(Debug)]
 pub(crate) struct Parameter {
     pub(crate) name: &'static str,
@@ -67,30 +66,30 @@ const fn flag(name: &'static str, what: &'static str) -> Parameter {
     Parameter { name, what, sort: "boolean" }
 }
 
-/// Which page of a list of names.
+/// The parameters of a page.
 const PAGES: &[Parameter] = &[
-    text("after", "The `next` of the page before."),
-    number("limit", "How many at most: 1 to 1,000; 100 when left out."),
+    text("after", "The `next` of the previous page."),
+    number("limit", "Page size: 1 to 1,000; 100 by default."),
 ];
 
-/// What a body or an answer is.
+/// The content of a body or a response.
 #[derive(Clone, Copy)]
-pub(crate) struct Content {
-    pub(crate) shape: Shape,
+pub(crate) struct MediaContent {
+    pub(crate) shape: SchemaFn,
     /// An example, as JSON.
     pub(crate) example: &'static str,
-    /// Whether lines of it can be streamed.
-    pub(crate) lines: Option<Shape>,
+    /// The schema of a line, if NDJSON is accepted.
+    pub(crate) lines: Option<SchemaFn>,
 }
 
-impl fmt::Debug for Content {
+impl fmt::Debug for MediaContent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Content").field("example", &self.example).finish_non_exhaustive()
     }
 }
 
-const fn content(shape: Shape, example: &'static str) -> Content {
-    Content { shape, example, lines: None }
+const fn content(shape: SchemaFn, example: &'static str) -> MediaContent {
+    MediaContent { shape, example, lines: None }
 }
 
 /// A route.
@@ -99,23 +98,23 @@ pub(crate) struct Route {
     pub(crate) path: &'static str,
     /// The operation's name.
     pub(crate) operation: &'static str,
-    /// What a key must reach; nothing for what anybody may ask.
-    pub(crate) scope: Option<Scope>,
+    /// The scope that a key needs; `None` for public routes.
+    pub(crate) scope: Option<KeyScope>,
     pub(crate) what: &'static str,
     pub(crate) query: &'static [Parameter],
-    pub(crate) body: Option<Content>,
-    /// The status of success, and what then comes.
+    pub(crate) body: Option<MediaContent>,
+    /// The status and content of success.
     pub(crate) status: u16,
-    pub(crate) answer: Option<Content>,
-    /// The media types of an answer that is not JSON.
+    pub(crate) answer: Option<MediaContent>,
+    /// The media types of a response that is not JSON.
     pub(crate) texts: &'static [&'static str],
-    /// What can go wrong here beside what can go wrong everywhere.
+    /// Problems of this route beside the common ones.
     pub(crate) problems: &'static [Code],
-    /// Whether an idempotency key is heeded.
-    pub(crate) repeats: bool,
-    /// Whether the answer has a tag, by which a client learns that what it has is current.
+    /// Whether it supports idempotency keys.
+    pub(crate) takes_idempotency_key: bool,
+    /// Whether the response has an `ETag`.
     pub(crate) tagged: bool,
-    pub(crate) run: fn(Call) -> BoxFuture<'static, Answer>,
+    pub(crate) run: fn(Call) -> BoxFuture<'static, RouteResult>,
 }
 
 impl fmt::Debug for Route {
@@ -129,9 +128,9 @@ impl Route {
         method: Method,
         path: &'static str,
         operation: &'static str,
-        scope: Option<Scope>,
+        scope: Option<KeyScope>,
         what: &'static str,
-        run: fn(Call) -> BoxFuture<'static, Answer>,
+        run: fn(Call) -> BoxFuture<'static, RouteResult>,
     ) -> Route {
         Route {
             method,
@@ -145,26 +144,26 @@ impl Route {
             answer: None,
             texts: &[],
             problems: &[],
-            repeats: false,
+            takes_idempotency_key: false,
             tagged: false,
             run,
         }
     }
 
-    /// What is done where there is no route; it is in no table.
+    /// A handler for requests without a route; it is in no table.
     pub(crate) const fn outside(
         operation: &'static str,
-        run: fn(Call) -> BoxFuture<'static, Answer>,
+        run: fn(Call) -> BoxFuture<'static, RouteResult>,
     ) -> Route {
         Route::new(Method::Get, "", operation, None, "", run)
     }
 
-    const fn takes(mut self, body: Content) -> Route {
+    const fn takes(mut self, body: MediaContent) -> Route {
         self.body = Some(body);
         self
     }
 
-    const fn gives(mut self, status: u16, answer: Option<Content>) -> Route {
+    const fn gives(mut self, status: u16, answer: Option<MediaContent>) -> Route {
         self.status = status;
         self.answer = answer;
         self
@@ -186,7 +185,7 @@ impl Route {
     }
 
     const fn repeats(mut self) -> Route {
-        self.repeats = true;
+        self.takes_idempotency_key = true;
         self
     }
 
@@ -195,17 +194,17 @@ impl Route {
         self
     }
 
-    /// Whether it is about one workspace.
+    /// Whether it belongs to one workspace.
     pub(crate) fn is_of_workspace(&self) -> bool {
         self.path.starts_with("/v1/workspaces/{ws}")
     }
 }
 
-/// A recipe's own request and result, under the names of its own documents.
+/// A recipe's own request and result.
 pub(crate) struct RecipeShape {
     pub(crate) name: &'static str,
-    pub(crate) request: Content,
-    pub(crate) result: Shape,
+    pub(crate) request: MediaContent,
+    pub(crate) result: SchemaFn,
 }
 
 /// The recipes that come with Haversack.
@@ -256,12 +255,12 @@ pub(crate) static RECIPES: [RecipeShape; 6] = [
             shape::<memory::Request>,
             r#"{"query": "what should I cook for Anna?", "tokenBudget": 800}"#,
         ),
-        result: built_or_previewed,
+        result: memory_result,
     },
 ];
 
-/// Memories as a build gives them, or as a preview, which says more.
-fn built_or_previewed(generator: &mut SchemaGenerator) -> Schema {
+/// The schema of built or previewed memories.
+fn memory_result(generator: &mut SchemaGenerator) -> Schema {
     let shapes = [
         generator.subschema_for::<memory::Context>(),
         generator.subschema_for::<memory::Preview>(),
@@ -269,7 +268,7 @@ fn built_or_previewed(generator: &mut SchemaGenerator) -> Schema {
     schemars::json_schema!({ "anyOf": shapes })
 }
 
-/// What an example says, as JSON.
-pub(crate) fn example(text: &str) -> Value {
+/// Parses an example.
+pub(crate) fn parse_example(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or(Value::Null)
 }

@@ -4,17 +4,17 @@ use haversack::recipes::workspace;
 use haversack::wire::WireRequest;
 use schemars::{Schema, SchemaGenerator};
 
-use super::{Content, Method, PAGES, Route, content, flag, number, shape, text};
+use super::{MediaContent, Method, PAGES, Route, content, flag, number, shape, text};
 use crate::codes::Code;
 use crate::resource::{WELL_KNOWN, WireResource};
-use crate::who::Scope;
+use crate::who::KeyScope;
 use crate::{http, inspector};
 
-const READ: Option<Scope> = Some(Scope::Read);
-const WRITE: Option<Scope> = Some(Scope::Write);
-const ADMIN: Option<Scope> = Some(Scope::Admin);
+const READ: Option<KeyScope> = Some(KeyScope::Read);
+const WRITE: Option<KeyScope> = Some(KeyScope::Write);
+const ADMIN: Option<KeyScope> = Some(KeyScope::Admin);
 
-const WRITTEN: Content =
+const WRITTEN: MediaContent =
     content(shape::<crate::wire::WireWritten>, r#"{"revision": 7, "stored": 1, "unchanged": 0}"#);
 
 const NEVER_CUT: &[Code] = &[
@@ -66,7 +66,7 @@ pub(crate) static ROUTES: &[Route] = &[
         "/readyz",
         "readyz",
         None,
-        "Whether the server takes requests: not while it stops.",
+        "Whether the server accepts requests; not during shutdown.",
         http::health::ready,
     )
     .gives(200, Some(content(anything, r#"{"status": "ok"}"#))),
@@ -75,7 +75,7 @@ pub(crate) static ROUTES: &[Route] = &[
         "/healthz",
         "healthz",
         None,
-        "Whether all is well, with the version.",
+        "The health of the server, with its version.",
         http::health::health,
     )
     .gives(200, Some(content(anything, r#"{"status": "ok", "version": "0.1.0"}"#))),
@@ -83,11 +83,11 @@ pub(crate) static ROUTES: &[Route] = &[
         Method::Get,
         "/metrics",
         "metrics",
-        Some(Scope::Metrics),
-        "The figures of the server, for Prometheus.",
+        Some(KeyScope::Metrics),
+        "Metrics for Prometheus.",
         http::health::metrics,
     )
-    .gives_text(&[http::health::FIGURES]),
+    .gives_text(&[http::health::METRICS_TYPE]),
     Route::new(
         Method::Get,
         "/openapi.json",
@@ -103,7 +103,7 @@ pub(crate) static ROUTES: &[Route] = &[
         WELL_KNOWN,
         "protectedResource",
         None,
-        "Who gives tokens for this server (RFC 9728); there is nothing here when nobody else does.",
+        "The authorization servers of this server (RFC 9728); 404 if it accepts only API keys.",
         http::resource::whole,
     )
     .gives(200, Some(content(shape::<WireResource>, RESOURCE)))
@@ -113,7 +113,7 @@ pub(crate) static ROUTES: &[Route] = &[
         "/.well-known/oauth-protected-resource/mcp",
         "protectedMcp",
         None,
-        "Who gives tokens for MCP on this server (RFC 9728, section 3.1).",
+        "The authorization servers for MCP on this server (RFC 9728, section 3.1).",
         http::resource::mcp,
     )
     .gives(200, Some(content(shape::<WireResource>, RESOURCE)))
@@ -138,7 +138,7 @@ pub(crate) static ROUTES: &[Route] = &[
         "/v1/workspaces",
         "listWorkspaces",
         READ,
-        "The workspaces that this key reaches, a page at a time.",
+        "The workspaces that this key may use, in pages.",
         http::workspaces::list,
     )
     .asks(PAGES)
@@ -154,7 +154,7 @@ pub(crate) static ROUTES: &[Route] = &[
         "/v1/workspaces",
         "createWorkspace",
         ADMIN,
-        "Makes a workspace.",
+        "Creates a workspace.",
         http::workspaces::create,
     )
     .takes(content(shape::<http::workspaces::WireName>, r#"{"name": "acme"}"#))
@@ -166,7 +166,7 @@ pub(crate) static ROUTES: &[Route] = &[
         "/v1/workspaces/{ws}",
         "getWorkspace",
         READ,
-        "A workspace's state, and how many items the viewer can read.",
+        "A workspace's revision, and how many items are visible.",
         http::workspaces::get,
     )
     .gives(
@@ -181,7 +181,7 @@ pub(crate) static ROUTES: &[Route] = &[
         "/v1/workspaces/{ws}",
         "removeWorkspace",
         ADMIN,
-        "Removes a workspace with all that is in it.",
+        "Removes a workspace with all its contents.",
         http::workspaces::remove,
     )
     .gives(204, None),
@@ -195,7 +195,7 @@ pub(crate) static ROUTES: &[Route] = &[
          with its number and with how many are stored.",
         http::items::put,
     )
-    .takes(Content {
+    .takes(MediaContent {
         shape: shape::<Vec<crate::wire::WireNewItem>>,
         example: r#"[{"id": "n1", "kind": "note", "title": "Launch", "body": "The launch is on the third of May."}]"#,
         lines: Some(shape::<crate::wire::WireNewItem>),
@@ -208,15 +208,15 @@ pub(crate) static ROUTES: &[Route] = &[
         "/v1/workspaces/{ws}/items",
         "listItems",
         READ,
-        "Items by id, a page at a time.",
+        "Items by id, in pages.",
         http::items::list,
     )
     .tagged()
     .asks(&[
         text("kind", "Only this kind."),
-        text("parent", "Only this item and what hangs under it."),
-        text("after", "The `next` of the page before."),
-        number("limit", "How many at most: 1 to 1,000; 100 when left out."),
+        text("parent", "Only this item and its descendants."),
+        text("after", "The `next` of the previous page."),
+        number("limit", "Page size: 1 to 1,000; 100 by default."),
     ])
     .gives(
         200,
@@ -256,7 +256,7 @@ pub(crate) static ROUTES: &[Route] = &[
         "/v1/workspaces/{ws}/links",
         "putLinks",
         WRITE,
-        "Adds links between items and takes links away.",
+        "Adds and removes links between items.",
         http::items::links,
     )
     .takes(content(
@@ -271,7 +271,7 @@ pub(crate) static ROUTES: &[Route] = &[
         "/v1/workspaces/{ws}/events",
         "putEvents",
         WRITE,
-        "Notes what happened to items: viewed, edited, used, useful, not useful.",
+        "Records events of items: viewed, edited, used, useful, not useful.",
         http::items::events,
     )
     .takes(content(
@@ -286,7 +286,7 @@ pub(crate) static ROUTES: &[Route] = &[
         "/v1/workspaces/{ws}/memories",
         "addMemories",
         WRITE,
-        "Stores what says something new, and leaves out what repeats or echoes what is there.",
+        "Stores memories that say something new, and leaves out repetitions and echoes of packs.",
         http::memories::add,
     )
     .takes(content(
@@ -307,7 +307,7 @@ pub(crate) static ROUTES: &[Route] = &[
         "/v1/workspaces/{ws}/memories/search",
         "searchMemories",
         READ,
-        "Memories that answer, best first; several questions at once with `searches`.",
+        "Memories that match, best first; several queries at once with `searches`.",
         http::memories::search,
     )
     .takes(content(
@@ -324,7 +324,7 @@ pub(crate) static ROUTES: &[Route] = &[
         "/v1/workspaces/{ws}/search",
         "search",
         READ,
-        "What the workspace holds about a question: words, meaning and spelling together.",
+        "Searches the workspace by words, meaning and spelling.",
         http::search::search,
     )
     .takes(content(shape::<crate::wire::WireSearch>, r#"{"query": "who approves a discount?"}"#))
@@ -342,7 +342,7 @@ pub(crate) static ROUTES: &[Route] = &[
     )
     .asks(&[
         flag("preview", "Whether nothing is kept: no receipt, no use, no cache."),
-        flag("explain", "Whether the ledger and the quality are told."),
+        flag("explain", "Whether the response includes the ledger and the quality."),
     ])
     .takes(content(shape::<WireRequest>, r#"{"query": "who approves a discount?"}"#))
     .gives(200, Some(content(anything, r#"{"context": "…", "assembly": {}}"#)))
@@ -352,7 +352,7 @@ pub(crate) static ROUTES: &[Route] = &[
         "/v1/workspaces/{ws}/frontier/{recipe}",
         "frontier",
         READ,
-        "What other budgets would give: value and coverage at many.",
+        "Value and coverage of the pack at many budgets.",
         http::context::frontier,
     )
     .takes(content(
@@ -369,7 +369,7 @@ pub(crate) static ROUTES: &[Route] = &[
         "/v1/workspaces/{ws}/receipts/{id}",
         "getReceipt",
         READ,
-        "What a pack was made from, and what became of each candidate.",
+        "What a pack was built from, and the outcome of each candidate.",
         http::receipts::get,
     )
     .tagged()
@@ -380,7 +380,7 @@ pub(crate) static ROUTES: &[Route] = &[
         "/v1/workspaces/{ws}/receipts/{id}/replay",
         "replay",
         READ,
-        "Makes a pack again from its receipt: the same bytes, or what changed.",
+        "Rebuilds a pack from its receipt: the same bytes, or what changed.",
         http::receipts::replay,
     )
     .gives(200, Some(content(shape::<http::receipts::WireReplay>, "{}")))
@@ -400,7 +400,7 @@ pub(crate) static ROUTES: &[Route] = &[
         "/v1/workspaces/{ws}/feedback",
         "feedback",
         WRITE,
-        "Notes that an item helped, or did not: it counts in later scores.",
+        "Records whether an item helped; it counts in later scores.",
         http::receipts::feedback,
     )
     .takes(content(
@@ -429,7 +429,7 @@ pub(crate) static ROUTES: &[Route] = &[
         "/v1/workspaces/{ws}/templates",
         "listTemplates",
         READ,
-        "The names of the workspace's own templates, a page at a time.",
+        "The names of the workspace's own templates, in pages.",
         http::named::templates,
     )
     .asks(PAGES)
@@ -439,7 +439,7 @@ pub(crate) static ROUTES: &[Route] = &[
         "/v1/workspaces/{ws}/templates/{name}",
         "registerTemplate",
         ADMIN,
-        "Keeps a template under a name.",
+        "Stores a template under a name.",
         http::named::put_template,
     )
     .takes(content(
@@ -476,7 +476,7 @@ pub(crate) static ROUTES: &[Route] = &[
         "/v1/workspaces/{ws}/rankers",
         "listRankers",
         READ,
-        "The names of the workspace's own rankers, a page at a time.",
+        "The names of the workspace's own rankers, in pages.",
         http::named::rankers,
     )
     .asks(PAGES)
@@ -486,7 +486,7 @@ pub(crate) static ROUTES: &[Route] = &[
         "/v1/workspaces/{ws}/rankers/{name}",
         "registerRanker",
         ADMIN,
-        "Keeps a ranker, an expression over the components, under a name.",
+        "Stores a ranker, an expression over the score components, under a name.",
         http::named::put_ranker,
     )
     .takes(content(
@@ -523,7 +523,7 @@ pub(crate) static ROUTES: &[Route] = &[
         "/v1/workspaces/{ws}/recipes",
         "listRecipes",
         READ,
-        "The recipes that can be used here, built in ones included, a page at a time.",
+        "The recipes of the workspace, including built-in ones, in pages.",
         http::named::recipes,
     )
     .asks(PAGES)
@@ -533,7 +533,7 @@ pub(crate) static ROUTES: &[Route] = &[
         "/v1/workspaces/{ws}/recipes/{name}",
         "putRecipe",
         ADMIN,
-        "Keeps a recipe under a name; all problems of one that cannot be used are named.",
+        "Stores a recipe under a name, or reports all its problems.",
         http::named::put_recipe,
     )
     .takes(content(
@@ -547,7 +547,7 @@ pub(crate) static ROUTES: &[Route] = &[
         "/v1/workspaces/{ws}/recipes/{name}",
         "getRecipe",
         READ,
-        "A recipe's text, as it would be used.",
+        "A recipe's source.",
         http::named::get_recipe,
     )
     .gives(200, Some(content(shape::<http::named::WireRecipe>, r#"{"source": "haversack = 1"}"#)))
@@ -557,7 +557,7 @@ pub(crate) static ROUTES: &[Route] = &[
         "/v1/workspaces/{ws}/recipes/{name}",
         "removeRecipe",
         ADMIN,
-        "Removes a recipe of the workspace; the built-in one of its name, if any, shows again.",
+        "Removes a recipe of the workspace; a built-in one of that name is used again.",
         http::named::remove_recipe,
     )
     .gives(204, None)
@@ -586,7 +586,7 @@ pub(crate) static ROUTES: &[Route] = &[
         "/v1/workspaces/{ws}/validate",
         "validate",
         READ,
-        "Whether a payload is within its budget, holds nothing forbidden and nothing twice.",
+        "Checks a payload for its budget, permissions and duplicates.",
         http::tokens::validate,
     )
     .takes(content(shape::<http::tokens::WireValidate>, r#"{"payload": {"sections": [], "metadata": {"totalTokens": 1, "blocksIncluded": 0}, "serialized": "Hello", "assembly": {"limit": 10, "tokenizer": "o200k_base"}}}"#))

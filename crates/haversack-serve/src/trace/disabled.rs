@@ -1,49 +1,48 @@
-//! No traces: a program that was built without the feature `otlp`. All of this is nothing when it is
-//! compiled.
+//! Traces without the feature `otlp`: everything compiles to nothing.
 
 use axum::http::Method;
-use haversack::pipeline::Watch;
+use haversack::pipeline::StageObserver;
 
 use super::Traceparent;
 use crate::config::ConfigError;
 use crate::route::Route;
 
-/// Nothing is sent.
+/// Sends nothing.
 #[derive(Debug, Default)]
-pub(crate) struct Tracer(());
+pub(crate) struct NoTraceSender(());
 
-impl Tracer {
+impl NoTraceSender {
     #[expect(clippy::unnecessary_wraps, reason = "the one that sends may fail here")]
-    pub(crate) fn open(_: &str) -> Result<Tracer, ConfigError> {
-        Ok(Tracer(()))
+    pub(crate) fn open(_: &str) -> Result<NoTraceSender, ConfigError> {
+        Ok(NoTraceSender(()))
     }
 
-    pub(crate) fn request(&self, _: &Route, _: &Method, _: Option<&Traceparent>) -> Span {
-        Span(())
+    pub(crate) fn request(&self, _: &Route, _: &Method, _: Option<&Traceparent>) -> NoTraceSpan {
+        NoTraceSpan(())
     }
 
     pub(crate) async fn close(&self) {}
 }
 
-/// Nothing is noted.
+/// Records nothing.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Span(());
+pub(crate) struct NoTraceSpan(());
 
-impl Span {
-    pub(crate) fn called(
+impl NoTraceSpan {
+    pub(crate) fn begin_call(
         &self,
         _: &'static str,
         _: Option<&'static str>,
         _: Option<&Traceparent>,
-    ) -> Span {
-        Span(())
+    ) -> NoTraceSpan {
+        NoTraceSpan(())
     }
 
-    pub(crate) fn watch(&self, watch: Option<Watch>) -> Option<Watch> {
+    pub(crate) fn watch(&self, watch: Option<StageObserver>) -> Option<StageObserver> {
         watch
     }
 
-    pub(crate) fn answered(&self, _: u16) {}
+    pub(crate) fn end_with_status(&self, _: u16) {}
 
-    pub(crate) fn ended(&self, _: Option<&'static str>) {}
+    pub(crate) fn end_with_problem(&self, _: Option<&'static str>) {}
 }

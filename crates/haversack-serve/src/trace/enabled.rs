@@ -1,5 +1,4 @@
-//! Spans, and the way to a collector: protobuf over HTTP, with the client that the server has for all
-//! its calls.
+//! Spans and their export to a collector: protobuf over HTTP, with the server's own HTTP client.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -9,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use axum::http::{Method, Request, Response};
 use bytes::Bytes;
-use haversack::pipeline::Watch;
+use haversack::pipeline::StageObserver;
 use http_body_util::Full;
 use opentelemetry::trace::{
     Span as _, SpanContext, SpanId, SpanKind, Status, TraceContextExt, TraceFlags, TraceId,
@@ -24,30 +23,30 @@ use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider};
 use tokio::runtime::Handle;
 
 use super::Traceparent;
-use crate::client::{CallError, Client, whole};
+use crate::client::{CallError, Client, read_whole};
 use crate::config::ConfigError;
 use crate::route::Route;
 
-/// How long a collector may take, and how long is waited for it at the end.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Timeout of an export, and of the last one at shutdown.
+const EXPORT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Longest answer of a collector.
+/// Longest response of a collector.
 const ANSWER_BYTES_MAX: usize = 1 << 20;
 
-/// Makes spans, and sends them in batches; off when there is no collector.
+/// Creates spans and sends them in batches; off without a collector.
 #[derive(Debug, Default)]
-pub(crate) struct Tracer(Option<(SdkTracerProvider, SdkTracer)>);
+pub(crate) struct TraceSender(Option<(SdkTracerProvider, SdkTracer)>);
 
-impl Tracer {
-    /// Spans for the collector at this address, such as `http://127.0.0.1:4318`; none when it is
-    /// empty. It need not be there yet.
-    pub(crate) fn open(collector: &str) -> Result<Tracer, ConfigError> {
+impl TraceSender {
+    /// Sends spans to the collector at this address, such as `http://127.0.0.1:4318`; off if it is
+    /// empty. The collector need not run yet.
+    pub(crate) fn open(collector: &str) -> Result<TraceSender, ConfigError> {
         if collector.is_empty() {
-            return Ok(Tracer(None));
+            return Ok(TraceSender(None));
         }
         let wrong = |message: String| ConfigError::Value { name: "log.otlp", message };
         let address = format!("{}/v1/traces", collector.trim_end_matches('/'));
-        let courier = Courier {
+        let http_client = ExportClient {
             client: Arc::new(
                 Client::new(&address, None).map_err(|error| wrong(error.to_string()))?,
             ),
@@ -56,7 +55,7 @@ impl Tracer {
         };
         let exporter = SpanExporter::builder()
             .with_http()
-            .with_http_client(courier)
+            .with_http_client(http_client)
             .with_endpoint(address)
             .with_protocol(Protocol::HttpBinary)
             .build()
@@ -64,7 +63,7 @@ impl Tracer {
         let resource = Resource::builder_empty()
             .with_service_name("haversack")
             .with_attribute(KeyValue::new("service.version", env!("CARGO_PKG_VERSION")))
-            // Whoever runs it may call it otherwise.
+            // The environment may override the name.
             .with_detector(Box::new(EnvResourceDetector::new()))
             .build();
         let provider = SdkTracerProvider::builder()
@@ -72,18 +71,18 @@ impl Tracer {
             .with_resource(resource)
             .build();
         let tracer = provider.tracer("haversack");
-        Ok(Tracer(Some((provider, tracer))))
+        Ok(TraceSender(Some((provider, tracer))))
     }
 
-    /// The span of a request. What anybody may ask, such as for health, leaves none.
+    /// Begins the span of a request. Public routes such as health checks have none.
     pub(crate) fn request(
         &self,
         route: &Route,
         method: &Method,
         parent: Option<&Traceparent>,
-    ) -> Span {
+    ) -> TraceSpan {
         let Some((_, tracer)) = self.0.as_ref().filter(|_| route.scope.is_some()) else {
-            return Span(None);
+            return TraceSpan(None);
         };
         let method = method.as_str().to_owned();
         let attributes = [
@@ -92,78 +91,78 @@ impl Tracer {
         ];
         let within = parent.map_or_else(Context::new, remote);
         let name = format!("{method} {}", route.path);
-        Span::begin(tracer, name, attributes.to_vec(), &within)
+        TraceSpan::begin(tracer, name, attributes.to_vec(), &within)
     }
 
-    /// Sends what waits.
+    /// Sends the remaining spans.
     pub(crate) async fn close(&self) {
         let Some((provider, _)) = &self.0 else { return };
         let provider = provider.clone();
-        let closing = move || provider.shutdown_with_timeout(PATIENCE);
+        let closing = move || provider.shutdown_with_timeout(EXPORT_TIMEOUT);
         match tokio::task::spawn_blocking(closing).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
                 tracing::warn!(target: "haversack", %error, "some traces were not sent");
             }
-            Err(error) => tracing::error!(target: "haversack", %error, "work broke off"),
+            Err(error) => tracing::error!(target: "haversack", %error, "a blocking task failed"),
         }
     }
 }
 
-/// The place in a trace of somebody else.
+/// The remote parent of a span.
 fn remote(parent: &Traceparent) -> Context {
     let text = &parent.0;
-    // What was checked reads; what would not is nobody's span.
+    // The text was checked, so parsing cannot fail.
     let trace = TraceId::from_hex(&text[3..35]).unwrap_or(TraceId::INVALID);
     let span = SpanId::from_hex(&text[36..52]).unwrap_or(SpanId::INVALID);
     let flags = u8::from_str_radix(&text[53..55], 16).unwrap_or_default();
-    // Of the flags one is known.
+    // Only one flag is defined.
     let flags = TraceFlags::new(flags) & TraceFlags::SAMPLED;
     let place = SpanContext::new(trace, span, flags, true, TraceState::default());
     Context::new().with_remote_span_context(place)
 }
 
-/// Something that is done, with its beginning and end.
+/// A span of a request or call.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Span(Option<Arc<Open>>);
+pub(crate) struct TraceSpan(Option<Arc<OpenSpan>>);
 
 #[derive(Debug)]
-struct Open {
+struct OpenSpan {
     tracer: SdkTracer,
     context: Context,
 }
 
-impl Span {
+impl TraceSpan {
     fn begin(
         tracer: &SdkTracer,
         name: String,
         attributes: Vec<KeyValue>,
         within: &Context,
-    ) -> Span {
+    ) -> TraceSpan {
         let builder = tracer.span_builder(name).with_kind(SpanKind::Server);
         let span = builder.with_attributes(attributes).start_with_context(tracer, within);
         let context = Context::new().with_span(span);
-        Span(Some(Arc::new(Open { tracer: tracer.clone(), context })))
+        TraceSpan(Some(Arc::new(OpenSpan { tracer: tracer.clone(), context })))
     }
 
-    /// A call of MCP within a request, or within what the call itself says it is part of.
-    pub(crate) fn called(
+    /// Begins the span of an MCP call, below the request or the parent that the call names.
+    pub(crate) fn begin_call(
         &self,
         method: &'static str,
         tool: Option<&'static str>,
         parent: Option<&Traceparent>,
-    ) -> Span {
-        let Some(open) = &self.0 else { return Span(None) };
+    ) -> TraceSpan {
+        let Some(open) = &self.0 else { return TraceSpan(None) };
         let mut attributes = vec![KeyValue::new("mcp.method.name", method)];
         attributes.extend(tool.map(|tool| KeyValue::new("gen_ai.tool.name", tool)));
         let name = tool.map_or_else(|| method.to_owned(), |tool| format!("{method} {tool}"));
         let within = parent.map_or_else(|| open.context.clone(), remote);
-        Span::begin(&open.tracer, name, attributes, &within)
+        TraceSpan::begin(&open.tracer, name, attributes, &within)
     }
 
-    /// Notes each step of a pack as a span within this one, and tells whoever else watches.
-    pub(crate) fn watch(&self, watch: Option<Watch>) -> Option<Watch> {
-        let sampled = |open: &&Arc<Open>| open.context.span().span_context().is_sampled();
+    /// Records each stage of a pack as a child span, and calls the other watch.
+    pub(crate) fn watch(&self, watch: Option<StageObserver>) -> Option<StageObserver> {
+        let sampled = |open: &&Arc<OpenSpan>| open.context.span().span_context().is_sampled();
         let Some(open) = self.0.as_ref().filter(sampled).cloned() else { return watch };
         Some(Arc::new(move |step, took| {
             let end = SystemTime::now();
@@ -177,8 +176,8 @@ impl Span {
         }))
     }
 
-    /// A request was answered.
-    pub(crate) fn answered(&self, status: u16) {
+    /// Ends the span of a request.
+    pub(crate) fn end_with_status(&self, status: u16) {
         let Some(open) = &self.0 else { return };
         let span = open.context.span();
         span.set_attribute(KeyValue::new("http.response.status_code", i64::from(status)));
@@ -188,8 +187,8 @@ impl Span {
         span.end();
     }
 
-    /// A call came to its end, with a problem or without.
-    pub(crate) fn ended(&self, problem: Option<&'static str>) {
+    /// Ends the span of a call.
+    pub(crate) fn end_with_problem(&self, problem: Option<&'static str>) {
         let Some(open) = &self.0 else { return };
         let span = open.context.span();
         if let Some(problem) = problem {
@@ -200,50 +199,54 @@ impl Span {
     }
 }
 
-/// Brings batches to the collector. They come from a thread that is not the runtime's.
+/// Sends batches to the collector, from a thread outside the runtime.
 #[derive(Debug)]
-struct Courier {
+struct ExportClient {
     client: Arc<Client>,
     runtime: Handle,
     is_failing: AtomicBool,
 }
 
-type Brought<'a> = Pin<Box<dyn Future<Output = Result<Response<Bytes>, HttpError>> + Send + 'a>>;
+type ExportFuture<'a> =
+    Pin<Box<dyn Future<Output = Result<Response<Bytes>, HttpError>> + Send + 'a>>;
 
-impl HttpClient for Courier {
+impl HttpClient for ExportClient {
     fn send_bytes<'life0, 'async_trait>(
         &'life0 self,
         request: Request<Bytes>,
-    ) -> Brought<'async_trait>
+    ) -> ExportFuture<'async_trait>
     where
         'life0: 'async_trait,
         Self: 'async_trait,
     {
         Box::pin(async move {
             let client = Arc::clone(&self.client);
-            let bringing = self.runtime.spawn(async move {
-                match tokio::time::timeout(PATIENCE, bring(&client, request)).await {
-                    Ok(brought) => brought,
-                    Err(_) => Err(format!("no answer within {PATIENCE:?}").into()),
+            let sending = self.runtime.spawn(async move {
+                match tokio::time::timeout(EXPORT_TIMEOUT, send_batch(&client, request)).await {
+                    Ok(sent) => sent,
+                    Err(_) => Err(format!("no answer within {EXPORT_TIMEOUT:?}").into()),
                 }
             });
-            let brought = bringing.await.map_err(Into::into).flatten();
-            let failure = match &brought {
+            let sent = sending.await.map_err(Into::into).flatten();
+            let failure = match &sent {
                 Ok(answer) if answer.status().is_success() => None,
                 Ok(answer) => Some(format!("it answered {}", answer.status())),
                 Err(error) => Some(error.to_string()),
             };
-            // Told once, and again when it went well in between.
+            // Logged once per outage.
             let was_failing = self.is_failing.swap(failure.is_some(), Ordering::Relaxed);
             if let Some(error) = failure.filter(|_| !was_failing) {
                 tracing::warn!(target: "haversack", error, "the collector does not take traces");
             }
-            brought
+            sent
         })
     }
 }
 
-async fn bring(client: &Client, request: Request<Bytes>) -> Result<Response<Bytes>, CallError> {
+async fn send_batch(
+    client: &Client,
+    request: Request<Bytes>,
+) -> Result<Response<Bytes>, CallError> {
     let (head, body) = client.send(request.map(Full::new)).await?.into_parts();
-    Ok(Response::from_parts(head, whole(body, ANSWER_BYTES_MAX).await?))
+    Ok(Response::from_parts(head, read_whole(body, ANSWER_BYTES_MAX).await?))
 }

@@ -1,6 +1,6 @@
-//! Traces: the caller's own name for what it does across servers (W3C Trace Context), and, with the
-//! feature `otlp`, spans of it for an OpenTelemetry collector. No text, query, user or workspace is
-//! in a span: routes are told as patterns, tools and steps by name.
+//! Traces: the caller's trace id (W3C Trace Context) and, with the feature `otlp`, spans for an
+//! OpenTelemetry collector. Spans hold no text, query, user or workspace, only names of routes, tools and
+//! stages.
 
 #[cfg(not(feature = "otlp"))]
 mod disabled;
@@ -10,30 +10,30 @@ mod enabled;
 use axum::http::HeaderMap;
 
 #[cfg(not(feature = "otlp"))]
-pub(crate) use disabled::{Span, Tracer};
+pub(crate) use disabled::{NoTraceSender as TraceSender, NoTraceSpan as TraceSpan};
 #[cfg(feature = "otlp")]
-pub(crate) use enabled::{Span, Tracer};
+pub(crate) use enabled::{TraceSender, TraceSpan};
 
 /// Whether this program can send traces: whether it was built with the feature `otlp`.
 pub const CAN_SEND: bool = cfg!(feature = "otlp");
 
-/// Longest header that is looked at. Versions to come may say more after what is known.
+/// Longest header that is parsed. Later versions may append fields.
 const BYTES_MAX: usize = 256;
 
-/// What a caller says of the trace that a request is part of: `traceparent`, checked.
+/// A checked `traceparent`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Traceparent(String);
 
 impl Traceparent {
-    /// What the headers say.
-    pub(crate) fn of(headers: &HeaderMap) -> Option<Traceparent> {
+    /// Reads the header.
+    pub(crate) fn from_headers(headers: &HeaderMap) -> Option<Traceparent> {
         let mut all = headers.get_all("traceparent").iter();
-        // Of two, nobody knows which.
+        // Two headers are ambiguous.
         let only = all.next().filter(|_| all.next().is_none());
         Traceparent::parse(only?.to_str().ok()?)
     }
 
-    /// Reads `version-trace-parent-flags`. What is wrong is left out, as the standard has it.
+    /// Parses `version-trace-parent-flags`. Invalid values are ignored, as the standard requires.
     pub(crate) fn parse(text: &str) -> Option<Traceparent> {
         let hex = |text: &str, digits: usize| {
             text.len() == digits && text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'))
@@ -47,7 +47,7 @@ impl Traceparent {
         let (parent, flags) = (parts.next()?, parts.next()?);
         let sound = hex(version, 2) && hex(trace, 32) && hex(parent, 16) && hex(flags, 2);
         let named = some(trace) && some(parent) && version != "ff";
-        // The first version says no more than this.
+        // Version 00 has no further fields.
         let ends = version != "00" || parts.next().is_none();
         (sound && named && ends).then(|| Traceparent(format!("{version}-{trace}-{parent}-{flags}")))
     }
@@ -86,8 +86,8 @@ mod tests {
         }
         let mut headers = HeaderMap::new();
         headers.append("traceparent", GOOD.parse().unwrap());
-        assert!(Traceparent::of(&headers).is_some());
+        assert!(Traceparent::from_headers(&headers).is_some());
         headers.append("traceparent", GOOD.parse().unwrap());
-        assert_eq!(Traceparent::of(&headers), None, "two");
+        assert_eq!(Traceparent::from_headers(&headers), None, "two");
     }
 }

@@ -1,5 +1,5 @@
-//! Tokens that somebody else signs: a JWT is good when a key of the configured set signed it, for this
-//! server, and its time has not passed. What its claims do not grant is denied.
+//! Signed tokens: a JWT is valid if a key of the configured set signed it for this server and it has not
+//! expired. Its claims grant access; everything else is denied.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -8,10 +8,10 @@ use jsonwebtoken::{Algorithm, Validation, decode, decode_header};
 use serde_json::{Map, Value};
 
 use super::keyset::{JwtError, KeySet};
-use super::{Access, Grant, Scope, Sight};
+use super::{Access, ActsAs, Grant, KeyScope};
 use crate::config::Jwt;
 
-/// What may sign. Secrets that are shared, and nothing at all, may not.
+/// Accepted algorithms. Shared secrets and `none` are not.
 const ALGORITHMS: [Algorithm; 8] = [
     Algorithm::EdDSA,
     Algorithm::ES256,
@@ -26,27 +26,26 @@ const ALGORITHMS: [Algorithm; 8] = [
 /// How far clocks may differ, in seconds.
 const LEEWAY: u64 = 60;
 
-/// Who signs, and what is expected of it.
+/// Verifies signed tokens.
 #[derive(Debug)]
-pub(crate) struct Signers {
+pub(crate) struct TokenVerifier {
     config: Jwt,
     keys: KeySet,
 }
 
-impl Signers {
+impl TokenVerifier {
     /// Reads the set of keys.
-    pub(crate) async fn open(config: &Jwt) -> Result<Signers, JwtError> {
-        Ok(Signers { config: config.clone(), keys: KeySet::open(&config.jwks).await? })
+    pub(crate) async fn open(config: &Jwt) -> Result<TokenVerifier, JwtError> {
+        Ok(TokenVerifier { config: config.clone(), keys: KeySet::open(&config.jwks).await? })
     }
 
-    /// What a token grants; `None` when it is not good, whatever the reason.
+    /// What a token grants; `None` if it is invalid.
     pub(crate) async fn access(&self, token: &str, now: Instant) -> Option<Access> {
         let header = decode_header(token).ok().filter(|head| ALGORITHMS.contains(&head.alg))?;
-        // The key is found by its id in the configured set alone: addresses in a token (`jku`, `x5u`)
-        // and keys in it (`jwk`, `x5c`) are whoever's who made it.
+        // Only keys of the configured set are used: URLs (`jku`, `x5u`) and keys (`jwk`, `x5c`) inside
+        // a token may be forged.
         let key = self.keys.find(header.kid.as_deref(), now).await?;
-        // One algorithm, that of the token, which is among those that may be: a key of another sort
-        // then refuses it.
+        // Only the token's algorithm, which is an accepted one: a key of another type refuses it.
         let mut validation = Validation::new(header.alg);
         validation.leeway = LEEWAY;
         validation.validate_nbf = true;
@@ -54,19 +53,19 @@ impl Signers {
         validation.set_issuer(&[&self.config.issuer]);
         validation.set_required_spec_claims(&["exp", "iss", "aud", "sub"]);
         let claims = decode::<Map<String, Value>>(token, &key, &validation).ok()?.claims;
-        self.granted(&claims)
+        self.access_from(&claims)
     }
 
-    fn granted(&self, claims: &Map<String, Value>) -> Option<Access> {
+    fn access_from(&self, claims: &Map<String, Value>) -> Option<Access> {
         let user = claims.get("sub")?.as_str().filter(|user| !user.is_empty())?;
         let scopes = list(claims.get(&self.config.scopes_claim));
         let workspaces = list(claims.get(&self.config.workspaces_claim));
         Some(Access {
             credential: format!("jwt:{user}"),
-            scopes: scopes.iter().filter_map(|name| Scope::named(name)).collect(),
-            // "All" is for keys of our own: nobody else knows what that comes to.
+            scopes: scopes.iter().filter_map(|name| KeyScope::named(name)).collect(),
+            // Only API keys can grant all workspaces.
             workspaces: Grant::Only(workspaces),
-            sight: Sight::User {
+            acts_as: ActsAs::User {
                 name: user.to_owned(),
                 groups: list(claims.get(&self.config.groups_claim)),
             },

@@ -1,6 +1,5 @@
-//! Keys in the control database: SQLite beside the workspaces, which several processes can open, so
-//! that keys are made and revoked while the server runs. A change by another process is noticed with
-//! the next request.
+//! API keys in the control database: SQLite beside the workspaces, which several processes can open, so
+//! that keys are created and revoked while the server runs. The next request sees such a change.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,16 +10,15 @@ use haversack_core::units::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
 use thiserror::Error;
 
-use super::{Access, Grant, Scope, Sight, Token};
+use super::{Access, ActsAs, Grant, KeyScope, KeyToken};
 
-/// How long another process's write is waited for.
-const BUSY: Duration = Duration::from_secs(5);
+/// How long to wait for another process's write.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How often it is noted when a key was last used.
+/// How often the last use of a key is recorded.
 const NOTED_EVERY_MS: i64 = 60_000;
 
-/// Answers to one key's repeated requests of one sort in one workspace that are kept, and for how
-/// long.
+/// Responses stored per key, operation and workspace, and for how long.
 const REPEATS_MAX: u64 = 10_000;
 const REPEATS_KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
 
@@ -36,19 +34,19 @@ CREATE TABLE IF NOT EXISTS repeats (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS repeats_at ON repeats (at);";
 
-/// A key as it is kept.
+/// A stored API key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Key {
+pub struct ApiKey {
     /// Its id, which is part of the token.
     pub id: String,
     /// What it is for.
     pub name: String,
-    /// How far it reaches.
-    pub scopes: BTreeSet<Scope>,
-    /// Where.
+    /// What it may do.
+    pub scopes: BTreeSet<KeyScope>,
+    /// The workspaces it may use.
     pub workspaces: Grant,
-    /// Whose eyes it reads with.
-    pub sight: Sight,
+    /// The user it acts as.
+    pub acts_as: ActsAs,
     /// When it was made.
     pub created: Timestamp,
     /// When it ends.
@@ -60,10 +58,10 @@ pub struct Key {
     hash: [u8; 32],
 }
 
-impl Key {
-    /// Whether it can still be used.
+impl ApiKey {
+    /// Whether it is neither expired nor revoked.
     #[must_use]
-    pub fn is_good(&self, now: Timestamp) -> bool {
+    pub fn is_valid(&self, now: Timestamp) -> bool {
         self.revoked.is_none() && self.expires.is_none_or(|expires| now < expires)
     }
 
@@ -72,22 +70,22 @@ impl Key {
             credential: self.id.clone(),
             scopes: self.scopes.clone(),
             workspaces: self.workspaces.clone(),
-            sight: self.sight.clone(),
+            acts_as: self.acts_as.clone(),
         }
     }
 }
 
-/// What a new key is to be.
+/// A key to create.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewKey {
     /// What it is for.
     pub name: String,
-    /// How far it reaches.
-    pub scopes: BTreeSet<Scope>,
-    /// Where.
+    /// What it may do.
+    pub scopes: BTreeSet<KeyScope>,
+    /// The workspaces it may use.
     pub workspaces: Grant,
-    /// Whose eyes it reads with.
-    pub sight: Sight,
+    /// The user it acts as.
+    pub acts_as: ActsAs,
     /// When it ends.
     pub expires: Option<Timestamp>,
 }
@@ -113,9 +111,9 @@ pub enum ControlError {
     },
 }
 
-/// An answer that was given to a request with an idempotency key.
+/// The response to a request with an idempotency key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Repeat {
+pub(crate) struct StoredResponse {
     /// A hash of the request.
     pub(crate) request: [u8; 32],
     pub(crate) status: u16,
@@ -124,41 +122,41 @@ pub(crate) struct Repeat {
 
 /// The control database.
 #[derive(Debug)]
-pub struct Control(Mutex<Open>);
+pub struct Control(Mutex<OpenControl>);
 
 #[derive(Debug)]
-struct Open {
+struct OpenControl {
     connection: Connection,
-    /// The database's state that `keys` is of.
+    /// The version of the database that `keys` was read from.
     version: Option<i64>,
-    keys: BTreeMap<String, Key>,
+    keys: BTreeMap<String, ApiKey>,
 }
 
 impl Control {
-    /// Opens the control database of a data folder, which is made if need be.
+    /// Opens or creates the control database of a data folder.
     ///
     /// # Errors
     /// When it cannot be opened.
     pub fn open(folder: &Path) -> Result<Control, ControlError> {
         let connection = Connection::open(folder.join("control.db"))?;
-        connection.busy_timeout(BUSY)?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.execute_batch(SCHEMA)?;
-        Ok(Control(Mutex::new(Open { connection, version: None, keys: BTreeMap::new() })))
+        Ok(Control(Mutex::new(OpenControl { connection, version: None, keys: BTreeMap::new() })))
     }
 
-    fn open_now(&self) -> MutexGuard<'_, Open> {
+    fn lock(&self) -> MutexGuard<'_, OpenControl> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes a key. The token is not kept: who loses it makes another key.
+    /// Creates a key. The token is not stored: a lost one cannot be recovered.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn create(&self, new: &NewKey, now: Timestamp) -> Result<Token, ControlError> {
-        let token = Token::generate().map_err(ControlError::Random)?;
-        let mut open = self.open_now();
+    pub fn create(&self, new: &NewKey, now: Timestamp) -> Result<KeyToken, ControlError> {
+        let token = KeyToken::generate().map_err(ControlError::Random)?;
+        let mut open = self.lock();
         open.connection.execute(
             "INSERT INTO keys (id, name, hash, scopes, workspaces, sight, created, expires)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
@@ -168,7 +166,7 @@ impl Control {
                 token.hash().as_bytes(),
                 serde_json::to_string(&new.scopes)?,
                 serde_json::to_string(&new.workspaces)?,
-                serde_json::to_string(&new.sight)?,
+                serde_json::to_string(&new.acts_as)?,
                 now.as_millis(),
                 new.expires.map(Timestamp::as_millis),
             ],
@@ -181,10 +179,10 @@ impl Control {
     ///
     /// # Errors
     /// When they cannot be read.
-    pub fn list(&self) -> Result<Vec<Key>, ControlError> {
-        let mut open = self.open_now();
+    pub fn list(&self) -> Result<Vec<ApiKey>, ControlError> {
+        let mut open = self.lock();
         open.refresh()?;
-        let mut keys: Vec<Key> = open.keys.values().cloned().collect();
+        let mut keys: Vec<ApiKey> = open.keys.values().cloned().collect();
         keys.sort_by(|a, b| a.created.cmp(&b.created).then_with(|| a.id.cmp(&b.id)));
         Ok(keys)
     }
@@ -194,7 +192,7 @@ impl Control {
     /// # Errors
     /// When there is no such key, or it cannot be written.
     pub fn revoke(&self, id: &str, now: Timestamp) -> Result<(), ControlError> {
-        let mut open = self.open_now();
+        let mut open = self.lock();
         let changed = open.connection.execute(
             "UPDATE keys SET revoked = coalesce(revoked, ?2) WHERE id = ?1",
             params![id, now.as_millis()],
@@ -203,20 +201,19 @@ impl Control {
         if changed == 0 { Err(ControlError::Missing { id: id.to_owned() }) } else { Ok(()) }
     }
 
-    /// What a token grants; `None` when it is unknown, wrong, expired or revoked, which is not told
-    /// apart.
+    /// What a token grants; `None` if it is unknown, wrong, expired or revoked, without distinction.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn access(&self, token: &Token, now: Timestamp) -> Result<Option<Access>, ControlError> {
-        let mut open = self.open_now();
+    pub fn access(&self, token: &KeyToken, now: Timestamp) -> Result<Option<Access>, ControlError> {
+        let mut open = self.lock();
         open.refresh()?;
-        // An unknown id takes the same way as a wrong secret.
+        // An unknown id takes the same path as a wrong secret.
         let hash = token.hash();
         let known = open.keys.get(&token.id);
         let stored = blake3::Hash::from_bytes(known.map_or([0; 32], |key| key.hash));
         let proved = stored == hash;
-        let Some(key) = known.filter(|key| proved && key.is_good(now)) else { return Ok(None) };
+        let Some(key) = known.filter(|key| proved && key.is_valid(now)) else { return Ok(None) };
         let access = key.access();
         let noted =
             key.used.is_some_and(|used| now.as_millis() - used.as_millis() < NOTED_EVERY_MS);
@@ -229,31 +226,33 @@ impl Control {
         Ok(Some(access))
     }
 
-    /// The answer that was given to a request with this idempotency key.
-    pub(crate) fn repeat(
+    /// Reads the stored response of an idempotency key.
+    pub(crate) fn stored_response(
         &self,
         place: &str,
         name: &str,
         now: Timestamp,
-    ) -> Result<Option<Repeat>, ControlError> {
-        let open = self.open_now();
+    ) -> Result<Option<StoredResponse>, ControlError> {
+        let open = self.lock();
         let found = open.connection.query_row(
             "SELECT request, status, body FROM repeats WHERE place = ?1 AND name = ?2 AND at > ?3",
             params![place, name, now.as_millis() - REPEATS_KEPT_MS],
-            |row| Ok(Repeat { request: row.get(0)?, status: row.get(1)?, body: row.get(2)? }),
+            |row| {
+                Ok(StoredResponse { request: row.get(0)?, status: row.get(1)?, body: row.get(2)? })
+            },
         );
         Ok(found.optional()?)
     }
 
-    /// Keeps an answer for when its request comes again.
-    pub(crate) fn keep(
+    /// Stores the response of an idempotency key.
+    pub(crate) fn store_response(
         &self,
         place: &str,
         name: &str,
-        repeat: &Repeat,
+        repeat: &StoredResponse,
         now: Timestamp,
     ) -> Result<(), ControlError> {
-        let open = self.open_now();
+        let open = self.lock();
         open.connection.execute(
             "INSERT OR REPLACE INTO repeats (place, name, request, status, body, at)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
@@ -268,24 +267,24 @@ impl Control {
     }
 }
 
-impl Open {
-    /// Notes when a key was used, if that can be done at once: a disk that is full, or another process
-    /// that writes, is no reason to turn a good key away.
+impl OpenControl {
+    /// Records the use of a key without waiting: a full disk or another writer must not refuse a valid
+    /// key.
     fn note_use(&self, id: &str, now: Timestamp) {
         let write = || {
             self.connection.busy_timeout(Duration::ZERO)?;
             let written = self
                 .connection
                 .execute("UPDATE keys SET used = ?2 WHERE id = ?1", params![id, now.as_millis()]);
-            self.connection.busy_timeout(BUSY)?;
+            self.connection.busy_timeout(BUSY_TIMEOUT)?;
             written
         };
         if let Err(error) = write() {
-            tracing::warn!(target: "haversack", %error, "the use of a key cannot be noted");
+            tracing::warn!(target: "haversack", %error, "the use of a key cannot be recorded");
         }
     }
 
-    /// Reads the keys again when the database has changed since.
+    /// Reads the keys again if the database has changed.
     fn refresh(&mut self) -> Result<(), ControlError> {
         let version: i64 =
             self.connection.pragma_query_value(None, "data_version", |row| row.get(0))?;
@@ -299,18 +298,18 @@ impl Open {
         let mut rows = statement.query([])?;
         let mut keys = BTreeMap::new();
         while let Some(row) = rows.next()? {
-            let (scopes, workspaces, sight): (String, String, String) =
+            let (scopes, workspaces, acts_as): (String, String, String) =
                 (row.get(3)?, row.get(4)?, row.get(5)?);
             let moment = |column: usize| -> rusqlite::Result<Option<Timestamp>> {
                 Ok(row.get::<_, Option<i64>>(column)?.map(Timestamp::from_millis))
             };
-            let key = Key {
+            let key = ApiKey {
                 id: row.get(0)?,
                 name: row.get(1)?,
                 hash: row.get(2)?,
                 scopes: serde_json::from_str(&scopes)?,
                 workspaces: serde_json::from_str(&workspaces)?,
-                sight: serde_json::from_str(&sight)?,
+                acts_as: serde_json::from_str(&acts_as)?,
                 created: Timestamp::from_millis(row.get(6)?),
                 expires: moment(7)?,
                 revoked: moment(8)?,
@@ -337,9 +336,9 @@ mod tests {
     fn reader(expires: Option<Timestamp>) -> NewKey {
         NewKey {
             name: "reader".into(),
-            scopes: [Scope::Read].into(),
+            scopes: [KeyScope::Read].into(),
             workspaces: Grant::Only(["acme".to_owned()].into()),
-            sight: Sight::Anyone,
+            acts_as: ActsAs::Anyone,
             expires,
         }
     }
@@ -351,7 +350,7 @@ mod tests {
         let other = Control::open(folder.path()).unwrap();
         let token = other.create(&reader(Some(at(100))), at(1)).unwrap();
         let access = server.access(&token, at(2)).unwrap().unwrap();
-        assert!(access.reaches(Scope::Read) && !access.reaches(Scope::Write));
+        assert!(access.reaches(KeyScope::Read) && !access.reaches(KeyScope::Write));
         assert!(access.enters("acme") && !access.enters("umbrella"));
         assert_eq!(server.access(&token, at(100)).unwrap(), None, "expired");
         other.revoke(&token.id, at(3)).unwrap();
@@ -361,12 +360,12 @@ mod tests {
     }
 
     #[test]
-    fn neither_secrets_nor_wrong_secrets_are_of_use() {
+    fn wrong_secrets_are_refused_and_secrets_are_not_stored() {
         let folder = tempfile::tempdir().unwrap();
         let control = Control::open(folder.path()).unwrap();
         let token = control.create(&reader(None), at(1)).unwrap();
         let forged = format!("hvs_{}_{}", token.id, "0".repeat(64));
-        let forged = Token::parse(&forged).unwrap();
+        let forged = KeyToken::parse(&forged).unwrap();
         assert_eq!(control.access(&forged, at(2)).unwrap(), None);
         drop(control);
         let secret = token.reveal().rsplit('_').next().unwrap().to_owned();
@@ -377,13 +376,13 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_kept_for_a_day() {
+    fn a_response_is_stored_for_a_day() {
         let folder = tempfile::tempdir().unwrap();
         let control = Control::open(folder.path()).unwrap();
-        let repeat = Repeat { request: [7; 32], status: 200, body: b"{}".to_vec() };
-        control.keep("acme k", "a", &repeat, at(10)).unwrap();
-        assert_eq!(control.repeat("acme k", "a", at(11)).unwrap(), Some(repeat));
-        assert_eq!(control.repeat("umbrella k", "a", at(11)).unwrap(), None);
-        assert_eq!(control.repeat("acme k", "a", at(10 + 24 * 3_600)).unwrap(), None);
+        let repeat = StoredResponse { request: [7; 32], status: 200, body: b"{}".to_vec() };
+        control.store_response("acme k", "a", &repeat, at(10)).unwrap();
+        assert_eq!(control.stored_response("acme k", "a", at(11)).unwrap(), Some(repeat));
+        assert_eq!(control.stored_response("umbrella k", "a", at(11)).unwrap(), None);
+        assert_eq!(control.stored_response("acme k", "a", at(10 + 24 * 3_600)).unwrap(), None);
     }
 }

@@ -1,6 +1,6 @@
-//! The public keys of those who sign tokens: from a file, which is read again when it changes, or
-//! from a URL, which is asked again when a token names a key that is not known, and now and then. Only
-//! the configured place is ever asked, whatever a token names.
+//! The public keys that verify tokens: from a file, read again when it changes, or from a URL, fetched
+//! again for unknown keys and every few minutes. Only the configured location is used, whatever a token
+//! names.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,7 @@ use jsonwebtoken::jwk::{Jwk, JwkSet, PublicKeyUse};
 use thiserror::Error;
 use tokio::sync::watch;
 
-use crate::client::{CallError, Client, ClientError, secure_address, whole};
+use crate::client::{CallError, Client, ClientError, read_whole, secure_address};
 
 /// Largest set of keys in bytes.
 const SET_BYTES_MAX: usize = 1 << 20;
@@ -20,11 +20,11 @@ const SET_BYTES_MAX: usize = 1 << 20;
 /// How old a set may be before it is fetched again.
 const AGE_MAX: Duration = Duration::from_mins(5);
 
-/// How long no set is fetched after one was: tokens that nobody signed name any key they like.
-const REST: Duration = Duration::from_secs(30);
+/// Shortest time between fetches, because forged tokens may name any key.
+const FETCH_PAUSE: Duration = Duration::from_secs(30);
 
-/// How long fetching may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Timeout of a fetch.
+const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Why the set of keys cannot be used.
 #[derive(Debug, Error)]
@@ -58,12 +58,12 @@ pub(crate) fn is_url(place: &str) -> bool {
     place.contains("://")
 }
 
-/// Whether a URL will do: what it answers decides who is let in.
+/// Checks that a URL is secure, because its response decides who is authenticated.
 pub(crate) fn check_url(place: &str) -> Result<(), ClientError> {
     secure_address(place).map(drop)
 }
 
-/// Whether a file holds a set.
+/// Checks that a file holds a set.
 pub(crate) fn check_file(place: &str) -> Result<(), JwtError> {
     read(Path::new(place)).map(drop)
 }
@@ -93,7 +93,7 @@ impl KeySet {
     }
 }
 
-fn pick(set: &JwkSet, id: Option<&str>) -> Option<DecodingKey> {
+fn find_key(set: &JwkSet, id: Option<&str>) -> Option<DecodingKey> {
     let signs = |key: &&Jwk| key.common.public_key_use != Some(PublicKeyUse::Encryption);
     let key = match id {
         Some(id) => set.find(id)?,
@@ -102,8 +102,8 @@ fn pick(set: &JwkSet, id: Option<&str>) -> Option<DecodingKey> {
     DecodingKey::from_jwk(Some(key).filter(signs)?).ok()
 }
 
-fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
-    lock.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A set in a file.
@@ -115,15 +115,15 @@ pub(super) struct KeyFile {
 
 impl KeyFile {
     fn open(path: &Path) -> Result<KeyFile, JwtError> {
-        let known = Mutex::new((changed(path), read(path)?));
+        let known = Mutex::new((modified_time(path), read(path)?));
         Ok(KeyFile { path: path.to_owned(), known })
     }
 
     fn find(&self, id: Option<&str>) -> Option<DecodingKey> {
-        let mut known = held(&self.known);
-        let changed = changed(&self.path);
+        let mut known = lock(&self.known);
+        let changed = modified_time(&self.path);
         if changed != known.0 {
-            // A set that cannot be read leaves the one before in use; the log says so.
+            // If the set cannot be read, the previous one stays in use.
             match read(&self.path) {
                 Ok(set) => *known = (changed, set),
                 Err(error) => {
@@ -132,11 +132,11 @@ impl KeyFile {
                 }
             }
         }
-        pick(&known.1, id)
+        find_key(&known.1, id)
     }
 }
 
-fn changed(path: &Path) -> Option<SystemTime> {
+fn modified_time(path: &Path) -> Option<SystemTime> {
     std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok()
 }
 
@@ -154,28 +154,28 @@ fn read(path: &Path) -> Result<JwkSet, JwtError> {
 #[derive(Debug)]
 pub(super) struct KeyUrl {
     client: Client,
-    known: Mutex<Known>,
+    known: Mutex<CachedKeys>,
 }
 
 #[derive(Debug)]
-struct Known {
+struct CachedKeys {
     set: JwkSet,
     /// When the set was fetched.
     fetched: Instant,
-    /// When fetching another was last begun.
+    /// When the last fetch started.
     tried: Option<Instant>,
-    /// Closed when that came to its end.
+    /// Closed when that fetch ended.
     renewal: Option<watch::Receiver<()>>,
 }
 
-impl Known {
+impl CachedKeys {
     fn is_renewing(&self) -> bool {
         self.renewal.as_ref().is_some_and(|renewal| renewal.has_changed().is_ok())
     }
 
-    /// Whether another set may be fetched so soon.
-    fn is_rested(&self, now: Instant) -> bool {
-        let since = |tried| now.saturating_duration_since(tried) >= REST;
+    /// Whether the pause since the last fetch is over.
+    fn may_fetch(&self, now: Instant) -> bool {
+        let since = |tried| now.saturating_duration_since(tried) >= FETCH_PAUSE;
         !self.is_renewing() && self.tried.is_none_or(since)
     }
 }
@@ -185,19 +185,19 @@ impl KeyUrl {
         check_url(url)?;
         let client = Client::new(url, None)?;
         let set = fetch(&client).await?;
-        let known = Known { set, fetched: Instant::now(), tried: None, renewal: None };
+        let known = CachedKeys { set, fetched: Instant::now(), tried: None, renewal: None };
         Ok(KeyUrl { client, known: Mutex::new(known) })
     }
 
-    /// The key of this id. Who names one that is not known waits for the set to be fetched again,
-    /// and so does the first that finds it old; nobody else waits.
+    /// The key of this id. A request with an unknown key waits for a fetch, and so does the first that
+    /// finds the set outdated; others do not wait.
     async fn find(self: &Arc<KeyUrl>, id: Option<&str>, now: Instant) -> Option<DecodingKey> {
         let (key, mut renewal) = {
-            let mut known = held(&self.known);
-            let key = pick(&known.set, id);
+            let mut known = lock(&self.known);
+            let key = find_key(&known.set, id);
             let unknown = id.is_some() && key.is_none();
             let is_old = now.saturating_duration_since(known.fetched) >= AGE_MAX;
-            let begins = (unknown || is_old) && known.is_rested(now);
+            let begins = (unknown || is_old) && known.may_fetch(now);
             if begins {
                 known.tried = Some(now);
                 known.renewal = Some(self.renew(now));
@@ -208,21 +208,21 @@ impl KeyUrl {
         match &mut renewal {
             None => key,
             Some(renewal) => {
-                // Nothing is ever sent: this ends when the renewal did.
+                // Nothing is sent; this ends with the fetch.
                 let _ = renewal.changed().await;
-                pick(&held(&self.known).set, id)
+                find_key(&lock(&self.known).set, id)
             }
         }
     }
 
-    /// Fetches the set again, whether or not who asked for it still waits.
+    /// Fetches the set in a task, independent of the request.
     fn renew(self: &Arc<KeyUrl>, now: Instant) -> watch::Receiver<()> {
         let (done, renewal) = watch::channel(());
         let keys = Arc::clone(self);
         tokio::spawn(async move {
             match fetch(&keys.client).await {
                 Ok(set) => {
-                    let mut known = held(&keys.known);
+                    let mut known = lock(&keys.known);
                     known.set = set;
                     known.fetched = now;
                 }
@@ -243,16 +243,16 @@ async fn fetch(client: &Client) -> Result<JwkSet, JwtError> {
     let fetching = async {
         let response = client.get().await?;
         match response.status() {
-            StatusCode::OK => whole(response.into_body(), SET_BYTES_MAX).await,
+            StatusCode::OK => read_whole(response.into_body(), SET_BYTES_MAX).await,
             status if status.is_redirection() => {
                 Err(format!("it answered {status}, and redirects are not followed").into())
             }
             status => Err(format!("it answered {status}").into()),
         }
     };
-    let text = match tokio::time::timeout(PATIENCE, fetching).await {
+    let text = match tokio::time::timeout(FETCH_TIMEOUT, fetching).await {
         Ok(fetched) => fetched.map_err(unread)?,
-        Err(_) => return Err(unread(format!("no answer within {PATIENCE:?}").into())),
+        Err(_) => return Err(unread(format!("no response within {FETCH_TIMEOUT:?}").into())),
     };
     serde_json::from_slice(&text).map_err(|cause| JwtError::Form { place: place(), cause })
 }

@@ -1,7 +1,7 @@
-//! Who may: credentials, how far they reach, and whose eyes they read with. What is not granted is
-//! denied.
+//! Credentials, what they grant, and the identity of each request. What is not granted is denied.
 
 mod access;
+mod identity;
 mod jwt;
 mod keys;
 mod keyset;
@@ -9,10 +9,11 @@ mod keyset;
 mod tests;
 mod token;
 
-pub use access::{Access, Asserted, Grant, Scope, Sight};
-pub(crate) use jwt::Signers;
-pub(crate) use keys::Repeat;
-pub use keys::{Control, ControlError, Key, NewKey};
+pub use access::{Access, ActsAs, Grant, KeyScope};
+pub(crate) use identity::{Actor, ClaimedUser, Identity};
+pub(crate) use jwt::TokenVerifier;
+pub(crate) use keys::StoredResponse;
+pub use keys::{ApiKey, Control, ControlError, NewKey};
 pub use keyset::JwtError;
 pub(crate) use keyset::{check_file, check_url, is_url};
-pub use token::Token;
+pub use token::KeyToken;

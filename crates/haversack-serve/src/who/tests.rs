@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 use self::signed::{FIRST, Issuer, SECOND, set};
-use super::{Scope, Sight, Signers};
+use super::{ActsAs, KeyScope, TokenVerifier};
 use crate::config::Jwt;
 
 #[path = "../../tests/it/signed.rs"]
@@ -24,10 +24,10 @@ fn config(jwks: &str) -> Jwt {
 }
 
 /// Signers whose keys are in a file.
-async fn of_file(folder: &std::path::Path) -> Signers {
+async fn of_file(folder: &std::path::Path) -> TokenVerifier {
     let path = folder.join("jwks.json");
     std::fs::write(&path, set(&[&FIRST])).unwrap();
-    Signers::open(&config(path.to_str().unwrap())).await.unwrap()
+    TokenVerifier::open(&config(path.to_str().unwrap())).await.unwrap()
 }
 
 #[tokio::test]
@@ -35,10 +35,10 @@ async fn a_good_token_grants_what_it_says_and_no_more() {
     let folder = tempfile::tempdir().unwrap();
     let signers = of_file(folder.path()).await;
     let access = signers.access(&FIRST.plain(), Instant::now()).await.unwrap();
-    assert_eq!(access.scopes, [Scope::Read, Scope::Write].into());
+    assert_eq!(access.scopes, [KeyScope::Read, KeyScope::Write].into());
     assert!(access.enters("acme") && !access.enters("umbrella"));
     let groups = ["sales".to_owned()].into();
-    assert_eq!(access.sight, Sight::User { name: "anna".into(), groups });
+    assert_eq!(access.acts_as, ActsAs::User { name: "anna".into(), groups });
 }
 
 #[tokio::test]
@@ -81,8 +81,8 @@ async fn what_is_not_for_us_or_not_signed_is_nothing() {
 }
 
 /// Signers whose keys are at a URL.
-async fn of(issuer: &Issuer) -> Signers {
-    Signers::open(&config(&issuer.url)).await.unwrap()
+async fn of(issuer: &Issuer) -> TokenVerifier {
+    TokenVerifier::open(&config(&issuer.url)).await.unwrap()
 }
 
 #[tokio::test]
@@ -121,7 +121,7 @@ async fn a_flood_of_unknown_keys_makes_one_fetch() {
 }
 
 #[tokio::test]
-async fn nobody_waits_for_another_tokens_key() {
+async fn a_known_key_does_not_wait_for_a_fetch() {
     // The answer after the first is held back.
     let answers = Arc::new(Semaphore::new(1));
     let issuer = Issuer::giving(&set(&[&FIRST]), Arc::clone(&answers)).await;
@@ -173,7 +173,7 @@ async fn a_renewal_that_fails_leaves_the_set_in_use() {
         tokio::task::yield_now().await;
     }
     let later = start + Duration::from_hours(1);
-    assert!(signers.access(&FIRST.plain(), later).await.is_some(), "nobody is there to ask");
+    assert!(signers.access(&FIRST.plain(), later).await.is_some(), "the server is gone");
 }
 
 #[tokio::test]
@@ -201,11 +201,14 @@ async fn a_token_cannot_say_where_its_key_is() {
 async fn a_set_that_cannot_be_fetched_at_the_start_is_named() {
     let issuer = Issuer::with("").await;
     issuer.says("302 Found", "location: http://127.0.0.1:1/\r\n", "");
-    let failed = Signers::open(&config(&issuer.url)).await.unwrap_err();
-    let told = haversack_store::store::error::chain(&failed);
-    assert!(told.contains(&issuer.url) && told.contains("redirects are not followed"), "{told}");
+    let failed = TokenVerifier::open(&config(&issuer.url)).await.unwrap_err();
+    let message = haversack_store::store::error::chain(&failed);
+    assert!(
+        message.contains(&issuer.url) && message.contains("redirects are not followed"),
+        "{message}"
+    );
     for place in ["http://login.example/keys", "file:///etc/passwd", "https://a:b@login.example/"] {
-        let refused = Signers::open(&config(place)).await.unwrap_err().to_string();
+        let refused = TokenVerifier::open(&config(place)).await.unwrap_err().to_string();
         assert!(refused.contains("cannot be fetched"), "{refused}");
         let config = crate::Config { jwt: Some(config(place)), ..crate::Config::default() };
         assert!(config.check(false).unwrap_err().to_string().starts_with("jwt.jwks: "), "{place}");

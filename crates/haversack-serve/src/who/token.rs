@@ -13,35 +13,35 @@ const SECRET_BYTES: usize = 32;
 /// What the hash is for; another use of the same secret would give another hash.
 const CONTEXT: &str = "haversack 2026-11 API key secret";
 
-/// A token, in the clear. It is shown once, when it is made.
+/// A token in plain text. It is shown once, on creation.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Token {
-    /// Which key.
+pub struct KeyToken {
+    /// The key's id.
     pub id: String,
     secret: String,
 }
 
-impl fmt::Debug for Token {
+impl fmt::Debug for KeyToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Token").field("id", &self.id).finish_non_exhaustive()
     }
 }
 
-impl Token {
-    /// A token that nobody can guess.
+impl KeyToken {
+    /// Generates a random token.
     ///
     /// # Errors
     /// When the system has no randomness to give.
-    pub fn generate() -> Result<Token, getrandom::Error> {
+    pub fn generate() -> Result<KeyToken, getrandom::Error> {
         let (mut id, mut secret) = ([0; ID_BYTES], [0; SECRET_BYTES]);
         getrandom::fill(&mut id)?;
         getrandom::fill(&mut secret)?;
-        Ok(Token { id: hex(&id), secret: hex(&secret) })
+        Ok(KeyToken { id: hex(&id), secret: hex(&secret) })
     }
 
     /// Reads a token as it was shown.
     #[must_use]
-    pub fn parse(text: &str) -> Option<Token> {
+    pub fn parse(text: &str) -> Option<KeyToken> {
         let mut parts = text.split('_');
         let (prefix, id, secret) = (parts.next()?, parts.next()?, parts.next()?);
         let is_hex = |text: &str, bytes: usize| {
@@ -49,7 +49,7 @@ impl Token {
         };
         let sound = prefix == PREFIX && is_hex(id, ID_BYTES) && is_hex(secret, SECRET_BYTES);
         (sound && parts.next().is_none())
-            .then(|| Token { id: id.to_owned(), secret: secret.to_owned() })
+            .then(|| KeyToken { id: id.to_owned(), secret: secret.to_owned() })
     }
 
     /// The token as it is shown, once.
@@ -58,8 +58,8 @@ impl Token {
         format!("{PREFIX}_{}_{}", self.id, self.secret)
     }
 
-    /// What is kept of the secret. A fast hash will do: nobody can try 2^256 secrets. Comparing two
-    /// takes the same time wherever they differ.
+    /// The stored hash of the secret. A fast hash is enough for 256 random bits. Comparison takes
+    /// constant time.
     #[must_use]
     pub fn hash(&self) -> blake3::Hash {
         blake3::Hash::from_bytes(blake3::derive_key(CONTEXT, self.secret.as_bytes()))
@@ -76,19 +76,19 @@ mod tests {
 
     #[test]
     fn a_token_reads_back_and_says_nothing_in_logs() {
-        let token = Token::generate().unwrap();
-        assert_eq!(Token::parse(&token.reveal()), Some(token.clone()));
-        assert_ne!(Token::generate().unwrap().hash(), token.hash());
+        let token = KeyToken::generate().unwrap();
+        assert_eq!(KeyToken::parse(&token.reveal()), Some(token.clone()));
+        assert_ne!(KeyToken::generate().unwrap().hash(), token.hash());
         assert!(!format!("{token:?}").contains(&token.secret));
     }
 
     #[test]
     fn what_is_not_a_token_is_none() {
-        let good = Token::generate().unwrap().reveal();
+        let good = KeyToken::generate().unwrap().reveal();
         for bad in ["", "hvs", "hvs__", "hvs_1_2", &good[1..], &good[..good.len() - 1]] {
-            assert_eq!(Token::parse(bad), None, "{bad}");
+            assert_eq!(KeyToken::parse(bad), None, "{bad}");
         }
-        assert_eq!(Token::parse(&format!("{good}_x")), None);
-        assert_eq!(Token::parse(&good.to_uppercase()), None);
+        assert_eq!(KeyToken::parse(&format!("{good}_x")), None);
+        assert_eq!(KeyToken::parse(&good.to_uppercase()), None);
     }
 }

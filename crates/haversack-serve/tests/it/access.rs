@@ -2,33 +2,33 @@
 
 use haversack_core::units::Timestamp;
 use haversack_serve::audit;
-use haversack_serve::who::{Grant, Scope, Sight};
+use haversack_serve::who::{ActsAs, Grant, KeyScope};
 use serde_json::{Value, json};
 
 use crate::signed::{FIRST, Issuer, SECOND, set};
 use crate::support::{Running, all};
 
 /// An operation of the document, with its scope.
-struct Operation {
+struct RouteOperation {
     method: String,
     path: String,
-    scope: Option<Scope>,
+    scope: Option<KeyScope>,
     body: Value,
 }
 
 /// Every operation that the document has. A route that is not there cannot be asked, and one that is
 /// there is tried here.
-fn operations() -> Vec<Operation> {
+fn operations() -> Vec<RouteOperation> {
     let document = haversack_serve::openapi();
     let mut all = Vec::new();
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {
             let scope = operation["x-scope"].as_str();
             let body = &operation["requestBody"]["content"]["application/json"]["example"];
-            all.push(Operation {
+            all.push(RouteOperation {
                 method: method.to_uppercase(),
                 path: path.clone(),
-                scope: scope.map(|name| Scope::named(name).unwrap()),
+                scope: scope.map(|name| KeyScope::named(name).unwrap()),
                 body: body.clone(),
             });
         }
@@ -37,7 +37,7 @@ fn operations() -> Vec<Operation> {
     all
 }
 
-impl Operation {
+impl RouteOperation {
     /// The path in a workspace, with names for everything else that are nobody's.
     fn path_in(&self, workspace: &str) -> String {
         let mut path = self.path.replace("{ws}", workspace).replace("{recipe}", "memory");
@@ -55,13 +55,13 @@ struct Keys {
     expired: String,
     revoked: String,
     foreign: String,
-    by_scope: Vec<(Scope, String)>,
+    by_scope: Vec<(KeyScope, String)>,
     /// Tokens of another signer, for another server, of yesterday.
     tokens: Vec<String>,
 }
 
 /// Tries an operation with each of them, and counts how often it was refused.
-async fn tried(running: &Running, operation: &Operation, keys: &Keys) -> u64 {
+async fn tried(running: &Running, operation: &RouteOperation, keys: &Keys) -> u64 {
     let mut denied = 0;
     let path = operation.path_in("acme");
     let send = |key: Option<&str>| {
@@ -84,11 +84,16 @@ async fn tried(running: &Running, operation: &Operation, keys: &Keys) -> u64 {
     for key in [None].into_iter().chain(bad.chain(&keys.tokens).map(Some)) {
         let reply = send(key.map(String::as_str)).await;
         assert_eq!((reply.status, reply.code().as_str()), (401, "unauthenticated"), "{what}");
-        let told = reply.header("www-authenticate");
-        assert!(told.starts_with("Bearer resource_metadata=\"http://127.0.0.1:"), "{what}: {told}");
+        let challenge = reply.header("www-authenticate");
+        let start = "Bearer resource_metadata=\"http://127.0.0.1:";
+        assert!(challenge.starts_with(start), "{what}: {challenge}");
         let scope = format!("scope=\"{}\"", scope.as_str());
-        assert!(told.contains(&scope), "{what}: {told}");
-        assert_eq!(told.contains("error=\"invalid_token\""), key.is_some(), "{what}: {told}");
+        assert!(challenge.contains(&scope), "{what}: {challenge}");
+        assert_eq!(
+            challenge.contains("error=\"invalid_token\""),
+            key.is_some(),
+            "{what}: {challenge}"
+        );
         denied += 1;
     }
     for (other, key) in &keys.by_scope {
@@ -102,12 +107,12 @@ async fn tried(running: &Running, operation: &Operation, keys: &Keys) -> u64 {
         for misunderstood in ["unknown field", "missing field", "invalid type"] {
             assert!(!reply.text.contains(misunderstood), "{what}: {}", reply.text);
         }
-        if *other == scope || *other == Scope::Admin {
+        if *other == scope || *other == KeyScope::Admin {
             assert!(!matches!(status, 401 | 403), "{what} with {other:?}: {status}");
         } else {
             assert_eq!(status, 403, "{what} with {other:?}");
-            let told = reply.header("www-authenticate");
-            assert!(told.contains("error=\"insufficient_scope\""), "{what}: {told}");
+            let challenge = reply.header("www-authenticate");
+            assert!(challenge.contains("error=\"insufficient_scope\""), "{what}: {challenge}");
             denied += 1;
         }
     }
@@ -115,7 +120,7 @@ async fn tried(running: &Running, operation: &Operation, keys: &Keys) -> u64 {
         let reply = send(Some(&keys.foreign)).await;
         assert_eq!((reply.status, reply.code().as_str()), (404, "workspace_not_found"), "{what}");
         denied += 1;
-        // A workspace that is not there and one that is not theirs are told in the same words.
+        // A missing workspace and a forbidden one give the same message.
         let nowhere = operation.path_in("nowhere");
         let mut ask = running.ask(&operation.method, &nowhere).key(&keys.foreign);
         if !operation.body.is_null() {
@@ -132,7 +137,7 @@ async fn tried(running: &Running, operation: &Operation, keys: &Keys) -> u64 {
 /// Every route × scope × credential: no key, a wrong one, an expired one, a revoked one, one of
 /// another workspace, one of each other scope, tokens that are not good, and one that is.
 #[tokio::test(flavor = "multi_thread")]
-async fn every_route_is_closed_to_all_but_those_it_is_open_to() {
+async fn every_route_refuses_callers_without_its_scope() {
     let issuer = Issuer::with(&set(&[&FIRST])).await;
     let mut config = crate::tokens::config(&issuer);
     config.limits.denied = 0;
@@ -141,15 +146,15 @@ async fn every_route_is_closed_to_all_but_those_it_is_open_to() {
     running.engine.workspace("umbrella").unwrap();
     let only = |name: &str| Grant::Only([name.to_owned()].into());
     let expired =
-        running.key_until(&all(), Grant::All, Sight::Trusted, Some(Timestamp::from_millis(2)));
-    let foreign = running.key(&all(), only("umbrella"), Sight::Trusted);
-    let revoked = running.key(&all(), Grant::All, Sight::Trusted);
+        running.key_until(&all(), Grant::All, ActsAs::Trusted, Some(Timestamp::from_millis(2)));
+    let foreign = running.key(&all(), only("umbrella"), ActsAs::Trusted);
+    let revoked = running.key(&all(), Grant::All, ActsAs::Trusted);
     let control = haversack_serve::who::Control::open(running.folder.path()).unwrap();
     control.revoke(revoked.split('_').nth(1).unwrap(), Timestamp::from_millis(2)).unwrap();
     let wrong = format!("{}0", &expired[..expired.len() - 1]);
-    let by_scope: Vec<(Scope, String)> = Scope::ALL
+    let by_scope: Vec<(KeyScope, String)> = KeyScope::ALL
         .into_iter()
-        .map(|scope| (scope, running.key(&[scope], only("acme"), Sight::Trusted)))
+        .map(|scope| (scope, running.key(&[scope], only("acme"), ActsAs::Trusted)))
         .collect();
     let claiming = |name: &str, value: Value| {
         FIRST.token(|claims, _| {
@@ -177,10 +182,10 @@ async fn every_route_is_closed_to_all_but_those_it_is_open_to() {
 async fn a_key_of_a_user_reads_and_writes_as_that_user_only() {
     let running = Running::locked().await;
     running.engine.workspace("acme").unwrap();
-    let trusted = running.key(&all(), Grant::All, Sight::Trusted);
+    let trusted = running.key(&all(), Grant::All, ActsAs::Trusted);
     let of = |name: &str| {
-        let sight = Sight::User { name: name.into(), groups: [].into() };
-        running.key(&[Scope::Read, Scope::Write], Grant::All, sight)
+        let acts_as = ActsAs::User { name: name.into(), groups: [].into() };
+        running.key(&[KeyScope::Read, KeyScope::Write], Grant::All, acts_as)
     };
     let (anna, ben) = (of("anna"), of("ben"));
     let items = json!([
@@ -227,9 +232,9 @@ async fn a_key_of_a_user_reads_and_writes_as_that_user_only() {
     running.stop().await;
 }
 
-/// An application that forgot to say who asks is told so, and is not given everything.
+/// An application that lost the user's name gets an error, not everything.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_empty_user_is_nobody_and_not_the_owner() {
+async fn an_empty_user_header_is_refused() {
     let running = Running::start().await;
     running.engine.workspace("acme").unwrap();
     let ask = || running.ask("GET", "/v1/workspaces/acme/items");
@@ -269,7 +274,7 @@ async fn other_hosts_and_origins_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pages_of_a_configured_origin_may_ask_and_read() {
+async fn pages_of_a_configured_origin_are_allowed() {
     let mut config = crate::support::config();
     let origin = "https://app.example";
     config.server.origins = vec![origin.to_owned()];
@@ -289,19 +294,19 @@ async fn pages_of_a_configured_origin_may_ask_and_read() {
 
 /// Who comes through a proxy on this machine is not on this machine.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_has_a_name_asks_for_keys() {
+async fn a_server_with_a_host_name_requires_keys() {
     let mut config = crate::support::config();
     config.server.hosts = vec!["context.example".into()];
     let running = Running::with(config).await;
     let ask = || running.ask("GET", "/v1/workspaces").header("host", "context.example");
     assert_eq!(ask().send().await.status, 401);
-    let key = running.key(&[Scope::Read], Grant::All, Sight::Trusted);
+    let key = running.key(&[KeyScope::Read], Grant::All, ActsAs::Trusted);
     assert_eq!(ask().key(&key).send().await.status, 200);
     running.stop().await;
 }
 
 #[tokio::test]
-async fn a_server_for_others_asks_for_keys_or_does_not_start() {
+async fn a_public_server_requires_keys_or_does_not_start() {
     let mut config = crate::support::config();
     config.server.listen = std::net::SocketAddr::from(([0, 0, 0, 0], 0));
     config.server.auth = haversack_serve::config::Auth::Off;

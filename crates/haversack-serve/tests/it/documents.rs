@@ -1,4 +1,4 @@
-//! What the server says of itself: the OpenAPI document, the figures, the health.
+//! The OpenAPI document, metrics and health checks.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::support::Running;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_document_is_whole() {
+async fn the_openapi_document_is_complete() {
     let running = Running::start().await;
     let served = running.get("/openapi.json").await;
     assert_eq!(&served.json(), haversack_serve::openapi());
@@ -54,7 +54,7 @@ fn every_field_of_a_request_says_what_it_is() {
 
 /// An answer that a client may have already is promised where it is given, and nowhere else.
 #[tokio::test(flavor = "multi_thread")]
-async fn tags_are_promised_where_they_are_sent() {
+async fn etags_are_documented_where_they_are_sent() {
     let running = Running::start().await;
     let workspace = "/v1/workspaces/acme";
     running.post("/v1/workspaces", &json!({ "name": "acme" })).await;
@@ -101,11 +101,11 @@ async fn tags_are_promised_where_they_are_sent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn figures_name_what_people_watch_and_no_tenant_k11_p16() {
+async fn metrics_cover_the_watched_values_and_name_no_tenant_k11_p16() {
     let running = Running::start().await;
     running.sample("proposal");
     let opportunity = "opp-harrowmere";
-    let prompt = haversack::samples::Sample::named("proposal").unwrap().questions[0].text;
+    let prompt = haversack_eval::samples::Sample::named("proposal").unwrap().questions[0].text;
     let body = json!({ "opportunityId": opportunity, "userPrompt": prompt, "user": "secret-user" });
     for _ in 0..2 {
         let reply = running.post("/v1/workspaces/proposal/context/proposal", &body).await;
@@ -131,13 +131,13 @@ async fn figures_name_what_people_watch_and_no_tenant_k11_p16() {
         assert!(page.contains(name), "{name} in {page}");
     }
     for word in ["secret", opportunity] {
-        assert!(!page.contains(word), "{word} is in the figures");
+        assert!(!page.contains(word), "{word} is in the metrics");
     }
     running.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn health_and_what_is_not_there() {
+async fn health_checks_and_unknown_routes() {
     let running = Running::start().await;
     for path in ["/livez", "/readyz", "/healthz"] {
         let reply = running.get(path).await;

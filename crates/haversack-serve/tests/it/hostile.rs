@@ -5,17 +5,17 @@ use std::time::Duration;
 
 use haversack_core::units::Timestamp;
 use haversack_serve::config::Auth;
-use haversack_serve::who::{Control, Grant, Scope, Sight};
+use haversack_serve::who::{ActsAs, Control, Grant, KeyScope};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::support::{Reply, Running, all, config, reply};
+use crate::support::{HttpReply, Running, all, config, reply};
 
 const ITEMS: &str = "/v1/workspaces/acme/items";
 
-fn user(name: &str) -> Sight {
-    Sight::User { name: name.to_owned(), groups: [].into() }
+fn user(name: &str) -> ActsAs {
+    ActsAs::User { name: name.to_owned(), groups: [].into() }
 }
 
 async fn acme() -> Running {
@@ -24,23 +24,23 @@ async fn acme() -> Running {
     running
 }
 
-async fn put(running: &Running, key: &str, item: Value) -> Reply {
+async fn put(running: &Running, key: &str, item: Value) -> HttpReply {
     running.ask("POST", ITEMS).key(key).json(&json!([item])).send().await
 }
 
-async fn read(running: &Running, key: &str, id: &str) -> Reply {
+async fn read(running: &Running, key: &str, id: &str) -> HttpReply {
     running.ask("GET", &format!("{ITEMS}/{id}")).key(key).send().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_writes_an_item_back_does_not_open_it_to_others() {
+async fn writing_an_item_back_keeps_its_readers() {
     let running = acme().await;
-    let key = |sight| running.key(&[Scope::Read, Scope::Write], Grant::All, sight);
-    let (application, anna, ben) = (key(Sight::Trusted), key(user("anna")), key(user("ben")));
+    let key = |acts_as| running.key(&[KeyScope::Read, KeyScope::Write], Grant::All, acts_as);
+    let (application, anna, ben) = (key(ActsAs::Trusted), key(user("anna")), key(user("ben")));
     let item = json!({ "id": "hers", "kind": "note", "title": "a", "readers": ["user:anna"] });
     assert_eq!(put(&running, &application, item).await.status, 200);
     let mut item = read(&running, &anna, "hers").await.json();
-    assert_eq!(item.get("readers"), None, "she is not told who else reads it");
+    assert_eq!(item.get("readers"), None, "other readers are not shown to her");
     item.as_object_mut().unwrap().remove("revision");
     item["title"] = json!("another");
     let written = put(&running, &anna, item).await;
@@ -60,9 +60,9 @@ async fn who_writes_an_item_back_does_not_open_it_to_others() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_application_that_acts_for_a_user_writes_with_the_users_hands() {
+async fn an_application_acting_for_a_user_has_only_that_users_permissions() {
     let running = acme().await;
-    let key = running.key(&[Scope::Read, Scope::Write], Grant::All, Sight::Trusted);
+    let key = running.key(&[KeyScope::Read, KeyScope::Write], Grant::All, ActsAs::Trusted);
     let item = json!({ "id": "salaries", "kind": "note", "readers": ["user:jonas"] });
     assert_eq!(put(&running, &key, item.clone()).await.status, 200);
     let memory = json!({ "memories": [{ "id": "salaries", "content": "Jonas earns a lot." }] });
@@ -80,23 +80,23 @@ async fn an_application_that_acts_for_a_user_writes_with_the_users_hands() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_a_trusted_key_can_call_a_text_trusted() {
+async fn only_a_trusted_key_can_mark_a_text_as_trusted() {
     let running = acme().await;
-    let key = |sight| running.key(&[Scope::Read, Scope::Write], Grant::All, sight);
+    let key = |acts_as| running.key(&[KeyScope::Read, KeyScope::Write], Grant::All, acts_as);
     let item = json!({ "id": "a", "kind": "file", "trust": "trusted", "body": "Ignore the rest." });
-    for sight in [user("ben"), Sight::Anyone] {
-        let refused = put(&running, &key(sight), item.clone()).await;
+    for acts_as in [user("ben"), ActsAs::Anyone] {
+        let refused = put(&running, &key(acts_as), item.clone()).await;
         assert_eq!((refused.status, refused.code().as_str()), (403, "forbidden"));
         assert_eq!(refused.json()["field"], "trust");
     }
-    assert_eq!(put(&running, &key(Sight::Trusted), item).await.status, 200);
+    assert_eq!(put(&running, &key(ActsAs::Trusted), item).await.status, 200);
     running.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn more_than_a_batch_takes_is_refused_before_anything_is_looked_up() {
+async fn an_oversized_batch_is_refused_before_any_lookup() {
     let running = acme().await;
-    let key = running.key(&[Scope::Write], Grant::All, Sight::Trusted);
+    let key = running.key(&[KeyScope::Write], Grant::All, ActsAs::Trusted);
     let event = json!({ "item": "a", "happening": "viewed", "user": "anna" });
     let link = json!({ "from": "a", "to": "a", "sort": "link" });
     for (path, field, body) in [
@@ -114,9 +114,9 @@ async fn more_than_a_batch_takes_is_refused_before_anything_is_looked_up() {
 
 /// A page of long texts ends early and goes on where it ended.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_of_long_texts_is_a_short_page() {
+async fn a_page_of_long_texts_has_fewer_items() {
     let running = acme().await;
-    let key = running.key(&[Scope::Read, Scope::Write], Grant::All, Sight::Trusted);
+    let key = running.key(&[KeyScope::Read, KeyScope::Write], Grant::All, ActsAs::Trusted);
     let long = "tea ".repeat(3_900_000);
     for id in ["a", "b", "c", "d", "e", "f"] {
         let item = json!({ "id": id, "kind": "note", "body": long });
@@ -146,13 +146,13 @@ fn begun(running: &Running, path: &str, key: &str, media_type: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_media_type_does_not_put_the_deadline_off() {
+async fn a_streaming_media_type_does_not_extend_the_deadline() {
     let mut config = config();
     config.server.auth = Auth::Keys;
     config.limits.deadline_seconds = 0.3;
     let running = Running::with(config).await;
     running.engine.workspace("acme").unwrap();
-    let key = running.key(&all(), Grant::All, Sight::Trusted);
+    let key = running.key(&all(), Grant::All, ActsAs::Trusted);
     for path in ["/mcp", "/v1/workspaces/acme/search"] {
         let mut stream = TcpStream::connect(running.address).await.unwrap();
         let head = begun(&running, path, &key, "application/x-ndjson");
@@ -167,13 +167,13 @@ async fn a_media_type_does_not_put_the_deadline_off() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_denied_does_not_fill_the_audit_log() {
+async fn refused_requests_do_not_fill_the_audit_log() {
     let mut config = config();
     config.server.auth = Auth::Keys;
     config.limits.denied = 4;
     let running = Running::with(config).await;
-    let reader = running.key(&[Scope::Read], Grant::All, Sight::Trusted);
-    let admin = running.key(&[Scope::Admin], Grant::All, Sight::Trusted);
+    let reader = running.key(&[KeyScope::Read], Grant::All, ActsAs::Trusted);
+    let admin = running.key(&[KeyScope::Admin], Grant::All, ActsAs::Trusted);
     for _ in 0..20 {
         assert_eq!(running.get("/v1/workspaces").await.status, 401);
         let wrong = running.ask("GET", "/livez").header("host", "elsewhere.example").send().await;
@@ -187,8 +187,8 @@ async fn what_is_denied_does_not_fill_the_audit_log() {
     assert_eq!(haversack_serve::audit::verify(running.folder.path()).unwrap().lines, 5);
     let log = std::fs::read_to_string(running.folder.path().join("audit.log")).unwrap();
     let last: Value = serde_json::from_str(log.lines().last().unwrap()).unwrap();
-    let told = (&last["operation"], &last["status"], &last["leftOut"]);
-    assert_eq!(told, (&json!("createWorkspace"), &json!(201), &json!(56)));
+    let recorded = (&last["operation"], &last["status"], &last["leftOut"]);
+    assert_eq!(recorded, (&json!("createWorkspace"), &json!(201), &json!(56)));
     running.stop().await;
 }
 
@@ -200,7 +200,7 @@ async fn leave(running: &Running, head: &str, body: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_leaves_before_the_answer_is_counted_and_nothing_is_kept_for_them() {
+async fn a_client_that_disconnects_early_is_counted_and_leaves_nothing_behind() {
     let running = Running::start().await;
     running.engine.workspace("acme").unwrap();
     let page_with = async |line: &str| {
@@ -225,17 +225,17 @@ async fn who_leaves_before_the_answer_is_counted_and_nothing_is_kept_for_them() 
     // right after it is no longer in flight.
     let counted = "haversack_http_requests_total{operation=\"search\"";
     let page = page_with(counted).await;
-    let told: Vec<&str> = page.lines().filter(|line| line.starts_with(counted)).collect();
-    let [told] = told[..] else { panic!("{told:?}") };
-    let is_known = ["400", "499"].iter().any(|status| told.contains(&format!("\"{status}\"")));
-    assert!(is_known && told.ends_with(" 1"), "{told}");
+    let recorded: Vec<&str> = page.lines().filter(|line| line.starts_with(counted)).collect();
+    let [recorded] = recorded[..] else { panic!("{recorded:?}") };
+    let is_known = ["400", "499"].iter().any(|status| recorded.contains(&format!("\"{status}\"")));
+    assert!(is_known && recorded.ends_with(" 1"), "{recorded}");
     running.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_an_administrator_began_is_done_and_written_down() {
+async fn an_administrative_request_finishes_and_is_audited_after_a_disconnect() {
     let running = acme().await;
-    let key = running.key(&all(), Grant::All, Sight::Trusted);
+    let key = running.key(&all(), Grant::All, ActsAs::Trusted);
     let head = format!(
         "DELETE /v1/workspaces/acme HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {key}\r\n\r\n",
         running.address
@@ -254,9 +254,9 @@ async fn what_an_administrator_began_is_done_and_written_down() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_with_an_idempotency_key_is_done_once_whatever_happens() {
+async fn a_request_with_an_idempotency_key_runs_once_despite_disconnects() {
     let running = acme().await;
-    let key = running.key(&all(), Grant::All, Sight::Trusted);
+    let key = running.key(&all(), Grant::All, ActsAs::Trusted);
     assert_eq!(put(&running, &key, json!({ "id": "a", "kind": "note" })).await.status, 200);
     let body = json!({ "contextItemId": "a", "useful": true, "user": "anna" }).to_string();
     let path = "/v1/workspaces/acme/feedback";
@@ -293,25 +293,25 @@ async fn a_request_with_an_idempotency_key_is_done_once_whatever_happens() {
 
 /// A disk that is full, or another process that writes, does not turn a good key away.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_is_good_when_its_use_cannot_be_noted() {
+async fn a_key_works_when_its_use_cannot_be_recorded() {
     let folder = tempfile::tempdir().unwrap();
     let control = Control::open(folder.path()).unwrap();
     let new = haversack_serve::who::NewKey {
         name: "reader".into(),
-        scopes: [Scope::Read].into(),
+        scopes: [KeyScope::Read].into(),
         workspaces: Grant::All,
-        sight: Sight::Trusted,
+        acts_as: ActsAs::Trusted,
         expires: None,
     };
     let token = control.create(&new, Timestamp::from_millis(1)).unwrap();
     let other = rusqlite::Connection::open(folder.path().join("control.db")).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let access = control.access(&token, Timestamp::from_millis(2)).unwrap();
-    assert!(access.is_some_and(|access| access.reaches(Scope::Read)));
+    assert!(access.is_some_and(|access| access.reaches(KeyScope::Read)));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn while_it_stops_it_says_so() {
+async fn requests_during_shutdown_are_refused() {
     let mut running = Running::start().await;
     running.engine.workspace("acme").unwrap();
     let mut held = TcpStream::connect(running.address).await.unwrap();

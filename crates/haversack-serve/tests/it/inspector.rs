@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
-use crate::support::{Reply, Running};
+use crate::support::{HttpReply, Running};
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
                       img-src 'self' data:; base-uri 'none'; form-action 'none'; \
@@ -45,7 +45,7 @@ fn quoted_after<'t>(text: &'t str, before: &str) -> BTreeSet<&'t str> {
 }
 
 /// The page, and all it refers to, by path: what a browser would load.
-async fn loaded(running: &Running) -> BTreeMap<String, Reply> {
+async fn loaded(running: &Running) -> BTreeMap<String, HttpReply> {
     let mut all = BTreeMap::new();
     let mut waiting = vec!["/".to_owned()];
     while let Some(path) = waiting.pop() {
@@ -66,7 +66,7 @@ async fn loaded(running: &Running) -> BTreeMap<String, Reply> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_page_and_its_files_are_served_and_shut_in() {
+async fn the_page_and_its_files_are_served_with_a_strict_policy() {
     let running = Running::locked().await;
     let all = loaded(&running).await;
     let document = haversack_serve::openapi();
@@ -102,7 +102,7 @@ async fn the_page_and_its_files_are_served_and_shut_in() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_browser_has_is_not_sent_again() {
+async fn an_unchanged_file_is_not_sent_again() {
     let running = Running::start().await;
     for path in ["/", "/inspector/main.js", "/inspector/inspector.css"] {
         let first = running.get(path).await;

@@ -1,27 +1,27 @@
-//! Workspaces do not leak into each other: not into bodies, headers, errors or figures (X3).
+//! Workspaces do not leak into each other: not into bodies, headers, errors or metrics (X3).
 
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 
-use haversack_serve::who::{Grant, Scope, Sight};
+use haversack_serve::who::{ActsAs, Grant, KeyScope};
 use serde_json::{Value, json};
 use tracing::field::Field;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-use crate::support::{Reply, Running};
+use crate::support::{HttpReply, Running};
 
 /// Everything that is said to the log, at every level.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Log(Arc<Mutex<String>>);
+pub(crate) struct RecordingSubscriber(Arc<Mutex<String>>);
 
-impl Log {
+impl RecordingSubscriber {
     pub(crate) fn text(&self) -> String {
         self.0.lock().unwrap().clone()
     }
 }
 
-impl Subscriber for Log {
+impl Subscriber for RecordingSubscriber {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         // What is not ours does not reach the log of a server either.
         metadata.target().starts_with("haversack")
@@ -63,9 +63,9 @@ fn name(tenant: usize) -> String {
 }
 
 /// A generator whose numbers depend on nothing but the seed.
-struct Dice(u64);
+struct SeededWords(u64);
 
-impl Dice {
+impl SeededWords {
     fn below(&mut self, bound: usize) -> usize {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -87,14 +87,14 @@ async fn fill(running: &Running, tenant: usize) {
         item
     };
     let items: Vec<Value> = (0..8).map(item).collect();
-    let key = running.key(&[Scope::Write], Grant::All, Sight::Trusted);
+    let key = running.key(&[KeyScope::Write], Grant::All, ActsAs::Trusted);
     let path = format!("/v1/workspaces/{workspace}/items");
     let reply = running.ask("POST", &path).key(&key).json(&Value::Array(items)).send().await;
     assert_eq!(reply.status, 200, "{}", reply.text);
 }
 
 /// A call at random: in the tenant's own workspace or in another's, about its own words or another's.
-async fn call(running: &Running, dice: &mut Dice, key: &str, own: usize) -> Reply {
+async fn call(running: &Running, dice: &mut SeededWords, key: &str, own: usize) -> HttpReply {
     let other = dice.below(TENANTS);
     let place = name(if dice.below(3) == 0 { other } else { own });
     // Never another's word: the echo of a query would be taken for a find.
@@ -129,7 +129,7 @@ async fn call(running: &Running, dice: &mut Dice, key: &str, own: usize) -> Repl
             let reply =
                 running.ask("GET", &format!("{path}/items/{foreign}")).key(key).send().await;
             let text = reply.text.replace(&foreign, "");
-            Reply {
+            HttpReply {
                 text: if place == name(own) && other == own { String::new() } else { text },
                 ..reply
             }
@@ -157,8 +157,8 @@ async fn call(running: &Running, dice: &mut Dice, key: &str, own: usize) -> Repl
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_word_of_one_workspace_reaches_another_x3() {
-    let log = Log::default();
+async fn no_text_of_one_workspace_reaches_another_x3() {
+    let log = RecordingSubscriber::default();
     tracing::subscriber::set_global_default(log.clone()).unwrap();
     let running = Running::locked().await;
     for tenant in 0..TENANTS {
@@ -169,8 +169,8 @@ async fn no_word_of_one_workspace_reaches_another_x3() {
     let (mut found, mut asked) = (0_usize, 0_usize);
     for tenant in 0..TENANTS {
         let only = Grant::Only([name(tenant)].into());
-        let key = running.key(&[Scope::Read, Scope::Write], only, Sight::Trusted);
-        let mut dice = Dice(u64::try_from(tenant).unwrap() + 1);
+        let key = running.key(&[KeyScope::Read, KeyScope::Write], only, ActsAs::Trusted);
+        let mut dice = SeededWords(u64::try_from(tenant).unwrap() + 1);
         for _ in 0..calls {
             let reply = call(&running, &mut dice, &key, tenant).await;
             asked += 1;
@@ -187,10 +187,10 @@ async fn no_word_of_one_workspace_reaches_another_x3() {
         }
     }
     assert!(found * 4 > asked, "the calls find what they may: {found} of {asked}");
-    let figures = running.key(&[Scope::Metrics], Grant::All, Sight::Anyone);
+    let figures = running.key(&[KeyScope::Metrics], Grant::All, ActsAs::Anyone);
     let page = running.ask("GET", "/metrics").key(&figures).send().await.text;
     assert!(page.contains("haversack_http_requests_total") && !page.contains("canary"));
-    assert!(!page.contains("tenant-"), "figures name no workspace");
+    assert!(!page.contains("tenant-"), "metrics name no workspace");
     let log = log.text();
     assert!(log.contains("context assembled") && log.lines().count() > asked, "{log}");
     assert!(!log.contains("canary") && !log.contains("hvs_"), "texts or keys are in the log");

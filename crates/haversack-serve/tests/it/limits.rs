@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use haversack_serve::config::Auth;
-use haversack_serve::who::{Grant, Scope, Sight};
+use haversack_serve::who::{ActsAs, Grant, KeyScope};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -38,7 +38,7 @@ async fn bodies_have_a_size_a_depth_and_a_type() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_too_much_is_told_to_come_again() {
+async fn excess_requests_are_refused_with_retry_after() {
     let mut config = config();
     config.limits.concurrent = 1;
     config.limits.queue = 0;
@@ -92,12 +92,12 @@ async fn a_key_has_a_rate() {
 
 /// Behind a proxy everybody comes from one address: who guesses there is held up, and nobody else.
 #[tokio::test(flavor = "multi_thread")]
-async fn guesses_from_one_address_are_held_up_and_good_keys_are_not() {
+async fn failed_logins_are_rate_limited_per_address_and_valid_keys_are_not() {
     let mut config = config();
     config.server.auth = Auth::Keys;
     config.limits.denied = 3;
     let running = Running::with(config).await;
-    let good = running.key(&Scope::ALL, Grant::All, Sight::Trusted);
+    let good = running.key(&KeyScope::ALL, Grant::All, ActsAs::Trusted);
     let ask = || running.ask("GET", "/v1/workspaces");
     for guess in 0..3 {
         assert_eq!(ask().key(&format!("guess-{guess}")).send().await.status, 401);
@@ -110,7 +110,7 @@ async fn guesses_from_one_address_are_held_up_and_good_keys_are_not() {
         // One comes every twenty seconds.
         assert!((1..=20).contains(&refused.header("retry-after").parse::<u64>().unwrap()));
         assert_eq!(ask().key(&good).send().await.status, 200, "a good key is never locked out");
-        assert_eq!(ask().send().await.status, 401, "who sends none is told to");
+        assert_eq!(ask().send().await.status, 401, "without a credential one is requested");
     }
     let page = running.ask("GET", "/metrics").key(&good).send().await.text;
     for family in ["auth_denied", "limited"] {
@@ -123,7 +123,7 @@ async fn guesses_from_one_address_are_held_up_and_good_keys_are_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn slow_clients_are_let_go() {
+async fn slow_clients_are_disconnected() {
     let mut config = config();
     config.limits.head_seconds = 0.2;
     config.limits.body_seconds = 0.2;
@@ -142,12 +142,12 @@ async fn slow_clients_are_let_go() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_connection_too_many_is_told_so() {
+async fn a_connection_beyond_the_limit_gets_503() {
     let mut config = config();
     config.limits.connections = 1;
     let running = Running::with(config).await;
     let held = TcpStream::connect(running.address).await.unwrap();
-    let told = loop {
+    let reply = loop {
         let mut stream = TcpStream::connect(running.address).await.unwrap();
         let mut read = Vec::new();
         let reading = stream.read_to_end(&mut read);
@@ -155,7 +155,7 @@ async fn one_connection_too_many_is_told_so() {
             break read;
         }
     };
-    assert!(told.starts_with(b"HTTP/1.1 503 "), "{:?}", String::from_utf8_lossy(&told));
+    assert!(reply.starts_with(b"HTTP/1.1 503 "), "{:?}", String::from_utf8_lossy(&reply));
     drop(held);
     running.stop().await;
 }

@@ -1,6 +1,6 @@
 //! Lists of names, a page at a time, and names that several want at once.
 
-use haversack_serve::who::{Grant, Scope, Sight};
+use haversack_serve::who::{ActsAs, Grant, KeyScope};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -68,13 +68,13 @@ async fn lists_of_names_come_in_pages() {
 
 /// A page is of what a key reaches: the rest neither fills it nor is named by its end.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_of_workspaces_is_of_those_that_the_key_reaches() {
+async fn a_page_of_workspaces_lists_only_those_of_the_key() {
     let running = Running::locked().await;
     for name in ["a", "b", "c", "d"] {
         running.engine.workspace(name).unwrap();
     }
     let only = Grant::Only(["b".to_owned(), "d".to_owned()].into());
-    let key = running.key(&[Scope::Read], only, Sight::Trusted);
+    let key = running.key(&[KeyScope::Read], only, ActsAs::Trusted);
     let ask = |query: &'static str| running.ask("GET", query).key(&key).send();
     let first = ask("/v1/workspaces?limit=1").await.json();
     assert_eq!(first, json!({ "workspaces": [{ "name": "b" }], "next": "b" }));
@@ -85,7 +85,7 @@ async fn a_page_of_workspaces_is_of_those_that_the_key_reaches() {
 
 /// Many ask before the first is answered: each has its connection, and then all speak.
 #[tokio::test(flavor = "multi_thread")]
-async fn of_those_who_make_one_workspace_at_once_one_does() {
+async fn of_concurrent_creations_of_a_workspace_one_succeeds() {
     let running = Running::start().await;
     for round in 0..20 {
         let body = json!({ "name": format!("new-{round}") }).to_string();

@@ -10,7 +10,6 @@ mod isolation;
 mod limits;
 mod lists;
 mod mcp;
-mod mcp_gateway;
 mod proposal;
 mod signed;
 mod streams;

@@ -1,10 +1,10 @@
 //! MCP over HTTP: literal messages of both eras, with and without keys.
 
 use haversack_serve::audit;
-use haversack_serve::who::{Grant, Scope, Sight};
+use haversack_serve::who::{ActsAs, Grant, KeyScope};
 use serde_json::{Value, json};
 
-use crate::support::{Reply, Running, all};
+use crate::support::{HttpReply, Running, all};
 
 /// What every request of the newer era carries.
 fn meta() -> Value {
@@ -16,7 +16,7 @@ fn meta() -> Value {
 }
 
 /// Asks in the newer era, where each request stands alone.
-async fn ask(running: &Running, key: Option<&str>, method: &str, params: Value) -> Reply {
+async fn ask(running: &Running, key: Option<&str>, method: &str, params: Value) -> HttpReply {
     let mut params = params;
     params["_meta"] = meta();
     let message = json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params });
@@ -38,7 +38,7 @@ async fn ask(running: &Running, key: Option<&str>, method: &str, params: Value) 
 }
 
 /// Asks in the older era.
-async fn ask_older(running: &Running, message: &Value) -> Reply {
+async fn ask_older(running: &Running, message: &Value) -> HttpReply {
     running
         .ask("POST", "/mcp")
         .header("accept", "application/json, text/event-stream")
@@ -55,7 +55,7 @@ async fn call(running: &Running, key: Option<&str>, tool: &str, arguments: Value
     reply.json()["result"].clone()
 }
 
-fn names(reply: &Reply) -> Vec<String> {
+fn names(reply: &HttpReply) -> Vec<String> {
     let result = &reply.json()["result"];
     let tools = result["tools"].as_array().unwrap().iter();
     tools.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
@@ -70,7 +70,7 @@ const TOOLS: [&str; 5] =
 
 /// X5: a recipe through MCP gives the bytes that it gives over HTTP.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_newer_era_needs_no_handshake_and_packs_the_same_bytes_x5() {
+async fn the_newer_protocol_needs_no_handshake_and_packs_the_same_bytes_x5() {
     let running = Running::start().await;
     running.sample("memory");
     let about = ask(&running, None, "server/discover", json!({})).await.json();
@@ -95,7 +95,7 @@ async fn the_newer_era_needs_no_handshake_and_packs_the_same_bytes_x5() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_older_era_shakes_hands_and_gets_the_same_tools() {
+async fn the_older_protocol_has_a_handshake_and_the_same_tools() {
     let running = Running::start().await;
     running.sample("memory");
     let hello = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
@@ -158,7 +158,7 @@ async fn a_search_and_an_explanation_come_in_pages() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_wrong_is_said_so_that_a_model_can_do_better() {
+async fn tool_errors_tell_a_model_what_to_correct() {
     let running = Running::start().await;
     running.sample("memory");
     let check = async |tool: &str, arguments: Value, expected: &str| {
@@ -193,7 +193,7 @@ async fn what_is_wrong_is_said_so_that_a_model_can_do_better() {
 async fn items_receipts_and_recipes_are_resources_and_prompts() {
     let running = Running::locked().await;
     running.sample("memory");
-    let held = running.key(&all(), only("memory"), Sight::Trusted);
+    let held = running.key(&all(), only("memory"), ActsAs::Trusted);
     let key = Some(&*held);
     let templates = ask(&running, key, "resources/templates/list", json!({})).await.json();
     let first = &templates["result"]["resourceTemplates"][0]["uriTemplate"];
@@ -232,16 +232,16 @@ async fn items_receipts_and_recipes_are_resources_and_prompts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn keys_count_as_on_every_other_route() {
+async fn mcp_checks_keys_like_every_other_route() {
     let running = Running::locked().await;
     running.sample("memory");
     running.engine.workspace("other").unwrap();
     let list = json!({});
     assert_eq!(ask(&running, None, "tools/list", list.clone()).await.status, 401);
     assert_eq!(ask(&running, Some("hvs_x_y"), "tools/list", list.clone()).await.status, 401);
-    let metrics = running.key(&[Scope::Metrics], only("memory"), Sight::Trusted);
+    let metrics = running.key(&[KeyScope::Metrics], only("memory"), ActsAs::Trusted);
     assert_eq!(ask(&running, Some(&metrics), "tools/list", list.clone()).await.status, 403);
-    let reader = running.key(&[Scope::Read], only("memory"), Sight::Trusted);
+    let reader = running.key(&[KeyScope::Read], only("memory"), ActsAs::Trusted);
     let reads = ask(&running, Some(&reader), "tools/list", list).await;
     assert_eq!(names(&reads), TOOLS[..3], "a reader sees no tools that write");
     let memory = json!({ "content": "Anna drinks green tea, never coffee." });
@@ -267,9 +267,9 @@ async fn keys_count_as_on_every_other_route() {
 async fn a_key_of_a_user_reads_and_writes_as_that_user() {
     let running = Running::locked().await;
     running.engine.workspace("acme").unwrap();
-    let user = |name: &str| Sight::User { name: name.into(), groups: [].into() };
-    let anna = running.key(&[Scope::Read, Scope::Write], only("acme"), user("anna"));
-    let ben = running.key(&[Scope::Read, Scope::Write], only("acme"), user("ben"));
+    let user = |name: &str| ActsAs::User { name: name.into(), groups: [].into() };
+    let anna = running.key(&[KeyScope::Read, KeyScope::Write], only("acme"), user("anna"));
+    let ben = running.key(&[KeyScope::Read, KeyScope::Write], only("acme"), user("ben"));
     let memory = json!({ "content": "The vault opens with heliotrope.", "type": "fact" });
     let added = call(&running, Some(&anna), "memory_add", memory).await;
     let stored = &added["structuredContent"]["stored"][0];

@@ -65,7 +65,7 @@ async fn every_field_of_the_document_is_there_even_when_empty_p11() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn wrong_ids_and_fields_speak_up_over_http_p5_p6() {
+async fn wrong_ids_and_fields_are_reported_over_http_p5_p6() {
     let running = Running::start().await;
     running.post("/v1/workspaces", &json!({ "name": "sales" })).await;
     let refused = |item: Value, says: &'static str| {
@@ -104,7 +104,7 @@ async fn wrong_ids_and_fields_speak_up_over_http_p5_p6() {
 
 /// X1: the least budget that a refusal names works, over HTTP and MCP alike.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_least_budget_of_a_refusal_works_x1() {
+async fn the_smallest_budget_in_a_refusal_works_x1() {
     let running = Running::start().await;
     running.sample("memory");
     let path = "/v1/workspaces/memory/context/everything";

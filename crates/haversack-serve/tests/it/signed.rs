@@ -11,27 +11,27 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 /// A key pair that is public for everyone, as a test key should be.
-pub(crate) struct Pair {
+pub(crate) struct SigningKeyPair {
     pub(crate) id: &'static str,
     pub(crate) public: &'static str,
     pub(crate) private: &'static str,
 }
 
 /// The pair of RFC 8037, appendix A.
-pub(crate) const FIRST: Pair = Pair {
+pub(crate) const FIRST: SigningKeyPair = SigningKeyPair {
     id: "first",
     public: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
     private: "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60",
 };
 
 /// The second pair of RFC 8032, section 7.1.
-pub(crate) const SECOND: Pair = Pair {
+pub(crate) const SECOND: SigningKeyPair = SigningKeyPair {
     id: "second",
     public: "PUAXw-hDiVqStwqnTRt-vJyYLM8uxJaMwM1V8Sr0Zgw",
     private: "4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb",
 };
 
-impl Pair {
+impl SigningKeyPair {
     fn signs(&self) -> EncodingKey {
         // What PKCS #8 writes before an Ed25519 key.
         let text = format!("302e020100300506032b657004220420{}", self.private);
@@ -59,9 +59,8 @@ impl Pair {
 }
 
 /// A set of the public halves.
-pub(crate) fn set(pairs: &[&Pair]) -> String {
-    let key =
-        |pair: &&Pair| json!({ "kty": "OKP", "crv": "Ed25519", "x": pair.public, "kid": pair.id });
+pub(crate) fn set(pairs: &[&SigningKeyPair]) -> String {
+    let key = |pair: &&SigningKeyPair| json!({ "kty": "OKP", "crv": "Ed25519", "x": pair.public, "kid": pair.id });
     json!({ "keys": pairs.iter().map(key).collect::<Vec<_>>() }).to_string()
 }
 
@@ -90,9 +89,9 @@ impl Issuer {
         let url = format!("http://{}/keys", listener.local_addr().unwrap());
         let answer = Arc::new(Mutex::new(Vec::new()));
         let asked = Arc::new(AtomicUsize::new(0));
-        let told = (Arc::clone(&answer), Arc::clone(&asked));
+        let shared = (Arc::clone(&answer), Arc::clone(&asked));
         let task = tokio::spawn(async move {
-            let (answer, asked) = told;
+            let (answer, asked) = shared;
             while let Ok((mut stream, _)) = listener.accept().await {
                 asked.fetch_add(1, Ordering::Relaxed);
                 let mut head = Vec::new();

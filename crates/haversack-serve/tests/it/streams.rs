@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::support::{Reply, Running, config, reply};
+use crate::support::{HttpReply, Running, config, reply};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lines_are_stored_as_they_come_and_a_wrong_one_is_named() {
+async fn lines_are_stored_as_they_arrive_and_an_invalid_one_is_named() {
     let mut config = config();
     config.limits.batch_lines = 10;
     let running = Running::with(config).await;
@@ -36,11 +36,11 @@ async fn lines_are_stored_as_they_come_and_a_wrong_one_is_named() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_build_can_be_watched_p12() {
+async fn a_build_can_be_streamed_p12() {
     let running = Running::start().await;
     running.sample("proposal");
     let opportunity = "opp-harrowmere";
-    let prompt = haversack::samples::Sample::named("proposal").unwrap().questions[0].text;
+    let prompt = haversack_eval::samples::Sample::named("proposal").unwrap().questions[0].text;
     // So little that a category must be cut by more than a fifth.
     let body = json!({ "opportunityId": opportunity, "userPrompt": prompt, "targetBudget": 5_000 });
     let path = "/v1/workspaces/proposal/context/proposal";
@@ -79,7 +79,7 @@ async fn a_build_can_be_watched_p12() {
 }
 
 /// A body that is sent in parts, as long as the server reads.
-async fn send_on(running: &Running, writer: usize, removed: &AtomicBool) -> Reply {
+async fn send_on(running: &Running, writer: usize, removed: &AtomicBool) -> HttpReply {
     let mut stream = TcpStream::connect(running.address).await.unwrap();
     let head = format!(
         "POST /v1/workspaces/acme/items HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\
@@ -109,7 +109,7 @@ async fn send_on(running: &Running, writer: usize, removed: &AtomicBool) -> Repl
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_workspace_that_is_removed_under_way_is_not_there() {
+async fn a_workspace_removed_during_a_request_is_not_found() {
     let mut config = config();
     config.limits.batch_lines = 10;
     let running = Arc::new(Running::with(config).await);
@@ -148,9 +148,13 @@ async fn a_workspace_that_is_removed_under_way_is_not_there() {
     assert_eq!(gone.status, 204, "{}", gone.text);
     removed.store(true, Ordering::Relaxed);
     for writer in writers {
-        let told = writer.await.unwrap();
-        assert_eq!((told.status, told.code().as_str()), (404, "workspace_not_found"), "{told:?}");
-        assert!(told.json()["stored"].as_u64().is_some(), "how far it came: {}", told.text);
+        let reply = writer.await.unwrap();
+        assert_eq!(
+            (reply.status, reply.code().as_str()),
+            (404, "workspace_not_found"),
+            "{reply:?}"
+        );
+        assert!(reply.json()["stored"].as_u64().is_some(), "how far it came: {}", reply.text);
     }
     for reader in readers {
         assert_eq!(reader.await.unwrap().code(), "workspace_not_found");
@@ -171,7 +175,7 @@ async fn a_workspace_that_is_removed_under_way_is_not_there() {
 
 /// A client that is still sending when something is wrong reads the answer all the same.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_early_answer_reaches_a_client_that_is_still_sending() {
+async fn an_early_response_reaches_a_client_that_is_still_sending() {
     let running = Running::start().await;
     running.engine.workspace("acme").unwrap();
     let mut lines = "{\"id\": 7}\n".to_owned();

@@ -1,13 +1,13 @@
-//! A server on a free port, and a client that sends exactly the bytes it is told to.
+//! A server on a free port, and a client that sends exactly the given bytes.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use haversack::Engine;
-use haversack::samples::{NOW, Sample};
 use haversack_core::units::Timestamp;
+use haversack_eval::samples::{NOW, Sample};
 use haversack_serve::config::Auth;
-use haversack_serve::who::{Control, Grant, NewKey, Scope, Sight};
+use haversack_serve::who::{ActsAs, Control, Grant, KeyScope, NewKey};
 use haversack_serve::{Config, Server};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -27,13 +27,13 @@ pub(crate) struct Running {
 
 /// An answer.
 #[derive(Debug, Clone)]
-pub(crate) struct Reply {
+pub(crate) struct HttpReply {
     pub(crate) status: u16,
     pub(crate) headers: BTreeMap<String, String>,
     pub(crate) text: String,
 }
 
-impl Reply {
+impl HttpReply {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.text)
             .unwrap_or_else(|error| panic!("{error} in {:?}", self.text))
@@ -89,19 +89,19 @@ impl Running {
     }
 
     /// A key, as it is sent.
-    pub(crate) fn key(&self, scopes: &[Scope], workspaces: Grant, sight: Sight) -> String {
-        self.key_until(scopes, workspaces, sight, None)
+    pub(crate) fn key(&self, scopes: &[KeyScope], workspaces: Grant, acts_as: ActsAs) -> String {
+        self.key_until(scopes, workspaces, acts_as, None)
     }
 
     pub(crate) fn key_until(
         &self,
-        scopes: &[Scope],
+        scopes: &[KeyScope],
         workspaces: Grant,
-        sight: Sight,
+        acts_as: ActsAs,
         expires: Option<Timestamp>,
     ) -> String {
         let scopes = scopes.iter().copied().collect();
-        let new = NewKey { name: "test".into(), scopes, workspaces, sight, expires };
+        let new = NewKey { name: "test".into(), scopes, workspaces, acts_as, expires };
         let control = Control::open(self.folder.path()).unwrap();
         control.create(&new, Timestamp::from_millis(1)).unwrap().reveal()
     }
@@ -110,11 +110,11 @@ impl Running {
         Ask { running: self, method, path, headers: Vec::new(), body: Vec::new() }
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Reply {
+    pub(crate) async fn get(&self, path: &str) -> HttpReply {
         self.ask("GET", path).send().await
     }
 
-    pub(crate) async fn post(&self, path: &str, body: &Value) -> Reply {
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> HttpReply {
         self.ask("POST", path).json(body).send().await
     }
 
@@ -173,7 +173,7 @@ impl Ask<'_> {
         self
     }
 
-    pub(crate) async fn send(self) -> Reply {
+    pub(crate) async fn send(self) -> HttpReply {
         let mut head = format!("{} {} HTTP/1.1\r\nconnection: close\r\n", self.method, self.path);
         if !self.headers.iter().any(|(name, _)| name == "host") {
             head.push_str(&format!("host: {}\r\n", self.running.address));
@@ -188,7 +188,7 @@ impl Ask<'_> {
 }
 
 /// Reads an answer: status, headers, body, with its chunks put together.
-pub(crate) fn reply(bytes: &[u8]) -> Reply {
+pub(crate) fn reply(bytes: &[u8]) -> HttpReply {
     let end = bytes.windows(4).position(|window| window == b"\r\n\r\n");
     let end = end.unwrap_or_else(|| panic!("no answer: {:?}", String::from_utf8_lossy(bytes)));
     let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
@@ -202,7 +202,7 @@ pub(crate) fn reply(bytes: &[u8]) -> Reply {
     if headers.get("transfer-encoding").is_some_and(|coding| coding == "chunked") {
         body = unchunked(&body);
     }
-    Reply { status, headers, text: String::from_utf8(body).unwrap() }
+    HttpReply { status, headers, text: String::from_utf8(body).unwrap() }
 }
 
 fn unchunked(mut bytes: &[u8]) -> Vec<u8> {
@@ -220,6 +220,6 @@ fn unchunked(mut bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Everything, for a key that may do everything.
-pub(crate) fn all() -> [Scope; 4] {
-    Scope::ALL
+pub(crate) fn all() -> [KeyScope; 4] {
+    KeyScope::ALL
 }

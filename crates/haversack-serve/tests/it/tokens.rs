@@ -1,4 +1,4 @@
-//! Tokens that somebody else signs, and what clients are told of who that is (RFC 9728).
+//! Signed tokens, and the metadata about their authorization server (RFC 9728).
 
 use haversack_serve::Config;
 use haversack_serve::config::{Auth, Jwt};
@@ -23,7 +23,7 @@ pub(crate) fn config(issuer: &Issuer) -> Config {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tokens_of_a_signer_whose_keys_change_are_good() {
+async fn tokens_stay_valid_when_the_signers_keys_change() {
     let issuer = Issuer::with(&set(&[&FIRST])).await;
     let running = Running::with(config(&issuer)).await;
     running.engine.workspace("acme").unwrap();
@@ -38,7 +38,7 @@ async fn tokens_of_a_signer_whose_keys_change_are_good() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_whose_signers_keys_cannot_be_fetched_does_not_start() {
+async fn a_server_does_not_start_without_the_signers_keys() {
     let issuer = Issuer::with("").await;
     issuer.says("404 Not Found", "", "");
     let folder = tempfile::tempdir().unwrap();
@@ -49,7 +49,7 @@ async fn a_server_whose_signers_keys_cannot_be_fetched_does_not_start() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_is_told_who_gives_tokens() {
+async fn a_client_learns_the_authorization_server() {
     let issuer = Issuer::with(&set(&[&FIRST])).await;
     let mut config = config(&issuer);
     config.server.hosts = vec!["context.example".into()];
@@ -84,16 +84,16 @@ async fn a_client_is_told_who_gives_tokens() {
     let items = running.ask("POST", "/v1/workspaces/acme/items").json(&json!([]));
     let narrow = FIRST.token(|claims, _| claims["scope"] = json!("read"));
     let refused = items.key(&narrow).send().await;
-    let told = refused.header("www-authenticate");
+    let challenge = refused.header("www-authenticate");
     assert_eq!(refused.status, 403);
-    assert!(told.ends_with("scope=\"write\", error=\"insufficient_scope\""), "{told}");
+    assert!(challenge.ends_with("scope=\"write\", error=\"insufficient_scope\""), "{challenge}");
     let evil = running.ask("GET", WELL_KNOWN).header("host", "evil.example").send().await;
     assert_eq!(evil.status, 421, "a name of others makes no URL of ours");
     running.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_url_that_is_set_is_told() {
+async fn the_configured_url_is_published() {
     let issuer = Issuer::with(&set(&[&FIRST])).await;
     let mut config = config(&issuer);
     config.server.url = "https://context.example/".into();
@@ -104,7 +104,7 @@ async fn the_url_that_is_set_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_with_keys_of_its_own_alone_names_nobody() {
+async fn a_server_without_signed_tokens_names_no_authorization_server() {
     let running = Running::locked().await;
     for path in [WELL_KNOWN, "/.well-known/oauth-protected-resource/mcp"] {
         let nothing = running.get(path).await;

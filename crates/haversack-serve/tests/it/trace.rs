@@ -4,7 +4,7 @@ use haversack_serve::config::Config;
 
 use serde_json::json;
 
-use crate::isolation::Log;
+use crate::isolation::RecordingSubscriber;
 use crate::support::{Running, config};
 
 /// A configuration that names a collector.
@@ -16,8 +16,8 @@ fn collected_by(collector: &str) -> Config {
 
 /// On one thread, so that the log is this test's alone.
 #[tokio::test]
-async fn the_trace_of_a_request_is_in_its_line_of_the_log() {
-    let log = Log::default();
+async fn the_trace_id_of_a_request_is_in_its_log_line() {
+    let log = RecordingSubscriber::default();
     let _logged = tracing::subscriber::set_default(log.clone());
     let running = Running::start().await;
     let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -39,19 +39,19 @@ async fn the_trace_of_a_request_is_in_its_line_of_the_log() {
         .header("mcp-protocol-version", "2026-07-28")
         .header("mcp-method", "prompts/list");
     ask.json(&body).send().await;
-    let told: Vec<bool> = log
+    let found: Vec<bool> = log
         .text()
         .lines()
         .filter(|line| line.contains("message=request") || line.contains("message=mcp"))
         .map(|line| line.contains(&format!("trace=\"{trace}\"")))
         .collect();
-    assert_eq!(told, [true, false, true, false], "{}", log.text());
+    assert_eq!(found, [true, false, true, false], "{}", log.text());
     running.stop().await;
 }
 
 #[cfg(not(feature = "otlp"))]
 #[tokio::test]
-async fn a_program_without_traces_says_so_when_it_is_to_send_some() {
+async fn a_build_without_traces_refuses_a_collector() {
     let folder = tempfile::tempdir().unwrap();
     let engine = haversack::Engine::open(folder.path()).unwrap();
     let config = collected_by("http://127.0.0.1:4318");
@@ -81,20 +81,20 @@ mod sent {
     const PARENT: &str = "00f067aa0ba902b7";
 
     /// A collector on this machine: keeps the body of each request.
-    struct Collector {
+    struct FakeCollector {
         address: String,
         bodies: Arc<Mutex<Vec<Vec<u8>>>>,
         task: JoinHandle<()>,
     }
 
-    impl Drop for Collector {
+    impl Drop for FakeCollector {
         fn drop(&mut self) {
             self.task.abort();
         }
     }
 
-    impl Collector {
-        async fn start() -> Collector {
+    impl FakeCollector {
+        async fn start() -> FakeCollector {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let address = format!("http://{}", listener.local_addr().unwrap());
             let bodies = Arc::new(Mutex::new(Vec::new()));
@@ -117,14 +117,14 @@ mod sent {
                     stream.write_all(answer).await.unwrap();
                 }
             });
-            Collector { address, bodies, task }
+            FakeCollector { address, bodies, task }
         }
 
-        fn spans(&self) -> Vec<Span> {
+        fn spans(&self) -> Vec<ReceivedSpan> {
             let bodies = self.bodies.lock().unwrap();
             let all = bodies.iter().flat_map(|body| fields(body));
             let scopes = all.flat_map(|(_, resource)| of(resource, 2));
-            scopes.flat_map(|scope| of(scope, 2)).map(Span::read).collect()
+            scopes.flat_map(|scope| of(scope, 2)).map(ReceivedSpan::read).collect()
         }
 
         fn holds(&self, word: &str) -> bool {
@@ -134,7 +134,7 @@ mod sent {
     }
 
     #[derive(Debug)]
-    struct Span {
+    struct ReceivedSpan {
         trace: String,
         id: String,
         parent: String,
@@ -144,8 +144,8 @@ mod sent {
         attributes: BTreeMap<String, String>,
     }
 
-    impl Span {
-        fn read(bytes: &[u8]) -> Span {
+    impl ReceivedSpan {
+        fn read(bytes: &[u8]) -> ReceivedSpan {
             let hex = |number| {
                 let bytes = of(bytes, number).into_iter().next().unwrap_or_default();
                 bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()
@@ -157,7 +157,7 @@ mod sent {
                 // A text, or a number that was kept as text below.
                 (text(of(pair, 1)[0]), if value.0 == 1 { text(value.1) } else { number(value.1) })
             };
-            Span {
+            ReceivedSpan {
                 trace: hex(1),
                 id: hex(2),
                 parent: hex(4),
@@ -216,8 +216,8 @@ mod sent {
     const STEPS: [&str; 6] = ["analyse", "embed", "collect", "measure", "rank", "pack"];
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_pack_is_traced_with_its_steps_and_without_its_words() {
-        let collector = Collector::start().await;
+    async fn a_pack_is_traced_with_its_stages_and_without_its_text() {
+        let collector = FakeCollector::start().await;
         let running = Running::with(collected_by(&collector.address)).await;
         running.engine.workspace("secretspace").unwrap();
         let items =
@@ -246,10 +246,11 @@ mod sent {
             ("http.response.status_code", "200"),
             ("http.route", route),
         ];
-        let told: Vec<(&str, &str)> =
+        let found: Vec<(&str, &str)> =
             request.attributes.iter().map(|(name, value)| (&**name, &**value)).collect();
-        assert_eq!(told, expected);
-        let mut steps: Vec<&Span> = spans.iter().filter(|span| span.parent == request.id).collect();
+        assert_eq!(found, expected);
+        let mut steps: Vec<&ReceivedSpan> =
+            spans.iter().filter(|span| span.parent == request.id).collect();
         steps.sort_by_key(|span| span.end);
         let names: Vec<&str> = steps.iter().map(|span| span.name.as_str()).collect();
         assert_eq!(names, STEPS);
@@ -266,8 +267,8 @@ mod sent {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_call_of_mcp_is_part_of_what_it_says_it_is() {
-        let collector = Collector::start().await;
+    async fn an_mcp_call_joins_the_trace_it_names() {
+        let collector = FakeCollector::start().await;
         let running = Running::with(collected_by(&collector.address)).await;
         running.sample("memory");
         for meta in [json!({ "traceparent": format!("00-{TRACE}-{PARENT}-01") }), json!({})] {
@@ -290,8 +291,9 @@ mod sent {
         }
         running.stop().await;
         let spans = collector.spans();
-        let named =
-            |name: &str| -> Vec<&Span> { spans.iter().filter(|span| span.name == name).collect() };
+        let named = |name: &str| -> Vec<&ReceivedSpan> {
+            spans.iter().filter(|span| span.name == name).collect()
+        };
         let (calls, requests) = (named("tools/call context_pack"), named("POST /mcp"));
         assert_eq!((calls.len(), requests.len()), (2, 2), "{spans:#?}");
         let part = calls.iter().find(|span| span.parent == PARENT).unwrap();
@@ -308,8 +310,8 @@ mod sent {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_collector_that_is_not_there_holds_nothing_up() {
-        let gone = Collector::start().await;
+    async fn a_missing_collector_delays_nothing() {
+        let gone = FakeCollector::start().await;
         gone.task.abort();
         let running = Running::with(collected_by(&gone.address)).await;
         assert_eq!(running.get("/v1/workspaces").await.status, 200);

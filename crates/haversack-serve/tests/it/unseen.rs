@@ -1,27 +1,27 @@
 //! What a viewer cannot read changes nothing that they are given: no field, header, tag, count or name
 //! of a state, over HTTP and MCP (X3, X11).
 
-use haversack_serve::who::{Grant, Scope, Sight};
+use haversack_serve::who::{ActsAs, Grant, KeyScope};
 use serde_json::{Value, json};
 
-use crate::support::{Reply, Running};
+use crate::support::{HttpReply, Running};
 
 const BASE: &str = "/v1/workspaces/acme";
 
-fn user(name: &str) -> Sight {
-    Sight::User { name: name.to_owned(), groups: [].into() }
+fn user(name: &str) -> ActsAs {
+    ActsAs::User { name: name.to_owned(), groups: [].into() }
 }
 
 /// A server with what Ben can read, his key and the application's.
 async fn filled() -> (Running, String, String) {
     let running = Running::locked().await;
     running.engine.workspace("acme").unwrap();
-    let key = |sight| running.key(&[Scope::Read, Scope::Write], Grant::All, sight);
-    let (ben, application) = (key(user("ben")), key(Sight::Trusted));
+    let key = |acts_as| running.key(&[KeyScope::Read, KeyScope::Write], Grant::All, acts_as);
+    let (ben, application) = (key(user("ben")), key(ActsAs::Trusted));
     (running, ben, application)
 }
 
-async fn post(running: &Running, key: &str, path: &str, body: &Value) -> Reply {
+async fn post(running: &Running, key: &str, path: &str, body: &Value) -> HttpReply {
     let reply = running.ask("POST", &format!("{BASE}/{path}")).key(key).json(body).send().await;
     assert!(reply.status < 300, "{path} {body}: {reply:?}");
     reply
@@ -63,7 +63,7 @@ async fn write_hidden(running: &Running, application: &str, round: usize) {
 /// What is a clock's doing and no viewer's business is the same here, too, as time stands still.
 const TIMED: [&str; 4] = ["date", "server-timing", "x-request-id", "content-length"];
 
-fn shown(reply: &Reply) -> String {
+fn shown(reply: &HttpReply) -> String {
     let mut headers = reply.headers.clone();
     TIMED.iter().for_each(|name| _ = headers.remove(*name));
     headers.retain(|name, _| !name.contains("request-id") && !name.starts_with("ratelimit"));
@@ -93,7 +93,7 @@ fn untimed(value: &mut Value) {
     }
 }
 
-async fn tool(running: &Running, key: &str, name: &str, arguments: Value) -> Reply {
+async fn tool(running: &Running, key: &str, name: &str, arguments: Value) -> HttpReply {
     let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
         "io.modelcontextprotocol/clientCapabilities": {} });
@@ -110,9 +110,9 @@ async fn tool(running: &Running, key: &str, name: &str, arguments: Value) -> Rep
     reply
 }
 
-/// All that Ben can ask, and what he is told.
+/// All that Ben can request, and the responses.
 async fn asked(running: &Running, ben: &str) -> Vec<(String, String)> {
-    let mut told = Vec::new();
+    let mut responses = Vec::new();
     for path in [
         "",
         "/items",
@@ -124,32 +124,32 @@ async fn asked(running: &Running, ben: &str) -> Vec<(String, String)> {
         "/recipes",
     ] {
         let reply = running.ask("GET", &format!("{BASE}{path}")).key(ben).send().await;
-        told.push((path.to_owned(), shown(&reply)));
+        responses.push((path.to_owned(), shown(&reply)));
     }
     let query = json!({ "query": "When is the launch, and who likes green tea?" });
     let found = post(running, ben, "search", &query).await;
-    told.push(("search".to_owned(), shown(&found)));
+    responses.push(("search".to_owned(), shown(&found)));
     for recipe in ["everything", "memory", "prime"] {
         let path = format!("context/{recipe}?explain=true");
         let pack = post(running, ben, &path, &query).await;
         // What was used is noted behind the answer, and counts in the next one.
         running.engine.existing("acme").unwrap().settle().await;
-        told.push((path, shown(&pack)));
+        responses.push((path, shown(&pack)));
         let receipt = pack.json()["assembly"]["receipt"].as_str().unwrap().to_owned();
         let path = format!("{BASE}/receipts/{receipt}");
         let kept = running.ask("GET", &path).key(ben).send().await;
         assert_eq!(kept.json().get("at"), None, "the number is not shown");
-        told.push((path.clone(), shown(&kept)));
+        responses.push((path.clone(), shown(&kept)));
         let again = running.ask("POST", &format!("{path}/replay")).key(ben).send().await;
-        told.push((format!("{path}/replay"), shown(&again)));
+        responses.push((format!("{path}/replay"), shown(&again)));
         let packed =
             tool(running, ben, "context_pack", json!({ "recipe": recipe, "query": "launch" }));
-        told.push((format!("tool {recipe}"), shown(&packed.await)));
+        responses.push((format!("tool {recipe}"), shown(&packed.await)));
         running.engine.existing("acme").unwrap().settle().await;
     }
     let found = tool(running, ben, "context_search", json!({ "query": "launch" })).await;
-    told.push(("tool search".to_owned(), shown(&found)));
-    told
+    responses.push(("tool search".to_owned(), shown(&found)));
+    responses
 }
 
 #[track_caller]
@@ -161,7 +161,7 @@ fn same(before: &[(String, String)], after: &[(String, String)]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn hidden_writes_change_nothing_that_a_viewer_is_given_x3() {
+async fn hidden_writes_change_no_response_for_a_viewer_x3() {
     let (plain, plain_ben, application) = filled().await;
     write_visible(&plain, &application).await;
     // Another store, in which much is hidden from Ben, before, between and after.
@@ -175,7 +175,7 @@ async fn hidden_writes_change_nothing_that_a_viewer_is_given_x3() {
         write_hidden(&full, &application, round).await;
     }
     plain.stop().await;
-    // Who sees everything is told numbers, which do move.
+    // Viewers who see everything get numbers, which do change.
     let of =
         async |key: &str| full.ask("GET", BASE).key(key).send().await.json()["revision"].clone();
     let (his, theirs) = (of(&ben).await, of(&application).await);
@@ -184,7 +184,7 @@ async fn hidden_writes_change_nothing_that_a_viewer_is_given_x3() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_visible_write_changes_tags_and_states() {
+async fn a_visible_write_changes_etags_and_revisions() {
     let (running, ben, application) = filled().await;
     write_visible(&running, &application).await;
     let get = async |path: &str, tag: &str| {
@@ -215,10 +215,10 @@ async fn a_visible_write_changes_tags_and_states() {
 /// A viewer's name for a state leads back to it, and is nobody else's; numbers are for those who see
 /// everything.
 #[tokio::test(flavor = "multi_thread")]
-async fn as_of_takes_a_viewers_own_name_for_a_state() {
+async fn as_of_accepts_a_viewers_revision_token() {
     let (running, ben, application) = filled().await;
     write_visible(&running, &application).await;
-    let anna = running.key(&[Scope::Read], Grant::All, user("anna"));
+    let anna = running.key(&[KeyScope::Read], Grant::All, user("anna"));
     let pack = async |key: &str, revision: Option<Value>| {
         let as_of = revision.map(|revision| json!({ "revision": revision }));
         let body = json!({ "query": "When is the launch?", "asOf": as_of });

@@ -1,7 +1,7 @@
 //! One story through every route, as an application would live it (X5).
 
 use haversack::recipes::request_of;
-use haversack::samples::Question;
+use haversack_eval::samples::SampleQuestion;
 use serde_json::{Value, json};
 
 use crate::support::Running;
@@ -62,7 +62,7 @@ async fn items_are_written_read_paged_and_deleted() {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_recipe_gives_what_the_library_gives_x5() {
     let running = Running::start().await;
-    for sample in haversack::samples::ALL {
+    for sample in haversack_eval::samples::ALL {
         let name = sample.name;
         running.sample(name);
         let workspace = running.engine.existing(name).unwrap();
@@ -89,7 +89,7 @@ async fn every_recipe_gives_what_the_library_gives_x5() {
 }
 
 /// A question of a sample as its application would send it.
-fn asked(question: &Question) -> Value {
+fn asked(question: &SampleQuestion) -> Value {
     let mut body: Value = serde_json::from_str(question.with).unwrap();
     body["query"] = json!(question.text);
     body["user"] = json!(question.user);
@@ -190,10 +190,10 @@ async fn templates_rankers_and_recipes_are_kept_by_workspace_m6_m8_x6() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_response_used_is_told_and_counts_k7_k8() {
+async fn citations_of_a_response_are_reported_and_count_k7_k8() {
     let running = Running::start().await;
     running.sample("prime");
-    let question = &haversack::samples::Sample::named("prime").unwrap().questions[0];
+    let question = &haversack_eval::samples::Sample::named("prime").unwrap().questions[0];
     let request = asked(question);
     let built = running.post("/v1/workspaces/prime/context/prime", &request).await.json();
     let receipt = built["assembly"]["receipt"].as_str().unwrap();
@@ -258,7 +258,7 @@ async fn payloads_are_counted_and_validated_w11() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_with_an_idempotency_key_is_done_once() {
+async fn a_request_with_an_idempotency_key_runs_once() {
     let running = acme().await;
     let send = |key: &'static str, body: Value| {
         let running = &running;
@@ -280,7 +280,7 @@ async fn a_request_with_an_idempotency_key_is_done_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn search_tells_places_and_bad_input_is_named() {
+async fn search_reports_places_and_names_bad_input() {
     let running = acme().await;
     let text = "# Offers\n\nSome words.\n\n## Discounts\n\nMara approves every discount above ten percent.\n";
     let item = json!([{ "id": "d", "kind": "file", "path": "docs/offers.md", "body": text }]);

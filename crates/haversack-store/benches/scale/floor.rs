@@ -1,5 +1,5 @@
-//! The floor: the libraries alone, on the same texts, terms and vectors, with no filter, no
-//! viewer, no snapshot and no truth behind them.
+//! The baseline: the plain libraries on the same texts, terms and vectors, without filters,
+//! viewers, snapshots or SQLite.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tantivy::schema::{IndexRecordOption, Schema, TextFieldIndexing, TextOptions}
 use tantivy::{Index, IndexWriter, Searcher, TantivyDocument, Term};
 
 use super::LIMIT;
-use super::measure::{Table, latencies};
+use super::measure::{MeasurementTable, latencies};
 use super::source::blocks;
 
 const WORDS: usize = 4;
@@ -22,7 +22,7 @@ const CANDIDATES: usize = 1_000;
 
 /// Codes of vectors, one after the other.
 #[derive(Default)]
-struct Codes {
+struct FlatCodes {
     bits: Vec<[u64; WORDS]>,
     bytes: Vec<[i8; DIMENSIONS]>,
 }
@@ -32,7 +32,7 @@ pub(crate) fn measure(
     file: Option<&PathBuf>,
     embedder: &Arc<dyn Embedder>,
     queries: &[String],
-    table: &mut Table,
+    table: &mut MeasurementTable,
 ) {
     let mut schema = Schema::builder();
     let indexing = TextFieldIndexing::default()
@@ -43,7 +43,7 @@ pub(crate) fn measure(
     let folder = tempfile::tempdir().expect("a folder for the floor");
     let index = Index::create_in_dir(folder.path(), schema.build()).expect("an index");
     let mut writer: IndexWriter = index.writer_with_num_threads(1, 100_000_000).expect("a writer");
-    let mut codes = Codes::default();
+    let mut codes = FlatCodes::default();
     for block in blocks(size, file) {
         let text = format!("{}\n{}", block.title, block.text);
         let mut document = TantivyDocument::default();
@@ -113,7 +113,7 @@ fn product(a: &[i8; DIMENSIONS], b: &[i8; DIMENSIONS]) -> i32 {
     a.iter().zip(b).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum()
 }
 
-impl Codes {
+impl FlatCodes {
     fn push(&mut self, vector: &[f32]) {
         self.bits.push(bits(vector));
         self.bytes.push(bytes(vector));

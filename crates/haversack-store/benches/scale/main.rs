@@ -1,6 +1,6 @@
-//! The store at 10,000, 100,000 and a million items, beside a floor measured in the same run.
+//! The store at 10,000, 100,000 and a million items, with a baseline measured in the same run.
 //!
-//! The floor is what nobody can go below with these libraries: a plain Tantivy query of the same
+//! The baseline is the lower bound with these libraries: a plain Tantivy query of the same
 //! terms, and a plain scan of the same codes. `cargo xtask bench store` runs it.
 
 mod floor;
@@ -13,33 +13,33 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use haversack_core::embed::{BuiltIn, Embedder};
-use haversack_core::rank::{List, fuse_ranks};
+use haversack_core::rank::{RankedList, fuse_ranks};
 use haversack_core::units::{Score, Timestamp};
 use haversack_store::embedded::{Embedded, Home, View};
 use haversack_store::store::change::Batch;
 use haversack_store::store::query::{Effort, Filter, Hit, TextSearch, VectorSearch};
 use haversack_store::store::viewer::Viewer;
 
-use self::measure::{Table, latencies, resident_bytes};
-use self::source::{Block, blocks, queries};
+use self::measure::{MeasurementTable, latencies, resident_bytes};
+use self::source::{SourceBlock, blocks, queries};
 
 const BATCH: usize = 1_000;
 const QUERIES: usize = 200;
 const LIMIT: usize = 50;
 
 fn main() {
-    // Cargo passes `--bench`; what we are asked for comes by the environment.
+    // Cargo passes `--bench`; settings come from the environment.
     let setting = |name: &str| std::env::var(name).ok();
     let sizes = setting("HAVERSACK_BENCH_SIZES").unwrap_or_else(|| "10000,100000".to_owned());
     let file = setting("HAVERSACK_BENCH_BLOCKS").map(PathBuf::from);
-    let mut table = Table::default();
+    let mut table = MeasurementTable::default();
     for size in sizes.split(',').filter_map(|size| size.trim().parse().ok()) {
         run(size, file.as_ref(), &mut table);
         table.print();
     }
 }
 
-fn run(size: usize, file: Option<&PathBuf>, table: &mut Table) {
+fn run(size: usize, file: Option<&PathBuf>, table: &mut MeasurementTable) {
     let folder = tempfile::tempdir().expect("a folder for the store");
     let embedder: Arc<dyn Embedder> = Arc::new(BuiltIn::new());
     let home = Home::open(folder.path()).expect("an empty folder opens");
@@ -68,7 +68,7 @@ fn run(size: usize, file: Option<&PathBuf>, table: &mut Table) {
 
 /// Two threads prepare and embed, one writer commits.
 fn ingest(store: &Embedded, size: usize, file: Option<&PathBuf>) {
-    let (send, receive) = sync_channel::<Vec<Block>>(4);
+    let (send, receive) = sync_channel::<Vec<SourceBlock>>(4);
     let receive = Mutex::new(receive);
     std::thread::scope(|scope| {
         for _ in 0..2 {
@@ -76,7 +76,7 @@ fn ingest(store: &Embedded, size: usize, file: Option<&PathBuf>) {
                 loop {
                     let next = receive.lock().expect("no thread panics").recv();
                     let Ok(batch) = next else { break };
-                    let items = batch.iter().map(Block::item).collect();
+                    let items = batch.iter().map(SourceBlock::item).collect();
                     let batch = Batch::put(Timestamp::from_millis(0), items);
                     store.write(batch).expect("a batch is written");
                 }
@@ -99,7 +99,7 @@ fn search(
     embedder: &Arc<dyn Embedder>,
     size: usize,
     queries: &[String],
-    table: &mut Table,
+    table: &mut MeasurementTable,
 ) {
     let reader = |group: &str| Viewer::anyone().in_group(group).expect("a plain name");
     for (name, viewer) in
@@ -109,7 +109,7 @@ fn search(
         let text = |query: &String| text(&view, query);
         let vector = |query: &String| vector(&view, embedder, query);
         let hybrid = |query: &String| {
-            let lists = [text(query), vector(query)].map(|hits| List {
+            let lists = [text(query), vector(query)].map(|hits| RankedList {
                 weight: Score::ONE,
                 hits: hits.into_iter().map(|hit| (hit.id, hit.score)).collect(),
             });
@@ -144,19 +144,19 @@ fn vector_with(view: &View, embedder: &Arc<dyn Embedder>, query: &str, effort: E
     view.vector(&search).expect("a vector search answers")
 }
 
-/// How much of the true nearest the fast search finds.
+/// The recall of the fast search.
 fn recall(
     view: &View,
     embedder: &Arc<dyn Embedder>,
     size: usize,
     queries: &[String],
-    table: &mut Table,
+    table: &mut MeasurementTable,
 ) {
     let (mut found, mut wanted) = (0, 0);
     for query in queries.iter().take(30) {
         let fast = vector(view, embedder, query);
         let full = vector_with(view, embedder, query, Effort::Full);
-        // Equal texts have equal scores: what counts is to be as near, not to be the same.
+        // Equal texts have equal scores, so a hit counts by its score, not its id.
         let least = full.last().map(|hit| hit.score);
         wanted += full.len();
         found += fast.iter().filter(|hit| Some(hit.score) >= least).count().min(full.len());

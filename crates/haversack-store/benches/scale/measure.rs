@@ -1,9 +1,9 @@
-//! Measuring and showing: latencies, memory, a table.
+//! Measures latencies and memory, and prints them as a table.
 
 use std::hint::black_box;
 use std::time::Instant;
 
-/// Sorted latencies in milliseconds, after every question was asked once.
+/// Sorted latencies in milliseconds, after one warm-up run of every query.
 pub(crate) fn latencies<T>(queries: &[String], ask: &dyn Fn(&String) -> T) -> Vec<f64> {
     for query in queries {
         black_box(ask(query));
@@ -25,7 +25,7 @@ pub(crate) fn resident_bytes() -> f64 {
     status("VmRSS:")
 }
 
-/// The most it has held.
+/// The peak memory of this process in bytes.
 pub(crate) fn peak_bytes() -> f64 {
     status("VmHWM:")
 }
@@ -37,13 +37,13 @@ fn status(name: &str) -> f64 {
     kib * 1024.0
 }
 
-/// What was measured, a row for each figure and a column for each size.
+/// Measurements: a row per figure and a column per size.
 #[derive(Default)]
-pub(crate) struct Table {
+pub(crate) struct MeasurementTable {
     rows: Vec<(String, Vec<(usize, String)>)>,
 }
 
-impl Table {
+impl MeasurementTable {
     pub(crate) fn row(&mut self, size: usize, name: &str, value: f64) {
         let digits = if value.abs() < 10.0 { 3 } else { 0 };
         self.text(size, name, format!("{value:.digits$}"));

@@ -1,4 +1,4 @@
-//! Texts to store: blocks of a file, or made up when there is none.
+//! Texts to store: blocks of a file, or synthetic ones without a file.
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -10,15 +10,15 @@ use haversack_store::store::item::Item;
 use haversack_store::store::viewer::{Principal, Readers};
 use serde_json::Value;
 
-/// One text.
-pub(crate) struct Block {
+/// One text to store.
+pub(crate) struct SourceBlock {
     pub(crate) number: usize,
     pub(crate) id: String,
     pub(crate) title: String,
     pub(crate) text: String,
 }
 
-impl Block {
+impl SourceBlock {
     /// As an item: one in a hundred for one group, ten for another, the rest for a third.
     pub(crate) fn item(&self) -> Item {
         let id = ItemId::new(&self.id).expect("an id of the file");
@@ -34,9 +34,9 @@ impl Block {
     }
 }
 
-/// The first blocks.
-pub(crate) fn blocks(size: usize, file: Option<&PathBuf>) -> Box<dyn Iterator<Item = Block>> {
-    let Some(file) = file else { return Box::new((0..size).map(made_up)) };
+/// The first `size` blocks.
+pub(crate) fn blocks(size: usize, file: Option<&PathBuf>) -> Box<dyn Iterator<Item = SourceBlock>> {
+    let Some(file) = file else { return Box::new((0..size).map(synthetic_block)) };
     let file = std::fs::File::open(file).expect("the file of blocks opens");
     let lines = BufReader::with_capacity(1 << 20, MultiGzDecoder::new(file)).lines();
     Box::new(lines.take(size).enumerate().map(|(number, line)| {
@@ -44,23 +44,23 @@ pub(crate) fn blocks(size: usize, file: Option<&PathBuf>) -> Box<dyn Iterator<It
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let headings = line["meta"]["headings"].as_array();
         let title = headings.and_then(|list| list.last()).map(text).unwrap_or_default();
-        Block { number, id: text(&line["id"]), title, text: text(&line["text"]) }
+        SourceBlock { number, id: text(&line["id"]), title, text: text(&line["text"]) }
     }))
 }
 
-/// Words drawn so that few are frequent and most are rare, as in real text.
-fn made_up(number: usize) -> Block {
-    let mut random = Random(number as u64 + 1);
+/// A synthetic block of words with a realistic frequency distribution.
+fn synthetic_block(number: usize) -> SourceBlock {
+    let mut random = ScaleRandom(number as u64 + 1);
     let n_words = 20 + random.below(80);
     let words: Vec<String> = (0..n_words).map(|_| random.word()).collect();
     let (id, title) = (format!("made-up-{number}"), words[..3].join(" "));
-    Block { number, id, title, text: words.join(" ") }
+    SourceBlock { number, id, title, text: words.join(" ") }
 }
 
-/// Questions of five to eight words that stand near each other in some block.
+/// Queries of five to eight consecutive words of some block.
 pub(crate) fn queries(size: usize, file: Option<&PathBuf>, n: usize) -> Vec<String> {
     let every = (size / n).max(1);
-    let mut random = Random(7);
+    let mut random = ScaleRandom(7);
     let mut queries = Vec::new();
     for block in blocks(size, file).filter(|block| block.number % every == every / 2) {
         let words: Vec<&str> = block
@@ -77,10 +77,10 @@ pub(crate) fn queries(size: usize, file: Option<&PathBuf>, n: usize) -> Vec<Stri
     queries
 }
 
-/// Numbers that look random and are the same in every run.
-struct Random(u64);
+/// A deterministic random number generator.
+struct ScaleRandom(u64);
 
-impl Random {
+impl ScaleRandom {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

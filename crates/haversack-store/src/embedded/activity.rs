@@ -1,4 +1,4 @@
-//! What happened to the items that a viewer may see.
+//! Usage and recent activity of the items that a viewer may see.
 
 use std::collections::BTreeSet;
 
@@ -7,29 +7,32 @@ use haversack_core::units::Timestamp;
 use rusqlite::Connection;
 
 use super::records::lookup;
-use super::records::traces::{self, Trace, Trail, Within};
+use super::records::traces::{self, ActivityPeriod, ActivitySource, NodeUsage};
 use super::view::{View, check_limit};
 use crate::store::error::ReadError;
 use crate::store::item::Happening;
 use crate::store::query::Usage;
 
 impl View {
-    fn usage_of(&self, connection: &Connection, trace: &Trace) -> Result<Option<Usage>, ReadError> {
-        let Some(row) = self.row_of(connection, trace.node)? else { return Ok(None) };
+    fn usage_of(
+        &self,
+        connection: &Connection,
+        trace: &NodeUsage,
+    ) -> Result<Option<Usage>, ReadError> {
+        let Some(row) = self.visible_row_of(connection, trace.node)? else { return Ok(None) };
         let item = lookup::id_of(connection, row)?;
         let (happening, count, last) = (trace.happening, trace.count, trace.last);
         Ok(item.map(|item| Usage { item, happening, count, last }))
     }
 
-    /// A number that is another one as soon as an event was noted of something that the viewer can
-    /// read, but for [`Happening::Used`]. It is read when the view is taken, and means nothing to
-    /// another process.
+    /// A number that changes with every event on an item that the viewer can read, except
+    /// [`Happening::Used`]. It is fixed when the view is taken and only valid in this process.
     #[must_use]
     pub const fn activity(&self) -> u64 {
         self.activity
     }
 
-    /// What a user viewed, edited or used since a moment and up to another, the latest first.
+    /// Items that a user viewed, edited or used within a period, the latest first.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -42,22 +45,22 @@ impl View {
         limit: usize,
     ) -> Result<Vec<Usage>, ReadError> {
         check_limit(limit)?;
-        let asked = (happening, Within { since, until });
+        let asked = (happening, ActivityPeriod { since, until });
         self.read(|connection| {
-            // The latest of all trails together are among the latest of each.
+            // The latest over all sources are among the latest of each source.
             let mut nodes = BTreeSet::new();
-            for trail in Trail::ALL {
+            for trail in ActivitySource::ALL {
                 let (mut visible, mut last, mut failed) = (BTreeSet::new(), i64::MAX, None);
                 let mut hidden = BTreeSet::new();
-                traces::each_recent(connection, (user, trail), asked, |node, at| {
-                    // All of one time have to be seen before they can be ordered.
+                traces::each_recent_node(connection, (user, trail), asked, |node, at| {
+                    // Events of equal time are read completely before they are ordered.
                     if visible.len() >= limit && at != last {
                         return false;
                     }
                     if visible.contains(&node) || hidden.contains(&node) {
                         return true;
                     }
-                    match self.row_of(connection, node) {
+                    match self.visible_row_of(connection, node) {
                         Ok(Some(_)) => (last, _) = (at, visible.insert(node)),
                         Ok(None) => _ = hidden.insert(node),
                         Err(error) => failed = Some(error),
@@ -71,7 +74,7 @@ impl View {
             }
             let mut found = Vec::new();
             for node in nodes {
-                if let Some(trace) = traces::trace(connection, node, user, asked)? {
+                if let Some(trace) = traces::user_activity(connection, node, user, asked)? {
                     found.extend(self.usage_of(connection, &trace)?);
                 }
             }
@@ -81,7 +84,7 @@ impl View {
         })
     }
 
-    /// What happened to items up to a moment at the hand of one user, or of all when `None`.
+    /// Event counts of items up to a moment, by one user or by all when `None`.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -94,8 +97,8 @@ impl View {
         self.read(|connection| {
             let mut found = Vec::new();
             for id in ids {
-                let Some(node) = lookup::node(connection, id)? else { continue };
-                for trace in traces::traces(connection, node, user, until)? {
+                let Some(node) = lookup::node_of(connection, id)? else { continue };
+                for trace in traces::activity_totals(connection, node, user, until)? {
                     found.extend(self.usage_of(connection, &trace)?);
                 }
             }

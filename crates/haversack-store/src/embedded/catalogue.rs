@@ -1,48 +1,48 @@
-//! Which rows are present and which list of readers counts for each: the source of every bitmap.
+//! Present rows and the reader list that applies to each: the source of every visibility bitmap.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rusqlite::{Connection, params_from_iter};
 
-use super::records::lines::lists;
+use super::records::lines::reader_lists;
 use super::records::storage;
-use super::records::write::{Delta, EVERYONE};
+use super::records::write::{CommitDelta, EVERYONE};
 use super::row::{Bitmap, Row};
-use super::seals::{self, Namer, Seal};
+use super::seals::{self, Seal, StateNamer};
 use crate::revision::{Revision, StateToken};
 use crate::store::error::ReadError;
 use crate::store::viewer::{Principal, Viewer};
 
-/// Rows to a block: small enough to copy when one of them changes, large enough to be few.
+/// Rows per block: small enough to copy on a change, large enough to keep blocks few.
 const BLOCK_ROWS: usize = 8_192;
 
-/// The list number that stands for a row which is not present.
+/// The list number of a row that is not present.
 const ABSENT: u32 = u32::MAX;
 
-/// Lists of readers, by their numbers.
-pub(crate) type Lists = BTreeSet<u32>;
+/// Reader lists, by number.
+pub(crate) type ReaderLists = BTreeSet<u32>;
 
-/// Sums of the seals of links, by the lists of both ends.
+/// Sums of link seals, by the reader lists of both ends.
 pub(crate) type LinkSeals = BTreeMap<(u32, u32), Seal>;
 
-/// One state. A copy shares all blocks that do not change.
+/// The rows of one state. A clone shares all unchanged blocks.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Catalogue {
     blocks: Vec<Arc<[u32]>>,
-    /// The seals of the rows, in blocks as well.
+    /// The seals of the rows, in blocks of the same size.
     seals: Vec<Arc<[Seal]>>,
     links: Arc<LinkSeals>,
     lists: Arc<BTreeMap<u32, BTreeSet<Principal>>>,
 }
 
-/// What a viewer may read.
+/// The rows that a viewer may read, and what follows from them.
 #[derive(Debug)]
 pub(crate) struct Readable {
     pub(crate) rows: Bitmap,
-    /// The lists of readers that the viewer is on.
-    pub(crate) lists: Lists,
-    /// The viewer's name for the state.
+    /// The reader lists that include the viewer.
+    pub(crate) lists: ReaderLists,
+    /// The token that identifies the state to this viewer.
     pub(crate) token: StateToken,
 }
 
@@ -51,20 +51,20 @@ impl Catalogue {
     pub(crate) fn read(connection: &Connection) -> Result<Catalogue, ReadError> {
         let sql = "SELECT i.list, i.row, s.seal FROM items i LEFT JOIN seals s ON s.row = i.row \
                    WHERE i.died IS NULL";
-        Catalogue::select(connection, sql, None)
+        Catalogue::read_rows(connection, sql, None)
     }
 
-    /// Reads the state after an earlier commit, with the lists of readers that count now.
+    /// Reads the state after an earlier commit, with the reader lists that apply now.
     pub(crate) fn read_at(
         connection: &Connection,
         revision: Revision,
     ) -> Result<Catalogue, ReadError> {
         let sql = "SELECT i.list, i.row, s.seal FROM items i LEFT JOIN seals s ON s.row = i.row \
                    WHERE i.born <= ?1 AND (i.died IS NULL OR i.died > ?1)";
-        Catalogue::select(connection, sql, Some(revision))
+        Catalogue::read_rows(connection, sql, Some(revision))
     }
 
-    fn select(
+    fn read_rows(
         connection: &Connection,
         sql: &str,
         revision: Option<Revision>,
@@ -83,19 +83,19 @@ impl Catalogue {
                     sealed.resize_with(block + 1, || vec![0; BLOCK_ROWS]);
                 }
                 blocks[block][at] = list;
-                sealed[block][at] = seal.map_or(0, seals::seal_of);
+                sealed[block][at] = seal.map_or(0, seals::seal_from_bytes);
             }
-            seals::of_links(connection, revision)
+            seals::link_seals(connection, revision)
         };
         let links = Arc::new(read().map_err(storage)?);
-        let lists = Arc::new(lists(connection)?.into_iter().collect());
+        let lists = Arc::new(reader_lists(connection)?.into_iter().collect());
         let blocks = blocks.into_iter().map(Arc::from).collect();
         let seals = sealed.into_iter().map(Arc::from).collect();
         Ok(Catalogue { blocks, seals, links, lists })
     }
 
-    /// The state after a batch.
-    pub(crate) fn apply(&mut self, delta: &Delta) {
+    /// Applies a committed batch.
+    pub(crate) fn apply(&mut self, delta: &CommitDelta) {
         if !delta.lists.is_empty() {
             let lists = Arc::make_mut(&mut self.lists);
             lists.extend(delta.lists.iter().cloned());
@@ -108,21 +108,21 @@ impl Catalogue {
             }
         }
         for birth in &delta.born {
-            self.set(birth.row, birth.list);
-            let (block, at) = place(birth.row);
+            self.set_list(birth.row, birth.list);
+            let (block, at) = block_position(birth.row);
             Arc::make_mut(&mut self.seals[block])[at] = birth.seal;
         }
         for (row, list) in &delta.relisted {
-            self.set(*row, *list);
+            self.set_list(*row, *list);
         }
-        // A row can be born and end in one batch, so ends come last.
+        // A row can be created and ended in one batch, so ends are applied last.
         for row in delta.died.iter().chain(&delta.purged) {
-            self.set(*row, ABSENT);
+            self.set_list(*row, ABSENT);
         }
     }
 
-    fn set(&mut self, row: Row, list: u32) {
-        let (block, at) = place(row);
+    fn set_list(&mut self, row: Row, list: u32) {
+        let (block, at) = block_position(row);
         while block >= self.blocks.len() {
             self.blocks.push(Arc::from(vec![ABSENT; BLOCK_ROWS]));
             self.seals.push(Arc::from(vec![0; BLOCK_ROWS]));
@@ -130,18 +130,18 @@ impl Catalogue {
         Arc::make_mut(&mut self.blocks[block])[at] = list;
     }
 
-    /// The rows that a viewer may read. This is the one place that decides.
+    /// The rows that a viewer may read. Visibility is decided here and nowhere else.
     pub(crate) fn readable(&self, viewer: &Viewer) -> Readable {
         let among = self.lists.iter().filter(|(_, readers)| viewer.is_among(readers));
-        let mut lists: Lists = among.map(|(list, _)| *list).collect();
+        let mut lists: ReaderLists = among.map(|(list, _)| *list).collect();
         if viewer.is_among(&[Principal::everyone()].into()) {
             lists.insert(EVERYONE);
         }
-        // A list that is not known cannot be checked, so nobody is on it.
+        // An unknown list cannot be checked, so it includes nobody.
         let may_read = |list: u32| list != ABSENT && lists.contains(&list);
         let mut readable = Bitmap::new();
         let mut digest: Seal = 0;
-        // Neighbours mostly share a list.
+        // Neighbouring rows mostly share a list.
         let mut last = (ABSENT, false);
         for (number, (list, seal)) in (0u32..).zip(self.sealed_rows()) {
             if list != last.0 {
@@ -157,7 +157,7 @@ impl Catalogue {
                 digest = digest.wrapping_add(*seal);
             }
         }
-        Readable { rows: readable, lists, token: Namer::new(viewer).name(digest) }
+        Readable { rows: readable, lists, token: StateNamer::new(viewer).name(digest) }
     }
 
     /// The list and the seal of each row.
@@ -166,7 +166,7 @@ impl Catalogue {
         blocks.flat_map(|(lists, seals)| lists.iter().copied().zip(seals.iter().copied()))
     }
 
-    /// Whether both have the same rows under the same lists, and the same links between them.
+    /// Whether both hold the same rows, reader lists and links.
     pub(crate) fn agrees_with(&self, other: &Catalogue) -> bool {
         let rows = |catalogue: &Catalogue| {
             let rows: Vec<(u32, Seal)> = catalogue.sealed_rows().collect();
@@ -180,8 +180,8 @@ impl Catalogue {
     }
 }
 
-/// The block of a row, and its place in there.
-const fn place(row: Row) -> (usize, usize) {
+/// The block of a row and its index within the block.
+const fn block_position(row: Row) -> (usize, usize) {
     let row = row.get() as usize;
     (row / BLOCK_ROWS, row % BLOCK_ROWS)
 }

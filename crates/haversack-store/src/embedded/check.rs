@@ -6,10 +6,10 @@ use rusqlite::Connection;
 
 use super::catalogue::Catalogue;
 use super::engine::Embedded;
-use super::records::lines::{COLUMNS, Line, TABLES};
+use super::records::lines::{COLUMNS, TABLES, VersionRow};
 use super::records::{lookup, storage};
 use super::row::Row;
-use super::state::Vectored;
+use super::state::VectorSnapshot;
 use super::writer::Writer;
 use crate::store::error::{CommitError, ReadError, chain};
 use crate::store::maintenance::CheckReport;
@@ -39,7 +39,7 @@ fn check(writer: &mut Writer, repair: bool) -> Result<CheckReport, ReadError> {
     if !Catalogue::read(&writer.connection)?.agrees_with(&writer.catalogue) {
         report.derived.push("the catalogue in memory differs from the store".to_owned());
     }
-    if repair && !report.derived.is_empty() && writer.indexes.stale().is_none() {
+    if repair && !report.derived.is_empty() && writer.indexes.stale_model().is_none() {
         let model = writer.shared.embedder.model().clone();
         let rebuilt = writer.indexes.rebuild(&writer.connection, &model, writer.revision);
         match rebuilt.and_then(|()| writer.catch_up()) {
@@ -93,7 +93,7 @@ fn check_versions(
     let mut chunks = BTreeSet::new();
     while let Some(line) = lines.next().map_err(storage)? {
         report.versions += 1;
-        match Line::read(line).map_err(storage)? {
+        match VersionRow::read(line).map_err(storage)? {
             Ok(line) if line.is_whole() => {}
             Ok(line) => note(
                 &mut report.damage,
@@ -134,7 +134,7 @@ fn check_vectors(
     chunks: &BTreeSet<(Row, u32)>,
     report: &mut CheckReport,
 ) -> Result<(), ReadError> {
-    let (_, Vectored::Ready(vectors)) = writer.indexes.readers() else {
+    let (_, VectorSnapshot::Ready(vectors)) = writer.indexes.readers() else {
         return Ok(());
     };
     for damaged in vectors.verify() {

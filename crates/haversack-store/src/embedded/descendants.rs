@@ -1,14 +1,14 @@
-//! What hangs under an item, as it stands on a page.
+//! The descendants of an item, in page order.
 
 use haversack_core::ids::ItemId;
 
-use super::records::structure::{Child, active_children};
+use super::records::structure::{ChildRow, active_children};
 use super::view::{View, check_limit};
 use crate::store::error::ReadError;
 use crate::store::query::{Descendants, Descent, FAMILY_MAX};
 
 impl View {
-    /// What hangs under an item and is in use; what is not read for the limit is counted.
+    /// The active descendants of an item; those beyond the limit are counted but not read.
     ///
     /// # Errors
     /// When the limit is too large or the store cannot be read.
@@ -16,15 +16,15 @@ impl View {
         check_limit(descent.limit)?;
         self.read(|connection| {
             let mut below = Descendants::default();
-            let Some((root, _)) = self.place_of(connection, id)? else { return Ok(below) };
+            let Some((root, _)) = self.visible_place_of(connection, id)? else { return Ok(below) };
             let children = |node: i64| {
                 let mut children =
                     active_children(connection, node, FAMILY_MAX, |row| self.sees(row))?;
-                // The first is the next to be taken.
+                // Reversed, because the last entry is popped first.
                 children.reverse();
-                Ok::<Vec<Child>, ReadError>(children)
+                Ok::<Vec<ChildRow>, ReadError>(children)
             };
-            let mut pending: Vec<(usize, Child)> = Vec::new();
+            let mut pending: Vec<(usize, ChildRow)> = Vec::new();
             if descent.depth > 0 {
                 pending.extend(children(root)?.into_iter().map(|child| (1, child)));
             }

@@ -14,8 +14,8 @@ use super::home::Lock;
 use super::indexes::{IndexError, Indexes};
 use super::records::{self, lookup, storage, usage};
 use super::refresh::refresh;
-use super::seals::{self, Namer};
-use super::state::{Seen, Shared, State, Watched};
+use super::seals::{self, StateNamer};
+use super::state::{PublishedState, SharedState, Visibility, WatchedState};
 use super::text::TextError;
 use super::vectors::VectorsError;
 use super::view::View;
@@ -33,7 +33,7 @@ const WAITING_MAX: usize = 64;
 
 /// One workspace in a folder of its own. Shared by reference; closing waits for the writer.
 pub struct Embedded {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<SharedState>,
     jobs: SyncSender<Job>,
     writer: Mutex<Option<JoinHandle<()>>>,
     repaired: Vec<String>,
@@ -67,7 +67,7 @@ impl Embedded {
             cause: error.into(),
         };
         refresh(&mut connection, &kinds, on_upgrade).map_err(truth)?;
-        seals::complete(&mut connection).map_err(truth)?;
+        seals::seal_missing_rows(&mut connection).map_err(truth)?;
         let model = usage::model_number(&connection, embedder.model()).map_err(truth)?;
         let stored = match usage::model(&connection).map_err(truth)? {
             Some(stored) => stored,
@@ -88,8 +88,8 @@ impl Embedded {
         indexes.recover(&connection, revision).map_err(refuse)?;
         let repaired = indexes.repaired().to_vec();
         let (text, vectors) = indexes.readers();
-        let state = State::new(revision, catalogue.clone(), text, vectors);
-        let shared = Arc::new(Shared::new(folder.to_owned(), (embedder, model), kinds, state));
+        let state = PublishedState::new(revision, catalogue.clone(), text, vectors);
+        let shared = Arc::new(SharedState::new(folder.to_owned(), (embedder, model), kinds, state));
         let writer = Writer::new(connection, Arc::clone(&shared), indexes, (revision, catalogue));
         let (jobs, inbox) = sync_channel(WAITING_MAX);
         let thread = std::thread::Builder::new()
@@ -194,12 +194,13 @@ impl Embedded {
     /// When the viewer knows no state by this name, or the store cannot be read.
     pub fn named(&self, viewer: &Viewer, token: StateToken) -> Result<View, ReadError> {
         let watched = self.shared.watch();
-        let seen = watched.state.seen(viewer);
+        let seen = watched.state.visibility_of(viewer);
         if seen.token == token {
             return Ok(present(watched, viewer));
         }
-        let find =
-            |connection: &_| seals::find(connection, &Namer::new(viewer), &seen.lists, token);
+        let find = |connection: &_| {
+            seals::find_state(connection, &StateNamer::new(viewer), &seen.lists, token)
+        };
         match self.shared.pool.read(find)? {
             Some(revision) => state_at(watched, viewer, revision),
             None => {
@@ -230,13 +231,13 @@ impl Drop for Embedded {
 }
 
 /// The watched state.
-fn present(watched: Watched, viewer: &Viewer) -> View {
-    let seen = watched.state.seen(viewer);
+fn present(watched: WatchedState, viewer: &Viewer) -> View {
+    let seen = watched.state.visibility_of(viewer);
     view(watched, seen, None)
 }
 
 /// The watched state or one before it.
-fn state_at(watched: Watched, viewer: &Viewer, revision: Revision) -> Result<View, ReadError> {
+fn state_at(watched: WatchedState, viewer: &Viewer, revision: Revision) -> Result<View, ReadError> {
     if revision >= watched.state.revision {
         return Ok(present(watched, viewer));
     }
@@ -244,16 +245,16 @@ fn state_at(watched: Watched, viewer: &Viewer, revision: Revision) -> Result<Vie
         let trimmed = usage::trimmed_lists(connection, revision.get()).map_err(storage)?;
         Ok((trimmed, Catalogue::read_at(connection, revision)?))
     })?;
-    let seen = Seen::new(&catalogue, viewer);
+    let seen = Visibility::new(&catalogue, viewer);
     let history_is_whole = !trimmed.iter().any(|list| seen.lists.contains(list));
     Ok(View { history_is_whole, ..view(watched, seen, Some(revision)) })
 }
 
 /// What a viewer sees of the watched state, or of one before it.
-fn view(watched: Watched, seen: Seen, before: Option<Revision>) -> View {
+fn view(watched: WatchedState, seen: Visibility, before: Option<Revision>) -> View {
     let revision = before.unwrap_or(watched.state.revision);
     let activity = watched.shared.activity(&seen.lists);
-    let Seen { visible, token, .. } = seen;
+    let Visibility { visible, token, .. } = seen;
     View { watched, revision, visible, token, activity, history_is_whole: true }
 }
 

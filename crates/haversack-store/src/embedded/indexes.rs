@@ -1,4 +1,4 @@
-//! The two derived indexes together: fed from batches or from the truth, never trusted further.
+//! The text and vector indexes: derived data, fed from batches or rebuilt from SQLite.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,24 +13,24 @@ use thiserror::Error;
 
 use super::records::lookup::chunks_of;
 use super::records::storage;
-use super::records::write::Delta;
+use super::records::write::CommitDelta;
 use super::row::{Bitmap, Row};
-use super::state::Vectored;
-use super::text::{self, Document, TextError, TextIndex, TextReader};
-use super::vectors::{self, ModelTag, RevisionRange, Slot, Vectors, VectorsError};
+use super::state::VectorSnapshot;
+use super::text::{self, TextDocument, TextError, TextIndex, TextReader};
+use super::vectors::{self, ModelTag, RevisionRange, VectorSlot, Vectors, VectorsError};
 use crate::kinds::Kinds;
-use crate::prepare::{Prepared, tie};
+use crate::prepare::{PreparedBatch, tie};
 use crate::revision::Revision;
 use crate::store::change::Change;
 use crate::store::error::ReadError;
 
-/// How long closing waits for merges of the text index.
+/// How long closing waits for text index merges.
 const CLOSE_WAIT_MAX: Duration = Duration::from_secs(10);
 
-/// Vectors that are read from the truth at a time.
+/// Rows read from SQLite at a time when vectors are fed.
 const FEED_VECTORS: usize = 8_192;
 
-/// Why an index cannot be written. The truth is not affected.
+/// Why an index cannot be written. The data in SQLite is not affected.
 #[derive(Debug, Error)]
 pub(crate) enum IndexError {
     #[error("the text index failed")]
@@ -54,19 +54,19 @@ pub(crate) struct Indexes {
     kinds: Arc<Kinds>,
     text: Option<TextIndex>,
     text_at: Revision,
-    vectors: Held,
-    /// What was found damaged or missing when they were opened, for the report.
+    vectors: VectorIndex,
+    /// What was found damaged or missing at opening.
     repaired: Vec<String>,
 }
 
 #[derive(Debug)]
-enum Held {
+enum VectorIndex {
     Ready(Vectors),
     Stale(Model),
 }
 
 impl Indexes {
-    /// Opens both, and throws away what cannot be used; `recover` then feeds them.
+    /// Opens both and discards unusable data; `recover` then brings them up to date.
     ///
     /// `stored` is the model whose vectors the workspace holds, `now` the one in use.
     pub(crate) fn open(
@@ -78,38 +78,38 @@ impl Indexes {
         let mut repaired = Vec::new();
         let (text, text_at) = open_text(folder, revision, &mut repaired)?;
         let vectors = if stored == now {
-            Held::Ready(open_vectors(folder, now, revision, &mut repaired)?)
+            VectorIndex::Ready(open_vectors(folder, now, revision, &mut repaired)?)
         } else {
-            Held::Stale(stored.clone())
+            VectorIndex::Stale(stored.clone())
         };
         let (folder, kinds) = (folder.to_owned(), Arc::clone(kinds));
         Ok(Indexes { folder, kinds, text: Some(text), text_at, vectors, repaired })
     }
 
-    /// What had to be repaired at opening.
+    /// What was repaired at opening, one line each.
     pub(crate) fn repaired(&self) -> &[String] {
         &self.repaired
     }
 
-    /// The other model whose vectors are stored, if they cannot be used.
-    pub(crate) fn stale(&self) -> Option<&Model> {
+    /// The model of the stored vectors, if it is not the one in use.
+    pub(crate) fn stale_model(&self) -> Option<&Model> {
         match &self.vectors {
-            Held::Ready(_) => None,
-            Held::Stale(model) => Some(model),
+            VectorIndex::Ready(_) => None,
+            VectorIndex::Stale(model) => Some(model),
         }
     }
 
-    fn text(&mut self) -> Result<&mut TextIndex, IndexError> {
+    fn text_index(&mut self) -> Result<&mut TextIndex, IndexError> {
         self.text.as_mut().ok_or(IndexError::Text(TextError::WriterDead))
     }
 
-    /// Adds what a batch brought. The connection is for vectors that were stored before.
+    /// Adds the new rows of a batch. The connection reads vectors that were stored before.
     pub(crate) fn add(
         &mut self,
         connection: &Connection,
         revision: Revision,
-        prepared: &Prepared,
-        delta: &Delta,
+        prepared: &PreparedBatch,
+        delta: &CommitDelta,
     ) -> Result<(), IndexError> {
         let puts: Vec<_> = prepared
             .batch
@@ -125,8 +125,8 @@ impl Indexes {
             for ((chunk, number), embedding) in
                 prepared.chunks.iter().zip(0u32..).zip(&birth.embeddings)
             {
-                let headings = over(&chunk.headings, &prepared.byline);
-                self.text()?.add(&Document {
+                let headings = heading_text(&chunk.headings, &prepared.byline);
+                self.text_index()?.add(&TextDocument {
                     row: birth.row,
                     chunk: number,
                     tie,
@@ -136,54 +136,58 @@ impl Indexes {
                     body: chunk.span.slice(body).unwrap_or(""),
                     language: prepared.language,
                 })?;
-                let slot = Slot { row: birth.row, chunk: number, embedding: *embedding, tie };
-                let vector = kept_vector(connection, chunk.vector.as_deref(), *embedding)?;
+                let slot = VectorSlot { row: birth.row, chunk: number, embedding: *embedding, tie };
+                let vector = stored_vector(connection, chunk.vector.as_deref(), *embedding)?;
                 slots.extend(vector.map(|vector| (slot, vector)));
             }
         }
         if !delta.purged.is_empty() {
-            self.text()?.remove(&delta.purged)?;
+            self.text_index()?.remove(&delta.purged)?;
         }
-        self.append(revision, &slots)
+        self.append_vectors(revision, &slots)
     }
 
-    fn append(&mut self, revision: Revision, slots: &[(Slot, Vector)]) -> Result<(), IndexError> {
-        let Held::Ready(vectors) = &mut self.vectors else { return Ok(()) };
-        Ok(vectors.append(revision, &borrowed(slots))?)
+    fn append_vectors(
+        &mut self,
+        revision: Revision,
+        slots: &[(VectorSlot, Vector)],
+    ) -> Result<(), IndexError> {
+        let VectorIndex::Ready(vectors) = &mut self.vectors else { return Ok(()) };
+        Ok(vectors.append(revision, &as_slices(slots))?)
     }
 
-    /// Makes what was added searchable.
+    /// Makes added rows searchable.
     pub(crate) fn commit(&mut self, revision: Revision) -> Result<(), IndexError> {
-        self.text()?.commit(revision)?;
+        self.text_index()?.commit(revision)?;
         self.text_at = revision;
         Ok(())
     }
 
-    /// Feeds both what they miss up to a revision, from the truth.
+    /// Brings both up to a revision from SQLite.
     pub(crate) fn recover(
         &mut self,
         connection: &Connection,
         revision: Revision,
     ) -> Result<(), IndexError> {
-        self.text()?.reopen()?;
+        self.text_index()?.reopen()?;
         if self.text_at < revision {
             let after = self.text_at;
             let kinds = Arc::clone(&self.kinds);
-            let index = self.text()?;
+            let index = self.text_index()?;
             feed_text(connection, index, &kinds, after)?;
-            let purged = purged(connection, &index.reader())?;
+            let purged = purged_rows(connection, &index.reader())?;
             index.remove(&purged)?;
             self.commit(revision)?;
         }
-        let Held::Ready(vectors) = &mut self.vectors else { return Ok(()) };
+        let VectorIndex::Ready(vectors) = &mut self.vectors else { return Ok(()) };
         for range in vectors.missing() {
             let slots = read_slots(connection, range)?;
-            vectors.append_range(range, &borrowed(&slots))?;
+            vectors.append_range(range, &as_slices(&slots))?;
         }
         feed_vectors(connection, vectors, revision)
     }
 
-    /// Throws both away and makes them anew.
+    /// Rebuilds both from scratch.
     pub(crate) fn rebuild(
         &mut self,
         connection: &Connection,
@@ -191,37 +195,37 @@ impl Indexes {
         revision: Revision,
     ) -> Result<(), IndexError> {
         self.text = None;
-        remove(&self.folder.join("text"))?;
-        remove(&self.folder.join("vectors"))?;
+        remove_folder(&self.folder.join("text"))?;
+        remove_folder(&self.folder.join("vectors"))?;
         let mut notes = Vec::new();
         let (text, text_at) = open_text(&self.folder, revision, &mut notes)?;
         (self.text, self.text_at) = (Some(text), text_at);
-        self.vectors = Held::Ready(open_vectors(&self.folder, model, revision, &mut notes)?);
+        self.vectors = VectorIndex::Ready(open_vectors(&self.folder, model, revision, &mut notes)?);
         self.recover(connection, revision)?;
         self.seal()
     }
 
-    /// Writes the vectors that are in memory to the disk.
+    /// Writes vectors in memory to a segment on disk.
     pub(crate) fn seal(&mut self) -> Result<(), IndexError> {
         match &mut self.vectors {
-            Held::Ready(vectors) => Ok(vectors.seal()?),
-            Held::Stale(_) => Ok(()),
+            VectorIndex::Ready(vectors) => Ok(vectors.seal()?),
+            VectorIndex::Stale(_) => Ok(()),
         }
     }
 
     /// Snapshots for readers.
-    pub(crate) fn readers(&self) -> (TextReader, Vectored) {
+    pub(crate) fn readers(&self) -> (TextReader, VectorSnapshot) {
         let vectors = match &self.vectors {
-            Held::Ready(vectors) => Vectored::Ready(vectors.reader()),
-            Held::Stale(model) => Vectored::Stale(model.clone()),
+            VectorIndex::Ready(vectors) => VectorSnapshot::Ready(vectors.reader()),
+            VectorIndex::Stale(model) => VectorSnapshot::Stale(model.clone()),
         };
         let text = self.text.as_ref().expect("the text index is only taken to be replaced");
         (text.reader(), vectors)
     }
 
-    /// Leaves both as the next start wants them: what is not written then is fed again.
+    /// Closes both, written to disk as far as possible; the next start feeds the rest.
     pub(crate) fn close(mut self) {
-        // A failure here costs time at the next start, nothing else.
+        // A failure only costs time at the next start.
         let _ = self.seal();
         if let Some(text) = self.text.take() {
             let _ = text.close(CLOSE_WAIT_MAX);
@@ -237,17 +241,17 @@ fn open_text(
     let path = folder.join("text");
     let opened = TextIndex::open(&path)?;
     match opened.state {
-        text::State::Fresh => Ok((opened.index, Revision::ZERO)),
-        // The store was restored from a backup: rows may mean something else now.
-        text::State::At(at) if at > revision => {
+        text::TextIndexState::Fresh => Ok((opened.index, Revision::ZERO)),
+        // The store was restored from a backup, so row numbers may be reassigned.
+        text::TextIndexState::At(at) if at > revision => {
             drop(opened.index);
-            remove(&path)?;
-            repaired.push(format!("text index at revision {at}, ahead of the store: made anew"));
+            remove_folder(&path)?;
+            repaired.push(format!("text index at revision {at}, ahead of the store: rebuilt"));
             Ok((TextIndex::open(&path)?.index, Revision::ZERO))
         }
-        text::State::At(at) => Ok((opened.index, at)),
-        text::State::Emptied { reason } => {
-            repaired.push(format!("text index: {reason}: made anew"));
+        text::TextIndexState::At(at) => Ok((opened.index, at)),
+        text::TextIndexState::Emptied { reason } => {
+            repaired.push(format!("text index: {reason}: rebuilt"));
             Ok((opened.index, Revision::ZERO))
         }
     }
@@ -268,7 +272,7 @@ fn open_vectors(
     let opened = match Vectors::open(&path, &tag) {
         Err(VectorsError::OtherModel { .. }) => {
             Vectors::discard(&path)?;
-            repaired.push("vector index of another model: made anew".to_owned());
+            repaired.push("vector index of another model: rebuilt".to_owned());
             Vectors::open(&path, &tag)?
         }
         opened => opened?,
@@ -276,16 +280,16 @@ fn open_vectors(
     if opened.vectors.covered() > revision {
         drop(opened);
         Vectors::discard(&path)?;
-        repaired.push("vector index ahead of the store: made anew".to_owned());
+        repaired.push("vector index ahead of the store: rebuilt".to_owned());
         return Ok(Vectors::open(&path, &tag)?.vectors);
     }
     for range in &opened.missing {
-        repaired.push(format!("vector index: revisions {range} were lost: fed again"));
+        repaired.push(format!("vector index: revisions {range} were lost: restored"));
     }
     Ok(opened.vectors)
 }
 
-fn remove(path: &Path) -> Result<(), IndexError> {
+fn remove_folder(path: &Path) -> Result<(), IndexError> {
     match std::fs::remove_dir_all(path) {
         Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
             Err(IndexError::Text(TextError::File { path: path.to_owned(), source }))
@@ -294,8 +298,8 @@ fn remove(path: &Path) -> Result<(), IndexError> {
     }
 }
 
-/// What stands over a chunk: its headings, and what its item's fields call it by.
-fn over(headings: &[String], byline: &str) -> String {
+/// The heading text of a chunk: its headings and its item's byline.
+fn heading_text(headings: &[String], byline: &str) -> String {
     let mut text = headings.join(" ");
     if !byline.is_empty() {
         text.push(' ');
@@ -304,7 +308,7 @@ fn over(headings: &[String], byline: &str) -> String {
     text
 }
 
-/// Adds every row born after a revision to the text index.
+/// Adds every row created after a revision to the text index.
 fn feed_text(
     connection: &Connection,
     index: &mut TextIndex,
@@ -330,13 +334,13 @@ fn feed_text(
         };
         let pieces = chunks_of(connection, Row::new(row))?;
         for piece in pieces {
-            index.add(&Document {
+            index.add(&TextDocument {
                 row: Row::new(row),
                 chunk: piece.chunk,
                 tie: tie(text(1)?),
                 title: text(2)?,
                 path: path.as_deref().unwrap_or(""),
-                headings: &over(&piece.headings.ok_or_else(damaged)?, &byline),
+                headings: &heading_text(&piece.headings.ok_or_else(damaged)?, &byline),
                 body: body.get(piece.bytes).ok_or_else(damaged)?,
                 language: Language::of_code(text(4)?),
             })?;
@@ -345,9 +349,9 @@ fn feed_text(
     Ok(())
 }
 
-/// The rows in the text index that the truth no longer has: what was purged has to go here too,
-/// even when the process ended between the two.
-fn purged(connection: &Connection, reader: &TextReader) -> Result<Vec<Row>, IndexError> {
+/// The rows of the text index that SQLite no longer has: a process may have ended between purging
+/// them in one and in the other.
+fn purged_rows(connection: &Connection, reader: &TextReader) -> Result<Vec<Row>, IndexError> {
     let mut statement = connection.prepare_cached("SELECT row FROM items")?;
     let kept: Bitmap = statement
         .query_map([], |line| line.get(0).map(Row::new))?
@@ -357,7 +361,7 @@ fn purged(connection: &Connection, reader: &TextReader) -> Result<Vec<Row>, Inde
     Ok(gone.into_iter().collect())
 }
 
-/// Appends what was born after the last vector, revision by revision.
+/// Appends the vectors of revisions after the last appended one.
 fn feed_vectors(
     connection: &Connection,
     vectors: &mut Vectors,
@@ -375,16 +379,16 @@ fn feed_vectors(
             })?;
         let last = Revision::new(last).min(revision);
         let slots = read_slots(connection, RevisionRange { first, last })?;
-        vectors.append(last, &borrowed(&slots))?;
+        vectors.append(last, &as_slices(&slots))?;
     }
     Ok(())
 }
 
-/// The vectors of rows born in a range of revisions.
+/// The vectors of rows created in a range of revisions.
 fn read_slots(
     connection: &Connection,
     range: RevisionRange,
-) -> Result<Vec<(Slot, Vector)>, IndexError> {
+) -> Result<Vec<(VectorSlot, Vector)>, IndexError> {
     let mut statement = connection.prepare_cached(
         "SELECT i.row, c.chunk, e.embedding, n.id, e.vector FROM items i \
          JOIN nodes n ON n.node = i.node JOIN chunks c ON c.row = i.row \
@@ -400,20 +404,24 @@ fn read_slots(
             || IndexError::Truth(ReadError::Damaged { what: format!("vector {embedding}") });
         let id = line.get_ref(3)?.as_str().map_err(|_| damaged())?;
         let half = line.get_ref(4)?.as_blob().map_err(|_| damaged())?;
-        let slot =
-            Slot { row: Row::new(line.get(0)?), chunk: line.get(1)?, embedding, tie: tie(id) };
+        let slot = VectorSlot {
+            row: Row::new(line.get(0)?),
+            chunk: line.get(1)?,
+            embedding,
+            tie: tie(id),
+        };
         slots.push((slot, Vector::from_half(half).map_err(|_| damaged())?));
     }
     Ok(slots)
 }
 
-fn borrowed(slots: &[(Slot, Vector)]) -> Vec<(Slot, &[f32])> {
+fn as_slices(slots: &[(VectorSlot, Vector)]) -> Vec<(VectorSlot, &[f32])> {
     slots.iter().map(|(slot, vector)| (*slot, vector.as_slice())).collect()
 }
 
-/// A vector as it is kept: just made, or stored before. What is indexed is what is stored, so that
-/// an index made anew is the same. There is none when a later change purged it again.
-fn kept_vector(
+/// A vector as it is stored, from the batch or from SQLite. The stored precision is indexed, so
+/// that a rebuilt index is identical. `None` if a later change of the batch purged it.
+fn stored_vector(
     connection: &Connection,
     half: Option<&[u8]>,
     embedding: u32,
@@ -429,11 +437,11 @@ fn kept_vector(
     half.map(|half| Vector::from_half(&half).map_err(|_| damaged())).transpose()
 }
 
-/// The efforts of a search, as the vector index has them.
-pub(crate) fn effort(effort: crate::store::query::Effort) -> vectors::Effort {
+/// Maps a search's effort to that of the vector index.
+pub(crate) fn scan_effort(effort: crate::store::query::Effort) -> vectors::ScanEffort {
     match effort {
-        crate::store::query::Effort::Fast => vectors::Effort::default(),
-        crate::store::query::Effort::Full => vectors::Effort::Full,
-        crate::store::query::Effort::Exact => vectors::Effort::Exact,
+        crate::store::query::Effort::Fast => vectors::ScanEffort::default(),
+        crate::store::query::Effort::Full => vectors::ScanEffort::Full,
+        crate::store::query::Effort::Exact => vectors::ScanEffort::Exact,
     }
 }

@@ -1,4 +1,4 @@
-//! What is linked with items, as far as both ends can be read.
+//! Links of items, as far as both ends can be read.
 
 use haversack_core::ids::ItemId;
 use rusqlite::Connection;
@@ -10,7 +10,7 @@ use crate::store::item::Link;
 use crate::store::query::{Direction, Linked, Neighbours};
 
 impl View {
-    /// What is linked with an item, by sort of link (all when empty), ordered by sort and id.
+    /// The items linked with an item by these link types (all when empty), ordered by type and id.
     ///
     /// # Errors
     /// When the limit is too large or the store cannot be read.
@@ -25,7 +25,7 @@ impl View {
         self.read(|connection| self.links(connection, id, direction, sorts, limit))
     }
 
-    /// What is linked with each of several items, outward and inward, as [`View::linked`] has it.
+    /// The outward and inward links of several items; see [`View::linked`].
     ///
     /// # Errors
     /// When the limit is too large or the store cannot be read.
@@ -55,7 +55,7 @@ impl View {
         sorts: &[String],
         limit: usize,
     ) -> Result<Vec<Linked>, ReadError> {
-        let Some((node, _)) = self.place_of(connection, id)? else { return Ok(Vec::new()) };
+        let Some((node, _)) = self.visible_place_of(connection, id)? else { return Ok(Vec::new()) };
         let mut ends = Vec::new();
         structure::each_link(connection, (node, direction), self.revision.get(), |sort, end| {
             if sorts.is_empty() || sorts.iter().any(|wanted| wanted == sort) {
@@ -65,7 +65,7 @@ impl View {
         })?;
         let mut found = Vec::new();
         for (sort, end) in ends {
-            let Some(row) = self.row_of(connection, end)? else { continue };
+            let Some(row) = self.visible_row_of(connection, end)? else { continue };
             let Some(stored) = self.stored(connection, row)? else { continue };
             let other = stored.item.id.clone();
             let link = match direction {

@@ -147,7 +147,7 @@ impl View {
             let mut links = Vec::new();
             let mut statement = connection.prepare_cached(sql).map_err(storage)?;
             for from in ids {
-                let Some((node, _)) = self.place_of(connection, from)? else { continue };
+                let Some((node, _)) = self.visible_place_of(connection, from)? else { continue };
                 let values = params![node, self.revision().get()];
                 let mut lines = statement.query(values).map_err(storage)?;
                 while let Some(line) = lines.next().map_err(storage)? {
@@ -173,7 +173,7 @@ impl View {
             let mut events = Vec::new();
             let mut statement = connection.prepare_cached(sql).map_err(storage)?;
             for item in ids {
-                let Some((node, _)) = self.place_of(connection, item)? else { continue };
+                let Some((node, _)) = self.visible_place_of(connection, item)? else { continue };
                 let mut lines = statement.query([node]).map_err(storage)?;
                 while let Some(line) = lines.next().map_err(storage)? {
                     let text = |index: usize| line.get::<_, String>(index).map_err(storage);

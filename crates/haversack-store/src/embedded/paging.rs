@@ -1,8 +1,8 @@
 //! Pages of a set of rows, in order.
 //!
-//! An index on the order finds a page of a large set at once, and walks past everything else for a
-//! page of a small one. So it is walked for as many steps as the set has rows; if the page is not
-//! full by then, the rows of the set are looked at instead. Both ways lead to the same page.
+//! Walking an index finds a page of a large set quickly, but walks past everything else for a small
+//! set. So the walk is limited to as many steps as the set has rows; if the page is not full by
+//! then, the set itself is scanned and sorted. Both ways give the same page.
 
 use std::cmp::Reverse;
 
@@ -12,13 +12,13 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension};
 use super::row::{Bitmap, Row};
 use crate::store::query::Page;
 
-/// Steps that are walked in any case: about what it takes to begin anew.
+/// The least number of steps to walk: about the cost of starting the scan.
 const STEPS_LEAST: usize = 64;
 
 const ID_OF: &str = "SELECT n.id FROM items i JOIN nodes n ON n.node = i.node WHERE i.row = ?";
 
-/// A page of the rows of a set, by id.
-pub(super) fn by_id(
+/// A page of a set of rows, ordered by id.
+pub(super) fn page_by_id(
     connection: &Connection,
     page: &Page,
     among: &Bitmap,
@@ -29,7 +29,7 @@ pub(super) fn by_id(
     )?;
     let mut lines = statement.query([after])?;
     let mut rows = Vec::new();
-    let mut steps = steps(among);
+    let mut steps = steps_max(among);
     loop {
         if rows.len() >= page.limit {
             return Ok(rows);
@@ -47,49 +47,51 @@ pub(super) fn by_id(
     let mut id_of = connection.prepare_cached(ID_OF)?;
     let mut found: Vec<(String, Row)> = Vec::new();
     for row in among.iter() {
-        found.extend(id(&mut id_of, row)?.filter(|id| id.as_str() > after).map(|id| (id, row)));
+        found.extend(
+            id_of_row(&mut id_of, row)?.filter(|id| id.as_str() > after).map(|id| (id, row)),
+        );
     }
     found.sort_unstable();
     found.truncate(page.limit);
     Ok(found.into_iter().map(|(_, row)| row).collect())
 }
 
-type Timed = (Reverse<i64>, String, Row);
+type TimedRow = (Reverse<i64>, String, Row);
 
-/// A page of the rows of a set, the newest first, those of one time by id. `after` is the time of
-/// the item that the page comes after.
-pub(super) fn by_time(
+/// A page of a set of rows, newest first and by id within one time. `after` is the time of the item
+/// that the page follows.
+pub(super) fn page_by_time(
     connection: &Connection,
     page: &Page,
     after: Option<i64>,
     among: &Bitmap,
 ) -> rusqlite::Result<Vec<Row>> {
-    let mut found = match walk_by_time(connection, page, after, among)? {
+    let mut found = match walk_index_by_time(connection, page, after, among)? {
         Some(found) => found,
-        None => look_by_time(connection, page, after, among)?,
+        None => scan_set_by_time(connection, page, after, among)?,
     };
     found.sort_unstable();
     found.truncate(page.limit);
     Ok(found.into_iter().map(|(_, _, row)| row).collect())
 }
 
-/// The rows up to the end of the page, at least; `None` when that takes too many steps.
-fn walk_by_time(
+/// Walks the index at least to the end of the page; `None` if that takes too many steps.
+fn walk_index_by_time(
     connection: &Connection,
     page: &Page,
     after: Option<i64>,
     among: &Bitmap,
-) -> rusqlite::Result<Option<Vec<Timed>>> {
+) -> rusqlite::Result<Option<Vec<TimedRow>>> {
     let mut statement = connection.prepare_cached(
         "SELECT row, updated FROM items WHERE updated <= ? ORDER BY updated DESC",
     )?;
     let mut id_of = connection.prepare_cached(ID_OF)?;
-    let mut found: Vec<Timed> = Vec::new();
+    let mut found: Vec<TimedRow> = Vec::new();
     let mut lines = statement.query([after.unwrap_or(i64::MAX)])?;
-    let mut steps = steps(among);
+    let mut steps = steps_max(among);
     while let Some(line) = lines.next()? {
         let (row, updated) = (Row::new(line.get(0)?), line.get(1)?);
-        // All of one time have to be seen before they can be ordered.
+        // Rows of equal time are read completely before they are ordered.
         let full = found.len() >= page.limit;
         if full && found.last().is_some_and(|(last, _, _)| last.0 != updated) {
             break;
@@ -99,20 +101,21 @@ fn walk_by_time(
         }
         steps -= 1;
         if among.contains(row) {
-            let id = id(&mut id_of, row)?.filter(|id| !is_shown(page, after, updated, id));
+            let id = id_of_row(&mut id_of, row)?
+                .filter(|id| !is_on_previous_page(page, after, updated, id));
             found.extend(id.map(|id| (Reverse(updated), id, row)));
         }
     }
     Ok(Some(found))
 }
 
-/// All rows of the set that come after the page before.
-fn look_by_time(
+/// Scans the set for the rows that follow the previous page.
+fn scan_set_by_time(
     connection: &Connection,
     page: &Page,
     after: Option<i64>,
     among: &Bitmap,
-) -> rusqlite::Result<Vec<Timed>> {
+) -> rusqlite::Result<Vec<TimedRow>> {
     let mut time_of = connection.prepare_cached("SELECT updated FROM items WHERE row = ?")?;
     let mut times: Vec<(Reverse<i64>, Row)> = Vec::new();
     for row in among.iter() {
@@ -122,28 +125,29 @@ fn look_by_time(
     }
     times.sort_unstable();
     let mut id_of = connection.prepare_cached(ID_OF)?;
-    let mut found: Vec<Timed> = Vec::new();
+    let mut found: Vec<TimedRow> = Vec::new();
     for (updated, row) in times {
         let full = found.len() >= page.limit;
         if full && found.last().is_some_and(|(last, _, _)| *last != updated) {
             break;
         }
-        let id = id(&mut id_of, row)?.filter(|id| !is_shown(page, after, updated.0, id));
+        let id = id_of_row(&mut id_of, row)?
+            .filter(|id| !is_on_previous_page(page, after, updated.0, id));
         found.extend(id.map(|id| (updated, id, row)));
     }
     Ok(found)
 }
 
-/// Whether an item stands on the page before.
-fn is_shown(page: &Page, after: Option<i64>, updated: i64, id: &str) -> bool {
+/// Whether an item was on the previous page.
+fn is_on_previous_page(page: &Page, after: Option<i64>, updated: i64, id: &str) -> bool {
     after == Some(updated) && page.after.as_ref().is_some_and(|after| id <= after.as_str())
 }
 
-/// The name of a row; `None` for one that was purged since the set was made.
-fn id(statement: &mut CachedStatement<'_>, row: Row) -> rusqlite::Result<Option<String>> {
+/// The item id of a row; `None` if it was purged after the set was made.
+fn id_of_row(statement: &mut CachedStatement<'_>, row: Row) -> rusqlite::Result<Option<String>> {
     statement.query_row([row.get()], |line| line.get(0)).optional()
 }
 
-fn steps(among: &Bitmap) -> usize {
+fn steps_max(among: &Bitmap) -> usize {
     among.len().max(STEPS_LEAST)
 }

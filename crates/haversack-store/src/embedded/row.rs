@@ -1,6 +1,6 @@
 //! Rows: the numbers of item versions, and bitmaps of them.
 
-/// The number of one version of one item. Numbers rise with time and are never used again.
+/// The number of one version of one item. Numbers rise with time and are never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Row(u32);
 
@@ -18,7 +18,7 @@ impl Row {
     }
 }
 
-/// A set of rows, one bit each: rows are dense, and a search asks for millions of them.
+/// A set of rows, one bit each: rows are dense, and a search tests millions of them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Bitmap {
     words: Vec<u64>,
@@ -38,7 +38,7 @@ impl Bitmap {
         self.words.get(row.0 as usize / 64).is_some_and(|word| word >> (row.0 % 64) & 1 == 1)
     }
 
-    /// Puts a row into the set.
+    /// Adds a row.
     pub fn insert(&mut self, row: Row) {
         let at = row.0 as usize / 64;
         if at >= self.words.len() {
@@ -47,14 +47,14 @@ impl Bitmap {
         self.words[at] |= 1 << (row.0 % 64);
     }
 
-    /// Takes a row out of the set.
+    /// Removes a row.
     pub fn remove(&mut self, row: Row) {
         if let Some(word) = self.words.get_mut(row.0 as usize / 64) {
             *word &= !(1 << (row.0 % 64));
         }
     }
 
-    /// Keeps only what is also in `other`.
+    /// Keeps only the rows that are also in `other`.
     pub fn intersect(&mut self, other: &Bitmap) {
         self.words.truncate(other.words.len());
         for (word, other) in self.words.iter_mut().zip(&other.words) {
@@ -68,13 +68,13 @@ impl Bitmap {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Whether there is no row in the set.
+    /// Whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|word| *word == 0)
     }
 
-    /// The rows, rising.
+    /// The rows in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = Row> + '_ {
         self.words.iter().enumerate().flat_map(|(at, word)| {
             let mut word = *word;

@@ -1,8 +1,9 @@
-//! Names of states that tell nothing of what is hidden.
+//! State tokens that reveal nothing about hidden items.
 //!
-//! Each version of an item has a seal, a hash of what its readers see of it, and so has each link. The
-//! seals of all that a viewer can read add up to a digest, and viewer and digest to the state's name.
-//! A sum has no order, so it can be kept up to date, and rows that are hidden are simply not in it.
+//! Each version of an item and each link has a seal: a hash of what its readers see of it. The
+//! seals of everything that a viewer can read are summed into a digest, and viewer and digest are
+//! hashed into the token. A sum has no order, so it can be updated in place, and hidden rows are
+//! not part of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,26 +11,26 @@ use haversack_core::ids::ItemId;
 use haversack_core::units::Timestamp;
 use rusqlite::{Connection, params};
 
-use super::catalogue::{LinkSeals, Lists};
-use super::records::lines::{COLUMNS, Line, TABLES};
+use super::catalogue::{LinkSeals, ReaderLists};
+use super::records::lines::{COLUMNS, TABLES, VersionRow};
 use super::records::storage;
 use crate::revision::{Revision, StateToken};
 use crate::store::error::ReadError;
 use crate::store::item::Item;
 use crate::store::viewer::{Readers, Viewer};
 
-/// A hash that is added to others, and taken away again.
+/// A hash that can be added to a sum and subtracted again.
 pub(crate) type Seal = u128;
 
-/// Rows that are sealed in one transaction.
+/// Rows sealed per transaction.
 const ROWS_AT_ONCE: usize = 4_000;
 
-/// Hashes parts, each with its length, so that no two lists of parts are one text.
-struct Parts(blake3::Hasher);
+/// Hashes parts, each prefixed with its length, so that different lists never collide.
+struct PartsHasher(blake3::Hasher);
 
-impl Parts {
-    fn new(purpose: &str) -> Parts {
-        let mut parts = Parts(blake3::Hasher::new());
+impl PartsHasher {
+    fn new(purpose: &str) -> PartsHasher {
+        let mut parts = PartsHasher(blake3::Hasher::new());
         parts.add(purpose);
         parts
     }
@@ -50,12 +51,12 @@ fn first_half(hash: &blake3::Hash) -> [u8; 16] {
     half
 }
 
-/// The seal of a version: all that its readers see of it. Who they are is not among that.
+/// The seal of a version: a hash of everything its readers see. The readers are not part of it.
 ///
-/// The parent counts where the item inherits its readers, who then can read the parent. An item with
-/// a list of its own may hang under what its readers cannot read.
-pub(crate) fn of_version(item: &Item, updated: Timestamp, author: Option<&str>) -> Seal {
-    let mut parts = Parts::new("version");
+/// The parent is included only if the item inherits its readers, who can then read the parent. An
+/// item with its own list may have a parent that its readers cannot read.
+pub(crate) fn version_seal(item: &Item, updated: Timestamp, author: Option<&str>) -> Seal {
+    let mut parts = PartsHasher::new("version");
     parts.add(item.id.as_str());
     parts.add(item.kind.as_str());
     parts.add(&item.title);
@@ -73,30 +74,30 @@ pub(crate) fn of_version(item: &Item, updated: Timestamp, author: Option<&str>) 
 }
 
 /// The seal of a link.
-pub(crate) fn of_link(from: &str, sort: &str, to: &str) -> Seal {
-    let mut parts = Parts::new("link");
+pub(crate) fn link_seal(from: &str, sort: &str, to: &str) -> Seal {
+    let mut parts = PartsHasher::new("link");
     for part in [from, sort, to] {
         parts.add(part);
     }
     parts.seal()
 }
 
-/// A seal as it is kept.
-pub(crate) const fn bytes_of(seal: Seal) -> [u8; 16] {
+/// Encodes a seal for storage.
+pub(crate) const fn seal_to_bytes(seal: Seal) -> [u8; 16] {
     seal.to_le_bytes()
 }
 
-/// A kept seal.
-pub(crate) const fn seal_of(bytes: [u8; 16]) -> Seal {
+/// Decodes a stored seal.
+pub(crate) const fn seal_from_bytes(bytes: [u8; 16]) -> Seal {
     Seal::from_le_bytes(bytes)
 }
 
-/// Names the states of one viewer.
-pub(crate) struct Namer(blake3::Hasher);
+/// Computes the state tokens of one viewer.
+pub(crate) struct StateNamer(blake3::Hasher);
 
-impl Namer {
-    pub(crate) fn new(viewer: &Viewer) -> Namer {
-        let mut parts = Parts::new("state");
+impl StateNamer {
+    pub(crate) fn new(viewer: &Viewer) -> StateNamer {
+        let mut parts = PartsHasher::new("state");
         match viewer.principals() {
             None => parts.add("owner"),
             Some(principals) => {
@@ -104,20 +105,20 @@ impl Namer {
                 principals.iter().for_each(|principal| parts.add(principal.as_str()));
             }
         }
-        Namer(parts.0)
+        StateNamer(parts.0)
     }
 
-    /// The name of the state in which the seals of all that can be read add up to `digest`.
+    /// The token of the state in which the seals of all readable rows sum to `digest`.
     pub(crate) fn name(&self, digest: Seal) -> StateToken {
         let mut hasher = self.0.clone();
-        hasher.update(&bytes_of(digest));
+        hasher.update(&seal_to_bytes(digest));
         StateToken::new(first_half(&hasher.finalize()))
     }
 }
 
-/// Seals the versions that an earlier program wrote. Rows are sealed in their order, so all above the
-/// last that has a seal have none.
-pub(crate) fn complete(connection: &mut Connection) -> rusqlite::Result<()> {
+/// Seals versions written by a program without seals. Rows are sealed in order, so exactly those
+/// above the last sealed row lack one.
+pub(crate) fn seal_missing_rows(connection: &mut Connection) -> rusqlite::Result<()> {
     let sql = format!(
         "SELECT {COLUMNS}, i.body FROM {TABLES} \
          WHERE i.row > (SELECT coalesce(max(row), 0) FROM seals) ORDER BY i.row LIMIT {ROWS_AT_ONCE}"
@@ -130,12 +131,12 @@ pub(crate) fn complete(connection: &mut Connection) -> rusqlite::Result<()> {
             let mut lines = statement.query([])?;
             while let Some(line) = lines.next()? {
                 let row: u32 = line.get(0)?;
-                // What a damaged table says is left for `check` to find.
-                let seal = Line::read(line)?.map_or(0, |line| {
+                // `check` reports damaged rows; here they only get a zero seal.
+                let seal = VersionRow::read(line)?.map_or(0, |line| {
                     let updated = line.item.updated.unwrap_or(line.committed);
-                    of_version(&line.item, updated, line.author.as_deref())
+                    version_seal(&line.item, updated, line.author.as_deref())
                 });
-                keep(&transaction, row, seal)?;
+                write_seal(&transaction, row, seal)?;
                 sealed += 1;
             }
         }
@@ -147,15 +148,15 @@ pub(crate) fn complete(connection: &mut Connection) -> rusqlite::Result<()> {
 }
 
 /// Writes the seal of a row.
-pub(crate) fn keep(connection: &Connection, row: u32, seal: Seal) -> rusqlite::Result<()> {
+pub(crate) fn write_seal(connection: &Connection, row: u32, seal: Seal) -> rusqlite::Result<()> {
     connection
         .prepare_cached("INSERT OR REPLACE INTO seals (row, seal) VALUES (?, ?)")?
-        .execute(params![row, bytes_of(seal)])?;
+        .execute(params![row, seal_to_bytes(seal)])?;
     Ok(())
 }
 
-/// The seals of the links of a state whose ends are both present, added up by the lists of their ends.
-pub(crate) fn of_links(
+/// Sums the seals of links with two present ends, by the reader lists of those ends.
+pub(crate) fn link_seals(
     connection: &Connection,
     revision: Option<Revision>,
 ) -> rusqlite::Result<LinkSeals> {
@@ -179,17 +180,18 @@ pub(crate) fn of_links(
     while let Some(line) = lines.next()? {
         let text = |column: usize| line.get_ref(column).and_then(|value| Ok(value.as_str()?));
         let sum = sums.entry((line.get(0)?, line.get(1)?)).or_insert(0);
-        *sum = sum.wrapping_add(of_link(text(2)?, text(3)?, text(4)?));
+        *sum = sum.wrapping_add(link_seal(text(2)?, text(3)?, text(4)?));
     }
     Ok(sums)
 }
 
-/// The last state that has this name for a viewer who can read these lists, by the readers of today.
-/// None when it never had that name, or what was in it is no longer all kept or all readable.
-pub(crate) fn find(
+/// Finds the last state with this token for a viewer who can read these lists, by today's
+/// permissions. `None` if there was none, or if some of its items are no longer kept or no longer
+/// readable.
+pub(crate) fn find_state(
     connection: &Connection,
-    namer: &Namer,
-    lists: &Lists,
+    namer: &StateNamer,
+    lists: &ReaderLists,
     token: StateToken,
 ) -> Result<Option<Revision>, ReadError> {
     let mut changes: BTreeMap<u64, Seal> = BTreeMap::new();
@@ -206,13 +208,13 @@ pub(crate) fn find(
             if !lists.contains(&line.get::<_, u32>(2)?) {
                 continue;
             }
-            let seal = seal_of(line.get(3)?);
+            let seal = seal_from_bytes(line.get(3)?);
             change(line.get(0)?, seal);
             if let Some(died) = line.get(1)? {
                 change(died, seal.wrapping_neg());
             }
         }
-        each_link(connection, lists, &mut change)
+        each_link_change(connection, lists, &mut change)
     };
     read().map_err(storage)?;
     let (mut digest, mut found) = (0, (namer.name(0) == token).then_some(Revision::ZERO));
@@ -225,11 +227,11 @@ pub(crate) fn find(
     Ok(found)
 }
 
-/// Calls `change` with the states in which links between readable items came and went: a link is there
-/// while it and a version of each end are.
-fn each_link(
+/// Calls `change` with each revision in which a link between readable items appeared or
+/// disappeared. A link exists while it and a version of each end exist.
+fn each_link_change(
     connection: &Connection,
-    lists: &Lists,
+    lists: &ReaderLists,
     change: &mut impl FnMut(u64, Seal),
 ) -> rusqlite::Result<()> {
     let mut statement = connection.prepare(
@@ -250,7 +252,7 @@ fn each_link(
             died = died.min(line.get::<_, Option<u64>>(column + 1)?.unwrap_or(u64::MAX));
         }
         if born < died {
-            let seal = of_link(text(8)?, text(9)?, text(10)?);
+            let seal = link_seal(text(8)?, text(9)?, text(10)?);
             change(born, seal);
             if died < u64::MAX {
                 change(died, seal.wrapping_neg());

@@ -1,16 +1,16 @@
-//! Searches of a view: by words, by meaning, by spelling.
+//! Searches of a view: full text, vectors, fuzzy, names.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use haversack_core::ids::CandidateId;
 use haversack_core::text::terms::{Language, each_term};
 
-use super::indexes::effort;
+use super::indexes::scan_effort;
 use super::records::lookup;
 use super::row::Row;
-use super::state::Vectored;
-use super::text::{Must, QueryOptions, TextError, TextQuery, excerpt};
-use super::vectors::SearchError;
+use super::state::VectorSnapshot;
+use super::text::{MatchRule, QueryOptions, TextError, TextQuery, excerpt};
+use super::vectors::VectorSearchError;
 use super::view::{View, check_limit};
 use crate::store::error::{ReadError, Stale};
 use crate::store::item::Passage;
@@ -20,21 +20,21 @@ use crate::store::query::{
 };
 
 impl View {
-    /// Chunks that hold the words, best first.
+    /// Chunks that match a full-text query, best first.
     ///
     /// # Errors
     /// When the limit is too large or the store cannot be read.
     pub fn text(&self, search: &TextSearch) -> Result<Vec<Hit>, ReadError> {
         check_limit(search.limit)?;
-        let among = self.among(&search.filter)?;
+        let among = self.rows_matching(&search.filter)?;
         let query = text_query(search);
         let text = &self.watched.state.text;
         let found =
             text.search(&query, &self.visible, &among, search.limit).map_err(index_error)?;
-        self.hits(found.into_iter().map(|hit| (hit.row, hit.chunk, hit.score)))
+        self.to_hits(found.into_iter().map(|hit| (hit.row, hit.chunk, hit.score)))
     }
 
-    /// Chunks that mean the same, nearest first.
+    /// Chunks nearest to a vector, nearest first.
     ///
     /// # Errors
     /// When the vector is not of the workspace's model, the limit is too large, or the store
@@ -42,43 +42,43 @@ impl View {
     pub fn vector(&self, search: &VectorSearch) -> Result<Vec<Hit>, ReadError> {
         check_limit(search.limit)?;
         let vectors = match &self.watched.state.vectors {
-            Vectored::Ready(vectors) => vectors,
-            Vectored::Stale(stored) => {
+            VectorSnapshot::Ready(vectors) => vectors,
+            VectorSnapshot::Stale(stored) => {
                 let now = self.watched.shared.embedder.model().clone();
                 return Err(ReadError::Stale(Box::new(Stale { stored: stored.clone(), now })));
             }
         };
-        let among = self.among(&search.filter)?;
+        let among = self.rows_matching(&search.filter)?;
         let query = search.vector.as_slice();
-        // What was purged after this snapshot was taken has no direction, and so is no hit.
+        // A vector purged after the snapshot becomes zero and is never a hit.
         let nothing = || vec![0.0; query.len()];
         let exact = |embeddings: &[u32]| {
             let vectors = self.read(|connection| lookup::vectors(connection, embeddings))?;
             Ok(vectors.into_iter().map(|vector| vector.unwrap_or_else(nothing)).collect())
         };
         let found = vectors
-            .search(query, &among, effort(search.effort), search.limit, &exact)
+            .search(query, &among, scan_effort(search.effort), search.limit, &exact)
             .map_err(|error| match error {
-                SearchError::Exact { source, .. } => source,
+                VectorSearchError::Exact { source, .. } => source,
                 other => ReadError::invalid("vector", other.to_string()),
             })?;
-        self.hits(found.into_iter().map(|hit| (hit.slot.row, hit.slot.chunk, hit.score)))
+        self.to_hits(found.into_iter().map(|hit| (hit.slot.row, hit.slot.chunk, hit.score)))
     }
 
-    /// Chunks whose title, path or short text is spelt alike, most similar first.
+    /// Chunks whose title, path or short text has similar trigrams, most similar first.
     ///
     /// # Errors
     /// When the limit is too large or the store cannot be read.
     pub fn fuzzy(&self, search: &FuzzySearch) -> Result<Vec<Hit>, ReadError> {
         check_limit(search.limit)?;
-        let among = self.among(&search.filter)?;
+        let among = self.rows_matching(&search.filter)?;
         #[expect(clippy::cast_possible_truncation, reason = "a similarity needs no more digits")]
         let least = search.similarity_least.get() as f32;
         let text = &self.watched.state.text;
         let found = text
             .fuzzy(&search.query, &self.visible, &among, search.limit, least)
             .map_err(index_error)?;
-        self.hits(found.hits.into_iter().map(|hit| (hit.row, hit.chunk, hit.similarity)))
+        self.to_hits(found.hits.into_iter().map(|hit| (hit.row, hit.chunk, hit.similarity)))
     }
 
     /// The first chunks of items whose titles have these keys ([`haversack_core::text::names`]), by
@@ -93,19 +93,19 @@ impl View {
         most: usize,
     ) -> Result<Vec<Vec<CandidateId>>, ReadError> {
         if keys.len() > NAMES_MAX {
-            let what = format!("{} are more than the most, {NAMES_MAX}", keys.len());
+            let what = format!("{} are over the limit of {NAMES_MAX}", keys.len());
             return Err(ReadError::invalid("keys", what));
         }
-        let among = self.among(filter)?;
+        let among = self.rows_matching(filter)?;
         let text = &self.watched.state.text;
-        let found = text.named(keys, &self.visible, &among, most).map_err(index_error)?;
+        let found = text.rows_by_name(keys, &self.visible, &among, most).map_err(index_error)?;
         let rows: Vec<Row> = found.iter().flatten().copied().collect();
-        let mut names = self.watched.shared.names(&rows)?.into_iter();
+        let mut names = self.watched.shared.item_ids(&rows)?.into_iter();
         let mut first = |_: &Row| Some(CandidateId::chunk(names.next()??, 0));
         Ok(found.iter().map(|rows| rows.iter().filter_map(&mut first).collect()).collect())
     }
 
-    /// In how many readable chunks the terms of a text occur, in the language that it seems to be in.
+    /// The document frequencies of a text's terms among readable chunks. The language is detected.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -125,7 +125,7 @@ impl View {
         Ok(Frequencies { texts: visible.statistics(index).n_documents, with })
     }
 
-    /// The most telling stretch of each passage for a query, with the hits marked.
+    /// The best excerpt of each passage for a query, with the matches marked.
     #[must_use]
     pub fn excerpts(
         &self,
@@ -133,9 +133,9 @@ impl View {
         query: &str,
         characters_max: usize,
     ) -> Vec<Excerpt> {
-        // The query is read once for each language, not for each passage.
+        // Parsed once per language, not per passage.
         let mut queries: BTreeMap<Language, TextQuery> = BTreeMap::new();
-        let mut told = |passage: &&Passage| {
+        let mut excerpt_of = |passage: &&Passage| {
             let language = Language::of_code(&passage.language);
             let query = queries.entry(language).or_insert_with(|| {
                 let options = QueryOptions { languages: &[language], ..QueryOptions::default() };
@@ -144,12 +144,12 @@ impl View {
             let found = excerpt(&passage.text, query, language, characters_max);
             Excerpt { text: found.text, hits: found.hits }
         };
-        passages.iter().map(&mut told).collect()
+        passages.iter().map(&mut excerpt_of).collect()
     }
 }
 
 fn text_query(search: &TextSearch) -> TextQuery {
-    let must = if search.all_words { Must::Everything } else { Must::Phrases };
+    let must = if search.all_words { MatchRule::Everything } else { MatchRule::Phrases };
     let options =
         QueryOptions { must, last_as_prefix: search.unfinished, ..QueryOptions::default() };
     TextQuery::new(&search.query, &options)

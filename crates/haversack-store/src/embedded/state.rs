@@ -1,4 +1,4 @@
-//! What is shared by the writer and all readers: the published state and who looks at which.
+//! State that the writer and all readers share: the published state and the snapshots in use.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -8,10 +8,10 @@ use haversack_core::embed::Model;
 use haversack_core::ids::ItemId;
 use haversack_core::query::FieldRole;
 
-use super::catalogue::{Catalogue, Lists, Readable};
-use super::records::{Pool, filter, lookup};
+use super::catalogue::{Catalogue, Readable, ReaderLists};
+use super::records::{ConnectionPool, filter, lookup};
 use super::row::{Bitmap, Row};
-use super::text::{TextReader, Visible};
+use super::text::{TextReader, VisibleRows};
 use super::vectors::VectorReader;
 use crate::kinds::Kinds;
 use crate::prepare::SharedEmbedder;
@@ -20,100 +20,100 @@ use crate::store::error::ReadError;
 use crate::store::query::{FactFilter, Filter};
 use crate::store::viewer::Viewer;
 
-/// Viewers whose readable rows are remembered for one state.
+/// Viewers whose readable rows are cached per state.
 const VIEWERS_MAX: usize = 64;
 
-/// Filters whose rows are remembered for one state.
+/// Filters whose rows are cached per state.
 const FILTERS_MAX: usize = 64;
 
-/// Names of rows that are remembered, some 20 MB; then all are forgotten and it starts over.
+/// Item ids cached by row, about 20 MB; the cache is cleared when it is full.
 const NAMES_MAX: usize = 300_000;
 
-/// What readers and writer share.
+/// The handles and caches that the writer and all readers of a workspace share.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct SharedState {
     pub(crate) folder: PathBuf,
-    pub(crate) pool: Pool,
+    pub(crate) pool: ConnectionPool,
     pub(crate) embedder: SharedEmbedder,
     pub(crate) kinds: Arc<Kinds>,
-    /// The number of the embedder's model in the tables.
+    /// The key of the embedder's model in the `models` table.
     pub(crate) model: i64,
-    state: RwLock<Arc<State>>,
-    /// Numbers that rise with events, by list of readers; see [`Shared::stir`].
+    state: RwLock<Arc<PublishedState>>,
+    /// Activity counters by list of readers; see [`SharedState::bump_activity`].
     activity: Mutex<BTreeMap<u32, u64>>,
-    /// How many snapshots look at each state.
+    /// The number of open snapshots per revision.
     watched: Mutex<BTreeMap<Revision, usize>>,
-    /// Names of rows that were found. A row never changes its name, so this is never wrong.
+    /// Cached item ids by row. A row never changes its item, so entries are never stale.
     names: Mutex<HashMap<Row, ItemId>>,
 }
 
-/// One published state.
+/// The state after one commit, with caches of what readers derive from it.
 #[derive(Debug)]
-pub(crate) struct State {
+pub(crate) struct PublishedState {
     pub(crate) revision: Revision,
     pub(crate) catalogue: Catalogue,
     pub(crate) text: TextReader,
-    pub(crate) vectors: Vectored,
-    seen: Mutex<Vec<(Viewer, Seen)>>,
+    pub(crate) vectors: VectorSnapshot,
+    seen: Mutex<Vec<(Viewer, Visibility)>>,
     filters: Mutex<Vec<(Filter, Option<Arc<Bitmap>>)>>,
     not_active: OnceLock<Bitmap>,
 }
 
-/// What a viewer may see of a state.
+/// The part of a state that one viewer may read.
 #[derive(Debug, Clone)]
-pub(crate) struct Seen {
-    pub(crate) visible: Arc<Visible>,
-    /// The lists of readers that the viewer is on.
-    pub(crate) lists: Arc<Lists>,
-    /// The viewer's name for the state.
+pub(crate) struct Visibility {
+    pub(crate) visible: Arc<VisibleRows>,
+    /// The reader lists that include the viewer.
+    pub(crate) lists: Arc<ReaderLists>,
+    /// The token that identifies the state to this viewer.
     pub(crate) token: StateToken,
 }
 
-impl Seen {
-    pub(crate) fn new(catalogue: &Catalogue, viewer: &Viewer) -> Seen {
+impl Visibility {
+    pub(crate) fn new(catalogue: &Catalogue, viewer: &Viewer) -> Visibility {
         let Readable { rows, lists, token } = catalogue.readable(viewer);
-        Seen { visible: Arc::new(Visible::new(rows)), lists: Arc::new(lists), token }
+        Visibility { visible: Arc::new(VisibleRows::new(rows)), lists: Arc::new(lists), token }
     }
 }
 
-/// Vectors, or why there are none to search.
+/// The vector index as readers see it: searchable, or built with another model.
 #[derive(Debug, Clone)]
-pub(crate) enum Vectored {
+pub(crate) enum VectorSnapshot {
     Ready(VectorReader),
-    /// The vectors are of this other model.
+    /// The stored vectors were made by this model, not the one in use.
     Stale(Model),
 }
 
-impl Shared {
+impl SharedState {
     pub(crate) fn new(
         folder: PathBuf,
         (embedder, model): (SharedEmbedder, i64),
         kinds: Arc<Kinds>,
-        state: State,
-    ) -> Shared {
-        let pool = Pool::new(&folder);
+        state: PublishedState,
+    ) -> SharedState {
+        let pool = ConnectionPool::new(&folder);
         let (state, watched) = (RwLock::new(Arc::new(state)), Mutex::default());
         let (activity, names) = (Mutex::default(), Mutex::default());
-        Shared { folder, pool, embedder, kinds, model, state, activity, watched, names }
+        SharedState { folder, pool, embedder, kinds, model, state, activity, watched, names }
     }
 
-    /// Says that something happened to items under these lists. To be called after it was committed:
-    /// who sees the new number must find the events.
-    pub(crate) fn stir<'l>(&self, noted: impl Iterator<Item = &'l u32>) {
+    /// Raises the activity counters of these lists. Call it after the commit: a reader that sees
+    /// the new number must find the events.
+    pub(crate) fn bump_activity<'l>(&self, noted: impl Iterator<Item = &'l u32>) {
         let mut activity = lock(&self.activity);
         for list in noted {
             *activity.entry(*list).or_insert(0) += 1;
         }
     }
 
-    /// A number that rises with what happens to items under these lists.
-    pub(crate) fn activity(&self, lists: &Lists) -> u64 {
+    /// The sum of the activity counters of these lists.
+    pub(crate) fn activity(&self, lists: &ReaderLists) -> u64 {
         let activity = lock(&self.activity);
         activity.iter().filter(|(list, _)| lists.contains(list)).map(|(_, count)| count).sum()
     }
 
-    /// The names of rows, in their order; `None` for what is no longer in the store.
-    pub(crate) fn names(&self, rows: &[Row]) -> Result<Vec<Option<ItemId>>, ReadError> {
+    /// The item ids of rows, in their order; `None` for a row that is no longer in the store.
+    pub(crate) fn item_ids(&self, rows: &[Row]) -> Result<Vec<Option<ItemId>>, ReadError> {
         let known = lock(&self.names);
         let mut names: Vec<Option<ItemId>> =
             rows.iter().map(|row| known.get(row).cloned()).collect();
@@ -138,30 +138,30 @@ impl Shared {
         Ok(names)
     }
 
-    /// Forgets the names of rows that were purged.
-    pub(crate) fn forget(&self, rows: &[Row]) {
+    /// Removes purged rows from the id cache.
+    pub(crate) fn forget_item_ids(&self, rows: &[Row]) {
         let mut known = lock(&self.names);
         for row in rows {
             known.remove(row);
         }
     }
 
-    /// The latest state, watched until the guard goes.
-    pub(crate) fn watch(self: &Arc<Shared>) -> Watched {
-        // Under the lock of the watched, so that the horizon cannot pass in between.
+    /// The latest state. Its history is kept until the returned guard is dropped.
+    pub(crate) fn watch(self: &Arc<SharedState>) -> WatchedState {
+        // Taken under this lock, so that the horizon cannot move past the state in between.
         let mut watched = lock(&self.watched);
         let state = Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner));
         *watched.entry(state.revision).or_insert(0) += 1;
         drop(watched);
-        Watched { shared: Arc::clone(self), revision: state.revision, state }
+        WatchedState { shared: Arc::clone(self), revision: state.revision, state }
     }
 
-    /// Makes a state the one that new readers see.
-    pub(crate) fn publish(&self, state: State) {
+    /// Makes a state current for new readers.
+    pub(crate) fn publish(&self, state: PublishedState) {
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
     }
 
-    /// No reader looks at states before this one.
+    /// The oldest revision that a snapshot still uses; older versions may be trimmed.
     pub(crate) fn horizon(&self) -> Revision {
         let watched = lock(&self.watched);
         let now = self.state.read().unwrap_or_else(PoisonError::into_inner).revision;
@@ -169,33 +169,33 @@ impl Shared {
     }
 }
 
-impl State {
+impl PublishedState {
     pub(crate) fn new(
         revision: Revision,
         catalogue: Catalogue,
         text: TextReader,
-        vectors: Vectored,
-    ) -> State {
+        vectors: VectorSnapshot,
+    ) -> PublishedState {
         let (seen, filters) = (Mutex::default(), Mutex::default());
         let not_active = OnceLock::new();
-        State { revision, catalogue, text, vectors, seen, filters, not_active }
+        PublishedState { revision, catalogue, text, vectors, seen, filters, not_active }
     }
 
-    /// Rows of any time that are not in use.
-    pub(crate) fn not_active(&self, pool: &Pool) -> Result<&Bitmap, ReadError> {
+    /// Rows of any revision whose item is inactive.
+    pub(crate) fn inactive_rows(&self, pool: &ConnectionPool) -> Result<&Bitmap, ReadError> {
         if let Some(known) = self.not_active.get() {
             return Ok(known);
         }
-        let rows = pool.read(lookup::not_active)?;
+        let rows = pool.read(lookup::inactive_rows)?;
         Ok(self.not_active.get_or_init(|| rows))
     }
 
-    /// What a viewer may read in this state.
-    pub(crate) fn seen(&self, viewer: &Viewer) -> Seen {
+    /// The visibility of this state for a viewer, cached.
+    pub(crate) fn visibility_of(&self, viewer: &Viewer) -> Visibility {
         if let Some((_, seen)) = lock(&self.seen).iter().find(|(who, _)| who == viewer) {
             return seen.clone();
         }
-        let seen = Seen::new(&self.catalogue, viewer);
+        let seen = Visibility::new(&self.catalogue, viewer);
         let mut known = lock(&self.seen);
         if known.len() >= VIEWERS_MAX {
             known.remove(0);
@@ -204,10 +204,10 @@ impl State {
         seen
     }
 
-    /// Rows of any time that pass a filter, whoever may read them; `None` when all do.
-    pub(crate) fn passing(
+    /// Rows of any revision that pass a filter, regardless of permissions; `None` when all pass.
+    pub(crate) fn rows_passing(
         &self,
-        shared: &Shared,
+        shared: &SharedState,
         wanted: &Filter,
     ) -> Result<Option<Arc<Bitmap>>, ReadError> {
         let known = lock(&self.filters).iter().find(|(known, _)| known == wanted).cloned();
@@ -216,9 +216,9 @@ impl State {
         }
         let references = shared.kinds.references();
         let rows =
-            shared.pool.read(|connection| filter::passing(connection, references, wanted))?;
+            shared.pool.read(|connection| filter::rows_passing(connection, references, wanted))?;
         let rows = rows.map(Arc::new);
-        // What names an item in a field is asked for one item; it would drive out what is asked often.
+        // Relation filters name a single item and would evict the filters that repeat.
         let by_relation =
             |fact: &FactFilter| matches!(fact, FactFilter::OneOf(FieldRole::Relation, _));
         if wanted.facts.iter().any(by_relation) {
@@ -233,15 +233,15 @@ impl State {
     }
 }
 
-/// A state that history is kept for as long as somebody looks at it.
+/// A guard on a state: its history is kept until the guard is dropped.
 #[derive(Debug)]
-pub(crate) struct Watched {
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) state: Arc<State>,
+pub(crate) struct WatchedState {
+    pub(crate) shared: Arc<SharedState>,
+    pub(crate) state: Arc<PublishedState>,
     revision: Revision,
 }
 
-impl Drop for Watched {
+impl Drop for WatchedState {
     fn drop(&mut self) {
         let mut watched = lock(&self.shared.watched);
         if let Some(count) = watched.get_mut(&self.revision) {
@@ -254,6 +254,6 @@ impl Drop for Watched {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is guarded is whole after every statement, so a panic elsewhere has not torn it.
+    // Guarded values are consistent after every statement, so a poisoned lock is safe to use.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -12,22 +12,22 @@ use crate::store::item::{Event, Happening, Item, Record, Shelf};
 use crate::store::query::{Effort, Filter, Order, Page, TextSearch, VectorSearch};
 use crate::store::viewer::{Principal, Readers, Viewer};
 
-/// Letters as dimensions: enough to tell texts apart, and independent of any table.
+/// Embeds letter pairs: enough to distinguish texts, without a model file.
 #[derive(Debug)]
-struct Letters(Model);
+struct PairEmbedder(Model);
 
-impl Letters {
+impl PairEmbedder {
     fn shared() -> Arc<dyn Embedder> {
-        Letters::version("1")
+        PairEmbedder::version("1")
     }
 
     fn version(version: &str) -> Arc<dyn Embedder> {
         let (name, version) = ("letters".to_owned(), version.to_owned());
-        Arc::new(Letters(Model { name, version, dimensions: 64 }))
+        Arc::new(PairEmbedder(Model { name, version, dimensions: 64 }))
     }
 }
 
-impl Embedder for Letters {
+impl Embedder for PairEmbedder {
     fn model(&self) -> &Model {
         &self.0
     }
@@ -59,12 +59,12 @@ fn text(query: &str) -> TextSearch {
 }
 
 #[test]
-fn what_is_written_is_found_and_survives_a_restart() {
+fn written_items_are_searchable_and_survive_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let now = Timestamp::from_millis(1_000);
     for round in 0..2 {
         let home = Home::open(folder.path()).unwrap();
-        let store = home.workspace("acme", Letters::shared()).unwrap();
+        let store = home.workspace("acme", PairEmbedder::shared()).unwrap();
         assert_eq!(store.repaired(), [] as [String; 0]);
         let mut secret = item("secret", "the secret launch of the green rocket");
         secret.readers = Readers::Only([Principal::user("anna").unwrap()].into());
@@ -82,7 +82,7 @@ fn what_is_written_is_found_and_survives_a_restart() {
         assert_eq!(hits(&Viewer::anyone(), "green rocket"), ["tea#0"]);
         assert_eq!(hits(&anna, "green rocket"), ["secret#0", "child#0", "tea#0"]);
 
-        let vector = Letters::shared().embed(&["\nAnna drinks green tea"]).unwrap().remove(0);
+        let vector = PairEmbedder::shared().embed(&["\nAnna drinks green tea"]).unwrap().remove(0);
         let search =
             VectorSearch { vector, effort: Effort::Fast, filter: Filter::default(), limit: 2 };
         let view = store.view(&Viewer::anyone());
@@ -93,10 +93,10 @@ fn what_is_written_is_found_and_survives_a_restart() {
 }
 
 #[test]
-fn deleting_takes_what_hangs_below_and_as_of_brings_it_back() {
+fn deleting_removes_descendants_and_as_of_still_shows_them() {
     let folder = tempfile::tempdir().unwrap();
     let home = Home::open(folder.path()).unwrap();
-    let store = home.workspace("acme", Letters::shared()).unwrap();
+    let store = home.workspace("acme", PairEmbedder::shared()).unwrap();
     let mut leaf = item("leaf", "autumn leaf");
     leaf.parent = Some(ItemId::new("tree").unwrap());
     store.write(Batch::put(Timestamp::from_millis(1), vec![leaf, item("tree", "oak")])).unwrap();
@@ -111,16 +111,19 @@ fn deleting_takes_what_hangs_below_and_as_of_brings_it_back() {
     assert!(store.view(&viewer).text(&text("autumn")).unwrap().is_empty());
 }
 
-/// M4: another model is a state with a name, and re-embedding ends it.
+/// M4: vectors of another model are reported as stale until they are re-embedded.
 #[test]
-fn vectors_of_another_model_are_stale_until_they_are_made_anew() {
+fn vectors_of_another_model_are_stale_until_reembedded() {
     let folder = tempfile::tempdir().unwrap();
     let home = Home::open(folder.path()).unwrap();
     let now = Timestamp::from_millis(1);
     let items = || (0..30).map(|n| item(&format!("n{n}"), &format!("note {n} on tea"))).collect();
-    home.workspace("acme", Letters::version("1")).unwrap().write(Batch::put(now, items())).unwrap();
+    home.workspace("acme", PairEmbedder::version("1"))
+        .unwrap()
+        .write(Batch::put(now, items()))
+        .unwrap();
 
-    let store = home.workspace("acme", Letters::version("2")).unwrap();
+    let store = home.workspace("acme", PairEmbedder::version("2")).unwrap();
     assert!(store.stats().unwrap().stale);
     let vector = store.embedder().embed(&["\nnote 7 on tea"]).unwrap().remove(0);
     let search = VectorSearch { vector, effort: Effort::Fast, filter: Filter::default(), limit: 1 };
@@ -138,17 +141,17 @@ fn vectors_of_another_model_are_stale_until_they_are_made_anew() {
     assert_eq!(store.write(Batch::put(now, items())).unwrap().unchanged, 30);
     assert!(store.check(false).unwrap().is_sound());
     drop(store);
-    let store = home.workspace("acme", Letters::version("2")).unwrap();
+    let store = home.workspace("acme", PairEmbedder::version("2")).unwrap();
     assert!(!store.stats().unwrap().stale);
     assert_eq!(store.repaired(), [] as [String; 0]);
 }
 
-/// An import is taken back where nobody changed what it wrote.
+/// An undo reverts items that were not changed since the import.
 #[test]
 fn an_import_can_be_undone() {
     let folder = tempfile::tempdir().unwrap();
     let home = Home::open(folder.path()).unwrap();
-    let store = home.workspace("acme", Letters::shared()).unwrap();
+    let store = home.workspace("acme", PairEmbedder::shared()).unwrap();
     let put = |at: i64, origin: Option<&str>, items: Vec<Item>| {
         let mut batch = Batch::put(Timestamp::from_millis(at), items);
         batch.origin = origin.map(str::to_owned);
@@ -176,26 +179,26 @@ fn an_import_can_be_undone() {
 
 /// A backup of a live store opens elsewhere with the same content (R25).
 #[test]
-fn a_backup_is_a_store() {
+fn a_backup_opens_as_a_store() {
     let folder = tempfile::tempdir().unwrap();
     let home = Home::open(&folder.path().join("a")).unwrap();
-    let store = home.workspace("acme", Letters::shared()).unwrap();
+    let store = home.workspace("acme", PairEmbedder::shared()).unwrap();
     store.write(Batch::put(Timestamp::from_millis(1), vec![item("tea", "green tea")])).unwrap();
     let copy = folder.path().join("b/workspaces/acme");
     store.backup(&copy).unwrap();
     assert!(store.backup(&copy).is_err(), "a backup never overwrites");
     let home = Home::open(&folder.path().join("b")).unwrap();
-    let copy = home.existing("acme", Letters::shared()).unwrap();
+    let copy = home.existing("acme", PairEmbedder::shared()).unwrap();
     assert_eq!(copy.view(&Viewer::anyone()).text(&text("tea")).unwrap().len(), 1);
     assert!(copy.check(false).unwrap().is_sound());
 }
 
-/// A snapshot that is older than a purge answers on, without what is gone.
+/// A snapshot taken before a purge still works, without the purged items.
 #[test]
 fn a_snapshot_outlives_a_purge() {
     let folder = tempfile::tempdir().unwrap();
     let home = Home::open(folder.path()).unwrap();
-    let store = home.workspace("acme", Letters::shared()).unwrap();
+    let store = home.workspace("acme", PairEmbedder::shared()).unwrap();
     let now = Timestamp::from_millis(1);
     store.write(Batch::put(now, vec![item("tea", "green tea"), item("oak", "old oak")])).unwrap();
     let view = store.view(&Viewer::anyone());
@@ -210,7 +213,7 @@ fn a_snapshot_outlives_a_purge() {
     assert_eq!(ids(view.text(&text("tea")).unwrap()), [] as [String; 0]);
 }
 
-/// Events and named documents leave all that is remembered of a state, and come back after a stop.
+/// Events and named documents keep the caches of a state, and survive a restart.
 #[test]
 fn quiet_batches_publish_nothing() {
     let folder = tempfile::tempdir().unwrap();
@@ -221,7 +224,7 @@ fn quiet_batches_publish_nothing() {
     let event = Event { item: tea.clone(), user, happening: Happening::Viewed, at: now };
     let (shelf, name) = (Shelf::Receipt, "r".to_owned());
     let record = Record { shelf, name, text: "text".to_owned(), at: now };
-    let store = home.workspace("acme", Letters::shared()).unwrap();
+    let store = home.workspace("acme", PairEmbedder::shared()).unwrap();
     let put = store.write(Batch::put(now, vec![item("tea", "green tea")])).unwrap();
     let before = store.view(&anyone);
     for change in [Change::Note(event), Change::Write(record)] {
@@ -234,7 +237,7 @@ fn quiet_batches_publish_nothing() {
     let present = store.at(&anyone, put.revision).unwrap();
     assert!(Arc::ptr_eq(&present.visible, &after.visible), "the present state is the present one");
     drop((before, after, present, store));
-    let store = home.workspace("acme", Letters::shared()).unwrap();
+    let store = home.workspace("acme", PairEmbedder::shared()).unwrap();
     assert_eq!(store.repaired(), [] as [String; 0]);
     let view = store.view(&anyone);
     assert_eq!(view.revision(), put.revision);
@@ -244,11 +247,11 @@ fn quiet_batches_publish_nothing() {
 }
 
 #[test]
-fn pages_of_a_few_among_many_are_those_of_the_whole() {
+fn pages_of_a_small_set_equal_those_of_a_full_list() {
     let folder = tempfile::tempdir().unwrap();
     let home = Home::open(folder.path()).unwrap();
-    let store = home.workspace("acme", Letters::shared()).unwrap();
-    // Five that are older than all others, two of them of one time, and first and last by name.
+    let store = home.workspace("acme", PairEmbedder::shared()).unwrap();
+    // Five items older than all others, two of equal time, first and last by id.
     let mut items: Vec<Item> = (0..400).map(|n| item(&format!("m{n:03}"), "many")).collect();
     for (id, updated) in [("z", 3), ("a", 1), ("m2x", 3), ("zz", 2), ("b", 4)] {
         let mut rare = item(id, "few");

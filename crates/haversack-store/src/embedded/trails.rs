@@ -1,4 +1,4 @@
-//! The ways from the top of the tree to items, for people to read.
+//! Breadcrumb paths from the top of the tree to items.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,18 +11,18 @@ use super::view::View;
 use crate::store::error::ReadError;
 use crate::store::item::Crumb;
 
-/// What is known of a node: nothing when the viewer may not read it, else what it is and hangs under.
-type Known = Option<(Crumb, Option<i64>)>;
+/// A node's crumb and parent; `None` if the viewer may not read it.
+type NodeCrumb = Option<(Crumb, Option<i64>)>;
 
 impl View {
-    /// What each of these items hangs under, outermost first, beginning where the viewer may read
-    /// on; nothing for an item that is not there or not readable.
+    /// The readable ancestors of each item, outermost first; empty for an item that is missing or
+    /// not readable.
     ///
     /// # Errors
     /// When the store cannot be read.
     pub fn trails(&self, ids: &[ItemId]) -> Result<Vec<Vec<Crumb>>, ReadError> {
         self.read(|connection| {
-            // Items of one place share what is above them.
+            // Neighbouring items share their ancestors.
             let mut known = BTreeMap::new();
             ids.iter().map(|id| self.trail(connection, id, &mut known)).collect()
         })
@@ -32,12 +32,12 @@ impl View {
         &self,
         connection: &Connection,
         id: &ItemId,
-        known: &mut BTreeMap<i64, Known>,
+        known: &mut BTreeMap<i64, NodeCrumb>,
     ) -> Result<Vec<Crumb>, ReadError> {
         let mut trail = Vec::new();
         let mut seen = BTreeSet::new();
-        let mut next = lookup::node(connection, id)?;
-        // A circle cannot be written; should a damaged store hold one, it ends here.
+        let mut next = lookup::node_of(connection, id)?;
+        // Cycles cannot be written; this ends the walk should a damaged store hold one.
         while let Some(node) = next.filter(|node| seen.insert(*node)) {
             let here = match known.entry(node) {
                 Entry::Occupied(known) => known.into_mut(),
@@ -51,8 +51,8 @@ impl View {
         Ok(trail.into_iter().skip(1).rev().collect())
     }
 
-    fn crumb(&self, connection: &Connection, node: i64) -> Result<Known, ReadError> {
-        match self.row_of(connection, node)? {
+    fn crumb(&self, connection: &Connection, node: i64) -> Result<NodeCrumb, ReadError> {
+        match self.visible_row_of(connection, node)? {
             Some(row) => lookup::crumb(connection, row),
             None => Ok(None),
         }

@@ -1,4 +1,4 @@
-//! Taking an import back: what it wrote and nobody changed since is as it was before.
+//! Undoing an import: restores what it wrote, unless it was changed since.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,15 +14,15 @@ use crate::store::change::{BATCH_CHANGES_MAX, Batch, Change, Undone};
 use crate::store::error::{CommitError, Problem, ReadError};
 use crate::store::item::Item;
 
-/// What undoing does with one item.
-enum Step {
+/// What an undo does with one item.
+enum UndoStep {
     Remove(i64, ItemId),
     Restore(Box<Item>),
     Keep(ItemId),
 }
 
 impl Embedded {
-    /// Takes back what an import wrote, where nobody has changed it since.
+    /// Reverts what an import wrote, except items that were changed since.
     ///
     /// # Errors
     /// When there was no such import, or the store cannot be read or written.
@@ -32,7 +32,7 @@ impl Embedded {
                 .prepare_cached("SELECT 1 FROM commits WHERE origin = ?")
                 .and_then(|mut statement| statement.exists([origin]))
                 .map_err(storage)?;
-            Ok(if known { Some(steps(connection, origin)?) } else { None })
+            Ok(if known { Some(undo_steps(connection, origin)?) } else { None })
         };
         let steps = self.shared.pool.read(read);
         let steps = steps.map_err(|error| CommitError::Storage { cause: error.into() })?;
@@ -40,28 +40,29 @@ impl Embedded {
             || Problem { change: 0, item: None, message: format!("there is no import {origin:?}") };
         let steps = steps.ok_or_else(|| CommitError::Invalid(vec![missing()]))?;
         let mut undone = Undone::default();
-        // What is restored comes first, so that parents are there; what is removed goes last.
+        // Restoring comes first, so that parents exist; removing comes last.
         let (mut restored, mut removed) = (Vec::new(), BTreeMap::new());
         for step in steps {
             match step {
-                Step::Restore(item) => restored.push(Change::Put(item)),
-                Step::Remove(node, id) => _ = removed.insert(node, id),
-                Step::Keep(id) => undone.kept.push(id),
+                UndoStep::Restore(item) => restored.push(Change::Put(item)),
+                UndoStep::Remove(node, id) => _ = removed.insert(node, id),
+                UndoStep::Keep(id) => undone.kept.push(id),
             }
         }
         undone.restored = restored.len();
-        self.take_back(origin, at, &restored, &mut undone)?;
-        let holding = self.shared.pool.read(|connection| holding(connection, &removed));
+        self.write_changes(origin, at, &restored, &mut undone)?;
+        let holding =
+            self.shared.pool.read(|connection| nodes_with_kept_descendants(connection, &removed));
         for node in holding.map_err(|error| CommitError::Storage { cause: error.into() })? {
             undone.kept.extend(removed.remove(&node));
         }
         undone.kept.sort();
         let removed: Vec<_> = removed.into_values().map(Change::Delete).collect();
-        self.take_back(origin, at, &removed, &mut undone)?;
+        self.write_changes(origin, at, &removed, &mut undone)?;
         Ok(undone)
     }
 
-    fn take_back(
+    fn write_changes(
         &self,
         origin: &str,
         at: Timestamp,
@@ -70,7 +71,7 @@ impl Embedded {
     ) -> Result<(), CommitError> {
         for changes in changes.chunks(BATCH_CHANGES_MAX) {
             let mut batch = Batch::new(at, changes.to_vec());
-            // So that it can be undone in its turn.
+            // So that the undo can itself be undone.
             batch.origin = Some(format!("undo of {origin}"));
             let committed = self.write(batch)?;
             undone.revision = committed.revision;
@@ -80,8 +81,8 @@ impl Embedded {
     }
 }
 
-/// Those of the nodes to remove under which something hangs that is to stay.
-fn holding(
+/// The nodes to remove that have a descendant which is to stay.
+fn nodes_with_kept_descendants(
     connection: &Connection,
     removed: &BTreeMap<i64, ItemId>,
 ) -> Result<BTreeSet<i64>, ReadError> {
@@ -111,33 +112,33 @@ fn holding(
     walk().map_err(storage)
 }
 
-/// What to do with each item that an import touched, by id.
-fn steps(connection: &Connection, origin: &str) -> Result<Vec<Step>, ReadError> {
-    let touched = touched(connection, origin).map_err(storage)?;
+/// The undo steps of an import, ordered by item id.
+fn undo_steps(connection: &Connection, origin: &str) -> Result<Vec<UndoStep>, ReadError> {
+    let touched = nodes_written_by(connection, origin).map_err(storage)?;
     let mut steps = Vec::new();
     for (node, first) in touched {
-        let present = present(connection, node, origin).map_err(storage)?;
+        let present = present_row(connection, node, origin).map_err(storage)?;
         let Some((row, by_import)) = present else { continue };
-        let Some(line) = lookup::line(connection, row, false)? else { continue };
+        let Some(line) = lookup::version(connection, row, false)? else { continue };
         let id = line.item.id;
         if !by_import {
-            steps.push(Step::Keep(id));
+            steps.push(UndoStep::Keep(id));
             continue;
         }
-        steps.push(match before(connection, node, first).map_err(storage)? {
-            Before::Nothing => Step::Remove(node, id),
-            Before::Version(row) => match lookup::line(connection, row, true)? {
-                Some(line) => Step::Restore(Box::new(line.item)),
-                None => Step::Keep(id),
+        steps.push(match version_before(connection, node, first).map_err(storage)? {
+            PriorVersion::Nothing => UndoStep::Remove(node, id),
+            PriorVersion::Version(row) => match lookup::version(connection, row, true)? {
+                Some(line) => UndoStep::Restore(Box::new(line.item)),
+                None => UndoStep::Keep(id),
             },
-            Before::Forgotten => Step::Keep(id),
+            PriorVersion::Forgotten => UndoStep::Keep(id),
         });
     }
     Ok(steps)
 }
 
-/// The nodes an import wrote, each with the first revision in which it did.
-fn touched(connection: &Connection, origin: &str) -> rusqlite::Result<Vec<(i64, u64)>> {
+/// The nodes that an import wrote, each with the first revision that did.
+fn nodes_written_by(connection: &Connection, origin: &str) -> rusqlite::Result<Vec<(i64, u64)>> {
     connection
         .prepare_cached(
             "SELECT i.node, min(i.born) FROM commits c JOIN items i ON i.born = c.revision \
@@ -148,7 +149,7 @@ fn touched(connection: &Connection, origin: &str) -> rusqlite::Result<Vec<(i64, 
 }
 
 /// The present version of a node, and whether the import wrote it.
-fn present(
+fn present_row(
     connection: &Connection,
     node: i64,
     origin: &str,
@@ -162,14 +163,18 @@ fn present(
         .optional()
 }
 
-/// What there was of a node before a revision.
-enum Before {
+/// The version of a node before a revision.
+enum PriorVersion {
     Nothing,
     Version(Row),
     Forgotten,
 }
 
-fn before(connection: &Connection, node: i64, revision: u64) -> rusqlite::Result<Before> {
+fn version_before(
+    connection: &Connection,
+    node: i64,
+    revision: u64,
+) -> rusqlite::Result<PriorVersion> {
     let last: Option<(u32, u64)> = connection
         .prepare_cached(
             "SELECT row, died FROM items WHERE node = ? AND born < ? \
@@ -178,10 +183,12 @@ fn before(connection: &Connection, node: i64, revision: u64) -> rusqlite::Result
         .query_row(params![node, revision], |line| Ok((line.get(0)?, line.get(1)?)))
         .optional()?;
     Ok(match last {
-        // It was there until the import replaced it.
-        Some((row, died)) if died >= revision => Before::Version(Row::new(row)),
-        Some(_) => Before::Nothing,
-        None if super::records::usage::trimmed(connection)? >= revision => Before::Forgotten,
-        None => Before::Nothing,
+        // It was present until the import replaced it.
+        Some((row, died)) if died >= revision => PriorVersion::Version(Row::new(row)),
+        Some(_) => PriorVersion::Nothing,
+        None if super::records::usage::trimmed_revision(connection)? >= revision => {
+            PriorVersion::Forgotten
+        }
+        None => PriorVersion::Nothing,
     })
 }

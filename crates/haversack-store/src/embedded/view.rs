@@ -1,4 +1,4 @@
-//! One state as one viewer may see it: every answer passes through its bitmap.
+//! A snapshot of one state for one viewer: every answer passes through its visibility bitmap.
 
 use std::borrow::Cow;
 use std::collections::btree_map::Entry;
@@ -11,11 +11,11 @@ use haversack_core::units::Score;
 use rusqlite::Connection;
 
 use super::paging;
-use super::records::lines::Line;
+use super::records::lines::VersionRow;
 use super::records::{self, lookup, storage, structure, usage};
 use super::row::{Bitmap, Row};
-use super::state::Watched;
-use super::text::Visible;
+use super::state::WatchedState;
+use super::text::VisibleRows;
 use crate::kinds::Kinds;
 use crate::revision::{Revision, StateToken};
 use crate::store::error::ReadError;
@@ -24,46 +24,46 @@ use crate::store::query::{
     FAMILY_MAX, Filter, Hit, LIMIT_MAX, Order, PAGE_BYTES_MAX, Page, TreeDistance,
 };
 
-/// A state as a viewer may see it.
+/// A snapshot of a state for one viewer.
 #[derive(Debug)]
 pub struct View {
-    pub(super) watched: Watched,
-    /// Which state: the watched one, or one before it.
+    pub(super) watched: WatchedState,
+    /// The revision: that of the watched state, or an earlier one.
     pub(super) revision: Revision,
-    pub(super) visible: Arc<Visible>,
-    /// The viewer's name for the state.
+    pub(super) visible: Arc<VisibleRows>,
+    /// The token that identifies the state to this viewer.
     pub(super) token: StateToken,
-    /// The number of activity when it was looked at.
+    /// The activity number when the snapshot was taken.
     pub(super) activity: u64,
     pub(super) history_is_whole: bool,
 }
 
 impl View {
-    /// Which state this is.
+    /// The revision of this state.
     #[must_use]
     pub const fn revision(&self) -> Revision {
         self.revision
     }
 
-    /// The viewer's name for this state.
+    /// The token that identifies this state to the viewer.
     #[must_use]
     pub const fn token(&self) -> StateToken {
         self.token
     }
 
-    /// Whether every version of this state is still kept; a state of long ago may miss some.
+    /// Whether every version of this state is still kept; an old state may lack some.
     #[must_use]
     pub const fn history_is_whole(&self) -> bool {
         self.history_is_whole
     }
 
-    /// How many items there are to see.
+    /// The number of visible items.
     #[must_use]
     pub fn len(&self) -> usize {
         self.visible.rows().len()
     }
 
-    /// Whether there is nothing to see.
+    /// Whether no item is visible.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.visible.rows().is_empty()
@@ -76,13 +76,13 @@ impl View {
         self.watched.shared.pool.read(question)
     }
 
-    /// Whether the viewer may see a row. There is no other way to an answer.
+    /// Whether the viewer may see a row. Every answer goes through this check.
     pub(super) fn sees(&self, row: Row) -> bool {
         self.visible.rows().contains(row)
     }
 
-    /// The version of a node that belongs to this state, if the viewer may see it.
-    pub(super) fn row_of(
+    /// The row of a node in this state, if the viewer may see it.
+    pub(super) fn visible_row_of(
         &self,
         connection: &Connection,
         node: i64,
@@ -90,31 +90,39 @@ impl View {
         Ok(lookup::rows_of(connection, node)?.into_iter().find(|row| self.sees(*row)))
     }
 
-    /// The node of a name and its version in this state, if the viewer may see it.
-    pub(super) fn place_of(
+    /// The node and row of an item id in this state, if the viewer may see it.
+    pub(super) fn visible_place_of(
         &self,
         connection: &Connection,
         id: &ItemId,
     ) -> Result<Option<(i64, Row)>, ReadError> {
-        Ok(lookup::places(connection, id)?.into_iter().find(|(_, row)| self.sees(*row)))
+        Ok(lookup::rows_of_id(connection, id)?.into_iter().find(|(_, row)| self.sees(*row)))
     }
 
-    fn row_of_id(&self, connection: &Connection, id: &ItemId) -> Result<Option<Row>, ReadError> {
-        Ok(self.place_of(connection, id)?.map(|(_, row)| row))
+    fn visible_row_of_id(
+        &self,
+        connection: &Connection,
+        id: &ItemId,
+    ) -> Result<Option<Row>, ReadError> {
+        Ok(self.visible_place_of(connection, id)?.map(|(_, row)| row))
     }
 
-    /// The kinds that are known here.
+    /// The kinds of this workspace.
     #[must_use]
     pub fn kinds(&self) -> &Arc<Kinds> {
         &self.watched.shared.kinds
     }
 
-    /// A version without what the viewer may not know: a parent they cannot read.
-    fn shown(&self, connection: &Connection, line: Line) -> Result<Stored, ReadError> {
+    /// A version as the viewer may see it: without a parent they cannot read.
+    fn without_hidden_parent(
+        &self,
+        connection: &Connection,
+        line: VersionRow,
+    ) -> Result<Stored, ReadError> {
         let parent = line.parent;
-        let mut stored = line.stored(&self.watched.shared.kinds);
+        let mut stored = line.into_stored(&self.watched.shared.kinds);
         if let Some(parent) = parent
-            && self.row_of(connection, parent)?.is_none()
+            && self.visible_row_of(connection, parent)?.is_none()
         {
             stored.item.parent = None;
         }
@@ -126,20 +134,20 @@ impl View {
         connection: &Connection,
         row: Row,
     ) -> Result<Option<Stored>, ReadError> {
-        match lookup::line(connection, row, true)? {
-            Some(line) if self.sees(row) => self.shown(connection, line).map(Some),
+        match lookup::version(connection, row, true)? {
+            Some(line) if self.sees(row) => self.without_hidden_parent(connection, line).map(Some),
             _ => Ok(None),
         }
     }
 
-    /// The items of these names, in their order.
+    /// The items with these ids, in their order.
     ///
     /// # Errors
     /// When the store cannot be read.
     pub fn get(&self, ids: &[ItemId]) -> Result<Vec<Option<Stored>>, ReadError> {
         self.read(|connection| {
             ids.iter()
-                .map(|id| match self.row_of_id(connection, id)? {
+                .map(|id| match self.visible_row_of_id(connection, id)? {
                     Some(row) => self.stored(connection, row),
                     None => Ok(None),
                 })
@@ -147,43 +155,43 @@ impl View {
         })
     }
 
-    /// Whether each of these items is there for the viewer, without reading it.
+    /// Whether each of these items is visible, without reading it.
     ///
     /// # Errors
     /// When the store cannot be read.
     pub fn are_there(&self, ids: &[ItemId]) -> Result<Vec<bool>, ReadError> {
         self.read(|connection| {
-            ids.iter().map(|id| Ok(self.row_of_id(connection, id)?.is_some())).collect()
+            ids.iter().map(|id| Ok(self.visible_row_of_id(connection, id)?.is_some())).collect()
         })
     }
 
-    /// The rows that the viewer sees and that pass a filter.
-    pub(super) fn among(&self, filter: &Filter) -> Result<Cow<'_, Bitmap>, ReadError> {
-        records::filter::check(filter)?;
+    /// The visible rows that pass a filter.
+    pub(super) fn rows_matching(&self, filter: &Filter) -> Result<Cow<'_, Bitmap>, ReadError> {
+        records::filter::check_limits(filter)?;
         let whole = Filter { active_only: false, under: None, ..filter.clone() };
-        let passing = self.watched.state.passing(&self.watched.shared, &whole)?;
+        let passing = self.watched.state.rows_passing(&self.watched.shared, &whole)?;
         let mut rows = Cow::Borrowed(self.visible.rows());
         if let Some(passing) = passing {
             rows.to_mut().intersect(&passing);
         }
         if filter.active_only {
-            let not_active = self.watched.state.not_active(&self.watched.shared.pool)?;
+            let not_active = self.watched.state.inactive_rows(&self.watched.shared.pool)?;
             for row in not_active.iter().filter(|row| self.sees(*row)) {
                 rows.to_mut().remove(row);
             }
         }
         if let Some(root) = &filter.under {
-            let below = self.read(|connection| self.below(connection, root))?;
+            let below = self.read(|connection| self.rows_below(connection, root))?;
             rows.to_mut().intersect(&below);
         }
         Ok(rows)
     }
 
-    /// The rows at and below an item, as far as the viewer can walk.
-    fn below(&self, connection: &Connection, root: &ItemId) -> Result<Bitmap, ReadError> {
+    /// The visible rows of an item and its descendants; hidden rows end the walk.
+    fn rows_below(&self, connection: &Connection, root: &ItemId) -> Result<Bitmap, ReadError> {
         let mut below = Bitmap::new();
-        let Some(node) = lookup::node(connection, root)? else { return Ok(below) };
-        let Some(row) = self.row_of(connection, node)? else { return Ok(below) };
+        let Some(node) = lookup::node_of(connection, root)? else { return Ok(below) };
+        let Some(row) = self.visible_row_of(connection, node)? else { return Ok(below) };
         below.insert(row);
         let mut pending = vec![node];
         while let Some(node) = pending.pop() {
@@ -198,27 +206,27 @@ impl View {
         Ok(below)
     }
 
-    /// How many items pass a filter.
+    /// The number of visible items that pass a filter.
     ///
     /// # Errors
     /// When the store cannot be read.
     pub fn count(&self, filter: &Filter) -> Result<u64, ReadError> {
-        Ok(self.among(filter)?.len() as u64)
+        Ok(self.rows_matching(filter)?.len() as u64)
     }
 
-    /// A page of the items that pass a filter.
+    /// A page of the visible items that pass a filter.
     ///
     /// # Errors
-    /// When the page is too large, its start is not there, or the store cannot be read.
+    /// When the limit is too large, `after` is not visible, or the store cannot be read.
     pub fn list(&self, filter: &Filter, page: &Page) -> Result<Vec<Stored>, ReadError> {
         check_limit(page.limit)?;
-        let among = self.among(filter)?;
+        let among = self.rows_matching(filter)?;
         self.read(|connection| {
             let rows = match page.order {
-                Order::Id => paging::by_id(connection, page, &among),
+                Order::Id => paging::page_by_id(connection, page, &among),
                 Order::Newest => {
                     let after = page.after.as_ref().map(|id| self.updated_of(id)).transpose()?;
-                    paging::by_time(connection, page, after, &among)
+                    paging::page_by_time(connection, page, after, &among)
                 }
             };
             let mut page = Vec::new();
@@ -241,14 +249,14 @@ impl View {
         Ok(updated.as_millis())
     }
 
-    /// Rows and chunks of an index as hits; what is no longer in the store is left out.
-    pub(super) fn hits(
+    /// Converts index results to hits; rows that are no longer in the store are left out.
+    pub(super) fn to_hits(
         &self,
         found: impl Iterator<Item = (Row, u32, f32)>,
     ) -> Result<Vec<Hit>, ReadError> {
         let found: Vec<(Row, u32, f32)> = found.collect();
         let rows: Vec<Row> = found.iter().map(|(row, _, _)| *row).collect();
-        let names = self.watched.shared.names(&rows)?;
+        let names = self.watched.shared.item_ids(&rows)?;
         let hit = |((_, chunk, score), name): ((Row, u32, f32), Option<ItemId>)| {
             let id = CandidateId::chunk(name?, chunk);
             Some(Hit { id, score: Score::new(f64::from(score))? })
@@ -256,17 +264,19 @@ impl View {
         Ok(found.into_iter().zip(names).filter_map(hit).collect())
     }
 
-    /// The texts and places of chunks, in their order; a whole item stands for its first chunk.
+    /// The texts and positions of chunks, in their order; an item id stands for its first chunk.
     ///
     /// # Errors
     /// When the store cannot be read.
     pub fn passages(&self, ids: &[CandidateId]) -> Result<Vec<Option<Passage>>, ReadError> {
         self.read(|connection| {
-            // Chunks of one place share what they hang under.
+            // Neighbouring chunks share their parent.
             let mut parents: BTreeMap<i64, bool> = BTreeMap::new();
             ids.iter()
                 .map(|id| {
-                    let Some(row) = self.row_of_id(connection, &id.item)? else { return Ok(None) };
+                    let Some(row) = self.visible_row_of_id(connection, &id.item)? else {
+                        return Ok(None);
+                    };
                     let found = lookup::passage(
                         connection,
                         &self.watched.shared.kinds,
@@ -277,7 +287,7 @@ impl View {
                     if let Some(parent) = parent {
                         let is_seen = match parents.get(&parent) {
                             Some(known) => *known,
-                            None => self.row_of(connection, parent)?.is_some(),
+                            None => self.visible_row_of(connection, parent)?.is_some(),
                         };
                         parents.insert(parent, is_seen);
                         if !is_seen {
@@ -303,26 +313,30 @@ impl View {
         })
     }
 
-    /// What an item hangs under, nearest first, up to where the viewer may not read on.
+    /// The ancestors of an item, nearest first, up to the first hidden one.
     ///
     /// # Errors
     /// When the store cannot be read.
     pub fn ancestors(&self, id: &ItemId, limit: usize) -> Result<Vec<Stored>, ReadError> {
         check_limit(limit)?;
         self.read(|connection| {
-            let chain = self.chain(connection, id)?;
+            let chain = self.ancestor_chain(connection, id)?;
             let above = chain.into_iter().skip(1).take(limit);
             above.filter_map(|(_, row)| self.stored(connection, row).transpose()).collect()
         })
     }
 
-    /// An item and what it hangs under, as nodes and rows, up to where the viewer may not read on.
-    fn chain(&self, connection: &Connection, id: &ItemId) -> Result<Vec<(i64, Row)>, ReadError> {
+    /// The nodes and rows of an item and its ancestors, up to the first hidden one.
+    fn ancestor_chain(
+        &self,
+        connection: &Connection,
+        id: &ItemId,
+    ) -> Result<Vec<(i64, Row)>, ReadError> {
         let mut chain = Vec::new();
         let mut seen = BTreeSet::new();
-        let mut next = lookup::node(connection, id)?;
+        let mut next = lookup::node_of(connection, id)?;
         while let Some(node) = next {
-            let Some(row) = self.row_of(connection, node)? else { break };
+            let Some(row) = self.visible_row_of(connection, node)? else { break };
             if !seen.insert(node) {
                 break;
             }
@@ -332,8 +346,8 @@ impl View {
         Ok(chain)
     }
 
-    /// The rows under a node that the viewer sees, in order.
-    fn children_rows(
+    /// The visible children of a node, in order.
+    fn visible_children(
         &self,
         connection: &Connection,
         node: i64,
@@ -350,19 +364,19 @@ impl View {
         Ok(rows)
     }
 
-    /// What hangs under an item, in order.
+    /// The children of an item, in order.
     ///
     /// # Errors
     /// When the store cannot be read.
     pub fn children(&self, id: &ItemId, limit: usize) -> Result<Vec<Stored>, ReadError> {
         check_limit(limit)?;
         self.read(|connection| {
-            let Some(node) = lookup::node(connection, id)? else { return Ok(Vec::new()) };
-            // Who may not see the item is not told what is under it, either.
-            if self.row_of(connection, node)?.is_none() {
+            let Some(node) = lookup::node_of(connection, id)? else { return Ok(Vec::new()) };
+            // The children of a hidden item are hidden, too.
+            if self.visible_row_of(connection, node)?.is_none() {
                 return Ok(Vec::new());
             }
-            let rows = self.children_rows(connection, node, limit)?;
+            let rows = self.visible_children(connection, node, limit)?;
             rows.into_iter()
                 .filter_map(|(_, row)| self.stored(connection, row).transpose())
                 .collect()
@@ -380,9 +394,9 @@ impl View {
     ) -> Result<(Vec<Stored>, Vec<Stored>), ReadError> {
         check_limit(either_side)?;
         self.read(|connection| {
-            let chain = self.chain(connection, id)?;
+            let chain = self.ancestor_chain(connection, id)?;
             let [(_, row), (parent, _), ..] = chain[..] else { return Ok((vec![], vec![])) };
-            let rows = self.children_rows(connection, parent, usize::MAX)?;
+            let rows = self.visible_children(connection, parent, usize::MAX)?;
             let at = rows.iter().position(|(_, sibling)| *sibling == row).unwrap_or(0);
             let fetch = |rows: &[(i64, Row)]| -> Result<Vec<Stored>, ReadError> {
                 rows.iter()
@@ -395,7 +409,7 @@ impl View {
         })
     }
 
-    /// What stands right before and right after each of these items under the same parent.
+    /// The siblings right before and right after each of these items.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -404,13 +418,13 @@ impl View {
         let found: Vec<Vec<Row>> = self.read(|connection| {
             let mut found = Vec::with_capacity(ids.len());
             for id in ids {
-                let chain = self.chain(connection, id)?;
+                let chain = self.ancestor_chain(connection, id)?;
                 let [(_, row), (parent, _), ..] = chain[..] else {
                     found.push(Vec::new());
                     continue;
                 };
                 if let Entry::Vacant(family) = families.entry(parent) {
-                    let mut rows = self.children_rows(connection, parent, FAMILY_MAX + 1)?;
+                    let mut rows = self.visible_children(connection, parent, FAMILY_MAX + 1)?;
                     if rows.len() > FAMILY_MAX {
                         rows.clear();
                     }
@@ -427,23 +441,23 @@ impl View {
             Ok(found)
         })?;
         let rows: Vec<Row> = found.iter().flatten().copied().collect();
-        let mut names = self.watched.shared.names(&rows)?.into_iter();
+        let mut names = self.watched.shared.item_ids(&rows)?.into_iter();
         let mut name = |_: &Row| names.next()?;
         Ok(found.iter().map(|rows| rows.iter().filter_map(&mut name).collect()).collect())
     }
 
-    /// How far items are from one in the tree; `None` where no readable way leads.
+    /// The tree distances of items from one item; `None` where no visible path connects them.
     ///
     /// # Errors
     /// When the store cannot be read.
     pub fn distances(&self, from: &ItemId, to: &[ItemId]) -> Result<Vec<TreeDistance>, ReadError> {
         self.read(|connection| {
-            let start = self.chain(connection, from)?;
+            let start = self.ancestor_chain(connection, from)?;
             let steps_up: BTreeMap<i64, u32> =
                 start.iter().zip(0u32..).map(|((node, _), steps)| (*node, steps)).collect();
             to.iter()
                 .map(|id| {
-                    let chain = self.chain(connection, id)?;
+                    let chain = self.ancestor_chain(connection, id)?;
                     let meet = chain
                         .iter()
                         .zip(0u32..)
@@ -454,24 +468,25 @@ impl View {
         })
     }
 
-    /// The versions of an item that are kept, the latest first, if the viewer may read it now.
+    /// The kept versions of an item, the latest first, if the viewer may read it now.
     ///
     /// # Errors
     /// When the store cannot be read.
     pub fn history(&self, id: &ItemId) -> Result<Vec<Version>, ReadError> {
         self.read(|connection| {
-            let Some(node) = lookup::node(connection, id)? else { return Ok(Vec::new()) };
-            if self.row_of(connection, node)?.is_none() {
+            let Some(node) = lookup::node_of(connection, id)? else { return Ok(Vec::new()) };
+            if self.visible_row_of(connection, node)?.is_none() {
                 return Ok(Vec::new());
             }
             let mut versions = Vec::new();
             for row in lookup::rows_of(connection, node)? {
-                let Some(line) = lookup::line(connection, row, true)? else { continue };
+                let Some(line) = lookup::version(connection, row, true)? else { continue };
                 if line.revision > self.revision {
                     continue;
                 }
                 let until = line.died.filter(|died| *died <= self.revision);
-                versions.push(Version { stored: self.shown(connection, line)?, until });
+                versions
+                    .push(Version { stored: self.without_hidden_parent(connection, line)?, until });
             }
             Ok(versions)
         })
@@ -485,7 +500,7 @@ impl View {
         self.read(|connection| usage::record(connection, shelf, name).map_err(storage))
     }
 
-    /// The names on a shelf, in order, after a name.
+    /// The names of a kind of document, in order, after a name.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -500,10 +515,10 @@ impl View {
     }
 }
 
-/// A question may not ask for more than anybody can read.
+/// Checks the limit of a query.
 pub(super) fn check_limit(limit: usize) -> Result<(), ReadError> {
     if limit <= LIMIT_MAX {
         return Ok(());
     }
-    Err(ReadError::invalid("limit", format!("{limit} is over the most, {LIMIT_MAX}")))
+    Err(ReadError::invalid("limit", format!("{limit} is over the limit of {LIMIT_MAX}")))
 }

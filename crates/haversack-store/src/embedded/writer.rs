@@ -1,8 +1,8 @@
-//! The one writer: takes what waits, writes it in one transaction, indexes it, publishes it.
+//! The single writer: group-commits waiting batches, indexes them and publishes the new state.
 //!
-//! A batch is acknowledged after its transaction is on disk and its state is published. The
-//! indexes are written after the transaction: should that fail, nothing is lost, readers stay at
-//! the state before, and the indexes are fed from the truth at the next write or start.
+//! A batch is acknowledged after its transaction is on disk and its state is published. The indexes
+//! are written after the transaction. If that fails, nothing is lost: readers stay at the previous
+//! state, and the indexes catch up from SQLite at the next write or start.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender};
@@ -11,84 +11,84 @@ use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
 use super::catalogue::Catalogue;
 use super::indexes::{IndexError, Indexes};
-use super::records::write::{self, Delta, WriteError};
-use super::state::{Shared, State};
-use crate::prepare::Prepared;
+use super::records::write::{self, CommitDelta, WriteError};
+use super::state::{PublishedState, SharedState};
+use crate::prepare::PreparedBatch;
 use crate::revision::Revision;
 use crate::store::change::{Change, Committed};
 use crate::store::error::{Cause, CommitError, ReadError, Stale, chain};
 
-/// Most changes in one transaction.
+/// The most changes in one transaction.
 const GROUP_CHANGES_MAX: usize = 20_000;
 
-/// What the writer can be asked to do.
+/// A job for the writer thread.
 pub(crate) enum Job {
-    /// To write a batch.
-    Write(Prepared, Reply),
-    /// To do something that only the writer may do.
+    /// Write a batch.
+    Write(PreparedBatch, CommitReply),
+    /// Run a function that needs the writer.
     Call(Box<dyn FnOnce(&mut Writer) + Send>),
-    /// To stop.
+    /// Shut down.
     Stop,
 }
 
-/// Where the outcome of a batch goes.
-pub(crate) type Reply = SyncSender<Result<Committed, CommitError>>;
+/// The channel for the result of a batch.
+pub(crate) type CommitReply = SyncSender<Result<Committed, CommitError>>;
 
 /// The one writer of a workspace.
 #[derive(Debug)]
 pub(crate) struct Writer {
     pub(crate) connection: Connection,
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<SharedState>,
     pub(crate) indexes: Indexes,
     pub(crate) catalogue: Catalogue,
     pub(crate) revision: Revision,
-    /// The indexes missed something.
+    /// The indexes lag behind SQLite.
     pub(crate) behind: bool,
-    /// What ended all writing.
+    /// The error that stopped all writing.
     stopped: Option<String>,
 }
 
 /// A batch in a transaction that is not committed yet.
-struct Pending {
-    prepared: Prepared,
-    reply: Reply,
-    outcome: Outcome,
+struct PendingBatch {
+    prepared: PreparedBatch,
+    reply: CommitReply,
+    outcome: BatchOutcome,
 }
 
-impl Pending {
-    /// The lists of the items that its events are about; see [`Shared::stir`].
-    fn noted(&self) -> &[u32] {
+impl PendingBatch {
+    /// The reader lists of the items that its events are about; see [`SharedState::bump_activity`].
+    fn activity_lists(&self) -> &[u32] {
         match &self.outcome {
-            Outcome::Done(_, delta) | Outcome::Quiet(_, delta) => &delta.noted,
-            Outcome::Unchanged(_) | Outcome::Refused(_) | Outcome::Lost => &[],
+            BatchOutcome::Done(_, delta) | BatchOutcome::Quiet(_, delta) => &delta.noted,
+            BatchOutcome::Unchanged(_) | BatchOutcome::Refused(_) | BatchOutcome::Lost => &[],
         }
     }
 }
 
-/// What became of a batch inside the transaction.
-enum Outcome {
-    /// It changes something.
-    Done(Committed, Delta),
-    /// It wrote something, but nothing that has versions or is searched.
-    Quiet(Committed, Delta),
-    /// Everything was there already.
+/// The result of a batch within the transaction.
+enum BatchOutcome {
+    /// It changed items or links.
+    Done(Committed, CommitDelta),
+    /// It wrote events or named documents only: nothing versioned or searched.
+    Quiet(Committed, CommitDelta),
+    /// It changed nothing.
     Unchanged(Committed),
-    /// It cannot be written; the others can.
+    /// It was refused; the other batches go on.
     Refused(CommitError),
-    /// The transaction failed before or with it.
+    /// The transaction failed at or before it.
     Lost,
 }
 
-/// Why nothing can be written at all.
+/// Why no batch can be written.
 enum Refusal {
     Stopped(String),
     Stale(Stale),
-    /// The indexes miss an earlier batch and cannot be fed; this one was not written.
+    /// The indexes lag and cannot catch up; the batch was not written.
     Behind(String),
 }
 
 impl Refusal {
-    fn error(&self) -> CommitError {
+    fn to_commit_error(&self) -> CommitError {
         match self {
             Refusal::Stopped(why) => CommitError::Stopped { cause: why.as_str().into() },
             Refusal::Stale(stale) => CommitError::Stale(Box::new(stale.clone())),
@@ -100,14 +100,14 @@ impl Refusal {
 impl Writer {
     pub(crate) fn new(
         connection: Connection,
-        shared: Arc<Shared>,
+        shared: Arc<SharedState>,
         indexes: Indexes,
         (revision, catalogue): (Revision, Catalogue),
     ) -> Writer {
         Writer { connection, shared, indexes, catalogue, revision, behind: false, stopped: None }
     }
 
-    /// Works until it is told to stop or nobody can ask any more.
+    /// Runs jobs until it is shut down or all senders are gone.
     pub(crate) fn run(mut self, jobs: &Receiver<Job>) {
         while let Ok(job) = jobs.recv() {
             let mut group = Vec::new();
@@ -135,18 +135,17 @@ impl Writer {
                 Some(Job::Write(..)) | None => {}
             }
         }
-        // So that the next start finds pages in the file and not in the log. A failure only costs
-        // it time.
+        // Moves pages from the log to the file for a quick start. A failure only costs time.
         let _ = self.connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
         self.indexes.close();
     }
 
-    /// Whether writing can go on; feeds the indexes first when they missed something.
-    fn ready(&mut self) -> Result<(), Refusal> {
+    /// Checks that writing is possible; lagging indexes catch up first.
+    fn check_writable(&mut self) -> Result<(), Refusal> {
         if let Some(why) = &self.stopped {
             return Err(Refusal::Stopped(why.clone()));
         }
-        if let Some(stored) = self.indexes.stale() {
+        if let Some(stored) = self.indexes.stale_model() {
             let now = self.shared.embedder.model().clone();
             return Err(Refusal::Stale(Stale { stored: stored.clone(), now }));
         }
@@ -156,55 +155,60 @@ impl Writer {
         Ok(())
     }
 
-    fn write(&mut self, group: Vec<(Prepared, Reply)>) {
-        if let Err(refusal) = self.ready() {
+    fn write(&mut self, group: Vec<(PreparedBatch, CommitReply)>) {
+        if let Err(refusal) = self.check_writable() {
             for (_, reply) in group {
-                answer(&reply, Err(refusal.error()));
+                send_reply(&reply, Err(refusal.to_commit_error()));
             }
             return;
         }
-        let Some(pending) = self.transact(group) else { return };
-        self.shared.stir(pending.iter().flat_map(Pending::noted));
-        let failed = self.index(&pending).err().map(|error| chain(&error));
+        let Some(pending) = self.commit_group(group) else { return };
+        self.shared.bump_activity(pending.iter().flat_map(PendingBatch::activity_lists));
+        let failed = self.index_and_publish(&pending).err().map(|error| chain(&error));
         self.behind = failed.is_some();
-        for Pending { reply, outcome, .. } in pending {
+        for PendingBatch { reply, outcome, .. } in pending {
             let outcome = match (outcome, &failed) {
-                (Outcome::Done(committed, _), Some(why)) => {
+                (BatchOutcome::Done(committed, _), Some(why)) => {
                     let (revision, cause) = (committed.revision, why.as_str().into());
                     Err(CommitError::NotSearchable { revision, cause })
                 }
                 (
-                    Outcome::Done(committed, _)
-                    | Outcome::Quiet(committed, _)
-                    | Outcome::Unchanged(committed),
+                    BatchOutcome::Done(committed, _)
+                    | BatchOutcome::Quiet(committed, _)
+                    | BatchOutcome::Unchanged(committed),
                     _,
                 ) => Ok(committed),
-                (Outcome::Refused(refused), _) => Err(refused),
-                (Outcome::Lost, _) => Err(CommitError::Storage { cause: "lost".into() }),
+                (BatchOutcome::Refused(refused), _) => Err(refused),
+                (BatchOutcome::Lost, _) => Err(CommitError::Storage { cause: "lost".into() }),
             };
-            answer(&reply, outcome);
+            send_reply(&reply, outcome);
         }
     }
 
-    /// Writes a group in one transaction, each batch in a savepoint of its own, and commits it.
-    /// When the transaction fails as a whole, all are told so and nothing comes back.
-    fn transact(&mut self, group: Vec<(Prepared, Reply)>) -> Option<Vec<Pending>> {
+    /// Commits a group in one transaction, each batch in its own savepoint. If the transaction
+    /// fails, every caller gets the error and `None` is returned.
+    fn commit_group(
+        &mut self,
+        group: Vec<(PreparedBatch, CommitReply)>,
+    ) -> Option<Vec<PendingBatch>> {
         let horizon = self.shared.horizon();
         let mut revision = self.revision;
         let mut failure = self.connection.execute_batch("BEGIN IMMEDIATE").err();
         let mut pending = Vec::with_capacity(group.len());
         for (prepared, reply) in group {
             let outcome = match failure {
-                Some(_) => Outcome::Lost,
-                None => self.savepoint(&prepared, (revision, horizon)).unwrap_or_else(|error| {
-                    failure = Some(error);
-                    Outcome::Lost
-                }),
+                Some(_) => BatchOutcome::Lost,
+                None => self.write_in_savepoint(&prepared, (revision, horizon)).unwrap_or_else(
+                    |error| {
+                        failure = Some(error);
+                        BatchOutcome::Lost
+                    },
+                ),
             };
-            if let Outcome::Done(committed, _) = &outcome {
+            if let BatchOutcome::Done(committed, _) = &outcome {
                 revision = committed.revision;
             }
-            pending.push(Pending { prepared, reply, outcome });
+            pending.push(PendingBatch { prepared, reply, outcome });
         }
         let committing = failure.is_none();
         let failure = failure.or_else(|| self.connection.execute_batch("COMMIT").err());
@@ -212,21 +216,21 @@ impl Writer {
             self.revision = revision;
             return Some(pending);
         };
-        // A failed commit may have been rolled back already; either way none is left open.
+        // SQLite may have rolled back already; either way no transaction stays open.
         if !self.connection.is_autocommit() {
             let _ = self.connection.execute_batch("ROLLBACK");
         }
-        self.fail(&error, committing, pending);
+        self.report_failure(&error, committing, pending);
         None
     }
 
-    /// Writes one batch after `revision`; one without effect leaves no trace, and a quiet one makes
-    /// no state of its own.
-    fn savepoint(
+    /// Writes one batch after `revision`. A batch without effect is rolled back; a quiet one makes
+    /// no revision.
+    fn write_in_savepoint(
         &self,
-        prepared: &Prepared,
+        prepared: &PreparedBatch,
         (revision, horizon): (Revision, Revision),
-    ) -> rusqlite::Result<Outcome> {
+    ) -> rusqlite::Result<BatchOutcome> {
         self.connection.execute_batch("SAVEPOINT batch")?;
         let (shared, revisions) = (&self.shared, (revision.next(), horizon));
         let written =
@@ -234,51 +238,56 @@ impl Writer {
         let only_puts = prepared.batch.changes.iter().all(|c| matches!(c, Change::Put(_)));
         let outcome = match written {
             Ok((committed, _)) if only_puts && committed.stored == 0 => {
-                Outcome::Unchanged(Committed { revision, ..committed })
+                BatchOutcome::Unchanged(Committed { revision, ..committed })
             }
             Ok((committed, delta)) if prepared.batch.is_quiet() => {
-                Outcome::Quiet(Committed { revision, ..committed }, delta)
+                BatchOutcome::Quiet(Committed { revision, ..committed }, delta)
             }
-            Ok((committed, delta)) => Outcome::Done(committed, delta),
-            Err(WriteError::Refused(refused)) => Outcome::Refused(refused),
+            Ok((committed, delta)) => BatchOutcome::Done(committed, delta),
+            Err(WriteError::Refused(refused)) => BatchOutcome::Refused(refused),
             Err(WriteError::Sqlite(error)) => return Err(error),
         };
         self.connection.execute_batch(match outcome {
-            Outcome::Done(..) | Outcome::Quiet(..) => "RELEASE batch",
+            BatchOutcome::Done(..) | BatchOutcome::Quiet(..) => "RELEASE batch",
             _ => "ROLLBACK TO batch; RELEASE batch",
         })?;
         Ok(outcome)
     }
 
-    /// Tells everyone in a group that the transaction failed, and decides whether to go on.
-    fn fail(&mut self, error: &rusqlite::Error, committing: bool, pending: Vec<Pending>) {
+    /// Reports a failed transaction to every caller, and stops writing if the disk is in doubt.
+    fn report_failure(
+        &mut self,
+        error: &rusqlite::Error,
+        committing: bool,
+        pending: Vec<PendingBatch>,
+    ) {
         let code = error.sqlite_error_code();
-        // When the disk refuses a commit nobody knows what it holds: trying again could report
-        // as safe what is lost. Only opening anew and reading the log tells.
+        // After an I/O error in a commit the content of the disk is unknown: a retry could
+        // acknowledge lost data. Only reopening, which reads the log, settles it.
         if committing && code == Some(ErrorCode::SystemIoFailure) {
             self.stopped = Some(error.to_string());
         }
-        for Pending { reply, outcome, .. } in pending {
+        for PendingBatch { reply, outcome, .. } in pending {
             let cause: Cause = error.to_string().into();
             let failed = match code {
                 _ if self.stopped.is_some() => CommitError::Stopped { cause },
                 Some(ErrorCode::DiskFull) => CommitError::Full { cause },
                 _ => CommitError::Storage { cause },
             };
-            answer(
+            send_reply(
                 &reply,
-                Err(if let Outcome::Refused(refused) = outcome { refused } else { failed }),
+                Err(if let BatchOutcome::Refused(refused) = outcome { refused } else { failed }),
             );
         }
     }
 
-    /// Puts what was committed into the indexes and publishes the state.
-    fn index(&mut self, pending: &[Pending]) -> Result<(), IndexError> {
+    /// Adds committed batches to the indexes and publishes the state.
+    fn index_and_publish(&mut self, pending: &[PendingBatch]) -> Result<(), IndexError> {
         let mut changed = false;
-        for Pending { prepared, outcome, .. } in pending {
-            let Outcome::Done(committed, delta) = outcome else { continue };
+        for PendingBatch { prepared, outcome, .. } in pending {
+            let BatchOutcome::Done(committed, delta) = outcome else { continue };
             self.catalogue.apply(delta);
-            self.shared.forget(&delta.purged);
+            self.shared.forget_item_ids(&delta.purged);
             self.indexes.add(&self.connection, committed.revision, prepared, delta)?;
             changed = true;
         }
@@ -289,7 +298,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Feeds the indexes what they missed, from the truth.
+    /// Brings lagging indexes up to date from SQLite.
     pub(crate) fn catch_up(&mut self) -> Result<(), IndexError> {
         self.indexes.recover(&self.connection, self.revision)?;
         self.catalogue = Catalogue::read(&self.connection).map_err(IndexError::Truth)?;
@@ -298,14 +307,14 @@ impl Writer {
         Ok(())
     }
 
-    /// Shows readers the latest state.
+    /// Publishes the latest state to readers.
     pub(crate) fn publish(&self) {
         let (text, vectors) = self.indexes.readers();
-        let state = State::new(self.revision, self.catalogue.clone(), text, vectors);
+        let state = PublishedState::new(self.revision, self.catalogue.clone(), text, vectors);
         self.shared.publish(state);
     }
 
-    /// A transaction for chores.
+    /// Runs maintenance work in a transaction.
     pub(crate) fn chore<T>(
         &mut self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
@@ -321,7 +330,7 @@ impl Writer {
     }
 }
 
-/// Answers whoever wrote a batch; nobody need wait for it any more.
-fn answer(reply: &Reply, outcome: Result<Committed, CommitError>) {
+/// Sends the result of a batch; the caller may have stopped waiting.
+fn send_reply(reply: &CommitReply, outcome: Result<Committed, CommitError>) {
     let _ = reply.send(outcome);
 }

@@ -1,86 +1,87 @@
-//! What holds for the fields of every item, whatever its kind: they are not too large.
+//! Size limits for the fields of items of any kind.
 
 use std::io;
 
 use serde_json::Value;
 
 use super::Fields;
-use super::problem::{FieldErrors, Limit, Path, Wrong};
+use super::problem::{FieldErrors, FieldFault, FieldPath, Limit};
 
-/// How deep values may stand: a field's own value is one deep.
+/// The deepest nesting of values; a field's own value has depth 1.
 pub const DEPTH_MAX: usize = 32;
-/// Most values of all fields together, those inside others included.
+/// The most values of all fields together, nested ones included.
 pub const VALUES_MAX: usize = 1_024;
-/// Most bytes of all fields together, as compact JSON.
+/// The most bytes of all fields together, as compact JSON.
 pub const JSON_BYTES_MAX: usize = 256 * 1_024;
-/// Longest name of a field in bytes.
+/// The longest field name in bytes.
 pub const KEY_BYTES_MAX: usize = 128;
 
-/// Adds what is too large to `errors`.
+/// Adds violated limits to `errors`.
 pub(super) fn check(fields: &Fields, errors: &mut FieldErrors) {
-    let mut walk = Walk { errors, values: 0, too_deep: false };
-    walk.object(&Path::Fields, fields, 1);
-    let Walk { errors, values, too_deep } = walk;
+    let mut walk = BoundsChecker { errors, values: 0, too_deep: false };
+    walk.check_object(&FieldPath::Fields, fields, 1);
+    let BoundsChecker { errors, values, too_deep } = walk;
     if values > VALUES_MAX {
-        let wrong = Wrong::OverLimit { limit: Limit::Values, found: values, max: VALUES_MAX };
-        errors.push(&Path::Fields, wrong);
+        let wrong = FieldFault::OverLimit { limit: Limit::Values, found: values, max: VALUES_MAX };
+        errors.push(&FieldPath::Fields, wrong);
     }
-    // Writing JSON descends as deep as the value does.
+    // Serialising JSON recurses as deep as the value.
     if too_deep {
         return;
     }
     let found = json_bytes(fields);
     if found > JSON_BYTES_MAX {
-        let wrong = Wrong::OverLimit { limit: Limit::JsonBytes, found, max: JSON_BYTES_MAX };
-        errors.push(&Path::Fields, wrong);
+        let wrong = FieldFault::OverLimit { limit: Limit::JsonBytes, found, max: JSON_BYTES_MAX };
+        errors.push(&FieldPath::Fields, wrong);
     }
 }
 
-struct Walk<'e> {
+struct BoundsChecker<'e> {
     errors: &'e mut FieldErrors,
     values: usize,
     too_deep: bool,
 }
 
-impl Walk<'_> {
-    fn object(&mut self, path: &Path<'_>, object: &Fields, depth: usize) {
+impl BoundsChecker<'_> {
+    fn check_object(&mut self, path: &FieldPath<'_>, object: &Fields, depth: usize) {
         for (key, value) in object {
-            let path = Path::Key(path, key);
+            let path = FieldPath::Key(path, key);
             if key.len() > KEY_BYTES_MAX {
                 let found = key.len();
                 let limit = Limit::NameBytes;
-                self.errors.push(&path, Wrong::OverLimit { limit, found, max: KEY_BYTES_MAX });
+                self.errors.push(&path, FieldFault::OverLimit { limit, found, max: KEY_BYTES_MAX });
             }
             if let Some(control) = key.chars().find(|c| c.is_control()) {
-                self.errors.push(&path, Wrong::ControlInName { code: control.into() });
+                self.errors.push(&path, FieldFault::ControlInName { code: control.into() });
             }
-            self.value(&path, value, depth);
+            self.check_value(&path, value, depth);
         }
     }
 
-    fn value(&mut self, path: &Path<'_>, value: &Value, depth: usize) {
+    fn check_value(&mut self, path: &FieldPath<'_>, value: &Value, depth: usize) {
         self.values += 1;
         if depth > DEPTH_MAX {
             if !self.too_deep {
                 self.too_deep = true;
                 let limit = Limit::Depth;
-                self.errors.push(path, Wrong::OverLimit { limit, found: depth, max: DEPTH_MAX });
+                self.errors
+                    .push(path, FieldFault::OverLimit { limit, found: depth, max: DEPTH_MAX });
             }
             return;
         }
         match value {
             Value::Array(entries) => {
                 for (index, entry) in entries.iter().enumerate() {
-                    self.value(&Path::Entry(path, index), entry, depth + 1);
+                    self.check_value(&FieldPath::Entry(path, index), entry, depth + 1);
                 }
             }
-            Value::Object(object) => self.object(path, object, depth + 1),
+            Value::Object(object) => self.check_object(path, object, depth + 1),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
     }
 }
 
-/// The size as JSON, without writing it anywhere.
+/// The size as JSON, without allocating it.
 fn json_bytes(fields: &Fields) -> usize {
     struct Count(usize);
     impl io::Write for Count {
@@ -93,6 +94,6 @@ fn json_bytes(fields: &Fields) -> usize {
         }
     }
     let mut count = Count(0);
-    // What JSON cannot express counts as too large.
+    // A serialisation error counts as too large.
     serde_json::to_writer(&mut count, fields).map_or(usize::MAX, |()| count.0)
 }

@@ -1,35 +1,35 @@
-//! What an item's fields say that questions ask for: when it is due, whether it is done, whose it is.
+//! Facts from an item's fields that queries ask for: due date, status, assignee and more.
 //!
-//! A kind's definition says it of its own fields. Applications have many names for the same property;
-//! the usual ones, in `built_in/names.toml`, are known in every kind. Facts are made when an item is
-//! written, so that a question about fields is a look-up.
+//! A kind's definition assigns roles to its fields. Applications use many names for the same
+//! property; the usual ones, in `built_in/names.toml`, apply to every kind. Facts are extracted on
+//! write, so that a query about fields is a lookup.
 
 use haversack_core::item::Kind;
 use haversack_core::query::FieldRole;
 use serde_json::Value;
 
-use super::spec::Role;
+use super::spec::FieldMeaning;
 use super::{Fields, Kinds, moment};
 
-/// Most fields of an item that are looked at.
+/// The most fields of an item that are examined.
 const FIELDS_MAX: usize = 256;
 
-/// Longest text that is a value and not prose, in bytes.
+/// The longest text in bytes that counts as a value rather than prose.
 const VALUE_BYTES_MAX: usize = 128;
 
-/// Most values of one field.
+/// The most values of one field.
 const VALUES_MAX: usize = 32;
 
-/// Something that an item's fields say.
+/// A fact from an item's fields.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fact {
-    /// What it is about.
+    /// The role of the field.
     pub role: FieldRole,
-    /// What it says.
+    /// Its value.
     pub value: FactValue,
 }
 
-/// A fact's value.
+/// The value of a fact.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FactValue {
     /// A moment in milliseconds, or 1 for yes and 0 for no.
@@ -39,12 +39,12 @@ pub enum FactValue {
 }
 
 impl Kinds {
-    /// What an item's fields say, each once, in order.
+    /// The distinct facts of an item's fields, in order.
     #[must_use]
     pub fn facts(&self, kind: &Kind, fields: &Fields) -> Vec<Fact> {
         let mut facts = Vec::new();
         let (mut is_done, mut can_be_done) = (false, false);
-        // Rows of a database keep what they say one level down.
+        // Database rows keep their columns one level down.
         let rows = fields.get("properties").and_then(Value::as_object);
         let all = fields.iter().chain(rows.into_iter().flatten());
         for (name, value) in all.take(FIELDS_MAX) {
@@ -60,18 +60,20 @@ impl Kinds {
                         is_done |= self.says_done(value);
                     }
                     FieldRole::Status => {
-                        let values = texts(value);
+                        let values = text_values(value);
                         is_done |= values.iter().any(|value| self.done.contains(value));
                         can_be_done |= !values.is_empty();
                         facts.extend(values.into_iter().map(|text| text_fact(role, text)));
                     }
                     FieldRole::Assignee | FieldRole::Author => {
-                        facts.extend(people(value).map(|text| text_fact(role, text)));
+                        facts.extend(person_names(value).map(|text| text_fact(role, text)));
                     }
                     FieldRole::Priority | FieldRole::Type => {
-                        facts.extend(texts(value).into_iter().map(|text| text_fact(role, text)));
+                        facts.extend(
+                            text_values(value).into_iter().map(|text| text_fact(role, text)),
+                        );
                     }
-                    // No name of a field says that it is one; its value does.
+                    // Relations are recognised by value, not by field name.
                     FieldRole::Relation => {}
                 }
             }
@@ -90,18 +92,18 @@ impl Kinds {
         facts
     }
 
-    /// What a field says: by its kind's definition, or by its name, however that is written: `dueDate`,
+    /// The role of a field: by its kind's definition, or by its name in any spelling: `dueDate`,
     /// `due_date`, `Due date`.
     fn role_of(&self, kind: &Kind, name: &str) -> Option<FieldRole> {
         let field = self.find(kind).and_then(|spec| spec.field(name));
-        if let Some(Role::Fact(role)) = field.and_then(|field| field.role) {
+        if let Some(FieldMeaning::Fact(role)) = field.and_then(|field| field.role) {
             return Some(role);
         }
-        let name = plain(name);
+        let name = normalise_name(name);
         self.names.iter().find(|(known, _)| *known == name).map(|(_, role)| *role)
     }
 
-    /// A tick, a date of completion, or a word for it.
+    /// Whether a value means done: true, a completion date, or a status word.
     fn says_done(&self, value: &Value) -> bool {
         match value {
             Value::Bool(done) => *done,
@@ -114,23 +116,23 @@ impl Kinds {
     }
 }
 
-/// The name of a field in lower case and without joints.
-pub(super) fn plain(name: &str) -> String {
+/// A field name in lower case and without separators.
+pub(super) fn normalise_name(name: &str) -> String {
     let letters = name.chars().filter(|c| !matches!(c, '_' | '-' | ' '));
     letters.flat_map(char::to_lowercase).collect()
 }
 
-/// The facts of a name: itself and each of its words.
-pub fn author(name: &str) -> impl Iterator<Item = Fact> + use<> {
-    people(&Value::from(name)).map(|text| text_fact(FieldRole::Author, text))
+/// The author facts of a name: itself and each of its words.
+pub fn author_facts(name: &str) -> impl Iterator<Item = Fact> + use<> {
+    person_names(&Value::from(name)).map(|text| text_fact(FieldRole::Author, text))
 }
 
 fn text_fact(role: FieldRole, text: String) -> Fact {
     Fact { role, value: FactValue::Text(text) }
 }
 
-/// The texts of a value: a text, a list of them, or objects with a name.
-fn texts(value: &Value) -> Vec<String> {
+/// The texts of a value: a text, a list of texts, or objects with a name.
+fn text_values(value: &Value) -> Vec<String> {
     let named = |value: &Value| match value {
         Value::Object(object) => {
             ["name", "title", "id"].iter().find_map(|key| object.get(*key)).cloned()
@@ -148,9 +150,9 @@ fn texts(value: &Value) -> Vec<String> {
     entries.into_iter().filter_map(text).filter(|text| !text.is_empty()).collect()
 }
 
-/// The names of people, whole and word by word: people are called by either.
-fn people(value: &Value) -> impl Iterator<Item = String> + use<> {
-    texts(value).into_iter().flat_map(|name| {
+/// The names of people, complete and word by word, because people are mentioned by either.
+fn person_names(value: &Value) -> impl Iterator<Item = String> + use<> {
+    text_values(value).into_iter().flat_map(|name| {
         let name = name.strip_prefix("user:").unwrap_or(&name).trim_start_matches('@').to_owned();
         let words: Vec<String> = name
             .split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '&' | '/' | '.' | '@'))

@@ -1,10 +1,10 @@
-//! The kinds of items: which fields each has, what they say, and how they are shown.
+//! Item kinds: the fields of each, their meaning, and how they are rendered.
 //!
-//! All that is known of a kind is its definition ([`KindSpec`]), and definitions are data: those of
-//! the five applications stand in `built_in/`, an application's own come from a file of the same
-//! form. A kind without a definition is a plain document, whose fields are bounded and otherwise its
-//! owner's business. Fields that an application adds to a defined kind are kept as they are and not
-//! shown; short texts among them are searched ([`Kinds::byline`]).
+//! A kind is described by its definition ([`KindSpec`]), and definitions are data: those of the
+//! five applications are in `built_in/`, an application's own come from a file of the same format.
+//! A kind without a definition is a plain document, whose fields are only bounded in size. Fields
+//! that a definition does not name are kept but not rendered; short texts among them are searched
+//! ([`Kinds::byline`]).
 
 mod bounds;
 mod check;
@@ -17,13 +17,15 @@ mod text;
 
 pub use bounds::{DEPTH_MAX, JSON_BYTES_MAX, KEY_BYTES_MAX, VALUES_MAX};
 pub use check::moment;
-pub use facts::{Fact, FactValue, author as author_facts};
+pub use facts::{Fact, FactValue, author_facts};
 pub use parse::{
     DEFINITION_BYTES_MAX, DefinitionError, KIND_FIELDS_MAX, KINDS_MAX, REFERENCES_MAX,
 };
-pub use problem::{FieldErrors, Limit, PROBLEMS_MAX, Problem, StandIn, Warning, Wrong};
+pub use problem::{
+    FieldErrors, FieldFault, FieldProblem, FieldWarning, Limit, PROBLEMS_MAX, StandIn,
+};
 pub use relations::{Relation, RelationFamily};
-pub use spec::{FieldSpec, KindSpec, Role, Shown, Type};
+pub use spec::{FieldDisplay, FieldMeaning, FieldSpec, KindSpec, Type};
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -50,15 +52,15 @@ const BUILT_IN: [&str; 5] = [
 #[derive(Clone, PartialEq)]
 pub struct Kinds {
     specs: Vec<KindSpec>,
-    /// How many of them are built in.
+    /// The number of built-in kinds.
     n_built_in: usize,
-    /// What fields are called in items of any kind.
+    /// Field names with a known role in items of any kind.
     names: Vec<(String, FieldRole)>,
-    /// States in which nothing is left to do.
+    /// Status values that mean done.
     done: BTreeSet<String>,
-    /// The fields that name another item, each once.
+    /// The distinct names of reference fields.
     references: Vec<String>,
-    /// Tells these definitions from others.
+    /// A hash that identifies these definitions.
     fingerprint: String,
 }
 
@@ -69,7 +71,7 @@ impl fmt::Debug for Kinds {
 }
 
 impl Kinds {
-    /// Those that come with Haversack.
+    /// The kinds that come with Haversack.
     #[must_use]
     pub fn built_in() -> &'static Arc<Kinds> {
         static KINDS: LazyLock<Arc<Kinds>> = LazyLock::new(|| {
@@ -90,7 +92,7 @@ impl Kinds {
         &KINDS
     }
 
-    /// The built-in kinds and those of an application, which are defined in TOML.
+    /// The built-in kinds and those that an application defines in TOML.
     ///
     /// # Errors
     /// What is wrong with the definitions, by line or by kind and field.
@@ -110,7 +112,7 @@ impl Kinds {
             self.specs.push(spec);
         }
         for (fact, names) in definitions.fields {
-            self.names.extend(names.iter().map(|name| (facts::plain(name), fact.role())));
+            self.names.extend(names.iter().map(|name| (facts::normalise_name(name), fact.role())));
         }
         self.done.extend(definitions.states.done.iter().map(|state| state.trim().to_lowercase()));
         let reference = |field: &&FieldSpec| field.value == Type::Reference;
@@ -131,7 +133,7 @@ impl Kinds {
         Ok(())
     }
 
-    /// Every kind that is defined, the built-in ones first.
+    /// Every defined kind, the built-in ones first.
     #[must_use]
     pub fn all(&self) -> &[KindSpec] {
         &self.specs
@@ -143,7 +145,7 @@ impl Kinds {
         &self.specs[self.n_built_in..]
     }
 
-    /// The definition of a kind; nothing for a plain document.
+    /// The definition of a kind; `None` for a plain document.
     #[must_use]
     pub fn find(&self, kind: &Kind) -> Option<&KindSpec> {
         self.specs.iter().find(|spec| spec.name == kind.as_str())
@@ -153,13 +155,13 @@ impl Kinds {
         self.find(kind).map_or(&[], |spec| &spec.fields)
     }
 
-    /// The fields by which items name another one, such as `threadId`: filters on them are fast.
+    /// The reference fields of all kinds, such as `threadId`. They are indexed.
     #[must_use]
     pub fn references(&self) -> &[String] {
         &self.references
     }
 
-    /// Tells these definitions from others.
+    /// A hash that identifies these definitions.
     #[must_use]
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
@@ -171,46 +173,45 @@ impl Kinds {
         self.find(kind).is_some_and(|spec| spec.single)
     }
 
-    /// What sort of thing an item is within its kind, for kinds that have a field for it.
+    /// The subtype of an item, for kinds with a type field.
     #[must_use]
     pub fn sort<'f>(&self, kind: &Kind, fields: &'f Fields) -> Option<&'f str> {
-        let by_role = |field: &&FieldSpec| field.role == Some(Role::Fact(FieldRole::Type));
+        let by_role = |field: &&FieldSpec| field.role == Some(FieldMeaning::Fact(FieldRole::Type));
         let specs = self.fields_of(kind);
         let field = specs.iter().find(by_role).or_else(|| self.find(kind)?.field("type"))?;
         fields.get(&field.name)?.as_str().filter(|sort| !sort.trim().is_empty())
     }
 
-    /// Whether items of this kind tell the reader of a pack what to do (X11).
+    /// Whether items of this kind give instructions to the model (X11).
     #[must_use]
     pub fn guides(&self, kind: &Kind) -> bool {
         self.find(kind).is_some_and(|spec| spec.guidance)
     }
 
-    /// Whether items of a kind tell of one moment: their age is that of their creation.
+    /// Whether items of a kind describe one moment, so that they age from their creation.
     #[must_use]
     pub fn is_said_once(&self, kind: &Kind) -> bool {
         self.find(kind).is_some_and(|spec| spec.said_once)
     }
 
-    /// How far an item is trusted that comes from whoever may speak for the workspace, unless they
-    /// say otherwise.
+    /// The default trust of an item from a trusted writer.
     #[must_use]
     pub fn usual_trust(&self, kind: &Kind) -> Trust {
         if self.guides(kind) { Trust::Trusted } else { Trust::Internal }
     }
 
-    /// Reads what the fields say of the item itself. What has the wrong type says nothing.
+    /// Reads item properties from the fields. Values of the wrong type are ignored.
     #[must_use]
     pub fn implied(&self, kind: &Kind, fields: &Fields) -> Implied {
         let mut implied = Implied::default();
         for field in self.fields_of(kind) {
             let (Some(role), Some(value)) = (field.role, fields.get(&field.name)) else { continue };
             match role {
-                Role::Name | Role::Fact(_) => {}
-                Role::Active => implied.active = value.as_bool(),
-                Role::Created => implied.created = moment(value),
-                Role::Updated => implied.updated = moment(value),
-                Role::Confidence => {
+                FieldMeaning::Name | FieldMeaning::Fact(_) => {}
+                FieldMeaning::Active => implied.active = value.as_bool(),
+                FieldMeaning::Created => implied.created = moment(value),
+                FieldMeaning::Updated => implied.updated = moment(value),
+                FieldMeaning::Confidence => {
                     implied.confidence = value.as_f64().filter(|value| (0.0..=1.0).contains(value));
                 }
             }
@@ -219,18 +220,18 @@ impl Kinds {
     }
 }
 
-/// What an item's fields say of the item itself, under the names that the applications use.
+/// Item properties that were read from fields.
 ///
-/// Whoever writes items takes these over, so that `isActive: false` hides a battlecard (P9).
+/// They are applied on write, so that `isActive: false` hides a battlecard (P9).
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Implied {
     /// Whether it may appear.
     pub active: Option<bool>,
-    /// When it came to be.
+    /// When it was created.
     pub created: Option<Timestamp>,
     /// When it was last changed.
     pub updated: Option<Timestamp>,
-    /// How sure its content is, from 0 to 1.
+    /// The confidence in its content, from 0 to 1.
     pub confidence: Option<f64>,
 }
 

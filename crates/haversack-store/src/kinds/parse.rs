@@ -1,4 +1,4 @@
-//! Reading definitions of kinds: TOML, the same for the built-in ones and those of an application.
+//! Parsing of kind definitions in TOML, built-in ones and those of an application.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,15 +9,15 @@ use haversack_core::units::Tokens;
 use serde::Deserialize;
 
 use super::problem::StandIn;
-use super::spec::{FieldSpec, KindSpec, Role, Shown, Type};
+use super::spec::{FieldDisplay, FieldMeaning, FieldSpec, KindSpec, Type};
 
-/// Longest definition in bytes.
+/// The longest definition file in bytes.
 pub const DEFINITION_BYTES_MAX: usize = 256 << 10;
-/// Most kinds of one's own.
+/// The most kinds of an application.
 pub const KINDS_MAX: usize = 256;
-/// Most fields of a kind, those inside others included.
+/// The most fields of a kind, nested ones included.
 pub const KIND_FIELDS_MAX: usize = 256;
-/// Most fields of type `reference` with different names: each costs an index.
+/// The most distinct names of reference fields: each costs an index.
 pub const REFERENCES_MAX: usize = 16;
 
 /// Most characters of a name or label.
@@ -28,10 +28,10 @@ const TEXT_CHARS_MAX: usize = 20_000;
 const CONTENT_CHARS_MAX: usize = 200_000;
 /// Most entries of a list.
 const COUNT_MAX: usize = 256;
-/// How direct the way is to a kind that says nothing of it.
+/// The default ranking priority of a kind.
 const PRIORITY: f64 = 0.3;
 
-/// What is wrong with a definition: names the line, or the kind and the field.
+/// A problem in a definition, with its line, or its kind and field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DefinitionError(pub String);
 
@@ -49,16 +49,16 @@ impl std::error::Error for DefinitionError {}
 pub(super) struct Definitions {
     /// Kinds by name.
     kind: BTreeMap<String, KindEntry>,
-    /// Names of fields in items of any kind, by what they say.
+    /// Field names in items of any kind, by role.
     pub(super) fields: BTreeMap<FactName, Vec<String>>,
-    /// What states are called.
-    pub(super) states: States,
+    /// The names of states.
+    pub(super) states: StatesEntry,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct States {
-    /// Those in which nothing is left to do.
+pub(super) struct StatesEntry {
+    /// States that mean done.
     pub(super) done: Vec<String>,
 }
 
@@ -152,7 +152,7 @@ enum RoleName {
     Type,
 }
 
-/// What a field says of an item that questions ask for.
+/// The role of a field that queries ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum FactName {
@@ -180,20 +180,20 @@ impl FactName {
 }
 
 impl RoleName {
-    const fn role(self) -> Role {
+    const fn role(self) -> FieldMeaning {
         match self {
-            RoleName::Name => Role::Name,
-            RoleName::Active => Role::Active,
-            RoleName::Created => Role::Created,
-            RoleName::Updated => Role::Updated,
-            RoleName::Confidence => Role::Confidence,
-            RoleName::Due => Role::Fact(FieldRole::Due),
-            RoleName::Done => Role::Fact(FieldRole::Done),
-            RoleName::Assignee => Role::Fact(FieldRole::Assignee),
-            RoleName::Priority => Role::Fact(FieldRole::Priority),
-            RoleName::Status => Role::Fact(FieldRole::Status),
-            RoleName::Author => Role::Fact(FieldRole::Author),
-            RoleName::Type => Role::Fact(FieldRole::Type),
+            RoleName::Name => FieldMeaning::Name,
+            RoleName::Active => FieldMeaning::Active,
+            RoleName::Created => FieldMeaning::Created,
+            RoleName::Updated => FieldMeaning::Updated,
+            RoleName::Confidence => FieldMeaning::Confidence,
+            RoleName::Due => FieldMeaning::Fact(FieldRole::Due),
+            RoleName::Done => FieldMeaning::Fact(FieldRole::Done),
+            RoleName::Assignee => FieldMeaning::Fact(FieldRole::Assignee),
+            RoleName::Priority => FieldMeaning::Fact(FieldRole::Priority),
+            RoleName::Status => FieldMeaning::Fact(FieldRole::Status),
+            RoleName::Author => FieldMeaning::Fact(FieldRole::Author),
+            RoleName::Type => FieldMeaning::Fact(FieldRole::Type),
         }
     }
 }
@@ -202,11 +202,12 @@ impl RoleName {
 pub(super) fn read(source: &str) -> Result<Definitions, DefinitionError> {
     if source.len() > DEFINITION_BYTES_MAX {
         let bytes = source.len();
-        return Err(wrong(format!(
+        return Err(definition_error(format!(
             "definitions of {bytes} bytes are over the limit of {DEFINITION_BYTES_MAX}"
         )));
     }
-    toml::from_str(source).map_err(|error| wrong(error.to_string().trim_end().to_owned()))
+    toml::from_str(source)
+        .map_err(|error| definition_error(error.to_string().trim_end().to_owned()))
 }
 
 impl Definitions {
@@ -215,24 +216,26 @@ impl Definitions {
         let entries = std::mem::take(&mut self.kind);
         if entries.len() > KINDS_MAX {
             let count = entries.len();
-            return Err(wrong(format!("{count} kinds are over the limit of {KINDS_MAX}")));
+            return Err(definition_error(format!(
+                "{count} kinds are over the limit of {KINDS_MAX}"
+            )));
         }
-        entries.into_iter().map(|(name, entry)| kind(name, entry)).collect()
+        entries.into_iter().map(|(name, entry)| kind_spec(name, entry)).collect()
     }
 }
 
-fn wrong(message: String) -> DefinitionError {
+fn definition_error(message: String) -> DefinitionError {
     DefinitionError(message)
 }
 
-fn kind(name: String, entry: KindEntry) -> Result<KindSpec, DefinitionError> {
+fn kind_spec(name: String, entry: KindEntry) -> Result<KindSpec, DefinitionError> {
     let at = format!("kind.{name}");
-    Kind::new(&name).map_err(|error| wrong(format!("{at}: {error}")))?;
-    let priority = part(&at, "priority", entry.priority, PRIORITY)?;
-    let part_priority = part(&at, "part_priority", entry.part_priority, priority)?;
+    Kind::new(&name).map_err(|error| definition_error(format!("{at}: {error}")))?;
+    let priority = unit_number(&at, "priority", entry.priority, PRIORITY)?;
+    let part_priority = unit_number(&at, "part_priority", entry.part_priority, priority)?;
     let mut room = KIND_FIELDS_MAX;
     Ok(KindSpec {
-        fields: fields(&at, entry.fields, &mut room)?,
+        fields: field_specs(&at, entry.fields, &mut room)?,
         name,
         about: entry.about,
         single: entry.one_per_workspace,
@@ -244,15 +247,20 @@ fn kind(name: String, entry: KindEntry) -> Result<KindSpec, DefinitionError> {
     })
 }
 
-fn part(at: &str, key: &str, given: Option<f64>, default: f64) -> Result<f64, DefinitionError> {
+fn unit_number(
+    at: &str,
+    key: &str,
+    given: Option<f64>,
+    default: f64,
+) -> Result<f64, DefinitionError> {
     let value = given.unwrap_or(default);
     if (0.0..=1.0).contains(&value) {
         return Ok(value);
     }
-    Err(wrong(format!("{at}: {key} must be from 0 to 1, not {value}")))
+    Err(definition_error(format!("{at}: {key} must be from 0 to 1, not {value}")))
 }
 
-fn fields(
+fn field_specs(
     at: &str,
     entries: Vec<FieldEntry>,
     room: &mut usize,
@@ -260,34 +268,37 @@ fn fields(
     let mut specs: Vec<FieldSpec> = Vec::with_capacity(entries.len().min(KIND_FIELDS_MAX));
     for entry in entries {
         let Some(left) = room.checked_sub(1) else {
-            return Err(wrong(format!("{at}: more than {KIND_FIELDS_MAX} fields")));
+            return Err(definition_error(format!("{at}: more than {KIND_FIELDS_MAX} fields")));
         };
         *room = left;
-        let spec = field(at, entry, room)?;
+        let spec = field_spec(at, entry, room)?;
         if specs.iter().any(|known| known.name == spec.name) {
-            return Err(wrong(format!("{at}: the field {} is there twice", spec.name)));
+            return Err(definition_error(format!(
+                "{at}: the field {} is defined twice",
+                spec.name
+            )));
         }
         specs.push(spec);
     }
     Ok(specs)
 }
 
-fn field(at: &str, entry: FieldEntry, room: &mut usize) -> Result<FieldSpec, DefinitionError> {
+fn field_spec(at: &str, entry: FieldEntry, room: &mut usize) -> Result<FieldSpec, DefinitionError> {
     let at = format!("{at}.{}", entry.name);
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if entry.name.is_empty() || entry.name.len() > 64 || !entry.name.chars().all(fits) {
-        return Err(wrong(format!(
+        return Err(definition_error(format!(
             "{at}: a field's name has 1 to 64 letters, digits or _, as in dueDate"
         )));
     }
     let is_content = entry.r#type == Some(TypeName::Content);
-    let value = value(&at, &entry)?;
+    let value = value_type(&at, &entry)?;
     let inner = match (&value, entry.fields) {
-        (Type::Object(_) | Type::Objects { .. }, Some(inner)) => fields(&at, inner, room)?,
+        (Type::Object(_) | Type::Objects { .. }, Some(inner)) => field_specs(&at, inner, room)?,
         (Type::Object(_) | Type::Objects { .. }, None) => {
-            return Err(wrong(format!("{at}: an object needs fields")));
+            return Err(definition_error(format!("{at}: an object needs fields")));
         }
-        (_, Some(_)) => return Err(wrong(format!("{at}: only an object has fields"))),
+        (_, Some(_)) => return Err(definition_error(format!("{at}: only an object has fields"))),
         (_, None) => Vec::new(),
     };
     let value = match value {
@@ -297,19 +308,26 @@ fn field(at: &str, entry: FieldEntry, room: &mut usize) -> Result<FieldSpec, Def
     };
     let is_reference = matches!(value, Type::Reference | Type::References { .. });
     if entry.link && !is_reference {
-        return Err(wrong(format!("{at}: only a reference is a link")));
+        return Err(definition_error(format!("{at}: only a reference is a link")));
     }
     let role = entry.role.map(RoleName::role);
-    // What is kept with the item itself is no part of its text.
-    let is_kept =
-        matches!(role, Some(Role::Active | Role::Created | Role::Updated | Role::Confidence));
+    // Item properties are not part of its text.
+    let is_kept = matches!(
+        role,
+        Some(
+            FieldMeaning::Active
+                | FieldMeaning::Created
+                | FieldMeaning::Updated
+                | FieldMeaning::Confidence
+        )
+    );
     let shown = match entry.shown {
-        Some(ShownName::Labelled) => Shown::Labelled,
-        Some(ShownName::Plain) => Shown::Plain,
-        Some(ShownName::Hidden) => Shown::Hidden,
-        None if is_reference || is_kept => Shown::Hidden,
-        None if is_content => Shown::Plain,
-        None => Shown::Labelled,
+        Some(ShownName::Labelled) => FieldDisplay::Labelled,
+        Some(ShownName::Plain) => FieldDisplay::Plain,
+        Some(ShownName::Hidden) => FieldDisplay::Hidden,
+        None if is_reference || is_kept => FieldDisplay::Hidden,
+        None if is_content => FieldDisplay::Plain,
+        None => FieldDisplay::Labelled,
     };
     let stand_in = match entry.or {
         Some(PartName::Title) => Some(StandIn::Title),
@@ -320,23 +338,23 @@ fn field(at: &str, entry: FieldEntry, room: &mut usize) -> Result<FieldSpec, Def
     Ok(FieldSpec { name, value, required, stand_in, essential, shown, link, role })
 }
 
-fn value(at: &str, entry: &FieldEntry) -> Result<Type, DefinitionError> {
+fn value_type(at: &str, entry: &FieldEntry) -> Result<Type, DefinitionError> {
     let bounds = entry.min.is_some() || entry.max.is_some();
     let has_bounds = matches!(entry.r#type, Some(TypeName::Number | TypeName::Integer));
     if bounds && !has_bounds {
-        return Err(wrong(format!("{at}: min and max are for a number or an integer")));
+        return Err(definition_error(format!("{at}: min and max are for a number or an integer")));
     }
     let (min, max) = (entry.min.unwrap_or(-1e15), entry.max.unwrap_or(1e15));
     if !(min <= max && min.abs() <= 1e15 && max.abs() <= 1e15) {
-        return Err(wrong(format!("{at}: min {min} and max {max} leave no number")));
+        return Err(definition_error(format!("{at}: min {min} and max {max} leave no number")));
     }
     let name = match (&entry.values, entry.r#type) {
         (Some(values), None) if !values.is_empty() => return Ok(Type::OneOf(values.clone())),
-        (Some(_), None) => return Err(wrong(format!("{at}: values names none"))),
+        (Some(_), None) => return Err(definition_error(format!("{at}: values is empty"))),
         (Some(_), Some(_)) => {
-            return Err(wrong(format!("{at}: either a type or values, not both")));
+            return Err(definition_error(format!("{at}: either a type or values, not both")));
         }
-        (None, None) => return Err(wrong(format!("{at}: type or values is missing"))),
+        (None, None) => return Err(definition_error(format!("{at}: type or values is missing"))),
         (None, Some(name)) => name,
     };
     #[expect(clippy::cast_possible_truncation, reason = "bounded above")]

@@ -1,4 +1,4 @@
-//! What can be wrong with an item's fields, and where.
+//! Problems with an item's fields, and where they are.
 
 use std::error::Error;
 use std::fmt;
@@ -9,10 +9,10 @@ use haversack_core::units::Tokens;
 
 use super::spec::Type;
 
-/// Most problems that are listed; the rest is counted.
+/// The most problems listed; the rest is counted.
 pub const PROBLEMS_MAX: usize = 256;
 
-/// The part of an item that is taken when a field is missing.
+/// The part of an item used when a field is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StandIn {
     /// Its title.
@@ -30,7 +30,7 @@ impl fmt::Display for StandIn {
     }
 }
 
-/// Something that may be large, but not that large.
+/// A quantity with a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
     /// Characters of a text.
@@ -39,45 +39,45 @@ pub enum Limit {
     Entries,
     /// Bytes of a field's name.
     NameBytes,
-    /// Values inside values inside values.
+    /// The nesting depth of values.
     Depth,
-    /// Values of all fields together, those inside others included.
+    /// Values of all fields together, nested ones included.
     Values,
     /// Bytes of all fields together, as JSON.
     JsonBytes,
 }
 
-/// One thing that is wrong with one field. Displays as one line.
+/// One problem with one field. Displays as one line.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Problem {
+pub struct FieldProblem {
     /// Where it is: `injection_rules[2].condition`, or `fields` for all of them together.
     pub path: String,
     /// What it is.
-    pub wrong: Wrong,
+    pub wrong: FieldFault,
 }
 
 /// What is wrong with a field.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Wrong {
-    /// It has to be there, and nothing stands in for it.
+pub enum FieldFault {
+    /// It is required, and nothing stands in for it.
     Missing {
-        /// What could.
+        /// What could stand in.
         stand_in: Option<StandIn>,
         /// A field that looks like a misspelling of it.
         misspelt: Option<String>,
     },
-    /// Nothing of the item would ever be shown.
+    /// Nothing of the item would be rendered.
     Empty {
         /// The kind.
         kind: String,
         /// The fields that were given, none of which the kind has.
         given: Vec<String>,
-        /// Those that it has.
+        /// The fields that the kind has.
         known: Vec<String>,
     },
-    /// It holds something else than it may.
+    /// Its value has the wrong type.
     Refused {
-        /// What it may hold.
+        /// The allowed values.
         allowed: Type,
         /// What it holds, as messages show it.
         found: String,
@@ -88,7 +88,7 @@ pub enum Wrong {
         found: String,
         /// The enumeration.
         allowed: Vec<String>,
-        /// Those that are spelt most alike, nearest first.
+        /// The most similar values, nearest first.
         nearest: Vec<String>,
     },
     /// Its text cannot be an item's id.
@@ -109,11 +109,11 @@ pub enum Wrong {
     },
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for FieldProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = &self.path;
         match &self.wrong {
-            Wrong::Missing { stand_in, misspelt } => {
+            FieldFault::Missing { stand_in, misspelt } => {
                 write!(f, "{path} is missing")?;
                 if let Some(stand_in) = stand_in {
                     write!(f, ": give it or a {stand_in}")?;
@@ -123,26 +123,28 @@ impl fmt::Display for Problem {
                     None => Ok(()),
                 }
             }
-            Wrong::Empty { kind, given, known } => {
+            FieldFault::Empty { kind, given, known } => {
                 write!(f, "{path} have nothing to show of a {kind}")?;
                 if !given.is_empty() {
                     write!(f, ": it has no {}", shown(&given.join(", ")))?;
                 }
                 write!(f, "; it has {}", known.join(", "))
             }
-            Wrong::Refused { allowed, found } => write!(f, "{path} must be {allowed}, not {found}"),
-            Wrong::Unknown { found, allowed, nearest } => {
+            FieldFault::Refused { allowed, found } => {
+                write!(f, "{path} must be {allowed}, not {found}")
+            }
+            FieldFault::Unknown { found, allowed, nearest } => {
                 write!(f, "{path} must be one of {}, not {found}", allowed.join(", "))?;
                 match nearest.first() {
                     Some(nearest) => write!(f, ": nearest is {nearest}"),
                     None => Ok(()),
                 }
             }
-            Wrong::NotAnId(cause) => write!(f, "{path} must be the id of an item: {cause}"),
-            Wrong::ControlInName { code } => {
+            FieldFault::NotAnId(cause) => write!(f, "{path} must be the id of an item: {cause}"),
+            FieldFault::ControlInName { code } => {
                 write!(f, "{path} must not hold the control character U+{code:04X} in its name")
             }
-            Wrong::OverLimit { limit, found, max } => match limit {
+            FieldFault::OverLimit { limit, found, max } => match limit {
                 Limit::Characters => write!(f, "{path} has {found} characters: the limit is {max}"),
                 Limit::Entries => write!(f, "{path} has {found} entries: the limit is {max}"),
                 Limit::NameBytes => {
@@ -158,19 +160,19 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Everything that is wrong with an item's fields. Displays as one line each.
+/// All problems with an item's fields. Displays as one line each.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FieldErrors {
-    /// What is wrong: limits of all fields first, then kind by its table.
-    pub problems: Vec<Problem>,
+    /// The problems: limits over all fields first, then by the kind's definition.
+    pub problems: Vec<FieldProblem>,
     /// How many more there are than [`PROBLEMS_MAX`].
     pub more: usize,
 }
 
 impl FieldErrors {
-    pub(super) fn push(&mut self, path: &Path<'_>, wrong: Wrong) {
+    pub(super) fn push(&mut self, path: &FieldPath<'_>, wrong: FieldFault) {
         if self.problems.len() < PROBLEMS_MAX {
-            self.problems.push(Problem { path: path.to_string(), wrong });
+            self.problems.push(FieldProblem { path: path.to_string(), wrong });
         } else {
             self.more += 1;
         }
@@ -189,9 +191,9 @@ impl fmt::Display for FieldErrors {
 
 impl Error for FieldErrors {}
 
-/// Something its writer should know of an item that is stored all the same.
+/// A warning about an item that is stored anyway.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Warning {
+pub enum FieldWarning {
     /// A field that the kind does not have, near one that it has and the item lacks.
     Misspelt {
         /// Where it is.
@@ -208,7 +210,7 @@ pub enum Warning {
         /// The kind that may be meant.
         meant: String,
     },
-    /// Larger than an item that is part of every context should be.
+    /// An item of every context that is larger than recommended.
     Large {
         /// The kind.
         kind: String,
@@ -219,16 +221,16 @@ pub enum Warning {
     },
 }
 
-impl fmt::Display for Warning {
+impl fmt::Display for FieldWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Warning::Misspelt { path, kind, meant } => {
+            FieldWarning::Misspelt { path, kind, meant } => {
                 write!(f, "{path} is not a field of {kind}: did you mean {meant}?")
             }
-            Warning::UnknownKind { kind, meant } => {
+            FieldWarning::UnknownKind { kind, meant } => {
                 write!(f, "{} is not a known kind: did you mean {meant}?", shown(kind))
             }
-            Warning::Large { kind, tokens, tokens_max } => write!(
+            FieldWarning::Large { kind, tokens, tokens_max } => write!(
                 f,
                 "{kind} of {tokens} tokens is part of every context and should have at most \
                  {tokens_max}"
@@ -237,29 +239,29 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Where a value stands, from the outside in. Costs nothing until it is written.
+/// The path of a value, formatted only when displayed.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Path<'p> {
+pub(super) enum FieldPath<'p> {
     /// All fields together.
     Fields,
     /// A named value.
-    Key(&'p Path<'p>, &'p str),
+    Key(&'p FieldPath<'p>, &'p str),
     /// An entry of a list.
-    Entry(&'p Path<'p>, usize),
+    Entry(&'p FieldPath<'p>, usize),
 }
 
-impl fmt::Display for Path<'_> {
+impl fmt::Display for FieldPath<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plain = |key: &str| {
             let mut chars = key.chars();
             !key.is_empty() && chars.all(|c| c.is_alphanumeric() || c == '_' || c == '-')
         };
         match self {
-            Path::Fields => f.write_str("fields"),
-            Path::Key(Path::Fields, key) if plain(key) => f.write_str(&shown(key)),
-            Path::Key(before, key) if plain(key) => write!(f, "{before}.{}", shown(key)),
-            Path::Key(before, key) => write!(f, "{before}[\"{}\"]", shown(key)),
-            Path::Entry(before, index) => write!(f, "{before}[{index}]"),
+            FieldPath::Fields => f.write_str("fields"),
+            FieldPath::Key(FieldPath::Fields, key) if plain(key) => f.write_str(&shown(key)),
+            FieldPath::Key(before, key) if plain(key) => write!(f, "{before}.{}", shown(key)),
+            FieldPath::Key(before, key) => write!(f, "{before}[\"{}\"]", shown(key)),
+            FieldPath::Entry(before, index) => write!(f, "{before}[{index}]"),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The other items that an item's fields name: a row's relations, a memory's relationships, what a
-//! reference refers to.
+//! Relations: the other items that an item's fields name, by a row's relations, a memory's
+//! relationships or a reference.
 
 use haversack_core::ids::ItemId;
 use haversack_core::item::Kind;
@@ -7,25 +7,25 @@ use serde_json::Value;
 
 use super::{Fields, Kinds};
 
-/// Most items that the fields of one item can name.
+/// The most relations of one item.
 const RELATIONS_MAX: usize = 1_000;
 
-/// Longest text of a row's column that can be an id, in bytes.
+/// The longest column text in bytes that can be an id.
 const ID_BYTES_MAX: usize = 128;
 
-/// Which sort of field names another item.
+/// The type of field that names another item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RelationFamily {
     /// A relation of a database row, or a column of it.
     Row,
     /// A relationship of a memory.
     Relationship,
-    /// What a reference refers to.
+    /// The target of a reference.
     Reference,
 }
 
 impl RelationFamily {
-    /// Its name, by which recipes choose links.
+    /// Its name in recipes.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -39,19 +39,19 @@ impl RelationFamily {
 /// Another item that a field names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Relation {
-    /// The item that is named; it need not be there.
+    /// The named item, which need not exist.
     pub to: ItemId,
-    /// What the relation is called.
+    /// The name of the relation.
     pub name: String,
-    /// Which sort of field names it.
+    /// The type of field that names it.
     pub family: RelationFamily,
 }
 
 impl Kinds {
-    /// The other items that an item's fields name, in the order of the fields, each once by a name.
+    /// The relations of an item in the order of its fields, distinct by target and name.
     ///
-    /// A column of a row can hold an id, a list of them, or objects with an `id`. Whether a short text
-    /// in a column is one shows when it is looked up.
+    /// A column of a row can hold an id, a list of ids, or objects with an `id`. Any short text in
+    /// a column is a candidate; the lookup decides.
     #[must_use]
     pub fn relations(&self, kind: &Kind, fields: &Fields) -> Vec<Relation> {
         let mut found: Vec<Relation> = Vec::new();
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn items_are_named_in_relations_and_in_columns_w4() {
+    fn relations_are_read_from_relations_references_and_columns_w4() {
         let fields = json!({
             "relations": [{"name": "Vessel", "targetIds": ["v1", "v2"]}],
             "relationships": [{"type": "part_of", "target": "m1"}],

@@ -1,4 +1,4 @@
-//! What a definition says of a kind and of a field.
+//! The definitions of kinds and fields.
 
 use std::fmt;
 
@@ -7,88 +7,88 @@ use haversack_core::units::Tokens;
 
 use super::problem::StandIn;
 
-/// A kind.
+/// The definition of a kind.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KindSpec {
-    /// The kind, in snake case.
+    /// Its name, in snake case.
     pub name: String,
-    /// What it is, in one line.
+    /// A one-line description.
     pub about: String,
-    /// Its fields, in the order in which they are searched and shown.
+    /// Its fields, in the order in which they are searched and rendered.
     pub fields: Vec<FieldSpec>,
     /// Whether a workspace has at most one.
     pub single: bool,
-    /// Whether it tells the reader of a pack what to do. Only whoever may speak for the workspace
-    /// writes such items; in packs they stand as the workspace's own words.
+    /// Whether its items give instructions to the model. Only trusted writers may write them; packs
+    /// render them without a fence.
     pub guidance: bool,
-    /// Whether its items tell of one moment, so that their age is that of their creation.
+    /// Whether its items describe one moment, so that they age from their creation.
     pub said_once: bool,
-    /// How direct the way is on which its items are found, from 0 to 1 (K4).
+    /// The ranking priority of its items, from 0 to 1 (K4).
     pub priority: f64,
-    /// The same for a part of an item.
+    /// The priority of a part of an item.
     pub part_priority: f64,
-    /// The size above which an item is stored with a warning.
+    /// The size above which a stored item gets a warning.
     pub tokens_max: Option<Tokens>,
 }
 
 impl KindSpec {
-    /// The field of a name.
+    /// The field with this name.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<&FieldSpec> {
         self.fields.iter().find(|field| field.name == name)
     }
 }
 
-/// A field of a kind, or of an object inside a field.
+/// The definition of a field of a kind, or of an object inside a field.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FieldSpec {
     /// Its name on the wire.
     pub name: String,
-    /// What it may hold. `null` is the same as leaving it out.
+    /// The allowed values. `null` counts as missing.
     pub value: Type,
-    /// Whether it, or what stands in for it, must be there.
+    /// Whether it or its stand-in is required.
     pub required: bool,
-    /// The part of the item that is taken when the field is missing.
+    /// The part of the item used when the field is missing.
     pub stand_in: Option<StandIn>,
-    /// Whether it is part of the reduced form.
+    /// Whether it is part of the essential form.
     pub essential: bool,
-    /// How it is searched and shown.
-    pub shown: Shown,
-    /// Whether the item that it names is linked to.
+    /// How it is rendered.
+    pub shown: FieldDisplay,
+    /// Whether it makes a link to the item that it names.
     pub link: bool,
-    /// What it says of the item itself.
-    pub role: Option<Role>,
+    /// Its meaning for the item itself.
+    pub role: Option<FieldMeaning>,
 }
 
-/// How a field is searched and shown.
+/// How a field is rendered for search and packs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shown {
+pub enum FieldDisplay {
     /// As `Label: value`.
     Labelled,
-    /// As it is: the field is the item's text.
+    /// Without a label: the field is the item's text.
     Plain,
-    /// Not at all: ids, and what describes storage rather than content.
+    /// Not rendered: ids and other storage details.
     Hidden,
 }
 
-/// What a field says of the item itself.
+/// The meaning of a field for the item itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
-    /// How people mention it.
+pub enum FieldMeaning {
+    /// A name by which people mention it.
     Name,
     /// Whether it may appear.
     Active,
-    /// When it came to be.
+    /// When it was created.
     Created,
     /// When it was last changed.
     Updated,
-    /// How sure its content is.
+    /// The confidence in its content.
     Confidence,
-    /// What questions about fields ask for: when it is due, whose it is.
+    /// A fact that queries ask for, such as the due date or the assignee.
     Fact(FieldRole),
 }
 
-/// What a field may hold.
+/// The type of a field.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Type {
     /// A text.
@@ -150,11 +150,11 @@ pub enum Type {
     },
     /// An object whose names are the user's: the columns of a row.
     Record,
-    /// Anything: where the applications leave the shape open.
+    /// Any value.
     Any,
 }
 
-/// What is allowed, as messages and documentation say it.
+/// The allowed values, as rendered in messages and documentation.
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

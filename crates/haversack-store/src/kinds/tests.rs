@@ -14,10 +14,10 @@ fn fields(json: Value) -> Fields {
     }
 }
 
-/// What is said of an item: errors, or else warnings, one per line.
-fn said(name: &str, title: &str, body: &str, fields: &Fields) -> String {
+/// The errors of an item, or else its warnings, one per line.
+fn report_of(name: &str, title: &str, body: &str, fields: &Fields) -> String {
     match Kinds::built_in().check(&kind(name), title, body, fields) {
-        Ok(warnings) => warnings.iter().map(Warning::to_string).collect::<Vec<_>>().join("\n"),
+        Ok(warnings) => warnings.iter().map(FieldWarning::to_string).collect::<Vec<_>>().join("\n"),
         Err(errors) => errors.to_string(),
     }
 }
@@ -30,7 +30,7 @@ fn check(name: &str, json: Value, expected: &str) {
 #[track_caller]
 fn check_with(name: &str, title: &str, body: &str, json: Value, expected: &str) {
     let fields = fields(json);
-    assert_eq!(said(name, title, body, &fields), expected, "{name} {title} {body} {fields:?}");
+    assert_eq!(report_of(name, title, body, &fields), expected, "{name} {title} {body} {fields:?}");
 }
 
 #[track_caller]
@@ -47,7 +47,7 @@ fn check_essential(name: &str, title: &str, body: &str, json: Value, expected: O
 }
 
 #[test]
-fn p5_a_company_profile_is_one_of_its_kind_with_the_seeds_fields() {
+fn p5_a_company_profile_is_single_and_has_its_fields() {
     let profile = json!({
         "summary": "Makes pumps.", "companyOverview": null, "valueProposition": "They last.",
         "targetCustomers": "Ships", "keyDifferentiators": ["quiet", "light"], "industry": "marine",
@@ -93,7 +93,7 @@ fn p5_a_company_profile_is_one_of_its_kind_with_the_seeds_fields() {
 
 #[test]
 fn p5_p6_foundational_text_over_its_size_is_stored_with_a_warning() {
-    // Of `o200k_base` each " a" is one token, and so is "a".
+    // In `o200k_base`, " a" and "a" are one token each.
     let words = |count: usize| vec!["a"; count].join(" ");
     check_with("company_profile", "", &words(1_000), json!({}), "");
     check("company_profile", json!({"summary": words(1_000)}), "");
@@ -399,7 +399,7 @@ fn s5_contexts_reduce_to_metadata_goal_and_intent_type() {
 }
 
 #[test]
-fn further_fields_that_are_names_are_a_byline() {
+fn undefined_fields_with_names_make_the_byline() {
     let check = |name: &str, given: Value, expected: &str| {
         assert_eq!(Kinds::built_in().byline(&kind(name), &fields(given)), expected);
     };
@@ -410,7 +410,7 @@ fn further_fields_that_are_names_are_a_byline() {
     });
     check("article", article.clone(), "The Verge Ann Lee Bo Phones");
     check("memory", article, "The Verge Ann Lee Bo Phones");
-    // What the kind knows is text of the item already, or meant for nobody's eyes.
+    // Defined fields are part of the item's text already, or hidden.
     check("memory", json!({"type": "fact", "speaker": "Ann"}), "Ann");
     let many: Vec<String> = (0..100).map(|n| format!("keyword{n:03}")).collect();
     let line = Kinds::built_in().byline(&kind("article"), &fields(json!({"keywords": many})));
@@ -469,7 +469,7 @@ fn m1_memories_have_content_type_confidence_and_relationships() {
 }
 
 #[test]
-fn extra_fields_are_kept_and_near_misses_are_named() {
+fn extra_fields_are_kept_and_misspellings_get_a_warning() {
     check_with("memory", "", "x", json!({"mood": "glad"}), "");
     check_with(
         "memory",
@@ -503,7 +503,7 @@ fn extra_fields_are_kept_and_near_misses_are_named() {
 }
 
 #[test]
-fn limits_hold_at_their_edge() {
+fn limits_hold_at_their_boundary() {
     let long = |count: usize| "é".repeat(count);
     check_with("product", "", "", json!({"name": long(512)}), "");
     check_with(
@@ -582,7 +582,7 @@ fn every_kinds_fields_are_bounded() {
 }
 
 #[test]
-fn more_problems_than_anyone_reads_are_counted() {
+fn problems_beyond_the_limit_are_counted() {
     let errors = Kinds::built_in()
         .check(&kind("list"), "", "", &fields(json!({"items": vec![1; 300]})))
         .unwrap_err();
@@ -591,7 +591,7 @@ fn more_problems_than_anyone_reads_are_counted() {
 }
 
 #[test]
-fn the_body_comes_first_and_nothing_is_said_twice() {
+fn the_body_comes_first_and_nothing_repeats() {
     check_text("text", "T", " Hello\n", json!({"content": "Hello"}), " Hello\n");
     check_text("text", "T", "Hello", json!({"content": "World"}), "Hello\n\nWorld");
     check_text(
@@ -627,8 +627,8 @@ fn moments_are_rfc_3339_days_or_milliseconds() {
 }
 
 #[test]
-fn the_table_is_sound() {
-    fn sound(fields: &[FieldSpec]) {
+fn the_built_in_definitions_are_consistent() {
+    fn check_specs(fields: &[FieldSpec]) {
         for (index, field) in fields.iter().enumerate() {
             assert!(
                 fields[..index].iter().all(|earlier| earlier.name != field.name),
@@ -636,7 +636,7 @@ fn the_table_is_sound() {
                 field.name
             );
             if let Type::Object(inner) | Type::Objects { fields: inner, .. } = &field.value {
-                sound(inner);
+                check_specs(inner);
             }
         }
     }
@@ -649,7 +649,7 @@ fn the_table_is_sound() {
         assert_eq!(Kinds::built_in().find(&kind(&spec.name)), Some(spec));
         assert!(spec.name.chars().all(|c| c.is_ascii_lowercase() || c == '_'), "{}", spec.name);
         assert!(!spec.about.contains('\n') && !spec.about.ends_with('.'));
-        sound(&spec.fields);
+        check_specs(&spec.fields);
     }
 }
 
@@ -679,16 +679,16 @@ fn any_json() -> impl Strategy<Value = Value> {
 
 /// A value that a field may hold; the texts in it that are shown are added to `texts`.
 fn sample(field: &FieldSpec, word: &mut impl FnMut() -> String, texts: &mut Vec<String>) -> Value {
-    let mut said = |texts: &mut Vec<String>| {
+    let mut shown_text = |texts: &mut Vec<String>| {
         let word = word();
         texts.push(word.clone());
         Value::from(word)
     };
     let mut inner = Vec::new();
     let value = match &field.value {
-        Type::Text { .. } => said(&mut inner),
+        Type::Text { .. } => shown_text(&mut inner),
         Type::Texts { .. } | Type::TextOrTexts { .. } => {
-            json!([said(&mut inner), said(&mut inner)])
+            json!([shown_text(&mut inner), shown_text(&mut inner)])
         }
         Type::Number { min, .. } => json!(min),
         Type::Integer { min, .. } => json!(min),
@@ -700,7 +700,9 @@ fn sample(field: &FieldSpec, word: &mut impl FnMut() -> String, texts: &mut Vec<
         }
         Type::Reference => json!("id"),
         Type::References { .. } => json!(["id"]),
-        Type::Record | Type::Any => json!({"a": said(&mut inner), "b": [{"c": said(&mut inner)}]}),
+        Type::Record | Type::Any => {
+            json!({"a": shown_text(&mut inner), "b": [{"c": shown_text(&mut inner)}]})
+        }
         Type::Object(fields) => Value::Object(
             fields.iter().map(|f| (f.name.to_owned(), sample(f, word, &mut inner))).collect(),
         ),
@@ -713,7 +715,7 @@ fn sample(field: &FieldSpec, word: &mut impl FnMut() -> String, texts: &mut Vec<
             json!([entry(&mut inner), entry(&mut inner)])
         }
     };
-    if field.shown != Shown::Hidden {
+    if field.shown != FieldDisplay::Hidden {
         texts.append(&mut inner);
     }
     value

@@ -1,45 +1,49 @@
-//! Fields as text: what an item is searched by, what it is shown as, and how people mention it.
+//! Fields as text: for search, for rendering, and the names by which people mention an item.
 
 use haversack_core::item::Kind;
 use serde_json::Value;
 
 use super::bounds::DEPTH_MAX;
-use super::check::{is_given, moment};
+use super::check::{has_value, moment};
 use super::problem::StandIn;
-use super::spec::{FieldSpec, Role, Shown, Type};
+use super::spec::{FieldDisplay, FieldMeaning, FieldSpec, Type};
 use super::{Fields, Kinds};
 use crate::store::item::Item;
 
-/// Longest text of a further field that is searched as a name.
+/// The longest text of an undefined field that is searched as a name.
 const NAME_BYTES_MAX: usize = 100;
-/// How deep such texts may stand.
+/// The deepest nesting of such texts.
 const NAME_DEPTH_MAX: usize = 2;
-/// Most of them together: a long list of keywords must not outweigh a title.
+/// The most bytes of such texts: a long keyword list must not outweigh a title.
 const BYLINE_BYTES_MAX: usize = 400;
 
 impl Kinds {
-    /// The text under which an item is searched and shown.
+    /// The text of an item for search and rendering.
     #[must_use]
     pub fn text(&self, item: &Item) -> String {
         self.searchable(&item.kind, &item.title, &item.body, &item.fields)
     }
 
-    /// The text under which an item is searched and shown: its body as it is, then what its fields
-    /// add, as `Label: value` lines in the definition's order.
+    /// The text of an item for search and rendering: its body, then its fields as `Label: value`
+    /// lines in the definition's order.
     ///
-    /// Without a body the title stands in for a missing name, as with a product's. Of a plain document
-    /// it is the body alone or else the texts in its fields. Where there is nothing else, it is the
-    /// title.
+    /// Without a body the title stands in for a missing name, as with products. For a plain
+    /// document it is the body, or else the texts in its fields. If all of these are empty, it is
+    /// the title.
     #[must_use]
     pub fn searchable(&self, kind: &Kind, title: &str, body: &str, fields: &Fields) -> String {
         let mut text = String::new();
         let has_body = !body.trim().is_empty();
         match self.find(kind) {
             Some(spec) => {
-                let page = Page { title: if has_body { "" } else { title }, body, reduced: false };
-                page.fields(&spec.fields, fields, &mut text);
+                let page = FieldTextWriter {
+                    title: if has_body { "" } else { title },
+                    body,
+                    reduced: false,
+                };
+                page.write_fields(&spec.fields, fields, &mut text);
             }
-            None if !has_body => fields.values().for_each(|value| texts(value, 1, &mut text)),
+            None if !has_body => fields.values().for_each(|value| write_texts(value, 1, &mut text)),
             None => {}
         }
         let added = text.trim_end_matches('\n');
@@ -51,10 +55,10 @@ impl Kinds {
         }
     }
 
-    /// The reduced form of kinds that have one: a product's core (P8), a battlecard's win themes and
-    /// differentiators (P9), a context's metadata and goal (S5).
+    /// The reduced form of kinds that have one: a product's core (P8), a battlecard's win themes
+    /// and differentiators (P9), a context's metadata and goal (S5).
     ///
-    /// None when nothing essential is there beside a name, or when it would not be shorter.
+    /// `None` if it would hold only a name, or would not be shorter.
     #[must_use]
     pub fn essential(
         &self,
@@ -64,34 +68,40 @@ impl Kinds {
         fields: &Fields,
     ) -> Option<String> {
         let spec = self.find(kind)?;
-        let page = Page { title, body, reduced: true };
+        let page = FieldTextWriter { title, body, reduced: true };
         let mut text = String::new();
-        page.fields(&spec.fields, fields, &mut text);
+        page.write_fields(&spec.fields, fields, &mut text);
         let text = text.trim_end_matches('\n');
         let shorter = text.len() < self.searchable(kind, title, body, fields).len();
         (shorter && page.says_more_than_a_name(&spec.fields, fields)).then(|| text.to_owned())
     }
 
-    /// What the fields of an item add to its own text: lines with labels.
+    /// The labelled lines that the fields add to an item's own text.
     #[must_use]
     pub fn labelled(&self, kind: &Kind, fields: &Fields) -> String {
         let specs = self.fields_of(kind).iter();
-        let plain: Vec<&FieldSpec> = specs.filter(|spec| spec.shown == Shown::Plain).collect();
+        let plain: Vec<&FieldSpec> =
+            specs.filter(|spec| spec.shown == FieldDisplay::Plain).collect();
         let mut fields = fields.clone();
         fields.retain(|name, _| plain.iter().all(|spec| spec.name != *name));
         self.searchable(kind, "", "", &fields)
     }
 
-    /// The fields of an item as its kind defines them, those that are not set included: nothing in
-    /// them, an empty list, or false. What is kept with the item itself, and what the kind does not
-    /// define, is left out; without a definition the fields are as they are.
+    /// The fields of an item as its kind defines them; unset ones are null, an empty list or false.
+    /// Item properties and undefined fields are left out. Without a definition, the fields
+    /// unchanged.
     #[must_use]
     pub fn defined(&self, kind: &Kind, fields: &Fields) -> Fields {
         let Some(spec) = self.find(kind) else { return fields.clone() };
         let own = spec.fields.iter().filter(|field| {
             !matches!(
                 field.role,
-                Some(Role::Active | Role::Created | Role::Updated | Role::Confidence)
+                Some(
+                    FieldMeaning::Active
+                        | FieldMeaning::Created
+                        | FieldMeaning::Updated
+                        | FieldMeaning::Confidence
+                )
             )
         });
         let value = |field: &FieldSpec| match fields.get(&field.name).filter(|it| !it.is_null()) {
@@ -107,8 +117,8 @@ impl Kinds {
         own.map(|field| (field.name.clone(), value(field))).collect()
     }
 
-    /// How people mention the item: names and aliases, each once (P9). Empty for kinds that are not
-    /// looked for by name.
+    /// The distinct names and aliases of an item (P9). Empty for kinds that are not looked up by
+    /// name.
     #[must_use]
     pub fn names(&self, kind: &Kind, title: &str, fields: &Fields) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
@@ -120,8 +130,8 @@ impl Kinds {
             }
         };
         let specs = self.fields_of(kind);
-        for spec in specs.iter().filter(|spec| spec.role == Some(Role::Name)) {
-            match fields.get(&spec.name).filter(|value| is_given(value)) {
+        for spec in specs.iter().filter(|spec| spec.role == Some(FieldMeaning::Name)) {
+            match fields.get(&spec.name).filter(|value| has_value(value)) {
                 Some(Value::String(name)) => add(name),
                 Some(Value::Array(entries)) => {
                     entries.iter().filter_map(Value::as_str).for_each(&mut add)
@@ -134,11 +144,10 @@ impl Kinds {
         names
     }
 
-    /// What an item's further fields call it by: who wrote it, where it comes from, what it is about.
-    /// People ask for "what The Verge wrote", so these words are searched as a heading's are.
+    /// Short texts from undefined fields, such as author, source and topic. Queries mention them
+    /// ("what The Verge wrote"), so they are searched like headings.
     ///
-    /// Only short texts under names that the kind does not know, for those it knows are text of the
-    /// item already. Addresses and moments say nothing that is asked for in words.
+    /// Defined fields are part of the item's text already. URLs and timestamps are left out.
     #[must_use]
     pub fn byline(&self, kind: &Kind, fields: &Fields) -> String {
         let known = self.fields_of(kind);
@@ -150,7 +159,7 @@ impl Kinds {
     }
 }
 
-/// Adds what of a value is a name. Many keep such fields together in one, such as `metadata`.
+/// Adds the names in a value. Applications often nest them in one field, such as `metadata`.
 fn add_names(value: &Value, depth: usize, line: &mut String) {
     match value {
         Value::Array(entries) => entries.iter().for_each(|entry| add_names(entry, depth, line)),
@@ -173,43 +182,49 @@ fn add_names(value: &Value, depth: usize, line: &mut String) {
     }
 }
 
-/// What stands beside the fields, and how much of them is wanted.
-struct Page<'i> {
+/// Renders fields as text, in full or reduced to the essential ones.
+struct FieldTextWriter<'i> {
     title: &'i str,
     body: &'i str,
     reduced: bool,
 }
 
-impl Page<'_> {
-    fn fields(&self, specs: &[FieldSpec], fields: &Fields, text: &mut String) {
+impl FieldTextWriter<'_> {
+    fn write_fields(&self, specs: &[FieldSpec], fields: &Fields, text: &mut String) {
         for spec in specs {
-            if spec.shown != Shown::Hidden && (spec.essential || !self.reduced) {
-                self.field(spec, fields.get(&spec.name).filter(|value| is_given(value)), text);
+            if spec.shown != FieldDisplay::Hidden && (spec.essential || !self.reduced) {
+                self.write_field(
+                    spec,
+                    fields.get(&spec.name).filter(|value| has_value(value)),
+                    text,
+                );
             }
         }
     }
 
-    fn field(&self, spec: &FieldSpec, value: Option<&Value>, text: &mut String) {
+    fn write_field(&self, spec: &FieldSpec, value: Option<&Value>, text: &mut String) {
         match (&spec.value, value, spec.stand_in) {
-            (Type::Object(specs), Some(Value::Object(inner)), _) => self.fields(specs, inner, text),
-            (Type::Object(specs), None, _) => self.fields(specs, &Fields::new(), text),
+            (Type::Object(specs), Some(Value::Object(inner)), _) => {
+                self.write_fields(specs, inner, text)
+            }
+            (Type::Object(specs), None, _) => self.write_fields(specs, &Fields::new(), text),
             (Type::Record, Some(Value::Object(columns)), _) => {
-                columns.iter().for_each(|(name, value)| lines(name, &[], value, text));
+                columns.iter().for_each(|(name, value)| write_lines(name, &[], value, text));
             }
             (_, Some(Value::String(value)), Some(StandIn::Body))
                 if !self.reduced && self.body.contains(value.as_str()) => {}
-            (_, Some(Value::String(value)), _) if spec.shown == Shown::Plain => {
+            (_, Some(Value::String(value)), _) if spec.shown == FieldDisplay::Plain => {
                 text.push_str(value);
                 text.push('\n');
             }
             (Type::Objects { fields, .. }, Some(value), _) => {
-                lines(&label(&spec.name), fields, value, text);
+                write_lines(&label_of(&spec.name), fields, value, text);
             }
-            (_, Some(value), _) => lines(&label(&spec.name), &[], value, text),
-            (_, None, Some(StandIn::Title)) => line(&label(&spec.name), self.title, text),
-            // A whole item has its body in front; a reduced one needs it here.
+            (_, Some(value), _) => write_lines(&label_of(&spec.name), &[], value, text),
+            (_, None, Some(StandIn::Title)) => write_line(&label_of(&spec.name), self.title, text),
+            // The full text starts with the body; the reduced one needs it here.
             (_, None, Some(StandIn::Body)) if self.reduced => {
-                line(&label(&spec.name), self.body, text);
+                write_line(&label_of(&spec.name), self.body, text);
             }
             (_, None, _) => {}
         }
@@ -217,7 +232,7 @@ impl Page<'_> {
 
     fn says_more_than_a_name(&self, specs: &[FieldSpec], fields: &Fields) -> bool {
         specs.iter().filter(|spec| spec.essential).any(|spec| {
-            match (&spec.value, fields.get(&spec.name).filter(|value| is_given(value))) {
+            match (&spec.value, fields.get(&spec.name).filter(|value| has_value(value))) {
                 (Type::Object(specs), Some(Value::Object(inner))) => {
                     self.says_more_than_a_name(specs, inner)
                 }
@@ -228,18 +243,19 @@ impl Page<'_> {
     }
 }
 
-/// `Label: value`, or a list of entries below their label.
-fn lines(label: &str, specs: &[FieldSpec], value: &Value, text: &mut String) {
+/// Writes `Label: value`, or a list of entries below their label.
+fn write_lines(label: &str, specs: &[FieldSpec], value: &Value, text: &mut String) {
     let entries: Vec<String> = match value {
-        Value::Array(entries) => entries.iter().map(|entry| inline(entry, specs, 2)).collect(),
-        Value::Object(object) if specs.is_empty() => {
-            object.iter().map(|(key, value)| pair(key, &inline(value, &[], 2))).collect()
-        }
-        other => vec![inline(other, specs, 1)],
+        Value::Array(entries) => entries.iter().map(|entry| inline_text(entry, specs, 2)).collect(),
+        Value::Object(object) if specs.is_empty() => object
+            .iter()
+            .map(|(key, value)| labelled_pair(key, &inline_text(value, &[], 2)))
+            .collect(),
+        other => vec![inline_text(other, specs, 1)],
     };
     let entries: Vec<&String> = entries.iter().filter(|entry| !entry.trim().is_empty()).collect();
     if let [entry] = entries[..] {
-        return line(label, entry, text);
+        return write_line(label, entry, text);
     }
     if !entries.is_empty() {
         text.push_str(&format!("{label}:\n"));
@@ -249,15 +265,15 @@ fn lines(label: &str, specs: &[FieldSpec], value: &Value, text: &mut String) {
     }
 }
 
-fn line(label: &str, value: &str, text: &mut String) {
+fn write_line(label: &str, value: &str, text: &mut String) {
     if !value.trim().is_empty() {
         text.push_str(&format!("{label}: {value}\n"));
     }
 }
 
-/// A value in one run of text. Of an object whose fields are known, only what is shown, in the
-/// table's order.
-fn inline(value: &Value, specs: &[FieldSpec], depth: usize) -> String {
+/// A value on one line. Of an object with defined fields, only rendered ones, in the definition's
+/// order.
+fn inline_text(value: &Value, specs: &[FieldSpec], depth: usize) -> String {
     if depth > DEPTH_MAX {
         return String::new();
     }
@@ -271,44 +287,51 @@ fn inline(value: &Value, specs: &[FieldSpec], depth: usize) -> String {
         Value::Number(number) => number.to_string(),
         Value::String(text) => text.clone(),
         Value::Array(entries) => {
-            given(entries.iter().map(|entry| inline(entry, specs, depth + 1)).collect(), ", ")
+            given(entries.iter().map(|entry| inline_text(entry, specs, depth + 1)).collect(), ", ")
         }
         Value::Object(object) if specs.is_empty() => given(
-            object.iter().map(|(key, value)| pair(key, &inline(value, &[], depth + 1))).collect(),
+            object
+                .iter()
+                .map(|(key, value)| labelled_pair(key, &inline_text(value, &[], depth + 1)))
+                .collect(),
             "; ",
         ),
         Value::Object(object) => {
-            let shown = specs.iter().filter(|spec| spec.shown != Shown::Hidden);
+            let shown = specs.iter().filter(|spec| spec.shown != FieldDisplay::Hidden);
             let known = shown.filter_map(|spec| {
                 let value = object.get(&spec.name)?;
-                Some(pair(&label(&spec.name), &inline(value, &[], depth + 1)))
+                Some(labelled_pair(&label_of(&spec.name), &inline_text(value, &[], depth + 1)))
             });
             given(known.collect(), "; ")
         }
     }
 }
 
-fn pair(name: &str, value: &str) -> String {
+fn labelled_pair(name: &str, value: &str) -> String {
     if value.trim().is_empty() { String::new() } else { format!("{name}: {value}") }
 }
 
-/// Every text inside a value, one per line.
-fn texts(value: &Value, depth: usize, text: &mut String) {
+/// Writes every text inside a value, one per line.
+fn write_texts(value: &Value, depth: usize, text: &mut String) {
     match value {
         _ if depth > DEPTH_MAX => {}
         Value::String(value) if !value.trim().is_empty() => {
             text.push_str(value);
             text.push('\n');
         }
-        Value::Array(entries) => entries.iter().for_each(|entry| texts(entry, depth + 1, text)),
-        Value::Object(object) => object.values().for_each(|value| texts(value, depth + 1, text)),
+        Value::Array(entries) => {
+            entries.iter().for_each(|entry| write_texts(entry, depth + 1, text))
+        }
+        Value::Object(object) => {
+            object.values().for_each(|value| write_texts(value, depth + 1, text))
+        }
         _ => {}
     }
 }
 
-/// `keyDifferentiators` and `business_goal` as people write them: `Key differentiators`,
-/// `Business goal`.
-fn label(name: &str) -> String {
+/// The label of a field: `Key differentiators` for `keyDifferentiators`, `Business goal` for
+/// `business_goal`.
+fn label_of(name: &str) -> String {
     let mut label = String::with_capacity(name.len() + 4);
     for c in name.chars() {
         match c {

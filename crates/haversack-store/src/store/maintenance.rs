@@ -138,7 +138,9 @@ pub struct Progress {
 
 /// A callback for the progress of upgrading a workspace, with the workspace's name.
 #[derive(Clone)]
-pub struct OnUpgrade(Arc<dyn Fn(&str, Progress) + Send + Sync>);
+pub struct OnUpgrade(Arc<UpgradeCallback>);
+
+type UpgradeCallback = dyn Fn(&str, Progress) + Send + Sync;
 
 impl OnUpgrade {
     /// Wraps a function.

@@ -1,24 +1,23 @@
-//! The embedded engine keeps the promises of the trait.
+//! The embedded engine passes the conformance suite.
 
 use std::sync::Arc;
 
-use haversack_store::conformance;
 use haversack_store::embedded::{Home, Offloaded};
 use haversack_store::store::Store;
 
-use crate::support::{Letters, scratch};
+use crate::support::{LetterPairs, scratch};
 
 fn check(part: &str) {
     let folder = scratch();
     let home = Home::open(folder.path()).unwrap();
     let empty = async |case: &'static str| {
         let name = case.replace('_', "-");
-        let engine = home.workspace(&name, Letters::shared()).unwrap();
+        let engine = home.workspace(&name, LetterPairs::shared()).unwrap();
         let store: Arc<dyn Store> = Arc::new(Offloaded::new(Arc::new(engine)));
         store
     };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    runtime.block_on(conformance::run(part, empty));
+    runtime.block_on(haversack_conformance::run(part, empty));
 }
 
 #[test]
@@ -57,7 +56,7 @@ fn traces() {
 }
 
 #[test]
-fn every_part_is_run() {
-    let parts: Vec<&str> = conformance::ALL.iter().map(|(part, _)| *part).collect();
+fn every_conformance_part_has_a_test() {
+    let parts: Vec<&str> = haversack_conformance::ALL.iter().map(|(part, _)| *part).collect();
     assert_eq!(parts, ["writes", "readers", "rights", "searches", "states", "structure", "traces"]);
 }

@@ -1,8 +1,8 @@
-//! Killed at any moment, a store has every batch it acknowledged and none by halves (R1).
+//! After a kill at any moment, a store has every acknowledged batch and no partial one (R1).
 //!
-//! A child process writes from several threads until it is killed. Each thread works through a
-//! sequence that depends on its number alone, so that what must be there is known from how far it
-//! came: at least the last acknowledged step, at most the one after it.
+//! A child process writes from several threads until it is killed. Each thread follows a sequence
+//! that depends only on its number, so that the expected content follows from its progress: at
+//! least the last acknowledged step, at most the one after it.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write as _};
@@ -22,46 +22,46 @@ use crate::support::{
     Random, amount, at, batch, id, item, only, open, put, scratch, under, user, words,
 };
 
-/// Where the child finds its folder; without it the child's test has nothing to do.
+/// The child's folder; without it the child's test does nothing.
 const FOLDER: &str = "HAVERSACK_CRASH_FOLDER";
 
-/// How far each thread had come, separated by commas.
+/// The progress of each thread, separated by commas.
 const STEPS: &str = "HAVERSACK_CRASH_STEPS";
 
 const THREADS: usize = 3;
 const SLOTS: u64 = 4;
 const ITEMS: u64 = 3;
 
-/// What one step of a thread does to one of its slots.
+/// The effect of one step on one of a thread's slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum CrashStep {
     Write,
     Delete,
     Purge,
     Hide,
 }
 
-fn step(thread: usize, number: u64) -> (u64, Step) {
+fn step(thread: usize, number: u64) -> (u64, CrashStep) {
     let mut random = Random::new(number * 31 + thread as u64);
     let slot = random.below(usize::try_from(SLOTS).unwrap()) as u64;
     let step = match random.below(10) {
-        0 => Step::Delete,
-        1 => Step::Purge,
-        2 | 3 => Step::Hide,
-        _ => Step::Write,
+        0 => CrashStep::Delete,
+        1 => CrashStep::Purge,
+        2 | 3 => CrashStep::Hide,
+        _ => CrashStep::Write,
     };
     (slot, step)
 }
 
-/// A slot as it must be after a step: the step that wrote it, and whether it is hidden.
-type Slots = BTreeMap<u64, (u64, bool)>;
+/// The expected slots: the step that wrote each, and whether it is hidden.
+type SlotStates = BTreeMap<u64, (u64, bool)>;
 
-fn advance(slots: &mut Slots, thread: usize, number: u64) {
+fn advance(slots: &mut SlotStates, thread: usize, number: u64) {
     let (slot, step) = step(thread, number);
     match step {
-        Step::Write => _ = slots.insert(slot, (number, false)),
-        Step::Delete | Step::Purge => _ = slots.remove(&slot),
-        Step::Hide => {
+        CrashStep::Write => _ = slots.insert(slot, (number, false)),
+        CrashStep::Delete | CrashStep::Purge => _ = slots.remove(&slot),
+        CrashStep::Hide => {
             if let Some((_, hidden)) = slots.get_mut(&slot) {
                 *hidden = true;
             }
@@ -73,7 +73,7 @@ fn root(thread: usize, slot: u64) -> String {
     format!("root-{thread}-{slot}")
 }
 
-/// The items of a slot: a root with the readers, and two under it.
+/// The items of a slot: a root with the readers and two children.
 fn items(thread: usize, slot: u64, (written, hidden): (u64, bool)) -> Vec<Item> {
     let root = root(thread, slot);
     let body = |part: u64| format!("word{thread}x{written} part{part} of slot {slot}");
@@ -83,22 +83,22 @@ fn items(thread: usize, slot: u64, (written, hidden): (u64, bool)) -> Vec<Item> 
     items
 }
 
-/// The changes of a step, and a record of how far the thread is, in one batch.
-fn changes(slots: &Slots, thread: usize, number: u64) -> Vec<Change> {
+/// The changes of a step and a progress record, in one batch.
+fn changes(slots: &SlotStates, thread: usize, number: u64) -> Vec<Change> {
     let (slot, step) = step(thread, number);
     let mut changes = match (step, slots.get(&slot)) {
-        (Step::Write, _) => {
+        (CrashStep::Write, _) => {
             let mut puts: Vec<Change> =
                 items(thread, slot, (number, false)).into_iter().map(put).collect();
             puts.reverse();
             puts
         }
-        (Step::Delete, _) => vec![Change::Delete(id(root(thread, slot)))],
-        (Step::Purge, _) => vec![Change::Purge(id(root(thread, slot)))],
-        (Step::Hide, Some((written, _))) => {
+        (CrashStep::Delete, _) => vec![Change::Delete(id(root(thread, slot)))],
+        (CrashStep::Purge, _) => vec![Change::Purge(id(root(thread, slot)))],
+        (CrashStep::Hide, Some((written, _))) => {
             vec![put(items(thread, slot, (*written, true)).remove(0))]
         }
-        (Step::Hide, None) => Vec::new(),
+        (CrashStep::Hide, None) => Vec::new(),
     };
     changes.push(Change::Write(Record {
         shelf: Shelf::Template,
@@ -109,13 +109,13 @@ fn changes(slots: &Slots, thread: usize, number: u64) -> Vec<Change> {
     changes
 }
 
-fn replay(thread: usize, steps: u64) -> Slots {
-    let mut slots = Slots::new();
+fn replay(thread: usize, steps: u64) -> SlotStates {
+    let mut slots = SlotStates::new();
     (1..=steps).for_each(|number| advance(&mut slots, thread, number));
     slots
 }
 
-/// The child: writes until it is killed, and says which steps were acknowledged.
+/// The child: writes until it is killed and prints the acknowledged steps.
 #[test]
 fn child_that_is_killed() {
     let Ok(folder) = std::env::var(FOLDER) else { return };
@@ -152,7 +152,7 @@ fn start(folder: &Path, done: &[u64; THREADS]) -> Child {
         .unwrap()
 }
 
-/// Runs a child for a moment, kills it, and returns what it had acknowledged.
+/// Runs a child briefly, kills it, and returns the acknowledged steps.
 fn run_and_kill(folder: &Path, done: &[u64; THREADS], moment: Duration) -> [u64; THREADS] {
     let mut child = start(folder, done);
     let mut output = BufReader::new(child.stderr.take().unwrap());
@@ -168,7 +168,7 @@ fn run_and_kill(folder: &Path, done: &[u64; THREADS], moment: Duration) -> [u64;
     loop {
         line.clear();
         output.read_line(&mut line).unwrap();
-        // A line without its end was cut off by the kill.
+        // The kill truncated a line without a line break.
         let Some(whole) = line.strip_suffix('\n') else { break };
         let parts: Vec<&str> = whole.split(' ').collect();
         let ["ack", thread, number] = parts[..] else { panic!("the child failed: {line}") };
@@ -179,13 +179,13 @@ fn run_and_kill(folder: &Path, done: &[u64; THREADS], moment: Duration) -> [u64;
 }
 
 /// What a viewer sees of a thread, item by item.
-fn seen(store: &Embedded, viewer: &Viewer) -> BTreeMap<ItemId, String> {
+fn visible_texts(store: &Embedded, viewer: &Viewer) -> BTreeMap<ItemId, String> {
     let page = Page { order: Order::Id, after: None, limit: 1_000 };
     let listed = store.view(viewer).list(&Filter::everything(), &page).unwrap();
     listed.into_iter().map(|stored| (stored.item.id, stored.item.body)).collect()
 }
 
-/// Compares the store with what must be there, and returns how far each thread came.
+/// Compares the store with the expected content and returns the progress of each thread.
 fn verify(store: &Embedded, acknowledged: &[u64; THREADS], context: &str) -> [u64; THREADS] {
     let mut done = *acknowledged;
     let (mut all, mut open_to_bob) = (BTreeMap::new(), BTreeMap::new());
@@ -210,8 +210,8 @@ fn verify(store: &Embedded, acknowledged: &[u64; THREADS], context: &str) -> [u6
             }
         }
     }
-    assert_eq!(seen(store, &user("anna")), all, "{context}: items");
-    assert_eq!(seen(store, &user("bob")), open_to_bob, "{context}: items for bob");
+    assert_eq!(visible_texts(store, &user("anna")), all, "{context}: items");
+    assert_eq!(visible_texts(store, &user("bob")), open_to_bob, "{context}: items for bob");
     for (word, expected) in found {
         let hits = store.view(&Viewer::owner()).text(&words(&word)).unwrap();
         let mut hits: Vec<String> = hits.into_iter().map(|hit| hit.id.item.to_string()).collect();
@@ -224,7 +224,7 @@ fn verify(store: &Embedded, acknowledged: &[u64; THREADS], context: &str) -> [u6
 }
 
 #[test]
-fn what_is_acknowledged_survives_kill_9() {
+fn acknowledged_batches_survive_kill_9() {
     let cycles = amount("HAVERSACK_CRASH_CYCLES", 200);
     let seed = amount("HAVERSACK_SEED", 1);
     let mut random = Random::new(seed);
@@ -233,7 +233,7 @@ fn what_is_acknowledged_survives_kill_9() {
     let mut written = 0;
     for cycle in 0..cycles {
         if cycle % 50 == 0 {
-            // Starting over now and then also kills while the first tables are made.
+            // Starting over now and then also covers kills while tables are created.
             (folder, done) = (scratch(), [0; THREADS]);
         }
         let moment = Duration::from_micros(5_000 + random.below(195_000) as u64);

@@ -1,5 +1,5 @@
-//! Full disks, damaged files, folders that vanish: an error or a repair, never a wrong answer
-//! (R3 to R5, R7, R8).
+//! Full disks, damaged files and deleted folders lead to an error or a repair, never to a wrong
+//! answer (R3 to R5, R7, R8).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ use haversack_store::store::viewer::Viewer;
 use rusqlite::Connection;
 
 use crate::support::{
-    Letters, Mount, Random, amount, batch, id, item, only, open, put, scratch, user, words,
+    LetterPairs, Mount, Random, amount, batch, id, item, only, open, put, scratch, user, words,
 };
 
 const WORDS: [&str; 6] = ["amber", "basil", "coral", "denim", "fjord", "glyph"];
@@ -24,7 +24,7 @@ fn workspace(folder: &Path) -> PathBuf {
     folder.join("workspaces/acme")
 }
 
-/// A few commits, so that there is more than one segment of everything.
+/// A few commits, so that every index has several segments.
 fn fill(store: &Embedded) {
     let mut random = Random::new(7);
     for round in 0..6 {
@@ -38,7 +38,7 @@ fn fill(store: &Embedded) {
     }
 }
 
-/// Everything that can be searched, in words.
+/// The results of every search, as text.
 fn answers(store: &Embedded) -> Vec<String> {
     let mut answers = Vec::new();
     for viewer in [Viewer::owner(), user("bob")] {
@@ -49,7 +49,7 @@ fn answers(store: &Embedded) -> Vec<String> {
         for word in WORDS {
             answers.push(format!("{:?}", view.text(&words(word)).unwrap()));
             let (filter, limit) = (Filter::everything(), 100);
-            let vector = Letters::vector(word);
+            let vector = LetterPairs::vector(word);
             let search = VectorSearch { vector, effort: Effort::Fast, filter, limit };
             answers.push(format!("{:?}", view.vector(&search).unwrap()));
             let search = FuzzySearch {
@@ -77,7 +77,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The files below a folder, relative to it, in order.
+/// The files below a folder, as sorted relative paths.
 fn files(root: &Path, folder: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(root.join(folder)).unwrap() {
@@ -115,7 +115,7 @@ fn damage(file: &Path, damage: Damage) {
 }
 
 #[test]
-fn a_damaged_index_is_found_and_made_anew_r7() {
+fn a_damaged_index_is_detected_and_rebuilt_r7() {
     let sound = scratch();
     let store = open(sound.path());
     fill(&store);
@@ -137,7 +137,7 @@ fn a_damaged_index_is_found_and_made_anew_r7() {
             damage(&workspace(folder.path()).join(file), how);
             let context = format!("{} {how:?}", file.display());
             let home = Home::open(folder.path()).unwrap();
-            let store = home.workspace("acme", Letters::shared());
+            let store = home.workspace("acme", LetterPairs::shared());
             let store = store.unwrap_or_else(|error| panic!("{context}: {error:?}"));
             assert!(answers(&store) == expected, "{context}: other answers");
             let report = store.check(false).unwrap();
@@ -147,7 +147,7 @@ fn a_damaged_index_is_found_and_made_anew_r7() {
 }
 
 #[test]
-fn a_missing_index_is_made_anew_and_that_is_said_r7() {
+fn a_missing_index_is_rebuilt_and_reported_r7() {
     for gone in [&["text"][..], &["vectors"], &["text", "vectors"]] {
         let folder = scratch();
         let store = open(folder.path());
@@ -164,7 +164,7 @@ fn a_missing_index_is_made_anew_and_that_is_said_r7() {
 }
 
 #[test]
-fn an_index_that_vanishes_while_open_costs_no_write_r3() {
+fn an_index_deleted_while_open_loses_no_write_r3() {
     for part in ["text", "vectors"] {
         let folder = scratch();
         let store = open(folder.path());
@@ -178,21 +178,21 @@ fn an_index_that_vanishes_while_open_costs_no_write_r3() {
             let written = store.write(batch(100 + n, vec![put(item(&name, "late word"))]));
             match written {
                 Ok(_) | Err(CommitError::NotSearchable { .. }) => acknowledged.push(name),
-                // The indexes miss an earlier batch, so this one was not taken.
+                // The indexes lag behind, so this batch was not accepted.
                 Err(CommitError::Storage { .. }) => refused.push(name),
                 Err(error) => panic!("{part}: {error:?}"),
             }
         }
         assert_eq!(store.view(&Viewer::owner()).get(&[id("item 1")]).unwrap().len(), 1);
         drop(store);
-        // What stands in the way is not ours to remove, or is replaced: either way it is said.
+        // An obstacle is either reported as an error or replaced and reported as repaired.
         let home = Home::open(folder.path()).unwrap();
-        let store = match home.workspace("acme", Letters::shared()) {
+        let store = match home.workspace("acme", LetterPairs::shared()) {
             Ok(store) => store,
             Err(error) => {
                 assert!(error.to_string().contains("cannot open"), "{part}: {error}");
                 fs::remove_file(&path).unwrap();
-                home.workspace("acme", Letters::shared()).unwrap()
+                home.workspace("acme", LetterPairs::shared()).unwrap()
             }
         };
         for name in &acknowledged {
@@ -220,7 +220,7 @@ fn a_damaged_store_is_an_error_or_harmless_r8() {
     };
     let expected = items(&store).unwrap();
     drop(store);
-    // Into the file itself: what is only in its log would hide the damage.
+    // Damages the file itself: pages in the log would hide it.
     let connection = Connection::open(workspace(sound.path()).join("store.db")).unwrap();
     connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
     drop(connection);
@@ -233,7 +233,7 @@ fn a_damaged_store_is_an_error_or_harmless_r8() {
         copy(sound.path(), folder.path());
         damage(&workspace(folder.path()).join("store.db"), Damage::Flip(bit));
         let home = Home::open(folder.path()).unwrap();
-        let Ok(store) = home.workspace("acme", Letters::shared()) else {
+        let Ok(store) = home.workspace("acme", LetterPairs::shared()) else {
             refused += 1;
             continue;
         };
@@ -266,7 +266,7 @@ fn a_full_disk_stops_writing_only_until_there_is_room_r5() {
     };
     let store = open(&place);
     let mut acknowledged = Vec::new();
-    // A hole that can be given back, as if somebody cleaned up.
+    // A file that can be deleted later, as if somebody freed space.
     fs::write(place.join("ballast"), vec![1; 1 << 20]).unwrap();
     let body = |n: i64| format!("unique{n} {}", "padding words of some length ".repeat(300));
     let mut full = None;
@@ -314,7 +314,7 @@ fn a_full_disk_stops_writing_only_until_there_is_room_r5() {
 
 const LIMITED: &str = "HAVERSACK_LIMITED_FOLDER";
 
-/// Where nothing can be mounted, files may not grow: the disk fails in another way.
+/// Without permission to mount, a file size limit makes the disk fail in another way.
 fn file_size_limit(place: &Path) {
     let script = "trap '' XFSZ; ulimit -f 4096; exec \"$0\" --exact \
                   faults::child_whose_files_may_not_grow";

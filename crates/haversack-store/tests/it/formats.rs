@@ -1,4 +1,4 @@
-//! What is not ours, newer than we are, in use or not writable is refused and left alone (R24).
+//! Foreign, newer, locked and read-only files are refused and left alone (R24).
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,7 +14,7 @@ use haversack_store::store::viewer::Viewer;
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::support::{Letters, Mount, at, batch, id, item, open, put, scratch};
+use crate::support::{LetterPairs, Mount, at, batch, id, item, open, put, scratch};
 
 const FOLDER: &str = "HAVERSACK_HOLD_FOLDER";
 
@@ -24,13 +24,13 @@ fn store_file(folder: &Path) -> PathBuf {
 }
 
 fn refusal(folder: &Path) -> OpenError {
-    match Home::open(folder).and_then(|home| home.workspace("acme", Letters::shared())) {
+    match Home::open(folder).and_then(|home| home.workspace("acme", LetterPairs::shared())) {
         Ok(_) => panic!("opened"),
         Err(error) => error,
     }
 }
 
-/// An error with what is underneath.
+/// An error with its causes.
 fn chain(error: &OpenError) -> String {
     let source = std::error::Error::source(error).map(ToString::to_string);
     format!("{error}: {}", source.unwrap_or_default())
@@ -76,9 +76,9 @@ fn a_file_of_another_program_is_refused_and_not_written_to() {
     assert!(matches!(refusal(folder.path()), OpenError::Damaged { .. }));
 }
 
-/// Indexes are no part of the format: a store without them gets them.
+/// Indexes are not part of the format: a store without them gets them at open.
 #[test]
-fn a_store_of_before_gets_its_indexes() {
+fn a_store_without_indexes_gets_them_at_open() {
     let folder = scratch();
     let mut message = item("a", "text");
     message.fields.insert("threadId".to_owned(), json!("t1"));
@@ -111,12 +111,12 @@ fn a_store_of_before_gets_its_indexes() {
 }
 
 #[test]
-fn a_folder_has_one_owner_in_a_process() {
+fn a_folder_opens_once_per_process() {
     let folder = scratch();
     let home = Home::open(folder.path()).unwrap();
     let error = Home::open(folder.path()).unwrap_err();
     assert!(error.to_string().contains(&std::process::id().to_string()), "{error}");
-    let store = home.workspace("acme", Letters::shared()).unwrap();
+    let store = home.workspace("acme", LetterPairs::shared()).unwrap();
     drop(home);
     assert!(Home::open(folder.path()).is_err(), "an open workspace keeps the folder");
     drop(store);
@@ -127,9 +127,9 @@ fn a_folder_has_one_owner_in_a_process() {
 fn a_workspace_is_open_once() {
     let folder = scratch();
     let home = Home::open(folder.path()).unwrap();
-    let store = home.workspace("acme", Letters::shared()).unwrap();
+    let store = home.workspace("acme", LetterPairs::shared()).unwrap();
     store.write(batch(1, vec![put(item("a", "text"))])).unwrap();
-    assert!(home.workspace("acme", Letters::shared()).is_err());
+    assert!(home.workspace("acme", LetterPairs::shared()).is_err());
     store.write(batch(2, vec![put(item("b", "text"))])).unwrap();
     let report = store.check(false).unwrap();
     assert!(report.is_sound(), "{report:?}");
@@ -172,7 +172,7 @@ fn a_folder_that_cannot_be_written_is_named() {
     let place = folder.path().join("place");
     fs::create_dir(&place).unwrap();
     let Some(_mount) = Mount::read_only(&place) else {
-        // Not allowed to mount, so not allowed to ignore permissions either.
+        // A process that may not mount may not ignore permissions, either.
         let mut rights = fs::metadata(&place).unwrap().permissions();
         rights.set_readonly(true);
         fs::set_permissions(&place, rights).unwrap();

@@ -1,4 +1,4 @@
-//! The promises of the store, shown from outside the crate.
+//! Integration tests of the store.
 
 #![expect(clippy::unwrap_used, reason = "a test may fail by panicking, helpers included")]
 

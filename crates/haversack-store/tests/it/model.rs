@@ -1,4 +1,4 @@
-//! Random operations against the store and against a few maps must come to the same (R9, X3).
+//! Random operations on the store and on an in-memory model must give the same results (R9, X3).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,23 +17,23 @@ const WORDS: [&str; 8] = ["amber", "basil", "coral", "denim", "fjord", "glyph", 
 
 const ORIGINS: [&str; 2] = ["first import", "second import"];
 
-/// Versions of an item that are kept, the present one included.
+/// Versions kept per item, the present one included.
 const VERSIONS_MAX: usize = 17;
 
 type Items = BTreeMap<ItemId, Item>;
 
-/// Who may read; nothing for everyone.
-type List = Option<BTreeSet<Principal>>;
+/// The readers; `None` for everyone.
+type ReaderList = Option<BTreeSet<Principal>>;
 
 #[derive(Debug, Clone, Default)]
-struct World {
-    /// As they were given, with the time of the commit where they had none.
+struct WorldState {
+    /// As given, with the commit's time where they had none.
     items: Items,
     links: BTreeSet<Link>,
 }
 
-impl World {
-    fn list(&self, id: &ItemId) -> List {
+impl WorldState {
+    fn list(&self, id: &ItemId) -> ReaderList {
         let item = &self.items[id];
         match (&item.readers, &item.parent) {
             (Readers::Only(list), _) => Some(list.clone()),
@@ -47,7 +47,7 @@ impl World {
             || self.items[id].parent.as_ref().is_some_and(|parent| self.is_above(above, parent))
     }
 
-    /// Whether every parent is there and no item is above itself.
+    /// Whether every parent exists and there is no cycle.
     fn is_tree(&self) -> bool {
         self.items.keys().all(|id| {
             let mut at = Some(id);
@@ -75,26 +75,26 @@ impl World {
     }
 }
 
-/// One version: the state it came with, and the import it was part of.
-type Birth = (usize, Option<String>);
+/// The revision and import of a version.
+type VersionOrigin = (usize, Option<String>);
 
 #[derive(Debug, Default)]
-struct Model {
+struct ReferenceModel {
     /// The world after each revision.
-    states: Vec<World>,
-    /// As given, to tell when nothing changes.
+    states: Vec<WorldState>,
+    /// As given, to detect unchanged writes.
     given: Items,
     /// Who may read an item now, or could when it was deleted.
-    lists: BTreeMap<ItemId, List>,
-    births: BTreeMap<ItemId, Vec<Birth>>,
-    /// When what happened to an item, by what it was.
+    lists: BTreeMap<ItemId, ReaderList>,
+    births: BTreeMap<ItemId, Vec<VersionOrigin>>,
+    /// The times of events, by item and type.
     usage: BTreeMap<(ItemId, &'static str), Vec<i64>>,
     /// Imports that wrote something.
     origins: BTreeSet<String>,
 }
 
-impl Model {
-    fn now(&self) -> &World {
+impl ReferenceModel {
+    fn now(&self) -> &WorldState {
         self.states.last().unwrap()
     }
 
@@ -102,7 +102,7 @@ impl Model {
         self.states.len() as u64 - 1
     }
 
-    fn push(&mut self, world: World) {
+    fn push(&mut self, world: WorldState) {
         for id in world.items.keys() {
             self.lists.insert(id.clone(), world.list(id));
         }
@@ -160,14 +160,14 @@ impl Model {
         }
     }
 
-    /// What an undo does: restored, removed, kept; or `None` when it cannot.
+    /// The result of an undo: restored, removed, kept; `None` if it is refused.
     fn undo(&mut self, origin: &str, millis: i64) -> Option<(usize, usize, Vec<ItemId>)> {
         if !self.origins.contains(origin) {
             return None;
         }
         let (mut restored, mut removed, mut kept) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
         for (id, births) in &self.births {
-            let by_import = |birth: &&Birth| birth.1.as_deref() == Some(origin);
+            let by_import = |birth: &&VersionOrigin| birth.1.as_deref() == Some(origin);
             let Some((first, _)) = births.iter().find(by_import) else { continue };
             if !self.now().items.contains_key(id) {
                 continue;
@@ -184,7 +184,7 @@ impl Model {
         if !restored.is_empty() && !self.put(&restored, millis, None) {
             return None;
         }
-        // What was put under it since would go with it.
+        // Items added below it since would be removed, too.
         let now = self.now();
         let holds = |id: &ItemId| {
             now.items.keys().any(|other| !removed.contains(other) && now.is_above(id, other))
@@ -207,8 +207,8 @@ impl Model {
         }
     }
 
-    /// What a viewer sees of a state, with today's lists.
-    fn seen(&self, viewer: &Viewer, state: usize) -> Items {
+    /// The items that a viewer sees in a state, by today's reader lists.
+    fn visible_items(&self, viewer: &Viewer, state: usize) -> Items {
         let world = &self.states[state];
         let sees = |id: &ItemId| world.items.contains_key(id) && self.reads(viewer, id);
         let shown = |item: &Item| {
@@ -225,13 +225,13 @@ impl Model {
     }
 }
 
-/// A store and its model, and what was done to both.
-struct Pair {
+/// A store and its model, with a log of operations on both.
+struct StoreAndModel {
     random: Random,
     ids: Vec<ItemId>,
     folder: tempfile::TempDir,
     store: Option<Embedded>,
-    model: Model,
+    model: ReferenceModel,
     millis: i64,
     log: Vec<String>,
 }
@@ -241,15 +241,16 @@ fn viewers() -> [Viewer; 4] {
     [Viewer::anyone(), user("anna"), bob, Viewer::owner()]
 }
 
-impl Pair {
-    fn new(seed: u64) -> Pair {
+impl StoreAndModel {
+    fn new(seed: u64) -> StoreAndModel {
         let mut random = Random::new(seed);
         let count = *random.pick(&[3, 8, 14]);
         let folder = scratch();
         let store = Some(open(folder.path()));
-        let model = Model { states: vec![World::default()], ..Model::default() };
+        let model =
+            ReferenceModel { states: vec![WorldState::default()], ..ReferenceModel::default() };
         let ids = (0..count).map(|n| id(format!("item {n}"))).collect();
-        Pair { random, ids, folder, store, model, millis: 0, log: Vec::new() }
+        StoreAndModel { random, ids, folder, store, model, millis: 0, log: Vec::new() }
     }
 
     fn store(&self) -> &Embedded {
@@ -275,7 +276,7 @@ impl Pair {
             item.readers = readers(&names);
         }
         if random.chance(60) {
-            // Mostly one that is there, sometimes one that is not, sometimes a circle.
+            // Mostly an existing parent, sometimes a missing one, sometimes a cycle.
             let there: Vec<ItemId> = self.model.now().items.keys().cloned().collect();
             let among = if there.is_empty() || self.random.chance(5) { &self.ids } else { &there };
             item.parent = Some(self.random.pick(among).clone()).filter(|parent| *parent != item.id);
@@ -338,7 +339,7 @@ impl Pair {
 
     fn event(&mut self) {
         let (item, happening) = (self.id(), *self.random.pick(&Happening::ALL));
-        // Some are noted late.
+        // Some events arrive late.
         let millis = self.millis - 10_000 * i64::from(self.random.chance(30));
         let times = self.model.usage.entry((item.clone(), happening.as_str())).or_default();
         times.push(millis);
@@ -386,7 +387,7 @@ impl Pair {
         for viewer in viewers() {
             let view = self.store().view(&viewer);
             assert_eq!(view.revision().get(), self.model.revision(), "revision");
-            let seen = self.model.seen(&viewer, self.model.states.len() - 1);
+            let seen = self.model.visible_items(&viewer, self.model.states.len() - 1);
             self.verify_items(&view, &seen);
             self.verify_structure(&viewer, &view, &seen);
         }
@@ -400,7 +401,7 @@ impl Pair {
         for then in [then, at_number] {
             let state = usize::try_from(then.revision().get()).unwrap();
             if then.history_is_whole() {
-                let seen = self.model.seen(&viewer, state);
+                let seen = self.model.visible_items(&viewer, state);
                 self.verify_items(&then, &seen);
             }
         }
@@ -480,7 +481,7 @@ impl Pair {
 }
 
 fn check(seed: u64, steps: usize) {
-    let mut pair = Pair::new(seed);
+    let mut pair = StoreAndModel::new(seed);
     let run = std::panic::AssertUnwindSafe(|| {
         for _ in 0..steps {
             pair.step();
@@ -501,7 +502,7 @@ fn check(seed: u64, steps: usize) {
     }
 }
 
-/// Half of the seeds, so that two cores have something to do.
+/// Half of the seeds, so that two tests run in parallel.
 fn check_half(half: u64) {
     let first = amount("HAVERSACK_SEED", 0);
     let seeds = amount("HAVERSACK_MODEL_SEEDS", 20).div_ceil(2);

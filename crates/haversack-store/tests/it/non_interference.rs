@@ -1,8 +1,8 @@
-//! What a viewer may not read changes nothing (X3, W12, S2, S3).
+//! Non-interference: items that a viewer may not read change no answer (X3, W12, S2, S3).
 //!
-//! Two stores are compared: one with a random tree of items, lists of readers and a past, and one
-//! that holds only what the viewer can read, written in another order. Every answer must be the
-//! same, to the last bit of a score.
+//! Two stores are compared: one with a random tree of items, reader lists and history, and one with
+//! only what the viewer can read, written in another order. Every answer must be the same, to the
+//! last bit of a score.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -19,12 +19,14 @@ use haversack_store::store::query::{
 use haversack_store::store::viewer::{Readers, Viewer};
 use serde_json::json;
 
-use crate::support::{Letters, Random, amount, at, batch, id, open, put, readers, scratch, user};
+use crate::support::{
+    LetterPairs, Random, amount, at, batch, id, open, put, readers, scratch, user,
+};
 
 /// All writes happen at one time, so that both stores agree on it.
 const NOW: i64 = 1_000_000;
 
-/// Graphs that go through one pair of stores.
+/// Graphs per pair of stores.
 const GRAPHS_PER_SEED: u64 = 25;
 
 const WORDS: [&str; 14] = [
@@ -56,7 +58,7 @@ fn viewers() -> [Viewer; 4] {
     ]
 }
 
-/// The final state of a random graph; the past is only in the full store.
+/// The final state of a random graph; only the full store has history.
 #[derive(Debug, Default, Clone)]
 struct Graph {
     items: BTreeMap<ItemId, Item>,
@@ -91,7 +93,7 @@ impl Graph {
         }
     }
 
-    /// What the viewer can read, and nothing that tells of the rest.
+    /// The part that the viewer can read, without any hint of the rest.
     fn seen_by(&self, viewer: &Viewer) -> Graph {
         let mut seen = Graph::default();
         for (id, item) in &self.items {
@@ -164,7 +166,7 @@ fn random_item(random: &mut Random, graph: &Graph, id: ItemId) -> Item {
     item
 }
 
-/// Writes a graph with a past into a store: versions, moves, deletions, lists that come and go.
+/// Writes a graph with history: versions, moves, deletions, changing reader lists.
 fn write_full(random: &mut Random, store: &Embedded, prefix: &str) -> Graph {
     let mut graph = Graph::default();
     let mut names: Vec<String> =
@@ -208,7 +210,7 @@ fn write_full(random: &mut Random, store: &Embedded, prefix: &str) -> Graph {
         }
     }
     store.write(batch(NOW, std::mem::take(&mut changes))).unwrap();
-    // A purge takes links and events with it, so these come at the end.
+    // Purges remove links and events, so these are written last.
     for _ in 0..random.below(15) {
         let (from, to) = (id(random.pick(&names)), id(random.pick(&names)));
         let link = Link { from, to, sort: (*random.pick(&["link", "supports"])).to_owned() };
@@ -241,9 +243,9 @@ fn write_seen(random: &mut Random, store: &Embedded, seen: &Graph) {
     store.write(batch(NOW, changes)).unwrap();
 }
 
-/// Takes a graph out of a store again: half of the time it leaves dead rows behind.
+/// Removes a graph from a store; half of the time it leaves dead rows behind.
 fn clear(random: &mut Random, store: &Embedded, graph: &Graph, ids: &[ItemId]) {
-    // Events stay with a name for good, and the names come again.
+    // Events stay with an id, and ids are reused.
     let purge = random.chance(50) || !graph.events.is_empty();
     let roots = graph.items.values().filter(|item| item.parent.is_none());
     let mut changes: Vec<Change> = roots.map(|item| Change::Delete(item.id.clone())).collect();
@@ -255,11 +257,11 @@ fn clear(random: &mut Random, store: &Embedded, graph: &Graph, ids: &[ItemId]) {
     store.write(batch(NOW, changes)).unwrap();
 }
 
-/// An answer in words; two stores must say the same. Revisions and authors belong to the past.
+/// Answers as text, equal in both stores. Revisions and authors are left out: they are history.
 #[derive(Debug, Default)]
-struct Answers(Vec<(String, String)>);
+struct AnswerLog(Vec<(String, String)>);
 
-impl Answers {
+impl AnswerLog {
     fn say(&mut self, question: &str, answer: impl Into<String>) {
         self.0.push((question.to_owned(), answer.into()));
     }
@@ -302,9 +304,9 @@ fn random_filter(random: &mut Random, ids: &[ItemId]) -> Filter {
     filter
 }
 
-/// Asks everything that can be asked; the same random state gives the same questions.
-fn ask(random: &mut Random, view: &View, ids: &[ItemId]) -> Answers {
-    let mut answers = Answers::default();
+/// Runs every query; the same random state gives the same queries.
+fn ask(random: &mut Random, view: &View, ids: &[ItemId]) -> AnswerLog {
+    let mut answers = AnswerLog::default();
     answers.say("token", view.token().to_string());
     for round in 0..5 {
         let filter = random_filter(random, ids);
@@ -332,7 +334,7 @@ fn ask_searches(
     random: &mut Random,
     view: &View,
     (filter, limit, round): (&Filter, usize, usize),
-    answers: &mut Answers,
+    answers: &mut AnswerLog,
 ) {
     let (one, two) = (*random.pick(&WORDS), *random.pick(&WORDS));
     let query = match round {
@@ -360,7 +362,7 @@ fn ask_searches(
         answers.say(&format!("excerpt for {search:?}"), format!("{excerpt:?}"));
     }
     for effort in [Effort::Fast, Effort::Full, Effort::Exact] {
-        let vector = Letters::vector(&format!("\n{query}"));
+        let vector = LetterPairs::vector(&format!("\n{query}"));
         let search = VectorSearch { vector, effort, filter: filter.clone(), limit };
         let question = format!("vector {query} {effort:?} {filter:?} {limit}");
         answers.hits(&question, &view.vector(&search).unwrap());
@@ -376,7 +378,7 @@ fn ask_searches(
     answers.say(&format!("frequencies {query} {one} {two}"), format!("{frequencies:?}"));
 }
 
-fn ask_structure(random: &mut Random, view: &View, ids: &[ItemId], answers: &mut Answers) {
+fn ask_structure(random: &mut Random, view: &View, ids: &[ItemId], answers: &mut AnswerLog) {
     let got = view.get(ids).unwrap();
     answers.items("get", got.iter().flatten());
     for id in ids {
@@ -417,7 +419,7 @@ fn ask_structure(random: &mut Random, view: &View, ids: &[ItemId], answers: &mut
     }
 }
 
-fn compare(context: &str, full: &Answers, alone: &Answers) {
+fn compare(context: &str, full: &AnswerLog, alone: &AnswerLog) {
     for (left, right) in full.0.iter().zip(&alone.0) {
         assert_eq!(left.0, right.0, "{context}: other questions");
         assert!(
@@ -431,7 +433,7 @@ fn compare(context: &str, full: &Answers, alone: &Answers) {
     assert_eq!(full.0.len(), alone.0.len(), "{context}: other questions");
 }
 
-/// Compares a run of random graphs, all in one pair of stores with their remains.
+/// Compares a series of random graphs in one pair of stores, with the remains of earlier ones.
 fn check(seed: u64, graphs: u64) -> u64 {
     let mut random = Random::new(seed);
     let (full_folder, alone_folder) = (scratch(), scratch());
@@ -461,7 +463,7 @@ fn check(seed: u64, graphs: u64) -> u64 {
     compared
 }
 
-/// Half of the graphs, so that two cores have something to do.
+/// Half of the graphs, so that two tests run in parallel.
 fn check_half(half: u64) {
     let seeds = amount("HAVERSACK_GRAPHS", 300).div_ceil(2 * GRAPHS_PER_SEED);
     let compared: u64 = (0..seeds).map(|seed| check(2 * seed + half, GRAPHS_PER_SEED)).sum();
@@ -469,11 +471,11 @@ fn check_half(half: u64) {
 }
 
 #[test]
-fn what_is_hidden_changes_no_answer_x3_w12() {
+fn hidden_items_change_no_answer_x3_w12() {
     check_half(0);
 }
 
 #[test]
-fn what_is_hidden_changes_no_answer_s2_s3() {
+fn hidden_items_change_no_answer_s2_s3() {
     check_half(1);
 }

@@ -1,4 +1,4 @@
-//! What all tests here share: an embedder, items in a word or two, randomness from a seed.
+//! Shared test support: an embedder, short constructors, seeded random numbers.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -15,22 +15,22 @@ use haversack_store::store::query::{Filter, TextSearch};
 use haversack_store::store::viewer::{Principal, Readers, Viewer};
 use tempfile::TempDir;
 
-/// Pairs of letters as dimensions: enough to tell texts apart, and independent of any table.
+/// Embeds letter pairs: enough to distinguish texts, without a model file.
 #[derive(Debug)]
-pub(crate) struct Letters(Model);
+pub(crate) struct LetterPairs(Model);
 
-impl Letters {
+impl LetterPairs {
     pub(crate) fn shared() -> Arc<dyn Embedder> {
         let (name, version) = ("letters".to_owned(), "1".to_owned());
-        Arc::new(Letters(Model { name, version, dimensions: 64 }))
+        Arc::new(LetterPairs(Model { name, version, dimensions: 64 }))
     }
 
     pub(crate) fn vector(text: &str) -> Vector {
-        Letters::shared().embed(&[text]).unwrap().remove(0)
+        LetterPairs::shared().embed(&[text]).unwrap().remove(0)
     }
 }
 
-impl Embedder for Letters {
+impl Embedder for LetterPairs {
     fn model(&self) -> &Model {
         &self.0
     }
@@ -47,7 +47,7 @@ impl Embedder for Letters {
     }
 }
 
-/// A folder that goes with the value; in memory where the system has such a place.
+/// A temporary folder, in memory where the system has one.
 pub(crate) fn scratch() -> TempDir {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() {
@@ -59,7 +59,7 @@ pub(crate) fn scratch() -> TempDir {
 
 /// The workspace `acme` in a folder.
 pub(crate) fn open(folder: &Path) -> Embedded {
-    Home::open(folder).unwrap().workspace("acme", Letters::shared()).unwrap()
+    Home::open(folder).unwrap().workspace("acme", LetterPairs::shared()).unwrap()
 }
 
 pub(crate) fn id(name: impl AsRef<str>) -> ItemId {
@@ -111,7 +111,7 @@ pub(crate) fn words(query: &str) -> TextSearch {
     }
 }
 
-/// Numbers that look random and depend on nothing but the seed (SplitMix64).
+/// A seeded random number generator (SplitMix64).
 #[derive(Debug, Clone)]
 pub(crate) struct Random(u64);
 
@@ -128,7 +128,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number from 0 to below the bound.
+    /// A number below the bound.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         usize::try_from(self.next() >> 16).unwrap() % bound
     }
@@ -148,7 +148,7 @@ impl Random {
     }
 }
 
-/// How much of a test to run: the usual amount, or what the environment asks for.
+/// The number of test cases: the default, or as set in the environment.
 pub(crate) fn amount(variable: &str, usual: u64) -> u64 {
     match std::env::var(variable) {
         Ok(text) => text.parse().unwrap_or_else(|_| panic!("{variable} is no number: {text}")),
@@ -156,17 +156,17 @@ pub(crate) fn amount(variable: &str, usual: u64) -> u64 {
     }
 }
 
-/// A file system of its own, gone with the value.
+/// A mounted file system, unmounted on drop.
 #[derive(Debug)]
 pub(crate) struct Mount(PathBuf);
 
 impl Mount {
-    /// A place with this much room; `None` where mounting is not allowed.
+    /// A file system of this size; `None` without permission to mount.
     pub(crate) fn of_size(place: &Path, size: &str) -> Option<Mount> {
         Mount::with(place, &format!("size={size}"))
     }
 
-    /// A place that cannot be written; `None` where mounting is not allowed.
+    /// A read-only file system; `None` without permission to mount.
     pub(crate) fn read_only(place: &Path) -> Option<Mount> {
         Mount::with(place, "ro")
     }

@@ -1,4 +1,4 @@
-//! A data folder of an older version is brought up to date when it is opened.
+//! Opening a data folder of an older version upgrades it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ fn store_file(folder: &Path) -> PathBuf {
     folder.join("workspaces/default/store.db")
 }
 
-/// Opens the workspace; gives what was told of the upgrade, too.
+/// Opens the workspace and returns the reported upgrade progress, too.
 fn open(folder: &Path) -> (Embedded, Vec<(String, Progress)>) {
     let told: Arc<Mutex<Vec<(String, Progress)>>> = Arc::default();
     let tell = Arc::clone(&told);

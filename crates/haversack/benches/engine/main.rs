@@ -1,5 +1,5 @@
 //! Whole packs, embedding included, at 10,000, 100,000 and a million items, recipe by recipe,
-//! beside a floor measured in the same run: the two searches that a hybrid pack cannot do without.
+//! beside a floor measured in the same run: the two searches of a hybrid pack.
 //!
 //! `cargo xtask bench engine` runs it.
 
@@ -21,15 +21,15 @@ use haversack_store::store::wait;
 use serde_json::json;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
-use self::measure::Table;
+use self::measure::ReportTable;
 use self::source::{batches, queries};
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// The samples' present.
+/// The current time of the samples.
 const NOW: Timestamp = Timestamp::from_millis(1_794_819_600_000);
-/// Questions that are measured; as many others come before them, to warm up.
+/// Queries that are measured, after as many others to warm up.
 const QUERIES: usize = 100;
 const RECIPES: [&str; 6] = ["everything", "memory", "prime", "proposal", "situation", "workspace"];
 
@@ -39,11 +39,11 @@ async fn main() {
     let setting = |name: &str| std::env::var(name).ok();
     let sizes = setting("HAVERSACK_BENCH_SIZES").unwrap_or_else(|| "10000,100000".to_owned());
     let file = setting("HAVERSACK_BENCH_BLOCKS").map(PathBuf::from);
-    let mut table = Table::default();
+    let mut table = ReportTable::default();
     if let Some(folder) = setting("HAVERSACK_BENCH_TURNS").map(PathBuf::from) {
         turns::run(&folder, &mut table).await;
         table.print();
-        table = Table::default();
+        table = ReportTable::default();
     }
     for size in sizes.split(',').filter_map(|size| size.trim().parse().ok()) {
         run(size, file.as_ref(), &mut table).await;
@@ -51,7 +51,7 @@ async fn main() {
     }
 }
 
-async fn run(size: usize, file: Option<&PathBuf>, table: &mut Table) {
+async fn run(size: usize, file: Option<&PathBuf>, table: &mut ReportTable) {
     let temporary = tempfile::tempdir().expect("a folder for the store");
     let kept = std::env::var("HAVERSACK_BENCH_FOLDER").ok().map(PathBuf::from);
     let folder = kept.map_or(temporary.path().to_owned(), |kept| kept.join(size.to_string()));
@@ -76,10 +76,10 @@ async fn run(size: usize, file: Option<&PathBuf>, table: &mut Table) {
     }
 }
 
-/// The five samples in one workspace: what the recipes need beside a mass of texts.
+/// Imports the five samples into one workspace: the recipes need them beside the mass of texts.
 fn load_samples(workspace: &Workspace) {
     for name in ["proposal", "prime", "workspace", "situation", "memory"] {
-        let path = format!("{}/samples/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
+        let path = format!("{}/../haversack-eval/samples/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
         let file = std::fs::File::open(path).expect("the sample is there");
         let mut file = std::io::BufReader::new(file);
         let store = &**workspace.blocking_store();
@@ -99,8 +99,8 @@ fn request(recipe: &str, query: &str) -> Request {
     request.cache = false;
     request.keep = false;
     match recipe {
-        "proposal" => request.name_subject("opportunity", id("opp-harrowmere")),
-        "prime" => request.name_subject("thread", id("t-price")),
+        "proposal" => request.set_subject("opportunity", id("opp-harrowmere")),
+        "prime" => request.set_subject("thread", id("t-price")),
         "workspace" => request.focus = id("task-periodicals"),
         "situation" => {
             request.context = id("task/refund-backfill");
@@ -118,7 +118,7 @@ async fn packs(
     recipe: &str,
     size: usize,
     (warm, queries): (&[String], &[String]),
-    table: &mut Table,
+    table: &mut ReportTable,
 ) {
     for query in warm {
         workspace.pack(request(recipe, query)).await.expect("a pack is made");
@@ -154,8 +154,8 @@ async fn packs(
     }
 }
 
-/// How long all threads of this process have worked, where the system tells: unlike the time that
-/// passes, it does not depend on who else works on the machine.
+/// CPU time of all threads of this process, where the system reports it: unlike wall time it does not
+/// depend on other load.
 fn processor_millis() -> Option<f64> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
     // The name before may hold blanks; behind it, the 12th and 13th are hundredths of a second.
@@ -164,13 +164,12 @@ fn processor_millis() -> Option<f64> {
     Some((ticks.next()?.ok()? + ticks.next()?.ok()?) * 10.0)
 }
 
-/// What a hybrid pack cannot do without: one search by words and one by meaning, one after the
-/// other.
+/// The floor of a hybrid pack: one text search and one vector search in sequence.
 fn floor(
     workspace: &Workspace,
     size: usize,
     (warm, queries): (&[String], &[String]),
-    table: &mut Table,
+    table: &mut ReportTable,
 ) {
     let embedder = haversack::embedder();
     let viewer = Viewer::user("mara").expect("a name");

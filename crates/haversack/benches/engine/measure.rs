@@ -1,12 +1,12 @@
-//! What was measured, as a table.
+//! The table of measurements.
 
-/// What was measured, a row for each figure and a column for each size.
+/// Measurements, with a row for each figure and a column for each size.
 #[derive(Default)]
-pub(crate) struct Table {
+pub(crate) struct ReportTable {
     rows: Vec<(String, Vec<(usize, String)>)>,
 }
 
-impl Table {
+impl ReportTable {
     pub(crate) fn row(&mut self, size: usize, name: &str, value: f64) {
         let digits = if value.abs() < 10.0 { 3 } else { 0 };
         self.text(size, name, format!("{value:.digits$}"));

@@ -1,4 +1,4 @@
-//! Texts to store: blocks of a file, or made up when there is none, as files, memories and blocks.
+//! Texts to store: blocks of a file, or synthetic ones, as files, memories and blocks.
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -10,15 +10,15 @@ use haversack_store::store::item::Item;
 use serde_json::Value;
 
 /// One text.
-struct Block {
+struct BenchText {
     number: usize,
     id: String,
     title: String,
     text: String,
 }
 
-impl Block {
-    /// As an item: a file, a memory, or a block of a page.
+impl BenchText {
+    /// Makes an item of it: a file, a memory, or a block of a page.
     fn item(&self) -> Item {
         let id = ItemId::new(&self.id).expect("an id of the file");
         let kind = ["file", "memory", "text", "text"][self.number % 4];
@@ -34,7 +34,7 @@ impl Block {
     }
 }
 
-/// The page that a block hangs under.
+/// The parent page of a block.
 fn page(number: usize) -> Item {
     let name = format!("page-{}", number / 200);
     let id = ItemId::new(&name).expect("a name");
@@ -43,20 +43,20 @@ fn page(number: usize) -> Item {
     item
 }
 
-/// Items to write, a thousand and their pages at a time.
+/// Returns batches of a thousand items with their pages.
 pub(crate) fn batches(size: usize, file: Option<&PathBuf>) -> impl Iterator<Item = Vec<Item>> {
     let mut blocks = blocks(size, file);
     std::iter::from_fn(move || {
-        let taken: Vec<Block> = blocks.by_ref().take(1_000).collect();
+        let taken: Vec<BenchText> = blocks.by_ref().take(1_000).collect();
         let first = taken.first()?.number;
         let pages = (0..5).map(|n| page(first + n * 200));
-        Some(pages.chain(taken.iter().map(Block::item)).collect())
+        Some(pages.chain(taken.iter().map(BenchText::item)).collect())
     })
 }
 
-/// The first blocks.
-fn blocks(size: usize, file: Option<&PathBuf>) -> Box<dyn Iterator<Item = Block>> {
-    let Some(file) = file else { return Box::new((0..size).map(made_up)) };
+/// Returns the first `size` blocks.
+fn blocks(size: usize, file: Option<&PathBuf>) -> Box<dyn Iterator<Item = BenchText>> {
+    let Some(file) = file else { return Box::new((0..size).map(synthetic_block)) };
     let file = std::fs::File::open(file).expect("the file of blocks opens");
     let lines = BufReader::with_capacity(1 << 20, MultiGzDecoder::new(file)).lines();
     Box::new(lines.take(size).enumerate().map(|(number, line)| {
@@ -64,23 +64,23 @@ fn blocks(size: usize, file: Option<&PathBuf>) -> Box<dyn Iterator<Item = Block>
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let headings = line["meta"]["headings"].as_array();
         let title = headings.and_then(|list| list.last()).map(text).unwrap_or_default();
-        Block { number, id: text(&line["id"]), title, text: text(&line["text"]) }
+        BenchText { number, id: text(&line["id"]), title, text: text(&line["text"]) }
     }))
 }
 
-/// Words drawn so that few are frequent and most are rare, as in real text.
-fn made_up(number: usize) -> Block {
-    let mut random = Random(number as u64 + 1);
+/// Makes a block of words of which few are frequent and most are rare, as in real text.
+fn synthetic_block(number: usize) -> BenchText {
+    let mut random = BenchRandom(number as u64 + 1);
     let n_words = 20 + random.below(80);
     let words: Vec<String> = (0..n_words).map(|_| random.word()).collect();
     let (id, title) = (format!("made-up-{number}"), words[..3].join(" "));
-    Block { number, id, title, text: words.join(" ") }
+    BenchText { number, id, title, text: words.join(" ") }
 }
 
-/// Questions of five to eight words that stand near each other in some block.
+/// Makes queries of five to eight consecutive words of some block.
 pub(crate) fn queries(size: usize, file: Option<&PathBuf>, n: usize) -> Vec<String> {
     let every = (size / n).max(1);
-    let mut random = Random(7);
+    let mut random = BenchRandom(7);
     let mut queries = Vec::new();
     for block in blocks(size, file).filter(|block| block.number % every == every / 2) {
         let words: Vec<&str> = block
@@ -97,10 +97,10 @@ pub(crate) fn queries(size: usize, file: Option<&PathBuf>, n: usize) -> Vec<Stri
     queries
 }
 
-/// Numbers that look random and are the same in every run.
-struct Random(u64);
+/// Pseudo-random numbers that are the same in every run.
+struct BenchRandom(u64);
 
-impl Random {
+impl BenchRandom {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

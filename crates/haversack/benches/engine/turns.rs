@@ -1,5 +1,5 @@
-//! A conversation of many turns: how much of the text stays from one pack to the next, and what that
-//! costs in evidence.
+//! A conversation of many turns: how much of the text is unchanged from pack to pack, and how much
+//! evidence that costs.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,14 +11,14 @@ use haversack_store::store::item::Item;
 use serde_json::Value;
 
 use crate::NOW;
-use crate::measure::Table;
+use crate::measure::ReportTable;
 
 /// Turns of the conversation.
 const TURNS: usize = 36;
 
-/// Asks the questions of a labelled set one after another, each with the receipt of the one before,
-/// and once more without.
-pub(crate) async fn run(folder: &Path, table: &mut Table) {
+/// Packs the queries of a labelled set in sequence, each with the receipt of the previous pack, and
+/// again without.
+pub(crate) async fn run(folder: &Path, table: &mut ReportTable) {
     let lines = |name: &str| -> Vec<Value> {
         let text = std::fs::read_to_string(folder.join(name)).expect("the file is there");
         text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()

@@ -1,6 +1,6 @@
 //! Candidates out of what the store gives: one way for every collector.
 
-use haversack_core::candidate::{Candidate, Essential, Found, Place, merge};
+use haversack_core::candidate::{Candidate, Essential, FoundBy, Place, merge};
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::query::Intent;
 use haversack_core::rank::{Component, Signals};
@@ -170,7 +170,7 @@ pub(super) fn collected(spec: &CollectorSpec, candidates: Vec<Candidate>) -> Col
         merge(candidates.into_iter().filter(|c| !c.text.trim().is_empty()).collect());
     let collector: std::sync::Arc<str> = spec.by.as_str().into();
     for (candidate, rank) in candidates.iter_mut().zip(1..) {
-        candidate.found = vec![Found { collector: collector.clone(), rank }];
+        candidate.found = vec![FoundBy { collector: collector.clone(), rank }];
     }
     Collected { candidates, ..Collected::default() }
 }

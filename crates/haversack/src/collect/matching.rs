@@ -27,7 +27,7 @@ pub(crate) fn is_named(candidate: &Candidate) -> bool {
 
 fn is_found_by(candidate: &Candidate, way: FindsBy) -> bool {
     let mut found = candidate.found.iter();
-    found.any(|found| table::find(&found.collector).is_some_and(|doc| doc.finds == way))
+    found.any(|found| table::find(&found.collector).is_some_and(|collector| collector.finds == way))
 }
 
 /// Everything of which holds what the question asks of fields (X10).

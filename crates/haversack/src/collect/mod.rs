@@ -52,7 +52,7 @@ pub(crate) use sieve::is_known;
 pub use similar::Looked;
 pub(crate) use similar::{has_no_subject, is_about_focus};
 pub use subject::{Subject, Subjects};
-pub use table::{BUILT_IN, CollectorDoc, FindsBy};
+pub use table::{BUILT_IN, BuiltInCollector, FindsBy, RequestField};
 pub(crate) use tree::focus_text;
 
 /// A request as it stands when collecting begins: resolved, analysed, embedded.
@@ -144,35 +144,4 @@ pub trait Collector: Send + Sync {
     fn comes_after(&self) -> bool {
         false
     }
-}
-
-/// The built-in collector of this name.
-#[must_use]
-pub(crate) fn built_in(name: &str) -> Option<Arc<dyn Collector>> {
-    Some(match name {
-        "focus" => Arc::new(tree::Focus),
-        "semantic" => Arc::new(search::Semantic),
-        "text" => Arc::new(search::Text),
-        "keyword" => Arc::new(search::Keyword),
-        "fuzzy" => Arc::new(search::Fuzzy),
-        "hybrid" => Arc::new(search::Hybrid),
-        "relations" => Arc::new(links::Relations),
-        "similar" => Arc::new(similar::Similar),
-        "matching" => Arc::new(matching::Matching),
-        "expand" => Arc::new(links::Expand),
-        "follow" => Arc::new(follow::Follow),
-        "beside" => Arc::new(follow::Beside),
-        "activity" => Arc::new(time::Activity),
-        "recent" => Arc::new(time::Recent),
-        "references" => Arc::new(names::References),
-        "history" => Arc::new(talk::History),
-        "singleton" => Arc::new(time::Singleton),
-        "newest" => Arc::new(time::Newest),
-        "subject" => Arc::new(time::Subject),
-        "heading" => Arc::new(time::Heading),
-        "mentions" => Arc::new(names::Mentioned::default()),
-        "situation" => Arc::new(talk::Situation),
-        "contexts" => Arc::new(Contexts::new()),
-        _ => return None,
-    })
 }

@@ -292,7 +292,7 @@ impl Mentioned {
         let request = &question.request;
         let is_for_all = request.time == (None, None)
             && request.confidence_least.is_none()
-            && request.known_by().is_none();
+            && request.facts_moment().is_none();
         let key = is_for_all.then(|| (question.snapshot.token(), spec.kinds.clone()));
         if let Some(names) = key.as_ref().and_then(|key| self.known.get(key)) {
             return Ok(names);

@@ -53,7 +53,7 @@ impl<'q> Sieve<'q> {
         Sieve {
             kinds: &spec.kinds,
             time: question.request.time,
-            known_by: question.request.known_by(),
+            known_by: question.request.facts_moment(),
             confidence_least: question.request.confidence_least,
             fields: Vec::new(),
             matching: &[],

@@ -1,29 +1,88 @@
-//! The built-in collectors and what each can be told.
+//! The built-in collectors, each registered by its row in one table.
 
+use std::sync::Arc;
+
+use super::{
+    Collector, Contexts, follow, links, matching, names, search, similar, talk, time, tree,
+};
 use crate::recipe::{SettingSpec, SettingType};
 
-/// By what a collector finds, which decides what its finds must have to do with the question.
+/// By what a collector finds; it decides how relevant to the question its candidates must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FindsBy {
-    /// By the question: what has nothing to do with it is not shown.
+    /// By the question: irrelevant candidates are not shown.
     Question,
-    /// By what the request or the workspace names outright, or what is like that.
+    /// By names in the request or the workspace, or by likeness to what they name.
     Name,
-    /// By what other finds lead to, which need not share the question's words.
+    /// By links from other candidates; these need not share the question's words.
     Link,
 }
 
-/// A collector, for recipes to name and people to read about.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct CollectorDoc {
+/// A field of a request without which a collector finds nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RequestField {
+    /// What the asker looks at.
+    Focus,
+    /// The conversation so far.
+    History,
+    /// The situation.
+    Situation,
+    /// Who asks.
+    User,
+}
+
+/// A built-in collector: everything that recipes, messages and the documentation know of it.
+#[derive(Debug, Clone, Copy)]
+pub struct BuiltInCollector {
     /// Its name in a recipe.
     pub name: &'static str,
     /// What it finds, in a line.
     pub about: &'static str,
     /// By what it finds.
     pub finds: FindsBy,
-    /// What it can be told, beside `kinds` and `deadline_ms`.
+    /// Its settings beside `kinds` and `deadline_ms`.
     pub settings: &'static [SettingSpec],
+    /// What it needs of a request.
+    pub needs: Option<RequestField>,
+    /// Whether a recipe has to name kinds for it.
+    pub needs_kinds: bool,
+    /// Whether it finds something in a recipe that has no subject.
+    pub works_without_subject: bool,
+    /// Creates it.
+    pub create: fn() -> Arc<dyn Collector>,
+}
+
+const fn collector(
+    name: &'static str,
+    finds: FindsBy,
+    create: fn() -> Arc<dyn Collector>,
+    about: &'static str,
+    settings: &'static [SettingSpec],
+) -> BuiltInCollector {
+    BuiltInCollector {
+        name,
+        about,
+        finds,
+        settings,
+        needs: None,
+        needs_kinds: false,
+        works_without_subject: false,
+        create,
+    }
+}
+
+impl BuiltInCollector {
+    const fn needs(self, field: RequestField) -> BuiltInCollector {
+        BuiltInCollector { needs: Some(field), ..self }
+    }
+
+    const fn needs_kinds(self) -> BuiltInCollector {
+        BuiltInCollector { needs_kinds: true, ..self }
+    }
+
+    const fn works_without_subject(self) -> BuiltInCollector {
+        BuiltInCollector { works_without_subject: true, ..self }
+    }
 }
 
 const fn count(
@@ -54,63 +113,71 @@ const MATCHING: SettingSpec = texts(
 );
 const WITH: SettingSpec = texts("with", "fields an item must have, as \"name=value\"");
 
-/// Every built-in collector.
-pub const BUILT_IN: &[CollectorDoc] = &[
-    CollectorDoc {
-        name: "focus",
-        finds: FindsBy::Name,
-        about: "what the asker looks at and what stands around it in the tree (W2)",
-        settings: &[
+/// Every built-in collector, one in a row.
+pub const BUILT_IN: &[BuiltInCollector] = &[
+    collector(
+        "focus",
+        FindsBy::Name,
+        || Arc::new(tree::Focus),
+        "what the asker looks at and what stands around it in the tree (W2)",
+        &[
             count("ancestors", "how many levels up", (0, 64), 3),
             count("siblings", "how many neighbours on either side", (0, 100), 2),
             count("children", "how many children", (0, 1_000), 5),
             count("rows", "how many rows of a database", (0, 1_000), 10),
         ],
-    },
-    CollectorDoc {
-        name: "matching",
-        finds: FindsBy::Name,
-        about: "all of which holds what a question asks of fields: overdue, mine, changed since (X10)",
-        settings: &[count("limit", "how many items at most", LIMIT, 200)],
-    },
-    CollectorDoc {
-        name: "semantic",
-        finds: FindsBy::Question,
-        about: "what is nearest in meaning (W3, P8, P10)",
-        settings: &[
+    )
+    .needs(RequestField::Focus),
+    collector(
+        "matching",
+        FindsBy::Name,
+        || Arc::new(matching::Matching),
+        "all of which holds what a question asks of fields: overdue, mine, changed since (X10)",
+        &[count("limit", "how many items at most", LIMIT, 200)],
+    ),
+    collector(
+        "semantic",
+        FindsBy::Question,
+        || Arc::new(search::Semantic),
+        "what is nearest in meaning (W3, P8, P10)",
+        &[
             count("limit", "how many items at most", LIMIT, 20),
             PER_ITEM,
             part("minimum", "the least similarity", 0.0),
             MATCHING,
             WITH,
         ],
-    },
-    CollectorDoc {
-        name: "text",
-        finds: FindsBy::Question,
-        about: "what holds the query's words, by BM25 (K3)",
-        settings: &[count("limit", "how many items at most", LIMIT, 10), PER_ITEM, WITH],
-    },
-    CollectorDoc {
-        name: "keyword",
-        finds: FindsBy::Question,
-        about: "what holds all of the query's keywords and phrases (K3)",
-        settings: &[count("limit", "how many items at most", LIMIT, 10), PER_ITEM, WITH],
-    },
-    CollectorDoc {
-        name: "fuzzy",
-        finds: FindsBy::Question,
-        about: "what is spelt alike: titles, paths and short texts by trigrams (K3)",
-        settings: &[
+    ),
+    collector(
+        "text",
+        FindsBy::Question,
+        || Arc::new(search::Text),
+        "what holds the query's words, by BM25 (K3)",
+        &[count("limit", "how many items at most", LIMIT, 10), PER_ITEM, WITH],
+    ),
+    collector(
+        "keyword",
+        FindsBy::Question,
+        || Arc::new(search::Keyword),
+        "what holds all of the query's keywords and phrases (K3)",
+        &[count("limit", "how many items at most", LIMIT, 10), PER_ITEM, WITH],
+    ),
+    collector(
+        "fuzzy",
+        FindsBy::Question,
+        || Arc::new(search::Fuzzy),
+        "what is spelt alike: titles, paths and short texts by trigrams (K3)",
+        &[
             count("limit", "how many items at most", LIMIT, 5),
             part("similarity", "the least similarity of trigrams", 0.3),
         ],
-    },
-    CollectorDoc {
-        name: "hybrid",
-        finds: FindsBy::Question,
-        about: "words and meaning fused by score; what only one of them found can still win",
-        settings: &[
+    ),
+    collector(
+        "hybrid",
+        FindsBy::Question,
+        || Arc::new(search::Hybrid),
+        "words and meaning fused by score; what only one of them found can still win",
+        &[
             count("limit", "how many chunks at most", LIMIT, 50),
             count("per_item", "how many chunks of one item at most", LIMIT, 1_000),
             part("text", "what words count for", 0.7),
@@ -118,101 +185,118 @@ pub const BUILT_IN: &[CollectorDoc] = &[
             MATCHING,
             WITH,
         ],
-    },
-    CollectorDoc {
-        name: "similar",
-        finds: FindsBy::Name,
-        about: "what is like that which the asker looks at, where the question is about it (W3, W15)",
-        settings: &[
+    ),
+    collector(
+        "similar",
+        FindsBy::Name,
+        || Arc::new(similar::Similar),
+        "what is like that which the asker looks at, where the question is about it (W3, W15)",
+        &[
             count("limit", "how many items at most", LIMIT, 8),
             part("minimum", "the least likeness", 0.5),
             WITH,
         ],
-    },
-    CollectorDoc {
-        name: "relations",
-        finds: FindsBy::Link,
-        about: "related rows, links and backlinks of the focus (W4)",
-        settings: &[
+    ),
+    collector(
+        "relations",
+        FindsBy::Link,
+        || Arc::new(links::Relations),
+        "related rows, links and backlinks of the focus (W4)",
+        &[
             count("depth", "how many steps", (1, 8), 2),
             count("limit", "how many at most", LIMIT, 10),
             texts("sorts", "only links of these sorts; all when empty"),
         ],
-    },
-    CollectorDoc {
-        name: "expand",
-        finds: FindsBy::Link,
-        about: "what is related to what the layer's other collectors found (M7)",
-        settings: &[
+    )
+    .needs(RequestField::Focus),
+    collector(
+        "expand",
+        FindsBy::Link,
+        || Arc::new(links::Expand),
+        "what is related to what the layer's other collectors found (M7)",
+        &[
             count("depth", "how many steps", (0, 8), 1),
             count("limit", "how many at most", LIMIT, 20),
             texts("sorts", "only links of these sorts; all when empty"),
         ],
-    },
-    CollectorDoc {
-        name: "follow",
-        finds: FindsBy::Link,
-        about: "what the query and the layer's first finds call by name, by its title, and what that calls by name",
-        settings: &[
+    ),
+    collector(
+        "follow",
+        FindsBy::Link,
+        || Arc::new(follow::Follow),
+        "what the query and the layer's first finds call by name, by its title, and what that calls by name",
+        &[
             count("hops", "how many steps from name to name", (1, 4), 2),
             count("first", "how many finds are read for names", LIMIT, 10),
             count("limit", "how many at most", LIMIT, 20),
         ],
-    },
-    CollectorDoc {
-        name: "beside",
-        finds: FindsBy::Link,
-        about: "what stands before and after the layer's first finds, under the same parent",
-        settings: &[
+    ),
+    collector(
+        "beside",
+        FindsBy::Link,
+        || Arc::new(follow::Beside),
+        "what stands before and after the layer's first finds, under the same parent",
+        &[
             count("first", "how many finds have neighbours", LIMIT, 20),
             count("limit", "how many at most", LIMIT, 40),
         ],
-    },
-    CollectorDoc {
-        name: "activity",
-        finds: FindsBy::Question,
-        about: "what the asker edited and viewed of late (W5)",
-        settings: &[
+    ),
+    collector(
+        "activity",
+        FindsBy::Question,
+        || Arc::new(time::Activity),
+        "what the asker edited and viewed of late (W5)",
+        &[
             count("edits", "how many edited", (0, 1_000), 10),
             count("views", "how many viewed", (0, 1_000), 5),
             count("hours", "how long ago at most", (1, 87_600), 72),
         ],
-    },
-    CollectorDoc {
-        name: "recent",
-        finds: FindsBy::Question,
-        about: "files the asker opened or was given of late (K2)",
-        settings: &[
+    )
+    .needs(RequestField::User),
+    collector(
+        "recent",
+        FindsBy::Question,
+        || Arc::new(time::Recent),
+        "files the asker opened or was given of late (K2)",
+        &[
             count("limit", "how many at most", LIMIT, 5),
             count("hours", "how long ago at most", (1, 87_600), 720),
         ],
-    },
-    CollectorDoc {
-        name: "references",
-        finds: FindsBy::Name,
-        about: "what the subject or the query refers to by name, and what the request includes (K2)",
-        settings: &[
+    )
+    .needs(RequestField::User),
+    collector(
+        "references",
+        FindsBy::Name,
+        || Arc::new(names::References),
+        "what the subject or the query refers to by name, and what the request includes (K2)",
+        &[
             OF_SUBJECT,
             count("limit", "how many at most, beside what the request includes", LIMIT, 20),
         ],
-    },
-    CollectorDoc {
-        name: "history",
-        finds: FindsBy::Name,
-        about: "the last messages of the subject or of the conversation in the request (K2, W9)",
-        settings: &[OF_SUBJECT, count("limit", "how many at most", LIMIT, 20)],
-    },
-    CollectorDoc {
-        name: "singleton",
-        finds: FindsBy::Name,
-        about: "the one item of a kind, such as the company's profile (P5, P6)",
-        settings: &[],
-    },
-    CollectorDoc {
-        name: "newest",
-        finds: FindsBy::Name,
-        about: "items that belong to something, newest first (P7)",
-        settings: &[
+    )
+    .works_without_subject(),
+    collector(
+        "history",
+        FindsBy::Name,
+        || Arc::new(talk::History),
+        "the last messages of the subject or of the conversation in the request (K2, W9)",
+        &[OF_SUBJECT, count("limit", "how many at most", LIMIT, 20)],
+    )
+    .works_without_subject(),
+    collector(
+        "singleton",
+        FindsBy::Name,
+        || Arc::new(time::Singleton),
+        "the one item of a kind, such as the company's profile (P5, P6)",
+        &[],
+    )
+    .needs_kinds(),
+    collector(
+        "newest",
+        FindsBy::Name,
+        || Arc::new(time::Newest),
+        "items that belong to something, newest first (P7)",
+        &[
             SettingSpec {
                 name: "of",
                 about: "what they belong to",
@@ -220,24 +304,27 @@ pub const BUILT_IN: &[CollectorDoc] = &[
             },
             count("limit", "how many at most", LIMIT, 200),
         ],
-    },
-    CollectorDoc {
-        name: "subject",
-        finds: FindsBy::Name,
-        about: "the item that the request is about (P1)",
-        settings: &[OF_SUBJECT_OR_FOCUS],
-    },
-    CollectorDoc {
-        name: "heading",
-        finds: FindsBy::Name,
-        about: "the item that the request is about, where others of the layer found something",
-        settings: &[OF_SUBJECT_OR_FOCUS],
-    },
-    CollectorDoc {
-        name: "mentions",
-        finds: FindsBy::Name,
-        about: "what is mentioned by name in the query and the subject, misspellings included (P9)",
-        settings: &[
+    ),
+    collector(
+        "subject",
+        FindsBy::Name,
+        || Arc::new(time::Subject),
+        "the item that the request is about (P1)",
+        &[OF_SUBJECT_OR_FOCUS],
+    ),
+    collector(
+        "heading",
+        FindsBy::Name,
+        || Arc::new(time::Heading),
+        "the item that the request is about, where others of the layer found something",
+        &[OF_SUBJECT_OR_FOCUS],
+    ),
+    collector(
+        "mentions",
+        FindsBy::Name,
+        || Arc::new(names::Mentioned::default()),
+        "what is mentioned by name in the query and the subject, misspellings included (P9)",
+        &[
             count("limit", "how many at most", LIMIT, 20),
             SettingSpec {
                 name: "within",
@@ -245,23 +332,27 @@ pub const BUILT_IN: &[CollectorDoc] = &[
                 value: SettingType::OneOf(&["everywhere", "query"]),
             },
         ],
-    },
-    CollectorDoc {
-        name: "situation",
-        finds: FindsBy::Name,
-        about: "the situation itself, as the request describes it, or how the pack came about (S6)",
-        settings: &[SettingSpec {
+    ),
+    collector(
+        "situation",
+        FindsBy::Name,
+        || Arc::new(talk::Situation),
+        "the situation itself, as the request describes it, or how the pack came about (S6)",
+        &[SettingSpec {
             name: "part",
             about: "what is told",
             value: SettingType::OneOf(&["situation", "assembly"]),
         }],
-    },
-    CollectorDoc {
-        name: "contexts",
-        finds: FindsBy::Name,
-        about: "the current context, its ancestors, and what their rules inject (S1 to S5)",
-        settings: &[count("depth", "how long a chain of parents may be", (1, 256), 64)],
-    },
+    )
+    .needs(RequestField::Situation),
+    collector(
+        "contexts",
+        FindsBy::Name,
+        || Arc::new(Contexts::new()),
+        "the current context, its ancestors, and what their rules inject (S1 to S5)",
+        &[count("depth", "how long a chain of parents may be", (1, 256), 64)],
+    )
+    .needs(RequestField::Situation),
 ];
 
 /// Whose messages or references are collected.
@@ -272,8 +363,8 @@ const OF_SUBJECT: SettingSpec =
 const OF_SUBJECT_OR_FOCUS: SettingSpec =
     SettingSpec { name: "of", about: "which of them", value: SettingType::Subject(&["focus"]) };
 
-/// What is known of a built-in collector.
+/// The built-in collector of that name.
 #[must_use]
-pub(crate) fn find(name: &str) -> Option<&'static CollectorDoc> {
-    BUILT_IN.iter().find(|doc| doc.name == name)
+pub(crate) fn find(name: &str) -> Option<&'static BuiltInCollector> {
+    BUILT_IN.iter().find(|collector| collector.name == name)
 }

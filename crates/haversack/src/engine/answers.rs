@@ -1,5 +1,4 @@
-//! Answers that were just given: a bounded cache for each recipe, keyed by everything that decides
-//! an answer (K9).
+//! Recent packs: a bounded cache for each recipe, keyed by everything that decides a pack (K9).
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,18 +9,18 @@ use moka::sync::Cache;
 use crate::pipeline::Assembled;
 use crate::recipe::CacheSpec;
 
-/// How often an answer was asked for again (K11, K12). Questions to recipes without a cache, and those
-/// that want a fresh answer, do not count.
+/// Cache hits and misses (K11, K12). Requests to recipes without a cache, and requests that bypass
+/// the cache, do not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Repeats {
-    /// Questions that were answered from what was there.
+pub struct CacheCounts {
+    /// Requests that were answered from the cache.
     pub hits: u64,
-    /// Questions that were answered anew.
+    /// Requests that were packed anew.
     pub misses: u64,
 }
 
-impl Repeats {
-    /// The part that was answered from what was there; nothing when nothing was asked.
+impl CacheCounts {
+    /// The share of requests that were hits; 0 without requests.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
     pub fn hit_rate(&self) -> f64 {
@@ -29,23 +28,23 @@ impl Repeats {
     }
 }
 
-/// The answers of one workspace.
+/// The cached packs of one workspace.
 #[derive(Debug, Default)]
-pub(crate) struct Answers {
-    kept: Mutex<BTreeMap<String, Kept>>,
+pub(crate) struct PackCache {
+    kept: Mutex<BTreeMap<String, RecipeCache>>,
     hits: AtomicU64,
     misses: AtomicU64,
 }
 
-/// The answers of one recipe, and how it wants them kept.
+/// The cached packs of one recipe, and its cache settings.
 #[derive(Debug)]
-struct Kept {
+struct RecipeCache {
     spec: CacheSpec,
     answers: Cache<String, Arc<Assembled>>,
 }
 
-impl Answers {
-    fn of(&self, recipe: &str, spec: CacheSpec) -> Cache<String, Arc<Assembled>> {
+impl PackCache {
+    fn recipe_cache(&self, recipe: &str, spec: CacheSpec) -> Cache<String, Arc<Assembled>> {
         let mut all = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = all.get(recipe).filter(|kept| kept.spec == spec);
         if let Some(kept) = kept {
@@ -56,33 +55,33 @@ impl Answers {
             .time_to_idle(spec.idle)
             .support_invalidation_closures()
             .build();
-        all.insert(recipe.to_owned(), Kept { spec, answers: answers.clone() });
+        all.insert(recipe.to_owned(), RecipeCache { spec, answers: answers.clone() });
         answers
     }
 
-    /// The answer to this very question, if it was just given.
+    /// Returns the cached pack for this key, and counts a hit or a miss.
     pub(crate) fn get(&self, recipe: &str, spec: CacheSpec, key: &str) -> Option<Arc<Assembled>> {
-        let answer = self.of(recipe, spec).get(key);
+        let answer = self.recipe_cache(recipe, spec).get(key);
         let count = if answer.is_some() { &self.hits } else { &self.misses };
         count.fetch_add(1, Ordering::Relaxed);
         answer
     }
 
-    /// How often an answer was asked for again.
-    pub(crate) fn repeats(&self) -> Repeats {
-        Repeats {
+    /// Returns the hits and misses so far.
+    pub(crate) fn repeats(&self) -> CacheCounts {
+        CacheCounts {
             hits: self.hits.load(Ordering::Relaxed),
             misses: self.misses.load(Ordering::Relaxed),
         }
     }
 
-    /// Keeps an answer.
+    /// Caches a pack.
     pub(crate) fn put(&self, recipe: &str, spec: CacheSpec, key: String, answer: &Arc<Assembled>) {
-        self.of(recipe, spec).insert(key, Arc::clone(answer));
+        self.recipe_cache(recipe, spec).insert(key, Arc::clone(answer));
     }
 
-    /// Forgets the answers whose key holds this text; all of them when it is empty.
-    pub(crate) fn forget(&self, pattern: &str) {
+    /// Drops the packs whose key contains this text; all of them when it is empty.
+    pub(crate) fn forget_matching(&self, pattern: &str) {
         let all = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         for kept in all.values() {
             if pattern.is_empty() {
@@ -90,7 +89,7 @@ impl Answers {
                 continue;
             }
             let pattern = pattern.to_owned();
-            // Refused only without support for closures, which `of` asks for.
+            // Fails only without support for closures, which `recipe_cache` enables.
             let refused = kept.answers.invalidate_entries_if(move |key, _| key.contains(&pattern));
             debug_assert!(refused.is_ok(), "invalidation closures are supported");
         }

@@ -1,4 +1,4 @@
-//! One question at many budgets: looked for once, packed at each.
+//! Packs one request at many budgets: candidates are collected once and packed at each budget.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -6,29 +6,28 @@ use std::time::{Duration, Instant};
 use haversack_core::pack::{PackError, Plan, Request as PackRequest, pack};
 use haversack_core::units::Tokens;
 
-use super::apart::apart;
+use super::blocking::on_blocking_thread;
 use super::workspace::complete;
-use super::{Ready, Workspace};
+use super::{CompiledRecipe, Workspace};
 use crate::error::Error;
-use crate::pipeline::{Assembled, Prepared, assembled, prepare, too_small};
+use crate::pipeline::{Assembled, PreparedPack, budget_too_small, describe_pack, prepare};
 use crate::recipe::Recipe;
 use crate::request::Request;
 
 impl Workspace {
-    /// A recipe, read and checked, as it would be used.
+    /// Returns a recipe, parsed and checked, as a request would use it.
     ///
     /// # Errors
     /// When there is no such recipe, it cannot be used, or the store cannot be read.
     pub async fn recipe(&self, name: &str) -> Result<Arc<Recipe>, Error> {
-        Ok(Arc::clone(&self.ready(name).await?.recipe))
+        Ok(Arc::clone(&self.compiled_recipe(name).await?.recipe))
     }
 
-    /// Packs at many budgets, in their order, each the same as a pack of its own; one in which
-    /// nothing fits is empty here. What is found does not depend on the budget, so it is looked for
-    /// once. No receipts are kept, no uses are
-    /// noted and nothing is cached.
+    /// Packs a request at many budgets, in their order. Each pack equals one made alone, except that a
+    /// pack in which nothing fits is empty here. Candidates do not depend on the budget and are
+    /// collected once. No receipts are stored, no uses recorded, and nothing is cached.
     ///
-    /// A pack's `timings` say what it would have taken alone.
+    /// A pack's `timings` are those of a pack made alone.
     ///
     /// # Errors
     /// As [`Workspace::pack`], at the first budget that cannot be met; and when the request names
@@ -39,27 +38,30 @@ impl Workspace {
         budgets: &[Tokens],
     ) -> Result<Vec<Arc<Assembled>>, Error> {
         if request.previous.is_some() {
-            let message = "packs at many budgets do not go on from one before them: leave it out";
+            let message = "packs at many budgets cannot continue a previous pack: leave it out";
             return Err(Error::invalid("previous", message));
         }
         let Some(&largest) = budgets.iter().max() else { return Ok(Vec::new()) };
         request.budget = Some(largest);
         request.keep = false;
-        let ready = self.ready(&request.recipe).await?;
+        let ready = self.compiled_recipe(&request.recipe).await?;
         let (workspace, budgets) = (self.clone(), budgets.to_vec());
-        apart(async move { workspace.pack_many_here(ready, request, &budgets).await }).await
+        on_blocking_thread(
+            async move { workspace.pack_many_blocking(ready, request, &budgets).await },
+        )
+        .await
     }
 
-    async fn pack_many_here(
+    async fn pack_many_blocking(
         &self,
-        ready: Arc<Ready>,
+        ready: Arc<CompiledRecipe>,
         request: Request,
         budgets: &[Tokens],
     ) -> Result<Vec<Arc<Assembled>>, Error> {
         let snapshot = self.snapshot(&request).await?;
         let start = self.start(ready, Arc::clone(&snapshot), request, None)?;
         let prepared = prepare(&self.0.shared, start).await?;
-        let packs = at_budgets(&prepared, budgets)?;
+        let packs = pack_at_budgets(&prepared, budgets)?;
         let mut shown = Vec::with_capacity(packs.len());
         for mut pack in packs {
             complete(&mut pack, &snapshot).await?;
@@ -69,34 +71,33 @@ impl Workspace {
     }
 }
 
-fn at_budgets(prepared: &Prepared, budgets: &[Tokens]) -> Result<Vec<Assembled>, Error> {
+fn pack_at_budgets(prepared: &PreparedPack, budgets: &[Tokens]) -> Result<Vec<Assembled>, Error> {
     let started = Instant::now();
     let plan = Plan::new(&prepared.core)?;
     let planning = started.elapsed();
     let mut packs = Vec::with_capacity(budgets.len());
     for &total in budgets {
-        let mut within = prepared.within(total)?;
+        let mut within = prepared.with_budget(total)?;
         let started = Instant::now();
-        let (made, planned) = if layers_agree(&within.core, &prepared.core) {
+        let (made, planned) = if have_same_claims(&within.core, &prepared.core) {
             (plan.pack_at(within.core.budget.total()), planning)
         } else {
             (pack(&within.core), Duration::ZERO)
         };
         let made = match made {
             Err(PackError::Infeasible { total, least }) => {
-                return Err(too_small(&within, total, least));
+                return Err(budget_too_small(&within, total, least));
             }
             made => made?,
         };
         within.timings.pack = planned + started.elapsed();
-        packs.push(assembled(within, made));
+        packs.push(describe_pack(within, made));
     }
     Ok(packs)
 }
 
-/// Whether a plan for the one is a plan for the other: a recipe may give layers other shares and
-/// caps at another budget.
-fn layers_agree(a: &PackRequest, b: &PackRequest) -> bool {
+/// Whether one plan serves both requests: a recipe may change shares and caps with the budget.
+fn have_same_claims(a: &PackRequest, b: &PackRequest) -> bool {
     let mut pairs = a.layers.iter().zip(&b.layers);
     pairs.all(|((a, _), (b, _))| a.claim == b.claim && a.cap == b.cap)
 }
@@ -134,7 +135,7 @@ shares = { words = 0.1, new = 0.9 }
 "#;
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn each_is_the_same_as_a_pack_of_its_own_x2() {
+    async fn each_pack_equals_one_made_alone_x2() {
         let folder = tempfile::tempdir().unwrap();
         let now = Timestamp::from_millis(1_000_000);
         let engine = Engine::builder().clock(move || now).recipe("adapting", ADAPTING);

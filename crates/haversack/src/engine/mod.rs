@@ -2,7 +2,7 @@
 //! whatever an application brings along. Nothing here is global.
 
 mod answers;
-pub(crate) mod apart;
+pub(crate) mod blocking;
 mod many;
 mod outbox;
 mod past;
@@ -28,15 +28,15 @@ use haversack_store::store::maintenance::{Maintenance, OnUpgrade, Progress, Stor
 use haversack_store::store::wait;
 
 use crate::collect::{self, Collector};
-use crate::embed::Remembering;
+use crate::embed::CachingEmbedder;
 use crate::error::Error;
 use crate::pipeline::FeatureCache;
 use crate::recipe::BUILT_IN;
 use crate::situation::{Judge, LocalJudge};
 
-pub use answers::Repeats;
+pub use answers::CacheCounts;
 pub use past::Replay;
-pub(crate) use ready::Ready;
+pub(crate) use ready::CompiledRecipe;
 pub use rules::{KeptTemplate, WireTemplate};
 pub use workspace::{Answer, Workspace};
 
@@ -189,7 +189,7 @@ impl Engine {
         model: Option<&str>,
         tokenizer: Option<&str>,
     ) -> Result<Arc<dyn Tokenizer>, Error> {
-        crate::pipeline::counter(model, tokenizer, &self.shared.tokenizers)
+        crate::pipeline::find_tokenizer(model, tokenizer, &self.shared.tokenizers)
     }
 
     /// Removes a workspace with all that is in it. Who still has it in hand can read on, from what
@@ -373,12 +373,12 @@ impl Builder {
         let shared = Shared {
             stores,
             judge: self.judge.unwrap_or_else(|| Arc::new(LocalJudge::new())),
-            embedder: Arc::new(Remembering::new(embedder)),
+            embedder: Arc::new(CachingEmbedder::new(embedder)),
             reranker: self.reranker,
             collectors: self.collectors,
             built_in: collect::BUILT_IN
                 .iter()
-                .filter_map(|doc| Some((doc.name, collect::built_in(doc.name)?)))
+                .map(|collector| (collector.name, (collector.create)()))
                 .collect(),
             rankers: self.rankers,
             templates: self.templates,

@@ -60,7 +60,7 @@ impl Outbox {
         if let Some(all) = together(&waiting)
             && wait(store.write(all)).is_err()
         {
-            waiting.into_iter().for_each(|batch| tell(wait(store.write(batch)).err()));
+            waiting.into_iter().for_each(|batch| log_failure(wait(store.write(batch)).err()));
         }
     }
 }
@@ -78,7 +78,7 @@ impl Queue {
         {
             // One that cannot be written must not take the others along.
             for batch in waiting {
-                tell(store.write(batch).await.err());
+                log_failure(store.write(batch).await.err());
             }
         }
     }
@@ -91,7 +91,7 @@ fn together(batches: &[Batch]) -> Option<Batch> {
     Some(Batch::new(at, changes.collect()))
 }
 
-fn tell(error: Option<impl std::error::Error>) {
+fn log_failure(error: Option<impl std::error::Error>) {
     if let Some(error) = error {
         tracing::warn!(target: "haversack", %error, "a receipt could not be kept");
     }

@@ -1,4 +1,4 @@
-//! Looking back at packs: their receipts, what a replay gives, and how two differ.
+//! Past packs: reading their receipts, replaying them, and comparing two.
 
 use std::sync::Arc;
 
@@ -7,24 +7,24 @@ use haversack_store::store::item::Shelf;
 use haversack_store::store::viewer::Viewer;
 
 use super::Workspace;
-use super::apart::apart;
+use super::blocking::on_blocking_thread;
 use crate::error::Error;
 use crate::pipeline::Assembled;
 use crate::receipt::{Difference, Receipt};
 use crate::request::AsOf;
 use crate::wire::viewer_of;
 
-/// What a replay gave.
+/// The result of a replay.
 #[derive(Debug)]
 pub struct Replay {
     /// The pack, made anew.
     pub assembled: Assembled,
-    /// What differs from the one that the receipt is of: nothing, when the bytes are the same.
+    /// What differs from the pack of the receipt: nothing when the bytes are the same.
     pub difference: Difference,
 }
 
 impl Workspace {
-    /// A receipt, for whoever it was made for, or the owner.
+    /// Returns a receipt to the viewer it was made for, or to the owner.
     ///
     /// # Errors
     /// When there is none, or none for this viewer.
@@ -35,7 +35,7 @@ impl Workspace {
             None => {
                 let snapshot = self.0.store.snapshot(viewer).await?;
                 let record = snapshot.record(Shelf::Receipt, id).await?.ok_or_else(missing)?;
-                let receipt = Receipt::kept(&record.text)
+                let receipt = Receipt::from_json(&record.text)
                     .map_err(|error| Error::invalid(format!("receipt {id}"), error.to_string()))?;
                 Arc::new(receipt)
             }
@@ -45,7 +45,7 @@ impl Workspace {
         if may_read { Ok(receipt) } else { Err(missing()) }
     }
 
-    /// Makes a pack again from its receipt: the same bytes, or what changed.
+    /// Makes a pack again from its receipt, and compares the two.
     ///
     /// # Errors
     /// When there is no such receipt for this viewer, or the pack cannot be made any more.
@@ -54,22 +54,22 @@ impl Workspace {
         let mut request = receipt.request.request(&receipt.recipe)?;
         request.viewer = viewer_of(receipt.viewer.as_deref())?;
         request.now = Some(Timestamp::from_millis(receipt.now));
-        request.facts_at = request.known_by();
+        request.facts_at = request.facts_moment();
         request.as_of = receipt.at.map(AsOf::Revision);
         request.keep = false;
-        let ready = self.ready(&request.recipe).await?;
+        let ready = self.compiled_recipe(&request.recipe).await?;
         let before = self.before(&request).await?;
         let workspace = self.clone();
         let work = async move {
             let snapshot = workspace.snapshot(&request).await?;
             workspace.assemble(ready, snapshot, request, before, None).await
         };
-        let assembled = apart(work).await?;
+        let assembled = on_blocking_thread(work).await?;
         let again = Receipt::of(&assembled, &self.0.shared.embedder.model().to_string());
         Ok(Replay { difference: receipt.diff(&again), assembled })
     }
 
-    /// What differs between two packs, and why.
+    /// Compares two packs by their receipts.
     ///
     /// # Errors
     /// When one of the receipts is not there for this viewer.

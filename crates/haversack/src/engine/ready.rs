@@ -1,4 +1,4 @@
-//! A recipe made ready: its templates, rankers and conditions parsed once, for many requests.
+//! A compiled recipe: its templates, rankers and conditions are parsed once for many requests.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,34 +16,34 @@ use crate::recipe::words::RANKERS;
 use crate::recipe::{Recipe, ScoreSpec, Shape, TemplateSpec};
 
 /// A recipe with everything in it parsed.
-pub(crate) struct Ready {
+pub(crate) struct CompiledRecipe {
     pub(crate) recipe: Arc<Recipe>,
-    /// A hash of all that makes the recipe what it is, templates and rankers included.
+    /// A hash of the recipe's source, its templates and rankers included.
     pub(crate) hash: String,
     /// One for each layer.
     pub(crate) templates: Vec<Template>,
     /// One for each layer.
     pub(crate) rankers: Vec<Ranker>,
     pub(crate) frame: Frame,
-    /// The words by which questions about fields are read.
+    /// The words that queries about fields use.
     pub(crate) vocabulary: Vocabulary,
-    /// Whether the recipe shows what items hang under.
-    wants_trails: bool,
-    /// All that requests may name.
+    /// Whether the recipe shows breadcrumbs.
+    shows_trails: bool,
+    /// The templates that requests may name.
     pub(crate) named_templates: Templates,
     pub(crate) named_rankers: BTreeMap<String, Ranker>,
     /// Tokenizers of the application's own.
     pub(crate) named_tokenizers: BTreeMap<String, Arc<dyn Tokenizer>>,
 }
 
-impl fmt::Debug for Ready {
+impl fmt::Debug for CompiledRecipe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ready").field("recipe", &self.recipe.name).finish_non_exhaustive()
+        f.debug_struct("CompiledRecipe").field("recipe", &self.recipe.name).finish_non_exhaustive()
     }
 }
 
-impl Ready {
-    /// Parses what the recipe holds.
+impl CompiledRecipe {
+    /// Parses the recipe's templates, rankers and frame.
     ///
     /// # Errors
     /// When a template, ranker or condition is missing or does not parse.
@@ -51,53 +51,52 @@ impl Ready {
         recipe: Recipe,
         named_templates: Templates,
         named_rankers: BTreeMap<String, Ranker>,
-    ) -> Result<Ready, Error> {
+    ) -> Result<CompiledRecipe, Error> {
         let mut templates = Vec::with_capacity(recipe.layers.len());
         let mut rankers = Vec::with_capacity(recipe.layers.len());
         for (layer, index) in recipe.layers.iter().zip(0..) {
             let field = format!("layer[{index}].score");
-            templates.push(template(&layer.template, &named_templates)?);
-            rankers.push(ranker(&layer.score, &field, &named_rankers)?);
+            templates.push(resolve_template(&layer.template, &named_templates)?);
+            rankers.push(resolve_ranker(&layer.score, &field, &named_rankers)?);
         }
         let frame = Frame {
             before: Pattern::frame(&recipe.frame.before)?,
             after: Pattern::frame(&recipe.frame.after)?,
         };
-        // The blocks of a workspace are told with their paths (W10).
-        let wants_trails =
+        // A workspace's blocks are listed with their breadcrumbs (W10).
+        let shows_trails =
             recipe.shape == Shape::Workspace || templates.iter().any(shows_breadcrumbs);
-        let hash = hash(&recipe, &templates, &rankers);
+        let hash = recipe_hash(&recipe, &templates, &rankers);
         let mut vocabulary = Vocabulary::default();
         for (name, phrases) in &recipe.words {
             for phrase in phrases {
                 if !vocabulary.add(name, phrase) {
-                    let message = format!("there is no room for {phrase:?}");
+                    let message = format!("the vocabulary has no room for {phrase:?}");
                     return Err(Error::invalid(format!("words.{name}"), message));
                 }
             }
         }
         let recipe = Arc::new(recipe);
-        Ok(Ready {
+        Ok(CompiledRecipe {
             recipe,
             hash,
             templates,
             rankers,
             frame,
             vocabulary,
-            wants_trails,
+            shows_trails,
             named_templates,
             named_rankers,
             named_tokenizers: BTreeMap::new(),
         })
     }
 
-    /// Whether what items hang under is shown, by the recipe's templates or by those that a request
-    /// has in their place.
-    pub(crate) fn wants_trails<'t>(
+    /// Whether breadcrumbs are shown by the recipe's templates, or by those that a request uses instead.
+    pub(crate) fn shows_trails<'t>(
         &self,
         mut templates: impl Iterator<Item = &'t Template>,
     ) -> bool {
-        self.wants_trails || templates.any(shows_breadcrumbs)
+        self.shows_trails || templates.any(shows_breadcrumbs)
     }
 }
 
@@ -105,11 +104,11 @@ fn shows_breadcrumbs(template: &Template) -> bool {
     template.shows(Variable::Breadcrumb)
 }
 
-/// Every field of a recipe shows in its `Debug` form, and so do those of its templates.
-fn hash(recipe: &Recipe, templates: &[Template], rankers: &[Ranker]) -> String {
+/// Hashes the recipe's TOML form with the sources of its templates and rankers.
+fn recipe_hash(recipe: &Recipe, templates: &[Template], rankers: &[Ranker]) -> String {
     let mut hasher = blake3::Hasher::new();
     let mut add = |text: &str| {
-        // With its length, so that no two lists of texts are the same bytes.
+        // The length keeps different lists of texts from having the same bytes.
         hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
     };
     add(&recipe.to_toml());
@@ -118,7 +117,7 @@ fn hash(recipe: &Recipe, templates: &[Template], rankers: &[Ranker]) -> String {
     hasher.finalize().to_hex()[..16].to_owned()
 }
 
-fn template(spec: &TemplateSpec, named: &Templates) -> Result<Template, Error> {
+fn resolve_template(spec: &TemplateSpec, named: &Templates) -> Result<Template, Error> {
     Ok(match spec {
         TemplateSpec::Named(name) => named.get(name)?.clone(),
         TemplateSpec::Inline { header, item, separator, footer, empty } => {
@@ -128,7 +127,7 @@ fn template(spec: &TemplateSpec, named: &Templates) -> Result<Template, Error> {
     })
 }
 
-fn ranker(
+fn resolve_ranker(
     spec: &ScoreSpec,
     field: &str,
     named: &BTreeMap<String, Ranker>,
@@ -139,19 +138,19 @@ fn ranker(
             let scoring = Scoring::new(base, weights);
             Ok(Ranker::Sum(scoring.map_err(|error| Error::invalid(field, error.to_string()))?))
         }
-        ScoreSpec::Expression(source) => expression(source, field),
-        ScoreSpec::Named(name) => named_ranker(name, field, named),
+        ScoreSpec::Expression(source) => expression_ranker(source, field),
+        ScoreSpec::Named(name) => ranker_by_name(name, field, named),
     }
 }
 
-/// A ranker made from an expression.
-pub(crate) fn expression(source: &str, field: &str) -> Result<Ranker, Error> {
+/// Parses an expression into a ranker.
+pub(crate) fn expression_ranker(source: &str, field: &str) -> Result<Ranker, Error> {
     let parsed = Expression::new(source);
     Ok(Ranker::Expression(parsed.map_err(|error| Error::invalid(field, error.to_string()))?))
 }
 
-/// A ranker by its name.
-pub(crate) fn named_ranker(
+/// Looks up a ranker by its name.
+pub(crate) fn ranker_by_name(
     name: &str,
     field: &str,
     named: &BTreeMap<String, Ranker>,

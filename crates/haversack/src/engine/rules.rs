@@ -1,5 +1,5 @@
-//! What a workspace packs by: recipes, templates and rankers, its own before the built-in ones, each
-//! made ready once (P14, X6, M6, M8).
+//! A workspace's recipes, templates and rankers: its own before the built-in ones, each compiled
+//! once (P14, X6, M6, M8).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,45 +11,45 @@ use haversack_store::store::item::{Record, Shelf};
 use haversack_store::store::viewer::Viewer;
 use serde::{Deserialize, Serialize};
 
-use super::ready::expression;
-use super::{Ready, Workspace};
+use super::ready::expression_ranker;
+use super::{CompiledRecipe, Workspace};
 use crate::error::Error;
 use crate::recipe::{Known, Recipe};
 use crate::request::TemplateChoice;
 
-/// Most templates or rankers of a workspace.
+/// Most templates or rankers that a workspace may store.
 const NAMED_MAX: usize = 1_000;
 
-/// A template as a workspace keeps it, and as JSON has it.
+/// A template as it is stored, and as JSON carries it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Template"))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct KeptTemplate {
-    /// What an answer calls it, where a request brings it along.
+    /// Its name in the answer, where a request brings it along.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What stands before the items.
+    /// Text before the items.
     #[serde(default)]
     pub header: String,
     /// One item, with `{{content}}` and the like; `memoryFormat` means the same.
     #[serde(alias = "memoryFormat")]
     pub item: String,
-    /// What stands between two items.
+    /// Text between two items.
     #[serde(default)]
     pub separator: String,
-    /// What stands after the items.
+    /// Text after the items.
     #[serde(default)]
     pub footer: String,
-    /// What stands there when there are no items.
+    /// Text in place of all this when there are no items.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub empty: Option<String>,
-    /// Whether type, confidence and time stand behind a text when the item shows none of them.
+    /// Whether type, confidence and time follow a text whose template shows none of them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub include_metadata: bool,
 }
 
 impl KeptTemplate {
-    /// The template, parsed.
+    /// Parses the template.
     ///
     /// # Errors
     /// When a part does not parse.
@@ -108,22 +108,22 @@ impl WireTemplate {
 }
 
 impl Workspace {
-    /// Keeps a recipe under a name; one that cannot be used is refused (X6).
+    /// Stores a recipe under a name, if it can be used (X6).
     ///
     /// # Errors
-    /// When the recipe has problems, all of which are named, or cannot be written.
+    /// When the recipe has problems, which are all listed, or cannot be written.
     pub async fn put_recipe(&self, name: &str, source: &str) -> Result<(), Error> {
-        let (templates, rankers) = self.named().await?;
-        let known = self.known(name, source, &templates, &rankers).await?;
+        let (templates, rankers) = self.named_templates_and_rankers().await?;
+        let known = self.names_for_recipe(name, source, &templates, &rankers).await?;
         let recipe = Recipe::parse(name, source, &known)?;
-        Ready::new(recipe, templates, rankers)?;
-        self.keep(Shelf::Recipe, name, source.to_owned()).await
+        CompiledRecipe::new(recipe, templates, rankers)?;
+        self.write_document(Shelf::Recipe, name, source.to_owned()).await
     }
 
-    /// Keeps a template under a name (M8).
+    /// Stores a template under a name (M8).
     ///
     /// # Errors
-    /// When it does not parse, its name will not do, or it cannot be written.
+    /// When it does not parse, its name is not valid, or it cannot be written.
     pub async fn put_template(&self, name: &str, text: TemplateText<'_>) -> Result<(), Error> {
         let kept = KeptTemplate {
             name: None,
@@ -134,64 +134,64 @@ impl Workspace {
             empty: text.empty.map(str::to_owned),
             include_metadata: false,
         };
-        self.keep_template(name, &kept).await
+        self.put_stored_template(name, &kept).await
     }
 
-    /// Keeps a template under a name, as JSON has it (M8).
+    /// Stores a template in its JSON form under a name (M8).
     ///
     /// # Errors
     /// As [`Workspace::put_template`].
-    pub async fn keep_template(&self, name: &str, kept: &KeptTemplate) -> Result<(), Error> {
+    pub async fn put_stored_template(&self, name: &str, kept: &KeptTemplate) -> Result<(), Error> {
         Templates::default().register(name, kept.parse()?)?;
         let json = serde_json::to_string(kept);
         let json = json.map_err(|error| Error::invalid("template", error.to_string()))?;
-        self.keep(Shelf::Template, name, json).await
+        self.write_document(Shelf::Template, name, json).await
     }
 
-    /// Keeps a ranker, an expression, under a name (M6).
+    /// Stores a ranker, an expression, under a name (M6).
     ///
     /// # Errors
     /// When it does not parse or cannot be written.
     pub async fn put_ranker(&self, name: &str, source: &str) -> Result<(), Error> {
-        expression(source, "ranker")?;
-        self.keep(Shelf::Ranker, name, source.to_owned()).await
+        expression_ranker(source, "ranker")?;
+        self.write_document(Shelf::Ranker, name, source.to_owned()).await
     }
 
-    async fn keep(&self, shelf: Shelf, name: &str, text: String) -> Result<(), Error> {
+    async fn write_document(&self, shelf: Shelf, name: &str, text: String) -> Result<(), Error> {
         let at = self.now();
         let record = Record { shelf, name: name.to_owned(), text, at };
         self.write(Batch::new(at, vec![Change::Write(record)])).await?;
         Ok(())
     }
 
-    /// What a workspace keeps under a name, as it was kept: a recipe, template or ranker.
+    /// Returns the text of a stored recipe, template or ranker.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub async fn kept(&self, shelf: Shelf, name: &str) -> Result<Option<String>, Error> {
+    pub async fn stored_document(&self, shelf: Shelf, name: &str) -> Result<Option<String>, Error> {
         let snapshot = self.0.store.snapshot(&Viewer::anyone()).await?;
         Ok(snapshot.record(shelf, name).await?.map(|record| record.text))
     }
 
-    /// The names under which a workspace keeps recipes, templates or rankers of its own.
+    /// Lists the names of the workspace's own recipes, templates or rankers.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub async fn kept_names(&self, shelf: Shelf) -> Result<Vec<String>, Error> {
+    pub async fn stored_names(&self, shelf: Shelf) -> Result<Vec<String>, Error> {
         let snapshot = self.0.store.snapshot(&Viewer::anyone()).await?;
         Ok(snapshot.records(shelf, None, NAMED_MAX).await?)
     }
 
-    /// Removes what a workspace keeps under a name.
+    /// Removes a stored recipe, template or ranker.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub async fn discard(&self, shelf: Shelf, name: &str) -> Result<(), Error> {
+    pub async fn remove_document(&self, shelf: Shelf, name: &str) -> Result<(), Error> {
         self.write(Batch::new(self.now(), vec![Change::Remove(shelf, name.to_owned())])).await?;
         Ok(())
     }
 
-    /// The names of the recipes that can be used here, in order.
+    /// Lists the names of the recipes that can be used here, sorted.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -204,7 +204,7 @@ impl Workspace {
         Ok(names)
     }
 
-    /// A recipe's text, as it would be used.
+    /// Returns a recipe's source, as a request would use it.
     ///
     /// # Errors
     /// When there is no such recipe, or the store cannot be read.
@@ -222,8 +222,10 @@ impl Workspace {
         }
     }
 
-    /// Templates and rankers that can be named: those of the application and the workspace's own.
-    async fn named(&self) -> Result<(Templates, BTreeMap<String, Ranker>), Error> {
+    /// Collects the templates and rankers that can be named: the application's and the workspace's own.
+    async fn named_templates_and_rankers(
+        &self,
+    ) -> Result<(Templates, BTreeMap<String, Ranker>), Error> {
         let snapshot = self.0.store.snapshot(&Viewer::anyone()).await?;
         let mut templates = self.0.shared.templates.clone();
         for name in snapshot.records(Shelf::Template, None, NAMED_MAX).await? {
@@ -235,13 +237,14 @@ impl Workspace {
         let mut rankers = self.0.shared.rankers.clone();
         for name in snapshot.records(Shelf::Ranker, None, NAMED_MAX).await? {
             let Some(record) = snapshot.record(Shelf::Ranker, &name).await? else { continue };
-            rankers.insert(name.clone(), expression(&record.text, &format!("ranker {name}"))?);
+            rankers
+                .insert(name.clone(), expression_ranker(&record.text, &format!("ranker {name}"))?);
         }
         Ok((templates, rankers))
     }
 
-    /// What a recipe may name, with the sources of those it extends.
-    async fn known(
+    /// Collects the names that a recipe may use, and the sources of the recipes it may extend.
+    async fn names_for_recipe(
         &self,
         name: &str,
         source: &str,
@@ -263,15 +266,15 @@ impl Workspace {
         Ok(known)
     }
 
-    pub(super) async fn ready(&self, name: &str) -> Result<Arc<Ready>, Error> {
+    pub(super) async fn compiled_recipe(&self, name: &str) -> Result<Arc<CompiledRecipe>, Error> {
         if let Some(ready) = self.0.ready.get(name) {
             return Ok(ready);
         }
         let source = self.recipe_source(name).await?;
-        let (templates, rankers) = self.named().await?;
-        let known = self.known(name, &source, &templates, &rankers).await?;
+        let (templates, rankers) = self.named_templates_and_rankers().await?;
+        let known = self.names_for_recipe(name, &source, &templates, &rankers).await?;
         let recipe = Recipe::parse(name, &source, &known)?;
-        let mut ready = Ready::new(recipe, templates, rankers)?;
+        let mut ready = CompiledRecipe::new(recipe, templates, rankers)?;
         ready.named_tokenizers.clone_from(&self.0.shared.tokenizers);
         let ready = Arc::new(ready);
         self.0.ready.insert(name.to_owned(), Arc::clone(&ready));

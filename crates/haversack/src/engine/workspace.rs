@@ -19,13 +19,16 @@ use haversack_store::store::{Snapshot, Store};
 use moka::sync::Cache;
 use serde_json::json;
 
-use super::answers::{Answers as CachedAnswers, Repeats};
-use super::apart::apart;
+use super::answers::{CacheCounts, PackCache};
+use super::blocking::on_blocking_thread;
 use super::outbox::Outbox;
-use super::{Ready, Shared};
+use super::{CompiledRecipe, Shared};
 use crate::error::Error;
 use crate::notice::{Notice, NoticeCode};
-use crate::pipeline::{Assembled, Delta, Start, Watch, finish, illustrate, prepare, too_small};
+use crate::pipeline::{
+    Assembled, PackDelta, PackInputs, StageObserver, add_fields_and_excerpts, budget_too_small,
+    prepare, select_and_assemble,
+};
 use crate::receipt::Receipt;
 use crate::request::{AsOf, OPPORTUNITY, RankerChoice, Request};
 use crate::revision::RevisionId;
@@ -58,10 +61,10 @@ pub(super) struct Inner {
     name: String,
     pub(super) shared: Arc<Shared>,
     pub(super) store: Arc<dyn Store>,
-    /// The same, for [`apart`] and for whoever may block.
+    /// The same, for threads that may block.
     pub(super) blocking_store: Arc<dyn Maintenance>,
-    answers: CachedAnswers,
-    pub(super) ready: Cache<String, Arc<Ready>>,
+    answers: PackCache,
+    pub(super) ready: Cache<String, Arc<CompiledRecipe>>,
     outbox: Outbox,
     pub(super) receipts: Cache<String, Arc<Receipt>>,
 }
@@ -85,7 +88,7 @@ impl Workspace {
             shared,
             blocking_store: store.for_blocking_threads(),
             store,
-            answers: CachedAnswers::default(),
+            answers: PackCache::default(),
             ready: Cache::builder().max_capacity(READY_MAX).time_to_live(READY_KEPT).build(),
             outbox: Outbox::default(),
             receipts: Cache::new(RECEIPTS_AT_HAND),
@@ -123,7 +126,7 @@ impl Workspace {
     /// When the search is wrong or the store cannot be read.
     pub async fn search(&self, viewer: &Viewer, search: Search) -> Result<Answers, SearchError> {
         let (workspace, viewer) = (self.clone(), viewer.clone());
-        apart(async move {
+        on_blocking_thread(async move {
             let store = &workspace.0.blocking_store;
             let snapshot = store.snapshot(&viewer).await?;
             hybrid(&*snapshot, &**store.embedder(), &search).await
@@ -195,13 +198,17 @@ impl Workspace {
     ///
     /// # Errors
     /// As [`Workspace::pack`].
-    pub async fn answer(&self, request: Request, watch: Option<Watch>) -> Result<Answer, Error> {
-        let ready = self.ready(&request.recipe).await?;
+    pub async fn answer(
+        &self,
+        request: Request,
+        watch: Option<StageObserver>,
+    ) -> Result<Answer, Error> {
+        let ready = self.compiled_recipe(&request.recipe).await?;
         let before = self.before(&request).await?;
         let workspace = self.clone();
         let work =
             async move { Box::pin(workspace.answer_here(ready, before, request, watch)).await };
-        let (answer, noted) = apart(work).await?;
+        let (answer, noted) = on_blocking_thread(work).await?;
         if !answer.repeated {
             // Here, where whoever asks may have a log of their own.
             announce(&self.0.name, &answer.assembled);
@@ -215,10 +222,10 @@ impl Workspace {
     /// A pack, and what is to be noted of it.
     async fn answer_here(
         &self,
-        ready: Arc<Ready>,
+        ready: Arc<CompiledRecipe>,
         before: Option<Arc<Receipt>>,
         request: Request,
-        watch: Option<Watch>,
+        watch: Option<StageObserver>,
     ) -> Result<(Answer, Option<Batch>), Error> {
         let snapshot = self.snapshot(&request).await?;
         let cache = ready.recipe.cache.filter(|_| request.cache && may_repeat(&request));
@@ -248,17 +255,17 @@ impl Workspace {
 
     pub(super) async fn assemble(
         &self,
-        ready: Arc<Ready>,
+        ready: Arc<CompiledRecipe>,
         snapshot: Arc<dyn Snapshot>,
         request: Request,
         before: Option<Arc<Receipt>>,
-        watch: Option<Watch>,
+        watch: Option<StageObserver>,
     ) -> Result<Assembled, Error> {
         let mut start = self.start(ready, snapshot, request, before.as_deref())?;
-        start.watch.clone_from(&watch);
+        start.observer.clone_from(&watch);
         let snapshot = Arc::clone(&start.snapshot);
         let prepared = prepare(&self.0.shared, start).await?;
-        let mut assembled = finish(prepared)?;
+        let mut assembled = select_and_assemble(prepared)?;
         if let Some(watch) = watch {
             watch("pack", assembled.timings.pack);
         }
@@ -271,16 +278,16 @@ impl Workspace {
 
     pub(super) fn start(
         &self,
-        ready: Arc<Ready>,
+        ready: Arc<CompiledRecipe>,
         snapshot: Arc<dyn Snapshot>,
         request: Request,
         before: Option<&Receipt>,
-    ) -> Result<Start, Error> {
+    ) -> Result<PackInputs, Error> {
         let now = request.now.unwrap_or_else(|| self.now());
-        let now = request.known_by().map_or(now, |known_by| known_by.min(now));
+        let now = request.facts_moment().map_or(now, |known_by| known_by.min(now));
         let seed = format!("haversack {}", self.0.name);
         let previous: Option<Previous> = before.map(Receipt::previous).transpose()?;
-        Ok(Start { ready, snapshot, request, now, seed, previous, watch: None })
+        Ok(PackInputs { ready, snapshot, request, now, seed, previous, observer: None })
     }
 
     /// What other budgets would give (X2): the same as a pack of its own at each.
@@ -292,14 +299,15 @@ impl Workspace {
         request: Request,
         budgets: &[Tokens],
     ) -> Result<Vec<Point>, Error> {
-        let ready = self.ready(&request.recipe).await?;
+        let ready = self.compiled_recipe(&request.recipe).await?;
         let (workspace, budgets) = (self.clone(), budgets.to_vec());
-        apart(async move { workspace.frontier_here(ready, request, &budgets).await }).await
+        on_blocking_thread(async move { workspace.frontier_here(ready, request, &budgets).await })
+            .await
     }
 
     async fn frontier_here(
         &self,
-        ready: Arc<Ready>,
+        ready: Arc<CompiledRecipe>,
         request: Request,
         budgets: &[Tokens],
     ) -> Result<Vec<Point>, Error> {
@@ -317,7 +325,7 @@ impl Workspace {
         totals.sort_unstable();
         totals.dedup();
         if let Some(&total) = totals.last().filter(|total| **total < least) {
-            return Err(too_small(&prepared, total, least));
+            return Err(budget_too_small(&prepared, total, least));
         }
         totals.retain(|total| *total >= least);
         Ok(plan.frontier(&totals)?)
@@ -379,14 +387,14 @@ impl Workspace {
 
     /// How often a question was answered from what was there, since this workspace was opened (K11).
     #[must_use]
-    pub fn repeats(&self) -> Repeats {
+    pub fn repeats(&self) -> CacheCounts {
         self.0.answers.repeats()
     }
 
     /// Forgets answers whose question holds this text, such as a thread's id; all when it is empty
     /// (K9).
     pub fn forget(&self, pattern: &str) {
-        self.0.answers.forget(pattern);
+        self.0.answers.forget_matching(pattern);
     }
 }
 
@@ -395,7 +403,7 @@ pub(super) async fn complete(
     assembled: &mut Assembled,
     snapshot: &Arc<dyn Snapshot>,
 ) -> Result<(), Error> {
-    illustrate(assembled, snapshot).await?;
+    add_fields_and_excerpts(assembled, snapshot).await?;
     if !snapshot.history_is_whole() {
         let message = "some of what was there then is no longer kept";
         assembled.notices.push(Notice::new(NoticeCode::HistoryIncomplete, message));
@@ -410,7 +418,7 @@ fn may_repeat(request: &Request) -> bool {
 
 /// Everything that decides an answer, but for the time, which is what a cache is about. What the viewer
 /// cannot read is not in it: whether an answer is repeated would tell of hidden writes.
-fn key(ready: &Ready, snapshot: &dyn Snapshot, request: &Request) -> String {
+fn key(ready: &CompiledRecipe, snapshot: &dyn Snapshot, request: &Request) -> String {
     let revision = RevisionId::of(snapshot, &request.viewer);
     let key = json!({
         "recipe": ready.hash,
@@ -439,21 +447,21 @@ fn uses(assembled: &Assembled, user: &str, at: Timestamp) -> Vec<Change> {
     };
     items
         .into_iter()
-        .filter(|item| !assembled.is_made_up(item))
+        .filter(|item| !assembled.is_synthetic(item))
         .map(|item| Change::Note(event(item)))
         .collect()
 }
 
-fn delta(before: &Receipt, assembled: &Assembled) -> Result<Delta, Error> {
+fn delta(before: &Receipt, assembled: &Assembled) -> Result<PackDelta, Error> {
     let stood: Vec<_> = before.previous()?.order.into_iter().map(|shown| shown.id).collect();
     let stands: Vec<_> =
         assembled.pack.previous.order.iter().map(|shown| shown.id.clone()).collect();
     let missing = |of: &[CandidateId], from: &[CandidateId]| -> Vec<CandidateId> {
         of.iter().filter(|id| !from.contains(id)).cloned().collect()
     };
-    Ok(Delta {
+    Ok(PackDelta {
         previous: before.id.clone(),
-        kept_bytes: before.kept_bytes(&assembled.pack.text),
+        kept_bytes: before.unchanged_prefix_len(&assembled.pack.text),
         added: missing(&stands, &stood),
         removed: missing(&stood, &stands),
     })

@@ -1,4 +1,4 @@
-//! A pack with all that is known of it: what every recipe's result is made from.
+//! A pack with everything that is reported about it. Every recipe's result is made from this.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use haversack_store::store::item::Stored;
 use serde_json::{Map, Value, json};
 
 use super::quality::Quality;
-use super::run::Prepared;
+use super::run::PreparedPack;
 use super::{hints, outline};
 use crate::collect::Outline;
 use crate::error::Error;
@@ -25,12 +25,12 @@ use crate::recipe::{LayerSpec, Recipe, TemplateSpec};
 use crate::request::Request;
 use crate::revision::RevisionId;
 
-/// How long each step took.
+/// The duration of each stage.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Timings {
-    /// Reading the request.
+    /// Analysing the request.
     pub analyse: Duration,
-    /// Making the query's vector.
+    /// Embedding the query.
     pub embed: Duration,
     /// Collecting.
     pub collect: Duration,
@@ -43,13 +43,13 @@ pub struct Timings {
 }
 
 impl Timings {
-    /// All steps together.
+    /// The duration of all stages together.
     #[must_use]
     pub fn total(&self) -> Duration {
         self.analyse + self.embed + self.collect + self.measure + self.rank + self.pack
     }
 
-    /// The steps by name, in order.
+    /// The stages by name, in order.
     #[must_use]
     pub const fn steps(&self) -> [(&'static str, Duration); 6] {
         [
@@ -63,39 +63,39 @@ impl Timings {
     }
 }
 
-/// What became of one layer.
+/// Statistics of one layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LayerReport {
     /// Its name.
     pub name: String,
     /// Its title.
     pub title: String,
-    /// Whether all of it is always in.
+    /// Whether it is always in, whole.
     pub pinned: bool,
     /// Tokens of its section, headers included.
     pub tokens: Tokens,
-    /// What its candidates would have cost whole.
+    /// Tokens of its candidates when whole.
     pub wanted: Tokens,
-    /// What they cost as they are in.
+    /// Tokens of its candidates as they are in the pack.
     pub given: Tokens,
-    /// How many were found and considered.
+    /// How many candidates it had.
     pub candidates: usize,
-    /// How many are in, whole or cut.
+    /// How many are in the pack, whole or truncated.
     pub items: usize,
-    /// How many are not in because there was no room.
+    /// How many were left out for lack of room.
     pub removed: usize,
-    /// How many are in, shortened.
+    /// How many are in the pack, truncated.
     pub cut: usize,
 }
 
 impl LayerReport {
-    /// Whether room was missing.
+    /// Whether anything was left out or truncated for lack of room.
     #[must_use]
     pub const fn is_truncated(&self) -> bool {
         self.removed > 0 || self.cut > 0
     }
 
-    /// How much of what was wanted is not there.
+    /// The percentage of tokens that were left out.
     fn percent_lost(&self) -> u32 {
         100 - (100 * u64::from(self.given.get()) / u64::from(self.wanted.get().max(1)))
             .try_into()
@@ -103,8 +103,8 @@ impl LayerReport {
             .min(100)
     }
 
-    /// What it lost, in figures.
-    pub(crate) fn truncation(&self) -> Value {
+    /// What it lost, as a notice's details.
+    pub(crate) fn truncation_details(&self) -> Value {
         json!({
             "category": self.name,
             "originalTokens": self.wanted.get(),
@@ -114,13 +114,12 @@ impl LayerReport {
     }
 }
 
-/// What changed since the pack before this one of the same conversation (P17).
+/// What changed since the previous pack of the same conversation (P17).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Delta {
-    /// The receipt of the pack before.
+pub struct PackDelta {
+    /// The receipt of the previous pack.
     pub previous: String,
-    /// How many bytes at the beginning are the same: what a prompt cache pays for, and what need
-    /// not be sent again.
+    /// How many bytes at the beginning are unchanged: a prompt cache can reuse them.
     pub kept_bytes: usize,
     /// Candidates that are new.
     pub added: Vec<CandidateId>,
@@ -128,81 +127,80 @@ pub struct Delta {
     pub removed: Vec<CandidateId>,
 }
 
-/// A pack with all that is known of it.
+/// A pack with everything that is reported about it.
 #[derive(Debug)]
 pub struct Assembled {
     /// The recipe it was made by.
     pub recipe: Arc<Recipe>,
     /// A hash of that recipe, templates and rankers included.
     pub recipe_hash: String,
-    /// What was asked.
+    /// The request.
     pub request: Request,
-    /// What the query was found to say.
+    /// The analysis of the query.
     pub analysis: Analysis,
-    /// The state of the workspace, by its number, which is not for everybody to know.
+    /// The number of the workspace's state; not for every viewer to see.
     pub revision: u64,
-    /// What the viewer is told of the state.
+    /// The viewer's id for the state.
     pub state: RevisionId,
-    /// What time it was.
+    /// The time of the request.
     pub now: Timestamp,
     /// The pack itself.
     pub pack: Pack,
-    /// Who read the best once more, where somebody does.
+    /// The reranker's name, where one was used.
     pub reranker: Option<String>,
-    /// How likely it is that what was found has to do with the query, where it was measured.
+    /// How likely it is that the candidates are relevant to the query, where it was measured.
     pub relevance: Option<Score>,
-    /// What decided the pack, candidates and their scores included.
+    /// The request to core's packing, with candidates and their scores.
     pub core: PackRequest,
-    /// The kinds that its workspace knows.
+    /// The workspace's kinds.
     pub kinds: Arc<Kinds>,
-    /// What became of each layer, in the recipe's order.
+    /// Statistics of each layer, in the recipe's order.
     pub layers: Vec<LayerReport>,
     /// The collectors that answered.
     pub collectors: Vec<String>,
-    /// What collectors say beside candidates, by layer and collector: rules that were judged,
+    /// What collectors report beside candidates, by layer and collector: rules that were evaluated,
     /// relations that were followed.
     pub facts: BTreeMap<String, Value>,
     /// The fields of stored items that are in, where the recipe's shape shows them.
     pub fields: BTreeMap<ItemId, Map<String, Value>>,
     /// What is linked with items that are in, where the recipe's shape shows it.
     pub related: BTreeMap<ItemId, Stored>,
-    /// The most telling stretches of candidates that are in, where the recipe's shape shows them;
-    /// hits stand between `<<<` and `>>>`.
+    /// Excerpts of packed candidates, where the recipe's shape shows them; hits are between `<<<` and
+    /// `>>>`.
     pub excerpts: BTreeMap<CandidateId, String>,
     /// What the caller should know.
     pub notices: Vec<Notice>,
-    /// How long it took.
+    /// The duration of each stage.
     pub timings: Timings,
-    /// What changed since the pack before, when there was one.
-    pub delta: Option<Delta>,
+    /// What changed since the previous pack, if there was one.
+    pub delta: Option<PackDelta>,
 }
 
-/// What decided a pack is bounded; the time for it is not worth a thread of its own.
-pub(crate) fn finish(mut prepared: Prepared) -> Result<Assembled, Error> {
+/// Selects and assembles the pack. Its inputs are bounded, so this needs no thread of its own.
+pub(crate) fn select_and_assemble(mut prepared: PreparedPack) -> Result<Assembled, Error> {
     let started = std::time::Instant::now();
-    let pack = match shown_pack(&prepared.core) {
+    let pack = match pack_at_own_budget(&prepared.core) {
         Err(PackError::Infeasible { total, least }) => {
-            return Err(too_small(&prepared, total, least));
+            return Err(budget_too_small(&prepared, total, least));
         }
         pack => pack?,
     };
     prepared.timings.pack = started.elapsed();
-    Ok(assembled(prepared, pack))
+    Ok(describe_pack(prepared, pack))
 }
 
-/// The pack of a request at its own budget, which shows something if there is anything to show.
-fn shown_pack(core: &PackRequest) -> Result<Pack, PackError> {
+/// Packs a request at its own budget; the pack is not empty if anything fits.
+fn pack_at_own_budget(core: &PackRequest) -> Result<Pack, PackError> {
     Plan::new(core)?.pack_shown_at(core.budget.total())
 }
 
-/// How often a least budget is looked for anew, because a recipe is another one at that budget.
+/// How often the least budget is searched anew, as recipes adapt to the budget.
 const LEAST_TRIES: usize = 8;
 
-/// The error that names the least budget: one that does, with all that the recipe and the model make
-/// of it.
-pub(crate) fn too_small(prepared: &Prepared, total: Tokens, mut least: Tokens) -> Error {
+/// Makes the error that names the least budget that works, with the recipe adapted to that budget.
+pub(crate) fn budget_too_small(prepared: &PreparedPack, total: Tokens, mut least: Tokens) -> Error {
     for _ in 0..LEAST_TRIES {
-        let within = match prepared.within(least) {
+        let within = match prepared.with_budget(least) {
             Ok(within) => within,
             Err(error) => return error,
         };
@@ -214,7 +212,7 @@ pub(crate) fn too_small(prepared: &Prepared, total: Tokens, mut least: Tokens) -
             );
             return Error::invalid("model", message);
         }
-        match shown_pack(&within.core) {
+        match pack_at_own_budget(&within.core) {
             Err(PackError::Infeasible { least: more, .. }) if more > least => least = more,
             _ => break,
         }
@@ -222,16 +220,17 @@ pub(crate) fn too_small(prepared: &Prepared, total: Tokens, mut least: Tokens) -
     Error::Pack(PackError::Infeasible { total, least })
 }
 
-/// A pack that was made of all this, with what is known of it.
-pub(crate) fn assembled(prepared: Prepared, pack: Pack) -> Assembled {
-    let Prepared { core, ready, question, used, facts, mut notices, outlines, .. } = prepared;
+/// Adds reports and notices to a pack.
+pub(crate) fn describe_pack(prepared: PreparedPack, pack: Pack) -> Assembled {
+    let PreparedPack { core, ready, question, used, facts, mut notices, outlines, .. } = prepared;
     let (reranker, relevance, timings) = (prepared.reranker, prepared.relevance, prepared.timings);
     let recipe = Arc::clone(&ready.recipe);
-    let layers: Vec<LayerReport> = recipe.layers.iter().map(|spec| report(spec, &pack)).collect();
-    notices.extend(pack.notices.iter().filter_map(|notice| translate(notice, &core)));
-    notices.extend(reserves_used(&pack, &core));
-    notices.extend(truncation(&pack, &recipe, &layers, &core));
-    notices.extend(shortfalls(&question.request, &outlines, &pack));
+    let layers: Vec<LayerReport> =
+        recipe.layers.iter().map(|spec| layer_report(spec, &pack)).collect();
+    notices.extend(pack.notices.iter().filter_map(|notice| engine_notice(notice, &core)));
+    notices.extend(reserves_used_notice(&pack, &core));
+    notices.extend(truncation_notice(&pack, &recipe, &layers, &core));
+    notices.extend(shortfall_notices(&question.request, &outlines, &pack));
     Assembled {
         recipe_hash: ready.hash.clone(),
         recipe,
@@ -257,23 +256,23 @@ pub(crate) fn assembled(prepared: Prepared, pack: Pack) -> Assembled {
     }
 }
 
-/// What the request asked for by name and the pack has in part or not at all.
-fn shortfalls(request: &Request, outlines: &[Outline], pack: &Pack) -> Vec<Notice> {
+/// Returns notices about named items that are in the pack in part or not at all.
+fn shortfall_notices(request: &Request, outlines: &[Outline], pack: &Pack) -> Vec<Notice> {
     let items = pack.sections.iter().flat_map(|section| &section.items);
     let shown: BTreeSet<&ItemId> = items.map(|item| &item.id.item).collect();
     let found: BTreeSet<&ItemId> = pack.ledger.iter().map(|entry| &entry.id.item).collect();
     let is_shown = |id: &ItemId| shown.contains(id);
-    let cut = outline::notices(outlines, is_shown);
-    cut.chain(hints::left_out(request, &found, is_shown)).collect()
+    let cut = outline::partial_outline_notices(outlines, is_shown);
+    cut.chain(hints::left_out_notice(request, &found, is_shown)).collect()
 }
 
-fn report(spec: &LayerSpec, pack: &Pack) -> LayerReport {
+fn layer_report(spec: &LayerSpec, pack: &Pack) -> LayerReport {
     let section = pack.sections.iter().find(|section| *section.layer == *spec.name);
     let entries: Vec<&Entry> =
         pack.ledger.iter().filter(|entry| *entry.layer == *spec.name).collect();
     let was_wanted = |entry: &&&Entry| match &entry.outcome {
         Outcome::In | Outcome::Cut { .. } => true,
-        Outcome::Out(reason) => is_for_room(reason),
+        Outcome::Out(reason) => is_for_lack_of_room(reason),
     };
     let wanted: Vec<&Entry> = entries.iter().filter(was_wanted).copied().collect();
     let is_out = |entry: &&&Entry| matches!(entry.outcome, Outcome::Out(_));
@@ -292,23 +291,22 @@ fn report(spec: &LayerSpec, pack: &Pack) -> LayerReport {
     }
 }
 
-/// Whether a candidate is out for want of room, and not for what it is.
-fn is_for_room(reason: &Reason) -> bool {
+/// Whether a candidate is out for lack of room.
+fn is_for_lack_of_room(reason: &Reason) -> bool {
     match reason {
         Reason::OverBudget { .. } | Reason::FullEnough { .. } => true,
-        // A cap of nothing says that the layer is not wanted.
+        // A cap of 0 turns the layer off.
         Reason::OverCap { cap, .. } => *cap > Tokens::ZERO,
         _ => false,
     }
 }
 
-/// A notice of the pack in the engine's words; what is said elsewhere is left out.
-fn translate(notice: &CoreNotice, core: &PackRequest) -> Option<Notice> {
+/// Converts a notice of core's packing, except those that the engine reports itself.
+fn engine_notice(notice: &CoreNotice, core: &PackRequest) -> Option<Notice> {
     match notice {
         CoreNotice::OverBudget { tokens, limit } => {
             let total = core.budget.total();
-            let message =
-                format!("what is never cut has {tokens} tokens, more than the {limit} there are");
+            let message = format!("pinned text has {tokens} tokens, over the limit of {limit}");
             let details = json!({
                 "tokens": tokens.get(),
                 "limit": limit.get(),
@@ -320,15 +318,14 @@ fn translate(notice: &CoreNotice, core: &PackRequest) -> Option<Notice> {
     }
 }
 
-/// Says so when what is never cut took room that was reserved (P2).
-fn reserves_used(pack: &Pack, core: &PackRequest) -> Option<Notice> {
+/// Returns a notice when pinned text used reserved tokens (P2).
+fn reserves_used_notice(pack: &Pack, core: &PackRequest) -> Option<Notice> {
     let (total, reserved) = (core.budget.total(), core.budget.reserved());
     let is_within = pack.tokens <= pack.limit;
     (is_within && pack.limit > core.budget.spendable()).then(|| {
         let left = total.saturating_sub(pack.tokens);
         let message = format!(
-            "what is never cut has {} of {total} tokens, so {left} are left of the {reserved} that \
-             are reserved",
+            "pinned text has {} of {total} tokens, so {left} of the {reserved} reserved tokens are left",
             pack.tokens
         );
         let details = json!({
@@ -341,8 +338,11 @@ fn reserves_used(pack: &Pack, core: &PackRequest) -> Option<Notice> {
     })
 }
 
-/// The layers that lost something, those first that are cut first (P4).
-pub(crate) fn truncated<'l>(recipe: &Recipe, layers: &'l [LayerReport]) -> Vec<&'l LayerReport> {
+/// Returns the truncated layers in the order in which they give way (P4).
+pub(crate) fn truncated_layers<'l>(
+    recipe: &Recipe,
+    layers: &'l [LayerReport],
+) -> Vec<&'l LayerReport> {
     let spill = |report: &LayerReport| {
         let spec = recipe.layers.iter().find(|spec| spec.name == report.name);
         spec.map_or(0, |spec| spec.spill)
@@ -353,8 +353,8 @@ pub(crate) fn truncated<'l>(recipe: &Recipe, layers: &'l [LayerReport]) -> Vec<&
     truncated
 }
 
-/// The one notice of all layers that lost something, when one of them lost much (P12).
-fn truncation(
+/// Returns one notice for all truncated layers, when one of them lost much (P12).
+fn truncation_notice(
     pack: &Pack,
     recipe: &Recipe,
     layers: &[LayerReport],
@@ -367,7 +367,7 @@ fn truncation(
         };
         pack.notices.iter().any(is_much)
     };
-    let truncated = truncated(recipe, layers);
+    let truncated = truncated_layers(recipe, layers);
     if !truncated.iter().any(|report| much(report)) {
         return None;
     }
@@ -389,13 +389,13 @@ fn truncation(
         suggestions.extend(of_layer.unwrap_or_default());
     }
     Some(Notice {
-        details: truncated.iter().map(|report| report.truncation()).collect(),
+        details: truncated.iter().map(|report| report.truncation_details()).collect(),
         suggestions,
         ..Notice::new(NoticeCode::ContextTruncated, format!("{parts} did not fit"))
     })
 }
 
-/// What could be done about a truncated layer, fitting the case (P12). `cap` is the one that held.
+/// Suggests what to do about a truncated layer (P12). `cap` is the one that applied.
 fn suggestions(spec: &LayerSpec, report: &LayerReport, cap: Option<Tokens>) -> Vec<String> {
     let mut suggestions = Vec::new();
     let title = spec.title.to_lowercase();
@@ -417,6 +417,12 @@ fn suggestions(spec: &LayerSpec, report: &LayerReport, cap: Option<Tokens>) -> V
     suggestions
 }
 
+/// Whether an id is of an item that was made from a request.
+pub(super) fn is_synthetic_id(item: &ItemId) -> bool {
+    let id = item.as_str();
+    matches!(id, "situation" | "assembly") || id.starts_with("turn:")
+}
+
 impl Assembled {
     /// The final string.
     #[must_use]
@@ -424,49 +430,48 @@ impl Assembled {
         &self.pack.text
     }
 
-    /// The name of the receipt.
+    /// The receipt's id.
     #[must_use]
     pub fn receipt(&self) -> String {
         self.pack.receipt.to_string()
     }
 
-    /// How good it is, in figures. Takes a moment for a large pack.
+    /// Measures the pack's quality. This takes a moment for a large pack.
     #[must_use]
     pub fn quality(&self) -> Quality {
         Quality::of(&self.pack, &self.core, self.relevance, self.now)
     }
 
-    /// A candidate that went on to selection, with its score.
+    /// Returns a ranked candidate by its id.
     #[must_use]
     pub fn ranked(&self, id: &CandidateId) -> Option<&Ranked> {
         let mut all = self.core.layers.iter().flat_map(|(_, ranked)| ranked);
         all.find(|ranked| ranked.candidate.id == *id)
     }
 
-    /// A candidate's text as it is in the pack, without what its template and its fence put around
-    /// it: the whole text, its essential form, or what a cut left of it.
+    /// Returns a candidate's text as the pack shows it, without template and fence: the whole text, its
+    /// essential form, or the truncated text.
     #[must_use]
-    pub fn content(&self, item: &haversack_core::assemble::Item) -> String {
+    pub fn content(&self, item: &haversack_core::assemble::PackedItem) -> String {
         item.short_text.clone().unwrap_or_else(|| {
             self.ranked(&item.id).map_or(String::new(), |ranked| ranked.candidate.text.to_string())
         })
     }
 
-    /// Whether an item is not of the store but was made from the request: a turn of its
+    /// Whether an item was made from the request rather than read from the store: a turn of its
     /// conversation, its situation.
     #[must_use]
-    pub fn is_made_up(&self, item: &ItemId) -> bool {
-        let id = item.as_str();
-        matches!(id, "situation" | "assembly") || id.starts_with("turn:")
+    pub fn is_synthetic(&self, item: &ItemId) -> bool {
+        is_synthetic_id(item)
     }
 
-    /// A layer's section, if it is in.
+    /// Returns a layer's section, if the pack has it.
     #[must_use]
     pub fn section(&self, layer: &str) -> Option<&Section> {
         self.pack.sections.iter().find(|section| *section.layer == *layer)
     }
 
-    /// Whether something that usually takes part could not.
+    /// Whether a collector or a model failed and the pack was made without it.
     #[must_use]
     pub fn is_degraded(&self) -> bool {
         let missing = |code| matches!(code, NoticeCode::Degraded | NoticeCode::CollectorFailed);
@@ -482,7 +487,7 @@ impl Assembled {
         }
     }
 
-    /// A layer's report.
+    /// Returns a layer's statistics.
     #[must_use]
     pub fn layer(&self, name: &str) -> Option<&LayerReport> {
         self.layers.iter().find(|report| report.name == name)

@@ -1,56 +1,57 @@
-//! Carrying over: what stood in the pack before this one of the same conversation stays a candidate,
-//! so that the beginning of the text can stay the same (P17).
+//! Carries candidates over from the previous pack of a conversation, so that the beginning of the text
+//! can stay unchanged (P17).
 //!
-//! What is carried is worth a part of the best find, the more the earlier it stood. So good finds
-//! come in before it, poor ones do not, and what must go goes from the end.
+//! A carried candidate scores a part of the best new score, more the earlier it stood. So good new
+//! candidates rank before it, poor ones do not, and the end of the text changes first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use haversack_core::candidate::{Block, Candidate, Found, Quote};
+use haversack_core::candidate::{Block, Candidate, FoundBy, Quote};
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::layer::Order;
-use haversack_core::pack::{Previous, Segment, Shown};
+use haversack_core::pack::{Previous, Segment, ShownCandidate};
 use haversack_core::rank::{Ranked, sort};
 use haversack_core::units::{Score, Span};
 use haversack_store::store::Snapshot;
 use haversack_store::store::error::ReadError;
 
+use super::assembled::is_synthetic_id;
 use crate::collect::{from_passage, from_stored};
 use crate::recipe::LayerSpec;
 
-/// What the last and the first of the carried are worth, as parts of the best find.
+/// Scores of the last and the first carried candidate, as parts of the best score.
 const WORTH: (f64, f64) = (0.35, 0.5);
 
-/// What the ledger says found them.
+/// The collector that the ledger names for carried candidates.
 const FINDER: &str = "previous";
 
-/// What a layer's part of an earlier pack is now: its units with the bytes that they had then.
+/// Reads a layer's candidates of the previous pack, with the parts that it showed.
 ///
 /// # Errors
 /// When the store cannot be read.
-pub(super) async fn stood(
+pub(super) async fn previous_candidates(
     snapshot: &dyn Snapshot,
     previous: &Previous,
     layer: &str,
 ) -> Result<Vec<Candidate>, ReadError> {
     let shown = previous.order.iter().filter(|shown| *shown.layer == *layer);
-    let shown: Vec<&Shown> = shown.filter(|shown| is_stored(&shown.id)).collect();
+    let shown: Vec<&ShownCandidate> = shown.filter(|shown| is_stored(&shown.id)).collect();
     let items: Vec<_> = shown.iter().map(|shown| shown.id.item.clone()).collect();
     let stored = snapshot.get(&items).await?;
-    let mut stood = Vec::new();
+    let mut previous_parts = Vec::new();
     for ((stored, shown), rank) in stored.into_iter().zip(shown).zip(1..) {
-        // What is gone, or may no longer be read, or has changed, does not stand any more.
-        let candidate = stored.and_then(|stored| as_shown(&from_stored(&stored), shown));
+        // Items that are gone, no longer readable or changed are not carried.
+        let candidate = stored.and_then(|stored| candidate_as_shown(&from_stored(&stored), shown));
         if let Some(mut candidate) = candidate {
-            candidate.found.push(Found { collector: FINDER.into(), rank });
-            stood.push(candidate);
+            candidate.found.push(FoundBy { collector: FINDER.into(), rank });
+            previous_parts.push(candidate);
         }
     }
-    Ok(stood)
+    Ok(previous_parts)
 }
 
-/// An item as an earlier pack showed it.
-fn as_shown(whole: &Candidate, shown: &Shown) -> Option<Candidate> {
+/// Makes a candidate of the parts of an item that the previous pack showed.
+fn candidate_as_shown(whole: &Candidate, shown: &ShownCandidate) -> Option<Candidate> {
     let mut candidate = Candidate { id: shown.id.clone(), essential: None, ..whole.clone() };
     if shown.content.is_empty() {
         return shown.id.chunk.is_none().then_some(candidate);
@@ -70,23 +71,23 @@ fn as_shown(whole: &Candidate, shown: &Shown) -> Option<Candidate> {
         }
     }
     if shown.id.chunk.is_some() {
-        candidate.place.title = continued(candidate.place.title);
+        candidate.place.title = continued_title(candidate.place.title);
     }
     (candidate.text, candidate.quotes) = (text.into(), quotes);
     Some(candidate)
 }
 
-/// The title of what is shown of a document after another part of it.
-fn continued(title: Option<String>) -> Option<String> {
+/// The title of a later part of a document.
+fn continued_title(title: Option<String>) -> Option<String> {
     title.map(|title| format!("{title} (continued)"))
 }
 
-/// Adds what stood in a layer and was not found again. What is gone or may no longer be read is
-/// not there to add.
+/// Adds the previous pack's candidates that were not found again. Items that are gone or no longer
+/// readable are skipped.
 ///
 /// # Errors
 /// When the store cannot be read.
-pub(crate) async fn carry(
+pub(crate) async fn add_carried(
     snapshot: &dyn Snapshot,
     previous: &Previous,
     specs: &[LayerSpec],
@@ -100,7 +101,7 @@ pub(crate) async fn carry(
             .map(|shown| shown.id.clone())
             .filter(|id| !layer.iter().any(|candidate| candidate.id == *id))
             .collect();
-        // What is bought by blocks is carried when its documents are made.
+        // Layers that are bought by blocks carry over when their documents are made.
         if spec.pinned || missing.is_empty() || spec.order == Order::Blocks {
             continue;
         }
@@ -112,26 +113,25 @@ pub(crate) async fn carry(
         let passages = snapshot.passages(&chunks).await?.into_iter().flatten();
         carried.extend(passages.map(|passage| from_passage(&passage)));
         for (mut candidate, rank) in carried.into_iter().zip(1..) {
-            candidate.found.push(Found { collector: FINDER.into(), rank });
+            candidate.found.push(FoundBy { collector: FINDER.into(), rank });
             layer.push(candidate);
         }
     }
     Ok(())
 }
 
-/// Turns of a conversation and the like come with their request or not at all.
+/// Whether a candidate is of the store. Turns and the like come with their request or not at all.
 fn is_stored(id: &CandidateId) -> bool {
-    let item = id.item.as_str();
-    !matches!(item, "situation" | "assembly") && !item.starts_with("turn:")
+    !is_synthetic_id(&id.item)
 }
 
-/// Lifts what stood in a layer to what the carried are worth, and puts the layer in order again.
-pub(crate) fn lift(previous: &Previous, layer: &str, ranked: &mut [Ranked]) {
+/// Raises the scores of carried candidates, and sorts the layer again.
+pub(crate) fn raise_carried_scores(previous: &Previous, layer: &str, ranked: &mut [Ranked]) {
     let Some(best) = ranked.first().map(|ranked| ranked.score) else { return };
-    let stood = previous.order.iter().filter(|shown| *shown.layer == *layer);
-    let stood: Vec<&CandidateId> = stood.map(|shown| &shown.id).collect();
-    let count = f64::from(u32::try_from(stood.len().max(1)).unwrap_or(u32::MAX));
-    let places: BTreeMap<&CandidateId, u32> = stood.into_iter().zip(0..).collect();
+    let previous_parts = previous.order.iter().filter(|shown| *shown.layer == *layer);
+    let previous_parts: Vec<&CandidateId> = previous_parts.map(|shown| &shown.id).collect();
+    let count = f64::from(u32::try_from(previous_parts.len().max(1)).unwrap_or(u32::MAX));
+    let places: BTreeMap<&CandidateId, u32> = previous_parts.into_iter().zip(0..).collect();
     for ranked in ranked.iter_mut() {
         let Some(&place) = places.get(&ranked.candidate.id) else { continue };
         let (last, first) = WORTH;
@@ -142,10 +142,10 @@ pub(crate) fn lift(previous: &Previous, layer: &str, ranked: &mut [Ranked]) {
     sort(ranked);
 }
 
-/// Takes out the weakest of a layer to which an earlier pack's part was added, so that it has no more
-/// items than were found now or stood then: else it would grow from turn to turn (P17). They are
-/// given back with the number that may stay.
-pub(super) fn over_carried(
+/// Takes the weakest items out of a layer with carried candidates, so that it has no more items than
+/// were found now or shown then: else it would grow from turn to turn (P17). Returns them with the
+/// limit.
+pub(super) fn take_excess_carried(
     previous: &Previous,
     layer: &str,
     ranked: &mut Vec<Ranked>,
@@ -156,9 +156,9 @@ pub(super) fn over_carried(
     };
     let item = |ranked: &Ranked| ranked.candidate.id.item.clone();
     let found: BTreeSet<ItemId> = ranked.iter().filter(is_new).map(item).collect();
-    let stood = previous.order.iter().filter(|shown| *shown.layer == *layer);
-    let stood: BTreeSet<&ItemId> = stood.map(|shown| &shown.id.item).collect();
-    let limit = found.len().max(stood.len());
+    let previous_parts = previous.order.iter().filter(|shown| *shown.layer == *layer);
+    let previous_parts: BTreeSet<&ItemId> = previous_parts.map(|shown| &shown.id.item).collect();
+    let limit = found.len().max(previous_parts.len());
     let mut kept: BTreeSet<ItemId> = BTreeSet::new();
     let mut is_over = |ranked: &mut Ranked| {
         let item = ranked.candidate.id.item.clone();
@@ -171,11 +171,11 @@ pub(super) fn over_carried(
     (ranked.extract_if(.., &mut is_over).collect(), limit)
 }
 
-/// Puts what an earlier pack showed in the place of the documents that it is of; what else was found
-/// of them becomes a candidate of its own, to follow later.
-pub(super) fn keep_what_stood(layer: &mut Vec<Ranked>, stood: Vec<Candidate>) {
+/// Replaces documents by the parts that the previous pack showed of them. Newly found parts become
+/// candidates of their own that follow later.
+pub(super) fn restore_previous_parts(layer: &mut Vec<Ranked>, previous_parts: Vec<Candidate>) {
     let mut shown: BTreeMap<ItemId, Vec<Candidate>> = BTreeMap::new();
-    for candidate in stood {
+    for candidate in previous_parts {
         shown.entry(candidate.id.item.clone()).or_default().push(candidate);
     }
     let mut kept = Vec::with_capacity(layer.len() + shown.len());
@@ -186,10 +186,10 @@ pub(super) fn keep_what_stood(layer: &mut Vec<Ranked>, stood: Vec<Candidate>) {
         };
         let (score, parts) = (ranked.score, ranked.parts.clone());
         let found = ranked.candidate.found.clone();
-        leave_out(&mut ranked.candidate, &earlier);
+        remove_shown_blocks(&mut ranked.candidate, &earlier);
         if let Some(id) = continuing_id(&ranked.candidate, &earlier) {
             ranked.candidate.id = id;
-            ranked.candidate.place.title = continued(ranked.candidate.place.title);
+            ranked.candidate.place.title = continued_title(ranked.candidate.place.title);
             kept.push(ranked);
         }
         for mut candidate in earlier {
@@ -203,10 +203,10 @@ pub(super) fn keep_what_stood(layer: &mut Vec<Ranked>, stood: Vec<Candidate>) {
     sort(layer);
 }
 
-/// Takes the blocks out of a document that stood in an earlier pack.
-fn leave_out(candidate: &mut Candidate, earlier: &[Candidate]) {
+/// Removes the blocks that the previous pack showed from a document.
+fn remove_shown_blocks(candidate: &mut Candidate, earlier: &[Candidate]) {
     let spans: Vec<Span> = earlier.iter().flat_map(|earlier| earlier.all_spans()).collect();
-    let stood = |block: &Block| {
+    let was_shown = |block: &Block| {
         let own = candidate.spans_of(std::slice::from_ref(&block.range));
         let is_inside = |own: &Span| {
             spans.iter().any(|span| span.start() <= own.start() && own.end() <= span.end() + 2)
@@ -214,7 +214,7 @@ fn leave_out(candidate: &mut Candidate, earlier: &[Candidate]) {
         own.iter().all(is_inside)
     };
     let left: Vec<usize> =
-        (0..candidate.blocks.len()).filter(|&at| !stood(&candidate.blocks[at])).collect();
+        (0..candidate.blocks.len()).filter(|&at| !was_shown(&candidate.blocks[at])).collect();
     let (mut text, mut quotes, mut blocks) = (String::new(), Vec::new(), Vec::new());
     for &at in &left {
         let block = &candidate.blocks[at];
@@ -238,14 +238,14 @@ fn leave_out(candidate: &mut Candidate, earlier: &[Candidate]) {
         blocks.push(Block { range: shift..text.len(), under, ..block.clone() });
     }
     if candidate.quotes.is_empty() && !left.is_empty() {
-        // Its text is not the body's own bytes, so nothing can be told apart in it.
+        // Its text is not the body's own bytes, so blocks cannot be matched.
         (text, blocks) = (String::new(), Vec::new());
     }
     candidate.set_text(text);
     (candidate.quotes, candidate.blocks) = (quotes, blocks);
 }
 
-/// A name for the rest of a document, which nothing earlier has.
+/// Finds an unused id for the rest of a document.
 fn continuing_id(rest: &Candidate, earlier: &[Candidate]) -> Option<CandidateId> {
     if rest.text.trim().is_empty() {
         return None;

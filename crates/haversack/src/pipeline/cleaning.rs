@@ -1,6 +1,6 @@
-//! What a reader cannot see and a model can is taken out of whatever was found, and told.
+//! Removes characters that are invisible to people but not to models from candidates, and reports them.
 //!
-//! What is stored keeps its bytes, so that spans and hashes stay true; only what goes out is clean.
+//! Stored texts keep their bytes, so that spans and hashes stay valid; only the output is cleaned.
 
 use std::sync::Arc;
 
@@ -10,19 +10,19 @@ use serde_json::json;
 
 use crate::notice::{Notice, NoticeCode};
 
-/// Items that a notice names; more are only counted.
+/// Most items that a notice names; the rest are counted.
 const NAMED_MAX: usize = 5;
 
-/// Cleans all candidates, and says of which ones something hidden was left out.
+/// Cleans all candidates, and returns a notice about those with hidden characters.
 pub(super) fn clean_all(layers: &mut [Vec<Candidate>]) -> Option<Notice> {
     let mut hidden: Vec<(String, usize)> = Vec::new();
     for candidate in layers.iter_mut().flatten() {
-        let count = clean_one(candidate);
+        let count = clean_candidate(candidate);
         if count > 0 {
             hidden.push((candidate.id.to_string(), count));
         }
     }
-    // One that several layers found is one.
+    // A candidate of several layers counts once.
     hidden.sort_unstable();
     hidden.dedup();
     if hidden.is_empty() {
@@ -31,7 +31,7 @@ pub(super) fn clean_all(layers: &mut [Vec<Candidate>]) -> Option<Notice> {
     let count: usize = hidden.iter().map(|(_, count)| count).sum();
     let names: Vec<&str> = hidden.iter().take(NAMED_MAX).map(|(id, _)| id.as_str()).collect();
     let more = if hidden.len() > NAMED_MAX { ", …" } else { "" };
-    let message = format!("left out {count} hidden characters of {}{more}", names.join(", "));
+    let message = format!("removed {count} hidden characters from {}{more}", names.join(", "));
     let items: serde_json::Map<_, _> =
         hidden.iter().map(|(id, count)| (id.clone(), json!(count))).collect();
     Some(Notice {
@@ -40,14 +40,14 @@ pub(super) fn clean_all(layers: &mut [Vec<Candidate>]) -> Option<Notice> {
     })
 }
 
-/// Cleans a candidate; says how much was hidden in it.
-fn clean_one(candidate: &mut Candidate) -> usize {
+/// Cleans a candidate, and returns the number of hidden characters.
+fn clean_candidate(candidate: &mut Candidate) -> usize {
     let mut hidden = 0;
-    if let Some(text) = cleaned(&candidate.text, &mut hidden) {
+    if let Some(text) = clean_text(&candidate.text, &mut hidden) {
         candidate.set_text(text);
     }
     if let Some(essential) = &mut candidate.essential
-        && let Some(text) = cleaned(&essential.text, &mut 0)
+        && let Some(text) = clean_text(&essential.text, &mut 0)
     {
         essential.text = Arc::from(text);
     }
@@ -55,16 +55,16 @@ fn clean_one(candidate: &mut Candidate) -> usize {
     let names = place.title.iter_mut().chain(&mut place.path).chain(&mut place.breadcrumb);
     let names = names.chain(&mut place.sort);
     for name in names {
-        if let Some(text) = cleaned(name, &mut hidden) {
+        if let Some(text) = clean_text(name, &mut hidden) {
             *name = text;
         }
     }
     hidden
 }
 
-/// A text without what is hidden in it, if it has to change.
-fn cleaned(text: &str, hidden: &mut usize) -> Option<String> {
-    // Nearly every text passes here, at the speed of memory.
+/// Returns the text without hidden characters, if it has any.
+fn clean_text(text: &str, hidden: &mut usize) -> Option<String> {
+    // Nearly every text takes this fast path.
     if text.bytes().all(is_plain) {
         return without_control_tokens(text);
     }
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn hidden_characters_are_left_out_and_told_once() {
+    fn hidden_characters_are_removed_and_reported_once() {
         let odd = "The la\u{200b}unch is \u{202e}in May.";
         let mut layers = vec![
             vec![candidate("a", "plain, caf\u{e9}"), candidate("b", odd)],
@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(layers[0][0].place.title.as_deref(), Some("title"));
         assert_eq!(&*layers[1][0].text, "The launch is in May.");
         assert!(layers[1][0].counted.is_empty());
-        assert_eq!(notice.message, "left out 3 hidden characters of a, b");
+        assert_eq!(notice.message, "removed 3 hidden characters from a, b");
         assert_eq!(notice.details, json!({ "items": { "a": 1, "b": 2 } }));
         assert_eq!(clean_all(&mut layers), None, "cleaning twice is cleaning once");
     }

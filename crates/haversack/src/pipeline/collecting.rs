@@ -1,13 +1,14 @@
-//! Collecting: every layer's collectors at once, on one snapshot, each with its deadline. One that
-//! fails is a notice; the others answer.
+//! Runs every layer's collectors at once on one snapshot, each with its deadline. A collector that
+//! fails becomes a notice, and the others still answer.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use haversack_core::candidate::{Candidate, merge};
 use haversack_store::store::error::{ReadError, chain};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::cleaning::clean_all;
 use crate::collect::{Collected, Collector, Outline, Question};
@@ -16,15 +17,15 @@ use crate::error::Error;
 use crate::notice::{Notice, NoticeCode};
 use crate::recipe::{CollectorSpec, LayerSpec, Recipe};
 
-/// What was found for all layers.
+/// The candidates of all layers, and what collectors report beside them.
 #[derive(Debug, Default)]
-pub(crate) struct Finds {
+pub(crate) struct Collection {
     /// Each layer's candidates, in the recipe's order.
     pub(crate) layers: Vec<Vec<Candidate>>,
     pub(crate) notices: Vec<Notice>,
-    /// What collectors have to say beside candidates, by layer and collector.
+    /// What collectors report beside candidates, by layer and collector.
     pub(crate) facts: BTreeMap<String, Value>,
-    /// The collectors that were asked and answered, each once.
+    /// The collectors that answered, each once.
     pub(crate) used: Vec<String>,
     /// Pages and databases whose blocks were read.
     pub(crate) outlines: Vec<Outline>,
@@ -33,43 +34,42 @@ pub(crate) struct Finds {
 /// Runs all collectors of a recipe.
 ///
 /// # Errors
-/// When a collector says that the request itself is wrong, or one fails and the answer may not do
-/// without.
+/// When a collector finds the request not valid, or one fails and degrading is not allowed.
 pub(crate) async fn collect(
     shared: &Shared,
     recipe: &Recipe,
     question: &Question,
     degrade: bool,
-) -> Result<Finds, Error> {
+) -> Result<Collection, Error> {
     let layers = recipe.layers.iter().map(|layer| collect_layer(shared, layer, question));
-    let mut finds = Finds::default();
+    let mut collection = Collection::default();
     for (layer, outcomes) in recipe.layers.iter().zip(join_all(layers).await) {
         let mut candidates = Vec::new();
         for (by, outcome) in outcomes {
             match outcome {
-                Ok(collected) => finds.take(layer, &by, collected, &mut candidates),
-                Err(Failure::Read(ReadError::Invalid { field, what })) => {
+                Ok(collected) => collection.add_collected(layer, &by, collected, &mut candidates),
+                Err(CollectorFailure::Read(ReadError::Invalid { field, what })) => {
                     return Err(Error::invalid(field, what));
                 }
                 Err(failure) if degrade => {
-                    let message = format!("{}, {by}: {}", layer.name, failure.message());
-                    finds.notices.push(Notice::new(NoticeCode::CollectorFailed, message));
+                    collection.notices.push(failure.notice(&layer.name, &by));
                 }
-                Err(Failure::Read(source)) => return Err(Error::Search { collector: by, source }),
-                Err(failure @ Failure::Late(_)) => {
-                    let source = ReadError::Storage { cause: failure.message().into() };
+                Err(CollectorFailure::Read(source)) => {
                     return Err(Error::Search { collector: by, source });
+                }
+                Err(CollectorFailure::Timeout(deadline)) => {
+                    return Err(Error::CollectorTimeout { collector: by, deadline });
                 }
             }
         }
-        finds.layers.push(merge(candidates));
+        collection.layers.push(merge(candidates));
     }
-    finds.notices.extend(clean_all(&mut finds.layers));
-    Ok(finds)
+    collection.notices.extend(clean_all(&mut collection.layers));
+    Ok(collection)
 }
 
-impl Finds {
-    fn take(
+impl Collection {
+    fn add_collected(
         &mut self,
         layer: &LayerSpec,
         by: &str,
@@ -88,31 +88,45 @@ impl Finds {
     }
 }
 
-enum Failure {
+/// Why a collector gave no candidates.
+enum CollectorFailure {
     Read(ReadError),
-    Late(std::time::Duration),
+    /// It took longer than this deadline.
+    Timeout(Duration),
 }
 
-impl Failure {
-    fn message(&self) -> String {
-        match self {
-            Failure::Read(error) => chain(error),
-            Failure::Late(deadline) => {
-                format!("took longer than its {} ms", deadline.as_millis())
+impl CollectorFailure {
+    /// The notice of a pack that was made without the collector.
+    fn notice(&self, layer: &str, collector: &str) -> Notice {
+        let (message, reason, deadline) = match self {
+            CollectorFailure::Read(error) => (chain(error), "failed", None),
+            CollectorFailure::Timeout(deadline) => {
+                let millis = deadline.as_millis();
+                (format!("took longer than its {millis} ms"), "timeout", Some(millis))
             }
+        };
+        let mut details = json!({ "layer": layer, "collector": collector, "reason": reason });
+        if let Some(millis) = deadline.and_then(|millis| u64::try_from(millis).ok()) {
+            details["deadlineMs"] = json!(millis);
         }
+        let message = format!("{layer}, {collector}: {message}");
+        Notice { details, ..Notice::new(NoticeCode::CollectorFailed, message) }
     }
 }
 
-type Outcome = (String, Result<Collected, Failure>);
+type CollectorOutcome = (String, Result<Collected, CollectorFailure>);
 
-/// A layer's collectors: first those that stand alone, together; then those that build on them.
-async fn collect_layer(shared: &Shared, layer: &LayerSpec, question: &Question) -> Vec<Outcome> {
+/// Runs a layer's collectors: first the independent ones together, then those that build on them.
+async fn collect_layer(
+    shared: &Shared,
+    layer: &LayerSpec,
+    question: &Question,
+) -> Vec<CollectorOutcome> {
     let collectors: Vec<(&CollectorSpec, Option<Arc<dyn Collector>>)> =
-        layer.collect.iter().map(|spec| (spec, find(shared, &spec.by))).collect();
+        layer.collect.iter().map(|spec| (spec, find_collector(shared, &spec.by))).collect();
     let (after, first): (Vec<_>, Vec<_>) =
         collectors.into_iter().partition(|(_, by)| by.as_ref().is_some_and(|by| by.comes_after()));
-    let first = first.into_iter().map(|(spec, by)| run(spec, by, question, &[]));
+    let first = first.into_iter().map(|(spec, by)| run_collector(spec, by, question, &[]));
     let mut outcomes = join_all(first).await;
     if after.is_empty() {
         return outcomes;
@@ -123,30 +137,30 @@ async fn collect_layer(shared: &Shared, layer: &LayerSpec, question: &Question) 
         .flat_map(|collected| collected.candidates.iter().cloned())
         .collect();
     let found = merge(found);
-    let after = after.into_iter().map(|(spec, by)| run(spec, by, question, &found));
+    let after = after.into_iter().map(|(spec, by)| run_collector(spec, by, question, &found));
     outcomes.extend(join_all(after).await);
     outcomes
 }
 
-/// An application's own collector of that name, or the built-in one.
-fn find(shared: &Shared, name: &str) -> Option<Arc<dyn Collector>> {
+/// Finds a collector by name: the application's own, or the built-in one.
+fn find_collector(shared: &Shared, name: &str) -> Option<Arc<dyn Collector>> {
     shared.collectors.get(name).or_else(|| shared.built_in.get(name)).cloned()
 }
 
-async fn run(
+async fn run_collector(
     spec: &CollectorSpec,
     by: Option<Arc<dyn Collector>>,
     question: &Question,
     found: &[Candidate],
-) -> Outcome {
+) -> CollectorOutcome {
     let Some(by) = by else {
         let error = ReadError::invalid("collect", format!("there is no collector {:?}", spec.by));
-        return (spec.by.clone(), Err(Failure::Read(error)));
+        return (spec.by.clone(), Err(CollectorFailure::Read(error)));
     };
     let outcome = tokio::time::timeout(spec.deadline, by.collect(question, spec, found)).await;
     let outcome = match outcome {
-        Ok(collected) => collected.map_err(Failure::Read),
-        Err(_) => Err(Failure::Late(spec.deadline)),
+        Ok(collected) => collected.map_err(CollectorFailure::Read),
+        Err(_) => Err(CollectorFailure::Timeout(spec.deadline)),
     };
     (spec.by.clone(), outcome)
 }

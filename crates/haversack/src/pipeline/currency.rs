@@ -1,5 +1,5 @@
-//! What holds now: of a fact and what replaced it, the present one wins, and the past one when the
-//! past is asked about (B1).
+//! Ranks current facts before those they replaced, and past facts first when the query is about the
+//! past (B1).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -19,60 +19,60 @@ use crate::collect::{Question, from_stored, is_asked_for, is_known};
 use crate::recipe::LayerSpec;
 use crate::request::RankerChoice;
 
-/// How many of a layer's best are looked at: what is far behind cannot win.
+/// How many of a layer's best candidates are examined.
 const LOOKED_AT: usize = 60;
 
 /// Most links of one item that are followed.
 const LINKS_MAX: usize = 16;
 
-/// Sorts of links by which an item takes the place of another.
+/// Types of links by which an item replaces another.
 const REPLACING: [&str; 4] = ["supersedes", "replaces", "corrects", "cancels"];
 
-/// Longest text that states one fact, in bytes.
+/// Longest text that counts as one fact, in bytes.
 const FACT_BYTES_MAX: usize = 300;
 
-/// How many of their words two texts must share to say something of the same subject; numbers aside,
-/// which are what changes.
+/// The share of words that two texts about the same subject have in common. Numbers do not count, as
+/// they are what changes.
 const SAME_SUBJECT: f64 = 0.6;
 
-/// Words that say what something is. Two texts that begin alike up to one of them ("My car is a …")
-/// state the same fact.
+/// Verbs that state a fact. Two texts that are equal up to one of them ("My car is a …") state the
+/// same fact.
 #[rustfmt::skip]
 const STATING: &[&str] = &[
     "is", "are", "lives", "works", "costs", "has", "takes", "ist", "sind", "heißt", "wohnt",
     "arbeitet", "kostet", "hat", "nimmt",
 ];
 
-/// How near the scores of two texts must be that only seem to state the same fact.
+/// How near the scores of two texts must be when only their words suggest the same fact.
 const NEAR: f64 = 0.9;
 
-/// What is left of the score of what does not hold at the time that is asked about.
+/// Factor on the score of an item that is not valid at the time of the query.
 const NOT_HOLDING: f64 = 0.5;
 
-/// What is outdated, and by what.
+/// Which items are outdated, and what replaced them.
 #[derive(Debug, Default)]
 pub(super) struct Currency {
-    /// What holds, and what it replaced or will replace.
-    pairs: Vec<Pair>,
-    /// What does not hold at the time that is asked about.
+    /// Current items, each with one that it replaced or will replace.
+    pairs: Vec<Replacement>,
+    /// Items that are not valid at the time of the query.
     not_holding: BTreeSet<ItemId>,
-    /// What the reader is told of an item's time, behind its text.
+    /// Notes about an item's validity, shown behind its text.
     notes: BTreeMap<ItemId, String>,
-    /// Whether a ranker was asked for by name: then it ranks as its name says, and what is outdated
-    /// is only marked.
+    /// Whether the request names a ranker: then that ranker decides the order, and outdated items are
+    /// only marked.
     ranks_otherwise: bool,
 }
 
 #[derive(Debug)]
-struct Pair {
+struct Replacement {
     current: ItemId,
     other: ItemId,
-    /// Whether somebody said that one replaces the other; else their words suggest it.
+    /// Whether a link or field states the replacement; else the words suggest it.
     was_said: bool,
 }
 
 impl Currency {
-    /// Looks for what replaces a layer's best, and brings it in where it was not found.
+    /// Finds what replaces the best candidates of each layer, and adds it where it was not found.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -85,14 +85,14 @@ impl Currency {
         let is_default = |ranker: &RankerChoice| matches!(ranker, RankerChoice::Named(name) if name == "default");
         let ranks_otherwise = ranker.is_some_and(|ranker| !is_default(ranker));
         let mut currency = Currency { ranks_otherwise, ..Currency::default() };
-        let at = asked_about(question);
+        let at = moment_asked_about(question);
         for (spec, layer) in specs.iter().zip(layers).filter(|(spec, _)| spec.prefer_current) {
-            currency.look((question, spec), at, layer).await?;
+            currency.examine_layer((question, spec), at, layer).await?;
         }
         Ok(currency)
     }
 
-    async fn look(
+    async fn examine_layer(
         &mut self,
         (question, spec): (&Question, &LayerSpec),
         at: Timestamp,
@@ -105,7 +105,7 @@ impl Currency {
         let (neighbours, stored) = try_join(neighbours, snapshot.get(&best)).await?;
         let mut known: BTreeMap<ItemId, Stored> = BTreeMap::new();
         let mut replaced: Vec<(ItemId, ItemId)> = Vec::new();
-        let known_by = question.request.known_by();
+        let known_by = question.request.facts_moment();
         for (id, mut neighbours) in best.iter().zip(neighbours) {
             neighbours.inward.retain(|linked| is_known(&linked.stored.item, known_by));
             neighbours.outward.retain(|linked| is_known(&linked.stored.item, known_by));
@@ -119,11 +119,11 @@ impl Currency {
             }
         }
         let stored: Vec<Stored> = stored.into_iter().flatten().collect();
-        replaced.extend(stored.iter().flat_map(|stored| named(&stored.item)));
+        replaced.extend(stored.iter().flat_map(|stored| replaced_by_fields(&stored.item)));
         let linked: BTreeSet<ItemId> =
             replaced.iter().flat_map(|(new, old)| [new.clone(), old.clone()]).collect();
         let n_said = replaced.len();
-        replaced.extend(differing(&stored, &linked));
+        replaced.extend(differing_pairs(&stored, &linked));
         for stored in stored {
             known.insert(stored.item.id.clone(), stored);
         }
@@ -137,7 +137,7 @@ impl Currency {
         for (number, (new, old)) in replaced.into_iter().enumerate() {
             let was_said = number < n_said;
             let (Some(new), Some(old)) = (known.get(&new), known.get(&old)) else { continue };
-            let is_known_then = moment(&new.item).is_none_or(|moment| moment <= at);
+            let is_known_then = stated_at(&new.item).is_none_or(|moment| moment <= at);
             let is_new = is_known_then && !self.not_holding.contains(&new.item.id);
             if let Some(since) = change_moment(&new.item, zone) {
                 let is_over = since <= question.now;
@@ -146,16 +146,16 @@ impl Currency {
             let (current, other) = if is_new { (new, old) } else { (old, new) };
             let by = spec.collect.first();
             if was_said && by.is_some_and(|by| is_asked_for(question, by, current)) {
-                bring_in(layer, current, &other.item.id);
+                add_current(layer, current, &other.item.id);
             }
             let (current, other) = (current.item.id.clone(), other.item.id.clone());
-            self.pairs.push(Pair { current, other, was_said });
+            self.pairs.push(Replacement { current, other, was_said });
         }
         Ok(())
     }
 
-    /// Notes that one item took the place of another on a day: that the older is outdated, or, when the
-    /// question is about the time before, since when the later one holds.
+    /// Notes that one item replaced another on a day: that the older one is outdated, or, when the query
+    /// is about the time before, since when the newer one is valid.
     fn note_change(
         &mut self,
         (new, old): (&Stored, &Stored),
@@ -166,7 +166,7 @@ impl Currency {
         let mut note = |stored: &Stored, note: String| {
             self.notes.entry(stored.item.id.clone()).or_insert(note);
         };
-        // A warning is not called outdated: what came after it may only say it again.
+        // A warning is not called outdated: the newer text may only repeat it.
         let is_warning = is_safety_relevant(&old.text());
         if is_new && is_warning {
             note(old, format!("said anew on {day}"));
@@ -178,7 +178,7 @@ impl Currency {
         }
     }
 
-    /// Puts what holds before what does not, and marks the latter.
+    /// Ranks current items before outdated ones, and adds the notes.
     pub(super) fn apply(&self, ranked: &mut [Ranked]) {
         for ranked in ranked.iter_mut() {
             let candidate = &mut ranked.candidate;
@@ -197,13 +197,13 @@ impl Currency {
         }
         // A fact may be replaced several times over.
         for _ in 0..self.pairs.len().min(4) {
-            for Pair { current, other, was_said } in &self.pairs {
+            for Replacement { current, other, was_said } in &self.pairs {
                 let best_of = |id: &ItemId| {
                     let own = ranked.iter().filter(|ranked| ranked.candidate.id.item == *id);
                     own.map(|ranked| ranked.score).max()
                 };
                 let (Some(now), Some(then)) = (best_of(current), best_of(other)) else { continue };
-                // Two that state the same fact answer a question equally well.
+                // Two texts that state the same fact answer a query equally well.
                 let is_near = *was_said || now.get() >= NEAR * then.get();
                 if now > then || !is_near {
                     continue;
@@ -222,8 +222,8 @@ impl Currency {
     }
 }
 
-/// The time that a question is about: now, unless it names one that is over or still to come.
-fn asked_about(question: &Question) -> Timestamp {
+/// The time that the query is about: now, unless it names a past or future one.
+fn moment_asked_about(question: &Question) -> Timestamp {
     let now = question.now;
     let time = question.analysis.times.first();
     match time {
@@ -233,7 +233,7 @@ fn asked_about(question: &Question) -> Timestamp {
     }
 }
 
-/// The items of a layer's best candidates, by what searches say of them.
+/// Returns the items of a layer's best candidates, by their search signals.
 fn best_items(layer: &[Candidate]) -> Vec<ItemId> {
     let score = |candidate: &Candidate| {
         let of = |component| candidate.signals.get(component).map_or(0.0, Score::get);
@@ -257,8 +257,8 @@ fn best_items(layer: &[Candidate]) -> Vec<ItemId> {
     items
 }
 
-/// What an item replaces by its own fields.
-fn named(item: &Item) -> Vec<(ItemId, ItemId)> {
+/// Returns the items that an item's own fields say it replaces.
+fn replaced_by_fields(item: &Item) -> Vec<(ItemId, ItemId)> {
     let relationships = item.fields.get("relationships").and_then(Value::as_array);
     let target = |relationship: &Value| {
         let sort = relationship.get("type")?.as_str()?;
@@ -271,11 +271,12 @@ fn named(item: &Item) -> Vec<(ItemId, ItemId)> {
     by_list.chain(by_field).map(|old| (item.id.clone(), old)).collect()
 }
 
-/// Pairs of short texts about the same subject of which one came later and says something else.
-fn differing(stored: &[Stored], linked: &BTreeSet<ItemId>) -> Vec<(ItemId, ItemId)> {
+/// Returns pairs of short texts about the same subject where the later one says something else.
+fn differing_pairs(stored: &[Stored], linked: &BTreeSet<ItemId>) -> Vec<(ItemId, ItemId)> {
     let facts = stored.iter().filter(|stored| !linked.contains(&stored.item.id));
     let mut numbers: HashMap<String, usize> = HashMap::new();
-    let facts: Vec<Fact<'_>> = facts.filter_map(|stored| Fact::of(stored, &mut numbers)).collect();
+    let facts: Vec<StatedFact<'_>> =
+        facts.filter_map(|stored| StatedFact::of(stored, &mut numbers)).collect();
     let mut pairs = Vec::new();
     for (at, one) in facts.iter().enumerate() {
         for other in &facts[at + 1..] {
@@ -289,19 +290,19 @@ fn differing(stored: &[Stored], linked: &BTreeSet<ItemId>) -> Vec<(ItemId, ItemI
     pairs
 }
 
-/// A short text that states something.
-struct Fact<'s> {
+/// A short text that states a fact.
+struct StatedFact<'s> {
     item: &'s Item,
     text: String,
-    /// The numbers of its words, figures aside, in order: words of others have the same ones.
+    /// Ids of its words, sorted, without numbers. All facts share the ids.
     words: Vec<usize>,
-    /// Its first words up to the one that says what something is.
+    /// Its words up to and including the stating verb.
     subject: Option<String>,
     moment: Timestamp,
 }
 
-impl Fact<'_> {
-    fn of<'s>(stored: &'s Stored, numbers: &mut HashMap<String, usize>) -> Option<Fact<'s>> {
+impl StatedFact<'_> {
+    fn of<'s>(stored: &'s Stored, numbers: &mut HashMap<String, usize>) -> Option<StatedFact<'s>> {
         let (item, text) = (&stored.item, stored.text());
         if text.len() > FACT_BYTES_MAX {
             return None;
@@ -321,15 +322,15 @@ impl Fact<'_> {
         let until = text.split_whitespace().position(stating).filter(|at| *at > 0);
         let subject = until
             .map(|until| text.split_whitespace().take(until + 1).collect::<Vec<_>>().join(" "));
-        Some(Fact { item, words, subject, moment: moment(item)?, text })
+        Some(StatedFact { item, words, subject, moment: stated_at(item)?, text })
     }
 
-    fn is_about_same(&self, other: &Fact<'_>) -> bool {
-        // A preference is not replaced by an event.
+    fn is_about_same(&self, other: &StatedFact<'_>) -> bool {
+        // Items of different types, such as a preference and an event, do not replace each other.
         if self.item.fields.get("type") != other.item.fields.get("type") {
             return false;
         }
-        // One word, as in "She is", says too little of what it is about.
+        // A single word, as in "She is", is too vague a subject.
         let is_telling = |subject: &String| subject.split(' ').count() > 2;
         if self.subject.as_ref().is_some_and(is_telling) && self.subject == other.subject {
             return true;
@@ -343,29 +344,29 @@ impl Fact<'_> {
     }
 }
 
-/// When an item was said.
-fn moment(item: &Item) -> Option<Timestamp> {
+/// When an item was stated.
+fn stated_at(item: &Item) -> Option<Timestamp> {
     item.created.or(item.updated)
 }
 
-/// A field of an item's validity, under either of its names.
-fn validity<'i>(item: &'i Item, names: [&str; 2]) -> Option<&'i Value> {
+/// Returns a validity field under either of its names.
+fn validity_field<'i>(item: &'i Item, names: [&str; 2]) -> Option<&'i Value> {
     names.iter().find_map(|name| item.fields.get(*name))
 }
 
-/// A moment in a field; a day alone begins when it does in the zone.
+/// Parses a moment; a day without a time starts at midnight in the zone.
 fn moment_in(value: &Value, zone: &Zone) -> Option<Timestamp> {
     value.as_str().and_then(|day| zone.start_of(day)).or_else(|| kinds::moment(value))
 }
 
-/// What is to be told of an item that is not valid at a moment, by the fields that say so. What is
-/// valid until a day is valid on that day.
+/// Returns a note for an item that is not valid at a moment by its fields. An item that is valid until
+/// a day is valid on that day.
 fn validity_note(item: &Item, at: Timestamp, zone: &Zone) -> Option<String> {
-    let from = validity(item, ["validFrom", "valid_from"]);
+    let from = validity_field(item, ["validFrom", "valid_from"]);
     if let Some(from) = from.and_then(|from| moment_in(from, zone)).filter(|from| *from > at) {
         return Some(format!("from {}", zone.day(from)));
     }
-    let until = validity(item, ["validUntil", "valid_until"])?;
+    let until = validity_field(item, ["validUntil", "valid_until"])?;
     let moment = moment_in(until, zone)?;
     let is_day = until.as_str().is_some_and(|day| zone.start_of(day).is_some());
     let end = match is_day {
@@ -376,14 +377,14 @@ fn validity_note(item: &Item, at: Timestamp, zone: &Zone) -> Option<String> {
     (end <= at).then(|| format!("until {}", zone.day(moment)))
 }
 
-/// When an item took the place of another.
+/// When an item replaced another.
 fn change_moment(new: &Item, zone: &Zone) -> Option<Timestamp> {
-    let from = validity(new, ["validFrom", "valid_from"]);
-    from.and_then(|from| moment_in(from, zone)).or_else(|| moment(new))
+    let from = validity_field(new, ["validFrom", "valid_from"]);
+    from.and_then(|from| moment_in(from, zone)).or_else(|| stated_at(new))
 }
 
-/// Adds what holds to a layer where only what it replaced was found.
-fn bring_in(layer: &mut Vec<Candidate>, current: &Stored, other: &ItemId) {
+/// Adds the current item to a layer where only the one it replaced was found.
+fn add_current(layer: &mut Vec<Candidate>, current: &Stored, other: &ItemId) {
     let is_in = |id: &ItemId| layer.iter().any(|candidate| candidate.id.item == *id);
     if is_in(&current.item.id) || !current.item.active {
         return;

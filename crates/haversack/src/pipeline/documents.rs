@@ -1,5 +1,5 @@
-//! Passages of one item become one candidate: a document whose found parts stand together under one
-//! title, in their order, and can be bought block by block.
+//! Joins the passages of an item into one candidate: a document under one title, in its own order, that
+//! is bought block by block.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -18,44 +18,46 @@ use haversack_core::units::{Score, Span};
 use haversack_store::store::Snapshot;
 use haversack_store::store::error::ReadError;
 
-use super::carry::{keep_what_stood, lift, over_carried, stood};
+use super::carry::{
+    previous_candidates, raise_carried_scores, restore_previous_parts, take_excess_carried,
+};
 use super::cleaning::clean_all;
 use super::interaction::Interaction;
-use super::openings::{Fences, heading_line, leftover, table_headers};
-use super::ranking::Order;
+use super::openings::{FenceState, heading_line, leftover_len, table_headers};
+use super::ranking::RankedLayers;
 use crate::collect::from_passage;
 use crate::notice::Notice;
 use crate::recipe::LayerSpec;
 
-/// Of how many of a layer's best passages the ones before and after are read too: an answer may
-/// begin in one and end in the next.
+/// How many of a layer's best passages get their neighbours read: an answer may begin in one passage
+/// and end in the next.
 const COMPLETED: usize = 24;
 
-/// What a passage is worth that was not found, beside the one that was.
+/// Penalty of a neighbouring passage that was not found itself.
 const UNFOUND: f64 = 0.2;
 
-/// What each further passage between them takes away.
+/// Further penalty for each passage in between.
 const FARTHER: f64 = 0.03;
 
-/// Of how many passages the whole document is read if it is short, and how many passages a short
-/// document has.
+/// How many of the best passages get their whole document read if it is short, and how many chunks a
+/// short document has.
 const WHOLE_OF: usize = 12;
 const CHUNKS_OF_SHORT: u32 = 8;
 
-/// How much it counts against a block that it meets less of the query than the best of its passage.
+/// Penalty factor of a block that matches the query less than the best block of its passage.
 const WEAKER: f64 = 0.8;
 
-/// What counts against a listing that repeats the one before it.
+/// Penalty of a listing that repeats the one before it.
 const REPEAT: f64 = 0.5;
 
-/// What counts against a block of imports, navigation and the like.
+/// Penalty of a block of imports, navigation and the like.
 const CLUTTER: f64 = 0.4;
 
-/// Between passages of one section with something left out.
+/// Separates passages of one section where text is omitted.
 const GAP: &str = "\n\n…\n\n";
 
-/// Makes documents of the passages of layers that are bought by blocks; says what was hidden in those
-/// that are read here.
+/// Joins the passages of layers that are bought by blocks into documents. Returns notices about hidden
+/// characters in passages that are read here.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -63,20 +65,20 @@ pub(super) async fn make_documents(
     snapshot: &dyn Snapshot,
     interaction: &mut Interaction<'_>,
     specs: &[LayerSpec],
-    Order { layers, dropped }: &mut Order,
+    RankedLayers { layers, dropped }: &mut RankedLayers,
     (previous, exclude): (Option<&Previous>, &[ItemId]),
 ) -> Result<Vec<Notice>, ReadError> {
     let mut notices = Vec::new();
     let in_blocks = |(spec, _): &(&LayerSpec, _)| spec.order == PaymentOrder::Blocks;
     for (spec, layer) in specs.iter().zip(layers).filter(in_blocks) {
-        let (beside, notice) = read_beside(snapshot, layer).await?;
+        let (beside, notice) = read_neighbouring_passages(snapshot, layer).await?;
         let all = layer.iter().chain(beside.iter().map(|part| &part.ranked));
         let headers = table_headers(snapshot, all.map(|ranked| &ranked.candidate)).await?;
         notices.extend(notice);
-        let mut groups: BTreeMap<ItemId, Vec<Part>> = BTreeMap::new();
+        let mut groups: BTreeMap<ItemId, Vec<DocumentPart>> = BTreeMap::new();
         for ranked in std::mem::take(layer) {
             let item = ranked.candidate.id.item.clone();
-            groups.entry(item).or_default().push(Part { ranked, was_found: true });
+            groups.entry(item).or_default().push(DocumentPart { ranked, was_found: true });
         }
         for part in beside {
             let item = part.ranked.candidate.id.item.clone();
@@ -84,17 +86,17 @@ pub(super) async fn make_documents(
         }
         let documents = groups
             .into_values()
-            .filter_map(|parts| document(interaction, parts, DocumentText::new(&headers)));
+            .filter_map(|parts| make_document(interaction, parts, DocumentText::new(&headers)));
         layer.extend(documents);
         sort(layer);
         if let Some(previous) = previous {
-            let mut stood = vec![stood(snapshot, previous, &spec.name).await?];
-            // What the request excludes now does not stay because it stood before (W9).
-            stood[0].retain(|candidate| !exclude.contains(&candidate.id.item));
-            notices.extend(clean_all(&mut stood));
-            keep_what_stood(layer, stood.pop().unwrap_or_default());
-            lift(previous, &spec.name, layer);
-            let (over, limit) = over_carried(previous, &spec.name, layer);
+            let mut carried = vec![previous_candidates(snapshot, previous, &spec.name).await?];
+            // An item that the request excludes now is not carried over (W9).
+            carried[0].retain(|candidate| !exclude.contains(&candidate.id.item));
+            notices.extend(clean_all(&mut carried));
+            restore_previous_parts(layer, carried.pop().unwrap_or_default());
+            raise_carried_scores(previous, &spec.name, layer);
+            let (over, limit) = take_excess_carried(previous, &spec.name, layer);
             let reason = Reason::OverLimit { limit };
             dropped.extend(over.into_iter().map(|ranked| Dropped {
                 layer: spec.name.as_str().into(),
@@ -107,24 +109,24 @@ pub(super) async fn make_documents(
 }
 
 /// A passage of a document.
-struct Part {
+struct DocumentPart {
     ranked: Ranked,
-    /// Whether it was found, or stands beside one that was.
+    /// Whether it was found, or is a neighbour of one that was.
     was_found: bool,
 }
 
-/// The passages before and after a layer's best, which were not found themselves.
-async fn read_beside(
+/// Reads the neighbours of a layer's best passages that were not found themselves.
+async fn read_neighbouring_passages(
     snapshot: &dyn Snapshot,
     layer: &[Ranked],
-) -> Result<(Vec<Part>, Option<Notice>), ReadError> {
+) -> Result<(Vec<DocumentPart>, Option<Notice>), ReadError> {
     let found: BTreeSet<&CandidateId> = layer.iter().map(|ranked| &ranked.candidate.id).collect();
-    // What each is worth, and whether it stands right beside a find.
+    // The score of each, and whether it is directly beside a found passage.
     let mut wanted: BTreeMap<CandidateId, (Score, bool)> = BTreeMap::new();
     for (place, ranked) in layer.iter().take(COMPLETED).enumerate() {
         let CandidateId { item, chunk: Some(chunk) } = &ranked.candidate.id else { continue };
         let near = chunk.saturating_sub(1)..=chunk.saturating_add(1);
-        // Of the best, as much as a short document has, and one more to see whether it is short.
+        // Of the best, as many as a short document has, and one more to see whether it is short.
         let is_wanted_whole = place < WHOLE_OF && *chunk < CHUNKS_OF_SHORT;
         let all = is_wanted_whole.then_some(0..=CHUNKS_OF_SHORT).into_iter().flatten();
         for beside in near.clone().chain(all) {
@@ -147,7 +149,7 @@ async fn read_beside(
     let there = ids.iter().zip(&passages).filter(|(_, passage)| passage.is_some());
     let there = there.map(|(id, _)| id).chain(found.iter().copied());
     let long: BTreeSet<&ItemId> = there.filter(is_long).map(|id| &id.item).collect();
-    // Of a long document the beginning has no more to do with a find than any other part.
+    // The beginning of a long document is no more relevant than any other part.
     let belongs =
         |(id, (_, is_near)): &(&CandidateId, (Score, bool))| *is_near || !long.contains(&id.item);
     let passages = ids.iter().zip(worth).zip(passages).filter(|(place, _)| belongs(place));
@@ -155,22 +157,21 @@ async fn read_beside(
         .filter_map(|((_, (score, _)), passage)| Some((from_passage(&passage?), score)))
         .unzip();
     let mut candidates = vec![candidates];
-    // What was collected is clean already.
+    // Collected candidates are clean already.
     let notice = clean_all(&mut candidates);
-    let parts = candidates.into_iter().flatten().zip(scores).map(|(candidate, score)| Part {
-        ranked: Ranked { candidate, score, parts: Vec::new() },
-        was_found: false,
+    let parts = candidates.into_iter().flatten().zip(scores).map(|(candidate, score)| {
+        DocumentPart { ranked: Ranked { candidate, score, parts: Vec::new() }, was_found: false }
     });
     Ok((parts.collect(), notice))
 }
 
-/// One candidate out of the passages of an item.
-fn document(
+/// Joins the passages of an item into one candidate.
+fn make_document(
     interaction: &mut Interaction<'_>,
-    mut parts: Vec<Part>,
+    mut parts: Vec<DocumentPart>,
     mut text: DocumentText<'_>,
 ) -> Option<Ranked> {
-    // Where the whole item was found, its passages only say which parts of it are worth most.
+    // Where the whole item was found, its passages only show which parts score highest.
     let whole = parts.iter().position(|part| part.ranked.candidate.id.chunk.is_none());
     let scores: Vec<(Range<usize>, Score)> = match whole {
         Some(whole) => {
@@ -178,7 +179,7 @@ fn document(
             text.text = candidate.text.to_string();
             let features = interaction.features_of(candidate);
             text.add_blocks(interaction, 0, &[(0, &candidate.text, features)]);
-            text.quotes = verbatim(candidate).into_iter().collect();
+            text.quotes = verbatim_quote(candidate).into_iter().collect();
             let quote = text.quotes.first().cloned();
             let scored = parts.iter().filter(|part| part.was_found).map(|part| {
                 let span = part.ranked.candidate.span;
@@ -196,10 +197,10 @@ fn document(
         }
         None => {
             parts.sort_by_key(|part| part.ranked.candidate.id.chunk);
-            text.put_together(interaction, &parts)
+            text.join_passages(interaction, &parts)
         }
     };
-    let best = best_of(&parts)?;
+    let best = best_found(&parts)?;
     let others: Vec<Candidate> = parts
         .iter()
         .enumerate()
@@ -208,7 +209,7 @@ fn document(
         .collect();
     let n_parts = parts.len();
     let Ranked { mut candidate, score, parts } = parts.swap_remove(best).ranked;
-    let title = interaction.title(&candidate);
+    let title = interaction.match_title(&candidate);
     let blocks = text.score_blocks(interaction, title.as_ref(), &scores);
     candidate.id = CandidateId::whole(candidate.id.item);
     for other in others {
@@ -220,7 +221,7 @@ fn document(
     candidate.found.sort_by(|a, b| a.collector.cmp(&b.collector).then(a.rank.cmp(&b.rank)));
     candidate.found.dedup_by(|later, first| later.collector == first.collector);
     if n_parts > 1 || whole.is_none() {
-        // Headings stand in the text, and lines would be those of one passage.
+        // The text has the headings, and line numbers would be those of one passage.
         candidate.place.breadcrumb.clear();
         candidate.place.lines = None;
         let ends = text.quotes.first().zip(text.quotes.last());
@@ -235,8 +236,8 @@ fn document(
     Some(Ranked { candidate, score, parts })
 }
 
-/// The best of the passages that were found; of equals the first by its id.
-fn best_of(parts: &[Part]) -> Option<usize> {
+/// Returns the best found passage; ties go to the first id.
+fn best_found(parts: &[DocumentPart]) -> Option<usize> {
     let found = (0..parts.len()).filter(|&at| parts[at].was_found);
     found.max_by(|&a, &b| {
         let (a, b) = (&parts[a].ranked, &parts[b].ranked);
@@ -244,8 +245,8 @@ fn best_of(parts: &[Part]) -> Option<usize> {
     })
 }
 
-/// The quote of a text that is the body's own bytes.
-fn verbatim(candidate: &Candidate) -> Option<Quote> {
+/// Returns the quote of a text that is exactly the body's bytes.
+fn verbatim_quote(candidate: &Candidate) -> Option<Quote> {
     (candidate.span.len() == candidate.text.len()).then(|| Quote {
         range: 0..candidate.text.len(),
         start: candidate.span.start(),
@@ -253,9 +254,9 @@ fn verbatim(candidate: &Candidate) -> Option<Quote> {
     })
 }
 
-/// A document's text while it is put together.
+/// A document's text while it is being built.
 struct DocumentText<'h> {
-    /// The headers of tables that passages begin in.
+    /// The headers of tables that passages begin in the middle of.
     headers: &'h BTreeMap<CandidateId, String>,
     text: String,
     quotes: Vec<Quote>,
@@ -263,14 +264,14 @@ struct DocumentText<'h> {
     blocks: Vec<PlacedBlock>,
 }
 
-/// A block, with the features of the text that it was found in, and its number there.
+/// A block with the features of its source text, and its number there.
 struct PlacedBlock {
     range: Range<usize>,
     kind: BlockKind,
     under: Option<usize>,
     is_clutter: bool,
     features: Arc<TextFeatures>,
-    /// All of it when there is none.
+    /// None when it is the whole text.
     number: Option<usize>,
 }
 
@@ -286,11 +287,11 @@ impl<'h> DocumentText<'h> {
         DocumentText { headers, text, quotes, counted, blocks }
     }
 
-    /// Puts passages together, and says where each stands and what it is worth.
-    fn put_together(
+    /// Joins passages, and returns the range and score of each.
+    fn join_passages(
         &mut self,
         interaction: &Interaction<'_>,
-        parts: &[Part],
+        parts: &[DocumentPart],
     ) -> Vec<(Range<usize>, Score)> {
         let mut scores = Vec::new();
         let mut section: Option<(Vec<String>, Option<usize>)> = None;
@@ -305,7 +306,7 @@ impl<'h> DocumentText<'h> {
             let headings = headings_of(run);
             let same = section.as_ref().filter(|(known, _)| *known == headings);
             if !self.text.is_empty() {
-                self.separate(if same.is_some() { GAP } else { "\n\n" });
+                self.end_with_separator(if same.is_some() { GAP } else { "\n\n" });
             }
             let under = same.and_then(|(_, heading)| *heading);
             let is_named = same.is_some();
@@ -313,7 +314,7 @@ impl<'h> DocumentText<'h> {
             self.add_run(interaction, run, &headings, is_named, &mut scores);
             for at in first..self.blocks.len() {
                 if self.blocks[at].under.is_none() {
-                    self.blocks[at].under = self.above(under, self.blocks[at].kind);
+                    self.blocks[at].under = self.heading_above(under, self.blocks[at].kind);
                 }
             }
             section = Some((headings_of(&run[run.len() - 1..]), self.heading_in_force()));
@@ -322,8 +323,8 @@ impl<'h> DocumentText<'h> {
         scores
     }
 
-    /// Adds text that belongs to the block before it.
-    fn separate(&mut self, with: &str) {
+    /// Appends a separator to the last block.
+    fn end_with_separator(&mut self, with: &str) {
         let end = self.text.trim_end().len();
         self.text.truncate(end);
         self.text.push_str(with);
@@ -332,8 +333,8 @@ impl<'h> DocumentText<'h> {
         }
     }
 
-    /// The nearest heading, from one on upwards, that a block of this kind can hang under.
-    fn above(&self, mut heading: Option<usize>, kind: BlockKind) -> Option<usize> {
+    /// Returns the nearest heading, from one upwards, that can contain a block of this kind.
+    fn heading_above(&self, mut heading: Option<usize>, kind: BlockKind) -> Option<usize> {
         let level = |kind: BlockKind| match kind {
             BlockKind::Heading(level) => level,
             _ => u8::MAX,
@@ -344,7 +345,7 @@ impl<'h> DocumentText<'h> {
         heading
     }
 
-    /// The heading that the text ends under.
+    /// Returns the heading of the last block.
     fn heading_in_force(&self) -> Option<usize> {
         let mut at = self.blocks.len().checked_sub(1);
         while let Some(block) = at.map(|at| &self.blocks[at]) {
@@ -356,24 +357,24 @@ impl<'h> DocumentText<'h> {
         None
     }
 
-    /// Adds passages that follow each other, under the headings that name them.
+    /// Adds consecutive passages under their headings.
     fn add_run(
         &mut self,
         interaction: &Interaction<'_>,
-        run: &[Part],
+        run: &[DocumentPart],
         headings: &[String],
         is_named: bool,
         scores: &mut Vec<(Range<usize>, Score)>,
     ) {
         let base = self.text.len();
         let candidate = &run[0].ranked.candidate;
-        let mut leftover = leftover(&candidate.text);
+        let mut leftover = leftover_len(&candidate.text);
         let title = candidate.place.title.as_deref().unwrap_or_default();
         let own = &candidate.text[leftover..];
         if !is_named && let Some(line) = heading_line(own, headings, title) {
             self.text.push_str(&line);
         }
-        let fences = Fences::of(run.iter().map(|part| &*part.ranked.candidate.text));
+        let fences = FenceState::of(run.iter().map(|part| &*part.ranked.candidate.text));
         if fences.starts_inside {
             self.text.push_str("```\n");
         }
@@ -385,7 +386,7 @@ impl<'h> DocumentText<'h> {
         for part in run {
             let candidate = &part.ranked.candidate;
             if let Some(end) = end_before {
-                // Only white space lies between passages that follow each other.
+                // Consecutive passages have only white space between them.
                 self.text.push_str(match candidate.span.start().saturating_sub(end) {
                     0 => "",
                     1 => "\n",
@@ -397,7 +398,7 @@ impl<'h> DocumentText<'h> {
             self.text.push_str(shown);
             let features = match skipped {
                 "" => interaction.features_of(candidate),
-                _ => interaction.features(shown),
+                _ => interaction.features_of_text(shown),
             };
             known.push((start, shown, features));
             let range = start..self.text.len();
@@ -417,8 +418,8 @@ impl<'h> DocumentText<'h> {
         self.add_blocks(interaction, base, &known);
     }
 
-    /// Parts the text from `base` on into blocks. What was read of passages in it is not read again:
-    /// each is given with the place where its text would begin.
+    /// Splits the text from `base` on into blocks. `known` has the features of passages in it, each with
+    /// the position where its text begins, so that they are not computed again.
     fn add_blocks(
         &mut self,
         interaction: &Interaction<'_>,
@@ -436,8 +437,8 @@ impl<'h> DocumentText<'h> {
             });
             let (start, features, number) = match found {
                 Some((start, features, number)) => (start, features, Some(number)),
-                // It spans passages, or names them.
-                None => (shown.start, interaction.features(&self.text[shown]), None),
+                // The block spans passages, or is a heading that was added.
+                None => (shown.start, interaction.features_of_text(&self.text[shown]), None),
             };
             let all = number.map_or(0..features.blocks().len(), |number| number..number + 1);
             let shift = |part: &Counted| {
@@ -456,22 +457,22 @@ impl<'h> DocumentText<'h> {
         }
     }
 
-    /// The blocks with what each is worth: what its passage is, less the more the worse it meets
-    /// the query than the best block there.
+    /// Scores the blocks: the passage's score, less a penalty for matching the query worse than the
+    /// passage's best block.
     fn score_blocks(
         &self,
         interaction: &mut Interaction<'_>,
-        title: Option<&haversack_core::embed::Met>,
+        title: Option<&haversack_core::embed::PieceMatches>,
         scores: &[(Range<usize>, Score)],
     ) -> Vec<Block> {
         let least = scores.iter().map(|(_, score)| *score).min().unwrap_or(Score::ZERO);
         let passages: Vec<Option<usize>> =
-            self.blocks.iter().map(|block| passage_of(scores, &block.range)).collect();
+            self.blocks.iter().map(|block| best_passage_for(scores, &block.range)).collect();
         let met: Vec<f64> = self
             .blocks
             .iter()
             .map(|block| {
-                let met = interaction.score(title, block.pieces());
+                let met = interaction.score_block(title, block.pieces());
                 met.map_or(0.0, Score::get)
             })
             .collect();
@@ -481,7 +482,7 @@ impl<'h> DocumentText<'h> {
                 best[*passage] = best[*passage].max(*met);
             }
         }
-        let repeats = self.repeats();
+        let repeats = self.repeated_listings();
         let scored = self.blocks.iter().zip(passages).zip(met).enumerate();
         let scored = scored.map(|(at, ((block, passage), met))| {
             let passage = passage.map(|at| (scores[at].1, best[at]));
@@ -503,8 +504,8 @@ impl<'h> DocumentText<'h> {
 }
 
 impl DocumentText<'_> {
-    /// Which listings say what the one before them says in another language or for another tool.
-    fn repeats(&self) -> Vec<bool> {
+    /// Marks listings that repeat the one before them in another language or for another tool.
+    fn repeated_listings(&self) -> Vec<bool> {
         let mut before: BTreeSet<&str> = BTreeSet::new();
         let repeat = |block: &PlacedBlock| {
             if block.kind != BlockKind::Fence {
@@ -521,32 +522,32 @@ impl DocumentText<'_> {
     }
 }
 
-/// The best passage that a block has a part in.
-fn passage_of(scores: &[(Range<usize>, Score)], block: &Range<usize>) -> Option<usize> {
+/// Returns the best passage that overlaps a block.
+fn best_passage_for(scores: &[(Range<usize>, Score)], block: &Range<usize>) -> Option<usize> {
     let touching =
         |(range, _): &(Range<usize>, Score)| range.start < block.end && block.start < range.end;
     let places = scores.iter().enumerate().filter(|(_, scored)| touching(scored));
     places.max_by_key(|(place, (_, score))| (*score, std::cmp::Reverse(*place))).map(|(at, _)| at)
 }
 
-/// One past the last of the passages that follow each other from `first` on.
-fn run_end(parts: &[Part], first: usize) -> usize {
+/// Returns the end of the run of consecutive passages that begins at `first`.
+fn run_end(parts: &[DocumentPart], first: usize) -> usize {
     let chunk = |at: usize| parts[at].ranked.candidate.id.chunk.unwrap_or(0);
     (first + 1..parts.len())
         .find(|&at| chunk(at) != chunk(at - 1).saturating_add(1))
         .unwrap_or(parts.len())
 }
 
-/// A run without the passages at its beginning that are nothing but the end of what stood before.
-fn without_leftovers(run: &[Part]) -> &[Part] {
-    let is_leftover = |part: &Part| {
+/// Returns a run without passages at its beginning that are only leftovers.
+fn without_leftovers(run: &[DocumentPart]) -> &[DocumentPart] {
+    let is_leftover = |part: &DocumentPart| {
         let text = &part.ranked.candidate.text;
-        leftover(text) == text.len()
+        leftover_len(text) == text.len()
     };
     let first = run.iter().position(|part| !is_leftover(part)).unwrap_or(run.len());
     &run[first..]
 }
 
-fn headings_of(run: &[Part]) -> Vec<String> {
+fn headings_of(run: &[DocumentPart]) -> Vec<String> {
     run.first().map(|part| part.ranked.candidate.place.breadcrumb.clone()).unwrap_or_default()
 }

@@ -1,6 +1,5 @@
-//! The features of texts that did not bring them: what was put together here, what was stored
-//! without, and whatever is counted by another tokenizer than stored texts are. The same texts are
-//! found again and again, so what was read is kept.
+//! A cache of text features, for texts that have none stored or whose stored features were counted by
+//! another tokenizer. The same texts are found again and again.
 
 use std::sync::Arc;
 
@@ -9,10 +8,10 @@ use haversack_core::embed::TextFeatures;
 use haversack_core::text::tokenizer::{Encoding, Tokenizer};
 use moka::sync::Cache;
 
-/// How many bytes of features are kept: some fifty thousand texts of 200 tokens.
+/// Size of the cache in bytes: some fifty thousand texts of 200 tokens.
 const BYTES_MAX: u64 = 64 << 20;
 
-/// The features that an engine keeps in memory.
+/// An engine's cache of text features.
 #[derive(Debug, Clone)]
 pub(crate) struct FeatureCache {
     known: Cache<[u8; 32], Arc<TextFeatures>>,
@@ -28,13 +27,13 @@ impl Default for FeatureCache {
     }
 }
 
-/// Reads texts for one tokenizer.
+/// Computes features for one tokenizer, through the cache.
 pub(super) struct FeatureReader<'r> {
     cache: &'r FeatureCache,
     tokenizer: &'r dyn Tokenizer,
     /// Whether the features of stored texts were counted by this tokenizer.
-    stored_will_do: bool,
-    /// What all its keys begin with.
+    can_use_stored: bool,
+    /// The beginning of all its cache keys.
     key: blake3::Hasher,
 }
 
@@ -43,20 +42,20 @@ impl<'r> FeatureReader<'r> {
         let mut key = blake3::Hasher::new();
         key.update(tokenizer.name().as_bytes());
         key.update(&[0]);
-        let stored_will_do = tokenizer.name() == Encoding::O200k.name();
-        FeatureReader { cache, tokenizer, stored_will_do, key }
+        let can_use_stored = tokenizer.name() == Encoding::O200k.name();
+        FeatureReader { cache, tokenizer, can_use_stored, key }
     }
 
-    /// The features of a candidate's text.
-    pub(super) fn of(&self, candidate: &Candidate) -> Arc<TextFeatures> {
+    /// Returns the features of a candidate's text.
+    pub(super) fn features_of(&self, candidate: &Candidate) -> Arc<TextFeatures> {
         match &candidate.features {
-            Some(features) if self.stored_will_do => Arc::clone(features),
-            _ => self.read(&candidate.text),
+            Some(features) if self.can_use_stored => Arc::clone(features),
+            _ => self.features_of_text(&candidate.text),
         }
     }
 
-    /// The features of a text, made now if they are not in memory.
-    pub(super) fn read(&self, text: &str) -> Arc<TextFeatures> {
+    /// Returns the features of a text, from the cache if they are there.
+    pub(super) fn features_of_text(&self, text: &str) -> Arc<TextFeatures> {
         let key = *self.key.clone().update(text.as_bytes()).finalize().as_bytes();
         if let Some(features) = self.cache.known.get(&key) {
             return features;
@@ -80,7 +79,7 @@ mod tests {
     fn a_text_is_read_once_for_each_tokenizer() {
         let cache = FeatureCache::default();
         let read = |tokenizer: &dyn Tokenizer, text: &str| {
-            FeatureReader::new(&cache, tokenizer).read(text)
+            FeatureReader::new(&cache, tokenizer).features_of_text(text)
         };
         let first = read(&Encoding::O200k, TEXT);
         assert!(Arc::ptr_eq(&first, &read(&Encoding::O200k, TEXT)));
@@ -89,14 +88,14 @@ mod tests {
     }
 
     #[test]
-    fn what_a_candidate_brings_is_taken_where_its_tokens_count() {
+    fn stored_features_are_used_with_the_tokenizer_that_counted_them() {
         let cache = FeatureCache::default();
         let id = CandidateId::whole(ItemId::new("a").unwrap());
         let mut candidate = Candidate::new(id, Kind::new("note").unwrap(), TEXT);
         let brought = Arc::new(TextFeatures::new(TEXT, &Encoding::O200k));
         candidate.features = Some(Arc::clone(&brought));
         let of = |tokenizer: &dyn Tokenizer, candidate: &Candidate| {
-            FeatureReader::new(&cache, tokenizer).of(candidate)
+            FeatureReader::new(&cache, tokenizer).features_of(candidate)
         };
         assert!(Arc::ptr_eq(&of(&Encoding::O200k, &candidate), &brought));
         assert_eq!(*of(&Encoding::Cl100k, &candidate), TextFeatures::new(TEXT, &Encoding::Cl100k));

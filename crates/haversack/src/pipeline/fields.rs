@@ -1,12 +1,12 @@
-//! Questions about fields: what is asked of them becomes a filter, and all that passes it is known
-//! before anything is searched (X10).
+//! Queries about fields become a filter, and all matches are known before anything is searched (X10).
 
 use std::collections::BTreeSet;
 
 use haversack_core::ids::ItemId;
 use haversack_core::item::Kind;
 use haversack_core::query::{
-    Analysis, FieldQuery, FieldRole, KnownValues, Reading, TimeRange, Vocabulary, understand,
+    Analysis, FieldQuery, FieldRole, KnownValues, QuestionContext, TimeRange, Vocabulary,
+    understand,
 };
 use haversack_core::units::Timestamp;
 use haversack_core::zone::Zone;
@@ -19,21 +19,21 @@ use haversack_store::store::query::{FactFilter, Filter, LIMIT_MAX, Order, Page};
 use crate::collect::is_known;
 use crate::request::Request;
 
-/// Longest question about fields, in bytes. What is longer is about texts, or is one that was pasted.
+/// Longest query about fields, in bytes. A longer one is about texts, or is pasted text.
 const QUESTION_BYTES_MAX: usize = 1_024;
 
 /// A day in milliseconds.
 const DAY_MILLIS: i64 = 24 * 60 * 60 * 1_000;
 
-/// Most words of a question that are looked up as values.
+/// Most words of a query that are looked up as values.
 const WORDS_MAX: usize = 64;
 
-/// The items that a question about fields asks for.
+/// The items that a query about fields asks for.
 #[derive(Debug, Clone)]
 pub struct Matches {
-    /// In the order in which they are asked for: what is due first, or changed last, comes first.
+    /// Sorted by due date, or else newest first.
     pub items: Vec<Stored>,
-    /// Whether there are more than can be listed.
+    /// Whether there are more than the limit.
     pub is_cut: bool,
 }
 
@@ -45,11 +45,11 @@ impl Matches {
     }
 }
 
-/// Reads what a question asks of fields, and finds all items of which it holds.
+/// Parses a query about fields, and finds all items that match it.
 ///
 /// # Errors
 /// When the store cannot be read.
-pub(super) async fn matches(
+pub(super) async fn find_matches(
     snapshot: &dyn Snapshot,
     request: &Request,
     analysis: &mut Analysis,
@@ -58,22 +58,22 @@ pub(super) async fn matches(
     if request.query.len() > QUESTION_BYTES_MAX {
         return Ok(None);
     }
-    let known = Known::look_up(snapshot, request).await?;
+    let known = NamedValues::look_up(snapshot, request).await?;
     let (times, language) = (&*analysis.times, analysis.language);
-    let reading = Reading { times, now, zone: &request.time_zone, language };
+    let reading = QuestionContext { times, now, zone: &request.time_zone, language };
     let Some(asked) = understand(&request.query, &reading, vocabulary, &known) else {
         return Ok(None);
     };
-    // Where no item has such a field, the question is about something else.
+    // Where no item has such a field, the query is about something else.
     for role in [asked.due.map(|_| FieldRole::Due), asked.done.map(|_| FieldRole::Done)] {
         let Some(role) = role else { continue };
-        let any = Filter { facts: vec![any(role)], ..Filter::default() };
+        let any = Filter { facts: vec![any_value(role)], ..Filter::default() };
         if snapshot.count(&any).await? == 0 {
             return Ok(None);
         }
     }
     let page = Page { order: Order::Newest, after: None, limit: LIMIT_MAX };
-    let mut items = snapshot.list(&filter(&asked, request), &page).await?;
+    let mut items = snapshot.list(&store_filter(&asked, request), &page).await?;
     let is_cut = items.len() >= LIMIT_MAX;
     if let Some((from, to)) = asked.created {
         items.retain(|stored| {
@@ -81,20 +81,20 @@ pub(super) async fn matches(
             created.is_some_and(|at| from <= at && at < to)
         });
     }
-    items.retain(|stored| is_known(&stored.item, request.known_by()));
+    items.retain(|stored| is_known(&stored.item, request.facts_moment()));
     if let Some(range) = asked.due {
         let overdue_at = asked.overdue.then_some(now);
         items.retain(|stored| {
-            due(stored).is_some_and(|due| is_due(due, range, overdue_at, &request.time_zone))
+            due_at(stored).is_some_and(|due| is_due(due, range, overdue_at, &request.time_zone))
         });
-        items.sort_by_key(|stored| (due(stored), stored.item.id.clone()));
+        items.sort_by_key(|stored| (due_at(stored), stored.item.id.clone()));
     }
     analysis.fields = Some(asked);
     Ok(Some(Matches { items, is_cut }))
 }
 
-/// Whether a due date lies in a range. At midnight in UTC it is a day without a time, and compared
-/// with the days of the zone. A moment is overdue as soon as it is over.
+/// Whether a due date is in a range. A date at midnight UTC is a day without a time, and is compared
+/// in the zone. A moment is overdue as soon as it is past.
 fn is_due(
     due: i64,
     (from, to): (Timestamp, Timestamp),
@@ -111,23 +111,23 @@ fn is_due(
     bound(from) <= due && due < bound(to)
 }
 
-const fn any(role: FieldRole) -> FactFilter {
+const fn any_value(role: FieldRole) -> FactFilter {
     FactFilter::Within(role, i64::MIN, i64::MAX)
 }
 
 /// When an item is due.
-fn due(stored: &Stored) -> Option<i64> {
+fn due_at(stored: &Stored) -> Option<i64> {
     stored.facts().into_iter().find_map(|fact| match fact.value {
         FactValue::Number(at) if fact.role == FieldRole::Due => Some(at),
         _ => None,
     })
 }
 
-/// What is asked of fields as a filter of the store.
-fn filter(asked: &FieldQuery, request: &Request) -> Filter {
+/// Converts a query about fields into a filter of the store.
+fn store_filter(asked: &FieldQuery, request: &Request) -> Filter {
     let mut facts: Vec<FactFilter> = Vec::new();
     if let Some((from, to)) = asked.due {
-        // A day without a time is stored as its midnight in UTC, which is another moment elsewhere.
+        // A day without a time is stored as midnight UTC, which is another moment in other zones.
         let (from, to) = (from.as_millis() - 2 * DAY_MILLIS, to.as_millis() + 2 * DAY_MILLIS);
         facts.push(FactFilter::Within(FieldRole::Due, from, to));
     }
@@ -136,7 +136,7 @@ fn filter(asked: &FieldQuery, request: &Request) -> Filter {
             let done = i64::from(done);
             facts.push(FactFilter::Within(FieldRole::Done, done, done + 1));
         }
-        None => facts.extend(asked.tasks.then(|| any(FieldRole::Done))),
+        None => facts.extend(asked.tasks.then(|| any_value(FieldRole::Done))),
     }
     for (role, values) in &asked.values {
         facts.push(FactFilter::OneOf(*role, values.clone()));
@@ -156,14 +156,14 @@ fn filter(asked: &FieldQuery, request: &Request) -> Filter {
     }
 }
 
-/// The values of a workspace that a question names.
-struct Known {
+/// The field values of a workspace that a query names.
+struct NamedValues {
     values: BTreeSet<(FieldRole, String)>,
     asker: Option<String>,
 }
 
-impl Known {
-    async fn look_up(snapshot: &dyn Snapshot, request: &Request) -> Result<Known, ReadError> {
+impl NamedValues {
+    async fn look_up(snapshot: &dyn Snapshot, request: &Request) -> Result<NamedValues, ReadError> {
         let mut words: BTreeSet<String> = BTreeSet::new();
         let split =
             request.query.split(|c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '’' | '-')));
@@ -184,11 +184,11 @@ impl Known {
         let values =
             asked.into_iter().zip(known).filter(|(_, known)| *known).map(|(value, _)| value);
         let asker = request.user.as_ref().map(|user| user.to_lowercase());
-        Ok(Known { values: values.collect(), asker })
+        Ok(NamedValues { values: values.collect(), asker })
     }
 }
 
-impl KnownValues for Known {
+impl KnownValues for NamedValues {
     fn has(&self, role: FieldRole, value: &str) -> bool {
         self.values.contains(&(role, value.to_owned()))
     }

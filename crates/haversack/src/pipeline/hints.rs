@@ -1,5 +1,5 @@
-//! What a request hints at: kinds that come first, and items that it includes or leaves out by name
-//! (W9). A hint that names nothing is told.
+//! A request's hints: kinds that rank first, and items to include or exclude by name (W9). A hint that
+//! names nothing becomes a notice.
 
 use std::collections::BTreeSet;
 
@@ -14,11 +14,11 @@ use haversack_store::store::query::Filter;
 use crate::notice::{Notice, NoticeCode};
 use crate::request::Request;
 
-/// How much of the best match of the question something must have to come first for its kind: a
-/// kind is no reason to show what has nothing to do with the question.
+/// The part of the best match that a candidate needs to rank first for its kind: a kind is no reason
+/// to show something irrelevant.
 const NEAR: f64 = 0.5;
 
-/// Says which hints name nothing that this reader has.
+/// Returns notices about hints that name nothing this viewer can read.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -27,27 +27,30 @@ pub(super) async fn check_hints(
     request: &Request,
 ) -> Result<Vec<Notice>, ReadError> {
     let mut notices = Vec::new();
-    let mut tell = |message: String| notices.push(Notice::new(NoticeCode::NotFound, message));
+    let mut add_notice = |message: String| notices.push(Notice::new(NoticeCode::NotFound, message));
     if !request.exclude.is_empty() {
         let there = snapshot.are_there(&request.exclude).await?;
         for (id, _) in request.exclude.iter().zip(there).filter(|(_, is_there)| !is_there) {
-            tell(format!("exclude: there is no item {:?} that this user can read", id.as_str()));
+            add_notice(format!(
+                "exclude: there is no item {:?} that this user can read",
+                id.as_str()
+            ));
         }
     }
     for id in request.include.iter().filter(|id| request.exclude.contains(id)) {
-        tell(format!("include: {:?} is excluded, too, and left out", id.as_str()));
+        add_notice(format!("include: {:?} is also excluded, so it is left out", id.as_str()));
     }
     for kind in &request.prioritize {
         if snapshot.count(&Filter::kind(kind.clone())).await? == 0 {
-            tell(format!("prioritize: there is no item of type {:?}", kind.as_str()));
+            add_notice(format!("prioritize: there is no item of type {:?}", kind.as_str()));
         }
     }
     Ok(notices)
 }
 
-/// Lets layers that count kinds pay for the best first: else a short text of another kind would go
-/// before a long one of a kind that was asked for.
-pub(super) fn pay_by_rank(request: &Request, layers: &mut [Layer], rankers: &[Ranker]) {
+/// Makes layers that score kinds buy candidates in rank order: else a short text of another kind
+/// would go before a long one of a prioritized kind.
+pub(super) fn buy_in_rank_order(request: &Request, layers: &mut [Layer], rankers: &[Ranker]) {
     if request.prioritize.is_empty() {
         return;
     }
@@ -58,8 +61,8 @@ pub(super) fn pay_by_rank(request: &Request, layers: &mut [Layer], rankers: &[Ra
     }
 }
 
-/// Puts kinds that were asked for before the others, where kinds count.
-pub(super) fn put_first(request: &Request, ranker: &Ranker, ranked: &mut [Ranked]) {
+/// Ranks prioritized kinds before the others, in layers that score kinds.
+pub(super) fn rank_prioritized_first(request: &Request, ranker: &Ranker, ranked: &mut [Ranked]) {
     if request.prioritize.is_empty() || !ranker.uses(Component::TypeMatch) {
         return;
     }
@@ -75,8 +78,8 @@ pub(super) fn put_first(request: &Request, ranker: &Ranker, ranked: &mut [Ranked
     sort(ranked);
 }
 
-/// Says which items that the request includes found no room.
-pub(super) fn left_out(
+/// Returns a notice about included items for which there was no room.
+pub(super) fn left_out_notice(
     request: &Request,
     found: &BTreeSet<&ItemId>,
     shown: impl Fn(&ItemId) -> bool,

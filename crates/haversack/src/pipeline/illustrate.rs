@@ -1,10 +1,10 @@
-//! What a shape shows of items beside their texts: their fields, or excerpts with the hits marked.
-//! Read for what is in the pack, and nothing else.
+//! Adds what a recipe's shape shows beside texts: items' fields, or excerpts with the hits marked.
+//! Only items that are in the pack are read.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use haversack_core::assemble::Item;
+use haversack_core::assemble::PackedItem;
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_store::store::Snapshot;
 use haversack_store::store::error::ReadError;
@@ -17,11 +17,11 @@ use crate::recipe::Shape;
 /// Longest excerpt in characters.
 const EXCERPT_CHARS_MAX: usize = 280;
 
-/// Adds what the recipe's shape shows.
+/// Adds the fields, related items and excerpts that the recipe's shape shows.
 ///
 /// # Errors
 /// When the store cannot be read.
-pub(crate) async fn illustrate(
+pub(crate) async fn add_fields_and_excerpts(
     assembled: &mut Assembled,
     snapshot: &Arc<dyn Snapshot>,
 ) -> Result<(), ReadError> {
@@ -30,7 +30,7 @@ pub(crate) async fn illustrate(
         .iter()
         .flat_map(|section| &section.items)
         .map(|item| item.id.clone())
-        .filter(|id| !assembled.is_made_up(&id.item))
+        .filter(|id| !assembled.is_synthetic(&id.item))
         .collect();
     match assembled.recipe.shape {
         Shape::Proposal | Shape::Memory => {
@@ -46,7 +46,7 @@ pub(crate) async fn illustrate(
         }
         Shape::Prime => {
             let passages = snapshot.passages(&shown).await?;
-            let items: BTreeMap<&CandidateId, &Item> =
+            let items: BTreeMap<&CandidateId, &PackedItem> =
                 sections.iter().flat_map(|section| &section.items).map(|it| (&it.id, it)).collect();
             let (ids, passages): (Vec<CandidateId>, Vec<Passage>) = shown
                 .into_iter()
@@ -60,14 +60,14 @@ pub(crate) async fn illustrate(
             let passages: Vec<&Passage> = passages.iter().collect();
             let query = &assembled.request.query;
             let excerpts = snapshot.excerpts(&passages, query, EXCERPT_CHARS_MAX);
-            assembled.excerpts = ids.into_iter().zip(excerpts.iter().map(marked)).collect();
+            assembled.excerpts = ids.into_iter().zip(excerpts.iter().map(mark_hits)).collect();
         }
         Shape::Sections | Shape::Workspace | Shape::Situation => {}
     }
     Ok(())
 }
 
-/// The items that collectors say are linked with what was found, each once, in order.
+/// Returns the items that collectors found linked with candidates, each once, sorted.
 fn related_ids(assembled: &Assembled) -> Vec<ItemId> {
     let facts = assembled.facts.values().filter_map(|facts| facts.get("related"));
     let entries = facts.filter_map(serde_json::Value::as_array).flatten();
@@ -78,8 +78,8 @@ fn related_ids(assembled: &Assembled) -> Vec<ItemId> {
     ids
 }
 
-/// The excerpt with its hits between marks (K3).
-fn marked(excerpt: &Excerpt) -> String {
+/// Marks the hits of an excerpt (K3).
+fn mark_hits(excerpt: &Excerpt) -> String {
     let mut text = String::with_capacity(excerpt.text.len() + 6 * excerpt.hits.len());
     let mut from = 0;
     for hit in &excerpt.hits {

@@ -1,11 +1,11 @@
-//! Late interaction: how well each word of the query is met in a candidate's best window, and in
+//! Late interaction: matches each word of the query against a candidate's best window, and against
 //! each of its blocks.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
 
 use haversack_core::candidate::Candidate;
-use haversack_core::embed::{MaxSim, Met, PieceId, TextFeatures, pieces};
+use haversack_core::embed::{MaxSim, PieceId, PieceMatches, TextFeatures, pieces};
 use haversack_core::rank::{Component, Topic, idf};
 use haversack_core::text::terms::TermsOfMany;
 use haversack_core::units::Score;
@@ -15,25 +15,25 @@ use haversack_store::store::query::Frequencies;
 use super::features::FeatureReader;
 use crate::collect::Question;
 
-/// What a word counts for that every text has.
+/// Weight of a word that every text contains.
 const LEAST_WEIGHT: f64 = 1.0;
 
-/// How many of the best finds say whether anything is relevant.
+/// How many of the best candidates decide whether anything is relevant.
 const NEAREST: usize = 8;
 
-/// A query that is held against texts; it knows nothing when it has no word that counts.
+/// A query to match against texts. Without a word that counts it measures nothing.
 pub(super) struct Interaction<'r> {
     reader: FeatureReader<'r>,
     query: Option<(MaxSim, Topic)>,
 }
 
 impl<'r> Interaction<'r> {
-    /// Without a query: texts are read, and nothing is measured.
-    pub(super) fn idle(reader: FeatureReader<'r>) -> Interaction<'r> {
+    /// An interaction that computes features but measures nothing.
+    pub(super) fn without_query(reader: FeatureReader<'r>) -> Interaction<'r> {
         Interaction { reader, query: None }
     }
 
-    /// Weighs the query's words by how rare they are among what the viewer may read.
+    /// Weights the query's words by their rarity in what the viewer may read.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -42,7 +42,7 @@ impl<'r> Interaction<'r> {
         reader: FeatureReader<'r>,
     ) -> Result<Interaction<'r>, ReadError> {
         let times = &question.analysis.times;
-        // When it was is a matter of dates, not of words.
+        // Words of a time expression are matched as dates, not as words.
         let is_of_time = |word: &String| {
             times.iter().any(|time| {
                 time.text.to_lowercase().split(' ').any(|said| said.trim_matches(',') == word)
@@ -51,13 +51,13 @@ impl<'r> Interaction<'r> {
         let words = question.analysis.keywords.iter().filter(|word| !is_of_time(word));
         let words: Vec<&String> = words.collect();
         if words.is_empty() {
-            return Ok(Interaction::idle(reader));
+            return Ok(Interaction::without_query(reader));
         }
         let query = &question.request.query;
         let frequencies = question.snapshot.frequencies(query).await?;
         let mut terms = TermsOfMany::new(question.analysis.language);
         let weights: Vec<WordWeight> =
-            words.iter().map(|word| WordWeight::of(word, &mut terms, &frequencies)).collect();
+            words.iter().map(|word| WordWeight::new(word, &mut terms, &frequencies)).collect();
         let absent = weights.iter().filter(|weight| weight.is_absent);
         let absent = absent.map(|weight| weight.weight).sum();
         let words = words.iter().zip(&weights).map(|(word, weight)| (word.as_str(), weight.weight));
@@ -65,16 +65,16 @@ impl<'r> Interaction<'r> {
         Ok(Interaction { reader, query: MaxSim::new(words).map(|query| (query, topic)) })
     }
 
-    /// Measures candidates; says how likely it is that they have to do with the query, if there is
+    /// Sets the candidates' `MaxSim` signal. Returns how likely it is that they are relevant, if there is
     /// a query and a candidate.
     pub(super) fn measure(&mut self, candidates: &mut [Candidate]) -> Option<Score> {
         let (query, topic) = self.query.as_mut()?;
         let mut found = Vec::with_capacity(candidates.len());
-        // Passages of one item often have the same name.
-        let mut last: Option<(String, Met)> = None;
+        // Passages of one item often have the same describing text.
+        let mut last: Option<(String, PieceMatches)> = None;
         for (at, candidate) in candidates.iter_mut().enumerate() {
-            let features = self.reader.of(candidate);
-            let name = name(candidate);
+            let features = self.reader.features_of(candidate);
+            let name = describing_text(candidate);
             let title = match last.take() {
                 Some((known, title)) if known == name => title,
                 _ => query.title(&pieces(&name)),
@@ -89,35 +89,39 @@ impl<'r> Interaction<'r> {
         let coverage = found.iter().map(|(_, _, coverage)| *coverage).max()?;
         let likeness = found.iter().map(|(_, at, _)| {
             let candidate = &candidates[*at];
-            let features = self.reader.of(candidate);
-            topic.likeness(pieces(&name(candidate)).iter().chain(features.pieces()))
+            let features = self.reader.features_of(candidate);
+            topic.likeness(pieces(&describing_text(candidate)).iter().chain(features.pieces()))
         });
         Some(topic.relevance(likeness.max()?, coverage))
     }
 
-    /// The features of a candidate's text.
+    /// Returns the features of a candidate's text.
     pub(super) fn features_of(&self, candidate: &Candidate) -> Arc<TextFeatures> {
-        self.reader.of(candidate)
+        self.reader.features_of(candidate)
     }
 
-    /// The features of a text.
-    pub(super) fn features(&self, text: &str) -> Arc<TextFeatures> {
-        self.reader.read(text)
+    /// Returns the features of a text.
+    pub(super) fn features_of_text(&self, text: &str) -> Arc<TextFeatures> {
+        self.reader.features_of_text(text)
     }
 
-    /// What a candidate's title meets of the query.
-    pub(super) fn title(&mut self, candidate: &Candidate) -> Option<Met> {
-        self.query.as_mut().map(|(query, _)| query.title(&pieces(&name(candidate))))
+    /// Matches a candidate's title against the query.
+    pub(super) fn match_title(&mut self, candidate: &Candidate) -> Option<PieceMatches> {
+        self.query.as_mut().map(|(query, _)| query.title(&pieces(&describing_text(candidate))))
     }
 
-    /// How well a block meets the query under its title; nothing is known without a query.
-    pub(super) fn score(&mut self, title: Option<&Met>, pieces: &[PieceId]) -> Option<Score> {
+    /// Scores a block under its title; none without a query.
+    pub(super) fn score_block(
+        &mut self,
+        title: Option<&PieceMatches>,
+        pieces: &[PieceId],
+    ) -> Option<Score> {
         Some(self.query.as_mut()?.0.score(title?, pieces))
     }
 }
 
-/// Whatever says what all of a candidate's text is about.
-fn name(candidate: &Candidate) -> String {
+/// Joins title, byline and breadcrumb, which describe all of a candidate's text.
+fn describing_text(candidate: &Candidate) -> String {
     let place = &candidate.place;
     let mut name = place.title.clone().unwrap_or_default();
     for part in std::iter::once(&place.byline).chain(&place.breadcrumb) {
@@ -127,19 +131,19 @@ fn name(candidate: &Candidate) -> String {
     name
 }
 
-/// What a word of the query counts for.
+/// The weight of a word of the query.
 struct WordWeight {
     weight: f64,
-    /// Whether no text that the viewer may read has the word.
+    /// Whether no text that the viewer may read contains the word.
     is_absent: bool,
 }
 
 impl WordWeight {
-    fn of(word: &str, terms: &mut TermsOfMany, frequencies: &Frequencies) -> WordWeight {
+    fn new(word: &str, terms: &mut TermsOfMany, frequencies: &Frequencies) -> WordWeight {
         let mut found = WordWeight { weight: 0.0, is_absent: true };
         terms.each(word, |term| {
             let with = frequencies.with.get(term).copied().unwrap_or(0);
-            // In a small workspace every text may have a word, and yet it says what is asked about.
+            // In a small workspace every text may contain a word that still matters to the query.
             found.weight = found.weight.max(LEAST_WEIGHT + idf(frequencies.texts.max(1), with));
             found.is_absent &= with == 0;
         });

@@ -1,5 +1,5 @@
-//! Measuring: what ranking wants to know of every candidate alike, however it was found. Only what
-//! a recipe's scores use is measured.
+//! Measures signals for ranking, the same for every candidate, however it was found. Only signals that
+//! a recipe's scores use are measured.
 
 use std::collections::BTreeMap;
 
@@ -15,40 +15,40 @@ use haversack_store::store::error::ReadError;
 use haversack_store::store::item::Happening;
 use haversack_store::store::query::{Frequencies, TreeDistance, Usage};
 
-use super::words::Words;
+use super::words::TermStatistics;
 use crate::collect::Question;
 use crate::recipe::LayerSpec;
 use crate::request::Request;
 
-/// How many views and edits make an item its reader's own.
+/// How many views and edits give the full affinity score.
 const AFFINITY_FULL: f64 = 10.0;
 
-/// Measures candidates, each layer for its own ranker.
+/// Sets the signals of all candidates that their layer's ranker uses.
 ///
 /// # Errors
 /// When the store cannot be read.
-pub(crate) async fn measure(
+pub(crate) async fn measure_signals(
     question: &Question,
     specs: &[LayerSpec],
     rankers: &[Ranker],
     layers: &mut [Vec<Candidate>],
 ) -> Result<(), ReadError> {
-    let items = items(layers);
-    let known = Known::read(question, rankers, items).await?;
+    let items = distinct_items(layers);
+    let stored = StoreSignals::read(question, rankers, items).await?;
     let words = rankers
         .iter()
         .any(|ranker| {
             ranker.uses(Component::TextSimilarity) || ranker.uses(Component::KeywordMatch)
         })
-        .then(|| Words::new(&question.analysis, &known.frequencies, layers));
+        .then(|| TermStatistics::new(&question.analysis, &stored.frequencies, layers));
     let mut number = 0;
     for ((spec, ranker), layer) in specs.iter().zip(rankers).zip(layers) {
         for candidate in layer {
-            let rule = Rule { ranker, recency: spec.recency, now: question.now };
-            rule.own(candidate, &question.request, &question.analysis);
-            known.tell(candidate, ranker);
+            let own = OwnSignals { ranker, recency: spec.recency, now: question.now };
+            own.set_on(candidate, &question.request, &question.analysis);
+            stored.set_signals(candidate, ranker);
             if let Some(words) = &words {
-                words.tell(number, candidate, ranker);
+                words.set_signals(number, candidate, ranker);
             }
             number += 1;
         }
@@ -56,8 +56,8 @@ pub(crate) async fn measure(
     Ok(())
 }
 
-/// Every item of which something was found, each once, in order.
-fn items(layers: &[Vec<Candidate>]) -> Vec<ItemId> {
+/// Returns the items of all candidates, each once, sorted.
+fn distinct_items(layers: &[Vec<Candidate>]) -> Vec<ItemId> {
     let mut items: Vec<ItemId> =
         layers.iter().flatten().map(|candidate| candidate.id.item.clone()).collect();
     items.sort_unstable();
@@ -65,15 +65,15 @@ fn items(layers: &[Vec<Candidate>]) -> Vec<ItemId> {
     items
 }
 
-/// What a candidate says of itself.
-struct Rule<'r> {
+/// Signals that come from the candidate itself.
+struct OwnSignals<'r> {
     ranker: &'r Ranker,
     recency: Recency,
     now: Timestamp,
 }
 
-impl Rule<'_> {
-    fn own(&self, candidate: &mut Candidate, request: &Request, analysis: &Analysis) {
+impl OwnSignals<'_> {
+    fn set_on(&self, candidate: &mut Candidate, request: &Request, analysis: &Analysis) {
         if let Some(moment) = candidate.moment
             && self.ranker.uses(Component::Recency)
         {
@@ -85,7 +85,7 @@ impl Rule<'_> {
         {
             candidate.signals.set(Component::Timing, near);
         }
-        // A warning counts where it has to do with the question, by the question's own words.
+        // A safety warning counts where it shares words with the query.
         if self.ranker.uses(Component::Safety) && is_safety_relevant(&candidate.text) {
             let shared = candidate.signals.get(Component::TextSimilarity).map_or(0.0, Score::get);
             let counts = match (shared * 2.0).min(1.0) {
@@ -100,7 +100,7 @@ impl Rule<'_> {
         if let Some(confidence) = candidate.confidence {
             candidate.signals.set(Component::Confidence, confidence);
         }
-        // A collector may know better than the kind alone tells: a task that is done fits less.
+        // A collector may know better than the kind alone: a finished task fits less.
         let known = candidate.signals.get(Component::TypeMatch).is_some();
         if self.ranker.uses(Component::TypeMatch) && !known {
             let matches = if request.prioritize.contains(&candidate.kind) {
@@ -113,20 +113,20 @@ impl Rule<'_> {
     }
 }
 
-/// What the store knows of the items.
-struct Known {
+/// Signals that come from the store.
+struct StoreSignals {
     distances: BTreeMap<ItemId, Score>,
     uses: BTreeMap<ItemId, Score>,
     affinities: BTreeMap<ItemId, Score>,
     frequencies: Frequencies,
 }
 
-impl Known {
+impl StoreSignals {
     async fn read(
         question: &Question,
         rankers: &[Ranker],
         items: Vec<ItemId>,
-    ) -> Result<Known, ReadError> {
+    ) -> Result<StoreSignals, ReadError> {
         let uses = |component| rankers.iter().any(|ranker| ranker.uses(component));
         let request = &question.request;
         let snapshot = &question.snapshot;
@@ -164,22 +164,22 @@ impl Known {
         };
         let (distances, used, own, frequencies) =
             try_join4(distances, used, own, frequencies).await?;
-        Ok(Known {
-            distances: near(&items, &distances),
-            uses: uses_of(&used),
-            affinities: affinities_of(&own),
+        Ok(StoreSignals {
+            distances: structural_scores(&items, &distances),
+            uses: usage_scores(&used),
+            affinities: affinity_scores(&own),
             frequencies,
         })
     }
 
-    fn tell(&self, candidate: &mut Candidate, ranker: &Ranker) {
+    fn set_signals(&self, candidate: &mut Candidate, ranker: &Ranker) {
         let of = |scores: &BTreeMap<ItemId, Score>| scores.get(&candidate.id.item).copied();
-        let told = [
+        let scores = [
             (Component::Structural, of(&self.distances)),
             (Component::Usage, of(&self.uses)),
             (Component::Affinity, of(&self.affinities)),
         ];
-        for (component, score) in told {
+        for (component, score) in scores {
             if let Some(score) = score.filter(|_| ranker.uses(component)) {
                 candidate.signals.set(component, score);
             }
@@ -187,15 +187,15 @@ impl Known {
     }
 }
 
-/// W6: nearer in the tree is better; what no readable way leads to is farthest.
-fn near(items: &[ItemId], distances: &[TreeDistance]) -> BTreeMap<ItemId, Score> {
+/// W6: nearer in the tree is better; an item without a readable path is farthest.
+fn structural_scores(items: &[ItemId], distances: &[TreeDistance]) -> BTreeMap<ItemId, Score> {
     let score = |distance: &TreeDistance| distance.map_or(Score::ZERO, structural);
     items.iter().cloned().zip(distances.iter().map(score)).collect()
 }
 
-/// K4, K8: what was said to be useful, less what was said not to be. That something was packed
-/// says nothing, or what is packed once would be packed for ever.
-fn uses_of(events: &[Usage]) -> BTreeMap<ItemId, Score> {
+/// K4, K8: feedback `useful` less `not useful`. Being packed does not count, or what was packed once
+/// would be packed for ever.
+fn usage_scores(events: &[Usage]) -> BTreeMap<ItemId, Score> {
     let mut counts: BTreeMap<ItemId, (u64, u64)> = BTreeMap::new();
     for event in events {
         let (useful, not_useful) = counts.entry(event.item.clone()).or_default();
@@ -209,8 +209,8 @@ fn uses_of(events: &[Usage]) -> BTreeMap<ItemId, Score> {
     counts.into_iter().map(|(item, counts)| (item, score(counts))).collect()
 }
 
-/// W6: what its reader viewed and edited is nearer to them.
-fn affinities_of(events: &[Usage]) -> BTreeMap<ItemId, Score> {
+/// W6: items that the user viewed or edited score higher.
+fn affinity_scores(events: &[Usage]) -> BTreeMap<ItemId, Score> {
     let mut counts: BTreeMap<ItemId, u64> = BTreeMap::new();
     for event in events {
         if matches!(event.happening, Happening::Viewed | Happening::Edited) {

@@ -1,7 +1,7 @@
 //! From a request to a pack: resolve, analyse, collect, measure, rank, select, assemble.
 //!
-//! Each step is a file. What differs between applications is in their recipes; nothing here knows
-//! one by name.
+//! Each step is a file. The applications differ only in their recipes; nothing here knows a recipe by
+//! name.
 
 mod assembled;
 mod carry;
@@ -25,13 +25,15 @@ mod run;
 mod subjects;
 mod words;
 
-pub use assembled::{Assembled, Delta, LayerReport, Timings};
-pub(crate) use assembled::{assembled, finish, too_small, truncated};
+pub use assembled::{Assembled, LayerReport, PackDelta, Timings};
+pub(crate) use assembled::{
+    budget_too_small, describe_pack, select_and_assemble, truncated_layers,
+};
 pub(crate) use features::FeatureCache;
 pub use fields::Matches;
-pub(crate) use illustrate::illustrate;
+pub(crate) use illustrate::add_fields_and_excerpts;
 pub use quality::Quality;
 pub use resolve::BUDGET_MAX;
-pub(crate) use resolve::counter;
-pub use run::Watch;
-pub(crate) use run::{Prepared, Start, prepare};
+pub(crate) use resolve::find_tokenizer;
+pub use run::StageObserver;
+pub(crate) use run::{PackInputs, PreparedPack, prepare};

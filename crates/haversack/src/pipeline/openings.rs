@@ -1,5 +1,5 @@
-//! How a run of passages begins: under headings that stand before it, in the middle of a listing or
-//! a table that was parted for its length, or with the end of what stood before it.
+//! How a run of passages begins: under headings that come before it, in the middle of a split listing
+//! or table, or with leftovers of the passage before it.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use haversack_core::ids::CandidateId;
 use haversack_store::store::Snapshot;
 use haversack_store::store::error::ReadError;
 
-/// How many passages before it are searched for the header of a table that a passage begins in.
+/// How many preceding passages are searched for the header of a table.
 const HEADER_PASSAGES_MAX: u32 = 48;
 
-/// The line that names a passage which does not begin with its own headings.
+/// Makes the heading line of a passage that does not begin with its own headings.
 pub(super) fn heading_line(text: &str, headings: &[String], title: &str) -> Option<String> {
     let mut above: Vec<&str> =
         headings.iter().map(String::as_str).filter(|heading| *heading != title).collect();
@@ -19,7 +19,7 @@ pub(super) fn heading_line(text: &str, headings: &[String], title: &str) -> Opti
     let level = own.bytes().take_while(|byte| *byte == b'#').count();
     let is_heading = (1..=6).contains(&level) && own[level..].starts_with(' ');
     let marks = if is_heading {
-        // It begins with headings of its own; those above them may be missing.
+        // It begins with its own headings; those above them may be missing.
         let begun = own.lines().map(str::trim).filter(|line| !line.is_empty());
         for line in begun.take_while(|line| line.starts_with('#')) {
             above.retain(|heading| *heading != line.trim_matches('#').trim());
@@ -31,14 +31,14 @@ pub(super) fn heading_line(text: &str, headings: &[String], title: &str) -> Opti
     (!above.is_empty()).then(|| format!("{marks} {}\n\n", above.join(" › ")))
 }
 
-/// Whether passages begin or end inside a fenced listing that was parted for its length.
-pub(super) struct Fences {
+/// Whether passages begin or end inside a fenced listing that was split.
+pub(super) struct FenceState {
     pub(super) starts_inside: bool,
     pub(super) ends_inside: bool,
 }
 
-impl Fences {
-    pub(super) fn of<'t>(texts: impl Iterator<Item = &'t str>) -> Fences {
+impl FenceState {
+    pub(super) fn of<'t>(texts: impl Iterator<Item = &'t str>) -> FenceState {
         let lines = texts.flat_map(str::lines);
         let fences: Vec<bool> = lines
             .map(str::trim)
@@ -52,11 +52,11 @@ impl Fences {
         let starts_inside = fences.first().is_some_and(|has_name| !has_name)
             && (names_next || (is_odd && last_is_bare));
         let ends_inside = is_odd != starts_inside;
-        Fences { starts_inside, ends_inside }
+        FenceState { starts_inside, ends_inside }
     }
 }
 
-/// The headers of the tables that passages begin in the middle of.
+/// Finds the headers of tables that passages begin in the middle of.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -68,7 +68,7 @@ pub(super) async fn table_headers<'p>(
     let mut before = Vec::new();
     for candidate in passages {
         let CandidateId { item, chunk: Some(chunk) } = &candidate.id else { continue };
-        let is_separated = is_separated(candidate);
+        let is_separated = is_separated_values(candidate);
         if *chunk == 0 || !(is_separated || starts_in_table(&candidate.text)) {
             continue;
         }
@@ -85,9 +85,9 @@ pub(super) async fn table_headers<'p>(
     let mut headers = BTreeMap::new();
     for (id, range) in starts {
         for passage in passages[range].iter().map_while(Option::as_ref) {
-            let end = match is_separated_path(passage.stored.item.path.as_deref()) {
+            let end = match is_separated_values_path(passage.stored.item.path.as_deref()) {
                 true => first_line(&passage.text),
-                false => end_of_table(&passage.text),
+                false => table_end(&passage.text),
             };
             match end {
                 TableEnd::Header(header) => {
@@ -102,36 +102,36 @@ pub(super) async fn table_headers<'p>(
     Ok(headers)
 }
 
-/// Whether a candidate is of a file of separated values, whose first line names the columns.
-fn is_separated(candidate: &Candidate) -> bool {
-    is_separated_path(candidate.place.path.as_deref())
+/// Whether a candidate is of a CSV or TSV file, whose first line names the columns.
+fn is_separated_values(candidate: &Candidate) -> bool {
+    is_separated_values_path(candidate.place.path.as_deref())
 }
 
-fn is_separated_path(path: Option<&str>) -> bool {
+fn is_separated_values_path(path: Option<&str>) -> bool {
     let ending = path.and_then(|path| path.rsplit_once('.')).map(|(_, ending)| ending);
     ending.is_some_and(|ending| {
         ["csv", "tsv", "tab"].iter().any(|it| it.eq_ignore_ascii_case(ending))
     })
 }
 
-/// The first line of a file of separated values.
+/// Returns the first line of a CSV or TSV file as its header.
 fn first_line(text: &str) -> TableEnd {
     let line = text.lines().find(|line| !line.trim().is_empty());
     line.map_or(TableEnd::None, |line| TableEnd::Header(format!("{line}\n")))
 }
 
-/// How a passage ends, for the rows of a table that follow it.
+/// How a passage ends, when rows of a table follow it.
 #[derive(Debug, PartialEq, Eq)]
 enum TableEnd {
-    /// With a table of this header.
+    /// With a table that has this header.
     Header(String),
-    /// It is all rows; the header stands before it.
+    /// With rows only; the header is in an earlier passage.
     RowsAlone,
     /// Not with a table.
     None,
 }
 
-fn end_of_table(text: &str) -> TableEnd {
+fn table_end(text: &str) -> TableEnd {
     let lines: Vec<&str> = text.trim_end().lines().collect();
     let rows = lines.iter().rev().take_while(|line| is_row(line)).count();
     let first = lines.len() - rows;
@@ -144,7 +144,7 @@ fn end_of_table(text: &str) -> TableEnd {
     }
 }
 
-/// Whether a text begins with rows of a table whose header stands before it.
+/// Whether a text begins with rows of a table whose header is in an earlier passage.
 fn starts_in_table(text: &str) -> bool {
     let mut lines = text.lines().skip_while(|line| line.trim().is_empty());
     let starts = lines.next().is_some_and(|line| is_row(line) && !is_delimiter(line));
@@ -160,9 +160,9 @@ fn is_delimiter(line: &str) -> bool {
     is_row(line) && line.contains('-') && line.chars().all(|c| "|-: \t".contains(c))
 }
 
-/// How many bytes at the beginning of a text are the end of what stood before it: tags that close
-/// an element, and blank lines.
-pub(super) fn leftover(text: &str) -> usize {
+/// Counts the bytes at the beginning of a text that belong to what came before it: closing tags and
+/// blank lines.
+pub(super) fn leftover_len(text: &str) -> usize {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         let bare = line.trim();
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn the_header_of_a_table_is_found_where_the_table_begins() {
         let header = |text: &str| TableEnd::Header(text.to_owned());
-        let check = |text: &str, expected: TableEnd| assert_eq!(end_of_table(text), expected);
+        let check = |text: &str, expected: TableEnd| assert_eq!(table_end(text), expected);
         check("Text.\n\n| a | b |\n|---|:-:|\n| 1 | 2 |\n", header("| a | b |\n|---|:-:|\n"));
         check("| 1 | 2 |\n| 3 | 4 |", TableEnd::RowsAlone);
         check("| a |\n|---|\n| 1 |\n\nText.", TableEnd::None);
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn closing_tags_at_the_beginning_are_left_over() {
+    fn closing_tags_at_the_beginning_are_leftovers() {
         for (text, expected) in [
             ("</PagesOnly>\n\n## Deploying", 14),
             ("\n  </a>\n</b>\nText", 13),
@@ -202,7 +202,7 @@ mod tests {
             ("<b>\nText", 0),
             ("</b>\n", 5),
         ] {
-            assert_eq!(leftover(text), expected, "{text:?}");
+            assert_eq!(leftover_len(text), expected, "{text:?}");
         }
     }
 }

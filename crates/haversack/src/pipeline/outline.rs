@@ -1,31 +1,31 @@
-//! A page in focus that does not fit: which of its blocks go in first (W2, X9).
+//! Orders the blocks of a focused page that may not fit (W2, X9).
 //!
-//! Blocks that answer the question come first, then what stands beside them, then the rest of their
-//! sections; a heading follows the best block of its section. Where the question has no subject of
-//! its own, as "summarise this page", every section's beginning comes before any section's rest.
-//! None of it knows the budget.
+//! Blocks that answer the query rank first, then their neighbours, then the rest of their sections; a
+//! heading follows the best block of its section. Where the query has no subject of its own, as
+//! "summarise this page", the beginning of every section ranks before the rest of any. The order does
+//! not depend on the budget.
 
 use std::collections::BTreeMap;
 
 use haversack_core::ids::ItemId;
-use haversack_core::rank::{Component, Part, Ranked, sort};
+use haversack_core::rank::{Component, Ranked, ScorePart, sort};
 use haversack_core::units::Score;
 
 use super::interaction::Interaction;
 use crate::collect::{Outline, Question, has_no_subject};
 use crate::notice::{Notice, NoticeCode};
 
-/// What counts of a block's own score, beside its place in the order.
+/// Weight of a block's own score beside its place in the order.
 const OWN: f64 = 0.2;
 
-/// What a block is worth for the one beside it that answers, and for one in the same section.
+/// Worth of a block for a neighbour that answers, and for an answer in the same section.
 const BESIDE: f64 = 0.75;
 const SAME_SECTION: f64 = 0.5;
 
-/// Too little to change an order other than of equals.
+/// Breaks ties without changing any other order.
 const HAIR: f64 = 1e-6;
 
-/// Puts the blocks of pages into the order in which they are worth having.
+/// Scores the blocks of outlines by their order of usefulness, and sorts the layers.
 pub(super) fn order_outlines(
     question: &Question,
     interaction: &mut Interaction<'_>,
@@ -49,17 +49,17 @@ pub(super) fn order_outlines(
                 continue;
             }
             let worth = match has_no_subject(&question.analysis) {
-                true => by_section(outline),
-                false => by_answer(interaction, outline, &at, layer),
+                true => section_order_scores(outline),
+                false => answer_scores(interaction, outline, &at, layer),
             };
-            rescore(question, outline, &at, &worth, layer);
+            apply_order_scores(question, outline, &at, &worth, layer);
             sort(layer);
         }
     }
 }
 
-/// The first block of each section before the second of any.
-fn by_section(outline: &Outline) -> Vec<f64> {
+/// Scores the first block of each section above the second of any.
+fn section_order_scores(outline: &Outline) -> Vec<f64> {
     let mut before: BTreeMap<Option<usize>, u32> = BTreeMap::new();
     let worth = outline.blocks.iter().map(|(_, under)| {
         let count = before.entry(*under).or_default();
@@ -69,8 +69,8 @@ fn by_section(outline: &Outline) -> Vec<f64> {
     worth.collect()
 }
 
-/// How well each block answers, or the blocks near it.
-fn by_answer(
+/// Scores each block by how well it, or a block near it, answers.
+fn answer_scores(
     interaction: &mut Interaction<'_>,
     outline: &Outline,
     at: &[Option<usize>],
@@ -87,13 +87,13 @@ fn by_answer(
         if let Some(lead) = under.and_then(candidate) {
             titled.place.byline.push_str(&format!(" {}", lead.text));
         }
-        let (title, features) = (interaction.title(&titled), interaction.features_of(block));
-        let met = interaction.score(title.as_ref(), features.pieces());
+        let (title, features) = (interaction.match_title(&titled), interaction.features_of(block));
+        let met = interaction.score_block(title.as_ref(), features.pieces());
         own.push(met.map_or(0.0, Score::get));
     }
     let best = own.iter().copied().fold(0.0, f64::max);
     if best <= 0.0 {
-        return by_section(outline);
+        return section_order_scores(outline);
     }
     own.iter_mut().for_each(|met| *met /= best);
     let under = |place: usize| outline.blocks[place].1;
@@ -108,7 +108,7 @@ fn by_answer(
     };
     let worth = (0..own.len()).map(|place| {
         let section = SAME_SECTION * of_section.get(&under(place)).copied().unwrap_or(0.0);
-        // What stands under nothing is of no section.
+        // A block without a heading has no section.
         let section = if under(place).is_some() { section } else { 0.0 };
         let beside = near(place, place.checked_sub(1)).max(near(place, Some(place + 1)));
         own[place].max(beside).max(section)
@@ -116,9 +116,8 @@ fn by_answer(
     worth.collect()
 }
 
-/// Gives blocks the scores of their order. What others stand under comes right after the best of
-/// them.
-fn rescore(
+/// Sets the blocks' scores. A heading ranks right after the best block under it.
+fn apply_order_scores(
     question: &Question,
     outline: &Outline,
     at: &[Option<usize>],
@@ -136,7 +135,7 @@ fn rescore(
         let worth = if is_asked_for { 1.0 } else { worth[place] };
         scores[place] = OWN * layer[index].score.get() + (1.0 - OWN) * worth - later;
     }
-    // Under comes before, so going back all that stands under a block is known.
+    // A heading comes before its blocks, so going backwards visits all of them first.
     let mut best_below = vec![f64::NEG_INFINITY; at.len()];
     for place in (0..at.len()).rev() {
         if best_below[place].is_finite() {
@@ -152,18 +151,18 @@ fn rescore(
         let own: f64 = ranked.score.get() * OWN;
         ranked.parts.iter_mut().for_each(|part| part.weight *= OWN);
         let value = Score::new((scores[place] - own) / (1.0 - OWN)).unwrap_or(Score::ZERO);
-        ranked.parts.push(Part { component: Component::MaxSim, value, weight: 1.0 - OWN });
+        ranked.parts.push(ScorePart { component: Component::MaxSim, value, weight: 1.0 - OWN });
         ranked.score = Score::new(scores[place]).unwrap_or(Score::ZERO);
     }
-    // The page itself stands before its blocks.
+    // The page itself ranks before its blocks.
     let best = layer.iter().map(|ranked| ranked.score).max().unwrap_or(Score::ZERO);
     if let Some(root) = layer.iter_mut().find(|it| it.candidate.id.item == outline.id) {
         root.score = Score::new(best.get() + HAIR).unwrap_or(best);
     }
 }
 
-/// Says how many blocks of a page are in, where not all are.
-pub(super) fn notices<'p>(
+/// Returns notices about pages of which not all blocks are in the pack.
+pub(super) fn partial_outline_notices<'p>(
     outlines: &'p [Outline],
     shown: impl Fn(&ItemId) -> bool + 'p,
 ) -> impl Iterator<Item = Notice> + 'p {

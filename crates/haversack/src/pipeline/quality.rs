@@ -1,19 +1,19 @@
-//! How good a pack is, in figures that need no model: relevance, coverage, redundancy, freshness,
+//! A pack's quality in figures that need no model: relevance, coverage, redundancy, freshness and
 //! budget use (P17).
 
 use haversack_core::pack::{Pack, Request};
 use haversack_core::rank::Recency;
 use haversack_core::units::{Score, Timestamp};
 
-/// What a pack is worth, each between 0 and 1.
+/// Quality figures of a pack, each between 0 and 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Quality {
-    /// How likely it is that what was found has to do with the query; unknown where no layer of the
-    /// recipe has a floor of relevance, or the query has no words.
+    /// How likely it is that the candidates are relevant to the query; unknown where no layer has a
+    /// relevance floor, or the query has no words.
     pub relevance: Option<Score>,
-    /// How much of what was found is in, by value.
+    /// The packed share of all candidates, by value.
     pub coverage: Score,
-    /// How much of its words says again what stood before; lower is better.
+    /// The share of its text that repeats earlier text; lower is better.
     pub redundancy: Score,
     /// How new its texts are, by size; texts of unknown age count half.
     pub freshness: Score,
@@ -24,7 +24,7 @@ pub struct Quality {
     pub score: Score,
 }
 
-/// How many words in a row make a saying.
+/// Words in a row that are compared as one unit.
 const RUN: usize = 4;
 
 impl Quality {
@@ -70,7 +70,7 @@ fn redundancy(pack: &Pack) -> Score {
     if all == 0 { Score::ZERO } else { Score::unit(1.0 - count(runs.len()) / count(all)) }
 }
 
-/// FNV-1a: words are compared, not defended.
+/// FNV-1a; it need not withstand attacks.
 fn hash(word: &str) -> u64 {
     word.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte.to_ascii_lowercase())).wrapping_mul(0x0100_0000_01b3)

@@ -1,5 +1,5 @@
-//! Ranking: a layer's candidates scored and put in order, and those set aside that are excluded,
-//! repeat others, stand elsewhere already, or are not among the best. Each with its reason.
+//! Ranks each layer's candidates, and drops those that are excluded, irrelevant, duplicates, in another
+//! layer already, or beyond a limit. Each dropped candidate carries its reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,58 +14,58 @@ use haversack_core::text::duplicate::duplicates;
 use haversack_core::text::trigram;
 use haversack_core::units::Score;
 
-use super::carry::{lift, over_carried};
+use super::carry::{raise_carried_scores, take_excess_carried};
 use super::currency::Currency;
-use super::hints::put_first;
+use super::hints::rank_prioritized_first;
 use crate::collect::{is_linked, is_named};
 use crate::error::Error;
 use crate::notice::{Notice, NoticeCode};
 use crate::recipe::LayerSpec;
 use crate::request::Request;
 
-/// Candidates in order, and those that were set aside.
+/// Ranked candidates by layer, and those that were dropped.
 #[derive(Debug, Default)]
-pub(crate) struct Order {
-    /// Each layer's, best first, in the recipe's order.
+pub(crate) struct RankedLayers {
+    /// Each layer's candidates, best first, in the recipe's order of layers.
     pub(crate) layers: Vec<Vec<Ranked>>,
     pub(crate) dropped: Vec<Dropped>,
 }
 
-/// The collector whose depth is the recipe's, and whose finds a request's limit counts.
+/// The collector whose items a request's limit counts.
 const SEARCH: &str = "hybrid";
-/// The collector of what is like the focus, which is relevant to a question about it.
+/// The collector of items similar to the focus.
 const SIMILAR: &str = "similar";
-/// The collector of what is linked with the focus.
+/// The collector of items linked with the focus.
 const LINKED: &str = "relations";
-/// The collector whose finds it does not count.
+/// The collector of related items, which the limit does not count.
 const RELATED: &str = "expand";
 
-/// How many characters of two texts are compared to see how much they have in common.
+/// How many bytes of two texts are compared for diversity.
 const COMPARED: usize = 400;
 
-/// Puts everything in order.
+/// Ranks every layer, and drops candidates with their reasons.
 ///
 /// # Errors
 /// When a ranker fails.
-pub(crate) fn order(
+pub(crate) fn rank_layers(
     specs: &[LayerSpec],
     rankers: &[Ranker],
     (candidates, relevance): (Vec<Vec<Candidate>>, &[Option<Score>]),
     (request, currency): (&Request, &Currency),
     previous: Option<&Previous>,
-) -> Result<Order, Error> {
-    let mut order = Order::default();
+) -> Result<RankedLayers, Error> {
+    let mut order = RankedLayers::default();
     let candidates = candidates.into_iter().zip(relevance);
     for ((spec, ranker), (candidates, relevance)) in specs.iter().zip(rankers).zip(candidates) {
         let mut ranked = rank(candidates, ranker)?;
-        put_first(request, ranker, &mut ranked);
+        rank_prioritized_first(request, ranker, &mut ranked);
         if spec.prefer_current {
             currency.apply(&mut ranked);
         }
         if let Some(previous) =
             previous.filter(|_| !spec.pinned && spec.order != PaymentOrder::Blocks)
         {
-            lift(previous, &spec.name, &mut ranked);
+            raise_carried_scores(previous, &spec.name, &mut ranked);
             order.drop_over_carried(previous, spec, &mut ranked);
         }
         let name: Arc<str> = spec.name.as_str().into();
@@ -74,23 +74,23 @@ pub(crate) fn order(
         };
         let excluded = |ranked: &mut Ranked| request.exclude.contains(&ranked.candidate.id.item);
         ranked.extract_if(.., excluded).for_each(|ranked| drop(ranked, Reason::Excluded));
-        if let Some(reason) = irrelevance(spec, *relevance) {
+        if let Some(reason) = below_floor_reason(spec, *relevance) {
             let was_searched = |ranked: &mut Ranked| !is_named(&ranked.candidate);
             let below = ranked.extract_if(.., was_searched);
             below.for_each(|ranked| drop(ranked, reason.clone()));
         }
-        // Without a measure of the layer nothing is known against any of it.
-        if let Some(least) = relevance.and_then(|_| least_met(spec, &ranked)) {
-            // All that was found of an item stands or falls with the best of it.
+        // Without a measured relevance nothing is dropped.
+        if let Some(least) = relevance.and_then(|_| relative_floor(spec, &ranked)) {
+            // An item stays with all its chunks if its best one does.
             let stays = |ranked: &&Ranked| {
                 let candidate = &ranked.candidate;
-                meets(candidate) >= least || is_named(candidate) || is_linked(candidate)
+                max_sim(candidate) >= least || is_named(candidate) || is_linked(candidate)
             };
             let near: BTreeSet<ItemId> =
                 ranked.iter().filter(stays).map(|it| it.candidate.id.item.clone()).collect();
             let is_far = |ranked: &mut Ranked| !near.contains(&ranked.candidate.id.item);
             for ranked in ranked.extract_if(.., is_far) {
-                let meets = meets(&ranked.candidate);
+                let meets = max_sim(&ranked.candidate);
                 drop(ranked, Reason::FarFromBest { meets, least });
             }
         }
@@ -101,11 +101,11 @@ pub(crate) fn order(
         }
         order.layers.push(ranked);
     }
-    order.leave_pieces_to_wholes(specs);
-    order.leave_to_links(specs);
-    order.leave_out_repeats(specs);
+    order.drop_chunks_of_whole_items(specs);
+    order.drop_in_favour_of_links(specs);
+    order.drop_duplicates(specs);
     for (index, spec) in specs.iter().enumerate() {
-        order.finish_layer(index, spec);
+        order.diversify_and_limit(index, spec);
         if let Some(limit) = request.limit {
             order.limit_items(index, spec, limit);
         }
@@ -113,28 +113,27 @@ pub(crate) fn order(
     Ok(order)
 }
 
-/// Why nothing that was found for a layer has to do with the query, if that is so (X9). Something is
-/// always nearest; that alone is no reason to show it.
-fn irrelevance(spec: &LayerSpec, relevance: Option<Score>) -> Option<Reason> {
-    // Where nothing was measured, nothing is known against anything.
+/// Returns the reason to drop a layer's search results when its relevance is below its floor (X9).
+/// Something is always nearest; that alone is no reason to show it.
+fn below_floor_reason(spec: &LayerSpec, relevance: Option<Score>) -> Option<Reason> {
     let (floor, best) = (spec.floor?, relevance?);
     (best < floor).then_some(Reason::BelowFloor { best, floor })
 }
 
-/// How well a candidate meets the query's words.
-fn meets(candidate: &Candidate) -> Score {
+/// Returns how well a candidate matches the query's words.
+fn max_sim(candidate: &Candidate) -> Score {
     candidate.signals.get(Component::MaxSim).unwrap_or(Score::ZERO)
 }
 
-/// The least that a find of a layer must meet of the query beside the best of them (X9).
-fn least_met(spec: &LayerSpec, ranked: &[Ranked]) -> Option<Score> {
-    let best = ranked.iter().map(|ranked| meets(&ranked.candidate)).max()?;
+/// The least match with the query that a layer accepts, relative to its best (X9).
+fn relative_floor(spec: &LayerSpec, ranked: &[Ranked]) -> Option<Score> {
+    let best = ranked.iter().map(|ranked| max_sim(&ranked.candidate)).max()?;
     Some(Score::unit(best.get() * spec.relative_floor?.get()))
 }
 
-impl Order {
-    /// Says so when nothing that was searched for has to do with the query (X9).
-    pub(super) fn irrelevance(&self, specs: &[LayerSpec]) -> Option<Notice> {
+impl RankedLayers {
+    /// Returns a notice when no search result is relevant to the query (X9).
+    pub(super) fn nothing_relevant_notice(&self, specs: &[LayerSpec]) -> Option<Notice> {
         let left_out = |dropped: &Dropped| matches!(dropped.reason, Reason::BelowFloor { .. });
         let searched = specs.iter().zip(&self.layers).filter(|(spec, _)| spec.floor.is_some());
         let mut found = searched.flat_map(|(_, layer)| layer);
@@ -149,14 +148,14 @@ impl Order {
         })
     }
 
-    /// Keeps a layer from growing by what an earlier pack had.
+    /// Drops candidates by which carrying over would make a layer grow.
     fn drop_over_carried(
         &mut self,
         previous: &Previous,
         spec: &LayerSpec,
         ranked: &mut Vec<Ranked>,
     ) {
-        let (over, limit) = over_carried(previous, &spec.name, ranked);
+        let (over, limit) = take_excess_carried(previous, &spec.name, ranked);
         for ranked in over {
             self.drop(spec, ranked, Reason::OverLimit { limit });
         }
@@ -166,8 +165,8 @@ impl Order {
         self.dropped.push(Dropped { layer: spec.name.as_str().into(), ranked, reason });
     }
 
-    /// A piece of an item that stands in whole somewhere else need not stand as a piece too.
-    fn leave_pieces_to_wholes(&mut self, specs: &[LayerSpec]) {
+    /// Drops chunks of items that are in some layer as a whole.
+    fn drop_chunks_of_whole_items(&mut self, specs: &[LayerSpec]) {
         let mut wholes: BTreeMap<ItemId, usize> = BTreeMap::new();
         for (index, layer) in self.layers.iter().enumerate() {
             for ranked in layer.iter().filter(|ranked| ranked.candidate.id.chunk.is_none()) {
@@ -176,7 +175,7 @@ impl Order {
         }
         let mut pieces = Vec::new();
         for (index, layer) in self.layers.iter_mut().enumerate() {
-            // There the pieces of an item become one candidate, which the pack holds against the
+            // There the chunks of an item become one candidate, which packing compares with the
             // whole.
             if specs[index].order == PaymentOrder::Blocks {
                 continue;
@@ -194,9 +193,9 @@ impl Order {
         }
     }
 
-    /// What a search found late and a link leads to early stands among what is linked: in the search's
-    /// own layer it may find no room.
-    fn leave_to_links(&mut self, specs: &[LayerSpec]) {
+    /// Drops search results that a later layer of linked items ranks higher: the search's own layer may
+    /// have no room for them.
+    fn drop_in_favour_of_links(&mut self, specs: &[LayerSpec]) {
         let is_linked = |ranked: &Ranked| {
             ranked.candidate.found.iter().any(|found| *found.collector == *LINKED)
         };
@@ -221,9 +220,9 @@ impl Order {
         }
     }
 
-    /// Of texts that say the same, the one that comes first stays: by layer, then by rank. How alike a
-    /// text may be to what stands before it is what its own layer says.
-    fn leave_out_repeats(&mut self, specs: &[LayerSpec]) {
+    /// Drops duplicate texts, and keeps the first by layer, then by rank. A text's own layer sets its
+    /// threshold.
+    fn drop_duplicates(&mut self, specs: &[LayerSpec]) {
         let mut thresholds: Vec<Score> = specs.iter().filter_map(|spec| spec.repeats).collect();
         thresholds.sort_unstable();
         thresholds.dedup();
@@ -250,7 +249,7 @@ impl Order {
         let mut of: BTreeMap<(usize, usize), CandidateId> = BTreeMap::new();
         for (index, repeat) in repeats.iter().enumerate() {
             let Some(first) = repeat else { continue };
-            // A repeat of a repeat repeats what that one repeated.
+            // A duplicate of a duplicate refers to the first text.
             let mut first = *first;
             while let Some(earlier) = repeats[first] {
                 first = earlier;
@@ -258,7 +257,7 @@ impl Order {
             let (layer, place) = at[first];
             let same = self.layers[layer][place].candidate.id.clone();
             let repeated = &self.layers[at[index].0][at[index].1].candidate.id;
-            // The same candidate in two layers is for the pack to decide.
+            // Packing decides about the same candidate in two layers.
             if !specs[at[index].0].pinned && *repeated != same {
                 of.insert(at[index], same);
             }
@@ -274,11 +273,11 @@ impl Order {
         }
     }
 
-    /// Prefers what says something new, and keeps the best.
-    fn finish_layer(&mut self, index: usize, spec: &LayerSpec) {
+    /// Reorders a layer for diversity, and drops what is beyond its limit.
+    fn diversify_and_limit(&mut self, index: usize, spec: &LayerSpec) {
         let mut layer = std::mem::take(&mut self.layers[index]);
         if let Some(lambda) = spec.diversity {
-            layer = diversified(layer, lambda, alike);
+            layer = diversified(layer, lambda, beginning_similarity);
         }
         if let Some(limit) = spec.limit.filter(|&limit| limit < layer.len() && !spec.pinned) {
             for ranked in layer.split_off(limit) {
@@ -288,7 +287,7 @@ impl Order {
         self.layers[index] = layer;
     }
 
-    /// Keeps so many of the items that were found. What is related to them is extra (M3).
+    /// Drops items beyond the request's limit. Related items do not count (M3).
     fn limit_items(&mut self, index: usize, spec: &LayerSpec, limit: usize) {
         if !spec.collect.iter().any(|collector| collector.by == SEARCH) {
             return;
@@ -310,8 +309,8 @@ impl Order {
     }
 }
 
-/// How much two texts have in common, by trigrams of their beginnings.
-fn alike(a: &Ranked, b: &Ranked) -> Score {
+/// Compares the beginnings of two texts by trigrams.
+fn beginning_similarity(a: &Ranked, b: &Ranked) -> Score {
     let beginning = |ranked: &Ranked| {
         let text = &ranked.candidate.text;
         text[..text.floor_char_boundary(COMPARED)].to_owned()

@@ -1,5 +1,4 @@
-//! Reranking: the best finds of a layer are read once more, together with the query, by the model
-//! that is in use for it.
+//! Reranking: a model scores the best candidates of a layer together with the query.
 
 use std::borrow::Cow;
 
@@ -12,11 +11,11 @@ use crate::error::Error;
 use crate::notice::{Notice, NoticeCode};
 use crate::recipe::LayerSpec;
 
-/// Notes what the reranker says of each layer's best, where the layer's score counts it. One that
-/// fails leaves the order as it was, with a notice, if the answer may do without.
+/// Sets the reranker's scores on each layer's best candidates, where the layer's score uses them. A
+/// failure leaves the order unchanged and returns a notice, if degrading is allowed.
 ///
 /// # Errors
-/// When a ranker fails, or the reranker does and the answer may not do without.
+/// When a ranker fails, or the reranker does and degrading is not allowed.
 pub(super) fn rerank(
     reranker: &dyn Reranker,
     query: &str,
@@ -32,7 +31,7 @@ pub(super) fn rerank(
         let ranked = rank(std::mem::take(layer), ranker)?;
         layer.extend(ranked.into_iter().map(|ranked| ranked.candidate));
         let best = layer.len().min(spec.rerank);
-        match scores(reranker, query, &layer[..best]) {
+        match rerank_scores(reranker, query, &layer[..best]) {
             Ok(scores) => {
                 for (candidate, score) in layer.iter_mut().zip(scores) {
                     candidate.signals.set(Component::Rerank, score);
@@ -48,7 +47,7 @@ pub(super) fn rerank(
     Ok(None)
 }
 
-fn scores(
+fn rerank_scores(
     reranker: &dyn Reranker,
     query: &str,
     candidates: &[Candidate],
@@ -56,18 +55,18 @@ fn scores(
     if candidates.is_empty() {
         return Ok(Vec::new());
     }
-    let texts: Vec<Cow<'_, str>> = candidates.iter().map(shown).collect();
+    let texts: Vec<Cow<'_, str>> = candidates.iter().map(text_with_title).collect();
     let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
     let scores = reranker.scores(query, &texts)?;
     if scores.len() != texts.len() {
-        let cause = format!("{} texts have {} scores", texts.len(), scores.len());
+        let cause = format!("returned {} scores for {} texts", scores.len(), texts.len());
         return Err(RerankError { reranker: reranker.name().to_owned(), cause: cause.into() });
     }
     Ok(scores)
 }
 
-/// A text under its title, which says what a part of it is about.
-fn shown(candidate: &Candidate) -> Cow<'_, str> {
+/// Puts a candidate's title before its text.
+fn text_with_title(candidate: &Candidate) -> Cow<'_, str> {
     match &candidate.place.title {
         Some(title) if !candidate.text.starts_with(title.as_str()) => {
             Cow::Owned(format!("{title}\n{}", candidate.text))

@@ -1,4 +1,4 @@
-//! What a request and its recipe come to: who counts, what may be spent, what each layer may take.
+//! Resolves a request against its recipe: tokenizer, budget, layers and rankers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,22 +12,23 @@ use haversack_core::text::spelling;
 use haversack_core::text::tokenizer::{CharacterEstimate, Encoding, Tokenizer};
 use haversack_core::units::{Score, Share, Tokens};
 
-use crate::engine::Ready;
-use crate::engine::ready::{expression, named_ranker};
+use crate::condition::Facts;
+use crate::engine::CompiledRecipe;
+use crate::engine::ready::{expression_ranker, ranker_by_name};
 use crate::error::Error;
 use crate::notice::{Notice, NoticeCode};
-use crate::recipe::{CountingSpec, Facts, LayerSpec, Shape};
+use crate::recipe::{CountingSpec, LayerSpec, Shape};
 use crate::request::{RankerChoice, Request, TemplateChoice};
 
 /// Most tokens of a budget.
 pub const BUDGET_MAX: u32 = 10_000_000;
 
-/// Most that a layer's priority can be.
+/// Highest priority of a layer.
 const PRIORITY_MAX: f64 = 100.0;
 
 type Tokenizers = BTreeMap<String, Arc<dyn Tokenizer>>;
 
-/// What requests of a shape call their budget.
+/// The wire field that holds the budget in requests of a shape.
 const fn budget_field(shape: Shape) -> &'static str {
     match shape {
         Shape::Proposal => "targetBudget",
@@ -36,28 +37,28 @@ const fn budget_field(shape: Shape) -> &'static str {
     }
 }
 
-/// Who counts and how much there is.
+/// The tokenizer, budget, layers and rankers of one request.
 #[derive(Debug)]
-pub(crate) struct Means {
+pub(crate) struct ResolvedRequest {
     pub(crate) tokenizer: Arc<dyn Tokenizer>,
     pub(crate) budget: Budget,
-    /// The layers as this request gets them, in the recipe's order.
+    /// The layers of this request, in the recipe's order.
     pub(crate) layers: Vec<Layer>,
     pub(crate) rankers: Vec<Ranker>,
 }
 
-/// Works out budget and layers from recipe, request and facts.
-pub(crate) fn means(
-    ready: &Ready,
+/// Resolves budget, layers and rankers from recipe, request and facts.
+pub(crate) fn resolve_request(
+    ready: &CompiledRecipe,
     request: &Request,
     facts: &Facts,
     absent: &[Component],
     notices: &mut Vec<Notice>,
-) -> Result<Means, Error> {
+) -> Result<ResolvedRequest, Error> {
     let recipe = &ready.recipe;
-    let (tokenizer, most) = counting(&recipe.counting, request, &ready.named_tokenizers)?;
-    let mut plan = Adapted::new(ready);
-    plan.adapt(ready, facts)?;
+    let (tokenizer, most) = resolve_tokenizer(&recipe.counting, request, &ready.named_tokenizers)?;
+    let mut plan = AdaptedBudget::new(ready);
+    plan.apply_adaptations(ready, facts)?;
     let wanted = request.budget.unwrap_or(plan.total);
     if !(1..=BUDGET_MAX).contains(&wanted.get()) {
         let message = format!("{wanted} is not a number of tokens from 1 to {BUDGET_MAX}");
@@ -69,9 +70,9 @@ pub(crate) fn means(
         let message = format!("{model} has room for {total} tokens of context, not {wanted}");
         notices.push(Notice::new(NoticeCode::BudgetCapped, message));
     }
-    let budget = budget(recipe.budget.reserves.as_slice(), request, total)?;
-    plan.ask(request)?;
-    let template = template(ready, request)?;
+    let budget = resolve_budget(recipe.budget.reserves.as_slice(), request, total)?;
+    plan.apply_request(request)?;
+    let template = requested_template(ready, request)?;
     let layers = recipe
         .layers
         .iter()
@@ -81,9 +82,9 @@ pub(crate) fn means(
             if request.metadata {
                 template = template.with_metadata();
             }
-            let mut layer = layer(spec, &template, plan.shares[index], plan.caps[index]);
+            let mut layer = make_layer(spec, &template, plan.shares[index], plan.caps[index]);
             if request.ranker.is_some() && layer.order == Order::Blocks {
-                // Whoever asks for a ranker has its order hold, not that of the best blocks.
+                // The order of a requested ranker holds, not that of the best blocks.
                 layer.order = Order::Rank;
             }
             layer
@@ -91,12 +92,12 @@ pub(crate) fn means(
         .collect();
     let without =
         |ranker: Ranker| absent.iter().fold(ranker, |ranker, &component| ranker.without(component));
-    let rankers = rankers(ready, request)?.into_iter().map(without).collect();
-    Ok(Means { tokenizer, budget, layers, rankers })
+    let rankers = resolve_rankers(ready, request)?.into_iter().map(without).collect();
+    Ok(ResolvedRequest { tokenizer, budget, layers, rankers })
 }
 
-/// Who counts, and how much context the model has room for when one is named.
-fn counting(
+/// Resolves the tokenizer, and the model's context size when a model is named.
+fn resolve_tokenizer(
     spec: &CountingSpec,
     request: &Request,
     own: &Tokenizers,
@@ -106,12 +107,12 @@ fn counting(
             model::find(name).map_err(|error| Error::invalid("model", error.to_string()))?;
         Ok((model.tokenizer(), Some(model.context_max())))
     };
-    let by_name = |name: &str| Ok((tokenizer(name, own)?, None));
+    let by_name = |name: &str| Ok((tokenizer_by_name(name, own)?, None));
     match (&request.model, &request.tokenizer, spec) {
         (Some(model), None, _) => by_model(model),
         (Some(model), Some(name), _) => {
             let (_, most): (Arc<dyn Tokenizer>, _) = by_model(model)?;
-            Ok((tokenizer(name, own)?, most))
+            Ok((tokenizer_by_name(name, own)?, most))
         }
         (None, Some(name), _) => by_name(name),
         (None, None, CountingSpec::Model(model)) => by_model(model),
@@ -119,17 +120,17 @@ fn counting(
     }
 }
 
-/// Who counts for a model or under a name; `o200k_base` when neither is said.
+/// Finds the tokenizer of a model or by name; `o200k_base` without either.
 ///
 /// # Errors
 /// When there is no such model or tokenizer.
-pub(crate) fn counter(
+pub(crate) fn find_tokenizer(
     model: Option<&str>,
     name: Option<&str>,
     own: &Tokenizers,
 ) -> Result<Arc<dyn Tokenizer>, Error> {
     match (model, name) {
-        (_, Some(name)) => tokenizer(name, own),
+        (_, Some(name)) => tokenizer_by_name(name, own),
         (Some(name), None) => {
             let model = model::find(name);
             Ok(model.map_err(|error| Error::invalid("model", error.to_string()))?.tokenizer())
@@ -138,8 +139,8 @@ pub(crate) fn counter(
     }
 }
 
-/// A tokenizer by its name: the application's own, or a built-in one.
-fn tokenizer(name: &str, own: &Tokenizers) -> Result<Arc<dyn Tokenizer>, Error> {
+/// Looks up a tokenizer by name: the application's own, or a built-in one.
+fn tokenizer_by_name(name: &str, own: &Tokenizers) -> Result<Arc<dyn Tokenizer>, Error> {
     if let Some(tokenizer) = own.get(name) {
         return Ok(Arc::clone(tokenizer));
     }
@@ -156,7 +157,7 @@ fn tokenizer(name: &str, own: &Tokenizers) -> Result<Arc<dyn Tokenizer>, Error> 
     Err(Error::invalid("tokenizer", message))
 }
 
-fn budget(
+fn resolve_budget(
     reserves: &[(String, Tokens)],
     request: &Request,
     total: Tokens,
@@ -166,34 +167,34 @@ fn budget(
             let names = reserves.iter().map(|(name, _)| name.as_str());
             return Err(Error::invalid(
                 format!("reserves.{name}"),
-                unknown("reserve", name, names),
+                unknown_name_message("reserve", name, names),
             ));
         }
     }
     let too_large = request.reserves.iter().find(|(_, size)| size.get() > BUDGET_MAX);
     if let Some((name, reserve)) = too_large {
-        let message = format!("{reserve} tokens are more than the most, {BUDGET_MAX}");
+        let message = format!("{reserve} tokens are over the limit, {BUDGET_MAX}");
         return Err(Error::invalid(format!("reserves.{name}"), message));
     }
     let size = |(name, tokens): &(String, Tokens)| {
         (name.clone(), *request.reserves.get(name).unwrap_or(tokens))
     };
-    // Reserves that leave too little are the pack's to refuse: it knows the least that would do.
+    // Packing refuses reserves that leave too little: it knows the least budget that works.
     Ok(Budget::with_reserves(total, reserves.iter().map(size).collect()))
 }
 
-/// A recipe's figures as the facts of a request change them.
-struct Adapted<'r> {
+/// A recipe's budget, shares and caps, adapted to one request.
+struct AdaptedBudget<'r> {
     specs: &'r [LayerSpec],
     total: Tokens,
     shares: Vec<Share>,
     caps: Vec<Option<Tokens>>,
 }
 
-impl<'r> Adapted<'r> {
-    fn new(ready: &'r Ready) -> Adapted<'r> {
+impl<'r> AdaptedBudget<'r> {
+    fn new(ready: &'r CompiledRecipe) -> AdaptedBudget<'r> {
         let specs = &ready.recipe.layers;
-        Adapted {
+        AdaptedBudget {
             specs,
             total: ready.recipe.budget.total,
             shares: specs.iter().map(|layer| layer.share).collect(),
@@ -206,7 +207,7 @@ impl<'r> Adapted<'r> {
     }
 
     /// Applies every adaptation whose condition holds, in order (P17, W9).
-    fn adapt(&mut self, ready: &Ready, facts: &Facts) -> Result<(), Error> {
+    fn apply_adaptations(&mut self, ready: &CompiledRecipe, facts: &Facts) -> Result<(), Error> {
         let adaptations = ready.recipe.adaptations(facts);
         for adapt in adaptations.map_err(|error| Error::invalid("adapt", error.to_string()))? {
             self.total = adapt.total.unwrap_or(self.total);
@@ -224,10 +225,10 @@ impl<'r> Adapted<'r> {
         Ok(())
     }
 
-    /// Applies what the request itself says of layers.
-    fn ask(&mut self, request: &Request) -> Result<(), Error> {
+    /// Applies the request's own caps and priorities.
+    fn apply_request(&mut self, request: &Request) -> Result<(), Error> {
         for (name, cap) in &request.caps {
-            let index = self.known("caps", name)?;
+            let index = self.index_in_field("caps", name)?;
             self.caps[index] = Some(*cap);
         }
         let sum = |shares: &[Share]| -> f64 {
@@ -238,7 +239,7 @@ impl<'r> Adapted<'r> {
             self.shares.iter().map(|share| f64::from(share.millionths())).collect();
         let least = wanted.iter().copied().filter(|share| *share > 0.0).fold(f64::MAX, f64::min);
         for (name, &priority) in &request.priorities {
-            let index = self.known("priorities", name)?;
+            let index = self.index_in_field("priorities", name)?;
             if !(0.0..=PRIORITY_MAX).contains(&priority) {
                 let field = format!("priorities.{name}");
                 let message = format!("{priority} is not a number from 0 to {PRIORITY_MAX}");
@@ -246,11 +247,11 @@ impl<'r> Adapted<'r> {
             }
             #[expect(clippy::float_cmp, reason = "as usual is exactly one")]
             if self.specs[index].pinned && priority != 1.0 {
-                let message = "is always in, whole: it has no priority but 1";
+                let message = "is pinned and always whole: its priority can only be 1";
                 return Err(Error::invalid(format!("priorities.{name}"), message));
             }
             if wanted[index] == 0.0 && before > 0.0 {
-                // It lives on what others leave; who wants more of it gives it a share.
+                // Without a share it gets what others leave; a priority above 1 gives it a share.
                 wanted[index] = least * (priority - 1.0).max(0.0);
             } else {
                 wanted[index] *= priority;
@@ -261,18 +262,18 @@ impl<'r> Adapted<'r> {
         }
         let after: f64 = wanted.iter().sum();
         if !request.priorities.is_empty() && after > 0.0 {
-            // What the layers had together they have still, in other parts.
+            // The sum of all shares stays the same.
             for (share, wanted) in self.shares.iter_mut().zip(&wanted) {
                 let part = (wanted / after * before).floor() / 1_000_000.0;
                 *share = Share::fraction(part.clamp(0.0, 1.0)).unwrap_or(Share::ZERO);
             }
         }
-        self.fit();
+        self.scale_shares_to_fit();
         Ok(())
     }
 
-    /// Adaptations that hold together may promise more than there is: then each gets its part.
-    fn fit(&mut self) {
+    /// Scales the shares down where adaptations together give out more than all.
+    fn scale_shares_to_fit(&mut self) {
         let all = u64::from(Share::ALL.millionths());
         let sum: u64 = self.shares.iter().map(|share| u64::from(share.millionths())).sum();
         for share in self.shares.iter_mut().filter(|_| sum > all) {
@@ -282,16 +283,20 @@ impl<'r> Adapted<'r> {
         }
     }
 
-    fn known(&self, field: &str, name: &str) -> Result<usize, Error> {
+    fn index_in_field(&self, field: &str, name: &str) -> Result<usize, Error> {
         self.index(name).ok_or_else(|| {
             let names = self.specs.iter().map(|layer| layer.name.as_str());
-            Error::invalid(format!("{field}.{name}"), unknown("layer", name, names))
+            Error::invalid(format!("{field}.{name}"), unknown_name_message("layer", name, names))
         })
     }
 }
 
-/// A name that is not known, with the nearest or all that are.
-fn unknown<'n>(what: &str, name: &str, names: impl Iterator<Item = &'n str>) -> String {
+/// Says that a name does not exist, with the nearest existing name or all of them.
+fn unknown_name_message<'n>(
+    what: &str,
+    name: &str,
+    names: impl Iterator<Item = &'n str>,
+) -> String {
     let names: Vec<&str> = names.collect();
     let pairs = names.iter().map(|name| (*name, *name));
     let near = spelling::nearest(name, pairs);
@@ -301,7 +306,7 @@ fn unknown<'n>(what: &str, name: &str, names: impl Iterator<Item = &'n str>) -> 
     }
 }
 
-fn layer(spec: &LayerSpec, template: &Template, share: Share, cap: Option<Tokens>) -> Layer {
+fn make_layer(spec: &LayerSpec, template: &Template, share: Share, cap: Option<Tokens>) -> Layer {
     Layer {
         name: spec.name.as_str().into(),
         title: spec.title.clone(),
@@ -318,8 +323,11 @@ fn layer(spec: &LayerSpec, template: &Template, share: Share, cap: Option<Tokens
     }
 }
 
-/// The template that the request asks for, if it does (M8).
-fn template(ready: &Ready, request: &Request) -> Result<Option<Template>, Error> {
+/// Returns the template that the request asks for, if any (M8).
+fn requested_template(
+    ready: &CompiledRecipe,
+    request: &Request,
+) -> Result<Option<Template>, Error> {
     Ok(match &request.template {
         None => None,
         Some(TemplateChoice::Named(name)) => Some(ready.named_templates.get(name)?.clone()),
@@ -327,8 +335,8 @@ fn template(ready: &Ready, request: &Request) -> Result<Option<Template>, Error>
     })
 }
 
-/// The ranker `default`: similarity, recency and confidence, by the request's weights if it has
-/// some (M6).
+/// Makes the ranker `default`: similarity, recency and confidence, with the request's weights if it
+/// has any (M6).
 fn default_ranker(request: &Request) -> Result<Ranker, Error> {
     let weights = request.ranking.unwrap_or_default();
     let weights = [
@@ -341,18 +349,18 @@ fn default_ranker(request: &Request) -> Result<Ranker, Error> {
     Ok(Ranker::Sum(scoring.map_err(wrong)?))
 }
 
-/// Each layer's ranker, or the one that the request asks for (M6).
-fn rankers(ready: &Ready, request: &Request) -> Result<Vec<Ranker>, Error> {
+/// Returns each layer's ranker, or the one that the request asks for (M6).
+fn resolve_rankers(ready: &CompiledRecipe, request: &Request) -> Result<Vec<Ranker>, Error> {
     let one = match &request.ranker {
         None => return Ok(ready.rankers.clone()),
         Some(RankerChoice::Given(ranker)) => ranker.clone(),
-        Some(RankerChoice::Expression(source)) => expression(source, "ranker")?,
+        Some(RankerChoice::Expression(source)) => expression_ranker(source, "ranker")?,
         Some(RankerChoice::Named(name)) => match name.as_str() {
             "default" => default_ranker(request)?,
             "bySimilarity" => Ranker::Sum(Scoring::by(Component::Semantic)),
             "byRecency" => Ranker::Sum(Scoring::by(Component::Recency)),
             "byConfidence" => Ranker::Sum(Scoring::by(Component::Confidence)),
-            name => named_ranker(name, "ranker", &ready.named_rankers)?,
+            name => ranker_by_name(name, "ranker", &ready.named_rankers)?,
         },
     };
     Ok(vec![one; ready.rankers.len()])

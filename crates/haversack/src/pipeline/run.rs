@@ -1,4 +1,4 @@
-//! The order of the steps, up to the point where only packing is left.
+//! Runs the steps in order, up to the point where only packing is left.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,195 +18,198 @@ use haversack_store::store::error::chain;
 use serde_json::{Value, json};
 
 use super::assembled::Timings;
-use super::carry::carry;
-use super::collecting::{Finds, collect};
+use super::carry::add_carried;
+use super::collecting::{Collection, collect};
 use super::currency::Currency;
 use super::documents::make_documents;
 use super::features::FeatureReader;
-use super::fields::matches;
-use super::hints::{check_hints, pay_by_rank};
+use super::fields::find_matches;
+use super::hints::{buy_in_rank_order, check_hints};
 use super::interaction::Interaction;
-use super::measure::measure;
+use super::measure::measure_signals;
 use super::outline::order_outlines;
-use super::ranking::{Order, order};
+use super::ranking::{RankedLayers, rank_layers};
 use super::reranking::rerank;
-use super::resolve::{Means, means};
+use super::resolve::{ResolvedRequest, resolve_request};
 use super::subjects;
 use crate::collect::{
     Looked, Outline, Question, Searches, Subjects, focus_text, has_no_subject, is_about_focus,
     keep_matching, plan,
 };
-use crate::engine::{Ready, Shared};
+use crate::condition::Facts;
+use crate::engine::{CompiledRecipe, Shared};
 use crate::error::Error;
 use crate::notice::{Notice, NoticeCode};
-use crate::recipe::{Facts, LayerSpec, QueryPart, Recipe};
+use crate::recipe::{LayerSpec, QueryPart, Recipe, default_facts};
 use crate::request::Request;
 
 /// How many of the last turns go into the query's vector.
 const TURNS: usize = 4;
 
-/// How likely it is that finds have to do with the query.
+/// How likely it is that candidates are relevant to the query.
 #[derive(Debug, Default)]
 struct Relevance {
-    /// Of each layer, where that decides whether it is shown.
+    /// For each layer, where relevance decides whether it is shown.
     of_layers: Vec<Option<Score>>,
-    /// Of the best of them all, where it was measured.
+    /// For the best of all layers, where it was measured.
     of_query: Option<Score>,
 }
 
-/// How many texts of a layer are measured when that is for the pack's quality alone.
+/// How many texts of a layer are measured when only the pack's quality needs it.
 const SAMPLE: usize = 5;
 
-/// Everything that decides a pack, and what else is known of it.
+/// Everything that packing needs, with what the answer reports about it.
 #[derive(Debug, Clone)]
-pub(crate) struct Prepared {
+pub(crate) struct PreparedPack {
     pub(crate) core: PackRequest,
-    pub(crate) ready: Arc<Ready>,
+    pub(crate) ready: Arc<CompiledRecipe>,
     pub(crate) question: Question,
     pub(crate) used: Vec<String>,
     pub(crate) facts: std::collections::BTreeMap<String, Value>,
     pub(crate) notices: Vec<Notice>,
     /// Pages and databases whose blocks were read.
     pub(crate) outlines: Vec<Outline>,
-    /// Who read the best once more, where somebody does.
+    /// The reranker's name, where one was used.
     pub(crate) reranker: Option<String>,
-    /// How likely it is that what was found has to do with the query, where it was measured.
+    /// How likely it is that the candidates are relevant to the query, where it was measured.
     pub(crate) relevance: Option<Score>,
     pub(crate) timings: Timings,
 }
 
-/// What a preparation starts from.
-pub(crate) struct Start {
-    pub(crate) ready: Arc<Ready>,
+/// The inputs of a preparation.
+pub(crate) struct PackInputs {
+    pub(crate) ready: Arc<CompiledRecipe>,
     pub(crate) snapshot: Arc<dyn Snapshot>,
     pub(crate) request: Request,
     pub(crate) now: Timestamp,
-    /// What the fences' nonce is made from.
+    /// The seed of the fences' nonce.
     pub(crate) seed: String,
     pub(crate) previous: Option<Previous>,
-    pub(crate) watch: Option<Watch>,
+    pub(crate) observer: Option<StageObserver>,
 }
 
-/// Who is told of each step when it is done, with its name and how long it took.
-pub type Watch = Arc<dyn Fn(&'static str, Duration) + Send + Sync>;
+/// Is called after each stage with its name and duration.
+pub type StageObserver = Arc<dyn Fn(&'static str, Duration) + Send + Sync>;
 
-/// Times the steps, one after another.
-struct Laps {
+/// Times consecutive stages.
+struct StageTimer {
     since: Instant,
-    watch: Option<Watch>,
+    observer: Option<StageObserver>,
 }
 
-impl Laps {
-    fn end(&mut self, step: &'static str) -> Duration {
+impl StageTimer {
+    fn finish_stage(&mut self, step: &'static str) -> Duration {
         let took = std::mem::replace(&mut self.since, Instant::now()).elapsed();
-        if let Some(watch) = &self.watch {
-            watch(step, took);
+        if let Some(observer) = &self.observer {
+            observer(step, took);
         }
         took
     }
 }
 
-/// Resolves, analyses, collects, measures and ranks, on a thread that may block.
+/// Resolves, analyses, collects, measures and ranks. Runs on a blocking thread.
 ///
 /// # Errors
-/// When the request is wrong or what it cannot do without fails.
-pub(crate) async fn prepare(shared: &Shared, start: Start) -> Result<Prepared, Error> {
-    let Start { ready, snapshot, mut request, now, seed, previous, watch } = start;
+/// When the request is not valid, or something fails that the pack cannot do without.
+pub(crate) async fn prepare(shared: &Shared, inputs: PackInputs) -> Result<PreparedPack, Error> {
+    let PackInputs { ready, snapshot, mut request, now, seed, previous, observer } = inputs;
     let mut notices = Vec::new();
     let mut timings = Timings::default();
-    let mut laps = Laps { since: Instant::now(), watch };
-    check(&request)?;
+    let mut timer = StageTimer { since: Instant::now(), observer };
+    check_time_range(&request)?;
     let recipe = Arc::clone(&ready.recipe);
     let degrade = request.degrade.unwrap_or(recipe.degrade);
     let analysis = analyse_in(&request.query, now, &request.time_zone);
-    notices.extend(check_named(&*snapshot, &request, &analysis).await?);
-    let subjects = subjects::subjects(&*snapshot, &recipe, &request).await?;
-    notices.extend(subjects::unused(&recipe, &request));
+    notices.extend(check_request_names(&*snapshot, &request, &analysis).await?);
+    let subjects = subjects::look_up_subjects(&*snapshot, &recipe, &request).await?;
+    notices.extend(subjects::unused_subject_notices(&recipe, &request));
     let facts = request_facts(&recipe, &request, &subjects);
-    let mut means = means(&ready, &request, &facts, &absent(shared, &analysis), &mut notices)?;
-    pay_by_rank(&request, &mut means.layers, &means.rankers);
-    timings.analyse = laps.end("analyse");
-    let vector = vector(shared, &recipe.embed, &request, &subjects, degrade, &mut notices)?;
-    timings.embed = laps.end("embed");
-    // Collectors know the request alone, and the recipe may have decided in its place (M11).
-    let asked = request.degrade.replace(degrade);
+    let unavailable = unavailable_components(shared, &analysis);
+    let mut resolved = resolve_request(&ready, &request, &facts, &unavailable, &mut notices)?;
+    buy_in_rank_order(&request, &mut resolved.layers, &resolved.rankers);
+    timings.analyse = timer.finish_stage("analyse");
+    let vector = query_vector(shared, &recipe.embed, &request, &subjects, degrade, &mut notices)?;
+    timings.embed = timer.finish_stage("embed");
+    // Collectors read the request only, so it carries the recipe's choice while they run (M11).
+    let own_choice = request.degrade.replace(degrade);
     let stated = (request, snapshot, now, analysis);
-    let mut question = question(shared, &ready, stated, vector, subjects).await?;
-    let finds = collect(shared, &recipe, &question, degrade).await?;
-    question.request.degrade = asked;
-    let Finds { mut layers, notices: more, facts, used, outlines } = finds;
+    let mut question = build_question(shared, &ready, stated, vector, subjects).await?;
+    let collection = collect(shared, &recipe, &question, degrade).await?;
+    question.request.degrade = own_choice;
+    let Collection { mut layers, notices: more, facts, used, outlines } = collection;
     notices.extend(more);
     keep_matching(&question, &mut layers);
-    timings.collect = laps.end("collect");
+    timings.collect = timer.finish_stage("collect");
     if let Some(previous) = &previous {
-        carry(&*question.snapshot, previous, &recipe.layers, &mut layers).await?;
+        add_carried(&*question.snapshot, previous, &recipe.layers, &mut layers).await?;
     }
-    if ready.wants_trails(means.layers.iter().map(|layer| &layer.template)) {
+    if ready.shows_trails(resolved.layers.iter().map(|layer| &layer.template)) {
         add_trails(&*question.snapshot, &mut layers).await?;
     }
     drop_essentials(&recipe.layers, &mut layers);
-    let reader = FeatureReader::new(&shared.features, &*means.tokenizer);
+    let reader = FeatureReader::new(&shared.features, &*resolved.tokenizer);
     let (mut interaction, relevance) =
-        weigh(&question, &recipe, &means.rankers, reader, &mut layers).await?;
-    timings.measure = laps.end("measure");
-    let reranker = shared.reranker.as_deref().filter(|_| counts_rerank(&means.rankers));
+        measure_relevance(&question, &recipe, &resolved.rankers, reader, &mut layers).await?;
+    timings.measure = timer.finish_stage("measure");
+    let reranker = shared.reranker.as_deref().filter(|_| uses_rerank(&resolved.rankers));
     if let Some(reranker) = reranker {
         let (query, specs) = (&question.request.query, &recipe.layers);
-        notices.extend(rerank(reranker, query, specs, &means.rankers, &mut layers, degrade)?);
+        notices.extend(rerank(reranker, query, specs, &resolved.rankers, &mut layers, degrade)?);
     }
     let currency = Currency::of(&question, &recipe.layers, &mut layers).await?;
     let (specs, earlier, layers) =
         (&recipe.layers, previous.as_ref(), (layers, &*relevance.of_layers));
     let request = &question.request;
-    let mut order = order(specs, &means.rankers, layers, (request, &currency), earlier)?;
-    notices.extend(order.irrelevance(specs).filter(|_| !is_for_focus(&question)));
+    let mut order = rank_layers(specs, &resolved.rankers, layers, (request, &currency), earlier)?;
+    notices.extend(order.nothing_relevant_notice(specs).filter(|_| !is_for_focus(&question)));
     order_outlines(&question, &mut interaction, &outlines, &mut order.layers);
     let (snapshot, found) = (&*question.snapshot, &mut order);
     let earlier = (earlier, &*question.request.exclude);
     notices.extend(make_documents(snapshot, &mut interaction, specs, found, earlier).await?);
-    timings.rank = laps.end("rank");
-    notices.extend(caveats(&recipe, &*means.tokenizer));
-    let core = pack_request(&ready, &question, means, order, (seed, previous))?;
+    timings.rank = timer.finish_stage("rank");
+    notices.extend(limitation_notices(&recipe, &*resolved.tokenizer));
+    let core = pack_request(&ready, &question, resolved, order, (seed, previous))?;
     let reranker = reranker.map(|reranker| reranker.name().to_owned());
     let relevance = relevance.of_query;
     #[rustfmt::skip]
-    let prepared = Prepared {
+    let prepared = PreparedPack {
         core, ready, question, used, facts, notices, outlines, reranker, relevance, timings,
     };
     Ok(prepared)
 }
 
-/// Checks what the request names, and tells what of it is not there or was not read.
-async fn check_named(
+/// Checks the items that the request names, and returns notices about missing ones and a query that is
+/// too long.
+async fn check_request_names(
     snapshot: &dyn Snapshot,
     request: &Request,
     analysis: &Analysis,
 ) -> Result<Vec<Notice>, Error> {
     let mut notices = check_hints(snapshot, request).await?;
     if analysis.truncated {
-        let message = "only the first 16 KiB of the query were looked at";
+        let message = "only the first 16 KiB of the query were analysed";
         notices.push(Notice::new(NoticeCode::QueryTruncated, message));
     }
     Ok(notices)
 }
 
-/// A request as it stands when collecting begins.
-async fn question(
+/// Builds the question that collectors answer.
+async fn build_question(
     shared: &Shared,
-    ready: &Ready,
+    ready: &CompiledRecipe,
     (request, snapshot, now, mut analysis): (Request, Arc<dyn Snapshot>, Timestamp, Analysis),
     vector: Option<Vector>,
     subjects: Subjects,
 ) -> Result<Question, Error> {
     let recipe = &ready.recipe;
     let matches = match recipe.collects("matching") {
-        true => matches(&*snapshot, &request, &mut analysis, (now, &ready.vocabulary)).await?,
+        true => find_matches(&*snapshot, &request, &mut analysis, (now, &ready.vocabulary)).await?,
         false => None,
     };
-    // What fields say is not added to by what is like the focus.
+    // A query about fields is not extended by items similar to the focus.
     let is_about_focus = matches.is_none() && is_about_focus(&request.query, &analysis);
     let looked = match recipe.collects("similar") && is_about_focus {
-        true => looked(shared, &*snapshot, &request).await?,
+        true => focus_search(shared, &*snapshot, &request).await?,
         false => None,
     };
     let mut question = Question {
@@ -225,12 +228,12 @@ async fn question(
     Ok(question)
 }
 
-/// What is packed, and how.
+/// Builds the request to core's packing.
 fn pack_request(
-    ready: &Ready,
+    ready: &CompiledRecipe,
     question: &Question,
-    means: Means,
-    order: Order,
+    resolved: ResolvedRequest,
+    order: RankedLayers,
     (seed, previous): (String, Option<Previous>),
 ) -> Result<PackRequest, Error> {
     let recipe = &ready.recipe;
@@ -238,7 +241,7 @@ fn pack_request(
         query: question.request.query.clone(),
         query_terms: question.analysis.terms.clone(),
         overflow: recipe.budget.overflow,
-        layers: means.layers.into_iter().zip(order.layers).collect(),
+        layers: resolved.layers.into_iter().zip(order.layers).collect(),
         dropped: order.dropped,
         frame: frame(ready, question)?,
         fencing: recipe.fencing,
@@ -246,12 +249,12 @@ fn pack_request(
         selector: recipe.selector,
         stop: recipe.stop,
         previous,
-        ..PackRequest::new(means.tokenizer, means.budget)
+        ..PackRequest::new(resolved.tokenizer, resolved.budget)
     })
 }
 
-/// What stands around the sections; the date of today, too, where dates were asked for.
-fn frame(ready: &Ready, question: &Question) -> Result<Frame, Error> {
+/// Builds the text around the sections, with today's date where the query is about dates.
+fn frame(ready: &CompiledRecipe, question: &Question) -> Result<Frame, Error> {
     let mut frame = ready.frame.clone();
     if question.analysis.fields.as_ref().is_some_and(FieldQuery::is_about_dates) {
         let today = question.request.time_zone.day(question.now);
@@ -261,9 +264,9 @@ fn frame(ready: &Ready, question: &Question) -> Result<Frame, Error> {
     Ok(frame)
 }
 
-/// Measures candidates, and holds those of layers that want it against each word of the query; says
-/// how relevant the best of each such layer is.
-async fn weigh<'r>(
+/// Measures all signals, and the late interaction with the query in layers that use it. Returns how
+/// relevant the best candidates of those layers are.
+async fn measure_relevance<'r>(
     question: &Question,
     recipe: &Recipe,
     rankers: &[Ranker],
@@ -271,7 +274,7 @@ async fn weigh<'r>(
     layers: &mut [Vec<Candidate>],
 ) -> Result<(Interaction<'r>, Relevance), Error> {
     let specs = &recipe.layers;
-    measure(question, specs, rankers, layers).await?;
+    measure_signals(question, specs, rankers, layers).await?;
     let by_words = |(spec, ranker): (&LayerSpec, &Ranker)| {
         let has_floor = spec.floor.is_some() || spec.relative_floor.is_some();
         has_floor || ranker.uses(Component::MaxSim)
@@ -281,23 +284,23 @@ async fn weigh<'r>(
     let is_wanted = specs.iter().any(in_blocks) || specs.iter().zip(rankers).any(by_words);
     if !is_wanted {
         let relevance = Relevance { of_layers: vec![None; layers.len()], of_query: None };
-        return Ok((Interaction::idle(reader), relevance));
+        return Ok((Interaction::without_query(reader), relevance));
     }
     let is_for_subject = recipe.embed.contains(&QueryPart::Subject);
     let subject_says_enough =
-        is_for_subject && question.subjects.main().is_some_and(subjects::says_enough);
+        is_for_subject && question.subjects.main().is_some_and(subjects::is_searchable);
     let mut interaction = Interaction::new(question, reader).await?;
     let mut relevance = Relevance::default();
     for (layer, of) in layers.iter_mut().zip(specs.iter().zip(rankers)) {
-        // What fields say is not less relevant for having other words, and what is found for a
-        // subject need not have to do with the prompt; what was found by words that say nothing of
-        // a subject has to do with none.
+        // Relevance by words decides nothing for a query about fields, whose matches may use other
+        // words, nor for a subject with enough text to search by, whose matches need not be about
+        // the prompt.
         let decides = question.matches.is_none() && !subject_says_enough;
-        // Where it decides nothing, the first few tell how good the pack is.
+        // Where relevance decides nothing, the first few are measured for the pack's quality.
         let ranks = of.1.uses(Component::MaxSim) || in_blocks(of.0);
         let measured = match by_words(of) {
             true if decides || ranks => interaction.measure(layer),
-            true => interaction.measure(first(layer, SAMPLE)),
+            true => interaction.measure(first_n(layer, SAMPLE)),
             false => None,
         };
         relevance.of_query = relevance.of_query.max(measured);
@@ -309,27 +312,28 @@ async fn weigh<'r>(
     Ok((interaction, relevance))
 }
 
-/// The first few of a list.
-fn first<T>(list: &mut [T], count: usize) -> &mut [T] {
+/// Returns the first `count` entries of a list, or all.
+fn first_n<T>(list: &mut [T], count: usize) -> &mut [T] {
     let count = count.min(list.len());
     &mut list[..count]
 }
 
-/// Whether a question only says what to do with what the asker looks at.
+/// Whether the query only says what to do with the focus.
 fn is_for_focus(question: &Question) -> bool {
     question.looked.is_some() && has_no_subject(&question.analysis)
 }
 
-/// Whether any layer's score counts what a reranker says.
-fn counts_rerank(rankers: &[Ranker]) -> bool {
+/// Whether any layer's score uses the reranker.
+fn uses_rerank(rankers: &[Ranker]) -> bool {
     rankers.iter().any(|ranker| ranker.uses(Component::Rerank))
 }
 
-/// What a recipe or a tokenizer cannot do here.
-fn caveats(recipe: &Recipe, tokenizer: &dyn Tokenizer) -> Vec<Notice> {
+/// Returns notices about what the recipe or the tokenizer cannot do here.
+fn limitation_notices(recipe: &Recipe, tokenizer: &dyn Tokenizer) -> Vec<Notice> {
     let mut notices = Vec::new();
     if recipe.layers.iter().any(|layer| layer.summarise) {
-        let message = "no model summarises here: the most important sentences are kept instead";
+        let message =
+            "there is no model that summarises: the most important sentences are kept instead";
         notices.push(Notice::new(NoticeCode::NotSummarised, message));
     }
     if tokenizer.accuracy() != Accuracy::Exact {
@@ -339,29 +343,30 @@ fn caveats(recipe: &Recipe, tokenizer: &dyn Tokenizer) -> Vec<Notice> {
     notices
 }
 
-impl Prepared {
-    /// The same finds within another budget: what the recipe and the model make of that budget is
-    /// worked out anew, and nothing is looked for again.
+impl PreparedPack {
+    /// Returns the same candidates with another budget. Budget and layers are resolved anew; nothing is
+    /// collected again.
     ///
     /// # Errors
-    /// When the budget is more than there may be, or less than its reserves.
-    pub(crate) fn within(&self, total: Tokens) -> Result<Prepared, Error> {
+    /// When the budget is over the limit, or less than its reserves.
+    pub(crate) fn with_budget(&self, total: Tokens) -> Result<PreparedPack, Error> {
         let mut other = self.clone();
         other.question.request.budget = Some(total);
         other.notices.retain(|notice| notice.code != NoticeCode::BudgetCapped);
         let question = &other.question;
         let facts = request_facts(&other.ready.recipe, &question.request, &question.subjects);
-        let means = means(&other.ready, &question.request, &facts, &[], &mut other.notices)?;
-        other.core.budget = means.budget;
-        for (place, layer) in other.core.layers.iter_mut().zip(means.layers) {
+        let resolved =
+            resolve_request(&other.ready, &question.request, &facts, &[], &mut other.notices)?;
+        other.core.budget = resolved.budget;
+        for (place, layer) in other.core.layers.iter_mut().zip(resolved.layers) {
             place.0 = layer;
         }
         Ok(other)
     }
 }
 
-/// What no recipe can make sense of.
-fn check(request: &Request) -> Result<(), Error> {
+/// Refuses a time range that ends before it starts.
+fn check_time_range(request: &Request) -> Result<(), Error> {
     if let (Some(start), Some(end)) = request.time
         && start >= end
     {
@@ -371,12 +376,12 @@ fn check(request: &Request) -> Result<(), Error> {
     Ok(())
 }
 
-/// What a recipe's conditions can ask about (P17, W9).
+/// Collects the facts that a recipe's conditions can use (P17, W9).
 fn request_facts(recipe: &Recipe, request: &Request, subjects: &Subjects) -> Facts {
     let text = |text: &Option<String>| json!(text.as_deref().unwrap_or_default());
     let id = |id: &Option<ItemId>| json!(id.as_ref().map_or("", ItemId::as_str));
-    let mut facts = Facts::without(&recipe.subjects)
-        .with("type", text(&request.sort))
+    let mut facts = default_facts(&recipe.subjects)
+        .with("type", text(&request.request_type))
         .with("query", json!(request.query))
         .with("words", json!(request.query.split_whitespace().count()))
         .with("turns", json!(request.history.len()))
@@ -394,8 +399,8 @@ fn request_facts(recipe: &Recipe, request: &Request, subjects: &Subjects) -> Fac
     facts
 }
 
-/// The query's vector, from what the recipe says it is made of.
-fn vector(
+/// Embeds the texts that the recipe names into the query's vector.
+fn query_vector(
     shared: &Shared,
     parts: &[QueryPart],
     request: &Request,
@@ -413,22 +418,22 @@ fn vector(
         }
         return Ok(Some(vector.clone()));
     }
-    let texts = embedded_texts(parts, request, subjects);
+    let texts = texts_to_embed(parts, request, subjects);
     let vectors: Result<Vec<Vector>, EmbedError> =
         texts.iter().map(|text| shared.embedder.embed_query(text)).collect();
     let error = match vectors {
-        Ok(vectors) => return Ok(mean(vectors)),
+        Ok(vectors) => return Ok(mean_direction(vectors)),
         Err(error) if degrade => chain(&error),
         Err(error) => return Err(error.into()),
     };
-    let message = format!("the query could not be embedded, so words answer alone: {error}");
+    let message = format!("the query could not be embedded, so only text search was used: {error}");
     notices.push(Notice::new(NoticeCode::Degraded, message));
     Ok(None)
 }
 
-/// What the asker looks at, to be searched by. Without its vector its words are searched alone; the
-/// question's own says so when there is none to be had.
-async fn looked(
+/// Returns the text and vector of the focus, to search by. Without a vector only its words are
+/// searched; the failure is reported with the query's own vector.
+async fn focus_search(
     shared: &Shared,
     snapshot: &dyn Snapshot,
     request: &Request,
@@ -437,8 +442,8 @@ async fn looked(
     Ok(text.map(|text| Looked { vector: shared.embedder.embed_query(&text).ok(), text }))
 }
 
-/// The middle of vectors, each of which counts the same however long its text is.
-fn mean(mut vectors: Vec<Vector>) -> Option<Vector> {
+/// Averages the directions of vectors, so that the lengths of their texts do not matter.
+fn mean_direction(mut vectors: Vec<Vector>) -> Option<Vector> {
     if vectors.len() < 2 {
         return vectors.pop();
     }
@@ -453,14 +458,14 @@ fn mean(mut vectors: Vec<Vector>) -> Option<Vector> {
     Vector::new(sum).ok()
 }
 
-/// The texts of which the query's vector is made: what is asked, and the subject. They count the
-/// same: a subject of many words must not drown the prompt.
-fn embedded_texts(parts: &[QueryPart], request: &Request, subjects: &Subjects) -> Vec<String> {
+/// Returns the texts to embed: the query with its context, and the subject. Both count the same, so
+/// that a long subject does not drown the prompt.
+fn texts_to_embed(parts: &[QueryPart], request: &Request, subjects: &Subjects) -> Vec<String> {
     let (mut asked, mut about): (Vec<String>, Option<String>) = (Vec::new(), None);
     for part in parts {
         match part {
             QueryPart::Query => asked.push(request.query.clone()),
-            QueryPart::Subject => about = subjects.main().map(subjects::text),
+            QueryPart::Subject => about = subjects.main().map(subjects::subject_text),
             QueryPart::Situation => {
                 asked.extend(request.intent.clone());
                 if !request.situation.is_empty() {
@@ -478,9 +483,9 @@ fn embedded_texts(parts: &[QueryPart], request: &Request, subjects: &Subjects) -
     texts.filter(|text| !text.trim().is_empty()).collect()
 }
 
-/// What can be measured of nobody here. In a score it would be nothing for all, and would only stand in
-/// every ledger.
-fn absent(shared: &Shared, analysis: &Analysis) -> Vec<Component> {
+/// Returns the components that cannot be measured for any candidate. They would be 0 in every score
+/// and only fill the ledger.
+fn unavailable_components(shared: &Shared, analysis: &Analysis) -> Vec<Component> {
     let none = [
         (Component::Rerank, shared.reranker.is_none()),
         (Component::Timing, analysis.times.is_empty()),
@@ -488,14 +493,14 @@ fn absent(shared: &Shared, analysis: &Analysis) -> Vec<Component> {
     none.into_iter().filter(|(_, none)| *none).map(|(component, _)| component).collect()
 }
 
-/// Takes reduced forms away where a layer shows none.
+/// Removes essential forms in layers that do not use them.
 fn drop_essentials(specs: &[LayerSpec], layers: &mut [Vec<Candidate>]) {
     for (_, layer) in specs.iter().zip(layers).filter(|(spec, _)| !spec.essential) {
         layer.iter_mut().for_each(|candidate| candidate.essential = None);
     }
 }
 
-/// Puts the titles of what a candidate hangs under, and its own, before its headings (W10).
+/// Puts the titles of a candidate's ancestors, and its own, before its headings (W10).
 async fn add_trails(snapshot: &dyn Snapshot, layers: &mut [Vec<Candidate>]) -> Result<(), Error> {
     let mut items: Vec<ItemId> =
         layers.iter().flatten().map(|candidate| candidate.id.item.clone()).collect();

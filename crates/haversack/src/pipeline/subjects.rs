@@ -1,4 +1,4 @@
-//! Looks up what a request is about, and says what that tells.
+//! Looks up the subjects of a request, and derives facts and texts from them.
 
 use futures_util::future::try_join;
 use haversack_core::ids::ItemId;
@@ -10,24 +10,25 @@ use haversack_store::store::query::{Filter, Order as ListOrder, Page};
 use serde_json::{Value, json};
 
 use crate::collect::{Subject, Subjects};
+use crate::condition::Facts;
 use crate::error::Error;
 use crate::notice::{Notice, NoticeCode};
-use crate::recipe::{Facts, QueryPart, Recipe, SubjectSpec};
+use crate::recipe::{QueryPart, Recipe, SubjectSpec};
 use crate::request::Request;
 
-/// Most items of the first subject that are read for the whole request.
+/// Most items of the first subject that are read for a request.
 const ITEMS_MAX: usize = 200;
-/// Most characters of what stands for the first subject in the query's vector.
+/// Most bytes of the first subject's text in the query's vector.
 const CHARS_MAX: usize = 2_000;
-/// Words that say what a subject is about, when nothing else was written about it.
+/// Keywords that a subject's own text needs to be searched by, when it has no other items.
 const WORDS_LEAST: usize = 20;
 
-/// The subjects that a request names. Wrong ids speak up: else what belongs to them would be missed
-/// in silence.
+/// Looks up the subjects that a request names. A wrong id is an error: else its items would be missing
+/// silently.
 ///
 /// # Errors
-/// When one is not there or of another kind.
-pub(super) async fn subjects(
+/// When a subject does not exist or is of another kind.
+pub(super) async fn look_up_subjects(
     snapshot: &dyn Snapshot,
     recipe: &Recipe,
     request: &Request,
@@ -37,19 +38,22 @@ pub(super) async fn subjects(
     for spec in &recipe.subjects {
         let Some(id) = request.subjects.get(&spec.name) else { continue };
         let items = async {
-            match spec.name == first && reads_items(recipe) {
-                true => items_of(snapshot, spec, id).await,
+            match spec.name == first && needs_subject_items(recipe) {
+                true => subject_items(snapshot, spec, id).await,
                 false => Ok(Vec::new()),
             }
         };
-        let (item, items) = try_join(item(snapshot, spec, id), items).await?;
+        let (item, items) = try_join(look_up_item(snapshot, spec, id), items).await?;
         all.push(Subject { spec: spec.clone(), id: id.clone(), item, items });
     }
     Ok(Subjects { all, first })
 }
 
-/// Says which subjects of a request its recipe has no use for.
-pub(super) fn unused(recipe: &Recipe, request: &Request) -> impl Iterator<Item = Notice> {
+/// Returns notices about subjects that the recipe does not define.
+pub(super) fn unused_subject_notices(
+    recipe: &Recipe,
+    request: &Request,
+) -> impl Iterator<Item = Notice> {
     let names = request.subjects.keys().filter(|name| recipe.subject(name).is_none());
     names.map(|name| {
         let (key, recipe) = (Request::subject_key(name), &recipe.name);
@@ -59,12 +63,12 @@ pub(super) fn unused(recipe: &Recipe, request: &Request) -> impl Iterator<Item =
     })
 }
 
-/// Whether more than a collector of its own needs what belongs to the first subject.
-fn reads_items(recipe: &Recipe) -> bool {
+/// Whether the whole request needs the first subject's items, not only a collector.
+fn needs_subject_items(recipe: &Recipe) -> bool {
     recipe.embed.contains(&QueryPart::Subject) || recipe.collects("mentions")
 }
 
-async fn item(
+async fn look_up_item(
     snapshot: &dyn Snapshot,
     spec: &SubjectSpec,
     id: &ItemId,
@@ -80,7 +84,7 @@ async fn item(
             let message = format!("{shown:?} is a {kind}, not {article} {wanted}");
             Err(Error::invalid(field, message))
         }
-        None if spec.implied && snapshot.count(&naming(spec, id)).await? > 0 => Ok(None),
+        None if spec.implied && snapshot.count(&naming_filter(spec, id)).await? > 0 => Ok(None),
         None => {
             let message = format!("there is no {name} {shown:?} that this user can read");
             Err(Error::invalid(field, message))
@@ -88,21 +92,21 @@ async fn item(
     }
 }
 
-/// What names a subject in its field.
-fn naming(spec: &SubjectSpec, id: &ItemId) -> Filter {
+/// Makes a filter for items whose field names the subject.
+fn naming_filter(spec: &SubjectSpec, id: &ItemId) -> Filter {
     let fields = vec![(spec.field.clone(), vec![json!(id.as_str())])];
     Filter { fields, ..Filter::default() }
 }
 
-/// What belongs to a subject: what names it in its field, and what hangs under it, newest first.
-async fn items_of(
+/// Reads a subject's items: those that name it in their field, and its descendants, newest first.
+async fn subject_items(
     snapshot: &dyn Snapshot,
     spec: &SubjectSpec,
     id: &ItemId,
 ) -> Result<Vec<Stored>, Error> {
     let page = Page { order: ListOrder::Newest, after: None, limit: ITEMS_MAX };
     let (naming, below) =
-        (naming(spec, id), Filter { under: Some(id.clone()), ..Filter::default() });
+        (naming_filter(spec, id), Filter { under: Some(id.clone()), ..Filter::default() });
     let (mut items, below) =
         try_join(snapshot.list(&naming, &page), snapshot.list(&below, &page)).await?;
     items.extend(below);
@@ -115,13 +119,13 @@ async fn items_of(
     Ok(items)
 }
 
-/// Adds what conditions can ask about the subjects of a request (P17).
+/// Adds facts about the subjects for conditions (P17).
 pub(super) fn add_facts(facts: &mut Facts, subjects: &Subjects) {
     for subject in &subjects.all {
         facts.set(&subject.spec.name, subject.id.as_str());
         for name in &subject.spec.facts {
             match subject.field(name) {
-                // Conditions compare words; people write them as they like.
+                // Conditions compare words in lower case.
                 Some(Value::String(text)) => facts.set(name, text.trim().to_lowercase()),
                 Some(value) => facts.set(name, value.clone()),
                 None => {}
@@ -133,8 +137,8 @@ pub(super) fn add_facts(facts: &mut Facts, subjects: &Subjects) {
     facts.set("subject", Value::Object(fields));
 }
 
-/// What a subject is about, in short: the item itself and the latest that was written (P8).
-pub(super) fn text(subject: &Subject) -> String {
+/// Returns a subject's text in short: the item itself and its newest items (P8).
+pub(super) fn subject_text(subject: &Subject) -> String {
     let mut text = String::new();
     for stored in subject.stored() {
         text.push_str(&stored.text());
@@ -147,8 +151,8 @@ pub(super) fn text(subject: &Subject) -> String {
     text
 }
 
-/// Whether anything is known of a subject that something could be found by (P8).
-pub(super) fn says_enough(subject: &Subject) -> bool {
+/// Whether a subject has enough text to search by (P8).
+pub(super) fn is_searchable(subject: &Subject) -> bool {
     let words = |stored: &Stored| {
         let item = &stored.item;
         let text = stored.kinds.searchable(&item.kind, "", &item.body, &item.fields);

@@ -1,5 +1,5 @@
-//! What the query's words say of texts (K4). Each text is read once, and its words are numbers from
-//! then on.
+//! Text similarity and keyword match between query and candidates (K4). Each text is tokenised once
+//! into term numbers.
 
 use std::collections::HashMap;
 
@@ -10,91 +10,93 @@ use haversack_core::text::terms::{Language, TermsOfMany, each_term, terms};
 use haversack_core::units::Score;
 use haversack_store::store::query::Frequencies;
 
-/// The words of the query and of all candidates.
-pub(super) struct Words {
+/// The terms of the query and of all candidates, with their weights.
+pub(super) struct TermStatistics {
     language: Language,
     /// Every term of a text or of the query, in order. A term's number is its place here, so that
     /// what is summed by number is summed in the order of terms.
     vocabulary: Vec<String>,
-    /// How much each term tells.
+    /// The inverse document frequency of each term.
     idf: Vec<f64>,
-    /// The terms of each candidate's text, rising, repeats included.
+    /// The terms of each candidate's text, sorted, with repeats.
     texts: Vec<Vec<u32>>,
-    /// The query's terms and their weights, rising.
+    /// The query's terms with their weights, sorted.
     query: Vec<(u32, f64)>,
     query_length: f64,
     /// The terms of each keyword.
     keywords: Vec<Vec<u32>>,
 }
 
-impl Words {
-    /// The corpus's own frequencies for the query's terms; for other words, which only weigh how
-    /// long a text is, those of the candidates stand in.
+impl TermStatistics {
+    /// Uses the corpus's frequencies for the query's terms. Other words only affect a text's norm, so
+    /// their frequencies are estimated from the candidates.
     pub(super) fn new(
         analysis: &Analysis,
         frequencies: &Frequencies,
         layers: &[Vec<Candidate>],
-    ) -> Words {
+    ) -> TermStatistics {
         let language = analysis.language;
-        let mut numbers = Numbers::default();
+        let mut numbers = TermNumbers::default();
         let mut reader = TermsOfMany::new(language);
         let mut texts: Vec<Vec<u32>> = Vec::new();
         for candidate in layers.iter().flatten() {
             let mut own = Vec::with_capacity(candidate.text.len() / 8);
-            reader.each(&candidate.text, |term| own.push(numbers.of(term)));
+            reader.each(&candidate.text, |term| own.push(numbers.number_of(term)));
             texts.push(own);
         }
-        let query: Vec<u32> = analysis.terms.iter().map(|term| numbers.of(term)).collect();
+        let query: Vec<u32> = analysis.terms.iter().map(|term| numbers.number_of(term)).collect();
         let keywords: Vec<Vec<u32>> = analysis
             .keywords
             .iter()
-            .map(|word| terms(word, language).iter().map(|term| numbers.of(term)).collect())
+            .map(|word| terms(word, language).iter().map(|term| numbers.number_of(term)).collect())
             .collect();
-        let (vocabulary, place) = numbers.in_order();
+        let (vocabulary, place) = numbers.into_sorted();
         let placed = |numbers: Vec<u32>| -> Vec<u32> {
             let mut placed: Vec<u32> = numbers.iter().map(|n| place[*n as usize]).collect();
             placed.sort_unstable();
             placed
         };
         let texts: Vec<Vec<u32>> = texts.into_iter().map(placed).collect();
-        let idf = weights(&vocabulary, frequencies, &texts);
-        let query: Vec<(u32, f64)> =
-            runs(&placed(query)).map(|(term, count)| (term, count * idf[term as usize])).collect();
-        let query_length = length(query.iter().map(|(_, weight)| *weight));
+        let idf = idf_weights(&vocabulary, frequencies, &texts);
+        let query: Vec<(u32, f64)> = counted_runs(&placed(query))
+            .map(|(term, count)| (term, count * idf[term as usize]))
+            .collect();
+        let query_length = norm(query.iter().map(|(_, weight)| *weight));
         let keywords = keywords.into_iter().map(placed).collect();
-        Words { language, vocabulary, idf, texts, query, query_length, keywords }
+        TermStatistics { language, vocabulary, idf, texts, query, query_length, keywords }
     }
 
-    /// Tells what the words say of a candidate, by its number among all of all layers.
-    pub(super) fn tell(&self, number: usize, candidate: &mut Candidate, ranker: &Ranker) {
+    /// Sets a candidate's word signals. `number` counts candidates over all layers.
+    pub(super) fn set_signals(&self, number: usize, candidate: &mut Candidate, ranker: &Ranker) {
         let Some(own) = self.texts.get(number) else { return };
         if ranker.uses(Component::TextSimilarity) {
             candidate.signals.set(Component::TextSimilarity, self.similarity(own));
         }
         if ranker.uses(Component::KeywordMatch) && !self.keywords.is_empty() {
-            let score = self.matching(own, candidate);
+            let score = self.keyword_share(own, candidate);
             candidate.signals.set(Component::KeywordMatch, score);
         }
     }
 
-    /// The cosine of what query and text weigh.
+    /// Returns the cosine of query and text.
     fn similarity(&self, own: &[u32]) -> Score {
         let weight = |term: u32, count: f64| count * self.idf[term as usize];
-        let norms = self.query_length * length(runs(own).map(|(term, count)| weight(term, count)));
+        let norms =
+            self.query_length * norm(counted_runs(own).map(|(term, count)| weight(term, count)));
         let dot: f64 = self
             .query
             .iter()
             .filter_map(|(term, in_query)| {
                 let start = own.partition_point(|known| known < term);
-                let (found, count) = runs(&own[start..]).next()?;
+                let (found, count) = counted_runs(&own[start..]).next()?;
                 (found == *term).then(|| in_query * weight(found, count))
             })
             .sum();
         if norms > 0.0 { Score::unit(dot / norms) } else { Score::ZERO }
     }
 
-    /// The share of keywords that the text or its names hold.
-    fn matching(&self, own: &[u32], candidate: &Candidate) -> Score {
+    /// Returns the share of keywords that the text, its title, path or breadcrumb contains.
+    fn keyword_share(&self, own: &[u32], candidate: &Candidate) -> Score {
         let place = &candidate.place;
         let mut names: Vec<u32> = Vec::new();
         for name in place.title.iter().chain(&place.path).chain(&place.breadcrumb) {
@@ -113,13 +115,13 @@ impl Words {
     }
 }
 
-/// How much each term tells, by how many texts hold it.
-fn weights(vocabulary: &[String], frequencies: &Frequencies, texts: &[Vec<u32>]) -> Vec<f64> {
+/// Computes the inverse document frequency of each term.
+fn idf_weights(vocabulary: &[String], frequencies: &Frequencies, texts: &[Vec<u32>]) -> Vec<f64> {
     let n_texts = frequencies.texts.max(1);
     let n_candidates = texts.len().max(1) as u64;
     let mut seen = vec![0_u64; vocabulary.len()];
     for text in texts {
-        runs(text).for_each(|(term, _)| seen[term as usize] += 1);
+        counted_runs(text).for_each(|(term, _)| seen[term as usize] += 1);
     }
     let weight = |(term, seen): (&String, u64)| {
         let with = match frequencies.with.get(term) {
@@ -132,24 +134,24 @@ fn weights(vocabulary: &[String], frequencies: &Frequencies, texts: &[Vec<u32>])
     vocabulary.iter().zip(seen).map(weight).collect()
 }
 
-/// Each number of a sorted list with how often it is there.
-fn runs(sorted: &[u32]) -> impl Iterator<Item = (u32, f64)> {
+/// Counts equal numbers of a sorted list.
+fn counted_runs(sorted: &[u32]) -> impl Iterator<Item = (u32, f64)> {
     let runs = sorted.chunk_by(|a, b| a == b);
     runs.map(|run| (run[0], f64::from(u32::try_from(run.len()).unwrap_or(u32::MAX))))
 }
 
-fn length(weights: impl Iterator<Item = f64>) -> f64 {
+fn norm(weights: impl Iterator<Item = f64>) -> f64 {
     weights.map(|weight| weight * weight).sum::<f64>().sqrt()
 }
 
-/// Numbers for terms, in the order in which they are first met.
+/// Numbers terms in the order of their first occurrence.
 #[derive(Default)]
-struct Numbers {
+struct TermNumbers {
     known: HashMap<String, u32>,
 }
 
-impl Numbers {
-    fn of(&mut self, term: &str) -> u32 {
+impl TermNumbers {
+    fn number_of(&mut self, term: &str) -> u32 {
         if let Some(number) = self.known.get(term) {
             return *number;
         }
@@ -158,8 +160,8 @@ impl Numbers {
         number
     }
 
-    /// The terms in order, and the place there of each number.
-    fn in_order(self) -> (Vec<String>, Vec<u32>) {
+    /// Returns the terms sorted, and the sorted position of each number.
+    fn into_sorted(self) -> (Vec<String>, Vec<u32>) {
         let mut known: Vec<(String, u32)> = self.known.into_iter().collect();
         known.sort_unstable();
         let mut place = vec![0; known.len()];
@@ -188,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn words_weigh_what_the_corpus_says_k4() {
+    fn similarity_uses_the_corpus_frequencies_k4() {
         let analysis = analyse("late refunds for refunded citizens", Timestamp::from_millis(0));
         let texts = ["Refunds are late, refunds again", "citizens of the city", "nothing", ""];
         let layers = [
@@ -196,7 +198,8 @@ mod tests {
             vec![candidate("c", texts[2]), candidate("d", texts[3])],
         ];
         let with = BTreeMap::from([("refund".to_owned(), 7), ("late".to_owned(), 30)]);
-        let words = Words::new(&analysis, &Frequencies { texts: 50, with: with.clone() }, &layers);
+        let words =
+            TermStatistics::new(&analysis, &Frequencies { texts: 50, with: with.clone() }, &layers);
         let mut counts = with;
         for text in texts {
             let mut own = terms(text, analysis.language);
@@ -214,13 +217,13 @@ mod tests {
     }
 
     #[test]
-    fn a_keyword_may_stand_in_a_name_k4() {
+    fn a_keyword_may_match_the_title_k4() {
         let analysis = analyse("refunds in Lyon", Timestamp::from_millis(0));
         let mut named = candidate("a", "refunded");
         named.place.title = Some("The office in Lyon".to_owned());
         let layers = [vec![named, candidate("b", "refunded")]];
-        let words = Words::new(&analysis, &Frequencies::default(), &layers);
-        let share = |at: usize| words.matching(&words.texts[at], &layers[0][at]);
+        let words = TermStatistics::new(&analysis, &Frequencies::default(), &layers);
+        let share = |at: usize| words.keyword_share(&words.texts[at], &layers[0][at]);
         assert_eq!((share(0), share(1)), (Score::ONE, Score::unit(0.5)));
     }
 }

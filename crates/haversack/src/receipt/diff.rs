@@ -1,25 +1,25 @@
-//! What differs between two packs, and why: causes first, then what they did.
+//! Compares two packs: the causes of differences, and the changes by candidate.
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::{Line, Receipt};
+use super::{Receipt, ReceiptLine};
 use crate::revision::RevisionId;
 
-/// Something that decided one pack otherwise than the other.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+/// A difference in what two packs were made from.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Cause"))]
 #[serde(rename_all = "camelCase", tag = "cause")]
 #[non_exhaustive]
-pub enum Cause {
+pub enum DifferenceCause {
     /// A field of the request.
     Request {
         /// Which.
         field: String,
-        /// What the first said; empty when nothing.
+        /// The first request's value; empty when it has none.
         before: String,
-        /// What the second said; empty when nothing.
+        /// The second request's value; empty when it has none.
         after: String,
     },
     /// Another recipe, or the same one changed.
@@ -59,7 +59,7 @@ pub enum Cause {
         /// The second's.
         after: String,
     },
-    /// Another reranker; nothing where nobody reranked.
+    /// Another reranker; empty where none was used.
     Reranker {
         /// The first's.
         before: String,
@@ -75,32 +75,32 @@ pub enum Cause {
     },
 }
 
-/// What became otherwise of one candidate.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+/// A difference in what became of one candidate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Change"))]
 #[serde(rename_all = "camelCase", tag = "change")]
 #[non_exhaustive]
-pub enum Change {
-    /// It is in now and was not.
+pub enum CandidateChange {
+    /// It is in the second pack only.
     Entered {
-        /// Why it was not: not found, or its reason.
+        /// Why it was out of the first: not found, or its reason.
         before: String,
     },
-    /// It was in and is not.
+    /// It is in the first pack only.
     Left {
-        /// Why it is not: not found, or its reason.
+        /// Why it is out of the second: not found, or its reason.
         after: String,
     },
-    /// It is in both, at another size.
+    /// It is in both with different sizes.
     Resized {
         /// Before.
         before: u32,
         /// After.
         after: u32,
     },
-    /// Its text is another.
+    /// Its text changed.
     Rewritten,
-    /// Its score is another.
+    /// Its score changed.
     Rescored {
         /// Before.
         before: f64,
@@ -111,70 +111,70 @@ pub enum Change {
     },
 }
 
-/// What differs between two packs.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+/// The differences between two packs.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Difference {
     /// Whether the two have the same bytes.
     pub same: bool,
-    /// What decided them differently.
-    pub causes: Vec<Cause>,
-    /// What became otherwise, by candidate.
-    pub candidates: BTreeMap<String, Vec<Change>>,
+    /// The inputs that differ.
+    pub causes: Vec<DifferenceCause>,
+    /// What changed, by candidate.
+    pub candidates: BTreeMap<String, Vec<CandidateChange>>,
 }
 
 impl Receipt {
-    /// What differs between this pack and a later one.
+    /// Compares this pack with a later one.
     #[must_use]
     pub fn diff(&self, after: &Receipt) -> Difference {
         Difference {
             same: self.text == after.text,
-            causes: causes(self, after),
-            candidates: changes(self, after),
+            causes: find_causes(self, after),
+            candidates: find_changes(self, after),
         }
     }
 }
 
-fn causes(before: &Receipt, after: &Receipt) -> Vec<Cause> {
+fn find_causes(before: &Receipt, after: &Receipt) -> Vec<DifferenceCause> {
     let mut causes = Vec::new();
     let recipe = |receipt: &Receipt| format!("{} ({})", receipt.recipe, receipt.recipe_hash);
     if recipe(before) != recipe(after) {
-        causes.push(Cause::Recipe { before: recipe(before), after: recipe(after) });
+        causes.push(DifferenceCause::Recipe { before: recipe(before), after: recipe(after) });
     }
     causes.extend(request_causes(before, after));
     if before.viewer != after.viewer {
-        causes.push(Cause::Viewer);
+        causes.push(DifferenceCause::Viewer);
     }
-    // States of two numbers may look the same to whoever asked.
+    // States with different numbers may be the same state to the viewer.
     let is_one = before.at.is_some() && before.at == after.at;
     if !is_one && before.revision != after.revision {
         let (before, after) = (before.revision.clone(), after.revision.clone());
-        causes.push(Cause::Data { before, after });
+        causes.push(DifferenceCause::Data { before, after });
     }
     if before.now != after.now {
-        causes.push(Cause::Time { before: before.now, after: after.now });
+        causes.push(DifferenceCause::Time { before: before.now, after: after.now });
     }
     if before.tokenizer != after.tokenizer {
         let (before, after) = (before.tokenizer.clone(), after.tokenizer.clone());
-        causes.push(Cause::Tokenizer { before, after });
+        causes.push(DifferenceCause::Tokenizer { before, after });
     }
     if before.embedder != after.embedder {
         let (before, after) = (before.embedder.clone(), after.embedder.clone());
-        causes.push(Cause::Embedder { before, after });
+        causes.push(DifferenceCause::Embedder { before, after });
     }
     if before.reranker != after.reranker {
         let name = |receipt: &Receipt| receipt.reranker.clone().unwrap_or_default();
-        causes.push(Cause::Reranker { before: name(before), after: name(after) });
+        causes.push(DifferenceCause::Reranker { before: name(before), after: name(after) });
     }
     if before.packing != after.packing {
-        causes.push(Cause::Packing { before: before.packing, after: after.packing });
+        causes.push(DifferenceCause::Packing { before: before.packing, after: after.packing });
     }
     causes
 }
 
-/// The fields of the requests that differ, but for those that only say when it was asked.
-fn request_causes(before: &Receipt, after: &Receipt) -> Vec<Cause> {
+/// Finds the request fields that differ, except those that only say when the request was made.
+fn request_causes(before: &Receipt, after: &Receipt) -> Vec<DifferenceCause> {
     let fields = |receipt: &Receipt| -> BTreeMap<String, String> {
         let value = serde_json::to_value(&receipt.request).unwrap_or_default();
         let fields = value.as_object().cloned().unwrap_or_default();
@@ -191,7 +191,7 @@ fn request_causes(before: &Receipt, after: &Receipt) -> Vec<Cause> {
         .into_iter()
         .filter(|name| !matches!(name.as_str(), "now" | "asOf" | "cache"))
         .filter(|name| before.get(*name) != after.get(*name))
-        .map(|name| Cause::Request {
+        .map(|name| DifferenceCause::Request {
             field: name.clone(),
             before: of(&before, name),
             after: of(&after, name),
@@ -199,10 +199,10 @@ fn request_causes(before: &Receipt, after: &Receipt) -> Vec<Cause> {
         .collect()
 }
 
-fn changes(before: &Receipt, after: &Receipt) -> BTreeMap<String, Vec<Change>> {
-    let lines = |receipt: &'_ Receipt| -> BTreeMap<String, Line> {
-        let mut lines: BTreeMap<String, Line> = BTreeMap::new();
-        // A candidate of several layers: where it is in counts, and else the first.
+fn find_changes(before: &Receipt, after: &Receipt) -> BTreeMap<String, Vec<CandidateChange>> {
+    let lines = |receipt: &'_ Receipt| -> BTreeMap<String, ReceiptLine> {
+        let mut lines: BTreeMap<String, ReceiptLine> = BTreeMap::new();
+        // Of a candidate in several layers, the line of the layer that has it in counts, else the first.
         for line in receipt.ledger.iter().rev() {
             let known = lines.get(&line.name());
             if known.is_none_or(|known| line.is_in() || !known.is_in()) {
@@ -217,29 +217,32 @@ fn changes(before: &Receipt, after: &Receipt) -> BTreeMap<String, Vec<Change>> {
     names.dedup();
     names
         .into_iter()
-        .map(|name| (name.clone(), change(before.get(name), after.get(name))))
+        .map(|name| (name.clone(), candidate_changes(before.get(name), after.get(name))))
         .filter(|(_, changes)| !changes.is_empty())
         .collect()
 }
 
-fn change(before: Option<&Line>, after: Option<&Line>) -> Vec<Change> {
-    let is_in = |line: Option<&Line>| line.is_some_and(Line::is_in);
-    let why = |line: Option<&Line>| match line {
+fn candidate_changes(
+    before: Option<&ReceiptLine>,
+    after: Option<&ReceiptLine>,
+) -> Vec<CandidateChange> {
+    let is_in = |line: Option<&ReceiptLine>| line.is_some_and(ReceiptLine::is_in);
+    let why = |line: Option<&ReceiptLine>| match line {
         Some(line) => line.why.clone().unwrap_or_else(|| line.outcome.clone()),
         None => "not found".to_owned(),
     };
     let mut changes = Vec::new();
     match (is_in(before), is_in(after)) {
-        (false, true) => changes.push(Change::Entered { before: why(before) }),
-        (true, false) => changes.push(Change::Left { after: why(after) }),
+        (false, true) => changes.push(CandidateChange::Entered { before: why(before) }),
+        (true, false) => changes.push(CandidateChange::Left { after: why(after) }),
         (true, true) | (false, false) => {}
     }
     let (Some(before), Some(after)) = (before, after) else { return changes };
     if before.text != after.text && before.text.is_some() && after.text.is_some() {
-        changes.push(Change::Rewritten);
+        changes.push(CandidateChange::Rewritten);
     }
     if before.is_in() && after.is_in() && before.tokens != after.tokens {
-        changes.push(Change::Resized { before: before.tokens, after: after.tokens });
+        changes.push(CandidateChange::Resized { before: before.tokens, after: after.tokens });
     }
     if before.score.to_bits() != after.score.to_bits() {
         let mut parts = BTreeMap::new();
@@ -249,7 +252,7 @@ fn change(before: Option<&Line>, after: Option<&Line>) -> Vec<Change> {
                 parts.insert(name.clone(), (earlier, value));
             }
         }
-        changes.push(Change::Rescored { before: before.score, after: after.score, parts });
+        changes.push(CandidateChange::Rescored { before: before.score, after: after.score, parts });
     }
     changes
 }

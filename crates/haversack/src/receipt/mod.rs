@@ -1,5 +1,5 @@
-//! Receipts: what a pack was made from, kept beside the data, bounded. One can be explained,
-//! replayed, and compared with another.
+//! Receipts: what a pack was made from. They are stored beside the data, bounded in number, and can be
+//! explained, replayed and compared.
 
 mod diff;
 
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use haversack_core::assemble::Nonce;
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::ledger::{Entry, Outcome, Reason, Shortened};
-use haversack_core::pack::{Previous, Segment, Shown};
+use haversack_core::pack::{Previous, Segment, ShownCandidate};
 use haversack_core::rank::Ranked;
 use haversack_core::receipt::PACKING_VERSION;
 use haversack_core::units::{Span, Tokens};
@@ -20,54 +20,54 @@ use crate::pipeline::Assembled;
 use crate::revision::RevisionId;
 use crate::wire::{WireRequest, principals_of};
 
-pub use diff::{Cause, Change, Difference};
+pub use diff::{CandidateChange, Difference, DifferenceCause};
 
-/// The form in which receipts are written here.
+/// The version of the receipt format.
 const FORMAT: u32 = 1;
 
-/// Most lines of a ledger that are kept; what is in comes first, then the best of what is out.
+/// Most ledger lines of a receipt: packed candidates first, then the best of those left out.
 const LINES_MAX: usize = 2_000;
 
-/// A receipt as it is kept.
+/// A stored receipt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Receipt {
-    /// The form it is written in.
+    /// The version of its format.
     pub format: u32,
-    /// Its name.
+    /// Its id.
     pub id: String,
-    /// The version of packing: the same request may give other bytes by another.
+    /// The version of packing: another version may give other bytes for the same request.
     pub packing: u32,
     /// The recipe.
     pub recipe: String,
     /// A hash of the recipe, templates and rankers included.
     pub recipe_hash: String,
-    /// What was asked.
+    /// The request.
     pub request: WireRequest,
-    /// Through which principals was read; none for the owner.
+    /// The principals of the viewer; none for the owner.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub viewer: Option<Vec<String>>,
-    /// The state of the workspace, as it was told to whoever asked.
+    /// The state of the workspace, by the viewer's id for it.
     pub revision: RevisionId,
     /// Its number, for replays; not shown.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub at: Option<u64>,
-    /// What time it was, in Unix milliseconds.
+    /// The time of the request, in Unix milliseconds.
     pub now: i64,
-    /// Who counted.
+    /// The tokenizer.
     pub tokenizer: String,
-    /// The model that made the query's vector.
+    /// The model that embedded the query.
     pub embedder: String,
-    /// The model that read the best once more, where one did.
+    /// The reranker, where one was used.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reranker: Option<String>,
     /// The budget, reserves included.
     pub budget: u32,
-    /// What the text could have at most.
+    /// The most tokens that the text could have.
     pub limit: u32,
-    /// What it has.
+    /// The tokens that it has.
     pub tokens: u32,
     /// A hash of everything that decided the pack.
     pub inputs: String,
@@ -76,91 +76,90 @@ pub struct Receipt {
     /// The fences' nonce.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub nonce: Option<String>,
-    /// Where items end in the final string, with a hash of all up to there.
-    pub marks: Vec<Mark>,
-    /// What became of each candidate: those that are in, in the order of the text, then the rest.
-    pub ledger: Vec<Line>,
-    /// How many more candidates there were than are listed.
+    /// The ends of items in the final string, each with a hash of the text up to there.
+    pub marks: Vec<PrefixHash>,
+    /// The candidates: those in the pack in the order of the text, then the rest.
+    pub ledger: Vec<ReceiptLine>,
+    /// How many candidates are not listed.
     pub unlisted: usize,
 }
 
-/// A place in the final string, with a hash of all up to there.
+/// A position in the final string, and a hash of the text up to there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Mark(pub usize, pub String);
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Mark"))]
+pub struct PrefixHash(pub usize, pub String);
 
 /// One candidate's line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "LedgerLine"))]
 #[serde(rename_all = "camelCase")]
-pub struct Line {
+pub struct ReceiptLine {
     /// The item.
     pub item: String,
-    /// Which chunk of it; none when it is all of it.
+    /// Which chunk of it; none for the whole item.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub chunk: Option<u32>,
     /// The layer it was found for.
     pub layer: String,
     /// Its kind.
     pub kind: String,
-    /// Who found it, with its place in their lists.
+    /// The collectors that found it, with its rank in their lists.
     pub found: BTreeMap<String, u32>,
     /// Its score.
     pub score: f64,
-    /// How the score came about: value and weight by component.
+    /// The score's components, each with value and weight.
     pub parts: BTreeMap<String, (f64, f64)>,
     /// `in`, `cut`, `essential` or `out`.
     pub outcome: String,
-    /// Why it is out, or at which budget it is whole.
+    /// Why it is out, or from which budget it is whole.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub why: Option<String>,
-    /// The same for programs: why it is out, as a code such as `over_budget` or `repeats`.
+    /// Why it is out, as a code for programs such as `over_budget` or `repeats`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub code: Option<String>,
     /// The budget from which it is in whole, where a budget decides that.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub whole_from: Option<u32>,
-    /// The candidate or the layer that stands in its place.
+    /// The candidate or layer that is in the pack instead.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub instead: Option<String>,
-    /// What it costs in the pack.
+    /// Its tokens in the pack.
     pub tokens: u32,
-    /// What it costs whole.
+    /// Its tokens when whole.
     pub tokens_whole: u32,
-    /// What was bought last before the budget kept it out.
+    /// The last candidate that was selected before the budget excluded this one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub displaced_by: Option<String>,
     /// A hash of its text.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub text: Option<String>,
-    /// What stood in the pack, where that is a part of the item: bytes of its body, from and to, and
-    /// what stood between them.
+    /// The parts that the pack shows, where it shows only part of the item.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub content: Vec<Content>,
+    pub content: Vec<ContentPart>,
 }
 
-/// A part of what a candidate showed.
+/// A part of a candidate's text in a pack.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Content"))]
 #[serde(untagged)]
-pub enum Content {
+pub enum ContentPart {
     /// Bytes of the item's body, from and to.
     Body(usize, usize),
-    /// Words that are not the item's: a heading repeated, a mark for what was left out.
+    /// Text that is not the item's: a repeated heading, a mark for an omission.
     Words(String),
 }
 
-impl Content {
-    fn of(segment: &Segment) -> Content {
+impl ContentPart {
+    fn of(segment: &Segment) -> ContentPart {
         match segment {
-            Segment::Body(span) => Content::Body(span.start(), span.end()),
-            Segment::Words(words) => Content::Words(words.clone()),
+            Segment::Body(span) => ContentPart::Body(span.start(), span.end()),
+            Segment::Words(words) => ContentPart::Words(words.clone()),
         }
     }
 
     fn segment(&self) -> Result<Segment, Error> {
         match self {
-            Content::Body(start, end) => {
+            ContentPart::Body(start, end) => {
                 Span::recorded(*start, *end).map(Segment::Body).ok_or_else(|| {
                     Error::invalid(
                         "receipt.ledger.content",
@@ -168,23 +167,23 @@ impl Content {
                     )
                 })
             }
-            Content::Words(words) => Ok(Segment::Words(words.clone())),
+            ContentPart::Words(words) => Ok(Segment::Words(words.clone())),
         }
     }
 }
 
-impl Line {
+impl ReceiptLine {
     /// The candidate.
     ///
     /// # Errors
-    /// When the line was damaged.
+    /// When the line is damaged.
     pub fn id(&self) -> Result<CandidateId, Error> {
         let item = ItemId::new(&self.item)
             .map_err(|error| Error::invalid("receipt.ledger.item", error.to_string()))?;
         Ok(CandidateId { item, chunk: self.chunk })
     }
 
-    /// The candidate as people write it.
+    /// The candidate's id as text.
     #[must_use]
     pub fn name(&self) -> String {
         match self.chunk {
@@ -202,9 +201,9 @@ fn short_hash(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex()[..16].to_owned()
 }
 
-/// The outcome's word, and what else there is to say.
+/// Returns the outcome's name, and the reason or the budget from which it is whole.
 #[must_use]
-pub fn outcome_words(entry: &Entry) -> (&'static str, Option<String>) {
+pub fn outcome_and_detail(entry: &Entry) -> (&'static str, Option<String>) {
     match &entry.outcome {
         Outcome::In => ("in", None),
         Outcome::Cut { how, whole_from } => {
@@ -219,11 +218,11 @@ pub fn outcome_words(entry: &Entry) -> (&'static str, Option<String>) {
 }
 
 impl Receipt {
-    /// The receipt of a pack.
+    /// Makes the receipt of a pack.
     #[must_use]
     pub fn of(assembled: &Assembled, embedder: &str) -> Receipt {
         let pack = &assembled.pack;
-        let (ledger, unlisted) = lines(assembled);
+        let (ledger, unlisted) = receipt_lines(assembled);
         Receipt {
             format: FORMAT,
             id: assembled.receipt(),
@@ -244,15 +243,15 @@ impl Receipt {
             inputs: pack.receipt.inputs.to_string(),
             text: pack.receipt.text.to_string(),
             nonce: pack.previous.nonce.as_ref().map(|nonce| nonce.as_str().to_owned()),
-            marks: marks(assembled),
+            marks: prefix_hashes(assembled),
             ledger,
             unlisted,
         }
     }
 
-    /// A receipt as it was kept. One that was kept before viewers had names for states has only the
-    /// number, which is not for everybody to know.
-    pub(crate) fn kept(text: &str) -> Result<Receipt, serde_json::Error> {
+    /// Parses a stored receipt. One from before viewers had tokens for states has only the number,
+    /// which is hidden from most viewers.
+    pub(crate) fn from_json(text: &str) -> Result<Receipt, serde_json::Error> {
         let mut receipt: Receipt = serde_json::from_str(text)?;
         if let RevisionId::Number(number) = receipt.revision {
             receipt.at = receipt.at.or(Some(number));
@@ -263,9 +262,9 @@ impl Receipt {
         Ok(receipt)
     }
 
-    /// The receipt as a viewer may see it: the state's number is for those who see everything.
+    /// Returns the receipt as a viewer may see it: only the owner gets the state's number.
     #[must_use]
-    pub fn shown_to(&self, viewer: &Viewer) -> Receipt {
+    pub fn redacted_for(&self, viewer: &Viewer) -> Receipt {
         let mut shown = self.clone();
         if let Some(number) = shown.at.take().filter(|_| *viewer == Viewer::owner()) {
             shown.revision = RevisionId::Number(number);
@@ -273,28 +272,32 @@ impl Receipt {
         shown
     }
 
-    /// What the next pack of the same conversation is given, so that its beginning can stay.
+    /// Returns what the next pack of the conversation needs to keep its beginning unchanged.
     ///
     /// # Errors
-    /// When the receipt was damaged.
+    /// When the receipt is damaged.
     pub fn previous(&self) -> Result<Previous, Error> {
         let shown = self.ledger.iter().filter(|line| line.is_in());
         let shown = shown.map(|line| {
             let content: Result<Vec<Segment>, Error> =
-                line.content.iter().map(Content::segment).collect();
-            Ok(Shown { layer: line.layer.as_str().into(), id: line.id()?, content: content? })
+                line.content.iter().map(ContentPart::segment).collect();
+            Ok(ShownCandidate {
+                layer: line.layer.as_str().into(),
+                id: line.id()?,
+                content: content?,
+            })
         });
         let order: Result<_, Error> = shown.collect();
         Ok(Previous { nonce: self.nonce.as_deref().and_then(Nonce::parse), order: order? })
     }
 
-    /// How many bytes at the beginning of `text` are those of the pack that this is the receipt of.
+    /// Counts the bytes at the beginning of `text` that equal those of this receipt's pack.
     #[must_use]
-    pub fn kept_bytes(&self, text: &str) -> usize {
-        // Hashes are of growing beginnings, so one pass over the text serves them all.
+    pub fn unchanged_prefix_len(&self, text: &str) -> usize {
+        // Each hash covers a longer prefix, so one pass over the text checks them all.
         let mut hasher = blake3::Hasher::new();
         let (mut hashed, mut kept) = (0, 0);
-        for Mark(at, hash) in &self.marks {
+        for PrefixHash(at, hash) in &self.marks {
             let Some(more) = text.get(hashed..*at) else { break };
             hasher.update(more.as_bytes());
             hashed = *at;
@@ -307,8 +310,8 @@ impl Receipt {
     }
 }
 
-/// Where items end in the text, with hashes of all up to there.
-fn marks(assembled: &Assembled) -> Vec<Mark> {
+/// Hashes the text up to the end of each item.
+fn prefix_hashes(assembled: &Assembled) -> Vec<PrefixHash> {
     let text = &assembled.pack.text;
     let mut hasher = blake3::Hasher::new();
     let mut hashed = 0;
@@ -318,13 +321,13 @@ fn marks(assembled: &Assembled) -> Vec<Mark> {
         .map(|end| {
             hasher.update(&text.as_bytes()[hashed..end]);
             hashed = end;
-            Mark(end, hasher.finalize().to_hex()[..16].to_owned())
+            PrefixHash(end, hasher.finalize().to_hex()[..16].to_owned())
         })
         .collect()
 }
 
-/// The ledger's lines: what is in, in the order of the text, then the best of the rest.
-fn lines(assembled: &Assembled) -> (Vec<Line>, usize) {
+/// Makes the ledger's lines: packed candidates in the order of the text, then the best of the rest.
+fn receipt_lines(assembled: &Assembled) -> (Vec<ReceiptLine>, usize) {
     let pack = &assembled.pack;
     let texts: BTreeMap<&CandidateId, &Ranked> = assembled
         .core
@@ -364,13 +367,13 @@ fn lines(assembled: &Assembled) -> (Vec<Line>, usize) {
         let content = contents.get(&(&*entry.layer, &entry.id)).copied().unwrap_or_default();
         let is_out = matches!(entry.outcome, Outcome::Out(_));
         let content = if is_out { &[] } else { content };
-        line(entry, texts.get(&entry.id).copied(), content)
+        receipt_line(entry, texts.get(&entry.id).copied(), content)
     };
     (entries.into_iter().map(line).collect(), unlisted)
 }
 
-fn line(entry: &Entry, ranked: Option<&Ranked>, content: &[Segment]) -> Line {
-    let (outcome, why) = outcome_words(entry);
+fn receipt_line(entry: &Entry, ranked: Option<&Ranked>, content: &[Segment]) -> ReceiptLine {
+    let (outcome, why) = outcome_and_detail(entry);
     let reason = match &entry.outcome {
         Outcome::Out(reason) => Some(reason),
         Outcome::In | Outcome::Cut { .. } => None,
@@ -379,7 +382,7 @@ fn line(entry: &Entry, ranked: Option<&Ranked>, content: &[Segment]) -> Line {
         Outcome::Cut { whole_from, .. } => *whole_from,
         _ => reason.and_then(Reason::whole_from),
     };
-    Line {
+    ReceiptLine {
         item: entry.id.item.as_str().to_owned(),
         chunk: entry.id.chunk,
         layer: entry.layer.to_string(),
@@ -400,6 +403,6 @@ fn line(entry: &Entry, ranked: Option<&Ranked>, content: &[Segment]) -> Line {
         tokens_whole: entry.tokens_whole.get(),
         displaced_by: entry.displaced_by.as_ref().map(ToString::to_string),
         text: ranked.map(|ranked| short_hash(&ranked.candidate.text)),
-        content: content.iter().map(Content::of).collect(),
+        content: content.iter().map(ContentPart::of).collect(),
     }
 }

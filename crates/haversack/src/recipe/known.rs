@@ -36,7 +36,7 @@ impl Known {
 
     pub(super) fn collector_names(&self) -> Vec<&str> {
         let names = self.collectors.iter().map(String::as_str);
-        sorted(names.chain(collect::BUILT_IN.iter().map(|doc| doc.name)))
+        sorted(names.chain(collect::BUILT_IN.iter().map(|collector| collector.name)))
     }
 
     pub(super) fn template_names(&self) -> Vec<String> {

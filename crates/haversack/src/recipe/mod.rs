@@ -3,8 +3,8 @@
 //! A recipe is a TOML file. The built-in ones stand beside this file and are read like any other.
 
 mod built_in;
-mod condition;
 mod document;
+mod facts;
 mod keys;
 mod known;
 mod lint;
@@ -28,12 +28,13 @@ use haversack_core::rank::{Component, Recency};
 use haversack_core::select::{Selector, Stop};
 use haversack_core::text::truncate::Truncation;
 use haversack_core::units::{Score, Share, Tokens};
+use thiserror::Error;
+
+use crate::condition::{Condition, ConditionError, Facts};
 
 pub use built_in::{BUILT_IN, builtin};
-pub use condition::{
-    CONDITION_BYTES_MAX, Condition, ConditionError, FACTS, FactSpec, Facts, Unsaid,
-};
 pub use document::document;
+pub use facts::{FACTS, FactDefault, FactSpec, default_facts};
 pub use known::Known;
 pub use lint::{Finding, Severity, lint};
 pub use problem::{Places, Problem, RecipeError};
@@ -167,6 +168,12 @@ pub struct CacheSpec {
     pub entries: u64,
     /// How long after it was last asked for.
     pub idle: Duration,
+}
+
+impl Default for CacheSpec {
+    fn default() -> CacheSpec {
+        CacheSpec { entries: 100, idle: Duration::from_secs(30) }
+    }
 }
 
 /// What stands around all sections.
@@ -312,6 +319,16 @@ pub struct Adaptation {
     pub caps: Vec<(String, Tokens)>,
 }
 
+/// The condition of an adaptation could not be evaluated.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("the condition {condition:?} failed: {cause}")]
+pub struct AdaptationError {
+    /// The condition.
+    pub condition: String,
+    /// Why.
+    pub cause: ConditionError,
+}
+
 impl Recipe {
     /// Whether a layer has a collector of this name.
     #[must_use]
@@ -359,10 +376,14 @@ impl Recipe {
     ///
     /// # Errors
     /// When a condition fails.
-    pub fn adaptations(&self, facts: &Facts) -> Result<Vec<&Adaptation>, ConditionError> {
+    pub fn adaptations(&self, facts: &Facts) -> Result<Vec<&Adaptation>, AdaptationError> {
         let mut holding = Vec::new();
         for adaptation in &self.adapt {
-            if adaptation.when.holds(facts)? {
+            let holds = adaptation.when.evaluate(facts).map_err(|cause| AdaptationError {
+                condition: adaptation.when.source().to_owned(),
+                cause,
+            })?;
+            if holds {
                 holding.push(adaptation);
             }
         }

@@ -4,7 +4,6 @@ use haversack_core::text::spelling::{nearest, shown};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::keys::Key;
 use super::problem::{Places, Problem};
 use super::words::{NONE, Word};
 
@@ -124,13 +123,7 @@ impl<'s> Reader<'s> {
         (problems, self.places)
     }
 
-    /// Notes where a table's keys stand and refuses those it may not have.
-    pub(super) fn keys(&mut self, table: &Table<'_>, allowed: &[Key]) {
-        let names: Vec<&str> = allowed.iter().map(|key| key.name).collect();
-        self.names(table, &names, "there are");
-    }
-
-    /// The same for names that are no fixed keys, such as settings and components.
+    /// Notes where a table's keys stand and refuses those that are not allowed.
     pub(super) fn names(&mut self, table: &Table<'_>, allowed: &[&str], there_are: &str) {
         for (name, at, _) in table.entries() {
             if allowed.contains(&name) {

@@ -1,43 +1,43 @@
-//! From a recipe back to text: everything it says, its base's words included.
+//! Writes a recipe as TOML, by the rows of its keys.
 
 use std::fmt::Write as _;
-use std::time::Duration;
 
 use haversack_core::rank::Recency;
 use haversack_core::units::{Share, Tokens};
 
-use super::words::{self, CutWord, NONE, name_of};
-use super::{
-    Adaptation, CollectorSpec, CountingSpec, FORMAT, LayerSpec, Recipe, ScoreSpec, Setting,
-    SubjectSpec, TemplateSpec,
-};
+use super::keys::{self, InlineTemplate, Key, written};
+use super::words::{self, NONE, name_of};
+use super::{CollectorSpec, FORMAT, Recipe, ScoreSpec, Setting, TemplateSpec};
 
 impl Recipe {
-    /// The recipe as a file of its own, with its base and all defaults written out. Read again, it
+    /// The recipe as a file of its own, with its base and all defaults written out. Parsing it
     /// gives the same recipe, but for `extends`.
     #[must_use]
     pub fn to_toml(&self) -> String {
         let mut out = String::new();
-        put(&mut out, "haversack", &FORMAT.to_string());
-        put(&mut out, "name", &quoted(&self.name));
-        put(&mut out, "description", &quoted(&self.description));
-        put(&mut out, "shape", &quoted(name_of(words::SHAPES, &self.shape)));
-        if self.cache.is_none() {
-            put(&mut out, "cache", &quoted(NONE));
+        put_keys(&mut out, keys::TOP, self);
+        for subject in &self.subjects {
+            put_table(&mut out, "[[subject]]", keys::SUBJECT, subject);
         }
-        self.subjects.iter().for_each(|subject| put_subject(&mut out, subject));
-        self.put_tables(&mut out);
+        put_table(&mut out, "[budget]", keys::BUDGET, self);
+        put_table(&mut out, "[query]", keys::QUERY, self);
+        self.put_words(&mut out);
+        if let Some(cache) = &self.cache {
+            put_table(&mut out, "[cache]", keys::CACHE, cache);
+        }
+        put_table(&mut out, "[output]", keys::OUTPUT, self);
         for layer in &self.layers {
-            put_layer(&mut out, layer);
+            put_table(&mut out, "[[layer]]", keys::LAYER, layer);
+            layer.collect.iter().for_each(|collector| put_collector(&mut out, collector));
         }
         for adaptation in &self.adapt {
-            put_adaptation(&mut out, adaptation);
+            put_table(&mut out, "[[adapt]]", keys::ADAPT, adaptation);
         }
         out
     }
 
-    /// The recipe as a file that extends another one, of which it differs in how layers collect and
-    /// score. Read again beside that one, it gives the same recipe.
+    /// The recipe as a file that extends another one, from which it differs in how layers collect
+    /// and score. Parsing it beside that one gives the same recipe.
     #[must_use]
     pub fn to_toml_extending(&self, base: &Recipe) -> String {
         let mut out = String::new();
@@ -61,39 +61,6 @@ impl Recipe {
         out
     }
 
-    fn put_tables(&self, out: &mut String) {
-        out.push_str("\n[budget]\n");
-        put(out, "total", &tokens(self.budget.total));
-        let reserves = self.budget.reserves.iter().map(|(name, size)| (&**name, tokens(*size)));
-        put(out, "reserve", &inline(reserves));
-        put(out, "overflow", &quoted(name_of(words::OVERFLOWS, &self.budget.overflow)));
-        match &self.counting {
-            CountingSpec::Model(name) => put(out, "model", &quoted(name)),
-            CountingSpec::Tokenizer(name) => put(out, "tokenizer", &quoted(name)),
-        }
-        out.push_str("\n[query]\n");
-        let parts = self.embed.iter().map(|part| quoted(name_of(words::QUERY_PARTS, part)));
-        put(out, "embed", &list(parts));
-        self.put_words(out);
-        if let Some(cache) = &self.cache {
-            out.push_str("\n[cache]\n");
-            put(out, "entries", &cache.entries.to_string());
-            put(out, "seconds", &cache.idle.as_secs().to_string());
-        }
-        out.push_str("\n[output]\n");
-        put(out, "before", &quoted(&self.frame.before));
-        put(out, "after", &quoted(&self.frame.after));
-        put(out, "fence", &quoted(name_of(words::FENCES, &self.fencing)));
-        put(out, "selector", &quoted(name_of(words::SELECTORS, &self.selector)));
-        let stop = self.stop.map(|stop| {
-            inline([("fill", share(stop.fill)), ("items", stop.items.to_string())].into_iter())
-        });
-        put(out, "stop", &stop.unwrap_or_else(|| quoted(NONE)));
-        put(out, "degrade", &self.degrade.to_string());
-    }
-}
-
-impl Recipe {
     fn put_words(&self, out: &mut String) {
         if self.words.is_empty() {
             return;
@@ -120,60 +87,17 @@ fn put(out: &mut String, key: &str, value: &str) {
     let _ = writeln!(out, "{key} = {value}");
 }
 
-fn put_subject(out: &mut String, subject: &SubjectSpec) {
-    out.push_str("\n[[subject]]\n");
-    put(out, "name", &quoted(&subject.name));
-    put(out, "kind", &quoted(subject.kind.as_str()));
-    put(out, "field", &quoted(&subject.field));
-    put(out, "facts", &list(subject.facts.iter().map(|fact| quoted(fact))));
-    put(out, "implied", &subject.implied.to_string());
+fn put_keys<T>(out: &mut String, keys: &[Key<T>], target: &T) {
+    written(keys, target).for_each(|(name, value)| put(out, name, &value));
 }
 
-fn put_layer(out: &mut String, layer: &LayerSpec) {
-    out.push_str("\n[[layer]]\n");
-    put(out, "name", &quoted(&layer.name));
-    put(out, "title", &quoted(&layer.title));
-    put(out, "pinned", &layer.pinned.to_string());
-    if !layer.pinned {
-        put(out, "share", &share(layer.share));
-        put(out, "cap", &or_none(layer.cap.map(tokens)));
-    }
-    put(out, "spill", &layer.spill.to_string());
-    put(out, "order", &quoted(name_of(words::ORDERS, &layer.order)));
-    let cut = CutWord { cut: layer.cut, summarise: layer.summarise };
-    put(out, "cut", &quoted(name_of(words::CUTS, &cut)));
-    put(out, "least", &tokens(layer.least));
-    put(out, "essential", &layer.essential.to_string());
-    put(out, "arrange", &quoted(name_of(words::ARRANGEMENTS, &layer.arrange)));
-    put(out, "stability", &quoted(name_of(words::STABILITIES, &layer.stability)));
-    let kind_cap = layer.kind_cap.map(|cap| {
-        inline([("share", share(cap.share)), ("after", cap.after.to_string())].into_iter())
-    });
-    put(out, "kind_cap", &or_none(kind_cap));
-    let fence = layer.fencing.map(|fencing| quoted(name_of(words::FENCES, &fencing)));
-    put(out, "fence", &or_none(fence));
-    put(out, "template", &template(&layer.template));
-    put(out, "score", &score(&layer.score));
-    put(out, "recency", &recency(layer.recency));
-    put(out, "rerank", &layer.rerank.to_string());
-    put(out, "minimum", &or_none(layer.minimum.map(|score| number(score.get()))));
-    put(out, "floor", &or_none(layer.floor.map(|score| number(score.get()))));
-    let relative = layer.relative_floor.map(|score| number(score.get()));
-    put(out, "relative_floor", &or_none(relative));
-    put(out, "prefer_current", &layer.prefer_current.to_string());
-    put(out, "repeats", &or_none(layer.repeats.map(|score| number(score.get()))));
-    put(out, "diversity", &or_none(layer.diversity.map(|score| number(score.get()))));
-    put(out, "limit", &or_none(layer.limit.map(|limit| limit.to_string())));
-    for collector in &layer.collect {
-        put_collector(out, collector);
-    }
+fn put_table<T>(out: &mut String, header: &str, keys: &[Key<T>], target: &T) {
+    let _ = write!(out, "\n{header}\n");
+    put_keys(out, keys, target);
 }
 
 fn put_collector(out: &mut String, collector: &CollectorSpec) {
-    out.push_str("\n[[layer.collect]]\n");
-    put(out, "by", &quoted(&collector.by));
-    put(out, "kinds", &list(collector.kinds.iter().map(|kind| quoted(kind.as_str()))));
-    put(out, "deadline_ms", &millis(collector.deadline));
+    put_table(out, "[[layer.collect]]", keys::COLLECT, collector);
     for (name, setting) in collector.settings.iter() {
         let value = match setting {
             Setting::Count(count) => count.to_string(),
@@ -186,68 +110,39 @@ fn put_collector(out: &mut String, collector: &CollectorSpec) {
     }
 }
 
-fn put_adaptation(out: &mut String, adaptation: &Adaptation) {
-    out.push_str("\n[[adapt]]\n");
-    put(out, "when", &quoted(adaptation.when.source()));
-    if let Some(total) = adaptation.total {
-        put(out, "total", &tokens(total));
-    }
-    let shares = adaptation.shares.iter().map(|(name, value)| (&**name, share(*value)));
-    put(out, "shares", &inline(shares));
-    let caps = adaptation.caps.iter().map(|(name, value)| (&**name, tokens(*value)));
-    put(out, "caps", &inline(caps));
-}
-
-fn template(template: &TemplateSpec) -> String {
-    match template {
-        TemplateSpec::Named(name) => quoted(name),
+pub(super) fn template(template: &TemplateSpec) -> String {
+    match template.clone() {
+        TemplateSpec::Named(name) => quoted(&name),
         TemplateSpec::Inline { header, item, separator, footer, empty } => {
-            let parts = [
-                ("header", Some(header)),
-                ("item", Some(item)),
-                ("separator", Some(separator)),
-                ("footer", Some(footer)),
-                ("empty", empty.as_ref()),
-            ];
-            inline(parts.into_iter().filter_map(|(key, text)| Some((key, quoted(text?)))))
+            let template = InlineTemplate { header, item, separator, footer, empty };
+            inline(written(keys::TEMPLATE, &template))
         }
     }
 }
 
-fn score(score: &ScoreSpec) -> String {
-    match score {
-        ScoreSpec::Expression(source) => quoted(source),
-        ScoreSpec::Named(name) => inline(std::iter::once(("ranker", quoted(name)))),
-        ScoreSpec::Weights { base, weights } => {
-            let weights = weights.iter().map(|&(component, weight)| (component.name(), weight));
-            let all = std::iter::once(("base", *base)).chain(weights);
-            inline(all.map(|(name, weight)| (name, number(weight))))
-        }
+pub(super) fn score(score: &ScoreSpec) -> String {
+    let weights = match score {
+        ScoreSpec::Expression(source) => return quoted(source),
+        ScoreSpec::Named(_) => &[][..],
+        ScoreSpec::Weights { weights, .. } => weights,
+    };
+    let weights = weights.iter().map(|&(component, weight)| (component.name(), number(weight)));
+    inline(written(keys::SCORE, score).chain(weights))
+}
+
+pub(super) fn recency(recency: Recency) -> String {
+    match name_of(words::RECENCIES, &recency) {
+        "" => inline(written(keys::RECENCY, &recency)),
+        word => quoted(word),
     }
 }
 
-fn recency(recency: Recency) -> String {
-    match (name_of(words::RECENCIES, &recency), recency) {
-        ("", Recency::Exponential { rate_per_hour }) => {
-            inline(std::iter::once(("per_hour", number(rate_per_hour))))
-        }
-        ("", Recency::Linear { span_hours }) => {
-            inline(std::iter::once(("over_hours", number(span_hours))))
-        }
-        (word, _) => quoted(word),
-    }
-}
-
-fn or_none(value: Option<String>) -> String {
+pub(super) fn or_none(value: Option<String>) -> String {
     value.unwrap_or_else(|| quoted(NONE))
 }
 
 pub(super) fn tokens(tokens: Tokens) -> String {
     grouped(tokens.get())
-}
-
-fn millis(deadline: Duration) -> String {
-    deadline.as_millis().to_string()
 }
 
 /// 12345 as TOML's 12_345.
@@ -256,7 +151,7 @@ fn grouped(count: u32) -> String {
 }
 
 /// A number that is read as a decimal again.
-fn number(number: f64) -> String {
+pub(super) fn number(number: f64) -> String {
     format!("{number:?}")
 }
 
@@ -264,11 +159,11 @@ pub(super) fn share(share: Share) -> String {
     number(f64::from(share.millionths()) / 1e6)
 }
 
-fn list(values: impl Iterator<Item = String>) -> String {
+pub(super) fn list(values: impl Iterator<Item = String>) -> String {
     format!("[{}]", values.collect::<Vec<_>>().join(", "))
 }
 
-fn inline<'k>(entries: impl Iterator<Item = (&'k str, String)>) -> String {
+pub(super) fn inline<'k>(entries: impl Iterator<Item = (&'k str, String)>) -> String {
     let entries: Vec<String> =
         entries.map(|(name, value)| format!("{} = {value}", key(name))).collect();
     if entries.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", entries.join(", ")) }

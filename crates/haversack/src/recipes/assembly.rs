@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::notice::Notice;
 use crate::pipeline::{Assembled, LayerReport, Quality};
-use crate::receipt::{Line, Receipt};
+use crate::receipt::{Receipt, ReceiptLine};
 use crate::revision::RevisionId;
 
 /// What every recipe's result has under `assembly`.
@@ -56,7 +56,7 @@ pub struct Assembly {
     pub quality: Option<WireQuality>,
     /// What became of each candidate; with `explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub ledger: Option<Vec<Line>>,
+    pub ledger: Option<Vec<ReceiptLine>>,
 }
 
 /// A layer's figures.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use haversack_core::assemble::Item as PackItem;
+use haversack_core::assemble::PackedItem as PackItem;
 use haversack_core::assemble::citation::used;
 use haversack_core::candidate::Candidate;
 use haversack_core::ids::ItemId;
@@ -52,7 +52,7 @@ impl Request {
     pub(super) fn request_to(&self, recipe: &str) -> Result<crate::Request, Error> {
         let common: WireRequest = crate::wire::read(Value::Object(self.other.clone()))?;
         let mut request = common.request(recipe)?;
-        request.name_subject(THREAD, id_opt("threadId", self.thread_id.as_ref())?);
+        request.set_subject(THREAD, id_opt("threadId", self.thread_id.as_ref())?);
         if !self.message.is_empty() {
             request.query.clone_from(&self.message);
         }

@@ -12,7 +12,7 @@ use super::assembly::WireNotice;
 use crate::engine::Workspace;
 use crate::error::Error;
 use crate::notice::NoticeCode;
-use crate::pipeline::{Assembled, LayerReport, truncated};
+use crate::pipeline::{Assembled, LayerReport, truncated_layers};
 use crate::request::OPPORTUNITY;
 use crate::wire::{WireRequest, id, tokens};
 
@@ -66,7 +66,7 @@ impl Request {
         if self.opportunity_id.is_empty() {
             return Err(Error::invalid("opportunityId", "is missing: name the opportunity"));
         }
-        request.name_subject(OPPORTUNITY, Some(id("opportunityId", &self.opportunity_id)?));
+        request.set_subject(OPPORTUNITY, Some(id("opportunityId", &self.opportunity_id)?));
         if !self.user_prompt.is_empty() {
             request.query.clone_from(&self.user_prompt);
         }
@@ -209,7 +209,7 @@ impl Context {
 /// A section's items as objects: id, the item's own fields, and its text as it is in.
 fn entries(assembled: &Assembled, layer: &str) -> Vec<Value> {
     let Some(section) = assembled.section(layer) else { return Vec::new() };
-    let entry = |item: &haversack_core::assemble::Item| {
+    let entry = |item: &haversack_core::assemble::PackedItem| {
         let mut entry = fields(assembled, &item.id);
         entry.insert("id".into(), json!(item.id.item.as_str()));
         entry.insert("content".into(), json!(assembled.content(item)));
@@ -237,7 +237,7 @@ fn foundation(assembled: &Assembled, layer: &str) -> Option<Value> {
 /// The texts of a layer alone, as they stand in it.
 fn texts(assembled: &Assembled, layer: &str) -> String {
     let items = assembled.section(layer).into_iter().flat_map(|section| &section.items);
-    let text = |item: &haversack_core::assemble::Item| {
+    let text = |item: &haversack_core::assemble::PackedItem| {
         let mut text = assembled.content(item);
         // What its further fields say stands behind it, as lines with labels.
         if let Some(ranked) = assembled.ranked(&item.id) {
@@ -253,7 +253,7 @@ fn texts(assembled: &Assembled, layer: &str) -> String {
 
 /// How the budget was kept; categories stand in the order in which they are cut (P4).
 fn status(assembled: &Assembled) -> BudgetStatus {
-    let truncated = truncated(&assembled.recipe, &assembled.layers);
+    let truncated = truncated_layers(&assembled.recipe, &assembled.layers);
     let detail = |report: &&LayerReport| TruncationDetail {
         category: report.name.clone(),
         original_tokens: report.wanted.get(),

@@ -110,7 +110,7 @@ pub(super) fn items(
     assembled: &Assembled,
     section: &haversack_core::assemble::Section,
 ) -> Vec<Item> {
-    let item = |item: &haversack_core::assemble::Item| {
+    let item = |item: &haversack_core::assemble::PackedItem| {
         let ranked = assembled.ranked(&item.id);
         Item {
             id: item.id.item.as_str().to_owned(),

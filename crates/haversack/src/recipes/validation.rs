@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::workspace::{Context, Item as ShownItem, Section};
 use crate::engine::Workspace;
-use crate::engine::apart::apart;
+use crate::engine::blocking::on_blocking_thread;
 use crate::error::Error;
 
 /// Where a payload's last section ends.
@@ -151,7 +151,7 @@ impl Workspace {
     ) -> Result<Validation, Error> {
         let told = payload.clone();
         // A long text takes a while to count.
-        let mut problems = apart(async move { check_text(&told, &*tokenizer) }).await;
+        let mut problems = on_blocking_thread(async move { check_text(&told, &*tokenizer) }).await;
         let mut ids = Vec::new();
         for item in payload.items().filter(|item| !is_turn(item)) {
             ids.push(crate::wire::id("sections.items.blockId", &item.block_id)?);

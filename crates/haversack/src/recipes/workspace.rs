@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use haversack_core::assemble::Item as PackItem;
+use haversack_core::assemble::PackedItem as PackItem;
 use haversack_core::assemble::Section as PackSection;
 use haversack_core::candidate::Candidate;
 use haversack_core::ids::ItemId;
@@ -120,7 +120,7 @@ impl Request {
             let message = format!("{sort:?} is not one of {}", TYPES.join(", "));
             return Err(Error::invalid("type", message));
         }
-        request.sort.clone_from(&self.sort);
+        request.request_type.clone_from(&self.sort);
         match &self.user {
             None => {}
             Some(User::Name(name)) => {
@@ -254,7 +254,7 @@ impl Context {
         let sections = &assembled.pack.sections;
         let text = |id: &ItemId| id.as_str().to_owned();
         let blocks = |ids: &mut dyn Iterator<Item = &ItemId>| {
-            let blocks: BTreeSet<&ItemId> = ids.filter(|id| !assembled.is_made_up(id)).collect();
+            let blocks: BTreeSet<&ItemId> = ids.filter(|id| !assembled.is_synthetic(id)).collect();
             blocks.len()
         };
         let entries = &assembled.pack.ledger;

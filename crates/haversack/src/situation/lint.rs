@@ -9,8 +9,8 @@ use haversack_core::units::Timestamp;
 use serde_json::{Map, Value};
 
 use super::context::{BehaviourRule, Context};
-use super::expression::{Expressions, Facts};
-use super::rules::{Condition, condition};
+use super::rules::{RuleCondition, read_condition};
+use crate::condition::{ConditionCache, Facts};
 
 /// How much a finding matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -321,12 +321,12 @@ fn arrows(way: &[&ItemId]) -> String {
 }
 
 fn conditions(context: &Context, findings: &mut Vec<Finding>) {
-    let nothing = Facts::new(&Map::new(), None, Timestamp::from_millis(0));
-    let expressions = Expressions::new();
+    let nothing = Facts::of_situation(&Map::new(), None, Timestamp::from_millis(0));
+    let compiled = ConditionCache::new();
     for (index, rule) in context.injection.iter().enumerate() {
-        let (code, message) = match condition(&rule.condition, &nothing, &expressions) {
-            Condition::Always => continue,
-            Condition::Plain => match expressions.read(&rule.condition) {
+        let (code, message) = match read_condition(&rule.condition, &nothing, &compiled) {
+            RuleCondition::Always => continue,
+            RuleCondition::Plain => match compiled.compile_bounded(&rule.condition) {
                 Err(error) if looks_like_expression(&rule.condition) => {
                     let message = format!(
                         "the condition looks like an expression and is read as plain language: \
@@ -336,10 +336,10 @@ fn conditions(context: &Context, findings: &mut Vec<Finding>) {
                 }
                 _ => continue,
             },
-            Condition::Broken(error) => {
+            RuleCondition::Broken(error) => {
                 (FindingCode::BrokenCondition, format!("the rule never applies: {error}"))
             }
-            Condition::Expression(expression) => match expression.constant() {
+            RuleCondition::Expression(expression) => match expression.constant() {
                 None => continue,
                 Some(true) => {
                     (FindingCode::Constant, "the condition is always true: leave it out".to_owned())
@@ -367,15 +367,17 @@ fn looks_like_expression(text: &str) -> bool {
 /// when it stands in one rule alone and is spelt nearly like one that others ask for.
 #[must_use]
 pub fn unknown_facts(contexts: &[Context], situations: &[Map<String, Value>]) -> Vec<Finding> {
-    let nothing = Facts::new(&Map::new(), None, Timestamp::from_millis(0));
-    let expressions = Expressions::new();
+    let nothing = Facts::of_situation(&Map::new(), None, Timestamp::from_millis(0));
+    let compiled = ConditionCache::new();
     let mut asked: Vec<(&Context, usize, String)> = Vec::new();
     for context in contexts {
         for (index, rule) in context.injection.iter().enumerate() {
-            if let Condition::Expression(expression) =
-                condition(&rule.condition, &nothing, &expressions)
+            if let RuleCondition::Expression(expression) =
+                read_condition(&rule.condition, &nothing, &compiled)
             {
-                asked.extend(expression.facts().map(|fact| (context, index, fact.to_owned())));
+                asked.extend(
+                    expression.situation_fields().map(|fact| (context, index, fact.to_owned())),
+                );
             }
         }
     }
@@ -538,10 +540,10 @@ mod tests {
                 "constant-condition: y, rule #2: the condition is always false: the rule never \
                  applies",
                 "constant-condition: y, rule #3: the condition is always true: leave it out",
-                "broken-condition: y, rule #6: the rule never applies: the expression cannot be \
-                 read at column 9: token recognition error at: '\"deploy'",
-                "broken-condition: y, rule #7: the rule never applies: the expression cannot be \
-                 read at column 6: mismatched input 'is'",
+                "broken-condition: y, rule #6: the rule never applies: the condition cannot be \
+                 read at line 1, column 9: token recognition error at: '\"deploy'",
+                "broken-condition: y, rule #7: the rule never applies: the condition cannot be \
+                 read at line 1, column 6: unexpected 'is'",
             ],
         );
     }

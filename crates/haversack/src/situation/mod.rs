@@ -4,7 +4,6 @@ pub mod block;
 pub mod context;
 pub mod dedupe;
 pub mod document;
-pub mod expression;
 pub mod inherit;
 mod judge;
 pub mod lint;

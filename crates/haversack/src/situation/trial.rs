@@ -9,10 +9,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::context::Context;
-use super::expression::{Expressions, Facts};
 use super::inherit::Chain;
 use super::judge::{Answer, Judge};
 use super::rules::{Ruling, judge_rules};
+use crate::condition::{ConditionCache, Facts};
 
 /// Most cases of a file.
 pub const CASES_MAX: usize = 10_000;
@@ -71,7 +71,7 @@ pub async fn try_rules(
 ) -> Vec<Vec<String>> {
     let known: BTreeMap<&ItemId, &Context> =
         contexts.iter().map(|context| (&context.id, context)).collect();
-    let expressions = Expressions::new();
+    let conditions = ConditionCache::new();
     let mut all = Vec::with_capacity(cases.len());
     for case in cases {
         let chain = ItemId::new(&case.context).ok().and_then(|id| Chain::among(&known, &id));
@@ -79,8 +79,8 @@ pub async fn try_rules(
             all.push(vec![format!("there is no context {}", case.context)]);
             continue;
         };
-        let facts = Facts::new(&case.situation, case.intent.as_deref(), now);
-        let rulings = judge_rules(&chain, &facts, &expressions, judge).await.rulings;
+        let facts = Facts::of_situation(&case.situation, case.intent.as_deref(), now);
+        let rulings = judge_rules(&chain, &facts, &conditions, judge).await.rulings;
         let expected = case.apply.iter().map(|rule| (rule, Expected::Applies));
         let expected = expected.chain(case.skip.iter().map(|rule| (rule, Expected::Skipped)));
         let expected =

@@ -1,7 +1,7 @@
-//! Requests as JSON: what any recipe can be asked, under the names of the wire.
+//! Requests as JSON.
 //!
-//! Domain types do not serialise; the shapes here do, and each becomes a [`Request`] or says which
-//! field is wrong.
+//! Domain types are not serialised. The types here are; each converts into a [`Request`] or reports
+//! the field that is not valid.
 
 mod values;
 
@@ -30,27 +30,27 @@ pub const LIST_MAX: usize = 1_000;
 /// Longest text in a request in bytes.
 pub const TEXT_BYTES_MAX: usize = 1 << 20;
 
-/// What any recipe can be asked, as JSON. A recipe with a shape of its own has a request of its
-/// own as well ([`crate::recipes`]).
+/// A request to any recipe, as JSON. A recipe with a shape of its own also has a request type of its
+/// own ([`crate::recipes`]).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "AnyRequest"))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct WireRequest {
-    /// The question.
+    /// The query.
     pub query: String,
-    /// Who asks; the owner of the data when neither user nor groups are named.
+    /// The user; the owner of the data when neither user nor groups are named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
-    /// The groups they are in.
+    /// The user's groups.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<String>,
-    /// The sort of request.
+    /// The type of request.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
-    pub sort: Option<String>,
-    /// What the asker looks at.
+    pub request_type: Option<String>,
+    /// What the user is looking at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub focus: Option<WireFocus>,
-    /// What it is about, by the names that the recipe gives.
+    /// The subjects of the request, by the recipe's names for them.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub subjects: BTreeMap<String, String>,
     /// The subject `thread`.
@@ -65,19 +65,19 @@ pub struct WireRequest {
     /// The situation's facts.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub situation: Map<String, Value>,
-    /// What the asker wants to reach.
+    /// The user's goal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub intent: Option<String>,
-    /// What was said before, oldest first.
+    /// The conversation so far, oldest turn first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conversation_history: Vec<WireTurn>,
-    /// What else to consider, prefer or leave out.
+    /// Items and kinds to include, exclude or prioritize.
     #[serde(skip_serializing_if = "WireHints::is_empty")]
     pub hints: WireHints,
     /// The least confidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_confidence: Option<f64>,
-    /// Only items with these fields; a list of values are alternatives.
+    /// Only items with these fields; the values of a list are alternatives.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub fields: Map<String, Value>,
     /// How many items a search finds.
@@ -93,54 +93,54 @@ pub struct WireRequest {
     /// Reserves.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub reserves: BTreeMap<String, u32>,
-    /// How much layers matter to the asker.
+    /// The user's weights for layers; 1 is the default.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub priorities: BTreeMap<String, f64>,
     /// The model that will read the pack.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Who counts.
+    /// The tokenizer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokenizer: Option<String>,
     /// A template: a name, or the template itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub template: Option<WireTemplate>,
-    /// Whether type, confidence and time stand behind texts whose template shows none of them.
+    /// Whether type, confidence and time follow texts whose template shows none of them.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub include_metadata: bool,
     /// A ranker: a name, or `{"expression": "…"}`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranker: Option<WireRanker>,
-    /// Weights of the ranker `default`, which they choose when no ranker is named.
+    /// Weights of the ranker `default`; they select that ranker when no ranker is named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranking_options: Option<RankingOptions>,
-    /// What to look for instead of the query's own vector.
+    /// A vector to search with in place of the query's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vector: Option<Vec<f32>>,
-    /// The receipt of the pack before.
+    /// The receipt of the previous pack.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub previous: Option<String>,
-    /// What time it is.
+    /// The current time.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Moment>"))]
     pub now: Option<Value>,
     /// The time zone in which dates are read, by its IANA name; UTC when left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_zone: Option<String>,
-    /// The past to read: a moment, or `{"revision": …}` with the `revision` of an earlier answer. A
-    /// moment is also the time of the facts: what was said later is not known, and what held then holds.
+    /// The past state to read: a moment, or `{"revision": …}` with the `revision` of an earlier answer. A
+    /// moment also sets the time of the facts: later facts are unknown, and validity is judged then.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<PastState>"))]
     pub as_of: Option<Value>,
-    /// Whether an answer without a failed provider will do.
+    /// Whether a pack may be made without a failed provider.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub degrade: Option<bool>,
-    /// Whether an answer that was just given may be given again; yes when left out.
+    /// Whether a cached pack may be returned; yes when left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache: Option<bool>,
 }
 
-/// What the asker looks at (W9).
+/// What the user is looking at (W9).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Focus"))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -161,9 +161,9 @@ pub struct WireFocus {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Turn"))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct WireTurn {
-    /// Who speaks.
+    /// The speaker's role.
     pub role: String,
-    /// What was said.
+    /// The text of the turn.
     pub content: String,
     /// When.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -171,21 +171,21 @@ pub struct WireTurn {
     pub timestamp: Option<Value>,
 }
 
-/// What else to consider, prefer or leave out (W9).
+/// Items and kinds to include, exclude or prioritize (W9).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Hints"))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct WireHints {
-    /// Kinds that count for more.
+    /// Kinds that rank higher.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub prioritize_types: Vec<String>,
-    /// Only what changed in this time.
+    /// Only items that changed in this range.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_range: Option<WireRange>,
-    /// Items that must be considered.
+    /// Items that must be candidates.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub include_blocks: Vec<String>,
-    /// Items that must not be in.
+    /// Items that must not be in the pack.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub exclude_blocks: Vec<String>,
     /// How many steps relations are followed.
@@ -199,7 +199,7 @@ impl WireHints {
     }
 }
 
-/// A range of time; the start is in, the end is not.
+/// A range of time; the end is exclusive.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Range"))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -228,7 +228,7 @@ pub enum WireRanker {
     },
 }
 
-/// How a moment is written; any of these is understood.
+/// A moment, in any of these forms.
 #[cfg(feature = "schema")]
 #[derive(Debug, schemars::JsonSchema)]
 #[serde(untagged)]
@@ -239,14 +239,14 @@ pub enum Moment {
     Milliseconds(i64),
 }
 
-/// How a state of the past is named.
+/// A past state.
 #[cfg(feature = "schema")]
 #[derive(Debug, schemars::JsonSchema)]
 #[serde(untagged)]
 pub enum PastState {
     /// The state at a moment.
     Moment(Moment),
-    /// The state that an earlier answer to the same caller was of.
+    /// The state of an earlier answer to the same caller.
     Revision {
         /// The answer's `revision`.
         revision: crate::revision::RevisionId,
@@ -267,7 +267,7 @@ pub(crate) fn tokens(figures: &BTreeMap<String, u32>) -> BTreeMap<String, Tokens
     figures.iter().map(|(name, tokens)| (name.clone(), Tokens::new(*tokens))).collect()
 }
 
-/// Fields and their values; a list of values are alternatives.
+/// Converts fields and their values; the values of a list are alternatives.
 pub(crate) fn fields(fields: &Map<String, Value>) -> Vec<(String, Vec<Value>)> {
     let values = |value: &Value| match value {
         Value::Array(values) => values.clone(),
@@ -277,10 +277,10 @@ pub(crate) fn fields(fields: &Map<String, Value>) -> Vec<(String, Vec<Value>)> {
 }
 
 impl WireHints {
-    /// Takes the hints over into a request. `field` is where they stand.
+    /// Copies the hints into a request. `field` is the field that holds them.
     pub(crate) fn apply(&self, field: &str, request: &mut Request) -> Result<(), Error> {
         let name = |hint: &str| format!("{field}.{hint}");
-        // Applications write the names of their types in either case.
+        // Applications write type names in either case.
         let types: Vec<String> = self.prioritize_types.iter().map(|t| t.to_lowercase()).collect();
         request.prioritize = kinds_in(&name("prioritizeTypes"), &types)?;
         request.include = ids(&name("includeBlocks"), &self.include_blocks)?;
@@ -302,7 +302,7 @@ impl WireHints {
 }
 
 impl WireFocus {
-    /// Takes the focus over into a request.
+    /// Copies the focus into a request.
     pub(crate) fn apply(&self, request: &mut Request) -> Result<(), Error> {
         request.focus = id_opt("focus.blockId", self.block_id.as_ref())?;
         request.page = id_opt("focus.pageId", self.page_id.as_ref())?;
@@ -312,27 +312,27 @@ impl WireFocus {
 }
 
 impl WireRequest {
-    /// The request to a recipe that this says.
+    /// Converts this into a request to a recipe.
     ///
     /// # Errors
-    /// When a field is wrong; the error names it.
+    /// When a field is not valid; the error names it.
     pub fn request(&self, recipe: &str) -> Result<Request, Error> {
         if self.query.len() > TEXT_BYTES_MAX {
-            let message = format!("is longer than the most, {TEXT_BYTES_MAX} bytes");
+            let message = format!("is longer than {TEXT_BYTES_MAX} bytes, the limit");
             return Err(Error::invalid("query", message));
         }
         let mut request = Request::new(recipe, &self.query);
         request.viewer = viewer(self.user.as_ref(), &self.groups)?;
         request.user.clone_from(&self.user);
-        request.sort.clone_from(&self.sort);
+        request.request_type.clone_from(&self.request_type);
         if let Some(focus) = &self.focus {
             focus.apply(&mut request)?;
         }
         for (name, subject) in &self.subjects {
             request.subjects.insert(name.clone(), id(&format!("subjects.{name}"), subject)?);
         }
-        request.name_subject(THREAD, id_opt("threadId", self.thread_id.as_ref())?);
-        request.name_subject(OPPORTUNITY, id_opt("opportunityId", self.opportunity_id.as_ref())?);
+        request.set_subject(THREAD, id_opt("threadId", self.thread_id.as_ref())?);
+        request.set_subject(OPPORTUNITY, id_opt("opportunityId", self.opportunity_id.as_ref())?);
         request.context = id_opt("currentContext", self.current_context.as_ref())?;
         request.situation.clone_from(&self.situation);
         request.intent.clone_from(&self.intent);
@@ -364,8 +364,8 @@ impl WireRequest {
         Ok(request)
     }
 
-    /// What a request says, as JSON. A ranker that is a function cannot be written down: it is
-    /// named `function`, and whoever replays must bring it.
+    /// Converts a request into its JSON form. A ranker that is a function cannot be serialised: it is
+    /// named `function`, and a replay must provide it.
     #[must_use]
     pub fn of(request: &Request) -> WireRequest {
         let text = |id: &ItemId| id.as_str().to_owned();
@@ -384,7 +384,7 @@ impl WireRequest {
             query: request.query.clone(),
             user: request.user.clone(),
             groups: groups_of(&request.viewer),
-            sort: request.sort.clone(),
+            request_type: request.request_type.clone(),
             focus: Some(focus).filter(|focus| *focus != WireFocus::default()),
             subjects: request
                 .subjects
@@ -474,14 +474,17 @@ fn groups_of(viewer: &Viewer) -> Vec<String> {
     principals.filter_map(|p| p.as_str().strip_prefix("group:")).map(str::to_owned).collect()
 }
 
-/// The principals of a viewer, as they are written; `None` for the owner.
+/// The principals of a viewer as text; `None` for the owner.
 pub(crate) fn principals_of(viewer: &Viewer) -> Option<Vec<String>> {
     let principals = viewer.principals()?;
     Some(principals.iter().map(|principal| principal.as_str().to_owned()).collect())
 }
 
-/// The viewer of these principals.
-pub(crate) fn viewer_of(principals: Option<&[String]>) -> Result<Viewer, Error> {
+/// The viewer who reads as these principals, such as `user:mara`; the owner for `None`.
+///
+/// # Errors
+/// When one of them is not a principal.
+pub fn viewer_of(principals: Option<&[String]>) -> Result<Viewer, Error> {
     let Some(principals) = principals else { return Ok(Viewer::owner()) };
     let parsed = principals.iter().map(|text| {
         Principal::parse(text).map_err(|error| Error::invalid("viewer", error.to_string()))
@@ -497,8 +500,8 @@ pub(crate) fn as_of(value: &Value) -> Result<AsOf, Error> {
     match value.get("revision") {
         Some(revision) => {
             let token = || revision.as_str().and_then(StateToken::parse).map(AsOf::Token);
-            let message = "is not what an earlier answer has as its revision: a number, or a text that \
-                           begins with s-";
+            let message = "is not the revision of an earlier answer: a number, or a text that begins with \
+                           s-";
             let number = revision.as_u64().map(AsOf::Revision);
             number.or_else(token).ok_or_else(|| Error::invalid("asOf.revision", message))
         }

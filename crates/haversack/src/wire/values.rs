@@ -1,4 +1,4 @@
-//! Values of requests' fields: each is read, or the error names the field.
+//! Parses the values of request fields; errors name the field.
 
 use haversack_core::ids::ItemId;
 use haversack_core::item::Kind;
@@ -14,7 +14,7 @@ use super::LIST_MAX;
 use crate::error::Error;
 use crate::pipeline::BUDGET_MAX;
 
-/// Reads a request's JSON into its shape.
+/// Deserialises a request's JSON into its type.
 ///
 /// # Errors
 /// When a field has the wrong type or an unknown name; the error names the field.
@@ -22,7 +22,7 @@ pub fn read<T: DeserializeOwned>(value: Value) -> Result<T, Error> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let path = error.path().to_string();
         let message = error.into_inner().to_string();
-        // A field that is not there has no path of its own.
+        // A missing field has no path of its own.
         let missing =
             message.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
         let field = match (path.as_str(), missing) {
@@ -35,7 +35,7 @@ pub fn read<T: DeserializeOwned>(value: Value) -> Result<T, Error> {
     })
 }
 
-/// An item's id in a field.
+/// Parses an item's id.
 pub(crate) fn id(field: &str, text: &str) -> Result<ItemId, Error> {
     ItemId::new(text).map_err(|error| Error::invalid(field, error.to_string()))
 }
@@ -61,10 +61,10 @@ pub(super) fn bounded(field: &str, len: usize) -> Result<(), Error> {
     if len <= LIST_MAX {
         return Ok(());
     }
-    Err(Error::invalid(field, format!("{len} entries are more than the most, {LIST_MAX}")))
+    Err(Error::invalid(field, format!("has {len} entries; the limit is {LIST_MAX}")))
 }
 
-/// A moment in a field.
+/// Parses a moment.
 pub(crate) fn moment(field: &str, value: &Value) -> Result<Timestamp, Error> {
     kinds::moment(value).ok_or_else(|| {
         let message = "is not a moment: RFC 3339 such as 2026-01-31T09:30:00Z, a day, or Unix \
@@ -77,7 +77,7 @@ pub(crate) fn moment_opt(field: &str, value: Option<&Value>) -> Result<Option<Ti
     value.map(|value| moment(field, value)).transpose()
 }
 
-/// Reads a budget, and says what one is when it is none.
+/// Deserialises a budget; the error says what is accepted.
 pub(crate) fn budget<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<u32>, D::Error> {
     let value = Option::<Value>::deserialize(reader)?.filter(|value| !value.is_null());
     let tokens = |value: Value| {
@@ -90,7 +90,7 @@ pub(crate) fn budget<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<u32>
     value.map(tokens).transpose()
 }
 
-/// The time zone of a name; UTC when there is none.
+/// Looks up a time zone by its name; UTC without a name.
 pub(super) fn zone(name: Option<&str>) -> Result<Zone, Error> {
     let Some(name) = name else { return Ok(Zone::UTC) };
     Zone::named(name).ok_or_else(|| {
@@ -101,7 +101,7 @@ pub(super) fn zone(name: Option<&str>) -> Result<Zone, Error> {
     })
 }
 
-/// A moment in a field; a day alone begins when it does in the zone.
+/// Parses a moment; a day without a time starts at midnight in the zone.
 pub(crate) fn moment_in(
     zone: &Zone,
     field: &str,
@@ -111,7 +111,7 @@ pub(crate) fn moment_in(
     day.map_or_else(|| moment_opt(field, value), |day| Ok(Some(day)))
 }
 
-/// A number between 0 and 1 in a field.
+/// Parses a number between 0 and 1.
 pub(crate) fn part(field: &str, value: f64) -> Result<Score, Error> {
     if (0.0..=1.0).contains(&value) {
         return Ok(Score::unit(value));
@@ -119,7 +119,7 @@ pub(crate) fn part(field: &str, value: f64) -> Result<Score, Error> {
     Err(Error::invalid(field, format!("{value} is not a number from 0 to 1")))
 }
 
-/// Who asks.
+/// The viewer of a user and their groups; the owner when neither is named.
 pub(crate) fn viewer(user: Option<&String>, groups: &[String]) -> Result<Viewer, Error> {
     bounded("groups", groups.len())?;
     let mut viewer = match user {

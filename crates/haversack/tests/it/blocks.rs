@@ -1,4 +1,4 @@
-//! W: blocks, their collectors, their scores and how they are cut, through whole packs.
+//! W: blocks, their collectors, scores and truncation, through whole packs.
 
 use haversack::{Assembled, NoticeCode, Request};
 use haversack_core::units::Timestamp;
@@ -7,7 +7,10 @@ use haversack_store::store::item::{Event, Happening, Item, Link};
 use haversack_store::store::viewer::{Principal, Readers};
 use serde_json::json;
 
-use crate::support::{Fixture, NOW, asked, empty, id, item, listed, now, pack, refused, shown};
+use crate::support::{
+    Fixture, NOW, empty_workspace, id, item, ledger_ids, now, pack, packed_ids, refusal,
+    user_request,
+};
 
 fn ago(hours: i64) -> Timestamp {
     Timestamp::from_millis(NOW - hours * 3_600_000)
@@ -38,7 +41,7 @@ async fn change(fixture: &Fixture, changes: Vec<Change>) {
 }
 
 fn focused(query: &str, focus: &str) -> Request {
-    Request { focus: Some(id(focus)), ..asked("workspace", query, "mara") }
+    Request { focus: Some(id(focus)), ..user_request("workspace", query, "mara") }
 }
 
 /// A part of a candidate's score in a layer.
@@ -61,7 +64,7 @@ fn check_part(assembled: &Assembled, place: (&str, &str, &str), expected: f64) {
 /// Blocks of each kind in a tree, ordered, linked both ways, related, edited and viewed.
 #[tokio::test]
 async fn blocks_stand_in_a_tree_and_are_linked_related_edited_and_viewed_w1() {
-    let fixture = empty();
+    let fixture = empty_workspace();
     let kinds = ["text", "todo", "kanban_card", "code", "quote", "heading", "callout"];
     let mut items = vec![block("page", "page", "Moving house", "", 0)];
     // Written in one order, standing in another.
@@ -97,20 +100,20 @@ async fn blocks_stand_in_a_tree_and_are_linked_related_edited_and_viewed_w1() {
     for kind in kinds {
         assert!(page.text().contains(&format!("[{kind}]")), "{kind}: {}", page.text());
     }
-    assert_eq!(listed(&page, "activity"), ["b-todo", "b-quote"], "what mara did, not jonas");
+    assert_eq!(ledger_ids(&page, "activity"), ["b-todo", "b-quote"], "what mara did, not jonas");
     let row = pack(&fixture, focused("What is this?", "row")).await;
-    let mut related = listed(&row, "relations");
+    let mut related = ledger_ids(&row, "relations");
     related.sort();
     assert_eq!(related, ["back", "other", "out"]);
     let database = pack(&fixture, focused("What is this?", "db")).await;
-    let rows = shown(&database, "focus");
+    let rows = packed_ids(&database, "focus");
     assert!(rows.contains(&"row".to_owned()) && rows.contains(&"other".to_owned()), "{rows:?}");
 }
 
-/// The nearest twenty are all somebody else's: a filter after the search would leave nothing.
+/// The nearest twenty are all unreadable: a filter after the search would leave nothing.
 #[tokio::test]
-async fn readers_are_looked_at_inside_the_search_w3() {
-    let fixture = empty();
+async fn permissions_are_applied_inside_the_search_w3() {
+    let fixture = empty_workspace();
     let mut items = vec![block("open", "text", "The lift is a nice machine.", "", 0)];
     for n in 0..60 {
         let text = format!("When does the goods lift work again? Question {n}.");
@@ -120,16 +123,16 @@ async fn readers_are_looked_at_inside_the_search_w3() {
     }
     fixture.put(items).await.unwrap();
     let query = "When does the goods lift work again?";
-    let mara = pack(&fixture, asked("workspace", query, "mara")).await;
-    assert_eq!(listed(&mara, "semantic"), ["open"]);
-    let boss = pack(&fixture, asked("workspace", query, "boss")).await;
-    let found = listed(&boss, "semantic").len();
+    let mara = pack(&fixture, user_request("workspace", query, "mara")).await;
+    assert_eq!(ledger_ids(&mara, "semantic"), ["open"]);
+    let boss = pack(&fixture, user_request("workspace", query, "boss")).await;
+    let found = ledger_ids(&boss, "semantic").len();
     assert!((15..=20).contains(&found), "{found}");
 }
 
 #[tokio::test]
-async fn what_is_less_similar_than_the_least_is_not_found_w3() {
-    let fixture = empty();
+async fn items_below_the_least_similarity_are_not_found_w3() {
+    let fixture = empty_workspace();
     let texts = ["The goods lift is late.", "Bread is baked at night.", "A lift for goods."];
     let items =
         texts.iter().enumerate().map(|(n, text)| block(&format!("t{n}"), "text", text, "", 0));
@@ -143,18 +146,18 @@ async fn what_is_less_similar_than_the_least_is_not_found_w3() {
     let mut counts = Vec::new();
     for minimum in [0.0, 0.5, 1.0] {
         fixture.put_recipe("strict", &source(minimum)).await.unwrap();
-        let assembled = pack(&fixture, asked("strict", "the goods lift", "mara")).await;
-        for name in listed(&assembled, "semantic") {
+        let assembled = pack(&fixture, user_request("strict", "the goods lift", "mara")).await;
+        for name in ledger_ids(&assembled, "semantic") {
             assert!(part(&assembled, "semantic", &name, "semantic") >= minimum);
         }
-        counts.push(listed(&assembled, "semantic").len());
+        counts.push(ledger_ids(&assembled, "semantic").len());
     }
     assert!(counts[0] == 3 && counts[1] < 3 && counts[1] > 0 && counts[2] == 0, "{counts:?}");
 }
 
 #[tokio::test]
-async fn relations_are_worth_what_they_are_and_reach_two_steps_w4() {
-    let fixture = empty();
+async fn relations_score_by_type_and_reach_two_steps_w4() {
+    let fixture = empty_workspace();
     let mut row = block("row", "db_row", "Launch", "", 0);
     row.fields.insert("relations".into(), json!([{"name": "Of", "targetIds": ["project"]}]));
     let mut items = vec![row, block("project", "db_row", "Apollo", "", 0)];
@@ -169,7 +172,7 @@ async fn relations_are_worth_what_they_are_and_reach_two_steps_w4() {
     ];
     change(&fixture, links).await;
     let assembled = pack(&fixture, focused("rockets", "row")).await;
-    let related = listed(&assembled, "relations");
+    let related = ledger_ids(&assembled, "relations");
     assert!(!related.contains(&"third".to_owned()), "three steps are too many: {related:?}");
     for (name, expected) in [("project", 0.75), ("out", 0.7), ("back", 0.65)] {
         check_part(&assembled, ("relations", name, "semantic"), expected);
@@ -180,12 +183,12 @@ async fn relations_are_worth_what_they_are_and_reach_two_steps_w4() {
     fixture.put(many.collect()).await.unwrap();
     change(&fixture, (0..30).map(|n| link("row", &format!("n{n}"))).collect()).await;
     let assembled = pack(&fixture, focused("rockets", "row")).await;
-    assert_eq!(listed(&assembled, "relations").len(), 10);
+    assert_eq!(ledger_ids(&assembled, "relations").len(), 10);
 }
 
 #[tokio::test]
 async fn the_last_edits_and_views_count_by_their_place_w5() {
-    let fixture = empty();
+    let fixture = empty_workspace();
     let names: Vec<String> = (0..24).map(|n| format!("a{n:02}")).collect();
     let items = names.iter().map(|name| block(name, "text", &format!("The text {name}"), "", 0));
     fixture.put(items.collect()).await.unwrap();
@@ -199,10 +202,10 @@ async fn the_last_edits_and_views_count_by_their_place_w5() {
     events.push(event("mara", Happening::Edited, "a20", ago(73)));
     events.push(event("mara", Happening::Viewed, "a21", ago(73)));
     change(&fixture, events).await;
-    let assembled = pack(&fixture, asked("workspace", "", "mara")).await;
+    let assembled = pack(&fixture, user_request("workspace", "", "mara")).await;
     let mut expected = names[0..10].to_vec();
     expected.extend_from_slice(&names[12..17]);
-    let mut found = listed(&assembled, "activity");
+    let mut found = ledger_ids(&assembled, "activity");
     found.sort();
     assert_eq!(found, expected, "ten edits, five views, none older than three days");
     for (first, from, count) in [(0, 0.6, 10), (12, 0.5, 5)] {
@@ -211,13 +214,13 @@ async fn the_last_edits_and_views_count_by_their_place_w5() {
             check_part(&assembled, ("activity", &names[first + place], "semantic"), relevance);
         }
     }
-    let nobody = Request { user: None, ..asked("workspace", "", "mara") };
-    assert!(listed(&*pack(&fixture, nobody).await, "activity").is_empty());
+    let nobody = Request { user: None, ..user_request("workspace", "", "mara") };
+    assert!(ledger_ids(&*pack(&fixture, nobody).await, "activity").is_empty());
 }
 
 #[tokio::test]
-async fn a_score_is_the_seeds_sum_of_five_parts_w6() {
-    let fixture = empty();
+async fn a_score_is_the_weighted_sum_of_five_parts_w6() {
+    let fixture = empty_workspace();
     let mut items = vec![
         block("root", "page", "Everything", "", 0),
         block("near", "page", "The move", "root", 0),
@@ -260,10 +263,10 @@ async fn a_score_is_the_seeds_sum_of_five_parts_w6() {
     // Three views of mara's own; what jonas did says nothing of her.
     check_part(&assembled, ("semantic", "away", "affinity"), 0.3);
     check_part(&assembled, ("semantic", "beside", "affinity"), 0.0);
-    let nowhere = pack(&fixture, asked("workspace", "the lift", "mara")).await;
+    let nowhere = pack(&fixture, user_request("workspace", "the lift", "mara")).await;
     check_part(&nowhere, ("semantic", "away", "structural"), 0.5);
-    // A kind that the asker puts first matches wholly.
-    let mut first = asked("workspace", "the lift", "mara");
+    // A prioritized kind matches fully.
+    let mut first = user_request("workspace", "the lift", "mara");
     first.prioritize = vec![haversack_core::item::Kind::new("text").unwrap()];
     check_part(&*pack(&fixture, first).await, ("semantic", "away", "type_match"), 1.0);
 }
@@ -291,8 +294,8 @@ template = "plain"
 }
 
 #[tokio::test]
-async fn a_text_is_cut_by_four_strategies_w8() {
-    let fixture = empty();
+async fn a_text_is_truncated_by_four_strategies_w8() {
+    let fixture = empty_workspace();
     let mut text = String::from("The first sentence opens the report. ");
     for n in 0..30 {
         text.push_str(&format!("Paragraph {n} goes on about the weather. "));
@@ -328,12 +331,12 @@ async fn a_text_is_cut_by_four_strategies_w8() {
         assembled.notices.iter().any(|notice| notice.code == NoticeCode::NotSummarised)
     };
     assert!(!said(&extractive));
-    // Without a model the most important sentences are kept, and the result says so.
+    // Without a model the most important sentences are kept, and a notice says so.
     let summary = ask("summarize").await;
     assert_eq!(summary.text(), extractive.text());
     assert!(said(&summary), "{:?}", summary.notices);
     let unknown = fixture.put_recipe("cutting", &cutting("middle")).await;
-    assert!(refused(unknown).contains("keep_start"));
+    assert!(refusal(unknown).contains("keep_start"));
     // Extractive is what a layer does when its recipe says nothing.
     let silent = cutting("extractive").replace("cut = \"extractive\"\n", "");
     fixture.put_recipe("cutting", &silent).await.unwrap();

@@ -9,17 +9,19 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use crate::recording::OpenRecorded as _;
-use crate::support::{asked, empty, id, item, listed, now, pack, refused, sample};
+use crate::support::{
+    empty_workspace, id, item, ledger_ids, now, pack, refusal, sample_workspace, user_request,
+};
 
-/// Each recipe with a sample it fits and a request that uses what it knows.
+/// Each recipe with a matching sample and a request that uses its features.
 fn questions() -> Vec<(&'static str, Request)> {
-    let mut proposal = asked("proposal", "Write the summary", "priya");
-    proposal.name_subject("opportunity", Some(id("opp-harrowmere")));
-    let mut prime = asked("prime", "What must Nightjar cost?", "mara");
-    prime.name_subject("thread", Some(id("t-price")));
-    let mut workspace = asked("workspace", "What about the goods lift?", "mara");
+    let mut proposal = user_request("proposal", "Write the summary", "priya");
+    proposal.set_subject("opportunity", Some(id("opp-harrowmere")));
+    let mut prime = user_request("prime", "What must Nightjar cost?", "mara");
+    prime.set_subject("thread", Some(id("t-price")));
+    let mut workspace = user_request("workspace", "What about the goods lift?", "mara");
     workspace.focus = Some(id("task-periodicals"));
-    let mut situation = asked("situation", "Repair the refunds", "katja");
+    let mut situation = user_request("situation", "Repair the refunds", "katja");
     situation.context = Some(id("task/refund-backfill"));
     situation.situation.insert("environment".into(), json!("production"));
     situation.situation.insert("tool".into(), json!("run_sql"));
@@ -28,16 +30,16 @@ fn questions() -> Vec<(&'static str, Request)> {
         ("prime", prime),
         ("workspace", workspace),
         ("situation", situation),
-        ("memory", asked("memory", "Where does Noor live?", "noor")),
-        ("prime", asked("everything", "What must Nightjar cost?", "mara")),
-        ("workspace", asked("everything", "What about the goods lift?", "mara")),
+        ("memory", user_request("memory", "Where does Noor live?", "noor")),
+        ("prime", user_request("everything", "What must Nightjar cost?", "mara")),
+        ("workspace", user_request("everything", "What about the goods lift?", "mara")),
     ]
 }
 
 #[tokio::test]
 async fn the_budget_holds_on_the_final_bytes_x1() {
     for (name, request) in questions() {
-        let fixture = sample(name);
+        let fixture = sample_workspace(name);
         for budget in [150, 300, 700, 1_500, 3_000, 8_000] {
             let total = budget + 2_300;
             match fixture.pack(request.clone().within(total)).await {
@@ -56,7 +58,7 @@ async fn the_budget_holds_on_the_final_bytes_x1() {
 #[tokio::test]
 async fn every_candidate_is_explained_x2() {
     for (name, request) in questions() {
-        let assembled = pack(&sample(name), request).await;
+        let assembled = pack(&sample_workspace(name), request).await;
         for entry in &assembled.pack.ledger {
             assert!(!entry.found.is_empty(), "{name}: who found {}", entry.id);
             let known = assembled.recipe.layers.iter().any(|layer| *layer.name == *entry.layer);
@@ -71,13 +73,13 @@ async fn every_candidate_is_explained_x2() {
 async fn the_same_state_and_request_give_the_same_bytes_x2() {
     for (name, mut request) in questions() {
         request.cache = false;
-        let fixture = sample(name);
+        let fixture = sample_workspace(name);
         let first = pack(&fixture, request.clone()).await;
         fixture.settle().await;
         let second = pack(&fixture, request.clone()).await;
         assert_eq!(first.text(), second.text(), "{name}");
         assert_eq!(first.receipt(), second.receipt(), "{name}");
-        let other = pack(&sample(name), request).await;
+        let other = pack(&sample_workspace(name), request).await;
         assert_eq!(first.text(), other.text(), "{name}: in another store");
     }
 }
@@ -85,11 +87,11 @@ async fn the_same_state_and_request_give_the_same_bytes_x2() {
 #[tokio::test]
 async fn receipts_replay_and_say_what_changed() {
     for (name, request) in questions() {
-        let fixture = sample(name);
+        let fixture = sample_workspace(name);
         let assembled = pack(&fixture, request.clone()).await;
         fixture.settle().await;
         let viewer = request.viewer.clone();
-        // The world goes on; the receipt does not.
+        // The items goes on; the receipt does not.
         let note = item("late", "note", "Nightjar lift Noor refunds summary", json!({}));
         fixture.put(vec![note]).await.unwrap();
         let replay = fixture.replay(&assembled.receipt(), &viewer).await.unwrap();
@@ -106,9 +108,9 @@ async fn receipts_replay_and_say_what_changed() {
 }
 
 #[tokio::test]
-async fn a_receipt_is_for_whoever_it_was_made_for_x3() {
-    let fixture = sample("memory");
-    let assembled = pack(&fixture, asked("memory", "Noor", "noor")).await;
+async fn a_receipt_is_readable_only_by_its_viewer_and_the_owner_x3() {
+    let fixture = sample_workspace("memory");
+    let assembled = pack(&fixture, user_request("memory", "Noor", "noor")).await;
     let stranger = Viewer::user("stranger").unwrap();
     let error = fixture.receipt(&assembled.receipt(), &stranger).await.unwrap_err();
     assert_eq!(error.code(), ErrorCode::ReceiptNotFound);
@@ -116,19 +118,23 @@ async fn a_receipt_is_for_whoever_it_was_made_for_x3() {
 }
 
 #[tokio::test]
-async fn workspaces_do_not_know_each_other_x3() {
+async fn workspaces_are_isolated_x3() {
     let folder = tempfile::tempdir().unwrap();
     let engine = Engine::builder().clock(now).open_recorded(folder.path()).unwrap();
     let (one, other) = (engine.workspace("one").unwrap(), engine.workspace("other").unwrap());
     one.put(vec![item("secret", "note", "The code is 4711.", json!({}))]).await.unwrap();
     other.put(vec![item("note", "note", "The code is elsewhere.", json!({}))]).await.unwrap();
     let pack = other.pack(Request::new("everything", "what is the code?")).await.unwrap();
-    assert!(!pack.text().contains("4711") && listed(&pack, "found") == ["note"], "{}", pack.text());
+    assert!(
+        !pack.text().contains("4711") && ledger_ids(&pack, "found") == ["note"],
+        "{}",
+        pack.text()
+    );
 }
 
 #[tokio::test]
 async fn a_recipe_is_data_x6() {
-    let fixture = sample("memory");
+    let fixture = sample_workspace("memory");
     let source = r#"
 haversack = 1
 name = "brief"
@@ -147,7 +153,7 @@ limit = 2
     assert!(assembled.pack.citations.len() <= 2);
     assert_eq!(assembled.core.budget.total(), Tokens::new(100));
     let wrong = source.replace("limit = 2", "limti = 2\ntemplate = \"nope\"");
-    let message = refused(fixture.put_recipe("wrong", &wrong).await);
+    let message = refusal(fixture.put_recipe("wrong", &wrong).await);
     assert!(
         message.contains("limti") && message.contains("nope"),
         "all problems at once: {message}"
@@ -159,7 +165,7 @@ limit = 2
 
 #[tokio::test]
 async fn long_text_comes_back_with_its_place_x7() {
-    let fixture = empty();
+    let fixture = empty_workspace();
     let mut text = String::from("# Handbook\n\n");
     for n in 0..60 {
         text.push_str(&format!("## Chapter {n}\n\nThis chapter tells of matter {n}. "));
@@ -180,8 +186,8 @@ async fn long_text_comes_back_with_its_place_x7() {
 }
 
 #[tokio::test]
-async fn the_past_can_be_asked() {
-    let fixture = empty();
+async fn a_request_can_read_a_past_state() {
+    let fixture = empty_workspace();
     let at = |hour: i64| Timestamp::from_millis(hour * 3_600_000);
     for (hour, city) in [(1, "Ghent"), (2, "Mechelen")] {
         let memory = item("home", "memory", &format!("Noor lives in {city}."), json!({}));
@@ -200,25 +206,26 @@ fn the_built_in_recipes_are_six() {
     assert_eq!(names, ["everything", "memory", "prime", "proposal", "situation", "workspace"]);
 }
 
-/// A small workspace of words that share many, some for everyone and some for one reader.
+/// Random items that share many words, some readable by everyone and some by one user.
 #[derive(Debug, Clone)]
-struct World {
+struct RandomItems {
     items: Vec<(u8, String, bool)>,
     order: Vec<usize>,
 }
 
-fn any_world() -> impl Strategy<Value = World> {
+fn random_items() -> impl Strategy<Value = RandomItems> {
     let word =
         prop::sample::select(vec!["lift", "price", "Noor", "refund", "tea", "plan", "late", "key"]);
     let text = prop::collection::vec(word, 2..20).prop_map(|words| words.join(" "));
     let item = (0u8..5, text, any::<bool>());
     prop::collection::vec(item, 1..25).prop_flat_map(|items| {
         let order: Vec<usize> = (0..items.len()).collect();
-        (Just(items), Just(order).prop_shuffle()).prop_map(|(items, order)| World { items, order })
+        (Just(items), Just(order).prop_shuffle())
+            .prop_map(|(items, order)| RandomItems { items, order })
     })
 }
 
-impl World {
+impl RandomItems {
     fn items(&self, hidden: bool, shuffled: bool) -> Vec<haversack_store::store::item::Item> {
         let order: Vec<usize> =
             if shuffled { self.order.clone() } else { (0..self.items.len()).collect() };
@@ -241,7 +248,7 @@ impl World {
     }
 }
 
-fn run<T>(future: impl Future<Output = T>) -> T {
+fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_time()
@@ -250,7 +257,7 @@ fn run<T>(future: impl Future<Output = T>) -> T {
         .block_on(future)
 }
 
-fn said(assembled: &haversack::Assembled) -> String {
+fn stable_result(assembled: &haversack::Assembled) -> String {
     let value = haversack::recipes::result_of(assembled, true);
     let mut value = value;
     let assembly = value["assembly"].as_object_mut().unwrap();
@@ -263,22 +270,22 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
     /// Non-interference, determinism over insertion order, and the budget, end to end, for each
-    /// recipe that needs no more than a query.
+    /// recipe that needs only a query.
     #[test]
-    fn random_workspaces_keep_the_promises(world in any_world(), budget in 60u32..900, query in "(lift|price|Noor|tea|plan)( late| key)?") {
-        run(async {
+    fn random_workspaces_keep_budget_determinism_and_isolation(items in random_items(), budget in 60u32..900, query in "(lift|price|Noor|tea|plan)( late| key)?") {
+        block_on(async {
             for recipe in ["everything", "memory", "prime", "workspace"] {
                 let total = budget + 700;
-                let request = asked(recipe, &query, "anna").within(total);
-                let (with, without) = (empty(), empty());
-                with.put(world.items(true, false)).await.unwrap();
-                let shuffled = world.items(false, true);
+                let request = user_request(recipe, &query, "anna").within(total);
+                let (with, without) = (empty_workspace(), empty_workspace());
+                with.put(items.items(true, false)).await.unwrap();
+                let shuffled = items.items(false, true);
                 if !shuffled.is_empty() {
                     without.put(shuffled).await.unwrap();
                 }
                 let seen = with.pack(request.clone()).await.unwrap();
                 let alone = without.pack(request.clone()).await.unwrap();
-                assert_eq!(said(&seen), said(&alone), "{recipe}");
+                assert_eq!(stable_result(&seen), stable_result(&alone), "{recipe}");
                 assert!(seen.pack.tokens <= seen.pack.limit);
                 assert_eq!(Encoding::O200k.count(seen.text()), seen.pack.tokens);
                 with.settle().await;

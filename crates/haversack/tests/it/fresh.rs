@@ -1,4 +1,4 @@
-//! Nothing is served that is no longer so (P14), and a fresh folder is all that is needed (X4).
+//! Nothing stale is served (P14), and an empty folder is all that is needed (X4).
 
 use std::process::Command;
 use std::sync::Arc;
@@ -9,11 +9,14 @@ use haversack_store::store::change::{Batch, Change};
 use serde_json::json;
 
 use crate::recording::OpenRecorded as _;
-use crate::support::{NOW, asked, empty, id, item, listed, now, pack, sample, shown};
+use crate::support::{
+    NOW, empty_workspace, id, item, ledger_ids, now, pack, packed_ids, sample_workspace,
+    user_request,
+};
 
 #[tokio::test]
-async fn a_recipe_is_made_ready_once_and_anew_when_it_is_written_p14() {
-    let fixture = sample("memory");
+async fn a_recipe_is_compiled_once_and_again_after_it_is_written_p14() {
+    let fixture = sample_workspace("memory");
     let source =
         |total: u32| format!("haversack = 1\nextends = \"memory\"\n[budget]\ntotal = {total}\n");
     fixture.put_recipe("brief", &source(100)).await.unwrap();
@@ -31,11 +34,11 @@ async fn a_recipe_is_made_ready_once_and_anew_when_it_is_written_p14() {
 }
 
 #[tokio::test]
-async fn profile_and_brand_are_those_of_the_last_write_p14() {
-    let fixture = sample("proposal");
-    let mut request = asked("proposal", "Write the summary", "priya");
-    request.name_subject("opportunity", Some(id("opp-harrowmere")));
-    let profile = shown(&*pack(&fixture, request.clone()).await, "companyProfile").remove(0);
+async fn the_latest_profile_and_brand_are_packed_p14() {
+    let fixture = sample_workspace("proposal");
+    let mut request = user_request("proposal", "Write the summary", "priya");
+    request.set_subject("opportunity", Some(id("opp-harrowmere")));
+    let profile = packed_ids(&*pack(&fixture, request.clone()).await, "companyProfile").remove(0);
     for summary in ["We build lighthouses.", "We build windmills."] {
         let fields = json!({ "summary": summary });
         fixture.put(vec![item(&profile, "company_profile", "", fields)]).await.unwrap();
@@ -44,17 +47,17 @@ async fn profile_and_brand_are_those_of_the_last_write_p14() {
     let gone = Batch::new(now(), vec![Change::Delete(id(&profile))]);
     fixture.write(gone).await.unwrap();
     let without = pack(&fixture, request).await;
-    assert!(shown(&without, "companyProfile").is_empty(), "{}", without.text());
+    assert!(packed_ids(&without, "companyProfile").is_empty(), "{}", without.text());
 }
 
-/// Of every recipe that keeps answers: what is written is in the next one.
+/// For every recipe with a cache: written items are in the next pack.
 #[tokio::test]
-async fn what_is_written_is_found_at_once_p14() {
+async fn written_items_are_found_at_once_p14() {
     for (recipe, kind) in
         [("prime", "file"), ("memory", "memory"), ("workspace", "text"), ("everything", "note")]
     {
-        let fixture = empty();
-        let request = || asked(recipe, "Where is the spare key?", "mara");
+        let fixture = empty_workspace();
+        let request = || user_request(recipe, "Where is the spare key?", "mara");
         for (name, place) in [("one", "blue door"), ("two", "green gate"), ("three", "old well")] {
             let text = format!("The spare key hangs behind the {place}.");
             fixture.put(vec![item(name, kind, &text, json!({}))]).await.unwrap();
@@ -68,10 +71,10 @@ async fn what_is_written_is_found_at_once_p14() {
     }
 }
 
-/// A history that is imported today is not of today.
+/// Items that are imported today keep their own dates.
 #[tokio::test]
-async fn what_is_new_here_is_as_old_as_it_says() {
-    let fixture = empty();
+async fn imported_items_keep_their_own_dates() {
+    let fixture = empty_workspace();
     let day = |days: i64| Timestamp::from_millis(NOW - days * 86_400_000);
     let mut old = item("old", "file", "The price of green coffee.", json!({}));
     old.created = Some(day(900));
@@ -83,7 +86,7 @@ async fn what_is_new_here_is_as_old_as_it_says() {
     };
     assert_eq!(updated("old").await, Some(day(900)));
     assert_eq!(updated("unknown").await, Some(now()), "nobody says how old it is");
-    let assembled = pack(&fixture, asked("prime", "price of coffee", "mara")).await;
+    let assembled = pack(&fixture, user_request("prime", "price of coffee", "mara")).await;
     let recency = |name: &str| {
         let mut entries = assembled.pack.ledger.iter();
         let entry = entries.find(|entry| entry.id.to_string() == name).unwrap();
@@ -100,7 +103,7 @@ async fn what_is_new_here_is_as_old_as_it_says() {
 }
 
 #[tokio::test]
-async fn a_folder_is_free_when_its_engine_and_workspaces_are_gone() {
+async fn dropping_engine_and_workspaces_unlocks_the_folder() {
     let folder = tempfile::tempdir().unwrap();
     for round in 0..3 {
         let engine = Engine::builder().clock(now).open_recorded(folder.path()).unwrap();
@@ -109,12 +112,12 @@ async fn a_folder_is_free_when_its_engine_and_workspaces_are_gone() {
         let note = item(&format!("note-{round}"), "note", "A note on keys.", json!({}));
         workspace.put(vec![note]).await.unwrap();
         let assembled = pack(&workspace, Request::new("everything", "keys")).await;
-        assert_eq!(listed(&assembled, "found").len(), round + 1);
+        assert_eq!(ledger_ids(&assembled, "found").len(), round + 1);
         workspace.settle().await;
     }
 }
 
-/// Run by [`nothing_but_a_folder_is_needed_x4`], in a process of its own without an environment.
+/// Run by [`an_empty_environment_and_a_folder_are_enough_x4`], in a process of its own without an environment.
 #[tokio::test]
 async fn every_recipe_answers_in_a_fresh_folder_x4() {
     let folder = tempfile::tempdir().unwrap();
@@ -139,10 +142,10 @@ async fn every_recipe_answers_in_a_fresh_folder_x4() {
     assert!(!pack(&workspace, proposal).await.is_degraded());
 }
 
-/// No variable says where something is, no key is needed, and nobody is asked: with an environment
-/// that is empty and, where the system can do that, without a network.
+/// No environment variable, key or service is needed: the environment is empty and, where the system
+/// allows it, there is no network.
 #[test]
-fn nothing_but_a_folder_is_needed_x4() {
+fn an_empty_environment_and_a_folder_are_enough_x4() {
     let this = std::env::current_exe().unwrap();
     let test = "fresh::every_recipe_answers_in_a_fresh_folder_x4";
     let run = |mut command: Command| command.env_clear().args(["--exact", test]).output();

@@ -1,5 +1,4 @@
-//! W: what a request includes, leaves out and puts first; what was left unread; payloads that come
-//! back to be checked.
+//! W: included, excluded and prioritized items; limits of reading; validation of payloads.
 
 use std::sync::Arc;
 
@@ -13,7 +12,10 @@ use haversack_store::store::item::Item;
 use haversack_store::store::viewer::{Principal, Readers, Viewer};
 use serde_json::{Value, json};
 
-use crate::support::{Fixture, asked, empty, id, item, listed, pack, sample, shown};
+use crate::support::{
+    Fixture, empty_workspace, id, item, ledger_ids, pack, packed_ids, sample_workspace,
+    user_request,
+};
 
 fn block(name: &str, kind: &str, text: &str, parent: &str, position: i64) -> Item {
     let mut block = item(name, kind, text, json!({}));
@@ -33,13 +35,13 @@ fn messages(assembled: &Assembled, code: NoticeCode) -> Vec<String> {
 }
 
 fn focused(query: &str, focus: &str) -> Request {
-    Request { focus: Some(id(focus)), ..asked("workspace", query, "mara") }
+    Request { focus: Some(id(focus)), ..user_request("workspace", query, "mara") }
 }
 
-/// Every collector that stops at a limit says so in numbers; what is hidden is not counted.
+/// Every collector that stops at a limit reports the numbers; unreadable items are not counted.
 #[tokio::test]
-async fn what_is_left_unread_is_told_w2() {
-    let fixture = empty();
+async fn a_collector_that_stops_at_a_limit_adds_a_notice_w2() {
+    let fixture = empty_workspace();
     let mut items =
         vec![block("list", "page", "", "", 0), block("here", "todo", "Pack", "list", 5)];
     items[0].title = "Chores".to_owned();
@@ -69,24 +71,24 @@ async fn what_is_left_unread_is_told_w2() {
         });
     }
     let assembled = pack(&fixture, request).await;
-    let told = messages(&assembled, NoticeCode::MoreMatches);
+    let notices = messages(&assembled, NoticeCode::MoreMatches);
     for expected in [
         "5 of 9 blocks under todo \"here\" were read",
         "2 of 9 blocks beside todo \"here\" were read",
         "10 of 18 related items were read",
         "20 of 25 turns of the conversation were read",
     ] {
-        assert!(told.iter().any(|told| told == expected), "{expected}: {told:?}");
+        assert!(notices.iter().any(|notice| notice == expected), "{expected}: {notices:?}");
     }
     let page = pack(&fixture, focused("what is this?", "list")).await;
     let read = messages(&page, NoticeCode::MoreMatches);
-    assert!(!read.iter().any(|told| told.contains("Chores")), "all of it was read: {read:?}");
+    assert!(!read.iter().any(|notice| notice.contains("Chores")), "all of it was read: {read:?}");
 }
 
-/// A page is read to all its depth; what does not fit is told with numbers.
+/// A page is read to its full depth; a notice counts the blocks that did not fit.
 #[tokio::test]
-async fn a_page_is_read_whole_and_says_how_much_is_in_w2() {
-    let fixture = empty();
+async fn a_page_is_read_whole_and_a_notice_counts_its_packed_blocks_w2() {
+    let fixture = empty_workspace();
     let mut items = vec![block("page", "page", "", "", 0)];
     items[0].title = "Manual".to_owned();
     for n in 0..60 {
@@ -102,33 +104,33 @@ async fn a_page_is_read_whole_and_says_how_much_is_in_w2() {
     let mut small = request.clone().within(900);
     small.caps.insert("focus".to_owned(), Tokens::new(400));
     let assembled = pack(&fixture, small).await;
-    let ids = shown(&assembled, "focus");
+    let ids = packed_ids(&assembled, "focus");
     for name in ["page", "deep-1", "deep-2", "deep-3"] {
         assert!(ids.contains(&name.to_owned()), "{name}: {ids:?}");
     }
-    let told = messages(&assembled, NoticeCode::ContextTruncated);
+    let notices = messages(&assembled, NoticeCode::ContextTruncated);
     let in_page = ids.len() - 1;
     let expected = format!("{in_page} of 63 blocks of page \"Manual\" are in");
-    assert!(told.contains(&expected), "{expected}: {told:?}");
+    assert!(notices.contains(&expected), "{expected}: {notices:?}");
     let suggestions: Vec<&String> =
         assembled.notices.iter().flat_map(|notice| &notice.suggestions).collect();
     assert!(suggestions.iter().any(|it| it.contains("above 400 tokens")), "{suggestions:?}");
     // More room only adds.
     let mut larger = request.clone().within(1_800);
     larger.caps.insert("focus".to_owned(), Tokens::new(1_200));
-    let more = shown(&*pack(&fixture, larger).await, "focus");
+    let more = packed_ids(&*pack(&fixture, larger).await, "focus");
     assert!(ids.iter().all(|id| more.contains(id)), "{ids:?} {more:?}");
-    // One level is one level, and the rest is told.
+    // One level is one level, and a notice counts the rest.
     let flat = pack(&fixture, Request { depth: Some(1), ..request.within(8_000) }).await;
-    assert!(!shown(&flat, "focus").contains(&"deep-3".to_owned()));
-    let told = messages(&flat, NoticeCode::MoreMatches);
-    assert!(told.iter().any(|told| told.contains("61 of 63 blocks of page")), "{told:?}");
+    assert!(!packed_ids(&flat, "focus").contains(&"deep-3".to_owned()));
+    let notices = messages(&flat, NoticeCode::MoreMatches);
+    assert!(notices.iter().any(|notice| notice.contains("61 of 63 blocks of page")), "{notices:?}");
 }
 
-/// A block that is too large is cut, not dropped, and its content is its text alone.
+/// A block that is too large is truncated, not dropped, and its content is only its text.
 #[tokio::test]
-async fn large_included_blocks_are_cut_and_in_w9() {
-    let fixture = empty();
+async fn large_included_blocks_are_truncated_not_dropped_w9() {
+    let fixture = empty_workspace();
     let mut text = String::new();
     for n in 0..120 {
         text.push_str(&format!("Paragraph {n} speaks of the weather on the coast.\n\n"));
@@ -141,7 +143,7 @@ async fn large_included_blocks_are_cut_and_in_w9() {
     let bird = |n: i64| block(&format!("t{n}"), "text", &format!("Bird {n} flies."), "", 0);
     items.extend((0..30).map(bird));
     fixture.put(items).await.unwrap();
-    let mut request = asked("workspace", "Where does the heron nest?", "mara").within(1_200);
+    let mut request = user_request("workspace", "Where does the heron nest?", "mara").within(1_200);
     request.include = vec![id("long-0"), id("long-1"), id("missing")];
     request.exclude = vec![id("t1"), id("t-none")];
     let assembled = pack(&fixture, request).await;
@@ -156,15 +158,15 @@ async fn large_included_blocks_are_cut_and_in_w9() {
             assert!(text.contains(part), "{part:?} is not of the block");
         }
     }
-    let told = messages(&assembled, NoticeCode::NotFound);
-    assert!(told.iter().any(|told| told.contains("\"missing\"")), "{told:?}");
-    assert!(told.iter().any(|told| told.contains("\"t-none\"")), "{told:?}");
+    let notices = messages(&assembled, NoticeCode::NotFound);
+    assert!(notices.iter().any(|notice| notice.contains("\"missing\"")), "{notices:?}");
+    assert!(notices.iter().any(|notice| notice.contains("\"t-none\"")), "{notices:?}");
 }
 
-/// Kinds that are asked for first are found and shown before better matches of other kinds.
+/// Prioritized kinds are found and rank before better matches of other kinds.
 #[tokio::test]
-async fn kinds_that_are_asked_for_come_first_w9() {
-    let fixture = empty();
+async fn prioritized_kinds_rank_first_w9() {
+    let fixture = empty_workspace();
     let note = |n: i64| {
         let text = format!("The goods lift, note {n}: the goods lift is late.");
         block(&format!("n{n:02}"), "text", &text, "", 0)
@@ -177,20 +179,20 @@ async fn kinds_that_are_asked_for_come_first_w9() {
         items.push(block(&format!("x{n}"), "kanban_card", &text, "", 0));
     }
     fixture.put(items).await.unwrap();
-    let mut request = asked("workspace", "goods lift", "mara").within(900);
+    let mut request = user_request("workspace", "goods lift", "mara").within(900);
     request.prioritize = vec![haversack_core::item::Kind::new("kanban_card").unwrap()];
     let assembled = pack(&fixture, request).await;
-    let ids = shown(&assembled, "semantic");
+    let ids = packed_ids(&assembled, "semantic");
     let mut first = ids[..3].to_vec();
     first.sort();
     assert_eq!(first, ["c0", "c1", "c2"], "{ids:?}");
     assert!(ids.len() > 3, "the others follow: {ids:?}");
 }
 
-/// Rows that name a row in a column or a relation are found from it; hidden ones are not there.
+/// Rows that refer to a row by a column or a relation are found from it; unreadable ones are not.
 #[tokio::test]
-async fn relations_by_field_lead_both_ways_w4() {
-    let fixture = empty();
+async fn relations_by_field_are_followed_both_ways_w4() {
+    let fixture = empty_workspace();
     let row = |name: &str, fields: Value| {
         let mut row = item(name, "db_row", "", fields);
         row.title = format!("Row {name}");
@@ -207,7 +209,7 @@ async fn relations_by_field_lead_both_ways_w4() {
     ];
     fixture.put(items).await.unwrap();
     let assembled = pack(&fixture, focused("what is this?", "Hub")).await;
-    let mut related = listed(&assembled, "relations");
+    let mut related = ledger_ids(&assembled, "relations");
     related.sort();
     assert_eq!(related, ["by-column", "by-relation", "second", "spoke"]);
     assert!(!assembled.text().contains("Row secret"));
@@ -215,15 +217,15 @@ async fn relations_by_field_lead_both_ways_w4() {
     assert!(!facts.contains("secret") && facts.contains("inward"), "{facts}");
     let mut near = focused("what is this?", "Hub");
     near.depth = Some(1);
-    assert!(!listed(&*pack(&fixture, near).await, "relations").contains(&"second".to_owned()));
+    assert!(!ledger_ids(&*pack(&fixture, near).await, "relations").contains(&"second".to_owned()));
 }
 
-/// The text of the focus that somebody cannot read does not lead them anywhere.
+/// A focus that the viewer cannot read is not searched by.
 #[tokio::test]
-async fn hidden_text_of_the_focus_does_not_take_part_w12() {
+async fn unreadable_text_of_the_focus_is_not_searched_by_w12() {
     let mut packs = Vec::new();
     for with_secret in [false, true] {
-        let fixture = empty();
+        let fixture = empty_workspace();
         let mut items = vec![
             block("here", "todo", "Paint the boat shed", "", 0),
             block("alike", "todo", "Paint the boat house at the pier", "", 0),
@@ -235,7 +237,7 @@ async fn hidden_text_of_the_focus_does_not_take_part_w12() {
         }
         fixture.put(items).await.unwrap();
         let assembled = pack(&fixture, focused("Break this task into subtasks", "here")).await;
-        let ids = shown(&assembled, "semantic");
+        let ids = packed_ids(&assembled, "semantic");
         assert!(ids.contains(&"alike".to_owned()), "{ids:?}");
         packs.push((assembled.text().to_owned(), format!("{:?}", assembled.pack.ledger)));
     }
@@ -252,8 +254,8 @@ async fn problems(fixture: &Fixture, payload: &Value, user: &str) -> Vec<String>
 
 /// A payload with the fields of the application's own document is checked like any other.
 #[tokio::test]
-async fn altered_payloads_are_found_w11() {
-    let fixture = sample("workspace");
+async fn validation_finds_altered_payloads_w11() {
+    let fixture = sample_workspace("workspace");
     let request = json!({
         "query": "What about the goods lift?",
         "type": "chat",
@@ -309,10 +311,10 @@ async fn altered_payloads_are_found_w11() {
     }
 }
 
-/// Each layer says for itself how alike its texts may be to what stands before them.
+/// Each layer has its own threshold for duplicates of earlier texts.
 #[tokio::test]
-async fn repeats_act_by_layer() {
-    let fixture = empty();
+async fn each_layer_sets_its_own_duplicate_threshold() {
+    let fixture = empty_workspace();
     let text = "The goods lift in the north wing is out of order until the end of November.";
     let near = "The goods lift in the north wing is out of order until the end of December.";
     let mut items = vec![item("first", "note", text, json!({}))];
@@ -334,21 +336,21 @@ async fn repeats_act_by_layer() {
     );
     fixture.put_recipe("by-layer", &source).await.unwrap();
     let assembled = pack(&fixture, Request::new("by-layer", "lift")).await;
-    assert_eq!(shown(&assembled, "one"), ["first"]);
-    assert!(shown(&assembled, "two").is_empty(), "too alike for its layer");
-    assert_eq!(shown(&assembled, "three"), ["lenient"]);
+    assert_eq!(packed_ids(&assembled, "one"), ["first"]);
+    assert!(packed_ids(&assembled, "two").is_empty(), "too alike for its layer");
+    assert_eq!(packed_ids(&assembled, "three"), ["lenient"]);
 }
 
-/// A template that is named shows what items hang under like one that is written out.
+/// A named template shows breadcrumbs like an inline one.
 #[tokio::test]
-async fn named_templates_have_breadcrumbs_w10() {
-    let fixture = sample("workspace");
+async fn named_templates_show_breadcrumbs_w10() {
+    let fixture = sample_workspace("workspace");
     let source = "haversack = 1\nextends = \"everything\"\n";
     fixture.put_recipe("plainly", source).await.unwrap();
     let item = "{{breadcrumb}} | {{content}}";
     let text = TemplateText { header: "", item, separator: "\n", footer: "\n", empty: None };
     fixture.put_template("crumbs", text).await.unwrap();
-    let mut request = asked("plainly", "what about the goods lift?", "mara");
+    let mut request = user_request("plainly", "what about the goods lift?", "mara");
     request.template = Some(haversack::request::TemplateChoice::Named("crumbs".to_owned()));
     let assembled = pack(&fixture, request).await;
     assert!(assembled.text().contains(" › "), "{}", assembled.text());

@@ -1,4 +1,4 @@
-//! P13: the one line that each assembly leaves in the log.
+//! P13: the log line of each pack.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -9,23 +9,23 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-use crate::support::{asked, id, pack, sample};
+use crate::support::{id, pack, sample_workspace, user_request};
 
-type Fields = BTreeMap<String, Value>;
+type LogFields = BTreeMap<String, Value>;
 
-/// Keeps the events of this thread.
+/// Records the events of this thread.
 #[derive(Debug, Clone, Default)]
-struct Kept(Arc<Mutex<Vec<Fields>>>);
+struct AssemblyLog(Arc<Mutex<Vec<LogFields>>>);
 
-impl Kept {
-    fn taken(&self) -> Vec<Fields> {
+impl AssemblyLog {
+    fn take_lines(&self) -> Vec<LogFields> {
         std::mem::take(&mut *self.0.lock().unwrap())
     }
 }
 
-struct Reading(Fields);
+struct FieldVisitor(LogFields);
 
-impl Visit for Reading {
+impl Visit for FieldVisitor {
     fn record_f64(&mut self, field: &Field, value: f64) {
         self.0.insert(field.name().to_owned(), value.into());
     }
@@ -47,7 +47,7 @@ impl Visit for Reading {
     }
 }
 
-impl Subscriber for Kept {
+impl Subscriber for AssemblyLog {
     fn enabled(&self, _: &Metadata<'_>) -> bool {
         true
     }
@@ -61,7 +61,7 @@ impl Subscriber for Kept {
     fn record_follows_from(&self, _: &Id, _: &Id) {}
 
     fn event(&self, event: &Event<'_>) {
-        let mut reading = Reading(Fields::new());
+        let mut reading = FieldVisitor(LogFields::new());
         event.record(&mut reading);
         if reading.0.get("event").is_some_and(|name| name == "context_assembled") {
             self.0.lock().unwrap().push(reading.0);
@@ -74,15 +74,16 @@ impl Subscriber for Kept {
 }
 
 #[tokio::test]
-async fn each_assembly_leaves_one_line_with_the_seeds_fields_p13() {
-    let fixture = sample("proposal");
-    let kept = Kept::default();
+async fn each_pack_logs_one_line_with_the_documented_fields_p13() {
+    let fixture = sample_workspace("proposal");
+    let kept = AssemblyLog::default();
     let _guard = tracing::subscriber::set_default(kept.clone());
     for (budget, truncated) in [(5_000, true), (200_000, false)] {
-        let mut request = asked("proposal", "Write the executive summary", "priya").within(budget);
-        request.name_subject("opportunity", Some(id("opp-harrowmere")));
+        let mut request =
+            user_request("proposal", "Write the executive summary", "priya").within(budget);
+        request.set_subject("opportunity", Some(id("opp-harrowmere")));
         let assembled = pack(&fixture, request).await;
-        let [line] = &kept.taken()[..] else { panic!("one line for one assembly") };
+        let [line] = &kept.take_lines()[..] else { panic!("one line for one assembly") };
         let number = |name: &str| line[name].as_u64().unwrap_or_else(|| panic!("{name}: {line:?}"));
         assert_eq!(line["organizationId"], "test");
         assert_eq!(line["opportunityId"], "opp-harrowmere");
@@ -110,34 +111,34 @@ async fn each_assembly_leaves_one_line_with_the_seeds_fields_p13() {
 }
 
 #[tokio::test]
-async fn the_line_holds_nothing_that_somebody_wrote_p13() {
-    let fixture = sample("proposal");
-    let kept = Kept::default();
+async fn the_log_line_contains_no_user_text_p13() {
+    let fixture = sample_workspace("proposal");
+    let kept = AssemblyLog::default();
     let _guard = tracing::subscriber::set_default(kept.clone());
-    let mut request = asked("proposal", "Write the executive summary", "priya");
-    request.name_subject("opportunity", Some(id("opp-harrowmere")));
+    let mut request = user_request("proposal", "Write the executive summary", "priya");
+    request.set_subject("opportunity", Some(id("opp-harrowmere")));
     let assembled = pack(&fixture, request).await;
-    let line = format!("{:?}", kept.taken());
+    let line = format!("{:?}", kept.take_lines());
     assert!(line.contains("context_assembled"));
     let mut said: Vec<&str> = vec!["executive summary", "priya"];
     for (_, ranked) in &assembled.core.layers {
         said.extend(ranked.iter().flat_map(|ranked| ranked.candidate.text.lines()));
         said.extend(ranked.iter().filter_map(|ranked| ranked.candidate.place.title.as_deref()));
     }
-    // A word such as `products` is a category's name, too; nobody's sentence is.
+    // A single word such as `products` may also be a category's name; a sentence may not.
     for words in said.into_iter().filter(|words| words.contains(' ')) {
         assert!(!line.contains(words), "{words:?} is in the log: {line}");
     }
 }
 
-/// An answer that is given again is no assembly.
+/// A cache hit assembles nothing.
 #[tokio::test]
-async fn an_answer_from_the_cache_leaves_no_line_p13() {
-    let fixture = sample("memory");
-    let kept = Kept::default();
+async fn a_cache_hit_logs_no_line_p13() {
+    let fixture = sample_workspace("memory");
+    let kept = AssemblyLog::default();
     let _guard = tracing::subscriber::set_default(kept.clone());
     for expected in [1, 0] {
-        pack(&fixture, asked("memory", "Where does Noor live?", "noor")).await;
-        assert_eq!(kept.taken().len(), expected);
+        pack(&fixture, user_request("memory", "Where does Noor live?", "noor")).await;
+        assert_eq!(kept.take_lines().len(), expected);
     }
 }

@@ -1,8 +1,9 @@
-//! The engine on real stores: what each requirement asks of it, by its id.
+//! Tests of the engine on real stores, by requirement id.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod blocks;
 mod bounds;
+mod budget_checks;
 mod budgets;
 mod everywhere;
 mod fresh;
@@ -14,7 +15,6 @@ mod proposal;
 mod reading;
 mod recording;
 mod reranking;
-mod scenarios;
 mod situation;
 mod support;
 mod tokenizers;

@@ -8,15 +8,17 @@ use haversack_core::units::{Score, Tokens};
 use haversack_store::store::item::Happening;
 use haversack_store::store::viewer::Viewer;
 
-use crate::support::{Fixture, asked, empty, id, item, now, pack, refused, sample};
+use crate::support::{
+    Fixture, empty_workspace, id, item, now, pack, refusal, sample_workspace, user_request,
+};
 use serde_json::json;
 
 const PRICE: &str = "What must Nightjar cost per kilo from January so that we keep our margin, and by \
                      when do we have to announce it to the cafés?";
 
 fn price() -> haversack::Request {
-    let mut request = asked("prime", PRICE, "mara");
-    request.name_subject("thread", Some(id("t-price")));
+    let mut request = user_request("prime", PRICE, "mara");
+    request.set_subject("thread", Some(id("t-price")));
     request
 }
 
@@ -25,10 +27,10 @@ async fn ask(fixture: &Fixture, request: haversack::Request) -> Answer {
 }
 
 #[tokio::test]
-async fn what_the_query_says_is_in_the_result_k1() {
+async fn the_result_contains_the_query_analysis_k1() {
     let query =
         "What did we write in \"terms of sale\" last week? See customers/terms-of-sale.md @prices";
-    let answer = ask(&sample("prime"), asked("prime", query, "mara")).await;
+    let answer = ask(&sample_workspace("prime"), user_request("prime", query, "mara")).await;
     let said = &answer.assembly.query;
     assert_eq!(said.phrases, ["terms of sale"]);
     assert_eq!(said.paths, ["customers/terms-of-sale.md"]);
@@ -41,7 +43,7 @@ async fn what_the_query_says_is_in_the_result_k1() {
 
 #[tokio::test]
 async fn references_search_history_and_recent_files_k2() {
-    let answer = ask(&sample("prime"), price()).await;
+    let answer = ask(&sample_workspace("prime"), price()).await;
     let stats = answer.data.stats;
     assert!(
         stats.explicit_count > 0 && stats.search_count > 0 && stats.history_count > 0,
@@ -53,7 +55,7 @@ async fn references_search_history_and_recent_files_k2() {
     assert!(by("references") && by("text"), "{:?}", answer.data.items);
     let mut long = price();
     long.budget = Some(haversack_core::units::Tokens::new(20_000));
-    let long = pack(&sample("prime"), long).await;
+    let long = pack(&sample_workspace("prime"), long).await;
     let found = |name: &str| {
         long.pack.ledger.iter().any(|e| e.found.iter().any(|found| &*found.collector == name))
     };
@@ -63,15 +65,18 @@ async fn references_search_history_and_recent_files_k2() {
 }
 
 #[tokio::test]
-async fn three_ways_merge_and_excerpts_mark_hits_k3() {
-    let answer = ask(&sample("prime"), asked("prime", "water recipe for cupping", "mara")).await;
+async fn three_searches_are_fused_and_excerpts_mark_hits_k3() {
+    let answer =
+        ask(&sample_workspace("prime"), user_request("prime", "water recipe for cupping", "mara"))
+            .await;
     let excerpt = answer.data.items.iter().find_map(|item| item.excerpt.clone()).unwrap();
     assert!(excerpt.contains("<<<") && excerpt.contains(">>>"), "{excerpt}");
     let mut ids: Vec<_> = answer.data.citations.iter().map(|citation| &citation.id).collect();
     ids.sort_unstable();
     ids.dedup();
     assert_eq!(ids.len(), answer.data.citations.len(), "each once (K7)");
-    let typo = ask(&sample("prime"), asked("prime", "terms-of-slae", "mara")).await;
+    let typo =
+        ask(&sample_workspace("prime"), user_request("prime", "terms-of-slae", "mara")).await;
     assert!(
         typo.data.items.iter().any(|item| item.source.contains("terms-of-sale")),
         "{:?}",
@@ -80,8 +85,8 @@ async fn three_ways_merge_and_excerpts_mark_hits_k3() {
 }
 
 #[tokio::test]
-async fn the_score_has_the_seeds_parts_k4() {
-    let assembled = pack(&sample("prime"), price()).await;
+async fn the_score_has_the_documented_parts_k4() {
+    let assembled = pack(&sample_workspace("prime"), price()).await;
     let weights = [
         ("text_similarity", 0.35),
         ("keyword_match", 0.25),
@@ -97,13 +102,13 @@ async fn the_score_has_the_seeds_parts_k4() {
         assert!((sum - entry.score.get()).abs() < 1e-9);
     }
     // No keywords: that part is nothing, never NaN.
-    let none = pack(&sample("prime"), asked("prime", "the of and", "mara")).await;
+    let none = pack(&sample_workspace("prime"), user_request("prime", "the of and", "mara")).await;
     assert!(none.pack.ledger.iter().all(|entry| entry.score.get().is_finite()));
 }
 
 #[tokio::test]
 async fn references_score_highest_when_equal_k4() {
-    let fixture = empty();
+    let fixture = empty_workspace();
     fixture
         .put(vec![
             item("t", "thread", "", json!({ "summary": "talk" })),
@@ -113,16 +118,16 @@ async fn references_score_highest_when_equal_k4() {
         ])
         .await
         .unwrap();
-    let mut request = asked("prime", "price of green coffee", "mara");
-    request.name_subject("thread", Some(id("t")));
+    let mut request = user_request("prime", "price of green coffee", "mara");
+    request.set_subject("thread", Some(id("t")));
     let answer = ask(&fixture, request).await;
     let best = answer.data.items.iter().max_by(|a, b| a.relevance.total_cmp(&b.relevance)).unwrap();
     assert_eq!((best.id.as_str(), best.sort.as_str()), ("two", "reference"));
 }
 
 #[tokio::test]
-async fn the_budget_holds_and_something_is_always_given_k5() {
-    let fixture = sample("prime");
+async fn the_budget_holds_and_the_pack_is_never_empty_k5() {
+    let fixture = sample_workspace("prime");
     for budget in [600, 900, 1_800, 4_000] {
         let answer = ask(&fixture, price().within(budget)).await;
         let counted = Encoding::O200k.count(&answer.context).get();
@@ -133,16 +138,17 @@ async fn the_budget_holds_and_something_is_always_given_k5() {
         }
     }
     // Even the best is too big: it is cut to fit.
-    let lone = empty();
+    let lone = empty_workspace();
     let text = "The price of green coffee went up again. ".repeat(400);
     lone.put(vec![item("big", "file", &text, json!({}))]).await.unwrap();
-    let answer = ask(&lone, asked("prime", "price of green coffee", "mara").within(700)).await;
+    let answer =
+        ask(&lone, user_request("prime", "price of green coffee", "mara").within(700)).await;
     assert!(!answer.data.items.is_empty());
 }
 
 #[tokio::test]
 async fn citations_are_stable_and_marked_when_used_k7() {
-    let fixture = sample("prime");
+    let fixture = sample_workspace("prime");
     let assembled = pack(&fixture, price()).await;
     let first = assembled.pack.citations[0].id.clone();
     assert!(assembled.text().contains(&format!("[{first}]")));
@@ -157,8 +163,8 @@ async fn citations_are_stable_and_marked_when_used_k7() {
 }
 
 #[tokio::test]
-async fn the_answer_has_the_seeds_form_and_feedback_counts_k6_k8() {
-    let fixture = sample("prime");
+async fn the_answer_has_the_documented_form_and_feedback_counts_k6_k8() {
+    let fixture = sample_workspace("prime");
     let assembled = pack(&fixture, price()).await;
     let value = haversack::recipes::result_of(&assembled, false);
     for field in ["tokenUsage", "sourceCount", "citationCount"] {
@@ -184,24 +190,24 @@ async fn the_answer_has_the_seeds_form_and_feedback_counts_k6_k8() {
     let after = pack(&fixture, later).await;
     assert!(score(&after, item.as_str()) > score(&assembled, item.as_str()));
     let missing = fixture.feedback(&mara, "mara", &id("absent"), true).await;
-    assert!(refused(missing).contains("contextItemId"));
+    assert!(refusal(missing).contains("contextItemId"));
 }
 
 #[tokio::test]
-async fn answers_are_cached_by_all_that_decides_them_k9() {
-    let fixture = sample("prime");
+async fn packs_are_cached_by_everything_that_decides_them_k9() {
+    let fixture = sample_workspace("prime");
     let first = pack(&fixture, price()).await;
     let again = pack(&fixture, price()).await;
     assert!(std::sync::Arc::ptr_eq(&first, &again), "the same question is answered again");
     let mut other = price();
     other.query = "Where is the key to the roastery?".to_owned();
     assert_ne!(pack(&fixture, other).await.text(), first.text(), "not by thread alone");
-    let mut jonas = asked("prime", PRICE, "jonas");
+    let mut jonas = user_request("prime", PRICE, "jonas");
     jonas.subjects.clear();
     assert!(!std::sync::Arc::ptr_eq(&pack(&fixture, jonas).await, &first));
     let changes: [fn(&mut haversack::Request); 20] = [
         |it| it.budget = Some(Tokens::new(3_999)),
-        |it| it.sort = Some("chat".to_owned()),
+        |it| it.request_type = Some("chat".to_owned()),
         |it| it.intent = Some("sell".to_owned()),
         |it| it.metadata = true,
         |it| it.limit = Some(7),
@@ -237,7 +243,7 @@ async fn answers_are_cached_by_all_that_decides_them_k9() {
 
 #[tokio::test]
 async fn uses_are_recorded_k10() {
-    let fixture = sample("prime");
+    let fixture = sample_workspace("prime");
     let assembled = pack(&fixture, price()).await;
     fixture.settle().await;
     let mara = Viewer::user("mara").unwrap();
@@ -251,18 +257,18 @@ async fn uses_are_recorded_k10() {
 }
 
 #[tokio::test]
-async fn times_by_step_are_told_k11() {
-    let answer = ask(&sample("prime"), price()).await;
+async fn the_result_reports_the_time_of_each_stage_k11() {
+    let answer = ask(&sample_workspace("prime"), price()).await;
     for step in ["analyse", "collect", "measure", "rank", "pack", "total"] {
         assert!(answer.assembly.timings_ms.contains_key(step), "{step}");
     }
 }
 
 #[tokio::test]
-async fn what_is_private_stays_private_x3() {
-    let fixture = sample("prime");
+async fn private_items_stay_private_x3() {
+    let fixture = sample_workspace("prime");
     for (user, forbidden) in [("mara", "thoughts-on-my-share"), ("jonas", "price-ideas")] {
-        let mut request = asked("prime", PRICE, user);
+        let mut request = user_request("prime", PRICE, user);
         request.budget = Some(haversack_core::units::Tokens::new(20_000));
         let assembled = pack(&fixture, request).await;
         let value = haversack::recipes::result_of(&assembled, true).to_string();
@@ -271,10 +277,12 @@ async fn what_is_private_stays_private_x3() {
 }
 
 #[tokio::test]
-async fn what_repeats_is_left_out_with_its_reason() {
-    let assembled =
-        pack(&sample("prime"), asked("prime", "What is the water recipe for cupping?", "mara"))
-            .await;
+async fn duplicates_are_left_out_with_a_reason() {
+    let assembled = pack(
+        &sample_workspace("prime"),
+        user_request("prime", "What is the water recipe for cupping?", "mara"),
+    )
+    .await;
     let repeats = assembled.pack.ledger.iter().any(|entry| {
         matches!(&entry.outcome, Outcome::Out(haversack_core::ledger::Reason::Repeats { .. }))
     });

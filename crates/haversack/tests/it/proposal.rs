@@ -6,13 +6,16 @@ use haversack_core::text::tokenizer::{Encoding, Tokenizer};
 use haversack_store::store::viewer::Viewer;
 use serde_json::json;
 
-use crate::support::{Fixture, asked, empty, id, item, listed, pack, refused, sample, shown};
+use crate::support::{
+    Fixture, empty_workspace, id, item, ledger_ids, pack, packed_ids, refusal, sample_workspace,
+    user_request,
+};
 
 const PROMPT: &str = "Write the executive summary of our proposal for the hospital board";
 
 fn harrowmere() -> haversack::Request {
-    let mut request = asked("proposal", PROMPT, "priya");
-    request.name_subject("opportunity", Some(id("opp-harrowmere")));
+    let mut request = user_request("proposal", PROMPT, "priya");
+    request.set_subject("opportunity", Some(id("opp-harrowmere")));
     request
 }
 
@@ -24,7 +27,7 @@ async fn at(fixture: &Fixture, budget: u32) -> (std::sync::Arc<haversack::Assemb
 
 #[tokio::test]
 async fn layers_go_from_foundation_up_p1() {
-    let (assembled, _) = at(&sample("proposal"), 32_000).await;
+    let (assembled, _) = at(&sample_workspace("proposal"), 32_000).await;
     let sections: Vec<&str> = assembled.pack.sections.iter().map(|s| &*s.layer).collect();
     let expected = [
         "companyProfile",
@@ -41,7 +44,7 @@ async fn layers_go_from_foundation_up_p1() {
 
 #[tokio::test]
 async fn the_foundation_is_never_cut_at_1000_p2() {
-    let fixture = sample("proposal");
+    let fixture = sample_workspace("proposal");
     let (_, whole) = at(&fixture, 32_000).await;
     let (_, small) = at(&fixture, 2_400).await;
     for (before, after) in [
@@ -53,7 +56,7 @@ async fn the_foundation_is_never_cut_at_1000_p2() {
     }
     let truncated = &small.budget_status.truncated_categories;
     assert!(!truncated.iter().any(|name| name == "companyProfile" || name == "brandContext"));
-    // The seed's own case: a budget of 1,000 in all, the reserves waived.
+    // The documented case: a budget of 1,000 in all, the reserves waived.
     let mut request = harrowmere().within(1_000);
     request.reserves = [("system_prompt", 0), ("safety_buffer", 0)]
         .map(|(name, tokens)| (name.to_owned(), haversack_core::units::Tokens::new(tokens)))
@@ -64,14 +67,14 @@ async fn the_foundation_is_never_cut_at_1000_p2() {
 }
 
 #[tokio::test]
-async fn a_foundation_larger_than_the_budget_is_packed_and_said_p2_x1() {
-    let fixture = empty();
+async fn a_foundation_over_the_budget_is_packed_with_a_notice_p2_x1() {
+    let fixture = empty_workspace();
     let words = "who we are and what we do ".repeat(80);
     let company = item("company", "company_profile", "", json!({ "summary": words }));
     let deal = item("deal", "opportunity", "", json!({ "name": "Deal" }));
     fixture.put(vec![company, deal]).await.unwrap();
-    let mut request = asked("proposal", "write", "priya");
-    request.name_subject("opportunity", Some(id("deal")));
+    let mut request = user_request("proposal", "write", "priya");
+    request.set_subject("opportunity", Some(id("deal")));
     for (budget, code, is_over) in
         [(400, NoticeCode::OverBudget, true), (2_400, NoticeCode::ReservesUsed, false)]
     {
@@ -86,11 +89,11 @@ async fn a_foundation_larger_than_the_budget_is_packed_and_said_p2_x1() {
 
 #[tokio::test]
 async fn what_is_missing_leaves_no_placeholder_p2() {
-    let fixture = empty();
+    let fixture = empty_workspace();
     let deal = item("deal", "opportunity", "", json!({ "name": "Deal" }));
     fixture.put(vec![deal]).await.unwrap();
-    let mut request = asked("proposal", "write", "priya");
-    request.name_subject("opportunity", Some(id("deal")));
+    let mut request = user_request("proposal", "write", "priya");
+    request.set_subject("opportunity", Some(id("deal")));
     let assembled = pack(&fixture, request).await;
     let context = Context::of(&assembled, false);
     assert_eq!(context.company_profile, None);
@@ -101,7 +104,7 @@ async fn what_is_missing_leaves_no_placeholder_p2() {
 
 #[tokio::test]
 async fn the_budget_holds_and_reserves_come_off_first_p3() {
-    let fixture = sample("proposal");
+    let fixture = sample_workspace("proposal");
     for budget in [4_000, 6_000, 12_000, 32_000] {
         let (assembled, context) = at(&fixture, budget).await;
         let counted = Encoding::O200k.count(&context.context).get();
@@ -113,7 +116,7 @@ async fn the_budget_holds_and_reserves_come_off_first_p3() {
 
 #[tokio::test]
 async fn a_model_caps_the_target_p3() {
-    let fixture = sample("proposal");
+    let fixture = sample_workspace("proposal");
     let mut request = harrowmere().within(500_000);
     request.model = Some("gpt-4o".to_owned());
     let assembled = pack(&fixture, request).await;
@@ -123,7 +126,7 @@ async fn a_model_caps_the_target_p3() {
 
 #[tokio::test]
 async fn playbooks_are_cut_before_the_deal_p4() {
-    let (_, context) = at(&sample("proposal"), 5_000).await;
+    let (_, context) = at(&sample_workspace("proposal"), 5_000).await;
     let order = &context.budget_status.truncated_categories;
     let place = |name: &str| order.iter().position(|category| category == name);
     assert!(
@@ -131,7 +134,7 @@ async fn playbooks_are_cut_before_the_deal_p4() {
         "{order:?}"
     );
     // The first pressure falls on what is cut first.
-    let fixture = sample("proposal");
+    let fixture = sample_workspace("proposal");
     for budget in (6_000..16_000).rev().step_by(250) {
         let (_, context) = at(&fixture, budget).await;
         let truncated = &context.budget_status.truncated_categories;
@@ -146,7 +149,7 @@ async fn playbooks_are_cut_before_the_deal_p4() {
 #[tokio::test]
 async fn unknown_brand_values_are_refused_by_name_p6() {
     let brand = item("brand", "brand_settings", "", json!({ "tone": "shouting" }));
-    let message = refused(empty().put(vec![brand]).await);
+    let message = refusal(empty_workspace().put(vec![brand]).await);
     assert!(message.contains("tone") && message.contains("consultative"), "{message}");
 }
 
@@ -154,16 +157,16 @@ async fn unknown_brand_values_are_refused_by_name_p6() {
 async fn large_foundations_are_stored_with_a_warning_p5_p6() {
     let text = "one more word about us ".repeat(400);
     let company = item("company", "company_profile", "", json!({ "summary": text }));
-    let committed = empty().put(vec![company]).await.unwrap();
+    let committed = empty_workspace().put(vec![company]).await.unwrap();
     assert_eq!((committed.stored, committed.warnings.len()), (1, 1));
 }
 
 #[tokio::test]
 async fn the_deal_is_newest_first_and_loses_its_oldest_p7() {
-    let fixture = sample("proposal");
+    let fixture = sample_workspace("proposal");
     let (whole, _) = at(&fixture, 32_000).await;
     let (small, _) = at(&fixture, 6_500).await;
-    let (all, kept) = (shown(&whole, "dealContext"), shown(&small, "dealContext"));
+    let (all, kept) = (packed_ids(&whole, "dealContext"), packed_ids(&small, "dealContext"));
     assert!(kept.len() < all.len(), "{kept:?}");
     assert_eq!(kept, all[..kept.len()], "the newest are kept, in the same order");
     assert!(all.iter().all(|id| id.starts_with("har-")), "{all:?}");
@@ -171,12 +174,12 @@ async fn the_deal_is_newest_first_and_loses_its_oldest_p7() {
 
 #[tokio::test]
 async fn products_keep_their_core_and_inactive_ones_never_appear_p8() {
-    let fixture = sample("proposal");
+    let fixture = sample_workspace("proposal");
     let (_, whole) = at(&fixture, 32_000).await;
     assert!(whole.products.len() <= 10);
     assert!(!whole.context.contains("prod-watch-onsite"));
     let (small, context) = at(&fixture, 6_000).await;
-    assert!(!listed(&small, "products").contains(&"prod-watch-onsite".to_owned()));
+    assert!(!ledger_ids(&small, "products").contains(&"prod-watch-onsite".to_owned()));
     let reduced: Vec<_> = context.products.iter().filter(|p| p["reduced"] == json!(true)).collect();
     assert!(!reduced.is_empty());
     for product in reduced {
@@ -187,11 +190,14 @@ async fn products_keep_their_core_and_inactive_ones_never_appear_p8() {
 
 #[tokio::test]
 async fn mentioned_competitors_come_first_p9() {
-    let (assembled, context) = at(&sample("proposal"), 32_000).await;
-    let cards = shown(&assembled, "competitive");
+    let (assembled, context) = at(&sample_workspace("proposal"), 32_000).await;
+    let cards = packed_ids(&assembled, "competitive");
     let named = ["card-norrfrost", "card-quillon"];
     assert!(named.iter().all(|card| cards[..2].contains(&(*card).to_owned())), "{cards:?}");
-    assert!(!listed(&assembled, "competitive").contains(&"card-dalgard".to_owned()), "inactive");
+    assert!(
+        !ledger_ids(&assembled, "competitive").contains(&"card-dalgard".to_owned()),
+        "inactive"
+    );
     let mut ids: Vec<_> = context.competitive.iter().map(|card| card["id"].to_string()).collect();
     ids.sort_unstable();
     ids.dedup();
@@ -200,11 +206,11 @@ async fn mentioned_competitors_come_first_p9() {
 
 #[tokio::test]
 async fn playbooks_fit_the_vertical_p10() {
-    let (assembled, _) = at(&sample("proposal"), 32_000).await;
-    let playbooks = listed(&assembled, "playbooks");
+    let (assembled, _) = at(&sample_workspace("proposal"), 32_000).await;
+    let playbooks = ledger_ids(&assembled, "playbooks");
     assert!(!playbooks.is_empty() && playbooks.len() <= 5);
     let fields = &assembled.fields;
-    for playbook in shown(&assembled, "playbooks") {
+    for playbook in packed_ids(&assembled, "playbooks") {
         let vertical = fields[&id(&playbook)].get("vertical").map(ToString::to_string);
         let fits = vertical.as_deref().is_none_or(|vertical| vertical.contains("healthcare"));
         assert!(fits, "{playbook}: {vertical:?}");
@@ -212,9 +218,9 @@ async fn playbooks_fit_the_vertical_p10() {
 }
 
 #[tokio::test]
-async fn the_result_has_the_seeds_fields_p11() {
+async fn the_result_has_the_documented_fields_p11() {
     let value = {
-        let (assembled, _) = at(&sample("proposal"), 6_000).await;
+        let (assembled, _) = at(&sample_workspace("proposal"), 6_000).await;
         haversack::recipes::result_of(&assembled, false)
     };
     for field in
@@ -238,7 +244,7 @@ async fn the_result_has_the_seeds_fields_p11() {
 
 #[tokio::test]
 async fn heavy_truncation_is_a_warning_with_suggestions_p12() {
-    let (_, context) = at(&sample("proposal"), 5_000).await;
+    let (_, context) = at(&sample_workspace("proposal"), 5_000).await;
     let [warning] = &context.warnings[..] else { panic!("{:?}", context.warnings) };
     assert_eq!((warning.notice_type, warning.code), ("warning", "CONTEXT_TRUNCATED"));
     let details = warning.details.as_array().unwrap();
@@ -250,13 +256,13 @@ async fn heavy_truncation_is_a_warning_with_suggestions_p12() {
     let status = serde_json::to_value(&context.budget_status).unwrap();
     assert_eq!(warning.details, status["truncationDetails"]);
     assert!(!warning.suggestions.is_empty());
-    let (_, whole) = at(&sample("proposal"), 32_000).await;
+    let (_, whole) = at(&sample_workspace("proposal"), 32_000).await;
     assert!(whole.warnings.is_empty(), "{:?}", whole.warnings);
 }
 
 #[tokio::test]
 async fn stage_and_complexity_move_the_budget_p17() {
-    let fixture = empty();
+    let fixture = empty_workspace();
     let deal = |id: &str, complexity: &str| {
         item(id, "opportunity", "", json!({ "name": id, "complexity": complexity }))
     };
@@ -266,8 +272,8 @@ async fn stage_and_complexity_move_the_budget_p17() {
         .unwrap();
     let mut totals = Vec::new();
     for name in ["low", "mid", "high"] {
-        let mut request = asked("proposal", "write", "priya");
-        request.name_subject("opportunity", Some(id(name)));
+        let mut request = user_request("proposal", "write", "priya");
+        request.set_subject("opportunity", Some(id(name)));
         totals.push(pack(&fixture, request).await.core.budget.total().get());
     }
     assert_eq!(totals, [16_000, 32_000, 48_000]);
@@ -275,7 +281,7 @@ async fn stage_and_complexity_move_the_budget_p17() {
 
 #[tokio::test]
 async fn preferences_move_the_categories_p17() {
-    let fixture = sample("proposal");
+    let fixture = sample_workspace("proposal");
     let tokens =
         |assembled: &haversack::Assembled, name: &str| assembled.layer(name).unwrap().given;
     let usual = pack(&fixture, harrowmere().within(5_000)).await;
@@ -285,13 +291,13 @@ async fn preferences_move_the_categories_p17() {
     assert!(tokens(&more, "competitive") > tokens(&usual, "competitive"));
     let mut request = harrowmere().within(5_000);
     request.priorities.insert("competitive".to_owned(), -1.0);
-    assert!(refused(fixture.pack(request).await).contains("priorities.competitive"));
+    assert!(refusal(fixture.pack(request).await).contains("priorities.competitive"));
 }
 
 #[tokio::test]
 async fn patterns_of_won_deals_come_along_p17() {
-    let (assembled, _) = at(&sample("proposal"), 32_000).await;
-    let patterns = shown(&assembled, "historicalPatterns");
+    let (assembled, _) = at(&sample_workspace("proposal"), 32_000).await;
+    let patterns = packed_ids(&assembled, "historicalPatterns");
     assert!(!patterns.is_empty());
     for pattern in patterns {
         assert_eq!(assembled.fields[&id(&pattern)]["outcome"], json!("won"));
@@ -300,7 +306,7 @@ async fn patterns_of_won_deals_come_along_p17() {
 
 #[tokio::test]
 async fn quality_is_measured_p17() {
-    let fixture = sample("proposal");
+    let fixture = sample_workspace("proposal");
     let (whole, _) = at(&fixture, 32_000).await;
     let (small, _) = at(&fixture, 5_000).await;
     assert!(whole.quality().coverage > small.quality().coverage);
@@ -309,7 +315,7 @@ async fn quality_is_measured_p17() {
 
 #[tokio::test]
 async fn quality_tells_a_real_prompt_from_noise_p17() {
-    let fixture = sample("proposal");
+    let fixture = sample_workspace("proposal");
     let mut scores = Vec::new();
     for query in ["zzzz qqqq", "xkcd fnord blarg wibble", PROMPT, "What does the cold room cost?"] {
         let request = haversack::Request { query: query.to_owned(), ..harrowmere() };
@@ -327,7 +333,7 @@ async fn quality_tells_a_real_prompt_from_noise_p17() {
 /// Over four turns the layers do not grow, and no less of the beginning stays than would without.
 #[tokio::test]
 async fn four_turns_keep_the_beginning_and_their_size_p17() {
-    let fixture = sample("proposal");
+    let fixture = sample_workspace("proposal");
     let prompts = [
         PROMPT,
         "Now write the section on prices",
@@ -366,35 +372,9 @@ async fn four_turns_keep_the_beginning_and_their_size_p17() {
     }
 }
 
-/// No rest of two hundred tokens is left while an older item of a deal is out, at any budget.
-#[tokio::test]
-async fn the_rest_of_the_room_is_used_p7() {
-    let fixture = empty();
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios");
-    let read = |name: &str| std::fs::read(format!("{folder}/{name}")).unwrap();
-    let suite = String::from_utf8(read("proposal.toml")).unwrap();
-    let suite = haversack::scenarios::Suite::parse(&suite).unwrap();
-    suite.load(&fixture, &read(&suite.data)).unwrap();
-    let mut wasted = Vec::new();
-    for opportunity in ["opp-skerry", "opp-brack", "opp-brennwerder"] {
-        for budget in (3_500..9_000).step_by(170) {
-            let mut request = asked("proposal", "What is still open?", "rory").within(budget);
-            request.name_subject("opportunity", Some(id(opportunity)));
-            let assembled = pack(&fixture, request).await;
-            let left = assembled.pack.limit.get() - assembled.pack.tokens.get();
-            let deal = assembled.layer("dealContext").unwrap();
-            // Where one was cut, its next sentence is longer than the rest.
-            if left >= 200 && deal.removed > 0 && deal.cut == 0 {
-                wasted.push((opportunity, budget, left));
-            }
-        }
-    }
-    assert!(wasted.is_empty(), "{wasted:?}");
-}
-
 #[tokio::test]
 async fn the_next_turn_keeps_the_beginning_p17() {
-    let fixture = sample("proposal");
+    let fixture = sample_workspace("proposal");
     let (first, _) = at(&fixture, 8_000).await;
     let mut request = harrowmere().within(8_000);
     request.query = "Now write the section on prices".to_owned();
@@ -406,31 +386,31 @@ async fn the_next_turn_keeps_the_beginning_p17() {
 }
 
 #[tokio::test]
-async fn a_reader_sees_what_is_theirs_alone_x3() {
-    let fixture = sample("proposal");
+async fn a_viewer_gets_only_readable_items_x3() {
+    let fixture = sample_workspace("proposal");
     let (assembled, context) = at(&fixture, 32_000).await;
     assert!(!context.context.contains("har-15"));
-    assert!(!listed(&assembled, "dealContext").contains(&"har-15".to_owned()));
+    assert!(!ledger_ids(&assembled, "dealContext").contains(&"har-15".to_owned()));
     let mut request = harrowmere();
     request.viewer = Viewer::user("priya").unwrap().in_group("deal-desk").unwrap();
     let desk = pack(&fixture, request).await;
-    assert!(shown(&desk, "dealContext").contains(&"har-15".to_owned()));
+    assert!(packed_ids(&desk, "dealContext").contains(&"har-15".to_owned()));
 }
 
 #[tokio::test]
 async fn a_missing_or_forbidden_deal_is_refused_in_the_same_words() {
-    let fixture = sample("proposal");
+    let fixture = sample_workspace("proposal");
     let mut secret = item("secret", "opportunity", "", json!({ "name": "Secret" }));
     secret.readers = haversack_store::store::viewer::Readers::Only([].into());
     fixture.put(vec![secret]).await.unwrap();
     let mut errors = Vec::new();
     for name in ["secret", "absent"] {
         let mut request = harrowmere();
-        request.name_subject("opportunity", Some(id(name)));
+        request.set_subject("opportunity", Some(id(name)));
         let error = fixture.pack(request).await.unwrap_err();
         assert_eq!(error.code(), ErrorCode::Validation);
         errors.push(error.to_string().replace(name, "it"));
     }
     assert_eq!(errors[0], errors[1]);
-    assert!(refused(Request::default().request()).contains("opportunityId"));
+    assert!(refusal(Request::default().request()).contains("opportunityId"));
 }

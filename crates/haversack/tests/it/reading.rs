@@ -1,5 +1,5 @@
-//! X9: a pack is for reading. Whole blocks in their documents' order, named, and nothing where
-//! nothing is relevant.
+//! X9: packs are readable. They hold whole blocks in their documents' order under titles, and nothing
+//! when nothing is relevant.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use haversack::{Assembled, NoticeCode, Request};
 use haversack_core::units::{Span, Tokens};
 use serde_json::json;
 
-use crate::support::{Fixture, empty, id, item, pack};
+use crate::support::{Fixture, empty_workspace, id, item, pack};
 
 const FERRIES: &str = "# Ferries\n\nAll about the ferries of the bay.\n\n\
     ## Booking\n\nBook a ferry with the harbour tool, at least one day before it leaves:\n\n\
@@ -18,7 +18,7 @@ const FERRIES: &str = "# Ferries\n\nAll about the ferries of the bay.\n\n\
 
 /// A handbook of many pages, one of them about ferries.
 async fn handbook() -> Fixture {
-    let fixture = empty();
+    let fixture = empty_workspace();
     let mut items = Vec::new();
     for (name, words) in [
         ("library", "The library lends maps, globes and atlases for four weeks."),
@@ -58,7 +58,7 @@ async fn parts_of_a_document_stand_together_under_one_title_in_its_order() {
 }
 
 #[tokio::test]
-async fn a_listing_is_whole_or_not_there_at_any_budget() {
+async fn a_listing_is_whole_or_left_out_at_any_budget() {
     let fixture = handbook().await;
     for budget in (120..900).step_by(20) {
         let found = ask(&fixture, "Which commands book a ferry?", budget).await;
@@ -105,11 +105,10 @@ async fn a_larger_budget_keeps_every_byte_that_a_smaller_one_had() {
     }
 }
 
-/// Documents of headings, paragraphs, lists, long tables and listings, in an order that the seed
-/// decides.
-struct Writer(u64);
+/// Generates documents of headings, paragraphs, lists, long tables and listings from a seed.
+struct RandomDocuments(u64);
 
-impl Writer {
+impl RandomDocuments {
     fn below(&mut self, n: u64) -> u64 {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -147,12 +146,12 @@ impl Writer {
 }
 
 #[tokio::test]
-async fn whatever_the_documents_packs_grow_and_stay_whole() {
+async fn packs_of_random_documents_grow_with_the_budget_by_whole_blocks() {
     // X1, X9: at every budget within it, with fences closed and rows under a header; more only adds.
     let budgets: Vec<Tokens> = (4..60).map(|n| Tokens::new(n * 40)).collect();
     for seed in 1..7 {
-        let mut writer = Writer(seed);
-        let fixture = empty();
+        let mut writer = RandomDocuments(seed);
+        let fixture = empty_workspace();
         let (mut files, mut texts) = (Vec::new(), Vec::new());
         for number in 0..8 {
             let blocks: Vec<String> =
@@ -219,8 +218,8 @@ async fn later_parts_of_a_document_follow_under_a_continued_title() {
 }
 
 #[tokio::test]
-async fn what_is_hidden_beside_a_find_is_left_out_and_told() {
-    let fixture = empty();
+async fn hidden_characters_in_neighbouring_passages_are_removed_with_a_notice() {
+    let fixture = empty_workspace();
     let filler = "Rope, paint and tar are kept in the shed behind the house. ".repeat(14);
     let text = format!(
         "# Ferries\n\n## Booking\n\nA ferry is booked at the harbour. {filler}\n\n\
@@ -236,7 +235,7 @@ async fn what_is_hidden_beside_a_find_is_left_out_and_told() {
 }
 
 #[tokio::test]
-async fn a_question_about_something_else_gets_nothing_and_is_told_so() {
+async fn an_irrelevant_query_gets_an_empty_pack_and_a_notice() {
     let fixture = handbook().await;
     let nothing = ask(&fixture, "Which yeast makes sourdough bread rise fastest?", 800).await;
     assert_eq!(nothing.text(), "");
@@ -250,7 +249,7 @@ async fn a_question_about_something_else_gets_nothing_and_is_told_so() {
 }
 
 #[tokio::test]
-async fn a_limit_counts_items_and_a_question_finds_what_it_calls_by_name() {
+async fn a_limit_counts_items_and_named_items_are_found() {
     let fixture = handbook().await;
     let mut request = Request::new("everything", "all on the museum").within(2_000);
     request.limit = Some(1);

@@ -1,6 +1,8 @@
 //! A second implementation of the store's traits: it passes every call on and records its name. The
 //! engine's tests run on it, so nothing in the engine can depend on which store it works on.
 
+#![expect(clippy::needless_lifetimes, reason = "one macro writes all methods")]
+
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -227,7 +229,7 @@ async fn packs_of_every_application_are_made_through_the_traits_alone() {
     ];
     for (name, question) in questions {
         let workspace = engine.workspace(name).unwrap();
-        crate::support::fill(&workspace, name);
+        crate::support::import_sample(&workspace, name);
         let pack = workspace.pack(Request::new("everything", question)).await.unwrap();
         assert!(!pack.text().is_empty(), "{name}");
         workspace.settle().await;

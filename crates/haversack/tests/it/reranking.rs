@@ -1,9 +1,9 @@
-//! M4: a model that reads the best finds once more, together with the question.
+//! M4: a model reranks the best candidates together with the query.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use haversack::receipt::Cause;
+use haversack::receipt::DifferenceCause;
 use haversack::{Engine, ErrorCode, Request};
 use haversack_core::rank::{RerankError, Reranker};
 use haversack_core::units::Score;
@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::recording::OpenRecorded as _;
 use crate::support::item;
 
-/// Knows that questions about drinks are answered by what tells of a habit.
+/// A reranker that prefers habits for queries about drinks.
 #[derive(Debug)]
 struct Habits;
 
@@ -44,12 +44,12 @@ fn engine(folder: &Path, reranker: Option<Arc<dyn Reranker>>) -> Engine {
     builder.open_recorded(folder).unwrap()
 }
 
-fn asked(query: &str) -> Request {
+fn memory_request(query: &str) -> Request {
     Request::new("reread", query).within(500)
 }
 
 #[tokio::test]
-async fn the_best_finds_are_read_once_more_m4() {
+async fn the_best_candidates_are_reranked_m4() {
     let folder = tempfile::tempdir().unwrap();
     let receipt = {
         let engine = engine(folder.path(), Some(Arc::new(Habits)));
@@ -61,7 +61,7 @@ async fn the_best_finds_are_read_once_more_m4() {
             memory("dog", "The dog of Anna is called Biscuit."),
         ];
         workspace.put(items).await.unwrap();
-        let pack = workspace.pack(asked("what does Anna drink?")).await.unwrap();
+        let pack = workspace.pack(memory_request("what does Anna drink?")).await.unwrap();
         let first = pack.text().find("every day").unwrap();
         assert!(first < pack.text().find("What does Anna").unwrap(), "{}", pack.text());
         let line = pack.pack.ledger.iter().find(|entry| entry.id.item.as_str() == "habit").unwrap();
@@ -72,21 +72,22 @@ async fn the_best_finds_are_read_once_more_m4() {
         workspace.settle().await;
         let again = workspace.replay(&receipt, &Viewer::owner()).await.unwrap();
         assert!(again.difference.same);
-        // A failure is told, and the others answer; where they must not, it is an error.
-        let pack = workspace.pack(asked("what does Anna drink in a storm?")).await.unwrap();
+        // A failure becomes a notice; where degrading is not allowed, it is an error.
+        let pack =
+            workspace.pack(memory_request("what does Anna drink in a storm?")).await.unwrap();
         assert!(pack.is_degraded() && pack.text().contains("green tea"));
-        let mut strict = asked("what does Anna drink in a storm?");
+        let mut strict = memory_request("what does Anna drink in a storm?");
         strict.degrade = Some(false);
         assert_eq!(workspace.pack(strict).await.unwrap_err().code(), ErrorCode::Search);
         receipt
     };
     let engine = engine(folder.path(), None);
     let workspace = engine.workspace("home").unwrap();
-    let pack = workspace.pack(asked("what does Anna drink?")).await.unwrap();
+    let pack = workspace.pack(memory_request("what does Anna drink?")).await.unwrap();
     assert!(pack.text().find("What does Anna").unwrap() < pack.text().find("every day").unwrap());
     let parts = pack.pack.ledger.iter().flat_map(|entry| &entry.parts);
     assert!(parts.clone().all(|part| part.component.name() != "rerank"), "nobody said anything");
     let again = workspace.replay(&receipt, &Viewer::owner()).await.unwrap();
     let (before, after) = ("habits@1".to_owned(), String::new());
-    assert_eq!(again.difference.causes, [Cause::Reranker { before, after }]);
+    assert_eq!(again.difference.causes, [DifferenceCause::Reranker { before, after }]);
 }

@@ -4,7 +4,9 @@ use haversack::NoticeCode;
 use haversack::recipes::situation::{Context, Request};
 use serde_json::{Map, Value, json};
 
-use crate::support::{Fixture, empty, id, item, pack, refused, sample, shown};
+use crate::support::{
+    Fixture, empty_workspace, id, item, pack, packed_ids, refusal, sample_workspace,
+};
 
 fn facts(value: &Value) -> Map<String, Value> {
     value.as_object().cloned().unwrap_or_default()
@@ -29,8 +31,8 @@ async fn ask(
 
 #[tokio::test]
 async fn the_chain_is_inherited_and_its_rules_judged_s2_s3() {
-    let (assembled, context) = ask(&sample("situation"), &refunds()).await;
-    let ids = shown(&assembled, "contexts");
+    let (assembled, context) = ask(&sample_workspace("situation"), &refunds()).await;
+    let ids = packed_ids(&assembled, "contexts");
     assert_eq!(ids[0], "task/refund-backfill", "{ids:?}");
     for expected in [
         "project/refunds",
@@ -59,29 +61,30 @@ async fn a_missing_injection_is_a_warning_s4() {
         "task": "Card payments fail in all towns since 08:04",
     });
     let (assembled, _) =
-        ask(&sample("situation"), &Request::new("team/payments", facts(&situation))).await;
+        ask(&sample_workspace("situation"), &Request::new("team/payments", facts(&situation)))
+            .await;
     let notice =
         assembled.notices.iter().find(|notice| notice.code == NoticeCode::ContextNotLoaded);
     assert!(notice.unwrap().message.contains("helpers/oncall-rota"));
 }
 
 #[tokio::test]
-async fn what_does_not_fit_is_reduced_to_its_essentials_s5() {
-    let fixture = sample("situation");
+async fn contexts_that_do_not_fit_are_reduced_to_their_essentials_s5() {
+    let fixture = sample_workspace("situation");
     let (whole, _) = ask(&fixture, &refunds()).await;
     let mut tight = refunds();
     tight.max_tokens = Some(700);
     let (small, context) = ask(&fixture, &tight).await;
     assert!(context.token_count <= 700);
-    assert!(shown(&small, "contexts").len() < shown(&whole, "contexts").len());
-    assert_eq!(shown(&small, "contexts")[0], "task/refund-backfill");
+    assert!(packed_ids(&small, "contexts").len() < packed_ids(&whole, "contexts").len());
+    assert_eq!(packed_ids(&small, "contexts")[0], "task/refund-backfill");
     assert!(context.contexts.iter().any(|context| context.shortened), "{:?}", context.contexts);
 }
 
-/// The seed's own case: priority and a token limit.
+/// The documented case: priority and a token limit.
 #[tokio::test]
 async fn the_critical_context_wins_within_the_limit_s5() {
-    let fixture = empty();
+    let fixture = empty_workspace();
     let context = |id: &str, goal: &str, parent: Option<&str>| {
         let mut fields = json!({ "metadata": { "name": id, "type": "test" }, "intent_context": { "business_goal": goal } });
         if let Some(parent) = parent {
@@ -101,37 +104,37 @@ async fn the_critical_context_wins_within_the_limit_s5() {
     let mut request = Request::new("critical", Map::new());
     request.max_tokens = Some(300);
     let (assembled, result) = ask(&fixture, &request).await;
-    assert_eq!(shown(&assembled, "contexts")[0], "critical");
+    assert_eq!(packed_ids(&assembled, "contexts")[0], "critical");
     assert!(result.token_count <= 300);
 }
 
 #[tokio::test]
 async fn a_repeated_rule_appears_once_s5() {
-    let (assembled, _) = ask(&sample("situation"), &refunds()).await;
+    let (assembled, _) = ask(&sample_workspace("situation"), &refunds()).await;
     let text = assembled.text().to_lowercase();
     assert_eq!(text.matches("dry run").count(), 1, "{text}");
 }
 
 #[tokio::test]
 async fn cycles_and_missing_parents_name_the_chain_s2() {
-    let fixture = empty();
+    let fixture = empty_workspace();
     let context = |id: &str, parent: &str| {
         item(id, "context", "", json!({ "metadata": { "name": id }, "parent": parent }))
     };
     fixture.put(vec![context("a", "b"), context("b", "a"), context("c", "gone")]).await.unwrap();
-    let cycle = refused(fixture.situation(&Request::new("a", Map::new())).await);
+    let cycle = refusal(fixture.situation(&Request::new("a", Map::new())).await);
     assert!(cycle.contains("a → b → a"), "{cycle}");
-    let missing = refused(fixture.situation(&Request::new("c", Map::new())).await);
+    let missing = refusal(fixture.situation(&Request::new("c", Map::new())).await);
     assert!(missing.contains("gone"), "{missing}");
-    let unknown = refused(fixture.situation(&Request::new("nowhere", Map::new())).await);
+    let unknown = refusal(fixture.situation(&Request::new("nowhere", Map::new())).await);
     assert!(unknown.contains("nowhere"), "{unknown}");
 }
 
 #[tokio::test]
 async fn the_output_has_all_parts_s6() {
-    let fixture = sample("situation");
+    let fixture = sample_workspace("situation");
     let mut request = refunds().request().unwrap();
-    request.name_subject("thread", Some(id("thread/pay-2291")));
+    request.set_subject("thread", Some(id("thread/pay-2291")));
     request.viewer = haversack_store::store::viewer::Viewer::user("katja").unwrap();
     let assembled = pack(&fixture, request).await;
     let text = assembled.text();

@@ -1,4 +1,4 @@
-//! Workspaces to ask: the samples, and items made on the spot.
+//! Workspaces for tests: the samples, and items built in the test.
 
 use std::io::BufReader;
 use std::path::Path;
@@ -17,7 +17,7 @@ use tempfile::TempDir;
 
 use crate::recording::OpenRecorded as _;
 
-/// The samples' present: 2026-11-16T09:00:00Z.
+/// The current time of the samples: 2026-11-16T09:00:00Z.
 pub(crate) const NOW: i64 = 1_794_819_600_000;
 
 /// A workspace in a folder of its own.
@@ -40,23 +40,23 @@ pub(crate) fn now() -> Timestamp {
 }
 
 /// An empty workspace whose clock stands still.
-pub(crate) fn empty() -> Fixture {
+pub(crate) fn empty_workspace() -> Fixture {
     let folder = tempfile::tempdir().unwrap();
     let engine = Engine::builder().clock(now).open_recorded(folder.path()).unwrap();
     let workspace = engine.workspace("test").unwrap();
     Fixture { workspace, _engine: engine, _folder: folder }
 }
 
-/// One of the samples.
-pub(crate) fn sample(name: &str) -> Fixture {
-    let fixture = empty();
-    fill(&fixture, name);
+/// A workspace with one of the samples.
+pub(crate) fn sample_workspace(name: &str) -> Fixture {
+    let fixture = empty_workspace();
+    import_sample(&fixture, name);
     fixture
 }
 
-/// Brings a sample into a workspace.
-pub(crate) fn fill(workspace: &Workspace, name: &str) {
-    let path = format!("{}/samples/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
+/// Imports a sample into a workspace.
+pub(crate) fn import_sample(workspace: &Workspace, name: &str) {
+    let path = format!("{}/../haversack-eval/samples/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
     let mut file = BufReader::new(std::fs::File::open(path).unwrap());
     let store = &**workspace.blocking_store();
     haversack_store::transfer::import(store, &mut file, ("sample", now()), &mut |_| {}).unwrap();
@@ -64,23 +64,23 @@ pub(crate) fn fill(workspace: &Workspace, name: &str) {
 
 /// The built-in model, counting the texts that it embeds.
 #[derive(Debug)]
-pub(crate) struct Counting {
+pub(crate) struct CountingEmbedder {
     inner: Arc<dyn Embedder>,
     texts: AtomicUsize,
 }
 
-impl Counting {
-    pub(crate) fn new() -> Arc<Counting> {
-        Arc::new(Counting { inner: haversack::embedder(), texts: AtomicUsize::new(0) })
+impl CountingEmbedder {
+    pub(crate) fn new() -> Arc<CountingEmbedder> {
+        Arc::new(CountingEmbedder { inner: haversack::embedder(), texts: AtomicUsize::new(0) })
     }
 
-    /// How many texts were embedded since the last time somebody asked.
-    pub(crate) fn taken(&self) -> usize {
+    /// Returns how many texts were embedded since the last call.
+    pub(crate) fn take_count(&self) -> usize {
         self.texts.swap(0, Ordering::SeqCst)
     }
 }
 
-impl Embedder for Counting {
+impl Embedder for CountingEmbedder {
     fn model(&self) -> &Model {
         self.inner.model()
     }
@@ -91,8 +91,8 @@ impl Embedder for Counting {
     }
 }
 
-/// The workspace in a folder, with an embedder of one's own.
-pub(crate) fn opened(folder: &Path, embedder: Arc<dyn Embedder>) -> Workspace {
+/// Opens the workspace of a folder with an embedder.
+pub(crate) fn open_with_embedder(folder: &Path, embedder: Arc<dyn Embedder>) -> Workspace {
     let engine = Engine::builder().clock(now).embedder(embedder).open_recorded(folder).unwrap();
     engine.workspace("test").unwrap()
 }
@@ -109,23 +109,23 @@ pub(crate) fn id(text: &str) -> ItemId {
     ItemId::new(text).unwrap()
 }
 
-/// A request of a user.
-pub(crate) fn asked(recipe: &str, query: &str, user: &str) -> Request {
+/// Makes a request by a user.
+pub(crate) fn user_request(recipe: &str, query: &str, user: &str) -> Request {
     let mut request = Request::new(recipe, query);
     request.viewer = Viewer::user(user).unwrap();
     request.user = Some(user.to_owned());
     request
 }
 
-/// The ids of the items in a layer, in the order of the text.
-pub(crate) fn shown(assembled: &Assembled, layer: &str) -> Vec<String> {
+/// Returns the ids of a layer's packed items, in the order of the text.
+pub(crate) fn packed_ids(assembled: &Assembled, layer: &str) -> Vec<String> {
     let section = assembled.section(layer);
     let items = section.map(|section| section.items.as_slice()).unwrap_or_default();
     items.iter().map(|item| item.id.to_string()).collect()
 }
 
-/// All ids that the ledger of a layer names.
-pub(crate) fn listed(assembled: &Assembled, layer: &str) -> Vec<String> {
+/// Returns all ids in the ledger of a layer.
+pub(crate) fn ledger_ids(assembled: &Assembled, layer: &str) -> Vec<String> {
     let entries = assembled.pack.ledger.iter().filter(|entry| *entry.layer == *layer);
     entries.map(|entry| entry.id.to_string()).collect()
 }
@@ -134,7 +134,7 @@ pub(crate) async fn pack(workspace: &Workspace, request: Request) -> Arc<Assembl
     workspace.pack(request).await.unwrap()
 }
 
-/// The field and message of a refused request.
-pub(crate) fn refused<T: std::fmt::Debug>(outcome: Result<T, Error>) -> String {
+/// Returns the error message of a refused request.
+pub(crate) fn refusal<T: std::fmt::Debug>(outcome: Result<T, Error>) -> String {
     outcome.unwrap_err().to_string()
 }

@@ -10,7 +10,7 @@ use crate::recording::OpenRecorded as _;
 use crate::support::item;
 
 #[tokio::test]
-async fn a_tokenizer_of_ones_own_counts_and_is_named_among_the_others_m10() {
+async fn an_application_tokenizer_counts_and_is_listed_m10() {
     let folder = tempfile::tempdir().unwrap();
     let engine = Engine::builder().tokenizer("mine", Arc::new(CharacterEstimate));
     let workspace = engine.open_recorded(folder.path()).unwrap().workspace("test").unwrap();

@@ -1,4 +1,4 @@
-//! Vectors: refused in time when they do not fit (M4), and made once for each text (M5, P14).
+//! Vectors: refused when their dimensions do not match (M4), and made once for each text (M5, P14).
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use haversack_store::store::error::{CommitError, chain};
 use serde_json::json;
 
 use crate::recording::OpenRecorded as _;
-use crate::support::{Counting, id, item, now, opened, pack};
+use crate::support::{CountingEmbedder, id, item, now, open_with_embedder, pack};
 
-/// Says that its vectors have some number of dimensions, and makes them with another.
+/// An embedder whose vectors do not have the dimensions of its model.
 #[derive(Debug)]
 struct Odd {
     model: Model,
@@ -36,7 +36,7 @@ impl Embedder for Odd {
 }
 
 #[test]
-fn an_embedder_with_other_dimensions_is_refused_at_the_start_m4() {
+fn an_embedder_with_other_dimensions_is_refused_at_open_m4() {
     let folder = tempfile::tempdir().unwrap();
     let open = |embedder: Arc<Odd>, expected: usize| {
         Engine::builder().embedder(embedder).dimensions(expected).open(folder.path())
@@ -51,25 +51,25 @@ fn an_embedder_with_other_dimensions_is_refused_at_the_start_m4() {
     assert!(engine.workspace("test").is_err());
 }
 
-/// A promise that is not kept shows with the first text, and nothing of it gets into the store.
+/// Wrong dimensions are detected with the first text, and nothing is stored.
 #[tokio::test]
 async fn vectors_of_another_length_than_promised_are_never_stored_m4() {
     let folder = tempfile::tempdir().unwrap();
-    let workspace = opened(folder.path(), Odd::new(8, 7));
+    let workspace = open_with_embedder(folder.path(), Odd::new(8, 7));
     let refused = workspace.put(vec![item("tea", "note", "Green tea.", json!({}))]).await;
     let told = chain(&refused.unwrap_err());
     assert!(told.contains("odd@1/8") && told.contains("a vector of 7 dimensions"), "{told}");
     assert_eq!(workspace.blocking_store().stats().await.unwrap().items, 0);
 }
 
-/// The vectors that are there are not compared with those of another model: whoever opens the
-/// workspace can see it, writes are refused, and searches say that words answer alone.
+/// Stored vectors are not compared with those of another model: opening reports the change, writes are
+/// refused, and searches say that they use text only.
 #[tokio::test]
-async fn another_model_is_seen_when_the_workspace_is_opened_m4() {
+async fn a_change_of_model_is_detected_at_open_m4() {
     let folder = tempfile::tempdir().unwrap();
     let tea = || vec![item("tea", "note", "Green tea.", json!({}))];
-    opened(folder.path(), haversack::embedder()).put(tea()).await.unwrap();
-    let workspace = opened(folder.path(), Odd::new(8, 8));
+    open_with_embedder(folder.path(), haversack::embedder()).put(tea()).await.unwrap();
+    let workspace = open_with_embedder(folder.path(), Odd::new(8, 8));
     assert!(workspace.blocking_store().stats().await.unwrap().stale);
     let new = vec![item("coffee", "note", "Black coffee.", json!({}))];
     let refused = workspace.write(Batch::put(now(), new)).await.unwrap_err();
@@ -86,26 +86,26 @@ async fn another_model_is_seen_when_the_workspace_is_opened_m4() {
 }
 
 #[tokio::test]
-async fn a_text_is_embedded_once_whatever_holds_it_and_for_good_m5_p14() {
+async fn a_text_is_embedded_once_for_all_items_that_contain_it_m5_p14() {
     let folder = tempfile::tempdir().unwrap();
-    let embedder = Counting::new();
+    let embedder = CountingEmbedder::new();
     let note = |name: &str, text: &str| item(name, "note", text, json!({}));
-    let workspace = opened(folder.path(), embedder.clone());
+    let workspace = open_with_embedder(folder.path(), embedder.clone());
     workspace.put(vec![note("a", "Green tea."), note("b", "Black tea.")]).await.unwrap();
-    assert_eq!(embedder.taken(), 2);
+    assert_eq!(embedder.take_count(), 2);
     workspace.put(vec![note("c", "Green tea."), note("d", "White tea.")]).await.unwrap();
-    assert_eq!(embedder.taken(), 1, "one of the two is known");
+    assert_eq!(embedder.take_count(), 1, "one of the two is known");
     // Another owner, another title of the workspace's own, another day: the same text.
     let mut moved = note("a", "Green tea.");
     moved.position = 7;
     workspace.put(vec![moved]).await.unwrap();
-    assert_eq!(embedder.taken(), 0);
+    assert_eq!(embedder.take_count(), 0);
     drop(workspace);
-    let workspace = opened(folder.path(), embedder.clone());
+    let workspace = open_with_embedder(folder.path(), embedder.clone());
     workspace.put(vec![note("e", "Green tea."), note("f", "Black tea.")]).await.unwrap();
-    assert_eq!(embedder.taken(), 0, "it is known after the workspace was closed, too");
+    assert_eq!(embedder.take_count(), 0, "it is known after the workspace was closed, too");
     let batch = Batch::new(now(), vec![Change::Delete(id("e"))]);
     workspace.write(batch).await.unwrap();
     workspace.put(vec![note("e", "Green tea.")]).await.unwrap();
-    assert_eq!(embedder.taken(), 0);
+    assert_eq!(embedder.take_count(), 0);
 }

@@ -12,7 +12,9 @@ use haversack_core::text::tokenizer::Encoding;
 use haversack_store::store::viewer::Viewer;
 use serde_json::json;
 
-use crate::support::{Fixture, asked, id, item, listed, pack, refused, sample, shown};
+use crate::support::{
+    Fixture, id, item, ledger_ids, pack, packed_ids, refusal, sample_workspace, user_request,
+};
 
 fn budget(figures: &[(&str, u32)]) -> Option<TokenBudget> {
     let figures = figures.iter().map(|(name, tokens)| ((*name).to_owned(), *tokens));
@@ -32,10 +34,10 @@ async fn ask(
     (assembled, context)
 }
 
-/// The seed's first flow: "Summarize this page".
+/// The first documented flow: "Summarize this page".
 #[tokio::test]
 async fn a_page_is_summarised_from_its_children_w15() {
-    let fixture = sample("workspace");
+    let fixture = sample_workspace("workspace");
     let request = Request {
         focus: Some(WireFocus { page_id: Some("p-opening".into()), ..WireFocus::default() }),
         sort: Some("assist".into()),
@@ -54,17 +56,17 @@ async fn a_page_is_summarised_from_its_children_w15() {
     let focus = assembled.layer("focus").unwrap();
     let all: u32 = assembled.layers.iter().map(|layer| layer.given.get()).sum();
     assert!(focus.given.get() * 2 > all, "most of it is the page: {} of {all}", focus.given);
-    let ids = shown(&assembled, "focus");
+    let ids = packed_ids(&assembled, "focus");
     assert_eq!(ids[0], "p-opening");
     assert!(ids.len() > 5, "{ids:?}");
-    assert!(shown(&assembled, "activity").is_empty());
+    assert!(packed_ids(&assembled, "activity").is_empty());
     assert!(context.metadata.total_tokens <= 2_900);
 }
 
-/// The seed's second flow: "What tasks are overdue?".
+/// The second documented flow: "What tasks are overdue?".
 #[tokio::test]
 async fn overdue_tasks_are_found_w15() {
-    let fixture = sample("workspace");
+    let fixture = sample_workspace("workspace");
     let request = |user| Request {
         sort: Some("chat".into()),
         user: Some(user),
@@ -85,20 +87,20 @@ async fn overdue_tasks_are_found_w15() {
     };
     let overdue = ["task-access", "task-freeze", "card-rfid-2", "card-fire"];
     let (assembled, context) = ask(&fixture, &request(User::Name("mara".into()))).await;
-    let ids = shown(&assembled, "semantic");
+    let ids = packed_ids(&assembled, "semantic");
     for task in overdue {
         assert!(ids.contains(&task.to_owned()), "{task} is missing: {ids:?}");
     }
     assert!(!context.serialized.contains("lead-contracts"));
     let helena = User::Member { id: "helena".into(), groups: vec!["leadership".into()] };
     let (assembled, _) = ask(&fixture, &request(helena)).await;
-    assert!(shown(&assembled, "semantic").contains(&"lead-contracts".to_owned()));
+    assert!(packed_ids(&assembled, "semantic").contains(&"lead-contracts".to_owned()));
 }
 
-/// The seed's third flow: "Break this task into subtasks".
+/// The third documented flow: "Break this task into subtasks".
 #[tokio::test]
 async fn a_task_is_broken_down_with_similar_ones_w15() {
-    let fixture = sample("workspace");
+    let fixture = sample_workspace("workspace");
     let request = Request {
         focus: Some(WireFocus {
             block_id: Some("task-periodicals".into()),
@@ -115,18 +117,18 @@ async fn a_task_is_broken_down_with_similar_ones_w15() {
         ..mara("Break this task into subtasks")
     };
     let (assembled, _) = ask(&fixture, &request).await;
-    assert_eq!(shown(&assembled, "focus")[0], "task-periodicals");
+    assert_eq!(packed_ids(&assembled, "focus")[0], "task-periodicals");
     let all: Vec<String> = ["focus", "semantic", "relations"]
         .iter()
-        .flat_map(|layer| shown(&assembled, layer))
+        .flat_map(|layer| packed_ids(&assembled, layer))
         .collect();
     assert!(all.iter().any(|id| id == "task-children" || id == "task-local"), "{all:?}");
 }
 
 #[tokio::test]
-async fn the_focus_and_what_stands_around_it_w2() {
-    let fixture = sample("workspace");
-    let mut request = asked("workspace", "what is this about?", "mara");
+async fn the_focus_comes_with_its_surroundings_w2() {
+    let fixture = sample_workspace("workspace");
+    let mut request = user_request("workspace", "what is this about?", "mara");
     request.focus = Some(id("task-periodicals"));
     let assembled = pack(&fixture, request).await;
     let relevance = |name: &str| {
@@ -137,13 +139,13 @@ async fn the_focus_and_what_stands_around_it_w2() {
         parts.iter().find(|part| part.component.name() == "semantic").unwrap().value.get()
     };
     assert!((relevance("task-periodicals") - 1.0).abs() < 1e-9);
-    assert!(listed(&assembled, "focus").len() > 3);
+    assert!(ledger_ids(&assembled, "focus").len() > 3);
 }
 
 #[tokio::test]
-async fn caps_lie_inside_the_total_w7() {
-    let fixture = sample("workspace");
-    let mut request = asked("workspace", "how is the move going?", "mara");
+async fn layer_caps_hold_within_the_total_w7() {
+    let fixture = sample_workspace("workspace");
+    let mut request = user_request("workspace", "how is the move going?", "mara");
     request.focus = Some(id("task-periodicals"));
     let assembled = pack(&fixture, request).await;
     for (layer, cap) in
@@ -157,16 +159,16 @@ async fn caps_lie_inside_the_total_w7() {
 
 #[tokio::test]
 async fn every_field_of_a_request_does_what_it_says_w9() {
-    let fixture = sample("workspace");
+    let fixture = sample_workspace("workspace");
     let base = mara("what about the goods lift?");
     let (plain, _) = ask(&fixture, &base).await;
-    let found = shown(&plain, "semantic");
+    let found = packed_ids(&plain, "semantic");
     let first = found[0].clone();
     // excludeBlocks
     let hints = WireHints { exclude_blocks: vec![first.clone()], ..WireHints::default() };
     let (without, _) = ask(&fixture, &Request { hints: Some(hints), ..base.clone() }).await;
     assert!(!without.text().contains(&format!("[{first}]")));
-    assert!(!shown(&without, "semantic").contains(&first));
+    assert!(!packed_ids(&without, "semantic").contains(&first));
     // timeRange
     let hints = WireHints {
         time_range: Some(haversack::wire::WireRange {
@@ -200,7 +202,7 @@ async fn every_field_of_a_request_does_what_it_says_w9() {
 
 #[tokio::test]
 async fn bad_fields_are_named_w9() {
-    let fixture = sample("workspace");
+    let fixture = sample_workspace("workspace");
     let read = |value| {
         haversack::recipes::request_of("workspace", haversack::recipe::Shape::Workspace, value)
     };
@@ -220,20 +222,20 @@ async fn bad_fields_are_named_w9() {
         (json!({ "query": "x", "nonsense": 1 }), "nonsense"),
         (json!({ "query": "x", "user": "" }), "user"),
     ] {
-        let message = refused(read(value));
+        let message = refusal(read(value));
         assert!(message.contains(field), "{field}: {message}");
     }
-    let mut request = asked("workspace", "x", "mara");
+    let mut request = user_request("workspace", "x", "mara");
     request.caps.insert("focsu".to_owned(), haversack_core::units::Tokens::new(3));
-    assert!(refused(fixture.pack(request).await).contains("focus"), "the nearest name");
+    assert!(refusal(fixture.pack(request).await).contains("focus"), "the nearest name");
 }
 
 #[tokio::test]
 async fn a_missing_or_forbidden_focus_is_refused_in_the_same_words_w12() {
-    let fixture = sample("workspace");
+    let fixture = sample_workspace("workspace");
     let mut errors = Vec::new();
     for name in ["lead-contracts", "absent"] {
-        let mut request = asked("workspace", "what is this?", "mara");
+        let mut request = user_request("workspace", "what is this?", "mara");
         request.focus = Some(id(name));
         let error = fixture.pack(request).await.unwrap_err();
         assert_eq!(error.code(), ErrorCode::Validation);
@@ -243,8 +245,8 @@ async fn a_missing_or_forbidden_focus_is_refused_in_the_same_words_w12() {
 }
 
 #[tokio::test]
-async fn the_payload_has_the_seeds_form_w10() {
-    let fixture = sample("workspace");
+async fn the_payload_has_the_documented_form_w10() {
+    let fixture = sample_workspace("workspace");
     let request = Request {
         focus: Some(WireFocus {
             block_id: Some("task-periodicals".into()),
@@ -264,7 +266,7 @@ async fn the_payload_has_the_seeds_form_w10() {
         assert!(context.serialized.contains(part), "{part}");
     }
     assert!(context.serialized.contains(" › "), "breadcrumbs");
-    let nobody = asked("workspace", "zzzz qqqq", "stranger");
+    let nobody = user_request("workspace", "zzzz qqqq", "stranger");
     let nothing = pack(&fixture, nobody).await;
     assert!(nothing.text().contains("_No relevant content found._"));
     drop(assembled);
@@ -272,7 +274,7 @@ async fn the_payload_has_the_seeds_form_w10() {
 
 #[tokio::test]
 async fn tokens_are_counted_and_payloads_validated_w11() {
-    let fixture = sample("workspace");
+    let fixture = sample_workspace("workspace");
     let request = mara("what about the goods lift?");
     let (_, context) = ask(&fixture, &request).await;
     assert_eq!(estimate_tokens(&context, &Encoding::O200k).get(), context.metadata.total_tokens);
@@ -292,11 +294,11 @@ async fn tokens_are_counted_and_payloads_validated_w11() {
     assert!(problems.iter().any(|problem| problem.contains("twice")), "{problems:?}");
 }
 
-/// W12, W13: what a user cannot read appears nowhere: not in the text, the result, the ledger or a
-/// count. The store with it gives the same as the store without it.
+/// W12, W13: items that a user cannot read appear nowhere: not in the text, the result, the ledger or a
+/// count. A store with them gives the same pack as one without.
 #[tokio::test]
-async fn the_forbidden_changes_nothing_w12() {
-    let fixture = sample("workspace");
+async fn unreadable_items_change_nothing_w12() {
+    let fixture = sample_workspace("workspace");
     let queries = ["what about the lift?", "periodicals", "What tasks are overdue?", "contracts"];
     let mut before = Vec::new();
     for query in queries {
@@ -321,14 +323,14 @@ async fn the_forbidden_changes_nothing_w12() {
     }
 }
 
-/// A pasted text is searched, not read as a question about fields.
+/// A pasted text is searched, not parsed as a query about fields.
 #[tokio::test]
-async fn a_long_question_is_not_read_for_fields_x10() {
-    let fixture = sample("workspace");
+async fn a_long_query_is_not_parsed_for_fields_x10() {
+    let fixture = sample_workspace("workspace");
     let question = "What tasks are overdue?";
-    let short = pack(&fixture, asked("workspace", question, "mara")).await;
+    let short = pack(&fixture, user_request("workspace", question, "mara")).await;
     assert!(short.analysis.fields.is_some());
     let pasted = format!("{question} {}", "lift ".repeat(400));
-    let long = pack(&fixture, asked("workspace", &pasted, "mara")).await;
+    let long = pack(&fixture, user_request("workspace", &pasted, "mara")).await;
     assert!(long.analysis.fields.is_none());
 }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use crate::shell::Shell;
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Metadata {
+pub(super) struct CargoMetadata {
     pub(super) packages: Vec<Package>,
 }
 
@@ -33,18 +33,18 @@ pub(super) struct Dependency {
     pub(super) kind: Option<String>,
 }
 
-impl Metadata {
+impl CargoMetadata {
     /// # Errors
     /// When cargo fails, as it does when the lock file is out of date.
-    pub(super) fn read(shell: &Shell, manifest: &str) -> Result<Metadata> {
+    pub(super) fn read(shell: &Shell, manifest: &str) -> Result<CargoMetadata> {
         let mut command = shell.cargo(["metadata", "--locked", "--format-version", "1"]);
         let text = shell.read(command.args(["--manifest-path", manifest])).with_context(|| {
             format!("if its lock file is out of date: cargo update -w --manifest-path {manifest}")
         })?;
-        Metadata::parse(&text)
+        CargoMetadata::parse(&text)
     }
 
-    pub(super) fn parse(text: &str) -> Result<Metadata> {
+    pub(super) fn parse(text: &str) -> Result<CargoMetadata> {
         serde_json::from_str(text).context("cannot read the output of `cargo metadata`")
     }
 

@@ -1,7 +1,7 @@
-//! What the build pulls in from outside, held against `deps.toml`.
+//! Checks external dependencies against `deps.toml`.
 //!
-//! The lock file is judged whole: what is built for any platform, for tests or by build scripts
-//! keeps to the same rules as what is shipped.
+//! The whole lock file is checked: dependencies of any platform, of tests and of build scripts
+//! follow the same rules as shipped ones.
 
 mod metadata;
 mod policy;
@@ -12,9 +12,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::problem::{Problem, conclude};
+use crate::problem::{RuleViolation, conclude};
 use crate::shell::Shell;
-use metadata::{Metadata, Package};
+use metadata::{CargoMetadata, Package};
 use policy::{Licences, Policy};
 
 /// The only place packages may come from, under the name that lock files use for it.
@@ -28,8 +28,8 @@ pub(crate) fn run(shell: &Shell) -> Result<()> {
     let root = shell.root();
     let text = fs::read_to_string(root.join(POLICY)).context("cannot read deps.toml")?;
     let policy = Policy::parse(&text)?;
-    let workspace = Metadata::read(shell, "Cargo.toml")?;
-    let fuzz = Metadata::read(shell, "fuzz/Cargo.toml")?;
+    let workspace = CargoMetadata::read(shell, "Cargo.toml")?;
+    let fuzz = CargoMetadata::read(shell, "fuzz/Cargo.toml")?;
 
     let mut problems = packages(&workspace, "Cargo.lock", root, &policy.licences()?);
     problems.extend(packages(&fuzz, "fuzz/Cargo.lock", root, &policy.licences_for_fuzzing()?));
@@ -45,11 +45,16 @@ pub(crate) fn run(shell: &Shell) -> Result<()> {
 }
 
 /// Licence and source of every package.
-fn packages(metadata: &Metadata, lock: &str, root: &Path, licences: &Licences) -> Vec<Problem> {
+fn packages(
+    metadata: &CargoMetadata,
+    lock: &str,
+    root: &Path,
+    licences: &Licences,
+) -> Vec<RuleViolation> {
     let mut problems = Vec::new();
     for package in &metadata.packages {
         if let Err(reason) = licences.judge(package.license.as_deref()) {
-            problems.push(Problem::in_file(lock, format!("{package}: {reason}")));
+            problems.push(RuleViolation::in_file(lock, format!("{package}: {reason}")));
         }
         let is_known = match &package.source {
             Some(source) => source == REGISTRY,
@@ -58,14 +63,14 @@ fn packages(metadata: &Metadata, lock: &str, root: &Path, licences: &Licences) -
         if !is_known {
             let source = package.source.as_deref().unwrap_or("a folder outside the repository");
             let message = format!("{package} comes from {source}; only the registry is allowed");
-            problems.push(Problem::in_file(lock, message));
+            problems.push(RuleViolation::in_file(lock, message));
         }
     }
     problems
 }
 
-/// Crates in several incompatible versions that the policy does not list, and lists in vain.
-fn duplicates(metadata: &Metadata, policy: &Policy) -> Vec<Problem> {
+/// Duplicate crates that the policy does not list, and stale entries of the list.
+fn duplicates(metadata: &CargoMetadata, policy: &Policy) -> Vec<RuleViolation> {
     let mut found: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for package in &metadata.packages {
         found.entry(&package.name).or_default().insert(compatible_version(&package.version));
@@ -81,12 +86,12 @@ fn duplicates(metadata: &Metadata, policy: &Policy) -> Vec<Problem> {
                 "{name} is here in versions {}: avoid that or list them with a reason",
                 versions.join(" and ")
             );
-            problems.push(Problem::in_file(POLICY, message));
+            problems.push(RuleViolation::in_file(POLICY, message));
         }
     }
     for name in policy.duplicates.keys().filter(|name| !found.contains_key(name.as_str())) {
         let message = format!("{name} is here once: remove it from [duplicates]");
-        problems.push(Problem::in_file(POLICY, message));
+        problems.push(RuleViolation::in_file(POLICY, message));
     }
     problems
 }
@@ -104,7 +109,7 @@ fn compatible_version(version: &str) -> String {
 }
 
 /// Direct dependencies of the core, each of which needs a reason.
-fn core_dependencies(metadata: &Metadata, policy: &Policy) -> Vec<Problem> {
+fn core_dependencies(metadata: &CargoMetadata, policy: &Policy) -> Vec<RuleViolation> {
     let core = metadata.packages.iter().find(|package| package.name == "haversack-core");
     let used: BTreeSet<&str> = core.map(Package::normal_dependencies).unwrap_or_default();
     let listed: BTreeSet<&str> = policy.core_dependencies.keys().map(String::as_str).collect();
@@ -115,7 +120,7 @@ fn core_dependencies(metadata: &Metadata, policy: &Policy) -> Vec<Problem> {
     let stale = listed.difference(&used).map(|name| {
         format!("haversack-core no longer depends on {name}: remove it from [core-dependencies]")
     });
-    missing.chain(stale).map(|message| Problem::in_file(POLICY, message)).collect()
+    missing.chain(stale).map(|message| RuleViolation::in_file(POLICY, message)).collect()
 }
 
 #[cfg(test)]

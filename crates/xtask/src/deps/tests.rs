@@ -11,7 +11,7 @@ fuzzing = ["NCSA"]
 "#;
 
 /// Packages as `name version`, all from the registry and under MIT.
-fn metadata(packages: &[&str]) -> Metadata {
+fn metadata(packages: &[&str]) -> CargoMetadata {
     let package = |line: &&str| {
         let (name, version) = line.split_once(' ').unwrap();
         Package {
@@ -23,10 +23,10 @@ fn metadata(packages: &[&str]) -> Metadata {
             dependencies: Vec::new(),
         }
     };
-    Metadata { packages: packages.iter().map(package).collect() }
+    CargoMetadata { packages: packages.iter().map(package).collect() }
 }
 
-fn shown(problems: &[Problem]) -> String {
+fn shown(problems: &[RuleViolation]) -> String {
     problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
@@ -55,7 +55,7 @@ fn one_allowed_choice_is_enough_and_every_duty_counts() {
 #[test]
 fn a_package_needs_a_licence_and_a_known_source() {
     let licences = Policy::parse(BASE).unwrap().licences().unwrap();
-    let check = |metadata: &Metadata| {
+    let check = |metadata: &CargoMetadata| {
         shown(&packages(metadata, "Cargo.lock", Path::new("/repository"), &licences))
     };
     let mut one = metadata(&["a 1.0.0"]);
@@ -109,7 +109,7 @@ fn the_core_says_why_it_needs_each_dependency() {
             {"name": "libm", "kind": null}, {"name": "jiff", "kind": null},
             {"name": "proptest", "kind": "dev"}, {"name": "cc", "kind": "build"}
         ]}]}"#;
-    let metadata = Metadata::parse(text).unwrap();
+    let metadata = CargoMetadata::parse(text).unwrap();
     let list = "[core-dependencies]\nlibm = \"same bits everywhere\"\nold = \"gone\"\n";
     let policy = Policy::parse(&BASE.replace("[core-dependencies]\n", list)).unwrap();
     let expected = "deps.toml: haversack-core depends on jiff: \

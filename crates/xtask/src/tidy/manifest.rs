@@ -2,23 +2,29 @@
 
 use toml::{Table, Value};
 
-use super::File;
-use crate::problem::Problem;
+use super::SourceFile;
+use crate::problem::RuleViolation;
 
-/// The line of product crates. Each may know those before it.
-const LINE: [&str; 6] = [
+/// The product crates in dependency order. Each may depend on those before it.
+const LINE: [&str; 9] = [
     "haversack-core",
     "haversack-model",
     "haversack-store",
+    CONFORMANCE,
     "haversack",
+    "haversack-eval",
     "haversack-serve",
+    "haversack-gateway",
     "haversack-cli",
 ];
 
-/// Crates of ours outside the line.
+/// The conformance suite of the store. Only tests may use it, those of the store included.
+const CONFORMANCE: &str = "haversack-conformance";
+
+/// Our other crates.
 const CHORES: [&str; 2] = ["testkit", "xtask"];
 
-pub(super) fn check(files: &[File]) -> Vec<Problem> {
+pub(super) fn check(files: &[SourceFile]) -> Vec<RuleViolation> {
     let mut problems = Vec::new();
     let root_clippy = find(files, "clippy.toml");
     for file in files.iter().filter(|file| crate_of(&file.path).is_some()) {
@@ -31,23 +37,23 @@ pub(super) fn check(files: &[File]) -> Vec<Problem> {
     problems
 }
 
-/// `crates/<name>/<rest>`, taken apart.
+/// Splits `crates/<name>/<rest>`.
 fn crate_of(path: &str) -> Option<(&str, &str)> {
     path.strip_prefix("crates/")?.split_once('/')
 }
 
-fn find<'f>(files: &'f [File], path: &str) -> Option<&'f File> {
+fn find<'f>(files: &'f [SourceFile], path: &str) -> Option<&'f SourceFile> {
     files.iter().find(|file| file.path == path)
 }
 
-fn parse(file: &File) -> Result<Table, Problem> {
+fn parse(file: &SourceFile) -> Result<Table, RuleViolation> {
     file.text.parse::<Table>().map_err(|error| {
-        Problem::in_file(&file.path, format!("not valid TOML: {}", error.message()))
+        RuleViolation::in_file(&file.path, format!("not valid TOML: {}", error.message()))
     })
 }
 
 /// A crate's own `clippy.toml` replaces the root's, so it must repeat it.
-fn clippy(file: &File, root: Option<&File>) -> Vec<Problem> {
+fn clippy(file: &SourceFile, root: Option<&SourceFile>) -> Vec<RuleViolation> {
     let Some(root) = root else { return Vec::new() };
     let (own, root) = match (parse(file), parse(root)) {
         (Ok(own), Ok(root)) => (own, root),
@@ -60,12 +66,12 @@ fn clippy(file: &File, root: Option<&File>) -> Vec<Problem> {
             Some(_) => format!("`{key}` differs from the root clippy.toml"),
             None => format!("`{key}` of the root clippy.toml is not repeated"),
         };
-        problems.push(Problem::at(&file.path, line_of(&file.text, key), message));
+        problems.push(RuleViolation::at(&file.path, line_of(&file.text, key), message));
     }
     problems
 }
 
-fn manifest(file: &File, name: &str, files: &[File]) -> Vec<Problem> {
+fn manifest(file: &SourceFile, name: &str, files: &[SourceFile]) -> Vec<RuleViolation> {
     let table = match parse(file) {
         Ok(table) => table,
         Err(problem) => return vec![problem],
@@ -73,28 +79,28 @@ fn manifest(file: &File, name: &str, files: &[File]) -> Vec<Problem> {
     let mut problems = direction(file, name, &table);
     let shares_lints = table.get("lints").and_then(|lints| lints.get("workspace"));
     if shares_lints != Some(&Value::Boolean(true)) {
-        problems.push(Problem::in_file(&file.path, "`[lints] workspace = true` is missing"));
+        problems.push(RuleViolation::in_file(&file.path, "`[lints] workspace = true` is missing"));
     }
     for root in ["lib.rs", "main.rs"] {
         let path = format!("crates/{name}/src/{root}");
-        // The store maps files into memory, which no safe function can; it names each exception.
+        // The store maps files into memory, which needs unsafe code; it names each exception.
         let level = if name == "haversack-store" { "deny" } else { "forbid" };
         let wanted = format!("#![{level}(unsafe_code)]");
         if let Some(root) = find(files, &path)
             && !root.text.lines().any(|line| line == wanted)
         {
-            problems.push(Problem::in_file(&path, format!("`{wanted}` is missing")));
+            problems.push(RuleViolation::in_file(&path, format!("`{wanted}` is missing")));
         }
     }
     problems
 }
 
-fn direction(file: &File, name: &str, table: &Table) -> Vec<Problem> {
+fn direction(file: &SourceFile, name: &str, table: &Table) -> Vec<RuleViolation> {
     let mut problems = Vec::new();
     for (section, dependency) in dependencies(table) {
         if let Some(reason) = forbidden(name, section, dependency) {
             let message = format!("{name} must not depend on {dependency}: {reason}");
-            problems.push(Problem::at(&file.path, line_of(&file.text, dependency), message));
+            problems.push(RuleViolation::at(&file.path, line_of(&file.text, dependency), message));
         }
     }
     problems
@@ -103,6 +109,13 @@ fn direction(file: &File, name: &str, table: &Table) -> Vec<Problem> {
 /// Why the crate `name` may not have that dependency.
 fn forbidden(name: &str, section: &str, dependency: &str) -> Option<&'static str> {
     let own = LINE.iter().position(|step| *step == name)?;
+    if dependency == CONFORMANCE {
+        match (section, name) {
+            ("dev-dependencies", "haversack-store") => return None,
+            ("dev-dependencies", _) => {}
+            _ => return Some("it is for tests only"),
+        }
+    }
     if let Some(other) = LINE.iter().position(|step| *step == dependency) {
         return (other >= own).then_some("each crate may know those before it in the line only");
     }
@@ -115,7 +128,7 @@ fn forbidden(name: &str, section: &str, dependency: &str) -> Option<&'static str
     (own == 0).then_some("the tests of core would see two copies of its types")
 }
 
-/// Every dependency with the section it stands in, those for single platforms included.
+/// Every dependency with its section, platform-specific ones included.
 fn dependencies(table: &Table) -> Vec<(&str, &str)> {
     let platforms = table.get("target").and_then(Value::as_table);
     let tables = platforms.into_iter().flat_map(Table::values).filter_map(Value::as_table);
@@ -133,7 +146,7 @@ fn dependencies(table: &Table) -> Vec<(&str, &str)> {
     found
 }
 
-/// The first line that speaks of `word`, or the first line.
+/// The first line that contains `word`, else the first line.
 fn line_of(text: &str, word: &str) -> usize {
     let speaks = |line: &str| line.trim_start().starts_with(word);
     text.lines().position(speaks).map_or(1, |index| index + 1)

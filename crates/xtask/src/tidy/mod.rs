@@ -1,4 +1,4 @@
-//! The house rules that neither the compiler nor clippy knows.
+//! House rules that neither the compiler nor clippy checks.
 //!
 //! The checks see a list of texts and return problems; only this file touches the disk.
 
@@ -10,21 +10,21 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::problem::{Problem, conclude};
+use crate::problem::{RuleViolation, conclude};
 
-/// Folders of data, not of ours to format, and folders of built things.
+/// Folders that are not checked: data and build output.
 const FOLDERS_SKIPPED: [&str; 8] =
     [".git", "artifacts", "corpus", "fixtures", "grown", "node_modules", "snapshots", "target"];
 
-/// A text of the repository.
+/// A text file of the repository.
 #[derive(Debug)]
-struct File {
+struct SourceFile {
     /// Relative to the repository, with `/` between folders.
     path: String,
     text: String,
 }
 
-impl File {
+impl SourceFile {
     fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or(&self.path)
     }
@@ -38,27 +38,27 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     conclude("tidy", check(&files))
 }
 
-fn check(files: &[File]) -> Vec<Problem> {
+fn check(files: &[SourceFile]) -> Vec<RuleViolation> {
     let mut problems = source::check(files);
     problems.extend(manifest::check(files));
     problems
 }
 
-fn collect(folder: &Path, prefix: &str, files: &mut Vec<File>) -> Result<()> {
+fn collect(folder: &Path, prefix: &str, files: &mut Vec<SourceFile>) -> Result<()> {
     let entries =
         fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
     for entry in entries {
         let entry = entry.with_context(|| format!("cannot list {}", folder.display()))?;
         let name = entry.file_name().to_string_lossy().into_owned();
         let path = format!("{prefix}{name}");
-        // A link may lead out of the repository or round in a circle.
-        let kind = entry.file_type().with_context(|| format!("cannot look at {path}"))?;
+        // Links are not followed: they may leave the repository or form a cycle.
+        let kind = entry.file_type().with_context(|| format!("cannot read the type of {path}"))?;
         if kind.is_dir() && !FOLDERS_SKIPPED.contains(&name.as_str()) {
             collect(&entry.path(), &format!("{path}/"), files)?;
         } else if kind.is_file() && is_ours(&name) {
             let text = fs::read_to_string(entry.path())
                 .with_context(|| format!("cannot read {path} as text"))?;
-            files.push(File { path, text });
+            files.push(SourceFile { path, text });
         }
     }
     Ok(())

@@ -4,9 +4,9 @@ use super::*;
 
 /// Checks files given as path and text; the expected problems are `path:line: start of message`.
 fn check_files(files: &[(&str, &str)], expected: &[&str]) {
-    let files: Vec<File> = files
+    let files: Vec<SourceFile> = files
         .iter()
-        .map(|(path, text)| File { path: (*path).to_owned(), text: (*text).to_owned() })
+        .map(|(path, text)| SourceFile { path: (*path).to_owned(), text: (*text).to_owned() })
         .collect();
     let mut problems = check(&files);
     problems.sort();
@@ -136,4 +136,11 @@ fn dependencies_point_to_the_left() {
     check_files(&[(core, &renamed)], &["crates/haversack-core/Cargo.toml:1: haversack-core must"]);
     let chore = "crates/haversack-cli/Cargo.toml:2: haversack-cli must not depend on xtask: it is";
     check_files(&[(cli, &one("dependencies", "xtask"))], &[chore]);
+    let store = "crates/haversack-store/Cargo.toml";
+    let suite = "haversack-conformance";
+    check_files(&[(store, &one("dev-dependencies", suite))], &[]);
+    check_files(&[(cli, &one("dev-dependencies", suite))], &[]);
+    check_files(&[(core, &one("dev-dependencies", suite))], &[path]);
+    let refused = "crates/haversack-store/Cargo.toml:2: haversack-store must not depend on";
+    check_files(&[(store, &one("dependencies", suite))], &[refused]);
 }

@@ -1,6 +1,6 @@
 //! `haversack demo`: five assistants on one engine, shown on samples that come with the program.
 //!
-//! Nothing here is told by heart: every figure and every promise is looked up in what was just made.
+//! Nothing is canned: every figure and every claim is read from the packs that were just made.
 
 mod check;
 mod promise;
@@ -12,45 +12,45 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
-use haversack::samples::{NOW, Sample};
 use haversack::{Assembled, Engine, Workspace};
-use haversack_serve::config::Level;
+use haversack_eval::samples::{NOW, Sample};
+use haversack_serve::config::LogLevel;
 use haversack_serve::{Config, Server};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use self::scene::{SCENES, Scene};
 use super::show::duration;
-use crate::args::{self, Place};
-use crate::output::{Found, grouped, print};
+use crate::args::{self, StoreLocation};
+use crate::output::{ExitOutcome, grouped, print};
 use crate::paint::Paint;
 use crate::runtime::wait;
 
 /// Width of a rule across the page.
 const COLUMNS: usize = 96;
 
-/// Where the samples are shown.
-struct Stage {
+/// The data folder of the samples.
+struct DemoFolder {
     engine: Engine,
     folder: PathBuf,
-    /// The folder when it is to be gone at the end.
-    passing: Option<TempDir>,
+    /// The folder, if it is removed at the end.
+    temporary: Option<TempDir>,
 }
 
-impl Stage {
-    fn open(place: &Place, keep: bool) -> Result<Stage> {
-        let mut passing = None;
-        let folder = match &place.data {
+impl DemoFolder {
+    fn open(location: &StoreLocation, keep: bool) -> Result<DemoFolder> {
+        let mut temporary = None;
+        let folder = match &location.data {
             Some(folder) => folder.clone(),
             None => {
                 let folder = tempfile::Builder::new().prefix("haversack-demo-").tempdir();
                 let folder = folder.context("cannot make a folder for the samples")?;
-                if keep { folder.keep() } else { passing.insert(folder).path().to_owned() }
+                if keep { folder.keep() } else { temporary.insert(folder).path().to_owned() }
             }
         };
         // The samples have a present of their own.
         let engine = Engine::builder().clock(|| NOW).open(&folder)?;
-        Ok(Stage { engine, folder, passing })
+        Ok(DemoFolder { engine, folder, temporary })
     }
 
     /// The workspace of a sample, filled when it is new, with the number of its items.
@@ -69,25 +69,25 @@ fn workspace_of(sample: &Sample) -> String {
     format!("demo-{}", sample.name)
 }
 
-/// A scene that was played.
-struct Played {
+/// A scene with its pack.
+struct PlayedScene {
     scene: &'static Scene,
     workspace: Workspace,
     assembled: std::sync::Arc<Assembled>,
 }
 
-pub(crate) fn run(place: &Place, args: &args::Demo) -> Result<Found> {
+pub(crate) fn run(location: &StoreLocation, args: &args::DemoArgs) -> Result<ExitOutcome> {
     if args.check {
         return check::run(args);
     }
-    let stage = Stage::open(place, args.keep)?;
+    let demo = DemoFolder::open(location, args.keep)?;
     let paint = Paint::of_stdout();
     let scenes: Vec<&'static Scene> = SCENES
         .iter()
         .filter(|scene| args.only.is_none_or(|only| only == scene.application))
         .collect();
     wait(async {
-        let (loaded, items, time) = load(&stage, &scenes)?;
+        let (loaded, items, time) = load(&demo, &scenes)?;
         if args.json {
             return print_json(&scenes, loaded).await;
         }
@@ -97,40 +97,40 @@ pub(crate) fn run(place: &Place, args: &args::Demo) -> Result<Found> {
         for ((scene, workspace), number) in scenes.into_iter().zip(loaded).zip(1..) {
             let played = play(scene, workspace).await?;
             let heading = heading(&played, number, count, paint);
-            let told = Box::pin(scene::tell(&played, paint)).await?;
-            print(&format!("{heading}{told}"))?;
+            let body = Box::pin(scene::render(&played, paint)).await?;
+            print(&format!("{heading}{body}"))?;
             receipts.push((scene, played.assembled.receipt()));
             played.workspace.settle().await;
         }
-        print(&closing(&stage, args, &receipts, paint))?;
+        print(&closing(&demo, args, &receipts, paint))?;
         if let Some(address) = args.serve {
-            Box::pin(serve(&stage, address, paint)).await?;
+            Box::pin(serve(&demo, address, paint)).await?;
         }
-        Ok(Found::Something)
+        Ok(ExitOutcome::Something)
     })
 }
 
-type Loaded = (Vec<Workspace>, u64, Duration);
+type LoadedSamples = (Vec<Workspace>, u64, Duration);
 
-fn load(stage: &Stage, scenes: &[&'static Scene]) -> Result<Loaded> {
+fn load(demo: &DemoFolder, scenes: &[&'static Scene]) -> Result<LoadedSamples> {
     let started = Instant::now();
     let mut items = 0;
     let mut workspaces = Vec::new();
     for scene in scenes {
-        let (workspace, count) = stage.load(&scene.application.sample())?;
+        let (workspace, count) = demo.load(&scene.application.sample())?;
         workspaces.push(workspace);
         items += count;
     }
     Ok((workspaces, items, started.elapsed()))
 }
 
-async fn play(scene: &'static Scene, workspace: Workspace) -> Result<Played> {
+async fn play(scene: &'static Scene, workspace: Workspace) -> Result<PlayedScene> {
     let request = scene.request()?;
     let assembled = workspace.pack(request).await?;
-    Ok(Played { scene, workspace, assembled })
+    Ok(PlayedScene { scene, workspace, assembled })
 }
 
-async fn print_json(scenes: &[&'static Scene], workspaces: Vec<Workspace>) -> Result<Found> {
+async fn print_json(scenes: &[&'static Scene], workspaces: Vec<Workspace>) -> Result<ExitOutcome> {
     let mut shown: Vec<Value> = Vec::new();
     for (scene, workspace) in scenes.iter().zip(workspaces) {
         let played = play(scene, workspace).await?;
@@ -146,7 +146,7 @@ async fn print_json(scenes: &[&'static Scene], workspaces: Vec<Workspace>) -> Re
         played.workspace.settle().await;
     }
     print(&serde_json::to_string_pretty(&Value::Array(shown))?)?;
-    Ok(Found::Something)
+    Ok(ExitOutcome::Something)
 }
 
 fn opening(items: u64, time: Duration, paint: Paint) -> String {
@@ -161,7 +161,7 @@ fn opening(items: u64, time: Duration, paint: Paint) -> String {
     )
 }
 
-fn heading(played: &Played, number: usize, count: usize, paint: Paint) -> String {
+fn heading(played: &PlayedScene, number: usize, count: usize, paint: Paint) -> String {
     let application = played.scene.application.to_possible_value();
     let help = application.as_ref().and_then(|value| value.get_help());
     let what = help.map(ToString::to_string).unwrap_or_default();
@@ -173,8 +173,8 @@ fn heading(played: &Played, number: usize, count: usize, paint: Paint) -> String
 
 /// Commands that work from here.
 fn closing(
-    stage: &Stage,
-    args: &args::Demo,
+    demo: &DemoFolder,
+    args: &args::DemoArgs,
     receipts: &[(&'static Scene, String)],
     paint: Paint,
 ) -> String {
@@ -182,13 +182,13 @@ fn closing(
     let mut line = |command: String, why: &str| {
         lines.push(format!("  {}\n      {}", paint.bold(&command), paint.dim(why)));
     };
-    if stage.passing.is_none() {
+    if demo.temporary.is_none() {
         for (scene, receipt) in receipts.iter().take(1) {
-            let place = at(&stage.folder, &scene.application.sample());
-            line(format!("haversack explain {receipt} {place}"), "every candidate and its fate");
-            line(format!("haversack replay {receipt} {place}"), "the same bytes, made again");
+            let location = at(&demo.folder, &scene.application.sample());
+            line(format!("haversack explain {receipt} {location}"), "every candidate and its fate");
+            line(format!("haversack replay {receipt} {location}"), "the same bytes, made again");
             line(
-                format!("haversack {} {place} --explain", scene.typed()),
+                format!("haversack {} {location} --explain", scene.command_line()),
                 "the same question, yours to change",
             );
         }
@@ -211,15 +211,15 @@ fn closing(
     format!("\n{}\n\n{}\n", paint.bold("What to try next"), lines.join("\n"))
 }
 
-/// Serves the samples until it is told to stop.
-async fn serve(stage: &Stage, address: SocketAddr, paint: Paint) -> Result<()> {
+/// Serves the samples until a signal stops it.
+async fn serve(demo: &DemoFolder, address: SocketAddr, paint: Paint) -> Result<()> {
     let mut config = Config::default();
     config.server.listen = address;
     // What is served is shown here; a line for each request would hide it.
-    config.log.level = Level::Warn;
+    config.log.level = LogLevel::Warn;
     super::serve::log(&config);
-    let server = Server::bind(stage.engine.clone(), &stage.folder, config.clone(), false).await?;
-    super::serve::greet(&server, &config)?;
+    let server = Server::bind(demo.engine.clone(), &demo.folder, config.clone(), false).await?;
+    super::serve::print_address(&server, &config)?;
     let address = server.address()?;
     let url = format!("http://{address}/v1/workspaces/demo-memory/context/memory");
     let command = format!(
@@ -229,7 +229,7 @@ async fn serve(stage: &Stage, address: SocketAddr, paint: Paint) -> Result<()> {
     let page = paint.bold(&format!("http://{address}/"));
     print(&format!("\n  {page}\n      in a browser: why this is in a pack, and that is not"))?;
     print(&format!("\n  {}\n", paint.bold(&command)))?;
-    server.run(super::serve::stopped()?).await?;
+    server.run(super::serve::shutdown_signal()?).await?;
     Ok(())
 }
 

@@ -1,10 +1,10 @@
-//! What Haversack promises, tried on what was just made.
+//! Properties that Haversack guarantees, checked on the packs that were just made.
 
 use std::collections::BTreeSet;
 
 use anyhow::Result;
 use haversack::Assembled;
-use haversack::remember::Why;
+use haversack::remember::SkipReason;
 use haversack_core::ids::ItemId;
 use haversack_core::item::Kind;
 use haversack_core::ledger::Outcome;
@@ -12,19 +12,19 @@ use haversack_store::store::item::Item;
 use haversack_store::store::viewer::Viewer;
 use serde_json::{Value, json};
 
-use super::Played;
+use super::PlayedScene;
 use crate::args::Application;
-use crate::commands::show::{clipped, label, percent, plural};
+use crate::commands::show::{candidate_label, clipped, percent, plural};
 use crate::output::grouped;
 
-/// A promise, and what shows that it was kept.
-pub(super) struct Kept {
+/// A guarantee that holds, with the evidence.
+pub(super) struct DemoCheck {
     pub(super) says: String,
     pub(super) shown: Vec<String>,
 }
 
-/// One promise for each application, tried.
-pub(super) async fn kept(played: &Played) -> Result<Vec<Kept>> {
+/// Checks one guarantee of each application, and returns those that hold.
+pub(super) async fn passed_checks(played: &PlayedScene) -> Result<Vec<DemoCheck>> {
     let kept = match played.scene.application {
         Application::Proposal => other_reader(played, "priya", &["deal-desk"]).await?,
         Application::Prime => more_is_never_worse(played, 4_000).await?,
@@ -53,8 +53,12 @@ fn inside(assembled: &Assembled) -> BTreeSet<&ItemId> {
         .collect()
 }
 
-/// The same question by somebody who may read more.
-async fn other_reader(played: &Played, user: &str, groups: &[&str]) -> Result<Option<Kept>> {
+/// The same question by a user with more permissions.
+async fn other_reader(
+    played: &PlayedScene,
+    user: &str,
+    groups: &[&str],
+) -> Result<Option<DemoCheck>> {
     let mut request = played.scene.request()?;
     request.viewer = Viewer::user(user)?;
     request.user = Some(user.to_owned());
@@ -79,7 +83,7 @@ async fn other_reader(played: &Played, user: &str, groups: &[&str]) -> Result<Op
     let list = names.join(", ");
     let more = if readable.len() > 2 { ", …" } else { "" };
     let to = format!("{user} of {}", groups.join(", "));
-    Ok(Some(Kept {
+    Ok(Some(DemoCheck {
         says: "What you may not read cannot change your result".to_owned(),
         shown: vec![format!(
             "{list}{more} {verb} found for {to}. For {asker} {} not exist: not in the text, not in a \
@@ -89,24 +93,24 @@ async fn other_reader(played: &Played, user: &str, groups: &[&str]) -> Result<Op
     }))
 }
 
-/// What an item is called in a pack.
+/// An item's label in a pack.
 fn name(assembled: &Assembled, id: &ItemId) -> String {
     let all = assembled.core.layers.iter().flat_map(|(_, ranked)| ranked);
     let dropped = assembled.core.dropped.iter().map(|dropped| &dropped.ranked);
     let ranked = all.chain(dropped).find(|ranked| ranked.candidate.id.item == *id);
-    let label = ranked.map(|ranked| label(&ranked.candidate)).unwrap_or_default();
+    let label = ranked.map(|ranked| candidate_label(&ranked.candidate)).unwrap_or_default();
     if label.is_empty() { id.to_string() } else { format!("“{}” ({id})", clipped(&label, 48)) }
 }
 
-/// The same question with more room.
-async fn more_is_never_worse(played: &Played, budget: u32) -> Result<Option<Kept>> {
+/// The same question with a larger budget.
+async fn more_is_never_worse(played: &PlayedScene, budget: u32) -> Result<Option<DemoCheck>> {
     let mut request = played.scene.request()?;
     request.budget = Some(haversack_core::units::Tokens::new(budget));
     request.keep = false;
     let larger = played.workspace.pack(request).await?;
     let (small, large) = (inside(&played.assembled), inside(&larger));
     let still = small.intersection(&large).count();
-    Ok((still == small.len()).then(|| Kept {
+    Ok((still == small.len()).then(|| DemoCheck {
         says: "More is never worse".to_owned(),
         shown: vec![format!(
             "All {still} that fit {} tokens are there at {}, with {} more; coverage rises from {} \
@@ -120,8 +124,8 @@ async fn more_is_never_worse(played: &Played, budget: u32) -> Result<Option<Kept
     }))
 }
 
-/// Which rules were judged, by whom, and how sure that is.
-fn rules(assembled: &Assembled) -> Option<Kept> {
+/// The rules that were judged, by which judge, and with which confidence.
+fn rules(assembled: &Assembled) -> Option<DemoCheck> {
     let facts = assembled.facts.get("contexts.contexts")?;
     let text = |rule: &Value, name: &str| {
         rule.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
@@ -147,7 +151,7 @@ fn rules(assembled: &Assembled) -> Option<Kept> {
     let holds = |rule: &&Value| rule.get("applies") == Some(&json!(true));
     let (holding, others): (Vec<&Value>, Vec<&Value>) = rules.iter().partition(holds);
     let applying = holding.len();
-    Some(Kept {
+    Some(DemoCheck {
         says: format!(
             "{} judged on this machine, {applying} apply, and the result says by whom",
             plural(rules.len(), "rule", "rules"),
@@ -157,18 +161,18 @@ fn rules(assembled: &Assembled) -> Option<Kept> {
 }
 
 /// The same pack made again from its receipt.
-async fn same_bytes(played: &Played) -> Result<Vec<Kept>> {
+async fn same_bytes(played: &PlayedScene) -> Result<Vec<DemoCheck>> {
     let receipt = played.assembled.receipt();
     let replay = Box::pin(played.workspace.replay(&receipt, &Viewer::owner())).await?;
     let bytes = grouped(replay.assembled.text().len());
-    Ok(Vec::from_iter(replay.difference.same.then(|| Kept {
+    Ok(Vec::from_iter(replay.difference.same.then(|| DemoCheck {
         says: "Same input, same bytes".to_owned(),
         shown: vec![format!("Made again from receipt {receipt}: {bytes} bytes, all the same.")],
     })))
 }
 
-/// What is known already, told once more.
-async fn nothing_twice(played: &Played) -> Result<Vec<Kept>> {
+/// A memory that repeats one that is stored.
+async fn nothing_twice(played: &PlayedScene) -> Result<Vec<DemoCheck>> {
     let known = played.assembled.core.layers.iter().flat_map(|(_, ranked)| ranked).next();
     let Some(known) = known else { return Ok(Vec::new()) };
     let mut item = Item::new(ItemId::new("told-again")?, Kind::new("memory")?, "");
@@ -176,11 +180,13 @@ async fn nothing_twice(played: &Played) -> Result<Vec<Kept>> {
     let remembered = played.workspace.remember(&Viewer::owner(), vec![item]).await?;
     let Some(left_out) = remembered.left_out.first() else { return Ok(Vec::new()) };
     let of = match &left_out.why {
-        Why::Repeats { of } => of.to_string(),
-        Why::Echoes { of } => of.iter().map(ItemId::to_string).collect::<Vec<_>>().join(", "),
+        SkipReason::Repeats { of } => of.to_string(),
+        SkipReason::Echoes { of } => {
+            of.iter().map(ItemId::to_string).collect::<Vec<_>>().join(", ")
+        }
     };
     let text = clipped(&known.candidate.text, 60);
-    Ok(vec![Kept {
+    Ok(vec![DemoCheck {
         says: "A memory does not fill up with itself".to_owned(),
         shown: vec![format!("“{text}” told again: not stored, {of} says it.")],
     }])

@@ -3,19 +3,19 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use haversack::samples::Question;
 use haversack::{Assembled, Request};
+use haversack_eval::samples::SampleQuestion;
 
-use super::{COLUMNS, Played, promise};
+use super::{COLUMNS, PlayedScene, promise};
 use crate::args::Application;
-use crate::commands::show::{Depth, Story, bar, clipped, duration, lines_of, plural};
+use crate::commands::show::{Depth, PackReport, bar, clipped, duration, lines_of, plural};
 use crate::output::grouped;
 use crate::paint::Paint;
 
 /// How many candidates of a layer are named: in, shortened, left out.
-const DEPTH: Depth = Depth::Foremost([4, 2, 2]);
+const DEPTH: Depth = Depth::Best([4, 2, 2]);
 
-/// Where what is asked begins.
+/// The column at which questions begin.
 const COLUMN: usize = 11;
 
 /// How many lines of a context are shown.
@@ -69,7 +69,7 @@ pub(super) const SCENES: [Scene; 5] = [
 ];
 
 impl Scene {
-    pub(super) fn question(&self) -> &'static Question {
+    pub(super) fn question(&self) -> &'static SampleQuestion {
         &self.application.sample().questions[self.question]
     }
 
@@ -83,7 +83,7 @@ impl Scene {
     }
 
     /// The question as it is typed at a command line.
-    pub(super) fn typed(&self) -> String {
+    pub(super) fn command_line(&self) -> String {
         let question = self.question();
         let with = format!(" --request '{}'", self.with());
         format!(
@@ -92,14 +92,14 @@ impl Scene {
             self.application.sample().name,
             question.user,
             self.budget,
-            haversack::samples::NOW,
+            haversack_eval::samples::NOW,
         )
     }
 }
 
-/// What came of a scene, as a page.
-pub(super) async fn tell(played: &Played, paint: Paint) -> Result<String> {
-    let Played { scene, assembled, .. } = played;
+/// The result of a scene in lines.
+pub(super) async fn render(played: &PlayedScene, paint: Paint) -> Result<String> {
+    let PlayedScene { scene, assembled, .. } = played;
     let mut out = String::new();
     let question = scene.question();
     let asked = indented(&format!("“{}”", question.text), COLUMN);
@@ -107,16 +107,16 @@ pub(super) async fn tell(played: &Played, paint: Paint) -> Result<String> {
     let with = format!("in at most {} tokens, with {}", grouped(scene.budget), scene.with());
     let _ = writeln!(out, "{}", indented(&with, COLUMN));
     let _ = writeln!(out, "{}\n", paint.dim(&indented(scene.about, COLUMN)));
-    let story = Story::of(assembled);
-    out.push_str(&bar(&story, paint));
-    for chapter in &story.chapters {
-        let lines = lines_of(chapter, DEPTH, paint);
+    let report = PackReport::of_pack(assembled);
+    out.push_str(&bar(&report, paint));
+    for layer in &report.layers {
+        let lines = lines_of(layer, DEPTH, paint);
         if !lines.is_empty() {
-            let _ = writeln!(out, "\n  {}\n{}", paint.bold(&chapter.title), lines.trim_end());
+            let _ = writeln!(out, "\n  {}\n{}", paint.bold(&layer.title), lines.trim_end());
         }
     }
     out.push_str(&notices(assembled, paint));
-    for line in promise::kept(played).await? {
+    for line in promise::passed_checks(played).await? {
         let _ = writeln!(out, "\n  {} {}", paint.good("✓"), paint.bold(&line.says));
         for shown in line.shown {
             let _ = writeln!(out, "{}", indented(&shown, 4));
@@ -140,20 +140,20 @@ pub(super) async fn tell(played: &Played, paint: Paint) -> Result<String> {
 /// What the caller should know, the first of each sort.
 fn notices(assembled: &Assembled, paint: Paint) -> String {
     let mut out = String::new();
-    let mut told: Vec<(&str, usize)> = Vec::new();
+    let mut counts: Vec<(&str, usize)> = Vec::new();
     for notice in &assembled.notices {
         let code = notice.code.as_str();
-        if let Some((_, count)) = told.iter_mut().find(|(known, _)| *known == code) {
+        if let Some((_, count)) = counts.iter_mut().find(|(known, _)| *known == code) {
             *count += 1;
             continue;
         }
-        told.push((code, 0));
+        counts.push((code, 0));
         let _ = writeln!(out, "  {}", paint.warning(&format!("! {}", notice.message)));
         if let Some(first) = notice.suggestions.first() {
             let _ = writeln!(out, "{}", indented(&format!("try: {first}"), 4));
         }
     }
-    for (code, count) in told.into_iter().filter(|(_, count)| *count > 0) {
+    for (code, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
         let _ = writeln!(out, "    {}", paint.dim(&format!("… {count} more {code}")));
     }
     if out.is_empty() { out } else { format!("\n{out}") }

@@ -1,6 +1,6 @@
-//! `haversack eval`: whether packs for known questions hold what answers them.
+//! `haversack eval`: measures how much evidence packs hold for labelled questions.
 
-mod shown;
+mod display;
 
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write};
@@ -9,21 +9,21 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use haversack::Engine;
-use haversack::eval::{self, Event, Options, Report, Watch};
+use haversack_eval::eval::{self, EvalEvent, EvalOptions, EvalReport, EventHandler};
 
-use super::asking::{brought_recipes, with_recipes};
 use super::model::{embedder, reranker};
-use crate::args::{self, Place};
-use crate::output::{Bar, Found, grouped, print, say};
-use crate::place::reranking;
+use super::request::{recipe_and_siblings, with_recipes};
+use crate::args::{self, StoreLocation};
+use crate::location::reranking;
+use crate::output::{Bar, ExitOutcome, grouped, print, say};
 use crate::runtime::wait;
 
-pub(crate) fn run(place: &Place, args: &args::Eval) -> Result<Found> {
+pub(crate) fn run(location: &StoreLocation, args: &args::EvalArgs) -> Result<ExitOutcome> {
     let mut lines = args.per_query.as_deref().map(create).transpose()?;
     let quiet = args.json && !std::io::stderr().is_terminal();
     let mut bar = (!quiet).then(Bar::new);
-    let mut watch = |event: Event<'_>| {
-        if let (Some(lines), Event::Answered { answer, .. }) = (&mut lines, &event) {
+    let mut watch = |event: EvalEvent<'_>| {
+        if let (Some(lines), EvalEvent::Answered { answer, .. }) = (&mut lines, &event) {
             writeln!(lines, "{}", answer.json())?;
         }
         if let Some(bar) = &mut bar {
@@ -36,7 +36,7 @@ pub(crate) fn run(place: &Place, args: &args::Eval) -> Result<Found> {
             let options = options(args, String::new());
             eval::run_packs(&args.set, file, &options, &mut watch).map_err(Into::into)
         }
-        None => run_recipe(place, args, &mut watch),
+        None => run_recipe(location, args, &mut watch),
     };
     if let Some(bar) = &bar {
         bar.clear();
@@ -48,19 +48,23 @@ pub(crate) fn run(place: &Place, args: &args::Eval) -> Result<Found> {
     if args.json {
         print(&format!("{:#}", report.json()))?;
     } else {
-        print(&shown::shown(&report))?;
+        print(&display::shown(&report))?;
     }
-    for remark in report.remarks.lines() {
-        say(&format!("note: {remark}"));
+    for warning in report.warnings.lines() {
+        say(&format!("note: {warning}"));
     }
-    Ok(Found::Something)
+    Ok(ExitOutcome::Something)
 }
 
-/// Asks a recipe, in a temporary folder.
-fn run_recipe(place: &Place, args: &args::Eval, watch: &mut Watch<'_>) -> Result<Report> {
-    let embedder = embedder(place, &args.embedder)?;
-    let reranker = args.reranker.as_deref().map(|given| reranker(place, given)).transpose()?;
-    let (recipe, recipes) = brought_recipes(&args.recipe)?;
+/// Measures a recipe, in a temporary folder.
+fn run_recipe(
+    location: &StoreLocation,
+    args: &args::EvalArgs,
+    watch: &mut EventHandler<'_>,
+) -> Result<EvalReport> {
+    let embedder = embedder(location, &args.embedder)?;
+    let reranker = args.reranker.as_deref().map(|given| reranker(location, given)).transpose()?;
+    let (recipe, recipes) = recipe_and_siblings(&args.recipe)?;
     let options = options(args, recipe);
     let builder = || {
         let builder = Engine::builder().embedder(Arc::clone(&embedder));
@@ -72,8 +76,8 @@ fn run_recipe(place: &Place, args: &args::Eval, watch: &mut Watch<'_>) -> Result
     wait(async { Ok(evaluation.await?) })
 }
 
-fn options(args: &args::Eval, recipe: String) -> Options {
-    Options {
+fn options(args: &args::EvalArgs, recipe: String) -> EvalOptions {
+    EvalOptions {
         recipe,
         budgets: args.budgets.clone(),
         limit: args.limit,
@@ -87,16 +91,16 @@ fn create(path: &Path) -> Result<BufWriter<File>> {
     Ok(BufWriter::new(file))
 }
 
-pub(super) fn line(event: &Event<'_>) -> String {
+pub(super) fn line(event: &EvalEvent<'_>) -> String {
     match event {
-        Event::Reading { set } => format!("reading {set}"),
-        Event::Stored { set, done, of } => {
+        EvalEvent::Reading { set } => format!("reading {set}"),
+        EvalEvent::Stored { set, done, of } => {
             format!("{set}: stored {} of {} documents", grouped(done), grouped(of))
         }
-        Event::Answered { answer, done, of } => {
+        EvalEvent::Answered { answer, done, of } => {
             format!("{}: asked {} of {} questions", answer.set, grouped(done), grouped(of))
         }
-        Event::OffTopic { set, done, of } => {
+        EvalEvent::OffTopic { set, done, of } => {
             format!("{set}: asked {} of {} questions off topic", grouped(done), grouped(of))
         }
     }

@@ -1,41 +1,39 @@
-//! The budget as a bar: who has how much of it.
+//! The budget as a bar: what takes how much of it.
 
 use std::fmt::Write as _;
 
-use super::{Story, percent};
+use super::{PackReport, percent};
 use crate::output::grouped;
 use crate::paint::Paint;
 
 /// Width of a bar in characters.
 const WIDTH: usize = 64;
 
-/// Longest title in a legend.
+/// Longest title in the legend.
 const TITLE: usize = 26;
 
-/// Something that has a part of the budget.
+/// Something that takes a part of the budget.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Part {
-    /// Which layer it is, by its place; none for what is not a layer.
+pub(crate) struct BudgetPart {
+    /// The layer's position; `None` for overhead, reserves and free tokens.
     pub(crate) layer: Option<usize>,
-    /// What it is called.
     pub(crate) title: String,
-    /// What it has.
     pub(crate) tokens: u32,
-    /// What else there is to say.
+    /// Counts of its candidates.
     pub(crate) note: String,
 }
 
-/// A bar and its legend, as lines.
-pub(crate) fn bar(story: &Story, paint: Paint) -> String {
-    let parts = parts(story);
+/// A bar with its legend.
+pub(crate) fn bar(report: &PackReport, paint: Paint) -> String {
+    let parts = parts(report);
     let whole: u32 = parts.iter().map(|part| part.tokens).sum();
     let widths = widths(&parts, WIDTH);
     let mut out = String::from("  ▕");
     for (part, width) in parts.iter().zip(&widths) {
         out.push_str(&stretch(part, *width, paint));
     }
-    let used = percent(f64::from(story.tokens) / f64::from(story.limit.max(1)));
-    let figure = format!("{} of {} tokens", grouped(story.tokens), grouped(story.limit));
+    let used = percent(f64::from(report.tokens) / f64::from(report.limit.max(1)));
+    let figure = format!("{} of {} tokens", grouped(report.tokens), grouped(report.limit));
     let _ = writeln!(out, "▏ {}, {used}", paint.bold(&figure));
     for part in parts.iter().filter(|part| part.tokens > 0 || !part.note.is_empty()) {
         let share = percent(f64::from(part.tokens) / f64::from(whole.max(1)));
@@ -51,30 +49,29 @@ pub(crate) fn bar(story: &Story, paint: Paint) -> String {
     out
 }
 
-/// What has a part of the budget: the layers, what stands around them, what is reserved, and what is
-/// left.
-fn parts(story: &Story) -> Vec<Part> {
-    let layer = |(place, chapter): (usize, &super::Chapter)| Part {
+/// The parts of the budget: layers, overhead, reserves, and what is free.
+fn parts(report: &PackReport) -> Vec<BudgetPart> {
+    let of_layer = |(place, layer): (usize, &super::ReportLayer)| BudgetPart {
         layer: Some(place),
-        title: chapter.title.clone(),
-        tokens: chapter.tokens,
-        note: chapter.counts(),
+        title: layer.title.clone(),
+        tokens: layer.tokens,
+        note: layer.counts(),
     };
-    let mut parts: Vec<Part> = story.chapters.iter().enumerate().map(layer).collect();
+    let mut parts: Vec<BudgetPart> = report.layers.iter().enumerate().map(of_layer).collect();
     let inside: u32 = parts.iter().map(|part| part.tokens).sum();
-    let other = |title: &str, tokens: u32| Part {
+    let other = |title: &str, tokens: u32| BudgetPart {
         layer: None,
         title: title.to_owned(),
         tokens,
         note: String::new(),
     };
-    parts.push(other("around them", story.tokens.saturating_sub(inside)));
-    parts.push(other("reserved", story.budget.saturating_sub(story.limit)));
-    parts.push(other("free", story.limit.saturating_sub(story.tokens)));
+    parts.push(other("overhead", report.tokens.saturating_sub(inside)));
+    parts.push(other("reserved", report.budget.saturating_sub(report.limit)));
+    parts.push(other("free", report.limit.saturating_sub(report.tokens)));
     parts
 }
 
-fn stretch(part: &Part, width: usize, paint: Paint) -> String {
+fn stretch(part: &BudgetPart, width: usize, paint: Paint) -> String {
     let plain = match (part.layer, part.title.as_str()) {
         (Some(place), _) => return paint.layer(place, width),
         (None, "reserved") => "╱",
@@ -84,13 +81,13 @@ fn stretch(part: &Part, width: usize, paint: Paint) -> String {
     paint.dim(&plain.repeat(width))
 }
 
-/// Widths that add up to the whole, each in proportion, and none nothing that has something.
-fn widths(parts: &[Part], width: usize) -> Vec<usize> {
+/// Widths in proportion that add up to the whole; a part with tokens gets at least one column.
+fn widths(parts: &[BudgetPart], width: usize) -> Vec<usize> {
     let whole: u64 = parts.iter().map(|part| u64::from(part.tokens)).sum();
     if whole == 0 {
         return vec![0; parts.len()];
     }
-    let exact = |part: &Part| u64::from(part.tokens) * width as u64;
+    let exact = |part: &BudgetPart| u64::from(part.tokens) * width as u64;
     let mut widths: Vec<usize> = parts
         .iter()
         .map(|part| {
@@ -98,7 +95,7 @@ fn widths(parts: &[Part], width: usize) -> Vec<usize> {
             if part.tokens > 0 { floor.max(1) } else { 0 }
         })
         .collect();
-    // What rounding lost goes to those that lost most; what it won is taken from the widest.
+    // Columns lost to rounding go to the parts that lost most; extra ones are taken from the widest.
     let mut order: Vec<usize> = (0..parts.len()).filter(|&at| parts[at].tokens > 0).collect();
     order.sort_by_key(|&at| (std::cmp::Reverse(exact(&parts[at]) % whole), at));
     for &at in order.iter().cycle().take(width * parts.len()) {
@@ -123,14 +120,18 @@ mod tests {
 
     #[track_caller]
     fn check(tokens: &[u32], width: usize, expected: &[usize]) {
-        let part =
-            |&tokens: &u32| Part { layer: None, title: String::new(), tokens, note: String::new() };
-        let parts: Vec<Part> = tokens.iter().map(part).collect();
+        let part = |&tokens: &u32| BudgetPart {
+            layer: None,
+            title: String::new(),
+            tokens,
+            note: String::new(),
+        };
+        let parts: Vec<BudgetPart> = tokens.iter().map(part).collect();
         assert_eq!(widths(&parts, width), expected);
     }
 
     #[test]
-    fn parts_of_a_bar_fill_it_and_none_is_lost() {
+    fn parts_fill_the_bar_and_each_has_a_column() {
         check(&[1, 1], 10, &[5, 5]);
         check(&[1, 1, 1], 10, &[4, 3, 3]);
         check(&[1, 0, 999], 10, &[1, 0, 9]);

@@ -1,28 +1,27 @@
-//! What budgets give, as a picture in characters and as a table.
+//! Coverage over budget, drawn in characters, and as a table.
 
 use std::fmt::Write as _;
 
-use haversack_core::pack::Point;
-
 use super::percent;
+use crate::commands::frontier::BudgetPoint;
 use crate::output::grouped;
 use crate::paint::Paint;
 
-/// Size of the picture.
+/// Size of the plot.
 const COLUMNS: usize = 60;
 const ROWS: usize = 10;
 
-/// A column's uppermost cell, in eighths.
+/// The top cell of a column, by eighths.
 const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Coverage over budget, and the figures. `own` is the budget that was asked for.
-pub(crate) fn plot(points: &[Point], own: u32, paint: Paint) -> String {
+/// Coverage over budget, and the figures. `requested` is the budget of the request.
+pub(crate) fn plot(points: &[BudgetPoint], requested: u32, paint: Paint) -> String {
     let mut out = String::new();
-    let totals = points.iter().map(|point| point.total.get());
+    let totals = points.iter().map(|point| point.budget);
     if let (Some(least), Some(most)) = (totals.clone().min(), totals.max())
         && least < most
     {
-        out.push_str(&picture(points, (least, most), own, paint));
+        out.push_str(&picture(points, (least, most), requested, paint));
         out.push('\n');
     }
     let _ = writeln!(
@@ -31,22 +30,27 @@ pub(crate) fn plot(points: &[Point], own: u32, paint: Paint) -> String {
         "budget", "tokens", "items", "value", "coverage"
     );
     for point in points {
-        let mark = if point.total.get() == own { "  as asked" } else { "" };
+        let mark = if point.budget == requested { "  as requested" } else { "" };
         let _ = writeln!(
             out,
             "{:>9} {:>9} {:>7} {:>9.2} {:>9}{}",
-            grouped(point.total),
+            grouped(point.budget),
             grouped(point.tokens),
-            point.n_items,
-            point.worth.value,
-            percent(point.worth.coverage().get()),
+            point.items,
+            point.value,
+            percent(point.coverage),
             paint.dim(mark),
         );
     }
     out
 }
 
-fn picture(points: &[Point], (least, most): (u32, u32), own: u32, paint: Paint) -> String {
+fn picture(
+    points: &[BudgetPoint],
+    (least, most): (u32, u32),
+    requested: u32,
+    paint: Paint,
+) -> String {
     let heights: Vec<usize> = (0..COLUMNS)
         .map(|column| {
             let part = column as f64 / (COLUMNS - 1) as f64;
@@ -69,25 +73,25 @@ fn picture(points: &[Point], (least, most): (u32, u32), own: u32, paint: Paint) 
     let (left, right) = (grouped(least), grouped(most));
     let gap = COLUMNS.saturating_sub(left.len() + right.len());
     let _ = writeln!(out, "{:9}{left}{}{right} tokens", "", " ".repeat(gap));
-    if (least..=most).contains(&own) {
-        let part = f64::from(own - least) / f64::from(most - least);
+    if (least..=most).contains(&requested) {
+        let part = f64::from(requested - least) / f64::from(most - least);
         let at = (0..COLUMNS).rev().find(|&at| at as f64 <= part * (COLUMNS - 1) as f64);
-        let _ = writeln!(out, "{:9}{}↑ as asked", "", " ".repeat(at.unwrap_or(0)));
+        let _ = writeln!(out, "{:9}{}↑ as requested", "", " ".repeat(at.unwrap_or(0)));
     }
     out
 }
 
-/// How high a column is, in eighths of a cell; what is not nothing is seen.
+/// The height of a column, in eighths of a cell.
 fn eighths(coverage: f64) -> usize {
     let full = ROWS * 8;
     let exact = coverage * full as f64;
     (0..=full).rev().find(|&height| height as f64 <= exact + 1e-9).unwrap_or(0)
 }
 
-/// The coverage at a budget: between two points, on the line that joins them.
-fn coverage(points: &[Point], total: f64) -> f64 {
-    let of = |point: &Point| (f64::from(point.total.get()), point.worth.coverage().get());
-    let after = points.iter().position(|point| f64::from(point.total.get()) >= total);
+/// The coverage at a budget, interpolated between points.
+fn coverage(points: &[BudgetPoint], total: f64) -> f64 {
+    let of = |point: &BudgetPoint| (f64::from(point.budget), point.coverage);
+    let after = points.iter().position(|point| f64::from(point.budget) >= total);
     match after {
         None => points.last().map_or(0.0, |point| of(point).1),
         Some(0) => of(&points[0]).1,
@@ -100,18 +104,14 @@ fn coverage(points: &[Point], total: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use haversack_core::pack::Worth;
-    use haversack_core::units::Tokens;
-
     use super::*;
 
-    fn point(total: u32, value: f64) -> Point {
-        let worth = Worth { value, bound: value, all: 1.0 };
-        Point { total: Tokens::new(total), tokens: Tokens::new(total), n_items: 1, worth }
+    fn point(budget: u32, value: f64) -> BudgetPoint {
+        BudgetPoint { budget, tokens: budget, items: 1, value, bound: Some(value), coverage: value }
     }
 
     #[test]
-    fn a_picture_rises_with_coverage_and_marks_what_was_asked() {
+    fn the_plot_rises_with_coverage_and_marks_the_requested_budget() {
         let drawn = plot(&[point(100, 0.0), point(300, 1.0)], 200, Paint::with(false));
         let lines: Vec<&str> = drawn.lines().collect();
         assert!(lines[0].starts_with("  100 % ┤") && lines[0].ends_with('█'), "{drawn}");
@@ -121,9 +121,9 @@ mod tests {
     }
 
     #[test]
-    fn one_budget_makes_no_picture() {
+    fn one_budget_makes_a_table_without_a_plot() {
         let drawn = plot(&[point(100, 0.5)], 100, Paint::with(false));
         assert_eq!(drawn.lines().count(), 2);
-        assert!(drawn.ends_with("50 %  as asked\n"), "{drawn}");
+        assert!(drawn.ends_with("50 %  as requested\n"), "{drawn}");
     }
 }

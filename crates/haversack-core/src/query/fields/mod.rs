@@ -1,8 +1,8 @@
-//! Questions about fields: "which of my tasks are overdue?" asks for a due date, a tick and a name,
-//! not for texts that say "overdue".
+//! Questions about fields: "which of my tasks are overdue?" asks for a due date, a completion state
+//! and an assignee, not for texts that say "overdue".
 //!
-//! What is understood are phrases of a [`Vocabulary`] and values that the workspace has: the name of a person, a column, a status. A question in which much else is asked is left to
-//! the searches.
+//! Recognised are phrases of a [`Vocabulary`] and values that occur in the workspace: a person's
+//! name, a column, a status. A question with several other words is left to full-text search.
 
 mod vocabulary;
 
@@ -16,24 +16,24 @@ use crate::text::terms::{self, Language};
 use crate::units::Timestamp;
 use crate::zone::Zone;
 
-/// A typed property of an item, whatever its kind calls it.
+/// The role of a typed field, independent of its name in each kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FieldRole {
-    /// When it has to be done.
+    /// The due date.
     Due,
-    /// Whether it is done.
+    /// The completion state.
     Done,
-    /// Who has to do it.
+    /// The person responsible.
     Assignee,
-    /// How much it matters.
+    /// The priority.
     Priority,
-    /// Its state, column or stage.
+    /// The state, column or stage.
     Status,
-    /// Who wrote it.
+    /// The author.
     Author,
-    /// What sort of thing it is, within its kind.
+    /// The subtype within its kind.
     Type,
-    /// Another item that it names by its id.
+    /// A reference to another item by id.
     Relation,
 }
 
@@ -54,56 +54,56 @@ impl FieldRole {
     }
 }
 
-/// What a question asks of items' fields.
+/// The field filter of a question.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FieldQuery {
     /// The due date lies in this range, the end not included.
     pub due: Option<(Timestamp, Timestamp)>,
-    /// It is overdue: its day is over, or its moment where it has one.
+    /// Only overdue items: past the due day, or the due time if there is one.
     pub overdue: bool,
-    /// It is done, or it is not.
+    /// Only done items, or only open ones.
     pub done: Option<bool>,
     /// The last change lies in this range.
     pub changed: Option<(Timestamp, Timestamp)>,
-    /// It came to be in this range.
+    /// The creation date lies in this range.
     pub created: Option<(Timestamp, Timestamp)>,
     /// A field has one of these values.
     pub values: Vec<(FieldRole, Vec<String>)>,
-    /// Only things that can be done.
+    /// Only tasks.
     pub tasks: bool,
     /// Only these kinds.
     pub kinds: Vec<String>,
-    /// The words that were understood, for people.
+    /// The recognised words, for people.
     pub understood: Vec<String>,
 }
 
 impl FieldQuery {
-    /// Whether the present day matters to the answer.
+    /// Whether the answer depends on the current day.
     #[must_use]
     pub const fn is_about_dates(&self) -> bool {
         self.due.is_some() || self.changed.is_some() || self.created.is_some()
     }
 }
 
-/// What a workspace knows that a question may name.
+/// Values in a workspace that a question may name.
 pub trait KnownValues {
-    /// Whether some readable item has this value, in lower case, in a field of that role.
+    /// Whether a visible item has this lower-case value in a field of that role.
     fn has(&self, role: FieldRole, value: &str) -> bool;
 
-    /// The name under which the asker is known, in lower case.
+    /// The asker's name, in lower case.
     fn asker(&self) -> Option<&str>;
 }
 
 /// A word of the question.
-struct Word<'t> {
+struct QueryWord<'t> {
     lower: String,
-    /// Its bytes, to tell whether a time covers it.
+    /// The word as written.
     text: &'t str,
     start: usize,
     taken: bool,
 }
 
-fn words(text: &str) -> Vec<Word<'_>> {
+fn words(text: &str) -> Vec<QueryWord<'_>> {
     let mut words = Vec::new();
     let is_inside = |c: char| c.is_alphanumeric() || matches!(c, '-' | '\'' | '’' | '_' | '.');
     let mut rest = 0;
@@ -113,43 +113,42 @@ fn words(text: &str) -> Vec<Word<'_>> {
         let shown = text[start..end].trim_end_matches(['.', '\'', '’', '-']);
         if !shown.is_empty() {
             let lower = shown.to_lowercase().replace('’', "'");
-            words.push(Word { lower, text: shown, start, taken: false });
+            words.push(QueryWord { lower, text: shown, start, taken: false });
         }
         rest = end;
     }
     words
 }
 
-/// When and how a question is read.
+/// The context in which a question is interpreted.
 #[derive(Debug, Clone, Copy)]
-pub struct Reading<'q> {
-    /// The times that it names.
+pub struct QuestionContext<'q> {
+    /// The time ranges in the question.
     pub times: &'q [TimeRange],
-    /// What time it is.
+    /// The current time.
     pub now: Timestamp,
-    /// Where the asker's days begin.
+    /// The asker's time zone.
     pub zone: &'q Zone,
-    /// The language that it is written in.
+    /// The question's language.
     pub language: Language,
 }
 
-/// Reads what a question asks of fields; `None` when it asks for something else.
+/// Extracts the field filter of a question; `None` when it asks for something else.
 pub fn understand(
     text: &str,
-    reading: &Reading<'_>,
+    reading: &QuestionContext<'_>,
     vocabulary: &Vocabulary,
     known: &dyn KnownValues,
 ) -> Option<FieldQuery> {
-    let Reading { times, now, zone, language } = *reading;
-    let mut reader = Reader { words: words(text), cues: Vec::new(), vocabulary };
+    let QuestionContext { times, now, zone, language } = *reading;
+    let mut reader = FieldReader { words: words(text), cues: Vec::new(), vocabulary };
     reader.take_times(text, times);
     reader.find_cues();
     let mut asked = FieldQuery::default();
-    reader.values(known, &mut asked);
-    reader.apply(times, zone.midnight(now), known, &mut asked);
-    let left = reader.left(language);
-    // Fields alone must say what is asked: one word more may name what is looked for, and several
-    // are a question about texts.
+    reader.take_values(known, &mut asked);
+    reader.apply_cues(times, zone.midnight(now), known, &mut asked);
+    let left = reader.n_unrecognised(language);
+    // At most one word may be unrecognised: with more, it is a question about texts.
     let is_strong = asked.due.is_some()
         || asked.changed.is_some()
         || asked.created.is_some()
@@ -159,15 +158,15 @@ pub fn understand(
     (is_strong && left <= 1).then_some(asked)
 }
 
-struct Reader<'t> {
-    words: Vec<Word<'t>>,
-    /// Cues with the place of their first word.
+struct FieldReader<'t> {
+    words: Vec<QueryWord<'t>>,
+    /// Cues with the index of their first word and their length.
     cues: Vec<(Cue, usize, usize)>,
     vocabulary: &'t Vocabulary,
 }
 
-impl Reader<'_> {
-    /// Words of times are understood already.
+impl FieldReader<'_> {
+    /// Marks the words of time expressions as taken.
     fn take_times(&mut self, text: &str, times: &[TimeRange]) {
         let mut from = 0;
         for time in times {
@@ -180,7 +179,7 @@ impl Reader<'_> {
         }
     }
 
-    fn is_phrase(&self, at: usize, phrase: &str) -> Option<usize> {
+    fn phrase_length_at(&self, at: usize, phrase: &str) -> Option<usize> {
         let mut next = at;
         for part in phrase.split(' ') {
             let word = self.words.get(next).filter(|word| !word.taken)?;
@@ -196,8 +195,9 @@ impl Reader<'_> {
         let mut at = 0;
         while at < self.words.len() {
             let all = self.vocabulary.phrases();
-            let found = all.filter_map(|(cue, phrase)| Some((self.is_phrase(at, phrase)?, cue)));
-            // The longest that stands here; of equals the first of the table.
+            let found =
+                all.filter_map(|(cue, phrase)| Some((self.phrase_length_at(at, phrase)?, cue)));
+            // The longest phrase wins; on a tie the first in the table.
             let longest = found.reduce(|best, one| if one.0 > best.0 { one } else { best });
             match longest {
                 Some((length, cue)) => {
@@ -213,13 +213,13 @@ impl Reader<'_> {
         self.cues.iter().any(|(found, ..)| *found == cue)
     }
 
-    fn take(&mut self, at: usize, length: usize) {
+    fn take_words(&mut self, at: usize, length: usize) {
         for word in self.words.iter_mut().skip(at).take(length) {
             word.taken = true;
         }
     }
 
-    /// Takes the words of a cue, wherever it stands.
+    /// Takes the words of all occurrences of a cue.
     fn take_cue(&mut self, cue: Cue, asked: &mut FieldQuery) -> bool {
         let found: Vec<(usize, usize)> = self
             .cues
@@ -231,13 +231,13 @@ impl Reader<'_> {
             let said: Vec<&str> =
                 self.words[*at..at + length].iter().map(|word| word.text).collect();
             asked.understood.push(said.join(" "));
-            self.take(*at, *length);
+            self.take_words(*at, *length);
         }
         !found.is_empty()
     }
 
-    /// Names, columns and states that the workspace knows, where the question names them as such.
-    fn values(&mut self, known: &dyn KnownValues, asked: &mut FieldQuery) {
+    /// Takes names, columns and states that occur in the workspace.
+    fn take_values(&mut self, known: &dyn KnownValues, asked: &mut FieldQuery) {
         let is_about_tasks = self.has(Cue::Tasks)
             || self.has(Cue::Overdue)
             || self.has(Cue::Due)
@@ -247,28 +247,28 @@ impl Reader<'_> {
             if self.words[at].taken {
                 continue;
             }
-            if let Some((role, value)) = self.value(at, is_about_tasks, known) {
+            if let Some((role, value)) = self.value_at(at, is_about_tasks, known) {
                 asked.values.push((role, vec![value]));
-                self.note(at, asked);
+                self.take_value_word(at, asked);
             }
         }
         let vocabulary = self.vocabulary;
         for (kind, name) in vocabulary.kinds() {
             for at in 0..self.words.len() {
-                if let Some(length) = self.is_phrase(at, name) {
+                if let Some(length) = self.phrase_length_at(at, name) {
                     if !asked.kinds.iter().any(|known| known == kind) {
                         asked.kinds.push(kind.to_owned());
                     }
                     let said = &self.words[at..at + length];
                     asked.understood.extend(said.iter().map(|word| word.text.to_owned()));
-                    self.take(at, length);
+                    self.take_words(at, length);
                 }
             }
         }
     }
 
-    /// The value that a word names, by what stands around it.
-    fn value(
+    /// The value that a word names, given its context.
+    fn value_at(
         &self,
         at: usize,
         is_about_tasks: bool,
@@ -311,12 +311,12 @@ impl Reader<'_> {
         self.cues.iter().any(|(known, from, length)| *known == cue && from + length == at)
     }
 
-    fn note(&mut self, at: usize, asked: &mut FieldQuery) {
+    fn take_value_word(&mut self, at: usize, asked: &mut FieldQuery) {
         asked.understood.push(self.words[at].text.to_owned());
-        self.take(at, 1);
+        self.take_words(at, 1);
     }
 
-    fn apply(
+    fn apply_cues(
         &mut self,
         times: &[TimeRange],
         today: Timestamp,
@@ -324,7 +324,7 @@ impl Reader<'_> {
         asked: &mut FieldQuery,
     ) {
         asked.tasks = self.take_cue(Cue::Tasks, asked);
-        // "Late" is a word for many things; of tasks it means overdue.
+        // "Late" has many meanings; for tasks it means overdue.
         let is_late = asked.tasks && self.has(Cue::Late);
         if self.take_cue(Cue::Overdue, asked) || is_late && self.take_cue(Cue::Late, asked) {
             asked.due = Some((TimeRange::EARLIEST, today));
@@ -335,7 +335,7 @@ impl Reader<'_> {
         if let Some(time) = time {
             if self.take_cue(Cue::Due, asked) {
                 let (from, to) = time.coming.unwrap_or((time.from, time.to));
-                // What is over is overdue, and asked for as such.
+                // Past days are covered by the overdue cue.
                 let from = if from == TimeRange::EARLIEST { today } else { from };
                 asked.due = Some((from, to));
                 asked.understood.push(time.text.clone());
@@ -367,7 +367,7 @@ impl Reader<'_> {
             self.take_cue(Cue::Mine, asked);
             asked.values.push((FieldRole::Assignee, vec![asker.to_owned()]));
         }
-        // What is due or mine and is not said to be done is still to do.
+        // Due items are meant to be open unless stated otherwise.
         if asked.done.is_none() && asked.due.is_some() {
             asked.done = Some(false);
         }
@@ -378,14 +378,14 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether everything of a sort is asked for.
+    /// Whether the question asks for all of a kind.
     fn wants_all(&self) -> bool {
         self.words.iter().any(|word| self.vocabulary.says(Cue::All, &word.lower))
     }
 
-    /// How many words were not understood, of those that say something.
-    fn left(&self, language: Language) -> usize {
-        let is_left = |word: &&Word<'_>| {
+    /// The number of unrecognised words, ignoring stop words.
+    fn n_unrecognised(&self, language: Language) -> usize {
+        let is_left = |word: &&QueryWord<'_>| {
             !word.taken
                 && !self.vocabulary.is_asking(&word.lower)
                 && !self.vocabulary.is_cue(&word.lower)
@@ -398,10 +398,10 @@ impl Reader<'_> {
     }
 }
 
-/// The known word of which another is the plural, or which it is itself.
+/// The known singular of a plural word.
 fn singular(word: &str, is_known: impl Fn(&str) -> bool) -> Option<String> {
     let stem = |ending: &str, more: &str| Some(format!("{}{more}", word.strip_suffix(ending)?));
-    // The singular itself names a thing and not all of a sort.
+    // The singular itself is not accepted: it names one thing, not all of a type.
     [stem("ies", "y"), stem("es", ""), stem("s", ""), stem("en", ""), stem("n", "")]
         .into_iter()
         .flatten()

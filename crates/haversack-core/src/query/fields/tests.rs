@@ -6,9 +6,9 @@ use super::*;
 /// 2026-11-16, a Monday, 09:00.
 const NOW: Timestamp = Timestamp::from_millis(1_794_819_600_000);
 
-struct Known;
+struct FixedValues;
 
-impl KnownValues for Known {
+impl KnownValues for FixedValues {
     fn has(&self, role: FieldRole, value: &str) -> bool {
         match role {
             FieldRole::Assignee | FieldRole::Author => matches!(value, "selma" | "dario"),
@@ -25,9 +25,13 @@ impl KnownValues for Known {
 
 fn read(text: &str) -> Option<FieldQuery> {
     let analysis = analyse(text, NOW);
-    let reading =
-        Reading { times: &analysis.times, now: NOW, zone: &Zone::UTC, language: analysis.language };
-    understand(text, &reading, &Vocabulary::default(), &Known)
+    let reading = QuestionContext {
+        times: &analysis.times,
+        now: NOW,
+        zone: &Zone::UTC,
+        language: analysis.language,
+    };
+    understand(text, &reading, &Vocabulary::default(), &FixedValues)
 }
 
 fn shown(text: &str) -> String {
@@ -119,7 +123,7 @@ fn phrasings_of_both_languages_are_read_x10() {
 }
 
 #[test]
-fn a_third_language_comes_from_outside_x10() {
+fn an_application_can_add_a_language_x10() {
     let mut vocabulary = Vocabulary::default();
     for (name, phrase) in [
         ("overdue", "en retard"),
@@ -135,8 +139,8 @@ fn a_third_language_comes_from_outside_x10() {
     let read = |text: &str| {
         let analysis = analyse(text, NOW);
         let (times, language) = (&*analysis.times, Language::French);
-        let reading = Reading { times, now: NOW, zone: &Zone::UTC, language };
-        understand(text, &reading, &vocabulary, &Known).unwrap()
+        let reading = QuestionContext { times, now: NOW, zone: &Zone::UTC, language };
+        understand(text, &reading, &vocabulary, &FixedValues).unwrap()
     };
     let late = read("Quelles tâches sont en retard ?");
     assert!(late.overdue && late.tasks && late.done == Some(false), "{late:?}");
@@ -146,7 +150,7 @@ fn a_third_language_comes_from_outside_x10() {
 }
 
 #[test]
-fn questions_about_texts_are_left_alone() {
+fn questions_about_texts_give_no_field_filter() {
     for text in [
         "How do I close a late invoice?",
         "What does the due diligence report say about rent?",

@@ -12,7 +12,7 @@ pub const PHRASES_MAX: usize = 4_096;
 /// Longest phrase, in bytes.
 pub const PHRASE_BYTES_MAX: usize = 128;
 
-/// What phrases ask for.
+/// The meaning of a phrase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cue {
     Overdue,
@@ -113,8 +113,8 @@ impl Vocabulary {
         ("low_values", "values of a priority field that are low"),
     ];
 
-    /// Adds a phrase under one of [`Vocabulary::NAMES`], or under `kind NAME`; says whether there is
-    /// such a name and room for it.
+    /// Adds a phrase under one of [`Vocabulary::NAMES`], or under `kind NAME`; says whether there
+    /// is such a name and room for it.
     pub fn add(&mut self, name: &str, phrase: &str) -> bool {
         let phrase = phrase.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
         let count = self.phrases.len() + self.asking.len() + self.kinds.len() + self.levels.len();
@@ -151,7 +151,7 @@ impl Vocabulary {
         self.asking.contains(word)
     }
 
-    /// Whether a word alone asks for something.
+    /// Whether a single word is a cue.
     pub(super) fn is_cue(&self, word: &str) -> bool {
         self.phrases.iter().any(|(_, phrase)| phrase == word)
     }

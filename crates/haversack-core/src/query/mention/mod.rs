@@ -1,7 +1,7 @@
-//! Which known names a text mentions, by whole words, in any case and with small misspellings (P9).
+//! Finds mentions of known names in a text: whole words, any case, small misspellings (P9).
 //!
-//! A name is compared by its letters and digits only, so that "Sales Force", "sales-force" and
-//! "Salesforce" are one. Names are sorted once; a text is then read word by word.
+//! Only letters and digits are compared, so "Sales Force", "sales-force" and "Salesforce" are the
+//! same. Names are sorted once; a text is then read word by word.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,21 +11,21 @@ use crate::ids::ItemId;
 use crate::text::terms::{Language, is_unspaced, is_word};
 use crate::units::Span;
 
-/// A joined or parted spelling of a shorter name would too often be something else.
+/// Shorter names must be split into words as given.
 const VARIANT_CHARACTERS_MIN: usize = 5;
 
-/// Longest name that is looked for. Every word of a text is tried with as many that follow it as
-/// the longest name has, so one that is a whole page would make the search quadratic.
+/// Maximum length of a name. The search tries as many consecutive words as the longest name has, so
+/// a page-long name would make it quadratic.
 const NAME_BYTES_MAX: usize = 200;
 const NAME_WORDS_MAX: usize = 16;
 
-/// Most letters in which a mention may differ from the name.
+/// Maximum edit distance between a mention and the name.
 const EDITS_MAX: usize = 2;
 
-/// What names end in where a language inflects them.
+/// Inflectional endings of names.
 const ENDINGS: [&str; 5] = ["s", "es", "n", "en", "er"];
 
-/// An item with the names it goes by.
+/// An item and its names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Name {
     /// The item.
@@ -35,23 +35,22 @@ pub struct Name {
     pub names: Vec<String>,
 }
 
-/// A place where a text mentions an item.
+/// A mention of an item in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mention {
     /// The item.
     pub id: ItemId,
-    /// The name it was found by, as given.
+    /// The matching name, as given.
     pub name: String,
-    /// What the text says.
+    /// The matched text.
     pub matched: String,
-    /// Where.
+    /// Its span.
     pub span: Span,
-    /// How many letters differ: 0 for an exact match.
+    /// The edit distance: 0 for an exact match.
     pub distance: usize,
 }
 
-/// The ids of mentions, each once, the best match first: exact before misspelt, then as they come
-/// in the text.
+/// The distinct ids of mentions, exact matches before misspelt ones, then in text order.
 #[must_use]
 pub fn ids(mentions: &[Mention]) -> Vec<ItemId> {
     let mut best: Vec<&Mention> = mentions.iter().collect();
@@ -60,11 +59,11 @@ pub fn ids(mentions: &[Mention]) -> Vec<ItemId> {
     best.into_iter().filter(|mention| seen.insert(&mention.id)).map(|m| m.id.clone()).collect()
 }
 
-/// Names made ready to be found in texts.
+/// An index of names, for finding mentions in texts.
 #[derive(Debug, Clone)]
 pub struct Mentions {
     /// Sorted by key, then id, then name.
-    entries: Vec<Entry>,
+    entries: Vec<NameEntry>,
     /// Places in `entries` by first character and number of characters of the key.
     by_shape: BTreeMap<(char, usize), Vec<usize>>,
     /// The most characters of a key, by its first one: most words of a text begin no name at all.
@@ -74,7 +73,7 @@ pub struct Mentions {
 
 /// One name of one item.
 #[derive(Debug, Clone)]
-struct Entry {
+struct NameEntry {
     /// Its words, lower-cased and joined.
     key: String,
     n_characters: usize,
@@ -86,33 +85,33 @@ struct Entry {
 }
 
 /// A text and its words.
-struct Text<'t> {
+struct MentionText<'t> {
     text: &'t str,
     /// The words, lower-cased, without anything between them.
     lowered: String,
-    words: Vec<Word>,
-    /// Told when it is first asked for: in most texts nothing is like a name.
+    words: Vec<TextWord>,
+    /// Detected on first use: most texts contain nothing like a name.
     language: OnceCell<Language>,
 }
 
 /// A word of a text.
-struct Word {
-    /// Where it stands in the text.
+struct TextWord {
+    /// Its range in the text.
     start: usize,
     end: usize,
-    /// Where it stands among the lower-cased words.
+    /// Its range in the lower-cased words.
     lowered: Range<usize>,
     /// Only spaces, a hyphen, an apostrophe or the like before it, since the word before.
     joins: bool,
 }
 
 /// Words of a text that follow each other.
-struct Window<'w> {
-    of: &'w Text<'w>,
-    words: &'w [Word],
+struct WordWindow<'w> {
+    of: &'w MentionText<'w>,
+    words: &'w [TextWord],
 }
 
-impl<'w> Window<'w> {
+impl<'w> WordWindow<'w> {
     /// The words, lower-cased and joined.
     fn key(&self) -> &'w str {
         let start = self.words.first().map_or(0, |word| word.lowered.start);
@@ -130,19 +129,19 @@ impl<'w> Window<'w> {
         language.is_stop_word(lowered)
     }
 
-    fn hit(&self, distance: usize, entry: usize) -> Hit {
+    fn hit(&self, distance: usize, entry: usize) -> MentionHit {
         let start = self.words.first().map_or(0, |word| word.start);
         let end = self.words.last().map_or(start, |word| word.end);
-        Hit { start, end, distance, is_inflected: false, entry }
+        MentionHit { start, end, distance, is_inflected: false, entry }
     }
 }
 
 /// A possible mention: an entry and the bytes it covers.
-struct Hit {
+struct MentionHit {
     start: usize,
     end: usize,
     distance: usize,
-    /// Whether it differs by an ending alone, which is no misspelling.
+    /// Whether it differs by an ending alone, which is not a misspelling.
     is_inflected: bool,
     entry: usize,
 }
@@ -151,9 +150,9 @@ impl Mentions {
     /// Prepares names. Their order makes no difference.
     #[must_use]
     pub fn new(names: &[Name]) -> Mentions {
-        let mut entries: Vec<Entry> = names
+        let mut entries: Vec<NameEntry> = names
             .iter()
-            .flat_map(|name| name.names.iter().filter_map(|alias| Entry::new(&name.id, alias)))
+            .flat_map(|name| name.names.iter().filter_map(|alias| NameEntry::new(&name.id, alias)))
             .collect();
         entries.sort_by(|a, b| (&a.key, &a.id, &a.name).cmp(&(&b.key, &b.id, &b.name)));
         entries.dedup_by(|b, a| a.key == b.key && a.id == b.id);
@@ -173,15 +172,15 @@ impl Mentions {
     ///
     /// Names of 5 to 8 characters may differ by one letter, longer ones by two; a swap of two
     /// neighbours counts once, and the first letter must agree or be swapped with the second. An
-    /// ending (`-s`, `-es`, `-n`, `-en`, `-er`) counts as one letter. A stop word is never taken for
-    /// a misspelling. A misspelling is left out where the text mentions the item exactly elsewhere,
-    /// or where it overlaps a better match; so is a name that lies inside a longer one.
+    /// ending (`-s`, `-es`, `-n`, `-en`, `-er`) counts as one letter. A stop word is never taken
+    /// for a misspelling. A misspelling is left out where the text mentions the item exactly
+    /// elsewhere, or where it overlaps a better match; so is a name that lies inside a longer one.
     #[must_use]
     pub fn find(&self, text: &str) -> Vec<Mention> {
         if self.entries.is_empty() {
             return Vec::new();
         }
-        let read = Text::new(text);
+        let read = MentionText::new(text);
         let mut hits = self.unspaced_hits(text);
         for first in 0..read.words.len() {
             self.hits_from(&read, first, &mut hits);
@@ -210,12 +209,12 @@ impl Mentions {
     }
 
     /// The names that begin at one of the words.
-    fn hits_from(&self, text: &Text<'_>, first: usize, hits: &mut Vec<Hit>) {
+    fn hits_from(&self, text: &MentionText<'_>, first: usize, hits: &mut Vec<MentionHit>) {
         let words = &text.words[first..];
         let longest = self.longest_from(&text.lowered[words[0].lowered.start..]);
         // One word more than any name has, for names that are written in two.
         for (index, word) in words.iter().take(self.words_max + 1).enumerate() {
-            let window = Window { of: text, words: &words[..=index] };
+            let window = WordWindow { of: text, words: &words[..=index] };
             let key = window.key();
             // A character has at most four bytes.
             if index > 0 && !word.joins || key.len() > (longest + EDITS_MAX) * 4 {
@@ -247,7 +246,13 @@ impl Mentions {
         of(first).max(of(second)).unwrap_or(0)
     }
 
-    fn misspelt(&self, key: &str, n_characters: usize, window: &Window<'_>, hits: &mut Vec<Hit>) {
+    fn misspelt(
+        &self,
+        key: &str,
+        n_characters: usize,
+        window: &WordWindow<'_>,
+        hits: &mut Vec<MentionHit>,
+    ) {
         let mut first_two = key.chars();
         let (Some(first), Some(second)) = (first_two.next(), first_two.next()) else { return };
         let letters = letters_of(key);
@@ -281,21 +286,21 @@ impl Mentions {
 
     /// Names whose last word has an ending of the language around it: "Osterfelds Angebot", "an den
     /// Saltlocken".
-    fn inflected(&self, key: &str, window: &Window<'_>, hits: &mut Vec<Hit>) {
+    fn inflected(&self, key: &str, window: &WordWindow<'_>, hits: &mut Vec<MentionHit>) {
         for stem in ENDINGS.iter().filter_map(|ending| key.strip_suffix(ending)) {
             if stem.chars().count() < VARIANT_CHARACTERS_MIN {
                 continue;
             }
             for entry in self.exact(stem) {
                 if self.entries[entry].may_be_misspelt_as(window) {
-                    hits.push(Hit { is_inflected: true, ..window.hit(1, entry) });
+                    hits.push(MentionHit { is_inflected: true, ..window.hit(1, entry) });
                 }
             }
         }
     }
 
     /// Names in scripts without spaces have no word borders: they are found anywhere.
-    fn unspaced_hits(&self, text: &str) -> Vec<Hit> {
+    fn unspaced_hits(&self, text: &str) -> Vec<MentionHit> {
         let mut hits = Vec::new();
         for (start, first) in text.char_indices().filter(|&(_, c)| is_unspaced(c)) {
             for entries in self.by_shape.range((first, 2)..=(first, usize::MAX)).map(|row| row.1) {
@@ -303,7 +308,13 @@ impl Mentions {
                     let key = &self.entries[entry].key;
                     if text[start..].starts_with(key.as_str()) {
                         let end = start + key.len();
-                        hits.push(Hit { start, end, distance: 0, is_inflected: false, entry });
+                        hits.push(MentionHit {
+                            start,
+                            end,
+                            distance: 0,
+                            is_inflected: false,
+                            entry,
+                        });
                     }
                 }
             }
@@ -311,8 +322,8 @@ impl Mentions {
         hits
     }
 
-    /// The hits that no better one excludes, in order of their place.
-    fn kept(&self, mut hits: Vec<Hit>) -> Vec<Hit> {
+    /// The hits that overlap no better one, in text order.
+    fn kept(&self, mut hits: Vec<MentionHit>) -> Vec<MentionHit> {
         // Better first: fewer edits, then longer, then earlier.
         hits.sort_by_key(|hit| {
             let length = hit.end - hit.start;
@@ -322,7 +333,7 @@ impl Mentions {
         let mut exact: BTreeSet<&ItemId> = BTreeSet::new();
         // Spans kept so far never overlap, so the one that starts last before an end decides.
         let mut spans: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
-        let mut kept: Vec<Hit> = Vec::new();
+        let mut kept: Vec<MentionHit> = Vec::new();
         let mut placed: BTreeSet<(usize, usize, &ItemId)> = BTreeSet::new();
         for hit in hits {
             let id = &self.entries[hit.entry].id;
@@ -345,24 +356,24 @@ impl Mentions {
             kept.push(hit);
         }
         kept.sort_by(|a, b| {
-            let id = |hit: &Hit| &self.entries[hit.entry].id;
+            let id = |hit: &MentionHit| &self.entries[hit.entry].id;
             (a.start, a.end, id(a)).cmp(&(b.start, b.end, id(b)))
         });
         kept
     }
 }
 
-impl Entry {
-    fn new(id: &ItemId, name: &str) -> Option<Entry> {
+impl NameEntry {
+    fn new(id: &ItemId, name: &str) -> Option<NameEntry> {
         if name.len() > NAME_BYTES_MAX {
             return None;
         }
-        let text = Text::new(name);
-        let window = Window { of: &text, words: &text.words };
+        let text = MentionText::new(name);
+        let window = WordWindow { of: &text, words: &text.words };
         let words: Vec<String> = window.lowered().map(str::to_owned).collect();
         let key = window.key().to_owned();
         let (n_characters, letters) = (key.chars().count(), letters_of(&key));
-        (n_characters > 0 && words.len() <= NAME_WORDS_MAX).then(|| Entry {
+        (n_characters > 0 && words.len() <= NAME_WORDS_MAX).then(|| NameEntry {
             key,
             n_characters,
             letters,
@@ -372,12 +383,13 @@ impl Entry {
         })
     }
 
-    /// Whether words with the name's letters are the name: parted as it is, or a sound variant.
-    fn is_spelt(&self, window: &Window<'_>) -> bool {
+    /// Whether words with the name's letters are the name: split in the same way, or a plausible
+    /// variant.
+    fn is_spelt(&self, window: &WordWindow<'_>) -> bool {
         if window.lowered().eq(self.words.iter().map(String::as_str)) {
             return true;
         }
-        // "In vision" is not InVision: a little word is no part of a name written as one.
+        // "In vision" is not InVision: a stop word is not part of a one-word name.
         let sound = |word: &str| word.chars().nth(1).is_some() && !window.is_stop(word);
         self.n_characters >= VARIANT_CHARACTERS_MIN
             && (window.words.len() == 1 || window.lowered().all(sound))
@@ -385,7 +397,7 @@ impl Entry {
 
     /// Whether words may be the name with an error: as many words, and no little word in the place
     /// of another.
-    fn may_be_misspelt_as(&self, window: &Window<'_>) -> bool {
+    fn may_be_misspelt_as(&self, window: &WordWindow<'_>) -> bool {
         let may_stand = |(word, own): (&str, &String)| word == own || !window.is_stop(word);
         window.words.len() == self.words.len() && window.lowered().zip(&self.words).all(may_stand)
     }
@@ -403,12 +415,12 @@ fn letters_of(key: &str) -> u64 {
     key.chars().fold(0, |letters, c| letters | 1 << (u32::from(c) % 64))
 }
 
-impl<'t> Text<'t> {
+impl<'t> MentionText<'t> {
     /// Reads a text's words: letters and digits. Scripts without spaces give one word per run, and
     /// end the word of another script, so that "和Acme竞争" holds "acme".
-    fn new(text: &'t str) -> Text<'t> {
+    fn new(text: &'t str) -> MentionText<'t> {
         let mut lowered = String::with_capacity(text.len());
-        let mut words: Vec<Word> = Vec::with_capacity(text.len() / 6);
+        let mut words: Vec<TextWord> = Vec::with_capacity(text.len() / 6);
         let mut at = 0;
         while let Some(length) = text[at..].find(is_word) {
             let start = at + length;
@@ -416,10 +428,10 @@ impl<'t> Text<'t> {
             let from = lowered.len();
             lower(&text[start..end], &mut lowered);
             let joins = !words.is_empty() && is_joint(&text[at..start]);
-            words.push(Word { start, end, lowered: from..lowered.len(), joins });
+            words.push(TextWord { start, end, lowered: from..lowered.len(), joins });
             at = end;
         }
-        Text { text, lowered, words, language: OnceCell::new() }
+        MentionText { text, lowered, words, language: OnceCell::new() }
     }
 }
 
@@ -440,7 +452,7 @@ fn word_length(rest: &str) -> usize {
     rest.find(|c| !is_word(c) || is_unspaced(c) != unspaced).unwrap_or(rest.len())
 }
 
-/// What may stand between two words of one name: one sign, or white space of one paragraph.
+/// Whether a gap may separate two words of one name: one sign, or white space within a paragraph.
 fn is_joint(gap: &str) -> bool {
     match gap.trim() {
         "" => gap.matches('\n').count() < 2,

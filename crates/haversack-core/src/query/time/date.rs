@@ -2,17 +2,17 @@
 
 use jiff::civil::{Date, DateTime};
 
-use super::calendar::{Range, Unit};
-use super::words::{self, Tongues};
-use super::{Found, Reader};
+use super::calendar::{CalendarUnit, TimeInterval};
+use super::words::{self, LanguageSet};
+use super::{FoundTime, TimeReader};
 use crate::zone::Zone;
 
 /// Years a bare number may mean.
 const YEARS: std::ops::RangeInclusive<i16> = 1900..=2199;
 
-impl Reader {
+impl TimeReader {
     /// A date, month or quarter that needs no word before it.
-    pub(super) fn date(&self, at: usize) -> Option<Found> {
+    pub(super) fn date(&self, at: usize) -> Option<FoundTime> {
         self.iso(at)
             .or_else(|| self.dotted(at))
             .or_else(|| self.day_month(at))
@@ -21,34 +21,34 @@ impl Reader {
             .or_else(|| self.season_of_year(at))
     }
 
-    /// `summer 2025`, `spring of 2025`, `Winter 2025/26`. A winter is called by the year in which it
-    /// begins.
-    fn season_of_year(&self, at: usize) -> Option<Found> {
-        let (season, tongues) = words::season(self.word(at))?;
+    /// `summer 2025`, `spring of 2025`, `Winter 2025/26`. A winter is called by the year in which
+    /// it begins.
+    fn season_of_year(&self, at: usize) -> Option<FoundTime> {
+        let (season, languages) = words::season(self.word(at))?;
         let year_at = at + 1 + usize::from(matches!(self.word(at + 1), "of" | "de" | ","));
         let range = self.calendar.season(season, self.year_number(year_at)?)?;
         let second = self.word(year_at + 1) == "/" && self.is_glued(year_at + 1);
         let has_second = second && self.digits::<i16>(year_at + 2).is_some();
         let next = year_at + 1 + if has_second { 2 } else { 0 };
-        Some(Found::new(next, range, tongues))
+        Some(FoundTime::new(next, range, languages))
     }
 
     /// The number of a day without its month: `the 20th`, `am 20.`
-    pub(super) fn day_of_month(&self, at: usize) -> Option<Found> {
+    pub(super) fn day_of_month(&self, at: usize) -> Option<FoundTime> {
         let day: i8 = self.digits(at)?;
-        let (next, tongues) = self.ordinal(at + 1);
+        let (next, languages) = self.ordinal(at + 1);
         if next == at + 1 || words::is_counted(self.word(next)) {
             return None;
         }
-        let tongues = if self.word(at + 1) == "." { Tongues::DE } else { tongues };
+        let languages = if self.word(at + 1) == "." { LanguageSet::DE } else { languages };
         let range = self.calendar.recent_day(day)?;
-        Some(Found::new(next, range, tongues).every(Unit::Month))
+        Some(FoundTime::new(next, range, languages).repeating(CalendarUnit::Month))
     }
 
     /// A number of four digits in the range of years.
-    pub(super) fn year(&self, at: usize) -> Option<Range> {
+    pub(super) fn year(&self, at: usize) -> Option<TimeInterval> {
         let year = self.year_number(at)?;
-        self.calendar.period_of(Unit::Year, Date::new(year, 1, 1).ok()?)
+        self.calendar.period_of(CalendarUnit::Year, Date::new(year, 1, 1).ok()?)
     }
 
     fn year_number(&self, at: usize) -> Option<i16> {
@@ -56,25 +56,25 @@ impl Reader {
     }
 
     /// The last month of that name that has begun.
-    pub(super) fn recent_month(&self, month: i8) -> Option<Range> {
+    pub(super) fn recent_month(&self, month: i8) -> Option<TimeInterval> {
         let today = self.calendar.today();
         let year = today.year() - i16::from(month > today.month());
-        self.calendar.period_of(Unit::Month, Date::new(year, month, 1).ok()?)
+        self.calendar.period_of(CalendarUnit::Month, Date::new(year, month, 1).ok()?)
     }
 
     /// The last month of that name that has ended, this year's, or the next to begin.
-    pub(super) fn shifted_month(&self, month: i8, shift: i64) -> Option<Range> {
+    pub(super) fn shifted_month(&self, month: i8, shift: i64) -> Option<TimeInterval> {
         let today = self.calendar.today();
         let year = match shift {
             ..0 => today.year() - i16::from(month >= today.month()),
             0 => today.year(),
             1.. => today.year() + i16::from(month <= today.month()),
         };
-        self.calendar.period_of(Unit::Month, Date::new(year, month, 1).ok()?)
+        self.calendar.period_of(CalendarUnit::Month, Date::new(year, month, 1).ok()?)
     }
 
     /// `2025-03-01`, `2025/03/01`, `2025-03`, and a time of day after a day.
-    fn iso(&self, at: usize) -> Option<Found> {
+    fn iso(&self, at: usize) -> Option<FoundTime> {
         let year = self.year_number(at)?;
         let sign = self.word(at + 1);
         if !matches!(sign, "-" | "/") || !(at + 1..=at + 2).all(|at| self.is_glued(at)) {
@@ -87,19 +87,19 @@ impl Reader {
         let month: i8 = self.digits(at + 2)?;
         if self.word(at + 3) != sign || !self.is_glued(at + 3) || !self.is_glued(at + 4) {
             let month = Date::new(year, month, 1).ok().filter(|_| sign == "-")?;
-            let range = self.calendar.period_of(Unit::Month, month)?;
-            return Some(Found::new(at + 3, range, Tongues::ALL));
+            let range = self.calendar.period_of(CalendarUnit::Month, month)?;
+            return Some(FoundTime::new(at + 3, range, LanguageSet::ALL));
         }
         let date = Date::new(year, month, self.digits(at + 4)?).ok()?;
         let moment = self.time_of_day(at + 5, date);
         moment.or_else(|| {
-            let range = self.calendar.period_of(Unit::Day, date)?;
-            Some(Found::new(at + 5, range, Tongues::ALL))
+            let range = self.calendar.period_of(CalendarUnit::Day, date)?;
+            Some(FoundTime::new(at + 5, range, LanguageSet::ALL))
         })
     }
 
     /// `T12:30`, `12:30:59.5Z` or `12:30+02:00` after a date: that minute, or that second.
-    fn time_of_day(&self, at: usize, date: Date) -> Option<Found> {
+    fn time_of_day(&self, at: usize, date: Date) -> Option<FoundTime> {
         let mut at = at + usize::from(self.word(at) == "t" && self.is_glued(at));
         let time_glued = |at: usize| self.is_glued(at) && self.is_glued(at + 1);
         let hour: i8 = self.digits(at)?;
@@ -138,7 +138,7 @@ impl Reader {
                 self.calendar.range(from, from.checked_add(length).ok()?)?
             }
         };
-        Some(Found::new(at, range, Tongues::ALL))
+        Some(FoundTime::new(at, range, LanguageSet::ALL))
     }
 
     /// An offset after a time of day, in minutes east of UTC. Without one the time is the asker's.
@@ -159,64 +159,65 @@ impl Reader {
     }
 
     /// `1.3.2025`, day first.
-    fn dotted(&self, at: usize) -> Option<Found> {
+    fn dotted(&self, at: usize) -> Option<FoundTime> {
         let signs = self.word(at + 1) == "." && self.word(at + 3) == ".";
         if !signs || !(at + 1..=at + 4).all(|at| self.is_glued(at)) {
             return None;
         }
         let range =
             self.calendar.day(self.year_number(at + 4)?, self.digits(at + 2)?, self.digits(at)?)?;
-        Some(Found::new(at + 5, range, Tongues::ALL))
+        Some(FoundTime::new(at + 5, range, LanguageSet::ALL))
     }
 
     /// `3 March 2025`, `3rd of March`, `3. März 2025`, `3 de marzo de 2025`.
-    fn day_month(&self, at: usize) -> Option<Found> {
+    fn day_month(&self, at: usize) -> Option<FoundTime> {
         let day: i8 = self.digits(at)?;
-        let (mut next, mut tongues) = self.ordinal(at + 1);
+        let (mut next, mut languages) = self.ordinal(at + 1);
         match self.word(next) {
-            "of" => (next, tongues) = (next + 1, tongues & Tongues::EN),
-            "de" => (next, tongues) = (next + 1, tongues & Tongues::FR.or(Tongues::ES)),
+            "of" => (next, languages) = (next + 1, languages & LanguageSet::EN),
+            "de" => (next, languages) = (next + 1, languages & LanguageSet::FR.or(LanguageSet::ES)),
             _ => {}
         }
-        let (month, month_tongues) = words::month(self.word(next))?;
-        self.with_year(next + 1, month, day)?.among(month_tongues & tongues)
+        let (month, month_languages) = words::month(self.word(next))?;
+        self.with_year(next + 1, month, day)?.restrict_languages(month_languages & languages)
     }
 
     /// The sign of an ordinal, if one is glued to the number before: the token after it, and the
     /// languages that write it.
-    fn ordinal(&self, at: usize) -> (usize, Tongues) {
+    fn ordinal(&self, at: usize) -> (usize, LanguageSet) {
         match words::ordinal(self.word(at)).filter(|_| self.is_glued(at)) {
-            Some(tongues) => (at + 1, tongues),
-            None => (at, Tongues::ALL),
+            Some(languages) => (at + 1, languages),
+            None => (at, LanguageSet::ALL),
         }
     }
 
     /// `March 3, 2025`, `March 3rd`, `March 2025`.
-    fn month_first(&self, at: usize) -> Option<Found> {
-        let (month, tongues) = words::month(self.word(at))?;
+    fn month_first(&self, at: usize) -> Option<FoundTime> {
+        let (month, languages) = words::month(self.word(at))?;
         let year_at = at + 1 + usize::from(matches!(self.word(at + 1), "de" | "," | "of" | "."));
         if let Some(year) = self.year_number(year_at) {
             let first = Date::new(year, month, 1).ok()?;
-            let range = self.calendar.period_of(Unit::Month, first)?;
-            return Some(Found::new(year_at + 1, range, tongues));
+            let range = self.calendar.period_of(CalendarUnit::Month, first)?;
+            return Some(FoundTime::new(year_at + 1, range, languages));
         }
         // Without a year, "may 5" is more often a verb than a date.
         let day: i8 = self.digits(at + 1)?;
-        let (mut next, mut day_tongues) = self.ordinal(at + 2);
+        let (mut next, mut day_languages) = self.ordinal(at + 2);
         if self.word(at + 2) == "." {
             // The end of a sentence.
-            (next, day_tongues) = (at + 2, Tongues::ALL);
+            (next, day_languages) = (at + 2, LanguageSet::ALL);
         }
-        let found = self.with_year(next, month, day)?.among(tongues & day_tongues)?;
+        let found =
+            self.with_year(next, month, day)?.restrict_languages(languages & day_languages)?;
         (self.tokens[at].capital || found.next > next).then_some(found)
     }
 
     /// A day and month with the year that follows, or the last time that day has come.
-    fn with_year(&self, next: usize, month: i8, day: i8) -> Option<Found> {
+    fn with_year(&self, next: usize, month: i8, day: i8) -> Option<FoundTime> {
         let year_at = next + usize::from(matches!(self.word(next), "," | "de"));
         if let Some(year) = self.year_number(year_at) {
             let range = self.calendar.day(year, month, day)?;
-            return Some(Found::new(year_at + 1, range, Tongues::ALL));
+            return Some(FoundTime::new(year_at + 1, range, LanguageSet::ALL));
         }
         let today = self.calendar.today();
         // A leap day may be up to eight years back.
@@ -224,32 +225,33 @@ impl Reader {
         let date = years
             .filter_map(|year| Date::new(year, month, day).ok())
             .find(|date| *date <= today)?;
-        let range = self.calendar.period_of(Unit::Day, date)?;
-        Some(Found::new(next, range, Tongues::ALL).every(Unit::Year))
+        let range = self.calendar.period_of(CalendarUnit::Day, date)?;
+        Some(FoundTime::new(next, range, LanguageSet::ALL).repeating(CalendarUnit::Year))
     }
 
     /// `Q3 2025`, `2025 Q3`, or `Q3` of the last year in which it has begun.
-    fn quarter(&self, at: usize) -> Option<Found> {
+    fn quarter(&self, at: usize) -> Option<FoundTime> {
         let number = |at: usize| -> Option<i8> {
             let quarter = self.word(at) == "q" && self.is_glued(at + 1);
             quarter.then(|| self.digits(at + 1))?.filter(|quarter| (1..=4).contains(quarter))
         };
         let range = |year: i16, quarter: i8| {
-            self.calendar.period_of(Unit::Quarter, Date::new(year, quarter * 3 - 2, 1).ok()?)
+            self.calendar
+                .period_of(CalendarUnit::Quarter, Date::new(year, quarter * 3 - 2, 1).ok()?)
         };
         let Some(quarter) = number(at) else {
             let year = self.year_number(at)?;
             let quarter_at = at + 1 + usize::from(matches!(self.word(at + 1), "/" | "-"));
             let range = range(year, number(quarter_at)?)?;
-            return Some(Found::new(quarter_at + 2, range, Tongues::ALL));
+            return Some(FoundTime::new(quarter_at + 2, range, LanguageSet::ALL));
         };
         let year_at = at + 2 + usize::from(matches!(self.word(at + 2), "/" | "-" | "of"));
         if let Some(year) = self.year_number(year_at) {
-            return Some(Found::new(year_at + 1, range(year, quarter)?, Tongues::ALL));
+            return Some(FoundTime::new(year_at + 1, range(year, quarter)?, LanguageSet::ALL));
         }
         let today = self.calendar.today();
         let begun = (today.month() - 1) / 3 + 1 >= quarter;
         let range = range(today.year() - i16::from(!begun), quarter)?;
-        Some(Found::new(at + 2, range, Tongues::ALL).every(Unit::Year))
+        Some(FoundTime::new(at + 2, range, LanguageSet::ALL).repeating(CalendarUnit::Year))
     }
 }

@@ -1,4 +1,4 @@
-//! Times in a query, resolved to ranges against the asker's now, on the calendar of their zone.
+//! Time expressions in a query, resolved to ranges relative to now in the asker's time zone.
 //!
 //! Seasons are those of the northern hemisphere, by whole months: spring begins on 1 March.
 //!
@@ -9,8 +9,8 @@ mod calendar;
 mod date;
 mod words;
 
-use calendar::{Calendar, Range, Unit};
-use words::{Relation, Third, Tongues};
+use calendar::{Calendar, CalendarUnit, TimeInterval};
+use words::{LanguageSet, PeriodPart, TimeRelation};
 
 use crate::text::terms::Language;
 use crate::units::Timestamp;
@@ -19,20 +19,20 @@ use crate::zone::Zone;
 /// How many weeks or years a Monday or a March may be moved to stand before or after another time.
 const CYCLES_MAX: usize = 200;
 
-/// A stretch of time a query speaks of.
+/// A time range named in a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimeRange {
-    /// The words that say so.
+    /// The words of the expression.
     pub text: String,
-    /// The first moment; [`TimeRange::EARLIEST`] when open.
+    /// The start; [`TimeRange::EARLIEST`] when open.
     pub from: Timestamp,
-    /// The moment after the last; [`TimeRange::LATEST`] when open.
+    /// The exclusive end; [`TimeRange::LATEST`] when open.
     pub to: Timestamp,
-    /// The same words read as a time to come, where they do not say which they mean: "Friday" is
-    /// the last one to who looks back, and the next one to who has something due.
+    /// The future reading of an ambiguous expression: "Friday" is the last one when looking back,
+    /// and the next one for a due date.
     pub coming: Option<(Timestamp, Timestamp)>,
-    /// The same words read as a time gone by, where the range is one to come: "from January" is the
-    /// next one to who asks what a rent will be, and the last one to who looks for notes from it.
+    /// The past reading, if the range is in the future: "from January" is the next one for a future
+    /// rent, and the last one for notes.
     pub past: Option<(Timestamp, Timestamp)>,
 }
 
@@ -53,17 +53,17 @@ pub(super) fn find(text: &str, now: Timestamp, zone: &Zone, language: Language) 
     let Some(calendar) = Calendar::new(now, zone) else { return Vec::new() };
     let tokens = tokens(text);
     let is_future = tokens.iter().any(|token| words::is_future(&token.lower));
-    let reader = Reader { tokens, calendar, now, language, is_future };
+    let reader = TimeReader { tokens, calendar, now, language, is_future };
     let mut found = Vec::new();
     let mut at = 0;
     while at < reader.tokens.len() {
-        let time = reader.related(at).filter(|found| reader.is_meant(at, found));
+        let time = reader.time_with_relation(at).filter(|found| reader.is_meant(at, found));
         match time.filter(|found| found.range.0 < found.range.1) {
             Some(found_here) => {
                 let (from, to) = found_here.range;
                 let start = reader.tokens[at].start;
                 let end = reader.tokens[found_here.next - 1].end;
-                let (coming, past) = (reader.coming(&found_here), found_here.past);
+                let (coming, past) = (reader.next_occurrence(&found_here), found_here.past);
                 found.push(TimeRange { text: text[start..end].to_owned(), from, to, coming, past });
                 at = found_here.next;
             }
@@ -75,16 +75,16 @@ pub(super) fn find(text: &str, now: Timestamp, zone: &Zone, language: Language) 
 
 /// A word, a number, a sign, or an expression of a script without spaces.
 #[derive(Debug)]
-struct Token {
+struct TimeToken {
     lower: String,
     start: usize,
     end: usize,
     /// Whether it begins with a capital.
     capital: bool,
-    period: Option<(Unit, i64)>,
+    period: Option<(CalendarUnit, i64)>,
 }
 
-fn tokens(text: &str) -> Vec<Token> {
+fn tokens(text: &str) -> Vec<TimeToken> {
     let mut tokens = Vec::new();
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {
@@ -107,7 +107,7 @@ fn tokens(text: &str) -> Vec<Token> {
         }
         let lower = text[start..at].to_lowercase().replace('’', "'");
         let lower = lower.strip_suffix("'s").map(str::to_owned).unwrap_or(lower);
-        tokens.push(Token { lower, start, end: at, capital: c.is_uppercase(), period });
+        tokens.push(TimeToken { lower, start, end: at, capital: c.is_uppercase(), period });
     }
     tokens
 }
@@ -116,48 +116,48 @@ fn run(text: &str, inside: impl Fn(char) -> bool) -> usize {
     text.find(|c| !inside(c)).unwrap_or(text.len())
 }
 
-/// A time that was read.
+/// A parsed time expression.
 #[derive(Debug, Clone, Copy)]
-struct Found {
+struct FoundTime {
     /// The token after it.
     next: usize,
-    range: Range,
-    /// The languages in which its words say so.
-    tongues: Tongues,
-    /// After how long it comes again, for a time that does not say which it means.
-    cycle: Option<Unit>,
+    range: TimeInterval,
+    /// The languages of its words.
+    languages: LanguageSet,
+    /// The period of a recurring time, such as a weekday.
+    cycle: Option<CalendarUnit>,
     /// See [`TimeRange::past`].
-    past: Option<Range>,
+    past: Option<TimeInterval>,
     /// Whether it is the end of a longer time, and so means the last moment of it.
     is_end: bool,
 }
 
-impl Found {
-    const fn new(next: usize, range: Range, tongues: Tongues) -> Found {
-        Found { next, range, tongues, cycle: None, past: None, is_end: false }
+impl FoundTime {
+    const fn new(next: usize, range: TimeInterval, languages: LanguageSet) -> FoundTime {
+        FoundTime { next, range, languages, cycle: None, past: None, is_end: false }
     }
 
-    const fn every(self, cycle: Unit) -> Found {
-        Found { cycle: Some(cycle), ..self }
+    const fn repeating(self, cycle: CalendarUnit) -> FoundTime {
+        FoundTime { cycle: Some(cycle), ..self }
     }
 
-    /// Beside words of some languages: nothing, unless one language has them all.
-    fn among(self, tongues: Tongues) -> Option<Found> {
-        let tongues = self.tongues & tongues;
-        (!tongues.is_empty()).then_some(Found { tongues, ..self })
+    /// Restricts the languages; `None` when no common language is left.
+    fn restrict_languages(self, languages: LanguageSet) -> Option<FoundTime> {
+        let languages = self.languages & languages;
+        (!languages.is_empty()).then_some(FoundTime { languages, ..self })
     }
 }
 
-struct Reader {
-    tokens: Vec<Token>,
+struct TimeReader {
+    tokens: Vec<TimeToken>,
     calendar: Calendar,
     now: Timestamp,
     language: Language,
-    /// Whether the text asks about what is to come.
+    /// Whether the text asks about the future.
     is_future: bool,
 }
 
-impl Reader {
+impl TimeReader {
     /// The word at a place, or nothing past the end.
     fn word(&self, at: usize) -> &str {
         self.tokens.get(at).map_or("", |token| token.lower.as_str())
@@ -173,11 +173,11 @@ impl Reader {
         word.bytes().all(|byte| byte.is_ascii_digit()).then(|| word.parse().ok())?
     }
 
-    /// Whether the words from `at` on are meant as that time. Those of a language that is not the
-    /// text's are, unless all of them are English, too.
-    fn is_meant(&self, at: usize, found: &Found) -> bool {
-        let own = Tongues::of(self.language).or(Tongues::EN);
-        if !(found.tongues & own).is_empty() {
+    /// Whether the words at `at` really are that time. Words of another language than the text's
+    /// count unless all of them are also English.
+    fn is_meant(&self, at: usize, found: &FoundTime) -> bool {
+        let own = LanguageSet::of(self.language).or(LanguageSet::EN);
+        if !(found.languages & own).is_empty() {
             return true;
         }
         let words = || self.tokens[at..found.next].iter().map(|token| token.lower.as_str());
@@ -190,11 +190,11 @@ impl Reader {
         n_numbers >= 2 || words().any(foreign)
     }
 
-    /// A time with what stands before it: since, before, between …
-    fn related(&self, at: usize) -> Option<Found> {
+    /// A time with its preposition: since, before, between …
+    fn time_with_relation(&self, at: usize) -> Option<FoundTime> {
         // "avant-hier" and "il y a" begin with words that are also relations.
-        let plain = self.plain(at);
-        let Some((relation, tongues, length)) = self.relation(at) else { return plain };
+        let plain = self.standalone_time(at);
+        let Some((relation, languages, length)) = self.relation(at) else { return plain };
         if plain.is_some() {
             return plain;
         }
@@ -202,39 +202,40 @@ impl Reader {
         while words::is_filler(self.word(inner)) && inner < at + length + 2 {
             inner += 1;
         }
-        let is_day = !matches!(relation, Relation::For) && !matches!(self.word(at), "in" | "im");
-        let found = self.loose(inner);
+        let is_day =
+            !matches!(relation, TimeRelation::For) && !matches!(self.word(at), "in" | "im");
+        let found = self.time_after_relation(inner);
         let found = found.or_else(|| self.day_of_month(inner).filter(|_| is_day));
-        self.apply(relation, found?.among(tongues)?)
+        self.apply(relation, found?.restrict_languages(languages)?)
     }
 
-    /// What stands before a time, in which languages, and in how many words.
-    fn relation(&self, at: usize) -> Option<(Relation, Tongues, usize)> {
+    /// The preposition before a time, its languages and its number of words.
+    fn relation(&self, at: usize) -> Option<(TimeRelation, LanguageSet, usize)> {
         let is_here = |words: &[&str]| (at..).zip(words).all(|(at, word)| self.word(at) == *word);
         let phrase = words::RELATION_PHRASES.iter().find(|(words, ..)| is_here(words));
-        if let Some((words, relation, tongues)) = phrase {
-            return Some((*relation, *tongues, words.len()));
+        if let Some((words, relation, languages)) = phrase {
+            return Some((*relation, *languages, words.len()));
         }
-        words::relation(self.word(at)).map(|(relation, tongues)| (relation, tongues, 1))
+        words::relation(self.word(at)).map(|(relation, languages)| (relation, languages, 1))
     }
 
-    /// The time that a relation makes of another.
-    fn apply(&self, relation: Relation, found: Found) -> Option<Found> {
+    /// Applies a preposition to a time.
+    fn apply(&self, relation: TimeRelation, found: FoundTime) -> Option<FoundTime> {
         let (from, to) = found.range;
-        let next = self.coming(&found);
+        let next = self.next_occurrence(&found);
         let range = match relation {
-            Relation::In if self.is_future => next.unwrap_or((from, to)),
-            Relation::In => (from, to),
-            Relation::Since if from < self.now => (from, self.now),
-            Relation::Since => (from, TimeRange::LATEST),
-            Relation::Before if found.is_end => (TimeRange::EARLIEST, to),
-            Relation::Before => (TimeRange::EARLIEST, from),
-            Relation::After => (to, TimeRange::LATEST),
-            Relation::Until => (TimeRange::EARLIEST, to),
-            Relation::By => (TimeRange::EARLIEST, next.unwrap_or((from, to)).1),
-            Relation::For => next.unwrap_or((from, to)),
-            Relation::Between => return self.between(found),
-            Relation::From => {
+            TimeRelation::In if self.is_future => next.unwrap_or((from, to)),
+            TimeRelation::In => (from, to),
+            TimeRelation::Since if from < self.now => (from, self.now),
+            TimeRelation::Since => (from, TimeRange::LATEST),
+            TimeRelation::Before if found.is_end => (TimeRange::EARLIEST, to),
+            TimeRelation::Before => (TimeRange::EARLIEST, from),
+            TimeRelation::After => (to, TimeRange::LATEST),
+            TimeRelation::Until => (TimeRange::EARLIEST, to),
+            TimeRelation::By => (TimeRange::EARLIEST, next.unwrap_or((from, to)).1),
+            TimeRelation::For => next.unwrap_or((from, to)),
+            TimeRelation::Between => return self.between(found),
+            TimeRelation::From => {
                 if self.second_end(&found).is_some() {
                     return self.between(found);
                 }
@@ -245,13 +246,14 @@ impl Reader {
                 }
             }
         };
-        let is_ahead = matches!(relation, Relation::For | Relation::From | Relation::In);
+        let is_ahead =
+            matches!(relation, TimeRelation::For | TimeRelation::From | TimeRelation::In);
         let past = (is_ahead && range != (from, to)).then_some((from, to));
-        Some(Found { range, past, ..found })
+        Some(FoundTime { range, past, ..found })
     }
 
-    /// The next occurrence of a time that comes again and is over, the end of an open one included.
-    fn coming(&self, found: &Found) -> Option<Range> {
+    /// The next occurrence of a recurring time that is over, including the end of an open range.
+    fn next_occurrence(&self, found: &FoundTime) -> Option<TimeInterval> {
         let cycle = found.cycle?;
         let (from, to) = found.range;
         let is_open =
@@ -268,55 +270,55 @@ impl Reader {
     }
 
     /// A range from one time to another, or the first time if there is no second.
-    fn between(&self, first: Found) -> Option<Found> {
+    fn between(&self, first: FoundTime) -> Option<FoundTime> {
         let Some(second) = self.second_end(&first) else { return Some(first) };
-        Some(Found { range: self.in_order(&first, &second)?, ..second })
+        Some(FoundTime { range: self.ordered_range(&first, &second)?, ..second })
     }
 
-    fn second_end(&self, first: &Found) -> Option<Found> {
-        let tongues = words::joint(self.word(first.next))? & first.tongues;
+    fn second_end(&self, first: &FoundTime) -> Option<FoundTime> {
+        let languages = words::joint(self.word(first.next))? & first.languages;
         let at = first.next + 1;
         let filler = usize::from(words::is_filler(self.word(at)));
-        self.loose(at + filler)?.among(tongues)
+        self.time_after_relation(at + filler)?.restrict_languages(languages)
     }
 
-    /// A time that needs a word before it to be one: a year, a month, a weekday.
-    fn loose(&self, at: usize) -> Option<Found> {
-        self.plain(at)
-            .or_else(|| Some(Found::new(at + 1, self.year(at)?, Tongues::ALL)))
+    /// A time that needs a preposition: a year, a month, a weekday.
+    fn time_after_relation(&self, at: usize) -> Option<FoundTime> {
+        self.standalone_time(at)
+            .or_else(|| Some(FoundTime::new(at + 1, self.year(at)?, LanguageSet::ALL)))
             .or_else(|| {
-                let (month, tongues) = words::month(self.word(at))?;
+                let (month, languages) = words::month(self.word(at))?;
                 let range = self.recent_month(month)?;
-                Some(Found::new(at + 1, range, tongues).every(Unit::Year))
+                Some(FoundTime::new(at + 1, range, languages).repeating(CalendarUnit::Year))
             })
             .or_else(|| {
-                let (weekday, tongues) = words::weekday(self.word(at))?;
+                let (weekday, languages) = words::weekday(self.word(at))?;
                 let range = self.calendar.recent_weekday(weekday)?;
-                Some(Found::new(at + 1, range, tongues).every(Unit::Week))
+                Some(FoundTime::new(at + 1, range, languages).repeating(CalendarUnit::Week))
             })
             .or_else(|| {
-                let tongues = words::weekend(self.word(at))?;
+                let languages = words::weekend(self.word(at))?;
                 let range = self.calendar.recent_weekend()?;
-                Some(Found::new(at + 1, range, tongues).every(Unit::Week))
+                Some(FoundTime::new(at + 1, range, languages).repeating(CalendarUnit::Week))
             })
             .or_else(|| {
-                let (season, tongues) = words::season(self.word(at))?;
+                let (season, languages) = words::season(self.word(at))?;
                 // "Beans in Spring": with a capital it is a name, but for languages that write so.
-                let is_english = !(tongues & Tongues::EN).is_empty();
+                let is_english = !(languages & LanguageSet::EN).is_empty();
                 let is_name =
                     self.tokens[at].capital && is_english && self.language != Language::German;
                 let range = self.calendar.recent_season(season).filter(|_| !is_name)?;
-                Some(Found::new(at + 1, range, tongues).every(Unit::Year))
+                Some(FoundTime::new(at + 1, range, languages).repeating(CalendarUnit::Year))
             })
     }
 
     /// The beginning, the middle or the end of a longer time: "end of March", "Ende der Woche".
-    fn part(&self, at: usize) -> Option<Found> {
+    fn part_of_period(&self, at: usize) -> Option<FoundTime> {
         if let Some(unit) = words::end_of_period(self.word(at)) {
-            let whole = Found::new(at + 1, self.calendar.period(unit, 0)?, Tongues::DE);
-            return Some(third_of(&whole, Third::Last));
+            let whole = FoundTime::new(at + 1, self.calendar.period(unit, 0)?, LanguageSet::DE);
+            return Some(third_of(&whole, PeriodPart::Last));
         }
-        let (third, tongues) = words::third(self.word(at))?;
+        let (third, languages) = words::third(self.word(at))?;
         let may_be_verb = matches!(self.word(at), "start" | "end" | "beginning" | "middle");
         if may_be_verb && !matches!(self.word(at + 1), "of" | "-") {
             // "What did she start last year?"
@@ -329,34 +331,38 @@ impl Reader {
         // "Late this week" may be said of what is late; "late March" is not.
         let is_loose = matches!(self.word(at), "early" | "late" | "mid");
         let whole = if is_loose {
-            self.date(inner).or_else(|| self.loose(inner)).filter(|whole| {
+            self.date(inner).or_else(|| self.time_after_relation(inner)).filter(|whole| {
                 words::shift_before(self.word(inner)).is_none() && whole.next > inner
             })
         } else {
-            self.loose(inner).or_else(|| {
-                let (unit, tongues) = words::unit(self.word(inner))?;
-                let is_long = !matches!(unit, Unit::Minute | Unit::Hour);
+            self.time_after_relation(inner).or_else(|| {
+                let (unit, languages) = words::unit(self.word(inner))?;
+                let is_long = !matches!(unit, CalendarUnit::Minute | CalendarUnit::Hour);
                 let period = is_long.then(|| self.calendar.period(unit, 0))??;
-                Some(Found::new(inner + 1, period, tongues)).filter(|_| inner > at + 1)
+                Some(FoundTime::new(inner + 1, period, languages)).filter(|_| inner > at + 1)
             })
         };
-        Some(third_of(&whole?.among(tongues)?, third))
+        Some(third_of(&whole?.restrict_languages(languages)?, third))
     }
 
-    /// A time that stands by itself.
-    fn plain(&self, at: usize) -> Option<Found> {
+    /// A time that needs no preposition.
+    fn standalone_time(&self, at: usize) -> Option<FoundTime> {
         self.date(at)
             .or_else(|| self.named_period(at))
-            .or_else(|| self.counted(at))
+            .or_else(|| self.counted_units(at))
             .or_else(|| self.shifted(at))
-            .or_else(|| self.part(at))
+            .or_else(|| self.part_of_period(at))
     }
 
-    fn named_period(&self, at: usize) -> Option<Found> {
+    fn named_period(&self, at: usize) -> Option<FoundTime> {
         if let Some((unit, offset)) = self.tokens.get(at)?.period {
-            return Some(Found::new(at + 1, self.calendar.period(unit, offset)?, Tongues::ALL));
+            return Some(FoundTime::new(
+                at + 1,
+                self.calendar.period(unit, offset)?,
+                LanguageSet::ALL,
+            ));
         }
-        let &(words, tongues, unit, offset) = words::PERIODS
+        let &(words, languages, unit, offset) = words::PERIODS
             .iter()
             .find(|(words, ..)| (at..).zip(*words).all(|(at, word)| self.word(at) == *word))?;
         let before = if at == 0 { "" } else { self.word(at - 1) };
@@ -371,21 +377,21 @@ impl Reader {
         if other {
             return None;
         }
-        Some(Found::new(at + words.len(), self.calendar.period(unit, offset)?, tongues))
+        Some(FoundTime::new(at + words.len(), self.calendar.period(unit, offset)?, languages))
     }
 
     /// Some number of units: "3 days ago", "vor 3 Tagen", "in 2 weeks", "the last 7 days".
-    fn counted(&self, at: usize) -> Option<Found> {
+    fn counted_units(&self, at: usize) -> Option<FoundTime> {
         let (count_at, prefix, before) = self.count_prefix(at);
-        let (count, count_tongues) = words::number(self.word(count_at))?;
-        let mut tongues = before & count_tongues;
+        let (count, count_languages) = words::number(self.word(count_at))?;
+        let mut languages = before & count_languages;
         let mut unit_at = count_at + 1;
         let last = words::last_many(self.word(unit_at)).filter(|_| prefix == Prefix::None);
         if let Some(last) = last {
-            tongues = tongues & last;
+            languages = languages & last;
             unit_at += 1;
         }
-        let (unit, unit_tongues) = words::unit(self.word(unit_at))?;
+        let (unit, unit_languages) = words::unit(self.word(unit_at))?;
         let mut next = unit_at + 1;
         let range = match prefix {
             Prefix::Ago => self.calendar.period(unit, -count)?,
@@ -396,70 +402,70 @@ impl Reader {
             Prefix::None if last.is_some() => self.calendar.last(unit, count)?,
             Prefix::None if self.word(next) == "ago" => {
                 next += 1;
-                tongues = tongues & Tongues::EN;
+                languages = languages & LanguageSet::EN;
                 self.calendar.period(unit, -count)?
             }
             Prefix::None => return None,
         };
-        Found::new(next, range, unit_tongues).among(tongues)
+        FoundTime::new(next, range, unit_languages).restrict_languages(languages)
     }
 
-    /// What stands at `at` before a number of units, and where the number is then.
-    fn count_prefix(&self, at: usize) -> (usize, Prefix, Tongues) {
+    /// The prefix of a number of units, and the position of the number.
+    fn count_prefix(&self, at: usize) -> (usize, Prefix, LanguageSet) {
         match (self.word(at), self.word(at + 1), self.word(at + 2)) {
-            ("il", "y", "a") => (at + 3, Prefix::Ago, Tongues::FR),
-            ("vor", ..) => (at + 1, Prefix::Ago, Tongues::DE),
-            ("hace", ..) => (at + 1, Prefix::Ago, Tongues::ES),
-            ("in", ..) => (at + 1, Prefix::In, Tongues::EN.or(Tongues::DE)),
-            ("dans", ..) => (at + 1, Prefix::In, Tongues::FR),
+            ("il", "y", "a") => (at + 3, Prefix::Ago, LanguageSet::FR),
+            ("vor", ..) => (at + 1, Prefix::Ago, LanguageSet::DE),
+            ("hace", ..) => (at + 1, Prefix::Ago, LanguageSet::ES),
+            ("in", ..) => (at + 1, Prefix::In, LanguageSet::EN.or(LanguageSet::DE)),
+            ("dans", ..) => (at + 1, Prefix::In, LanguageSet::FR),
             (word, ..) => match words::last_many(word) {
-                Some(tongues) => (at + 1, Prefix::Last, tongues),
+                Some(languages) => (at + 1, Prefix::Last, languages),
                 None => match words::next_many(word) {
-                    Some(tongues) => (at + 1, Prefix::Next, tongues),
-                    None => (at, Prefix::None, Tongues::ALL),
+                    Some(languages) => (at + 1, Prefix::Next, languages),
+                    None => (at, Prefix::None, LanguageSet::ALL),
                 },
             },
         }
     }
 
     /// Last, this or next week, Monday, March …
-    fn shifted(&self, at: usize) -> Option<Found> {
-        let (name_at, (shift, tongues), next) =
+    fn shifted(&self, at: usize) -> Option<FoundTime> {
+        let (name_at, (shift, languages), next) =
             if let Some(shift) = words::shift_before(self.word(at)) {
                 (at + 1, shift, at + 2)
             } else if self.word(at + 1) == "que" && self.word(at + 2) == "viene" {
-                (at, (1, Tongues::ES), at + 3)
+                (at, (1, LanguageSet::ES), at + 3)
             } else {
                 (at, words::shift_after(self.word(at + 1))?, at + 2)
             };
         let name = self.word(name_at);
-        let (range, name_tongues) = if let Some((unit, tongues)) = words::unit(name) {
-            (self.calendar.period(unit, shift), tongues)
-        } else if let Some((weekday, tongues)) = words::weekday(name) {
-            (self.calendar.weekday(weekday, shift), tongues)
-        } else if let Some((season, tongues)) = words::season(name) {
-            (self.calendar.shifted_season(season, shift), tongues)
-        } else if let Some(tongues) = words::weekend(name) {
-            (self.calendar.weekend(shift), tongues)
+        let (range, name_languages) = if let Some((unit, languages)) = words::unit(name) {
+            (self.calendar.period(unit, shift), languages)
+        } else if let Some((weekday, languages)) = words::weekday(name) {
+            (self.calendar.weekday(weekday, shift), languages)
+        } else if let Some((season, languages)) = words::season(name) {
+            (self.calendar.shifted_season(season, shift), languages)
+        } else if let Some(languages) = words::weekend(name) {
+            (self.calendar.weekend(shift), languages)
         } else {
-            let (month, tongues) = words::month(name)?;
+            let (month, languages) = words::month(name)?;
             // "This may be", "this march through the files".
             if shift == 0 && matches!(name, "may" | "march") && !self.tokens[name_at].capital {
                 return None;
             }
-            (self.shifted_month(month, shift), tongues)
+            (self.shifted_month(month, shift), languages)
         };
-        Found::new(next, range?, name_tongues).among(tongues)
+        FoundTime::new(next, range?, name_languages).restrict_languages(languages)
     }
 }
 
-/// What stands before a number of units.
+/// The prefix of a number of units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Prefix {
     None,
-    /// So long before now.
+    /// That long before now.
     Ago,
-    /// So long after now.
+    /// That long after now.
     In,
     /// All of the time up to now.
     Last,
@@ -467,13 +473,13 @@ enum Prefix {
     Next,
 }
 
-impl Reader {
+impl TimeReader {
     /// From the beginning of the first time to the end of the second.
     ///
     /// Both are read as their last occurrence. Where that puts the second before the first
     /// ("between Monday and Friday" on a Wednesday), the second is its next one; where the second
     /// says which it is ("from October to March 2024"), the first is the one before it.
-    fn in_order(&self, first: &Found, second: &Found) -> Option<Range> {
+    fn ordered_range(&self, first: &FoundTime, second: &FoundTime) -> Option<TimeInterval> {
         let (mut from, mut to) = (first.range.0, second.range.1);
         for _ in 0..CYCLES_MAX {
             if from < to {
@@ -490,16 +496,16 @@ impl Reader {
 }
 
 /// A third of a time.
-fn third_of(whole: &Found, third: Third) -> Found {
+fn third_of(whole: &FoundTime, third: PeriodPart) -> FoundTime {
     let (from, to) = (whole.range.0.as_millis(), whole.range.1.as_millis());
     let length = (to - from) / 3;
     let range = match third {
-        Third::First => (from, from + length),
-        Third::Middle => (from + length, to - length),
-        Third::Last => (to - length, to),
+        PeriodPart::First => (from, from + length),
+        PeriodPart::Middle => (from + length, to - length),
+        PeriodPart::Last => (to - length, to),
     };
     let range = (Timestamp::from_millis(range.0), Timestamp::from_millis(range.1));
-    Found { range, is_end: third == Third::Last, ..*whole }
+    FoundTime { range, is_end: third == PeriodPart::Last, ..*whole }
 }
 
 #[cfg(test)]

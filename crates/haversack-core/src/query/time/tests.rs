@@ -53,7 +53,7 @@ fn k1_dates_are_resolved() {
 }
 
 #[test]
-fn k1_what_is_no_date_is_left_alone() {
+fn k1_text_that_is_not_a_date_is_ignored() {
     check("", "");
     check("2025-13-01", "");
     check("2025-02-29", "");
@@ -245,7 +245,7 @@ fn x10_parts_of_periods_weekends_and_days_are_read() {
 }
 
 #[test]
-fn x10_what_is_to_come_is_told_from_what_is_gone_by() {
+fn x10_future_and_past_times_are_distinguished() {
     let at = |date: &str| format!("{date}T12:00:00Z").parse::<jiff::Timestamp>().unwrap();
     let november = at("2026-11-18").as_millisecond();
     for (text, expected) in [

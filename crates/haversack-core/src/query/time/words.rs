@@ -6,64 +6,64 @@
 
 use std::ops::BitAnd;
 
-use super::calendar::{Season, Unit};
+use super::calendar::{CalendarUnit, Season};
 use crate::text::terms::Language;
 
 /// A set of the four languages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Tongues(u8);
+pub(super) struct LanguageSet(u8);
 
-impl Tongues {
-    pub(super) const EN: Tongues = Tongues(1);
-    pub(super) const DE: Tongues = Tongues(2);
-    pub(super) const FR: Tongues = Tongues(4);
-    pub(super) const ES: Tongues = Tongues(8);
-    pub(super) const ALL: Tongues = Tongues(15);
-    const NONE: Tongues = Tongues(0);
+impl LanguageSet {
+    pub(super) const EN: LanguageSet = LanguageSet(1);
+    pub(super) const DE: LanguageSet = LanguageSet(2);
+    pub(super) const FR: LanguageSet = LanguageSet(4);
+    pub(super) const ES: LanguageSet = LanguageSet(8);
+    pub(super) const ALL: LanguageSet = LanguageSet(15);
+    const NONE: LanguageSet = LanguageSet(0);
 
-    pub(super) const fn of(language: Language) -> Tongues {
+    pub(super) const fn of(language: Language) -> LanguageSet {
         match language {
-            Language::English => Tongues::EN,
-            Language::German => Tongues::DE,
-            Language::French => Tongues::FR,
-            Language::Spanish => Tongues::ES,
-            _ => Tongues::NONE,
+            Language::English => LanguageSet::EN,
+            Language::German => LanguageSet::DE,
+            Language::French => LanguageSet::FR,
+            Language::Spanish => LanguageSet::ES,
+            _ => LanguageSet::NONE,
         }
     }
 
-    pub(super) const fn or(self, other: Tongues) -> Tongues {
-        Tongues(self.0 | other.0)
+    pub(super) const fn or(self, other: LanguageSet) -> LanguageSet {
+        LanguageSet(self.0 | other.0)
     }
 
     pub(super) fn is_empty(self) -> bool {
-        self == Tongues::NONE
+        self == LanguageSet::NONE
     }
 }
 
-impl BitAnd for Tongues {
-    type Output = Tongues;
+impl BitAnd for LanguageSet {
+    type Output = LanguageSet;
 
-    fn bitand(self, other: Tongues) -> Tongues {
-        Tongues(self.0 & other.0)
+    fn bitand(self, other: LanguageSet) -> LanguageSet {
+        LanguageSet(self.0 & other.0)
     }
 }
 
-const EN: Tongues = Tongues::EN;
-const DE: Tongues = Tongues::DE;
-const FR: Tongues = Tongues::FR;
-const ES: Tongues = Tongues::ES;
+const EN: LanguageSet = LanguageSet::EN;
+const DE: LanguageSet = LanguageSet::DE;
+const FR: LanguageSet = LanguageSet::FR;
+const ES: LanguageSet = LanguageSet::ES;
 
 /// Words by meaning and language. A word may stand in several rows of one meaning.
-type Table<T> = &'static [(T, Tongues, &'static [&'static str])];
+type WordTable<T> = &'static [(T, LanguageSet, &'static [&'static str])];
 
-/// What a word means, and in which languages.
-fn look<T: Copy>(table: Table<T>, word: &str) -> Option<(T, Tongues)> {
+/// Looks up the meaning and languages of a word.
+fn look_up<T: Copy>(table: WordTable<T>, word: &str) -> Option<(T, LanguageSet)> {
     let mut rows = table.iter().filter(|(.., words)| words.contains(&word));
-    let &(meaning, tongues, _) = rows.next()?;
-    Some((meaning, rows.fold(tongues, |tongues, row| tongues.or(row.1))))
+    let &(meaning, languages, _) = rows.next()?;
+    Some((meaning, rows.fold(languages, |languages, row| languages.or(row.1))))
 }
 
-/// Words of another language that also are English ones, and so prove nothing.
+/// Words of other languages that are also English.
 pub(super) const ENGLISH_TOO: &[&str] =
     &["a", "am", "an", "ans", "ce", "dia", "dos", "in", "la", "mar", "mars", "once", "tag"];
 
@@ -72,81 +72,81 @@ pub(super) const ENGLISH_TOO: &[&str] =
 ///
 /// Longer ones come before their own beginnings.
 #[rustfmt::skip]
-pub(super) const PERIODS: &[(&[&str], Tongues, Unit, i64)] = &[
-    (&["the", "day", "before", "yesterday"], EN, Unit::Day, -2),
-    (&["day", "before", "yesterday"], EN, Unit::Day, -2),
-    (&["the", "day", "after", "tomorrow"], EN, Unit::Day, 2),
-    (&["day", "after", "tomorrow"], EN, Unit::Day, 2),
-    (&["today"], EN, Unit::Day, 0), (&["tonight"], EN, Unit::Day, 0),
-    (&["end", "of", "day"], EN, Unit::Day, 0),
-    (&["yesterday"], EN, Unit::Day, -1), (&["tomorrow"], EN, Unit::Day, 1),
-    (&["heute"], DE, Unit::Day, 0), (&["gestern"], DE, Unit::Day, -1),
-    (&["vorgestern"], DE, Unit::Day, -2),
-    (&["morgen"], DE, Unit::Day, 1), (&["übermorgen"], DE, Unit::Day, 2),
-    (&["aujourd'hui"], FR, Unit::Day, 0), (&["avant", "-", "hier"], FR, Unit::Day, -2),
-    (&["hier"], FR, Unit::Day, -1), (&["après", "-", "demain"], FR, Unit::Day, 2),
-    (&["demain"], FR, Unit::Day, 1),
-    (&["hoy"], ES, Unit::Day, 0), (&["ayer"], ES, Unit::Day, -1),
-    (&["anteayer"], ES, Unit::Day, -2),
-    (&["pasado", "mañana"], ES, Unit::Day, 2), (&["mañana"], ES, Unit::Day, 1),
+pub(super) const PERIODS: &[(&[&str], LanguageSet, CalendarUnit, i64)] = &[
+    (&["the", "day", "before", "yesterday"], EN, CalendarUnit::Day, -2),
+    (&["day", "before", "yesterday"], EN, CalendarUnit::Day, -2),
+    (&["the", "day", "after", "tomorrow"], EN, CalendarUnit::Day, 2),
+    (&["day", "after", "tomorrow"], EN, CalendarUnit::Day, 2),
+    (&["today"], EN, CalendarUnit::Day, 0), (&["tonight"], EN, CalendarUnit::Day, 0),
+    (&["end", "of", "day"], EN, CalendarUnit::Day, 0),
+    (&["yesterday"], EN, CalendarUnit::Day, -1), (&["tomorrow"], EN, CalendarUnit::Day, 1),
+    (&["heute"], DE, CalendarUnit::Day, 0), (&["gestern"], DE, CalendarUnit::Day, -1),
+    (&["vorgestern"], DE, CalendarUnit::Day, -2),
+    (&["morgen"], DE, CalendarUnit::Day, 1), (&["übermorgen"], DE, CalendarUnit::Day, 2),
+    (&["aujourd'hui"], FR, CalendarUnit::Day, 0), (&["avant", "-", "hier"], FR, CalendarUnit::Day, -2),
+    (&["hier"], FR, CalendarUnit::Day, -1), (&["après", "-", "demain"], FR, CalendarUnit::Day, 2),
+    (&["demain"], FR, CalendarUnit::Day, 1),
+    (&["hoy"], ES, CalendarUnit::Day, 0), (&["ayer"], ES, CalendarUnit::Day, -1),
+    (&["anteayer"], ES, CalendarUnit::Day, -2),
+    (&["pasado", "mañana"], ES, CalendarUnit::Day, 2), (&["mañana"], ES, CalendarUnit::Day, 1),
 ];
 
 /// Expressions of scripts without spaces, longer ones before their own beginnings.
 #[rustfmt::skip]
-pub(super) const UNSPACED_PERIODS: &[(&str, Unit, i64)] = &[
-    ("今天", Unit::Day, 0), ("昨天", Unit::Day, -1), ("前天", Unit::Day, -2),
-    ("明天", Unit::Day, 1), ("后天", Unit::Day, 2), ("今日", Unit::Day, 0),
-    ("昨日", Unit::Day, -1), ("明日", Unit::Day, 1),
-    ("上个星期", Unit::Week, -1), ("上星期", Unit::Week, -1), ("上周", Unit::Week, -1),
-    ("这个星期", Unit::Week, 0), ("本周", Unit::Week, 0), ("这周", Unit::Week, 0),
-    ("下个星期", Unit::Week, 1), ("下星期", Unit::Week, 1), ("下周", Unit::Week, 1),
-    ("先週", Unit::Week, -1), ("今週", Unit::Week, 0), ("来週", Unit::Week, 1),
-    ("上个月", Unit::Month, -1), ("上月", Unit::Month, -1), ("这个月", Unit::Month, 0),
-    ("本月", Unit::Month, 0), ("下个月", Unit::Month, 1), ("下月", Unit::Month, 1),
-    ("先月", Unit::Month, -1), ("今月", Unit::Month, 0), ("来月", Unit::Month, 1),
-    ("上个季度", Unit::Quarter, -1), ("上季度", Unit::Quarter, -1), ("本季度", Unit::Quarter, 0),
-    ("去年", Unit::Year, -1), ("昨年", Unit::Year, -1), ("今年", Unit::Year, 0),
-    ("明年", Unit::Year, 1), ("来年", Unit::Year, 1),
+pub(super) const UNSPACED_PERIODS: &[(&str, CalendarUnit, i64)] = &[
+    ("今天", CalendarUnit::Day, 0), ("昨天", CalendarUnit::Day, -1), ("前天", CalendarUnit::Day, -2),
+    ("明天", CalendarUnit::Day, 1), ("后天", CalendarUnit::Day, 2), ("今日", CalendarUnit::Day, 0),
+    ("昨日", CalendarUnit::Day, -1), ("明日", CalendarUnit::Day, 1),
+    ("上个星期", CalendarUnit::Week, -1), ("上星期", CalendarUnit::Week, -1), ("上周", CalendarUnit::Week, -1),
+    ("这个星期", CalendarUnit::Week, 0), ("本周", CalendarUnit::Week, 0), ("这周", CalendarUnit::Week, 0),
+    ("下个星期", CalendarUnit::Week, 1), ("下星期", CalendarUnit::Week, 1), ("下周", CalendarUnit::Week, 1),
+    ("先週", CalendarUnit::Week, -1), ("今週", CalendarUnit::Week, 0), ("来週", CalendarUnit::Week, 1),
+    ("上个月", CalendarUnit::Month, -1), ("上月", CalendarUnit::Month, -1), ("这个月", CalendarUnit::Month, 0),
+    ("本月", CalendarUnit::Month, 0), ("下个月", CalendarUnit::Month, 1), ("下月", CalendarUnit::Month, 1),
+    ("先月", CalendarUnit::Month, -1), ("今月", CalendarUnit::Month, 0), ("来月", CalendarUnit::Month, 1),
+    ("上个季度", CalendarUnit::Quarter, -1), ("上季度", CalendarUnit::Quarter, -1), ("本季度", CalendarUnit::Quarter, 0),
+    ("去年", CalendarUnit::Year, -1), ("昨年", CalendarUnit::Year, -1), ("今年", CalendarUnit::Year, 0),
+    ("明年", CalendarUnit::Year, 1), ("来年", CalendarUnit::Year, 1),
 ];
 
 #[rustfmt::skip]
-const UNITS: Table<Unit> = &[
-    (Unit::Minute, EN, &["minute", "minutes", "min", "mins"]),
-    (Unit::Minute, DE, &["minute", "minuten", "min"]),
-    (Unit::Minute, FR, &["minute", "minutes", "min"]),
-    (Unit::Minute, ES, &["minuto", "minutos", "min"]),
-    (Unit::Hour, EN, &["hour", "hours", "hrs"]),
-    (Unit::Hour, DE, &["stunde", "stunden"]),
-    (Unit::Hour, FR, &["heure", "heures"]),
-    (Unit::Hour, ES, &["hora", "horas"]),
-    (Unit::Day, EN, &["day", "days"]),
-    (Unit::Day, DE, &["tag", "tage", "tagen"]),
-    (Unit::Day, FR, &["jour", "jours"]),
-    (Unit::Day, ES, &["día", "días", "dia", "dias"]),
-    (Unit::Week, EN, &["week", "weeks"]),
-    (Unit::Week, DE, &["woche", "wochen"]),
-    (Unit::Week, FR, &["semaine", "semaines"]),
-    (Unit::Week, ES, &["semana", "semanas"]),
-    (Unit::Month, EN, &["month", "months"]),
-    (Unit::Month, DE, &["monat", "monate", "monats", "monaten"]),
-    (Unit::Month, FR, &["mois"]),
-    (Unit::Month, ES, &["mes", "meses"]),
-    (Unit::Quarter, EN, &["quarter", "quarters"]),
-    (Unit::Quarter, DE, &["quartal", "quartale", "quartalen"]),
-    (Unit::Quarter, FR, &["trimestre", "trimestres"]),
-    (Unit::Quarter, ES, &["trimestre", "trimestres"]),
-    (Unit::Year, EN, &["year", "years"]),
-    (Unit::Year, DE, &["jahr", "jahre", "jahres", "jahren"]),
-    (Unit::Year, FR, &["année", "années", "an", "ans"]),
-    (Unit::Year, ES, &["año", "años"]),
+const UNITS: WordTable<CalendarUnit> = &[
+    (CalendarUnit::Minute, EN, &["minute", "minutes", "min", "mins"]),
+    (CalendarUnit::Minute, DE, &["minute", "minuten", "min"]),
+    (CalendarUnit::Minute, FR, &["minute", "minutes", "min"]),
+    (CalendarUnit::Minute, ES, &["minuto", "minutos", "min"]),
+    (CalendarUnit::Hour, EN, &["hour", "hours", "hrs"]),
+    (CalendarUnit::Hour, DE, &["stunde", "stunden"]),
+    (CalendarUnit::Hour, FR, &["heure", "heures"]),
+    (CalendarUnit::Hour, ES, &["hora", "horas"]),
+    (CalendarUnit::Day, EN, &["day", "days"]),
+    (CalendarUnit::Day, DE, &["tag", "tage", "tagen"]),
+    (CalendarUnit::Day, FR, &["jour", "jours"]),
+    (CalendarUnit::Day, ES, &["día", "días", "dia", "dias"]),
+    (CalendarUnit::Week, EN, &["week", "weeks"]),
+    (CalendarUnit::Week, DE, &["woche", "wochen"]),
+    (CalendarUnit::Week, FR, &["semaine", "semaines"]),
+    (CalendarUnit::Week, ES, &["semana", "semanas"]),
+    (CalendarUnit::Month, EN, &["month", "months"]),
+    (CalendarUnit::Month, DE, &["monat", "monate", "monats", "monaten"]),
+    (CalendarUnit::Month, FR, &["mois"]),
+    (CalendarUnit::Month, ES, &["mes", "meses"]),
+    (CalendarUnit::Quarter, EN, &["quarter", "quarters"]),
+    (CalendarUnit::Quarter, DE, &["quartal", "quartale", "quartalen"]),
+    (CalendarUnit::Quarter, FR, &["trimestre", "trimestres"]),
+    (CalendarUnit::Quarter, ES, &["trimestre", "trimestres"]),
+    (CalendarUnit::Year, EN, &["year", "years"]),
+    (CalendarUnit::Year, DE, &["jahr", "jahre", "jahres", "jahren"]),
+    (CalendarUnit::Year, FR, &["année", "années", "an", "ans"]),
+    (CalendarUnit::Year, ES, &["año", "años"]),
 ];
 
-pub(super) fn unit(word: &str) -> Option<(Unit, Tongues)> {
-    look(UNITS, word)
+pub(super) fn unit(word: &str) -> Option<(CalendarUnit, LanguageSet)> {
+    look_up(UNITS, word)
 }
 
 #[rustfmt::skip]
-const SHIFTS_BEFORE: Table<i64> = &[
+const SHIFTS_BEFORE: WordTable<i64> = &[
     (-1, EN, &["last", "previous", "past"]),
     (-1, DE, &[
         "letzte", "letzten", "letzter", "letztes", "letztem", "vorige", "vorigen", "voriger",
@@ -166,12 +166,12 @@ const SHIFTS_BEFORE: Table<i64> = &[
 ];
 
 /// "Last", "this" and "next" as they stand before a unit, a weekday or a month.
-pub(super) fn shift_before(word: &str) -> Option<(i64, Tongues)> {
-    look(SHIFTS_BEFORE, word)
+pub(super) fn shift_before(word: &str) -> Option<(i64, LanguageSet)> {
+    look_up(SHIFTS_BEFORE, word)
 }
 
 #[rustfmt::skip]
-const SHIFTS_AFTER: Table<i64> = &[
+const SHIFTS_AFTER: WordTable<i64> = &[
     (-1, FR, &["dernier", "dernière", "passé", "passée", "précédent", "précédente"]),
     (-1, ES, &["pasado", "pasada"]),
     (1, FR, &["prochain", "prochaine"]),
@@ -179,34 +179,34 @@ const SHIFTS_AFTER: Table<i64> = &[
 ];
 
 /// "Last" and "next" as they stand after a unit, a weekday or a month in French and Spanish.
-pub(super) fn shift_after(word: &str) -> Option<(i64, Tongues)> {
-    look(SHIFTS_AFTER, word)
+pub(super) fn shift_after(word: &str) -> Option<(i64, LanguageSet)> {
+    look_up(SHIFTS_AFTER, word)
 }
 
 #[rustfmt::skip]
-const LAST_MANY: Table<()> = &[
+const LAST_MANY: WordTable<()> = &[
     ((), EN, &["last", "past", "previous"]), ((), DE, &["letzten", "vergangenen"]),
     ((), FR, &["derniers", "dernières"]), ((), ES, &["últimos", "últimas"]),
 ];
 
 /// "Last" or "past" before a number of units: the time up to now.
-pub(super) fn last_many(word: &str) -> Option<Tongues> {
-    look(LAST_MANY, word).map(|(_, tongues)| tongues)
+pub(super) fn last_many(word: &str) -> Option<LanguageSet> {
+    look_up(LAST_MANY, word).map(|(_, languages)| languages)
 }
 
 #[rustfmt::skip]
-const NEXT_MANY: Table<()> = &[
+const NEXT_MANY: WordTable<()> = &[
     ((), EN, &["next", "coming"]), ((), DE, &["nächsten", "kommenden"]),
     ((), FR, &["prochains", "prochaines"]), ((), ES, &["próximos", "próximas"]),
 ];
 
 /// "Next" before a number of units: the time from now on.
-pub(super) fn next_many(word: &str) -> Option<Tongues> {
-    look(NEXT_MANY, word).map(|(_, tongues)| tongues)
+pub(super) fn next_many(word: &str) -> Option<LanguageSet> {
+    look_up(NEXT_MANY, word).map(|(_, languages)| languages)
 }
 
 #[rustfmt::skip]
-const NUMBERS: Table<i64> = &[
+const NUMBERS: WordTable<i64> = &[
     (1, EN, &["a", "an", "one"]), (1, DE, &["ein", "eine", "einem", "einer", "einen"]),
     (1, FR, &["un", "une"]), (1, ES, &["un", "una"]),
     (2, EN, &["two"]), (2, DE, &["zwei"]), (2, FR, &["deux"]), (2, ES, &["dos"]),
@@ -222,13 +222,13 @@ const NUMBERS: Table<i64> = &[
     (12, EN, &["twelve"]), (12, DE, &["zwölf"]), (12, FR, &["douze"]), (12, ES, &["doce"]),
 ];
 
-pub(super) fn number(word: &str) -> Option<(i64, Tongues)> {
+pub(super) fn number(word: &str) -> Option<(i64, LanguageSet)> {
     let digits = || word.parse().ok().filter(|_| word.len() <= 6);
-    look(NUMBERS, word).or_else(|| Some((digits()?, Tongues::ALL)))
+    look_up(NUMBERS, word).or_else(|| Some((digits()?, LanguageSet::ALL)))
 }
 
 #[rustfmt::skip]
-const MONTHS: Table<i8> = &[
+const MONTHS: WordTable<i8> = &[
     (1, EN, &["january", "jan"]), (1, DE, &["januar", "jänner", "jan"]),
     (1, FR, &["janvier"]), (1, ES, &["enero"]),
     (2, EN, &["february", "feb"]), (2, DE, &["februar", "feb"]),
@@ -255,12 +255,12 @@ const MONTHS: Table<i8> = &[
 ];
 
 /// The month a word names, 1 to 12.
-pub(super) fn month(word: &str) -> Option<(i8, Tongues)> {
-    look(MONTHS, word)
+pub(super) fn month(word: &str) -> Option<(i8, LanguageSet)> {
+    look_up(MONTHS, word)
 }
 
 #[rustfmt::skip]
-const WEEKDAYS: Table<i64> = &[
+const WEEKDAYS: WordTable<i64> = &[
     (0, EN, &["monday"]), (0, DE, &["montag"]), (0, FR, &["lundi"]), (0, ES, &["lunes"]),
     (1, EN, &["tuesday"]), (1, DE, &["dienstag"]), (1, FR, &["mardi"]), (1, ES, &["martes"]),
     (2, EN, &["wednesday"]), (2, DE, &["mittwoch"]),
@@ -273,12 +273,12 @@ const WEEKDAYS: Table<i64> = &[
 ];
 
 /// The weekday a word names, Monday being 0.
-pub(super) fn weekday(word: &str) -> Option<(i64, Tongues)> {
-    look(WEEKDAYS, word)
+pub(super) fn weekday(word: &str) -> Option<(i64, LanguageSet)> {
+    look_up(WEEKDAYS, word)
 }
 
 #[rustfmt::skip]
-const SEASONS: Table<Season> = &[
+const SEASONS: WordTable<Season> = &[
     (Season::Spring, EN, &["spring", "springtime"]),
     (Season::Spring, DE, &["frühling", "frühjahr"]),
     (Season::Spring, FR, &["printemps"]), (Season::Spring, ES, &["primavera"]),
@@ -291,61 +291,61 @@ const SEASONS: Table<Season> = &[
 ];
 
 /// The season a word names.
-pub(super) fn season(word: &str) -> Option<(Season, Tongues)> {
-    look(SEASONS, word)
+pub(super) fn season(word: &str) -> Option<(Season, LanguageSet)> {
+    look_up(SEASONS, word)
 }
 
 #[rustfmt::skip]
-const WEEKENDS: Table<()> = &[
+const WEEKENDS: WordTable<()> = &[
     ((), EN, &["weekend"]), ((), DE, &["wochenende", "wochenendes"]),
     ((), FR, &["weekend"]), ((), ES, &["finde"]),
 ];
 
 /// The languages in which a word is the weekend.
-pub(super) fn weekend(word: &str) -> Option<Tongues> {
-    look(WEEKENDS, word).map(|(_, tongues)| tongues)
+pub(super) fn weekend(word: &str) -> Option<LanguageSet> {
+    look_up(WEEKENDS, word).map(|(_, languages)| languages)
 }
 
-/// A part of a longer time.
+/// A third of a longer period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Third {
+pub(super) enum PeriodPart {
     First,
     Middle,
     Last,
 }
 
 #[rustfmt::skip]
-const THIRDS: Table<Third> = &[
-    (Third::First, EN, &["beginning", "start", "early"]), (Third::First, DE, &["anfang", "beginn"]),
-    (Third::First, FR, &["début"]), (Third::First, ES, &["principios"]),
-    (Third::Middle, EN, &["middle", "mid"]), (Third::Middle, DE, &["mitte"]),
-    (Third::Middle, FR, &["mi"]), (Third::Middle, ES, &["mediados"]),
-    (Third::Last, EN, &["end", "late"]), (Third::Last, DE, &["ende"]),
-    (Third::Last, FR, &["fin"]), (Third::Last, ES, &["fines", "finales"]),
+const THIRDS: WordTable<PeriodPart> = &[
+    (PeriodPart::First, EN, &["beginning", "start", "early"]), (PeriodPart::First, DE, &["anfang", "beginn"]),
+    (PeriodPart::First, FR, &["début"]), (PeriodPart::First, ES, &["principios"]),
+    (PeriodPart::Middle, EN, &["middle", "mid"]), (PeriodPart::Middle, DE, &["mitte"]),
+    (PeriodPart::Middle, FR, &["mi"]), (PeriodPart::Middle, ES, &["mediados"]),
+    (PeriodPart::Last, EN, &["end", "late"]), (PeriodPart::Last, DE, &["ende"]),
+    (PeriodPart::Last, FR, &["fin"]), (PeriodPart::Last, ES, &["fines", "finales"]),
 ];
 
-/// The part of a longer time that a word speaks of.
-pub(super) fn third(word: &str) -> Option<(Third, Tongues)> {
-    look(THIRDS, word)
+/// The part of a longer period that a word names.
+pub(super) fn third(word: &str) -> Option<(PeriodPart, LanguageSet)> {
+    look_up(THIRDS, word)
 }
 
 /// German ends of periods in one word.
-pub(super) fn end_of_period(word: &str) -> Option<Unit> {
+pub(super) fn end_of_period(word: &str) -> Option<CalendarUnit> {
     match word {
-        "monatsende" => Some(Unit::Month),
-        "quartalsende" => Some(Unit::Quarter),
-        "jahresende" => Some(Unit::Year),
+        "monatsende" => Some(CalendarUnit::Month),
+        "quartalsende" => Some(CalendarUnit::Quarter),
+        "jahresende" => Some(CalendarUnit::Year),
         _ => None,
     }
 }
 
-/// What has an ordinal number and is no day: "the 3rd time", "die 2. Woche".
+/// Whether a word with an ordinal number is not a day: "the 3rd time", "die 2. Woche".
 pub(super) fn is_counted(word: &str) -> bool {
     unit(word).is_some()
         || matches!(word, "time" | "times" | "version" | "floor" | "mal" | "stock" | "fois" | "vez")
 }
 
-/// Words of questions about what is to come.
+/// Whether a word marks a question about the future.
 #[rustfmt::skip]
 pub(super) fn is_future(word: &str) -> bool {
     matches!(
@@ -354,9 +354,9 @@ pub(super) fn is_future(word: &str) -> bool {
     )
 }
 
-/// What a word before a time does to it.
+/// A preposition before a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Relation {
+pub(super) enum TimeRelation {
     /// Nothing but show that a bare number is a year.
     In,
     Since,
@@ -374,42 +374,42 @@ pub(super) enum Relation {
 }
 
 #[rustfmt::skip]
-const RELATIONS: Table<Relation> = &[
-    (Relation::In, EN, &["in", "during", "on"]), (Relation::In, DE, &["in", "im", "am"]),
-    (Relation::In, FR, &["en", "le"]), (Relation::In, ES, &["en"]),
-    (Relation::Since, EN, &["since"]), (Relation::Since, DE, &["seit"]),
-    (Relation::Since, FR, &["depuis"]), (Relation::Since, ES, &["desde"]),
-    (Relation::Before, EN, &["before"]), (Relation::Before, DE, &["vor"]),
-    (Relation::Before, FR, &["avant"]), (Relation::Before, ES, &["antes"]),
-    (Relation::After, EN, &["after"]), (Relation::After, DE, &["nach"]),
-    (Relation::After, FR, &["après"]), (Relation::After, ES, &["después"]),
-    (Relation::Until, EN, &["until", "till"]),
-    (Relation::By, EN, &["by"]), (Relation::By, DE, &["bis", "spätestens"]),
-    (Relation::For, EN, &["for"]), (Relation::For, DE, &["für"]),
-    (Relation::For, FR, &["pour"]), (Relation::For, ES, &["para"]),
-    (Relation::From, EN, &["from", "starting"]), (Relation::From, DE, &["ab", "von", "vom"]),
-    (Relation::From, FR, &["dès"]),
-    (Relation::Until, FR, &["jusqu'à", "jusqu'en"]), (Relation::Until, ES, &["hasta"]),
-    (Relation::Between, EN, &["between"]), (Relation::Between, DE, &["zwischen"]),
-    (Relation::Between, FR, &["entre"]), (Relation::Between, ES, &["entre"]),
+const RELATIONS: WordTable<TimeRelation> = &[
+    (TimeRelation::In, EN, &["in", "during", "on"]), (TimeRelation::In, DE, &["in", "im", "am"]),
+    (TimeRelation::In, FR, &["en", "le"]), (TimeRelation::In, ES, &["en"]),
+    (TimeRelation::Since, EN, &["since"]), (TimeRelation::Since, DE, &["seit"]),
+    (TimeRelation::Since, FR, &["depuis"]), (TimeRelation::Since, ES, &["desde"]),
+    (TimeRelation::Before, EN, &["before"]), (TimeRelation::Before, DE, &["vor"]),
+    (TimeRelation::Before, FR, &["avant"]), (TimeRelation::Before, ES, &["antes"]),
+    (TimeRelation::After, EN, &["after"]), (TimeRelation::After, DE, &["nach"]),
+    (TimeRelation::After, FR, &["après"]), (TimeRelation::After, ES, &["después"]),
+    (TimeRelation::Until, EN, &["until", "till"]),
+    (TimeRelation::By, EN, &["by"]), (TimeRelation::By, DE, &["bis", "spätestens"]),
+    (TimeRelation::For, EN, &["for"]), (TimeRelation::For, DE, &["für"]),
+    (TimeRelation::For, FR, &["pour"]), (TimeRelation::For, ES, &["para"]),
+    (TimeRelation::From, EN, &["from", "starting"]), (TimeRelation::From, DE, &["ab", "von", "vom"]),
+    (TimeRelation::From, FR, &["dès"]),
+    (TimeRelation::Until, FR, &["jusqu'à", "jusqu'en"]), (TimeRelation::Until, ES, &["hasta"]),
+    (TimeRelation::Between, EN, &["between"]), (TimeRelation::Between, DE, &["zwischen"]),
+    (TimeRelation::Between, FR, &["entre"]), (TimeRelation::Between, ES, &["entre"]),
 ];
 
-pub(super) fn relation(word: &str) -> Option<(Relation, Tongues)> {
-    look(RELATIONS, word)
+pub(super) fn relation(word: &str) -> Option<(TimeRelation, LanguageSet)> {
+    look_up(RELATIONS, word)
 }
 
 /// Relations of several words.
 #[rustfmt::skip]
-pub(super) const RELATION_PHRASES: &[(&[&str], Relation, Tongues)] = &[
-    (&["no", "later", "than"], Relation::By, EN), (&["up", "to"], Relation::Until, EN),
-    (&["prior", "to"], Relation::Before, EN), (&["starting", "from"], Relation::From, EN),
-    (&["ever", "since"], Relation::Since, EN),
-    (&["bis", "spätestens"], Relation::By, DE),
-    (&["à", "partir", "de"], Relation::From, FR), (&["à", "partir", "du"], Relation::From, FR),
-    (&["d'", "ici"], Relation::By, FR), (&["a", "partir", "de"], Relation::From, ES),
+pub(super) const RELATION_PHRASES: &[(&[&str], TimeRelation, LanguageSet)] = &[
+    (&["no", "later", "than"], TimeRelation::By, EN), (&["up", "to"], TimeRelation::Until, EN),
+    (&["prior", "to"], TimeRelation::Before, EN), (&["starting", "from"], TimeRelation::From, EN),
+    (&["ever", "since"], TimeRelation::Since, EN),
+    (&["bis", "spätestens"], TimeRelation::By, DE),
+    (&["à", "partir", "de"], TimeRelation::From, FR), (&["à", "partir", "du"], TimeRelation::From, FR),
+    (&["d'", "ici"], TimeRelation::By, FR), (&["a", "partir", "de"], TimeRelation::From, ES),
 ];
 
-/// Little words between a relation and its time.
+/// Whether a word may stand between a preposition and its time.
 pub(super) fn is_filler(word: &str) -> bool {
     matches!(
         word,
@@ -432,22 +432,22 @@ pub(super) fn is_filler(word: &str) -> bool {
 }
 
 #[rustfmt::skip]
-const JOINTS: Table<()> = &[
+const JOINTS: WordTable<()> = &[
     ((), EN, &["and", "to", "until"]), ((), DE, &["und", "bis"]), ((), FR, &["et", "à"]),
-    ((), ES, &["y", "a"]), ((), Tongues::ALL, &["-", "–"]),
+    ((), ES, &["y", "a"]), ((), LanguageSet::ALL, &["-", "–"]),
 ];
 
 /// What joins the two ends of a range.
-pub(super) fn joint(word: &str) -> Option<Tongues> {
-    look(JOINTS, word).map(|(_, tongues)| tongues)
+pub(super) fn joint(word: &str) -> Option<LanguageSet> {
+    look_up(JOINTS, word).map(|(_, languages)| languages)
 }
 
 #[rustfmt::skip]
-const ORDINALS: Table<()> = &[
-    ((), EN, &["st", "nd", "rd", "th"]), ((), FR, &["er"]), ((), Tongues::ALL, &["."]),
+const ORDINALS: WordTable<()> = &[
+    ((), EN, &["st", "nd", "rd", "th"]), ((), FR, &["er"]), ((), LanguageSet::ALL, &["."]),
 ];
 
-/// What stands behind the number of a day.
-pub(super) fn ordinal(word: &str) -> Option<Tongues> {
-    look(ORDINALS, word).map(|(_, tongues)| tongues)
+/// The suffix of a day's number.
+pub(super) fn ordinal(word: &str) -> Option<LanguageSet> {
+    look_up(ORDINALS, word).map(|(_, languages)| languages)
 }

@@ -1,4 +1,4 @@
-//! Blocks that answer no question: lists of imports, navigation, licence headers, metadata.
+//! Detects boilerplate blocks: imports, navigation, licence headers, metadata.
 
 /// How many of a block's lines must be imports.
 const IMPORTS_PERCENT: usize = 70;

@@ -1,7 +1,7 @@
-//! Blocks: the parts of a text that a reader takes in as one. A paragraph, a short list with the
-//! line that introduces it, a fenced listing, a table, a function.
+//! Blocks: the smallest self-contained parts of a text. A paragraph, a short list with its
+//! introduction, a fenced code block, a table, a function.
 //!
-//! The scan goes by lines and never fails: it reads Markdown, plain text and source code alike.
+//! The scan is line-based and never fails; it reads Markdown, plain text and source code alike.
 //! Blocks follow each other without a gap and cover the whole text.
 
 mod clutter;
@@ -11,7 +11,7 @@ mod tests;
 
 use std::ops::Range;
 
-/// What sort of block it is.
+/// The kind of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockKind {
     /// A heading of that level, 1 to 6.
@@ -36,8 +36,7 @@ pub struct TextBlock {
     /// The block without which it cannot be understood: the heading above it, the header of its
     /// table, the line that introduces its list.
     pub under: Option<usize>,
-    /// Whether it only serves the machine or the menu: imports, navigation, licence headers,
-    /// metadata.
+    /// Whether it is boilerplate: imports, navigation, licence headers, metadata.
     pub is_clutter: bool,
 }
 

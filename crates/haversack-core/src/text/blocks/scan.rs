@@ -1,4 +1,4 @@
-//! Lines become blocks.
+//! Groups lines into blocks.
 
 use std::ops::Range;
 
@@ -12,22 +12,23 @@ use crate::text::boundary::{is_blank, lines, sentences};
 /// How long a line may be that introduces a list or a listing.
 const LEAD_BYTES_MAX: usize = 400;
 
-/// What a line looks like on its own.
+/// The kind of a line, without its context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Line {
+enum LineKind {
     Blank,
     Heading(u8),
-    /// Opens or closes a fence: the mark, how often it stands, and whether nothing follows it.
+    /// Opens or closes a fence: the mark, its count, and whether the line ends after it.
     Fence(u8, usize, bool),
     Item,
     Row,
-    /// Goes on with what stands before it, even after a blank line.
+    /// Continues the block before it, even after a blank line.
     Indented,
     Text,
 }
 
 pub(super) fn scan(text: &str) -> Vec<TextBlock> {
-    let mut scan = Scan { text, blocks: Vec::new(), headings: Vec::new(), open: None, tags: None };
+    let mut scan =
+        BlockScanner { text, blocks: Vec::new(), headings: Vec::new(), open: None, tags: None };
     let all: Vec<(usize, &str)> = lines(text).collect();
     let mut at = front_matter(&all);
     if at > 0 {
@@ -51,10 +52,10 @@ fn front_matter(all: &[(usize, &str)]) -> usize {
     closing.map_or(0, |at| at + 2)
 }
 
-struct Scan<'t> {
+struct BlockScanner<'t> {
     text: &'t str,
     blocks: Vec<TextBlock>,
-    /// Headings in force: level and block.
+    /// The current headings: level and block.
     headings: Vec<(u8, usize)>,
     /// The block that is being read: where it starts, what it is, and whether the last line was
     /// blank.
@@ -63,39 +64,39 @@ struct Scan<'t> {
     tags: Option<usize>,
 }
 
-impl Scan<'_> {
+impl BlockScanner<'_> {
     /// Reads the line at `at`, or all lines of a fence; says where to go on.
     fn line(&mut self, all: &[(usize, &str)], at: usize) -> usize {
         let (start, line) = all[at];
         let kind = classify(line);
         match kind {
-            Line::Blank => {
+            LineKind::Blank => {
                 if let Some((_, _, after_blank)) = &mut self.open {
                     *after_blank = true;
                 }
             }
-            Line::Heading(level) => {
+            LineKind::Heading(level) => {
                 self.close(start);
                 self.open = Some((start, BlockKind::Heading(level), false));
                 let end = all.get(at + 1).map_or(self.text.len(), |(next, _)| *next);
                 self.close(end);
             }
-            Line::Fence(mark, length, _) => return self.fence(all, at, mark, length),
-            Line::Item => match self.open {
+            LineKind::Fence(mark, length, _) => return self.fence(all, at, mark, length),
+            LineKind::Item => match self.open {
                 // An item that is deeper than the list belongs to the item before it; a list is
                 // parted into its items at the end, if it is long.
                 Some((_, BlockKind::List, _)) => self.go_on(),
                 _ => self.start(start, BlockKind::List),
             },
-            Line::Row => match self.open {
+            LineKind::Row => match self.open {
                 Some((_, BlockKind::Table, false)) => {}
                 _ => self.start(start, BlockKind::Table),
             },
-            Line::Indented => match self.open {
+            LineKind::Indented => match self.open {
                 Some((_, BlockKind::Prose | BlockKind::List | BlockKind::Fence, _)) => self.go_on(),
                 _ => self.start(start, BlockKind::Prose),
             },
-            Line::Text => match self.open {
+            LineKind::Text => match self.open {
                 Some((_, BlockKind::Prose | BlockKind::List, false)) => {}
                 _ => self.start(start, BlockKind::Prose),
             },
@@ -109,7 +110,7 @@ impl Scan<'_> {
         let (start, line) = all[at];
         let is_inside =
             matches!(self.open, Some((_, BlockKind::List, _))) && line.starts_with([' ', '\t']);
-        let closes = |(_, line): &(usize, &str)| matches!(classify(line), Line::Fence(other, n, true) if other == mark && n >= length);
+        let closes = |(_, line): &(usize, &str)| matches!(classify(line), LineKind::Fence(other, n, true) if other == mark && n >= length);
         let closing = all[at + 1..].iter().position(closes).map(|offset| at + 1 + offset);
         let next = closing.map_or(all.len(), |at| at + 1);
         if is_inside {
@@ -180,7 +181,7 @@ impl Scan<'_> {
         let parts = parts(self.text, &range, kind);
         let is_parted = parts.len() > 1;
         for (number, range) in parts.into_iter().enumerate() {
-            // Rows hang under the header of their table.
+            // Rows depend on the header of their table.
             let is_row = kind == BlockKind::Table && is_parted && number > 0;
             let under = if is_row { Some(place) } else { under };
             self.blocks.push(TextBlock { range, kind, under, is_clutter });
@@ -216,15 +217,15 @@ fn parts(text: &str, range: &Range<usize>, kind: BlockKind) -> Vec<Range<usize>>
     let part = &text[range.clone()];
     let cuts: Vec<usize> = match kind {
         BlockKind::List if part.len() > WHOLE_BYTES_MAX => {
-            let base = lines(part).find(|(_, line)| classify(line) == Line::Item);
+            let base = lines(part).find(|(_, line)| classify(line) == LineKind::Item);
             let base = base.map_or(0, |(_, line)| indent(line));
-            let is_item = |line: &str| classify(line) == Line::Item && indent(line) <= base;
-            // What stands before the first item goes with it.
+            let is_item = |line: &str| classify(line) == LineKind::Item && indent(line) <= base;
+            // Text before the first item belongs to it.
             lines(part).filter(|(_, line)| is_item(line)).map(|(at, _)| at).skip(1).collect()
         }
         // The header, the line below it, and then rows a few at a time.
         BlockKind::Table if part.len() > WHOLE_BYTES_MAX => {
-            let rows = lines(part).skip_while(|(_, line)| classify(line) != Line::Row);
+            let rows = lines(part).skip_while(|(_, line)| classify(line) != LineKind::Row);
             let starts: Vec<usize> = rows.map(|(at, _)| at).collect();
             if starts.is_empty() {
                 let rows: Vec<usize> = lines(part).map(|(at, _)| at).skip(1).collect();
@@ -354,9 +355,9 @@ fn indent(line: &str) -> usize {
     line.len() - line.trim_start_matches([' ', '\t']).len()
 }
 
-fn classify(line: &str) -> Line {
+fn classify(line: &str) -> LineKind {
     if is_blank(line) {
-        return Line::Blank;
+        return LineKind::Blank;
     }
     let bare = line.trim_start_matches([' ', '\t']);
     let indent = line.len() - bare.len();
@@ -364,27 +365,27 @@ fn classify(line: &str) -> Line {
     if let Some(&mark) = bytes.first().filter(|mark| matches!(mark, b'`' | b'~')) {
         let length = bytes.iter().take_while(|byte| **byte == mark).count();
         let rest = bare[length..].trim();
-        // A line of code between backticks is no fence.
+        // A line of code between backticks is not a fence.
         if length >= 3 && !(mark == b'`' && rest.contains('`')) {
-            return Line::Fence(mark, length, rest.is_empty());
+            return LineKind::Fence(mark, length, rest.is_empty());
         }
     }
     if indent < 4 && bytes[0] == b'#' {
         let level = bytes.iter().take_while(|byte| **byte == b'#').count();
         let is_title = bytes.get(level).is_some_and(|byte| matches!(byte, b' ' | b'\t'));
         if level <= 6 && is_title && !bare[level..].trim().is_empty() {
-            return Line::Heading(u8::try_from(level).unwrap_or(6));
+            return LineKind::Heading(u8::try_from(level).unwrap_or(6));
         }
     }
     if bytes[0] == b'|' && bare.trim_end().len() > 1 {
-        return Line::Row;
+        return LineKind::Row;
     }
     if is_item(bytes) {
-        return Line::Item;
+        return LineKind::Item;
     }
     // The bracket that ends a function stands at the beginning of a line, often after a blank one.
     let goes_on = indent >= 2 || line.starts_with('\t') || matches!(bytes[0], b'}' | b')' | b']');
-    if goes_on { Line::Indented } else { Line::Text }
+    if goes_on { LineKind::Indented } else { LineKind::Text }
 }
 
 fn is_item(bytes: &[u8]) -> bool {

@@ -1,7 +1,7 @@
 //! Source code: items and what is nested in them, by the grammar of the language.
 //!
-//! Broken code is no error: the parser recovers and finds fewer items, and the packer falls back to
-//! blank lines and lines.
+//! Broken code is not an error: the parser recovers and finds fewer items, and the packer falls
+//! back to blank lines and lines.
 
 use std::cell::Cell;
 use std::ops::{ControlFlow, Range};
@@ -9,7 +9,7 @@ use std::ops::{ControlFlow, Range};
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
 use super::markdown::line_start;
-use super::{Entry, Mark, Strength, Structure, title};
+use super::{OutlineEntry, SplitPoint, Strength, Structure, title};
 
 /// Largest source in bytes that is parsed; a larger one is generated and read by nobody.
 const SOURCE_BYTES_MAX: usize = 1 << 20;
@@ -30,7 +30,7 @@ const DEPTH_MAX: u8 = 6;
 
 /// A language whose grammar is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Language {
+pub enum CodeLanguage {
     /// C and its headers.
     C,
     /// Go.
@@ -49,54 +49,55 @@ pub enum Language {
     Tsx,
 }
 
-impl Language {
+impl CodeLanguage {
     /// Every language.
-    pub const ALL: [Language; 8] = [
-        Language::C,
-        Language::Go,
-        Language::Java,
-        Language::JavaScript,
-        Language::Python,
-        Language::Rust,
-        Language::TypeScript,
-        Language::Tsx,
+    pub const ALL: [CodeLanguage; 8] = [
+        CodeLanguage::C,
+        CodeLanguage::Go,
+        CodeLanguage::Java,
+        CodeLanguage::JavaScript,
+        CodeLanguage::Python,
+        CodeLanguage::Rust,
+        CodeLanguage::TypeScript,
+        CodeLanguage::Tsx,
     ];
 
     /// The language of files with that extension, in lower case.
-    pub(super) fn of_extension(extension: &str) -> Option<Language> {
+    pub(super) fn of_extension(extension: &str) -> Option<CodeLanguage> {
         match extension {
-            "c" | "h" => Some(Language::C),
-            "go" => Some(Language::Go),
-            "java" => Some(Language::Java),
-            "cjs" | "js" | "jsx" | "mjs" => Some(Language::JavaScript),
-            "py" | "pyi" => Some(Language::Python),
-            "rs" => Some(Language::Rust),
-            "cts" | "mts" | "ts" => Some(Language::TypeScript),
-            "tsx" => Some(Language::Tsx),
+            "c" | "h" => Some(CodeLanguage::C),
+            "go" => Some(CodeLanguage::Go),
+            "java" => Some(CodeLanguage::Java),
+            "cjs" | "js" | "jsx" | "mjs" => Some(CodeLanguage::JavaScript),
+            "py" | "pyi" => Some(CodeLanguage::Python),
+            "rs" => Some(CodeLanguage::Rust),
+            "cts" | "mts" | "ts" => Some(CodeLanguage::TypeScript),
+            "tsx" => Some(CodeLanguage::Tsx),
             _ => None,
         }
     }
 
     fn grammar(self) -> tree_sitter::Language {
         match self {
-            Language::C => tree_sitter_c::LANGUAGE,
-            Language::Go => tree_sitter_go::LANGUAGE,
-            Language::Java => tree_sitter_java::LANGUAGE,
-            Language::JavaScript => tree_sitter_javascript::LANGUAGE,
-            Language::Python => tree_sitter_python::LANGUAGE,
-            Language::Rust => tree_sitter_rust::LANGUAGE,
-            Language::TypeScript => tree_sitter_typescript::LANGUAGE_TYPESCRIPT,
-            Language::Tsx => tree_sitter_typescript::LANGUAGE_TSX,
+            CodeLanguage::C => tree_sitter_c::LANGUAGE,
+            CodeLanguage::Go => tree_sitter_go::LANGUAGE,
+            CodeLanguage::Java => tree_sitter_java::LANGUAGE,
+            CodeLanguage::JavaScript => tree_sitter_javascript::LANGUAGE,
+            CodeLanguage::Python => tree_sitter_python::LANGUAGE,
+            CodeLanguage::Rust => tree_sitter_rust::LANGUAGE,
+            CodeLanguage::TypeScript => tree_sitter_typescript::LANGUAGE_TYPESCRIPT,
+            CodeLanguage::Tsx => tree_sitter_typescript::LANGUAGE_TSX,
         }
         .into()
     }
 }
 
 /// The marks and the outline of a source; empty when it cannot be parsed.
-pub(super) fn structure(text: &str, language: Language) -> Structure {
+pub(super) fn structure(text: &str, language: CodeLanguage) -> Structure {
     match parse(text, language) {
         Some(tree) => {
-            let mut reader = Reader { text, structure: Structure::default(), items: Vec::new() };
+            let mut reader =
+                CodeReader { text, structure: Structure::default(), items: Vec::new() };
             reader.walk(&tree);
             reader.structure
         }
@@ -104,7 +105,7 @@ pub(super) fn structure(text: &str, language: Language) -> Structure {
     }
 }
 
-fn parse(text: &str, language: Language) -> Option<Tree> {
+fn parse(text: &str, language: CodeLanguage) -> Option<Tree> {
     if text.len() > SOURCE_BYTES_MAX {
         return None;
     }
@@ -142,7 +143,7 @@ struct Siblings {
     wrapper: Option<usize>,
 }
 
-struct Reader<'t> {
+struct CodeReader<'t> {
     text: &'t str,
     structure: Structure,
     /// Ends of the named items that the walk is inside of, inner after outer; no more than one
@@ -150,7 +151,7 @@ struct Reader<'t> {
     items: Vec<usize>,
 }
 
-impl Reader<'_> {
+impl CodeReader<'_> {
     /// Visits every node without recursion: nesting is as deep as a stranger's file wants it.
     fn walk(&mut self, tree: &Tree) {
         let mut cursor = tree.walk();
@@ -212,14 +213,14 @@ impl Reader<'_> {
         if let Some(title) = name {
             let range = start..node.end_byte();
             self.items.push(range.end);
-            self.structure.outline.push(Entry { range, body: start, title });
+            self.structure.outline.push(OutlineEntry { range, body: start, title });
         }
         Some(start)
     }
 
     fn mark(&mut self, at: usize, strength: Strength) {
         if self.structure.marks.last().is_none_or(|last| last.at < at) {
-            self.structure.marks.push(Mark { at, strength });
+            self.structure.marks.push(SplitPoint { at, strength });
         }
     }
 }
@@ -249,7 +250,7 @@ fn is_wrapper(kind: &str) -> bool {
     )
 }
 
-/// The name under which an item is listed, or `None` for a node that is no item.
+/// The name under which an item is listed, or `None` for a node that is not an item.
 fn name(node: Node<'_>, text: &str) -> Option<String> {
     let source = |range: Range<usize>| text.get(range).unwrap_or_default();
     let field = |name: &str| node.child_by_field_name(name);

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-use super::{Entry, Mark, Strength, Structure, title};
+use super::{OutlineEntry, SplitPoint, Strength, Structure, title};
 use crate::text::boundary;
 
 /// Deepest list whose items are marks of their own.
@@ -13,7 +13,7 @@ const DEPTH_MAX: usize = 6;
 /// The marks and the outline of a Markdown text.
 pub(super) fn structure(text: &str) -> Structure {
     let front = front_matter(text);
-    let mut reader = Reader { text, ..Reader::default() };
+    let mut reader = MarkdownReader { text, ..MarkdownReader::default() };
     if front > 0 {
         reader.mark(front, Strength::Block);
     }
@@ -41,7 +41,7 @@ fn front_matter(text: &str) -> usize {
 }
 
 #[derive(Default)]
-struct Reader<'t> {
+struct MarkdownReader<'t> {
     text: &'t str,
     structure: Structure,
     /// Open block tags.
@@ -56,7 +56,7 @@ struct Reader<'t> {
     sections: Vec<(u8, usize)>,
 }
 
-impl Reader<'_> {
+impl MarkdownReader<'_> {
     fn read(&mut self, event: Event<'_>, range: Range<usize>) {
         match event {
             Event::Start(tag) => {
@@ -121,7 +121,7 @@ impl Reader<'_> {
         let rest = &self.text[end..];
         let body = end + (rest.len() - rest.trim_start().len());
         self.sections.push((level, self.structure.outline.len()));
-        self.structure.outline.push(Entry { range: start..self.text.len(), body, title });
+        self.structure.outline.push(OutlineEntry { range: start..self.text.len(), body, title });
     }
 
     /// Ends the sections that a heading of that level ends.
@@ -135,12 +135,12 @@ impl Reader<'_> {
         let at = line_start(self.text, at);
         // An outer block is read before what it begins with, so the stronger mark is there already.
         if self.structure.marks.last().is_none_or(|last| last.at < at) {
-            self.structure.marks.push(Mark { at, strength });
+            self.structure.marks.push(SplitPoint { at, strength });
         }
     }
 }
 
-/// The beginning of the line when nothing but white space stands before `at`, else `at`.
+/// The beginning of the line if only white space precedes `at`, else `at`.
 pub(super) fn line_start(text: &str, at: usize) -> usize {
     let before = &text[..at];
     let visible = before.trim_end_matches([' ', '\t']);

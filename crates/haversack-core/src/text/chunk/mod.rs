@@ -1,8 +1,9 @@
-//! Chunking: a long text becomes pieces that fit a number of tokens and know their place (X7).
+//! Chunking: splits a text into chunks within a token limit that know their lines and headings
+//! (X7).
 //!
-//! One design for all formats. A format names *marks*: places at which its text parts well, and how
-//! well. It also names an *outline*: the titles in force over a stretch of text. The packer does
-//! the rest, and finds paragraphs, lines, sentences and words for itself where no mark helps.
+//! All formats work alike. A format provides *marks*, the positions where its text splits well, and
+//! an *outline*, the titles that apply to each range. The packer does the rest, and falls back to
+//! paragraphs, lines, sentences and words.
 
 mod code;
 mod markdown;
@@ -12,7 +13,7 @@ use std::ops::Range;
 
 use thiserror::Error;
 
-pub use code::Language;
+pub use code::CodeLanguage;
 
 use crate::text::boundary;
 use crate::text::tokenizer::Tokenizer;
@@ -21,7 +22,7 @@ use crate::units::{Span, Tokens};
 /// Longest title in characters; a longer one is cut. Titles are repeated in every chunk.
 const TITLE_CHARS_MAX: usize = 120;
 
-/// How a text is written.
+/// The format of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Format {
     /// Running text without structure.
@@ -29,7 +30,7 @@ pub enum Format {
     /// Markdown, with tables and front matter.
     Markdown,
     /// The source of a program.
-    Code(Language),
+    Code(CodeLanguage),
 }
 
 impl Format {
@@ -40,11 +41,11 @@ impl Format {
         let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
         match extension.to_ascii_lowercase().as_str() {
             "md" | "mdx" | "markdown" => Format::Markdown,
-            extension => Language::of_extension(extension).map_or(Format::Plain, Format::Code),
+            extension => CodeLanguage::of_extension(extension).map_or(Format::Plain, Format::Code),
         }
     }
 
-    /// The format of a text that no path tells: Markdown where it has headings or fences and does
+    /// Guesses the format of a text without a path: Markdown if it has headings or fences and does
     /// not look like source code, whose comments look like headings.
     #[must_use]
     pub fn of_text(text: &str) -> Format {
@@ -69,32 +70,32 @@ impl Format {
     }
 }
 
-/// How many lines tell what a text is.
+/// Lines examined to guess the format.
 const SNIFFED_LINES: usize = 400;
 
-/// How large chunks become.
+/// Target and maximum size of chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChunkLimits {
     target: Tokens,
     max: Tokens,
 }
 
-/// Limits no chunking can keep.
+/// Why chunk limits are invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum ChunkLimitsError {
-    /// Less than a line.
+    /// The maximum is too small.
     #[error("a chunk limit of {max} tokens is below the least, {}", ChunkLimits::MAX_LEAST)]
     MaxTooSmall {
-        /// The refused limit.
+        /// The maximum.
         max: Tokens,
     },
-    /// Nothing to aim for.
+    /// The target is zero.
     #[error("a chunk target must be at least 1 token")]
     TargetZero,
-    /// The aim lies beyond the limit.
+    /// The target exceeds the maximum.
     #[error("a chunk target of {target} tokens is above the limit of {max}")]
     TargetAboveMax {
-        /// The refused target.
+        /// The target.
         target: Tokens,
         /// The limit.
         max: Tokens,
@@ -102,7 +103,7 @@ pub enum ChunkLimitsError {
 }
 
 impl ChunkLimits {
-    /// The least `max`: any single character fits, by every vocabulary.
+    /// The smallest `max`: any single character fits, in every vocabulary.
     pub const MAX_LEAST: Tokens = Tokens::new(16);
 
     /// Chunks are filled up to `target` and never exceed `max`.
@@ -122,20 +123,20 @@ impl ChunkLimits {
         Ok(ChunkLimits { target, max })
     }
 
-    /// Up to where a chunk is filled.
+    /// The target size.
     #[must_use]
     pub const fn target(self) -> Tokens {
         self.target
     }
 
-    /// What no chunk exceeds: a block between the two limits stays whole.
+    /// The maximum size. A block between target and maximum stays whole.
     #[must_use]
     pub const fn max(self) -> Tokens {
         self.max
     }
 }
 
-/// A piece of a text, and its place in it.
+/// A chunk of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
     /// The bytes of the text.
@@ -148,11 +149,11 @@ pub struct Chunk {
     pub headings: Vec<String>,
 }
 
-/// Parts a text into chunks.
+/// Splits a text into chunks.
 ///
 /// They are in order and do not overlap; none is blank or exceeds the limit; nothing but white
 /// space lies between them. A chunk keeps the indentation of its first line. A cut falls on the
-/// strongest boundary there is; a weaker one is taken only for a piece that alone exceeds `max`.
+/// strongest boundary; a weaker one is used only for a piece that alone exceeds `max`.
 #[must_use]
 pub fn chunk(
     text: &str,
@@ -166,7 +167,7 @@ pub fn chunk(
         Format::Code(language) => code::structure(text, language),
     };
     let pieces = pack::pack(text, &structure.marks, tokenizer, limits);
-    let mut place = Place::new(text, &structure.outline);
+    let mut place = OutlineCursor::new(text, &structure.outline);
     pieces
         .into_iter()
         .filter_map(|(range, tokens)| {
@@ -176,23 +177,23 @@ pub fn chunk(
         .collect()
 }
 
-/// What a format knows about a text.
+/// The structure of a text: split points and outline.
 #[derive(Debug, Default)]
 struct Structure {
     /// In ascending order.
-    marks: Vec<Mark>,
+    marks: Vec<SplitPoint>,
     /// In order of their beginning, outer before inner.
-    outline: Vec<Entry>,
+    outline: Vec<OutlineEntry>,
 }
 
-/// A place before which a text may be parted.
+/// A position where a text may be split.
 #[derive(Debug, Clone, Copy)]
-struct Mark {
+struct SplitPoint {
     at: usize,
     strength: Strength,
 }
 
-/// How well a text parts at a mark.
+/// How well a text splits at a mark.
 #[derive(Debug, Clone, Copy)]
 enum Strength {
     /// A heading of that level starts here.
@@ -214,9 +215,9 @@ impl Strength {
     }
 }
 
-/// A title, and the stretch of text over which it is in force.
+/// A title and the range that it applies to.
 #[derive(Debug)]
-struct Entry {
+struct OutlineEntry {
     range: Range<usize>,
     /// From where on the title is known: past a heading, at the beginning of an item.
     body: usize,
@@ -233,20 +234,20 @@ fn title(text: &str) -> String {
     }
 }
 
-/// Walks a text beside its chunks, so that finding all their places is one pass.
-struct Place<'t> {
+/// Walks the outline along with the chunks, so that all lookups take one pass.
+struct OutlineCursor<'t> {
     text: &'t str,
-    outline: &'t [Entry],
+    outline: &'t [OutlineEntry],
     /// Entries that began at or before the current chunk and have not ended.
-    open: Vec<&'t Entry>,
+    open: Vec<&'t OutlineEntry>,
     next: usize,
     at: usize,
     line: u32,
 }
 
-impl<'t> Place<'t> {
-    fn new(text: &'t str, outline: &'t [Entry]) -> Place<'t> {
-        Place { text, outline, open: Vec::new(), next: 0, at: 0, line: 1 }
+impl<'t> OutlineCursor<'t> {
+    fn new(text: &'t str, outline: &'t [OutlineEntry]) -> OutlineCursor<'t> {
+        OutlineCursor { text, outline, open: Vec::new(), next: 0, at: 0, line: 1 }
     }
 
     /// Lines and headings of the next chunk.
@@ -273,7 +274,8 @@ impl<'t> Place<'t> {
             }
             self.enter(body);
         }
-        let titles = |entries: &[&Entry]| entries.iter().map(|entry| entry.title.clone()).collect();
+        let titles =
+            |entries: &[&OutlineEntry]| entries.iter().map(|entry| entry.title.clone()).collect();
         match self.outline.get(self.next) {
             Some(first) if self.open.is_empty() && first.names(range) => titles(&[first]),
             _ => titles(&self.open),
@@ -291,7 +293,7 @@ impl<'t> Place<'t> {
     }
 }
 
-impl Entry {
+impl OutlineEntry {
     /// Whether this item, which starts inside a chunk, gives an otherwise nameless chunk its name.
     /// A heading does not: what stands before it is not under it.
     fn names(&self, chunk: &Range<usize>) -> bool {

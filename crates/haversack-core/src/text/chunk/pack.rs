@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use unicode_segmentation::GraphemeCursor;
 
-use super::{ChunkLimits, Mark, Strength};
+use super::{ChunkLimits, SplitPoint, Strength};
 use crate::text::boundary;
 use crate::text::tokenizer::{Counter, Tokenizer};
 use crate::units::Tokens;
@@ -15,7 +15,7 @@ const TOKEN_BYTES_MAX: usize = 64;
 /// Parts a text: ranges in order, each with its tokens.
 pub(super) fn pack(
     text: &str,
-    marks: &[Mark],
+    marks: &[SplitPoint],
     tokenizer: &dyn Tokenizer,
     limits: ChunkLimits,
 ) -> Vec<(Range<usize>, Tokens)> {
@@ -33,25 +33,25 @@ pub(super) fn pack(
     };
     // A lone paragraph is a piece itself and stays whole if it fits.
     if marks.iter().all(|mark| mark.at == 0) && boundary::paragraphs(text).len() <= 1 {
-        packer.fill(0, &[text.len()], Level::Line);
+        packer.fill(0, &[text.len()], BoundaryLevel::Line);
     } else {
-        packer.split(0..text.len(), Level::Mark);
+        packer.split(0..text.len(), BoundaryLevel::SplitPoint);
     }
     packer.flush();
     packer.packed
 }
 
-fn heading(mark: &Mark) -> Option<(usize, u8)> {
+fn heading(mark: &SplitPoint) -> Option<(usize, u8)> {
     match mark.strength {
         Strength::Heading(level) => Some((mark.at, level)),
         Strength::Block | Strength::Part(_) => None,
     }
 }
 
-/// The kinds of boundary, from strong to weak. Among marks the stronger goes first.
+/// Kinds of boundaries, strongest first.
 #[derive(Clone, Copy)]
-enum Level {
-    Mark,
+enum BoundaryLevel {
+    SplitPoint,
     Paragraph,
     Line,
     Sentence,
@@ -59,20 +59,20 @@ enum Level {
     Character,
 }
 
-impl Level {
-    fn weaker(self) -> Level {
+impl BoundaryLevel {
+    fn weaker(self) -> BoundaryLevel {
         match self {
-            Level::Mark => Level::Paragraph,
-            Level::Paragraph => Level::Line,
-            Level::Line => Level::Sentence,
-            Level::Sentence => Level::Word,
-            Level::Word | Level::Character => Level::Character,
+            BoundaryLevel::SplitPoint => BoundaryLevel::Paragraph,
+            BoundaryLevel::Paragraph => BoundaryLevel::Line,
+            BoundaryLevel::Line => BoundaryLevel::Sentence,
+            BoundaryLevel::Sentence => BoundaryLevel::Word,
+            BoundaryLevel::Word | BoundaryLevel::Character => BoundaryLevel::Character,
         }
     }
 }
 
-/// The chunk that is being filled. It is never blank and its range is trimmed.
-struct Open {
+/// The chunk being filled. It is never blank and its range is trimmed.
+struct OpenChunk {
     range: Range<usize>,
     tokens: Tokens,
     /// The highest heading that may follow inside this chunk: its own kind when it begins with a
@@ -82,31 +82,31 @@ struct Open {
 
 struct Packer<'t> {
     text: &'t str,
-    marks: &'t [Mark],
+    marks: &'t [SplitPoint],
     /// Those marks that are headings: where, and of which level.
     headings: Vec<(usize, u8)>,
     tokenizer: &'t dyn Tokenizer,
     counter: Counter<'t>,
     limits: ChunkLimits,
     tiny: Tokens,
-    open: Option<Open>,
+    open: Option<OpenChunk>,
     packed: Vec<(Range<usize>, Tokens)>,
 }
 
 impl Packer<'_> {
     /// Packs a range that is too large for one chunk: it is parted at `level`, or at the next
     /// weaker one that parts it.
-    fn split(&mut self, range: Range<usize>, level: Level) {
+    fn split(&mut self, range: Range<usize>, level: BoundaryLevel) {
         let part = &self.text[range.clone()];
         let pieces = match level {
-            Level::Mark => return self.split_at_marks(range),
-            Level::Paragraph => boundary::paragraphs(part),
-            Level::Line => {
+            BoundaryLevel::SplitPoint => return self.split_at_marks(range),
+            BoundaryLevel::Paragraph => boundary::paragraphs(part),
+            BoundaryLevel::Line => {
                 boundary::between(part, boundary::lines(part).map(|(at, _)| at).collect())
             }
-            Level::Sentence => boundary::sentences(part),
-            Level::Word => boundary::words(part),
-            Level::Character => return self.split_characters(range),
+            BoundaryLevel::Sentence => boundary::sentences(part),
+            BoundaryLevel::Word => boundary::words(part),
+            BoundaryLevel::Character => return self.split_characters(range),
         };
         let ends: Vec<usize> = pieces.into_iter().map(|piece| range.start + piece.end).collect();
         match ends.len() {
@@ -121,7 +121,7 @@ impl Packer<'_> {
         let last = all.partition_point(|mark| mark.at < range.end);
         let inside = &all[first..last.max(first)];
         let Some(order) = inside.iter().map(|mark| mark.strength.order()).min() else {
-            return self.split(range, Level::Paragraph);
+            return self.split(range, BoundaryLevel::Paragraph);
         };
         let strongest = inside.iter().filter(|mark| mark.strength.order() == order);
         if order == Strength::Heading(1).order() {
@@ -132,7 +132,7 @@ impl Packer<'_> {
             }
         } else {
             let ends: Vec<usize> = strongest.map(|mark| mark.at).chain([range.end]).collect();
-            self.fill(range.start, &ends, Level::Mark);
+            self.fill(range.start, &ends, BoundaryLevel::SplitPoint);
         }
     }
 
@@ -150,14 +150,16 @@ impl Packer<'_> {
             }
         }
         match self.measure(section.clone()) {
-            Some(whole) if whole.tokens > self.limits.max() => self.split(section, Level::Mark),
+            Some(whole) if whole.tokens > self.limits.max() => {
+                self.split(section, BoundaryLevel::SplitPoint)
+            }
             whole => self.open = whole,
         }
     }
 
     /// Packs pieces that follow each other from `from` to each of `ends`. One that is too large
     /// alone is split at `weaker`.
-    fn fill(&mut self, from: usize, ends: &[usize], weaker: Level) {
+    fn fill(&mut self, from: usize, ends: &[usize], weaker: BoundaryLevel) {
         let mut from = from;
         let mut next = 0;
         while next < ends.len() {
@@ -187,7 +189,7 @@ impl Packer<'_> {
     /// Adds a piece that stays whole although the open chunk is then above the target.
     ///
     /// What leads up to it, such as "as follows:" or `impl Foo {`, goes with it if both fit.
-    fn add_whole(&mut self, piece: Range<usize>, whole: Option<Open>) {
+    fn add_whole(&mut self, piece: Range<usize>, whole: Option<OpenChunk>) {
         if self.open_is_tiny() {
             let start = self.open.as_ref().map_or(piece.start, |open| open.range.start);
             let both = self.measure(start..piece.end);
@@ -207,7 +209,7 @@ impl Packer<'_> {
     /// How many pieces fit the target together, and what they make.
     ///
     /// Doubling, then halving: few counts even where a text has no seams and each count is long.
-    fn gallop(&self, start: usize, ends: &[usize]) -> (usize, Option<Open>) {
+    fn gallop(&self, start: usize, ends: &[usize]) -> (usize, Option<OpenChunk>) {
         let probe = |count: usize| {
             let open = self.measure(start..ends[count - 1]);
             let fits = open.as_ref().is_none_or(|open| open.tokens <= self.limits.target());
@@ -300,7 +302,7 @@ impl Packer<'_> {
     }
 
     /// Trims and counts a range: the chunk it would make, or `None` when it is blank.
-    fn measure(&self, range: Range<usize>) -> Option<Open> {
+    fn measure(&self, range: Range<usize>) -> Option<OpenChunk> {
         let range = self.trim(range)?;
         let tokens = self.counter.count(range.clone());
         let heading_least = match self.heading_in_force(range.start) {
@@ -308,7 +310,7 @@ impl Packer<'_> {
             Some((_, level)) => level.saturating_add(1),
             None => 0,
         };
-        Some(Open { range, tokens, heading_least })
+        Some(OpenChunk { range, tokens, heading_least })
     }
 
     /// The last heading at or before a place, and its level.

@@ -37,7 +37,7 @@ fn limits_are_checked() {
 }
 
 #[test]
-fn a_text_without_a_path_is_known_by_its_looks() {
+fn the_format_of_a_text_without_a_path_is_guessed() {
     let check = |text: &str, format| assert_eq!(Format::of_text(text), format, "{text}");
     check("", Format::Plain);
     check("The ferry leaves at nine.\n\nIt is late.", Format::Plain);
@@ -48,19 +48,19 @@ fn a_text_without_a_path_is_known_by_its_looks() {
 }
 
 #[test]
-fn a_path_tells_the_format() {
+fn the_format_follows_from_the_path() {
     let check = |path, format| assert_eq!(Format::of_path(path), format, "{path}");
     check("docs/Guide.MD", Format::Markdown);
     check("a.b/page.mdx", Format::Markdown);
-    check("src/main.rs", Format::Code(Language::Rust));
-    check("C:\\x\\view.tsx", Format::Code(Language::Tsx));
-    check("lib.d.ts", Format::Code(Language::TypeScript));
+    check("src/main.rs", Format::Code(CodeLanguage::Rust));
+    check("C:\\x\\view.tsx", Format::Code(CodeLanguage::Tsx));
+    check("lib.d.ts", Format::Code(CodeLanguage::TypeScript));
     check("a.py/README", Format::Plain);
     check("notes.txt", Format::Plain);
 }
 
 #[test]
-fn plain_text_parts_at_the_strongest_boundary() {
+fn plain_text_splits_at_the_strongest_boundary() {
     let check = |text, expected: &[&str]| check(Format::Plain, "8/16", text, expected);
     check("", &[]);
     check(" \n\t\n ", &[]);
@@ -155,10 +155,10 @@ fn markdown_blocks_stay_whole_when_they_fit() {
 }
 
 #[test]
-fn code_parts_at_its_items() {
+fn code_splits_at_its_items() {
     // X7: the enclosing items are the place of a piece of code.
     check(
-        Format::Code(Language::Rust),
+        Format::Code(CodeLanguage::Rust),
         "16/32",
         "use a::B;\n\n/// Doc.\n#[x]\nfn one() {}\n\nimpl Foo {\n    /// First.\n    fn bar(&self) -> u32 {\n        1 + 2\n    }\n\n    fn baz(&self) -> u32 {\n        3 + 4\n    }\n}\n",
         &[
@@ -168,7 +168,7 @@ fn code_parts_at_its_items() {
         ],
     );
     check(
-        Format::Code(Language::Python),
+        Format::Code(CodeLanguage::Python),
         "16/20",
         "import os  # why\n# lead\n@d\ndef f(a):\n    return a\n\nclass C:\n    def g(self):\n        return 1\n\n    def h(self):\n        return 2\n",
         &[
@@ -180,7 +180,7 @@ fn code_parts_at_its_items() {
     );
     // Items inside an include guard are as good as those outside.
     check(
-        Format::Code(Language::C),
+        Format::Code(CodeLanguage::C),
         "16/20",
         "#ifndef A_H\n#define A_H\n\n/* One. */\nint one(int a) { return a + 1; }\n\nint two(int b) { return b + 2; }\n#endif\n",
         &[
@@ -190,7 +190,7 @@ fn code_parts_at_its_items() {
         ],
     );
     check(
-        Format::Code(Language::TypeScript),
+        Format::Code(CodeLanguage::TypeScript),
         "16/20",
         "/** Doc. */\nexport function one(a: number) {\n  return a + 1;\n}\nexport const two = (b: number) => b + 2;\n",
         &[
@@ -208,35 +208,35 @@ fn every_language_names_its_items() {
         let titles: Vec<&str> = outline.iter().map(|entry| entry.title.as_str()).collect();
         assert_eq!(titles.join(", "), expected, "{source}");
     };
-    check(Language::C, "struct s { int a; };\nint *f(int a) { return 0; }", "struct s, f");
+    check(CodeLanguage::C, "struct s { int a; };\nint *f(int a) { return 0; }", "struct s, f");
     check(
-        Language::Go,
+        CodeLanguage::Go,
         "package p\ntype T struct{}\nfunc F() {}\nfunc (t *T) M() {}",
         "type T, func F, func (t *T) M",
     );
     check(
-        Language::Java,
+        CodeLanguage::Java,
         "class A { A() {} int m() { return 1; } }\ninterface I {}",
         "class A, A, m, interface I",
     );
     check(
-        Language::JavaScript,
+        CodeLanguage::JavaScript,
         "export async function f() {}\nconst g = () => 1;\nclass C { m() {} }",
         "function f, const g, class C, m",
     );
-    check(Language::Python, "@d\nclass C:\n  def m(self): pass", "class C, def m");
+    check(CodeLanguage::Python, "@d\nclass C:\n  def m(self): pass", "class C, def m");
     check(
-        Language::Rust,
+        CodeLanguage::Rust,
         "impl<T> A for B<T> { fn f() {} }\nmod m { const X: u8 = 1; }",
         "impl<T> A for B<T>, fn f, mod m, const X",
     );
     check(
-        Language::TypeScript,
+        CodeLanguage::TypeScript,
         "namespace N { export type T = 1 }\ninterface I {}\nenum E {}",
         "namespace N, type T, interface I, enum E",
     );
-    check(Language::Tsx, "export const V = () => <p>hi</p>;", "const V");
-    check(Language::Rust, "}}}} %% not code", "");
+    check(CodeLanguage::Tsx, "export const V = () => <p>hi</p>;", "const V");
+    check(CodeLanguage::Rust, "}}}} %% not code", "");
 }
 
 /// None of these may hang, overflow the stack or lose text.
@@ -245,8 +245,8 @@ fn hostile_texts_are_chunked_in_time() {
     let formats = [
         Format::Plain,
         Format::Markdown,
-        Format::Code(Language::Rust),
-        Format::Code(Language::Python),
+        Format::Code(CodeLanguage::Rust),
+        Format::Code(CodeLanguage::Python),
     ];
     let limits = limits(256, 512);
     for unit in [
@@ -270,7 +270,7 @@ fn deeply_nested_code_is_chunked_in_time() {
     let check = |n: usize, before: &str, open: &str, middle: &str, close: &str| {
         let text = [before, &open.repeat(n), middle, &close.repeat(n)].concat();
         let chunks =
-            chunk(&text, Format::Code(Language::Rust), &CharacterEstimate, limits(256, 512));
+            chunk(&text, Format::Code(CodeLanguage::Rust), &CharacterEstimate, limits(256, 512));
         assert!(chunks.len() > 100, "{open}");
         assert!(chunks.iter().all(|chunk| chunk.headings.len() <= 7), "{open}");
     };
@@ -320,7 +320,7 @@ fn any_format() -> impl Strategy<Value = Format> {
     prop_oneof![
         Just(Format::Plain),
         Just(Format::Markdown),
-        proptest::sample::select(&Language::ALL[..]).prop_map(Format::Code),
+        proptest::sample::select(&CodeLanguage::ALL[..]).prop_map(Format::Code),
     ]
 }
 

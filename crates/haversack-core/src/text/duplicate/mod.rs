@@ -1,11 +1,12 @@
-//! Which texts say the same: equal but for spelling of spaces and case, nearly equal, or contained.
+//! Duplicate detection: texts that are equal up to case and white space, nearly equal, or
+//! contained.
 //!
 //! A text repeats another when their content hashes agree, when their sets of shingles overlap
 //! enough, or when it lies wholly inside an earlier, longer one. Candidates come from an index of
 //! rare shingles rather than from bands of sketches: a set that shares a given part with another
 //! must share one of its own rarest shingles, so nothing is missed by chance, and containment,
-//! which sketches cannot see, is found by the same look-up. [`Sketch`] is for whoever cannot keep
-//! the texts.
+//! which sketches cannot see, is found by the same look-up. [`Sketch`] is for callers that cannot
+//! keep the texts.
 
 mod shingles;
 mod sketch;
@@ -21,13 +22,13 @@ use shingles::{ShingleIds, Shingles, UNSHARED};
 /// Share of a text's shingles that must be inside an earlier text to be contained in it.
 const CONTAINED_MIN: f64 = 0.95;
 
-/// Below this a threshold would call unrelated texts repeats, and cost all pairs.
+/// Lower thresholds would match unrelated texts and compare all pairs.
 const THRESHOLD_MIN: f64 = 0.1;
 
 /// How many places of its shingles are looked up for one text, those of the rarest first.
 const PLACES_MAX: usize = 1_024;
 
-/// What a text says, whatever its case and white space: equal for texts that read the same.
+/// A hash of a text that ignores case and white space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContentHash([u8; 32]);
 
@@ -85,15 +86,15 @@ fn normalised(text: &str) -> String {
 /// - the Jaccard similarity of their shingles is at least `threshold` (taken as 0.1 when lower), or
 /// - it has five words or more and 95 % of its shingles are in the earlier, longer one.
 ///
-/// Texts of nothing but white space repeat nothing. For each text at most 1,024 places of its rarest
-/// shingles are looked up, which bounds the time for texts made from one template.
+/// Blank texts are never duplicates. For each text at most 1,024 places of its
+/// rarest shingles are looked up, which bounds the time for texts made from one template.
 #[must_use]
 pub fn duplicates(texts: &[&str], threshold: Score) -> Vec<Option<usize>> {
     let threshold = threshold.get().max(THRESHOLD_MIN);
     // By the normalised text itself, which is exact and cheaper than hashing it.
     let mut keepers: BTreeMap<String, usize> = BTreeMap::new();
     let mut ids = ShingleIds::for_bytes(texts.iter().map(|text| text.len()).sum());
-    let mut sets: Vec<Option<Set>> = Vec::with_capacity(texts.len());
+    let mut sets: Vec<Option<ShingleSet>> = Vec::with_capacity(texts.len());
     let mut result = vec![None; texts.len()];
     for (index, text) in texts.iter().enumerate() {
         let normal = normalised(text);
@@ -103,7 +104,7 @@ pub fn duplicates(texts: &[&str], threshold: Score) -> Vec<Option<usize>> {
             result[index] = Some(first);
             sets.push(None);
         } else {
-            sets.push(Some(Set::new(&Shingles::of(&normal), &mut ids)));
+            sets.push(Some(ShingleSet::new(&Shingles::of(&normal), &mut ids)));
             keepers.insert(normal, index);
         }
     }
@@ -121,7 +122,7 @@ pub fn duplicates(texts: &[&str], threshold: Score) -> Vec<Option<usize>> {
 
 /// One text's shingles as numbers.
 #[derive(Debug)]
-struct Set {
+struct ShingleSet {
     /// All distinct shingles, those included that no other text has.
     len: usize,
     /// The shingles other texts have, too: once ranked, the rarest first and hence sorted.
@@ -130,11 +131,11 @@ struct Set {
     containable: bool,
 }
 
-impl Set {
-    fn new(shingles: &Shingles, ids: &mut ShingleIds) -> Set {
+impl ShingleSet {
+    fn new(shingles: &Shingles, ids: &mut ShingleIds) -> ShingleSet {
         ids.begin_text();
         let ids: Vec<u32> = shingles.hashes.iter().filter_map(|&hash| ids.count_up(hash)).collect();
-        Set { len: ids.len(), ids, containable: shingles.containable }
+        ShingleSet { len: ids.len(), ids, containable: shingles.containable }
     }
 
     fn rank(&mut self, ranks: &[u32]) {
@@ -146,7 +147,7 @@ impl Set {
     }
 
     /// How many shared shingles make this text a repeat of an earlier one.
-    fn needed(&self, earlier: &Set, threshold: f64) -> usize {
+    fn needed(&self, earlier: &ShingleSet, threshold: f64) -> usize {
         let alike = part_of(self.len + earlier.len, threshold / (1.0 + threshold));
         if self.containable && self.len < earlier.len {
             alike.min(part_of(self.len, CONTAINED_MIN))
@@ -155,7 +156,7 @@ impl Set {
         }
     }
 
-    fn repeats(&self, earlier: &Set, threshold: f64) -> bool {
+    fn repeats(&self, earlier: &ShingleSet, threshold: f64) -> bool {
         let needed = self.needed(earlier, threshold);
         let (few, many) = if self.ids.len() <= earlier.ids.len() {
             (&self.ids, &earlier.ids)
@@ -203,7 +204,7 @@ fn part_of(whole: usize, share: f64) -> usize {
     ((share * whole as f64 - 1e-9).ceil() as usize).max(1)
 }
 
-/// For each shared shingle the texts found to hold it so far, in one piece of memory.
+/// For each shared shingle the texts that contain it, in one allocation.
 struct Postings {
     /// Where each shingle's room begins in `texts`.
     starts: Vec<usize>,
@@ -213,7 +214,7 @@ struct Postings {
 }
 
 impl Postings {
-    fn new(sets: &[Option<Set>], n_shared: usize) -> Postings {
+    fn new(sets: &[Option<ShingleSet>], n_shared: usize) -> Postings {
         let mut counts = vec![0; n_shared];
         for id in sets.iter().flatten().flat_map(|set| &set.ids) {
             counts[*id as usize] += 1;
@@ -240,9 +241,9 @@ impl Postings {
     }
 }
 
-/// Enters near repeats into `result`, which already holds the exact ones.
+/// Adds near duplicates to `result`, which already holds the exact ones.
 fn near_duplicates(
-    sets: &[Option<Set>],
+    sets: &[Option<ShingleSet>],
     n_shared: usize,
     threshold: f64,
     result: &mut [Option<usize>],

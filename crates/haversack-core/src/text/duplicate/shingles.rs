@@ -30,7 +30,7 @@ impl Shingles {
     /// Three-word shingles, or five-character shingles for texts of less than five words and for
     /// texts mostly in a script without spaces. `normal` is normalised text.
     pub(super) fn of(normal: &str) -> Shingles {
-        let words = Words::of(normal);
+        let words = WordHashes::of(normal);
         let by_words = words.hashes.len() >= WORDS_MIN && words.n_unspaced * 2 < words.hashes.len();
         let hashes: Vec<u64> = if by_words {
             words.hashes.windows(WORDS).map(|words| words.iter().fold(1, mix)).collect()
@@ -52,15 +52,15 @@ fn character_shingles(normal: &str) -> Vec<u64> {
 }
 
 /// Hashes of the words of a text in order; a character of a script without spaces is a word.
-struct Words {
+struct WordHashes {
     hashes: Vec<u64>,
     n_unspaced: usize,
 }
 
-impl Words {
-    fn of(normal: &str) -> Words {
+impl WordHashes {
+    fn of(normal: &str) -> WordHashes {
         let hashes = Vec::with_capacity(normal.len() / 5);
-        let words = Words { hashes, n_unspaced: 0 };
+        let words = WordHashes { hashes, n_unspaced: 0 };
         if normal.is_ascii() {
             words.read(normal.bytes().map(char::from))
         } else {
@@ -68,7 +68,7 @@ impl Words {
         }
     }
 
-    fn read(self, characters: impl Iterator<Item = char>) -> Words {
+    fn read(self, characters: impl Iterator<Item = char>) -> WordHashes {
         let mut words = self;
         let mut word = None;
         for c in characters {
@@ -177,7 +177,7 @@ impl ShingleIds {
         self.counts.iter().map(rank).collect()
     }
 
-    /// Where the hash stands, or the free slot where it would.
+    /// The slot of a hash, or the free slot for it.
     fn slot(&self, hash: u64) -> usize {
         let mask = self.slots.len() - 1;
         #[expect(clippy::cast_possible_truncation, reason = "the mask takes the low bits anyway")]

@@ -1,7 +1,7 @@
-//! Models: how much they read, how much they write, and how their tokens are counted.
+//! Language models: context windows, output limits and tokenizers.
 //!
-//! A name is looked up, never guessed: what is not in the table is an error with suggestions, and
-//! what the table says can be overridden. The table's figures and their sources are in `table`.
+//! A name is looked up, never guessed: an unknown name is an error with suggestions. Callers can
+//! override the table. The table's figures and their sources are in `table`.
 
 mod name;
 mod table;
@@ -15,11 +15,10 @@ use super::spelling;
 use super::tokenizer::{Encoding, Tokenizer, UpperEstimate};
 use crate::units::Tokens;
 
-/// Tokens kept free for the answer unless the model cannot write that many, or a caller says
-/// otherwise (P3).
+/// Default output reserve, unless the model's output limit is lower (P3).
 const OUTPUT_RESERVE: Tokens = Tokens::new(4_000);
 
-/// Who makes a model.
+/// The vendor of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Vendor {
     /// Qwen.
@@ -83,9 +82,9 @@ impl Counting {
     }
 }
 
-/// One row of the table.
+/// A language model of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Model {
+pub struct LanguageModel {
     name: &'static str,
     aliases: &'static [&'static str],
     vendor: Vendor,
@@ -95,7 +94,7 @@ pub struct Model {
     counting: Counting,
 }
 
-impl Model {
+impl LanguageModel {
     /// The name the table is sorted by, such as `claude-3-5-sonnet`.
     #[must_use]
     pub const fn name(&self) -> &'static str {
@@ -108,7 +107,7 @@ impl Model {
         self.aliases
     }
 
-    /// Who makes it.
+    /// Its vendor.
     #[must_use]
     pub const fn vendor(&self) -> Vendor {
         self.vendor
@@ -163,7 +162,7 @@ impl Model {
         }
     }
 
-    /// This model as the caller wants it used.
+    /// Applies a caller's overrides.
     ///
     /// # Errors
     /// When the output reserve leaves nothing of the window.
@@ -171,13 +170,13 @@ impl Model {
         let window = wishes.window.unwrap_or(self.window);
         let reserve = wishes.output_reserve.unwrap_or_else(|| self.output_reserve());
         let resolved = ResolvedModel::new(self.name, window, reserve, wishes.tokenizer_for(self))?;
-        // Whoever states the window knows the service better than the table does.
+        // A caller's window overrides the table's input limit.
         let input_max = if wishes.window.is_some() { window } else { self.input_max };
         Ok(ResolvedModel { input_max, ..resolved })
     }
 }
 
-/// What a caller knows better than the table. Default: nothing.
+/// Overrides of the table. Empty by default.
 #[derive(Debug, Clone, Default)]
 pub struct ModelOverride {
     /// Another window; it also replaces the input limit.
@@ -191,7 +190,7 @@ pub struct ModelOverride {
 }
 
 impl ModelOverride {
-    fn tokenizer_for(&self, model: &Model) -> Arc<dyn Tokenizer> {
+    fn tokenizer_for(&self, model: &LanguageModel) -> Arc<dyn Tokenizer> {
         let Some(margin_percent) = self.margin_percent else {
             return self.tokenizer.clone().unwrap_or_else(|| model.tokenizer());
         };
@@ -259,10 +258,10 @@ impl ResolvedModel {
     }
 }
 
-/// A model that cannot be used as wished.
+/// Why a model cannot be used as configured.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ResolveError {
-    /// The answer would take the whole window.
+    /// The output reserve takes the whole window.
     #[error(
         "output reserve of {output_reserve} tokens leaves nothing of the {window}-token window \
          of {name}"
@@ -310,7 +309,7 @@ fn suggestion(nearest: &[&str]) -> String {
 ///
 /// # Errors
 /// When no model has that name, with the nearest ones.
-pub fn find(name: &str) -> Result<&'static Model, UnknownModel> {
+pub fn find(name: &str) -> Result<&'static LanguageModel, UnknownModel> {
     name::forms(name)
         .iter()
         .find_map(|form| named(form))
@@ -319,11 +318,11 @@ pub fn find(name: &str) -> Result<&'static Model, UnknownModel> {
 
 /// Every model, sorted by name.
 #[must_use]
-pub fn all() -> &'static [Model] {
+pub fn all() -> &'static [LanguageModel] {
     table::MODELS
 }
 
-fn named(name: &str) -> Option<&'static Model> {
+fn named(name: &str) -> Option<&'static LanguageModel> {
     all().iter().find(|model| model.name == name || model.aliases.contains(&name))
 }
 

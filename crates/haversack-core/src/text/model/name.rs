@@ -1,4 +1,4 @@
-//! Names of models as people type them: the forms to look up, and the nearest when none is known.
+//! Model names as users write them: spellings to look up, and suggestions for unknown names.
 
 use super::all;
 use crate::text::spelling::{self, cut};

@@ -38,7 +38,7 @@
 //! OpenAI's vocabularies (five reports, 2026). Names in capitals with underscores more than double
 //! and are not covered; scripts other than Latin are counted far too high.
 
-use super::{Counting, Model, Vendor};
+use super::{Counting, LanguageModel, Vendor};
 use crate::text::tokenizer::Encoding;
 use crate::units::Tokens;
 
@@ -57,15 +57,15 @@ const CLAUDE_3: Counting = Counting::Upper { base: Encoding::Cl100k, margin_perc
 const CLAUDE_4_7: Counting = Counting::Upper { base: Encoding::Cl100k, margin_percent: 90 };
 
 /// Name, window, longest output, counting, other names.
-type Row = (&'static str, u32, u32, Counting, &'static [&'static str]);
+type ModelRow = (&'static str, u32, u32, Counting, &'static [&'static str]);
 
-const fn row(vendor: Vendor, row: Row) -> Model {
+const fn row(vendor: Vendor, row: ModelRow) -> LanguageModel {
     let (name, window, output_max, counting, aliases) = row;
     // GPT-5 and its successors set their longest output aside: 400,000 - 128,000 = 272,000.
     let sets_output_aside =
         matches!(vendor, Vendor::OpenAi) && output_max == 128_000 && window >= 400_000;
     let input_max = if sets_output_aside { window - output_max } else { window };
-    Model {
+    LanguageModel {
         name,
         aliases,
         vendor,
@@ -78,7 +78,7 @@ const fn row(vendor: Vendor, row: Row) -> Model {
 
 /// Sorted by name.
 #[rustfmt::skip]
-pub(super) const MODELS: &[Model] = &[
+pub(super) const MODELS: &[LanguageModel] = &[
     row(Vendor::OpenAi, ("chatgpt-4o-latest", 128_000, 4_096, O200K, &[])),
     row(Vendor::Anthropic, ("claude-3-5-haiku", 200_000, 8_192, CLAUDE_3, &["claude-3.5-haiku"])),
     row(Vendor::Anthropic, ("claude-3-5-sonnet", 200_000, 8_192, CLAUDE_3, &["claude-3.5-sonnet"])),

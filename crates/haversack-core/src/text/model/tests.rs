@@ -221,7 +221,7 @@ fn a_reserve_must_leave_something_of_the_window() {
 
 proptest! {
     #[test]
-    fn any_name_is_answered(name in "\\PC{0,40}|[a-z0-9@:./-]{0,40}") {
+    fn any_model_name_gives_a_result(name in "\\PC{0,40}|[a-z0-9@:./-]{0,40}") {
         if let Err(error) = find(&name) {
             prop_assert!(error.nearest.len() <= 3);
         }

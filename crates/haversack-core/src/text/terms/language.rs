@@ -1,4 +1,4 @@
-//! Which language a text is in, and what that means for its words: stop words and stems.
+//! Language detection, stop words and stemmers.
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use rust_stemmers::{Algorithm, Stemmer};
 use whatlang::{Lang, Script};
 
-/// Detection looks no further than this: more text does not change the answer, only the time.
+/// Maximum number of bytes used for detection.
 const DETECT_BYTES_MAX: usize = 4_096;
 
 /// How much of a text without accents is looked through for small words.
@@ -64,7 +64,7 @@ pub enum Language {
     Other,
 }
 
-/// Frequent words of English that are no words of other languages in Latin script.
+/// Frequent English words that do not occur in other languages in Latin script.
 const ENGLISH_ONLY: [&str; 26] = [
     "about", "and", "been", "could", "does", "from", "has", "have", "how", "should", "that", "the",
     "their", "there", "these", "they", "this", "were", "what", "when", "where", "which", "with",
@@ -179,7 +179,7 @@ impl Language {
         known.unwrap_or(Language::Other)
     }
 
-    /// Whether a lower-case word is too common in this language to tell texts apart.
+    /// Whether a lower-case word is a stop word.
     ///
     /// ASCII words in languages of another script are judged as English.
     #[must_use]
@@ -187,7 +187,7 @@ impl Language {
         self.for_word(word.is_ascii()).stop_words().contains(word)
     }
 
-    /// The language that rules a word: English words inside Chinese text are still English.
+    /// The language whose rules apply to a word: English words inside Chinese text are English.
     pub(super) const fn for_word(self, ascii: bool) -> Language {
         if ascii && !self.is_latin() { Language::English } else { self }
     }

@@ -1,4 +1,4 @@
-//! From text to comparable terms: words lower-cased, stemmed and without stop words.
+//! Terms: words of a text, lower-cased, stemmed, without stop words.
 //!
 //! Two texts about the same thing should share terms, whatever their inflection or spelling of
 //! names. So an identifier counts as a whole and by its parts, and scripts without spaces are read
@@ -14,10 +14,10 @@ use std::fmt;
 pub use language::Language;
 pub(crate) use scan::{is_unspaced, is_word};
 
-use scan::{Run, Scanner};
+use scan::{Scanner, WordRun};
 use stems::Stems;
 
-/// Terms are cut to this many bytes: what is longer is no word but data.
+/// Terms are truncated to this many bytes; anything longer is data, not a word.
 pub const TERM_BYTES_MAX: usize = 96;
 
 /// A run without spaces of up to this many characters is one keyword.
@@ -30,7 +30,7 @@ const RUN_KEYWORD_CHARACTERS_MAX: usize = 8;
 ///   `camelCase` yields the stemmed whole, then the parts.
 /// - `Acme's` is `acme`; an apostrophe elsewhere parts words (`l'école`).
 /// - Runs of Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese are read as pairs of
-///   characters; a character alone stands for itself.
+///   characters; a single character is its own term.
 #[must_use]
 pub fn terms(text: &str, language: Language) -> Vec<String> {
     let mut terms = Vec::with_capacity(text.len() / 12);
@@ -47,12 +47,12 @@ pub fn each_term(text: &str, language: Language, mut visit: impl FnMut(&str)) {
     });
 }
 
-/// A word of a text where it stands, or a part or pair of one.
+/// A token with its position: a word, a part of an identifier or a pair of characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Token<'t> {
     /// The term as [`terms`] has it; `None` for a stop word, which keeps its place in the text.
     pub term: Option<&'t str>,
-    /// The number of words before it. An identifier stands where its first part stands.
+    /// The number of words before it. An identifier has the position of its first part.
     pub position: u32,
     /// Where it begins, in bytes.
     pub start: usize,
@@ -67,25 +67,24 @@ pub fn each_token(text: &str, language: Language, mut visit: impl FnMut(Token<'_
     read(text, language, Stems::new(language, text.len()), &mut visit);
 }
 
-/// Reads a text, and gives the stems back for the next one.
+/// Reads a text and returns the stem cache for the next one.
 fn read(
     text: &str,
     language: Language,
     stems: Stems,
     visit: &mut dyn FnMut(Token<'_>),
 ) -> Option<Stems> {
-    let mut reader = Reader::new(text, language, Some(stems), visit);
+    let mut reader = TermReader::new(text, language, Some(stems), visit);
     for run in Scanner::new(text) {
         match run {
-            Run::Spaced(word) => reader.spaced(&word),
-            Run::Unspaced(run) => reader.pairs(run),
+            WordRun::Spaced(word) => reader.spaced(&word),
+            WordRun::Unspaced(run) => reader.pairs(run),
         }
     }
     reader.stems
 }
 
-/// Reads many texts in one language: the [`terms`] of each, faster, because texts that were found
-/// together share most of their words.
+/// Computes the [`terms`] of many texts in one language, with a shared stem cache.
 pub struct TermsOfMany {
     language: Language,
     stems: Option<Stems>,
@@ -116,7 +115,7 @@ impl TermsOfMany {
     }
 }
 
-/// A text in the letters that terms are written in, before any stemming.
+/// Folds a text as terms are folded before stemming.
 #[must_use]
 pub fn fold(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
@@ -142,8 +141,8 @@ fn fold_into(text: &str, folded: &mut String) {
 /// The distinct words of a text as they are written, lower-cased, in order of appearance.
 ///
 /// The same words as [`terms`], unstemmed and of at least two characters. A run without spaces is
-/// first parted at the little words of Chinese and between the scripts of Japanese. What is then
-/// no longer than eight characters is one keyword; what is longer gives pairs of characters.
+/// first split at Chinese function words and between Japanese scripts. Parts of up to eight
+/// characters are one keyword each; longer ones give pairs of characters.
 #[must_use]
 pub fn keywords(text: &str, language: Language) -> Vec<String> {
     let mut seen = BTreeSet::new();
@@ -155,11 +154,11 @@ pub fn keywords(text: &str, language: Language) -> Vec<String> {
             keywords.push(word.to_owned());
         }
     };
-    let mut reader = Reader::new(text, language, None, &mut visit);
+    let mut reader = TermReader::new(text, language, None, &mut visit);
     for run in Scanner::new(text) {
         match run {
-            Run::Spaced(word) => reader.spaced(&word),
-            Run::Unspaced(run) => {
+            WordRun::Spaced(word) => reader.spaced(&word),
+            WordRun::Unspaced(run) => {
                 for word in scan::words_of_unspaced(run) {
                     if word.chars().nth(RUN_KEYWORD_CHARACTERS_MAX).is_none() {
                         reader.word_as_is(word);
@@ -174,7 +173,7 @@ pub fn keywords(text: &str, language: Language) -> Vec<String> {
 }
 
 /// Turns runs of characters into tokens, with buffers that live as long as the text.
-struct Reader<'t, 'v> {
+struct TermReader<'t, 'v> {
     text: &'t str,
     language: Language,
     stems: Option<Stems>,
@@ -183,17 +182,17 @@ struct Reader<'t, 'v> {
     visit: &'v mut dyn FnMut(Token<'_>),
 }
 
-impl<'t, 'v> Reader<'t, 'v> {
+impl<'t, 'v> TermReader<'t, 'v> {
     fn new(
         text: &'t str,
         language: Language,
         stems: Option<Stems>,
         visit: &'v mut dyn FnMut(Token<'_>),
-    ) -> Reader<'t, 'v> {
-        Reader { text, language, stems, lower: String::new(), position: 0, visit }
+    ) -> TermReader<'t, 'v> {
+        TermReader { text, language, stems, lower: String::new(), position: 0, visit }
     }
 
-    fn spaced(&mut self, word: &scan::Word<'t>) {
+    fn spaced(&mut self, word: &scan::SpacedWord<'t>) {
         if word.plain {
             return self.word(word.text, false);
         }
@@ -241,7 +240,7 @@ impl<'t, 'v> Reader<'t, 'v> {
 
     /// A word that may be `camelCase`.
     fn cased(&mut self, word: &'t str) {
-        let mut humps = scan::Humps::new(word);
+        let mut humps = scan::CamelCaseParts::new(word);
         match humps.next().filter(|first| first.len() < word.len()) {
             Some(first) => {
                 self.word(word, true);

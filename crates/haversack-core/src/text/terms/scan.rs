@@ -1,19 +1,19 @@
-//! Where words begin and end: one pass over the bytes, with a short way for ASCII.
+//! Finds word boundaries in one pass, with a fast path for ASCII.
 
-/// A stretch of text that makes up words.
+/// A run of text that consists of words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Run<'t> {
+pub(super) enum WordRun<'t> {
     /// A word or identifier between spaces or signs.
-    Spaced(Word<'t>),
+    Spaced(SpacedWord<'t>),
     /// Characters of a script that puts no spaces between words.
     Unspaced(&'t str),
 }
 
-/// A word or identifier, with what is already known of it.
+/// A word or identifier, with flags from the scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Word<'t> {
+pub(super) struct SpacedWord<'t> {
     pub(super) text: &'t str,
-    /// No joints and no capital after the first character: nothing to take apart.
+    /// It has no joints and no capital after the first character, so it has no parts.
     pub(super) plain: bool,
     /// Holds an apostrophe between two characters.
     pub(super) apostrophe: bool,
@@ -39,7 +39,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    fn spaced(&mut self) -> Word<'t> {
+    fn spaced(&mut self) -> SpacedWord<'t> {
         let start = self.at;
         let bytes = self.text.as_bytes();
         let (mut plain, mut apostrophe) = (true, false);
@@ -69,25 +69,25 @@ impl<'t> Scanner<'t> {
                 }
             }
         }
-        Word { text: &self.text[start..self.at], plain, apostrophe }
+        SpacedWord { text: &self.text[start..self.at], plain, apostrophe }
     }
 }
 
 impl<'t> Iterator for Scanner<'t> {
-    type Item = Run<'t>;
+    type Item = WordRun<'t>;
 
-    fn next(&mut self) -> Option<Run<'t>> {
+    fn next(&mut self) -> Option<WordRun<'t>> {
         loop {
             let c = self.character(self.at)?;
             if is_word(c) {
                 if !is_unspaced(c) {
-                    return Some(Run::Spaced(self.spaced()));
+                    return Some(WordRun::Spaced(self.spaced()));
                 }
                 let start = self.at;
                 self.at += self.text[start..]
                     .find(|c| !is_word(c) || !is_unspaced(c))
                     .unwrap_or(self.text.len() - start);
-                return Some(Run::Unspaced(&self.text[start..self.at]));
+                return Some(WordRun::Unspaced(&self.text[start..self.at]));
             }
             self.at += c.len_utf8();
         }
@@ -99,17 +99,17 @@ impl<'t> Iterator for Scanner<'t> {
 /// A part begins at a capital after a small letter or digit, and at the last capital of several
 /// when a small letter follows (`HTTPServer`); the plural of an abbreviation (`URLs`) is one part.
 #[derive(Debug)]
-pub(super) struct Humps<'t> {
+pub(super) struct CamelCaseParts<'t> {
     rest: &'t str,
 }
 
-impl<'t> Humps<'t> {
-    pub(super) const fn new(word: &'t str) -> Humps<'t> {
-        Humps { rest: word }
+impl<'t> CamelCaseParts<'t> {
+    pub(super) const fn new(word: &'t str) -> CamelCaseParts<'t> {
+        CamelCaseParts { rest: word }
     }
 }
 
-impl<'t> Iterator for Humps<'t> {
+impl<'t> Iterator for CamelCaseParts<'t> {
     type Item = &'t str;
 
     fn next(&mut self) -> Option<&'t str> {

@@ -1,22 +1,22 @@
-//! Stems of words, remembered while one text is read: most words of a text come again.
+//! A cache of word stems, because most words of a text recur.
 
 use rust_stemmers::Stemmer;
 
 use super::language::Language;
 
-/// More slots than this make the memory slower than the stemmer.
+/// More slots would make the cache slower than the stemmer.
 const SLOTS_MAX: usize = 2_048;
 
-/// Stemmers of one language with a small memory: a word's hash has one slot, the last word wins.
+/// The stemmers of one language with a direct-mapped cache.
 pub(super) struct Stems {
     language: Language,
     /// For words with letters beyond ASCII, and for ASCII words.
     stemmers: [Option<Stemmer>; 2],
-    slots: Vec<Slot>,
+    slots: Vec<StemSlot>,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Slot {
+struct StemSlot {
     word: String,
     /// Empty for a stop word.
     stem: String,
@@ -27,7 +27,7 @@ impl Stems {
     pub(super) fn new(language: Language, text_bytes: usize) -> Stems {
         let n_slots = (text_bytes / 16).clamp(8, SLOTS_MAX).next_power_of_two();
         let stemmers = [false, true].map(|ascii| language.for_word(ascii).stemmer());
-        Stems { language, stemmers, slots: vec![Slot::default(); n_slots] }
+        Stems { language, stemmers, slots: vec![StemSlot::default(); n_slots] }
     }
 
     /// The stem of a lower-case word, or `None` for a stop word and for no word at all.

@@ -1,10 +1,10 @@
-//! Parts of a text whose size is known, so that no token is counted twice.
+//! Precomputed token counts of parts of a text.
 
 use std::ops::Range;
 
 use super::Tokenizer;
 
-/// A part of a text, from one seam of its tokens to another, and its size.
+/// A part of a text between two seams, and its token count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counted {
     /// Its bytes in the text.
@@ -14,8 +14,7 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// Counts what of a part lies between its first seam and its last; nothing where there is
-    /// none.
+    /// Counts a part of a text between its first and last seam; `None` without seams.
     ///
     /// # Panics
     /// When `part` is not one of the text: out of bounds, or inside a character.

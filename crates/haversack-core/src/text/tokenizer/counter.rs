@@ -8,10 +8,10 @@ use crate::units::Tokens;
 /// Shortest block in bytes. Longer blocks cost more per question, shorter ones more to set up.
 const BLOCK_BYTES_MIN: usize = 48;
 
-/// One text, counted once, that can be asked for the tokens of any part of it.
+/// A text counted once, with fast token counts of any substring.
 ///
-/// Between two block borders the answer is a subtraction; only the two ragged ends are counted
-/// anew. Since every border is a seam, the sum is exact.
+/// Between two block borders the count is a subtraction; only the two ends are counted again. Every
+/// border is a seam, so the sum is exact.
 #[derive(Debug)]
 pub struct Counter<'t> {
     tokenizer: &'t dyn Tokenizer,

@@ -1,7 +1,7 @@
-//! Where to cut a text so that one side is as long as a number of tokens allows.
+//! Finds the longest prefix or suffix of a text within a token limit.
 //!
-//! A text is walked run by run, a run being what stands between two seams; only the run that no
-//! longer fits whole is searched inside. Token counts are not monotone in a run's length
+//! A text is walked run by run, where a run is the text between two seams; only the first run that
+//! does not fit is searched inside. Token counts are not monotone in a run's length
 //! ("wor" can cost more than "world"), so short runs are tried from long to short.
 
 use super::Tokenizer;
@@ -58,7 +58,7 @@ fn longest(
         return (1..=whole).rev().find(|&len| is_boundary(len) && fits(len)).unwrap_or(0);
     }
     let floor = |len: usize| (0..=len).rev().find(|&len| is_boundary(len)).unwrap_or(0);
-    // Doubling first: a run of a million characters is not counted whole to keep a hundred.
+    // Double the length first, so that a long run is not counted whole to keep a little of it.
     let mut low = 0;
     let mut high = RUN_BYTES_EXHAUSTIVE;
     while high < whole && fits(floor(high)) {

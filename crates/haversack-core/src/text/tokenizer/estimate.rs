@@ -1,4 +1,4 @@
-//! Counts without the model's own vocabulary: a raised count for secret ones, characters at worst.
+//! Estimated counts for models without a public vocabulary.
 
 use std::sync::Arc;
 

@@ -43,7 +43,7 @@ pub struct HuggingFace {
 impl HuggingFace {
     /// Reads the bytes of a `tokenizer.json`.
     ///
-    /// Truncation and padding that the file asks for are switched off: they would make every
+    /// Truncation and padding in the file are switched off: they would make every
     /// count a lie.
     ///
     /// # Errors
@@ -90,7 +90,7 @@ impl Tokenizer for HuggingFace {
             .map_or(text.len() as u64, |encoding| encoding.get_ids().len() as u64)
     }
 
-    /// Presumed, not proved: an unknown file may hold any pattern. Most start anew at a space after
+    /// Assumed, not proved: an unknown file may have any pattern. Most restart at a space after
     /// a visible character; where one does not, the pack's final count notices.
     fn seam(&self, before: char, after: char) -> bool {
         after == ' ' && !before.is_whitespace()

@@ -1,11 +1,11 @@
-//! Tokens: one trait over every way to count them, exact wherever a vocabulary is public.
+//! Tokenizers: one trait for every way to count tokens, exact wherever a vocabulary is public.
 //!
-//! Counting whole texts again and again would be the cost of everything else put together, so the
-//! trait speaks of *units* and *seams*. Units are what adds up; tokens are made from units at the
-//! very end (they are the same thing for a vocabulary, quarter tokens for a character estimate).
-//! A seam is a place between two characters where a tokenizer always starts anew, whatever
-//! stands further left or right: there, and only there, counts of parts add up to the count of the
-//! whole. [`Counter`] and the selection's tally are built on nothing else.
+//! Recounting whole texts would dominate the running time, so the trait has *units* and *seams*.
+//! Units are additive, and tokens are computed from units at the end (one unit is one token of a
+//! vocabulary, or a quarter token of a character estimate). A seam is a boundary between two
+//! characters where a tokenizer always starts a new token, whatever the context: there, and only
+//! there, counts of parts add up to the count of the whole. [`Counter`] and the selection's tally
+//! rely on that.
 
 mod bpe;
 mod counted;
@@ -26,18 +26,18 @@ pub use hugging_face::{HuggingFace, HuggingFaceError};
 
 use crate::units::Tokens;
 
-/// How far a count can be trusted.
+/// The accuracy of a count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accuracy {
-    /// The model's own vocabulary: the count is the count.
+    /// Exact, by the model's own vocabulary.
     Exact,
-    /// A public vocabulary's count raised by a margin, for models whose own is secret: meant never
-    /// to be too low.
+    /// A public vocabulary's count plus a margin, for models whose own is secret: an upper bound.
     Upper {
         /// By how many percent the base count is raised.
         margin_percent: u32,
     },
-    /// A guess from characters. It undercounts JSON by half and Chinese by four fifths.
+    /// An estimate from the number of characters. It undercounts JSON by half and Chinese by four
+    /// fifths.
     Estimate,
 }
 
@@ -53,7 +53,7 @@ impl fmt::Display for Accuracy {
     }
 }
 
-/// A text or ids that a tokenizer cannot turn into the other.
+/// Why encoding or decoding failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum CodecError {
     /// The tokenizer counts without knowing ids.
@@ -70,7 +70,7 @@ pub enum CodecError {
         /// The offending id.
         id: u32,
     },
-    /// The ids stand for bytes that are not text, such as half a character.
+    /// The ids decode to bytes that are not valid text, such as half a character.
     #[error("these token ids do not decode to valid UTF-8 (first bad byte at {at})")]
     NotText {
         /// Byte offset of the first bad byte.
@@ -91,22 +91,22 @@ pub trait Tokenizer: fmt::Debug + Send + Sync {
     /// The name results carry, such as `o200k_base`.
     fn name(&self) -> &str;
 
-    /// How far [`Tokenizer::count`] can be trusted.
+    /// The accuracy of [`Tokenizer::count`].
     fn accuracy(&self) -> Accuracy;
 
     /// The text's size in units. Units add up at seams.
     fn units(&self, text: &str) -> u64;
 
-    /// How many tokens a number of units makes: monotone, and zero for zero.
+    /// Converts units to tokens: monotone, and zero for zero.
     fn tokens(&self, units: u64) -> Tokens {
         Tokens::saturating_from(units)
     }
 
-    /// Whether units add up where a text is parted between `before` and `after`, whatever else
-    /// surrounds them.
+    /// Whether units add up when a text is split between `before` and `after`, whatever the
+    /// context.
     fn seam(&self, before: char, after: char) -> bool;
 
-    /// Whether [`Tokenizer::seam`] is known to be right, not only presumed.
+    /// Whether [`Tokenizer::seam`] is proved correct, not only assumed.
     fn seams_are_proved(&self) -> bool {
         true
     }
@@ -117,7 +117,7 @@ pub trait Tokenizer: fmt::Debug + Send + Sync {
     /// When the tokenizer only counts, or its vocabulary cannot express the text.
     fn encode(&self, text: &str) -> Result<Vec<u32>, CodecError>;
 
-    /// The text that token ids stand for.
+    /// Decodes token ids to text.
     ///
     /// # Errors
     /// When an id is unknown or the ids do not make up whole characters.
@@ -146,7 +146,7 @@ impl dyn Tokenizer + '_ {
     }
 
     /// Exact counts of many substrings of one text, each in microseconds where seams are proved;
-    /// otherwise each is counted anew.
+    /// otherwise each is counted again.
     #[must_use]
     pub fn counter<'t>(&'t self, text: &'t str) -> Counter<'t> {
         Counter::new(self, text)

@@ -1,20 +1,20 @@
-//! Which rows pass a filter, whoever may read them.
+//! Filters as SQL: the rows that pass, regardless of permissions.
 
 use haversack_core::item::Kind;
 use rusqlite::types::Value as SqlValue;
 use rusqlite::{Connection, params_from_iter};
 use serde_json::Value;
 
-use super::schema::reference;
+use super::schema::reference_expression;
 use super::storage;
 use crate::embedded::row::{Bitmap, Row};
 use crate::store::error::ReadError;
 use crate::store::query::{FIELDS_MAX, FactFilter, Filter, KINDS_MAX, VALUES_MAX};
 
-/// A filter may not ask for more than a statement can hold.
-pub(crate) fn check(filter: &Filter) -> Result<(), ReadError> {
+/// Checks that a filter fits into one statement.
+pub(crate) fn check_limits(filter: &Filter) -> Result<(), ReadError> {
     let bound = |what: &str, found: usize, most: usize| {
-        let over = || format!("{found} are over the most, {most}");
+        let over = || format!("{found} are over the limit of {most}");
         if found <= most { Ok(()) } else { Err(ReadError::invalid(what, over())) }
     };
     bound("filter.kinds", filter.kinds.len(), KINDS_MAX)?;
@@ -31,17 +31,17 @@ pub(crate) fn check(filter: &Filter) -> Result<(), ReadError> {
     Ok(())
 }
 
-/// A statement that is being put together.
+/// A statement under construction.
 #[derive(Debug, Default)]
-struct Sought {
-    /// Where the rows come from, when an index names them.
+struct FilterStatement {
+    /// The row source, if an index provides it.
     source: Option<String>,
     conditions: Vec<String>,
     values: Vec<SqlValue>,
 }
 
-impl Sought {
-    /// Takes a value and returns its place in the statement.
+impl FilterStatement {
+    /// Binds a value and returns its placeholder.
     fn bind(&mut self, value: impl Into<SqlValue>) -> String {
         self.values.push(value.into());
         format!("?{}", self.values.len())
@@ -52,8 +52,8 @@ impl Sought {
         places.join(", ")
     }
 
-    /// Only rows of which a fact holds.
-    fn fact(&mut self, fact: &FactFilter) {
+    /// Requires a fact.
+    fn require_fact(&mut self, fact: &FactFilter) {
         let (role, test) = match fact {
             FactFilter::Within(role, from, to) => {
                 let (from, to) = (self.bind(*from), self.bind(*to));
@@ -69,8 +69,8 @@ impl Sought {
         self.conditions.push(format!("row IN ({rows})"));
     }
 
-    /// Only rows with one of these values in a field, or in the array that the field is.
-    fn field(
+    /// Requires one of these values in a field, or in the array that the field holds.
+    fn require_field(
         &mut self,
         references: &[String],
         name: &str,
@@ -86,10 +86,10 @@ impl Sought {
             .collect::<Result<_, _>>()?;
         let values = self.bind_all(values);
         if all_text && self.source.is_none() {
-            self.source = indexed(references, name, &values);
+            self.source = indexed_source(references, name, &values);
         }
         let entry_is_null = if with_null { "OR value IS NULL" } else { "" };
-        // What cannot be read as JSON is found by a check, and stands in nobody's way here.
+        // Invalid JSON is reported by `check`; here it passes no test and raises no error.
         self.conditions.push(format!(
             "CASE coalesce(json_type(CASE WHEN json_valid(fields) THEN fields END, {path}), 'null')
              WHEN 'null' THEN {with_null}
@@ -103,13 +103,13 @@ impl Sought {
     }
 }
 
-/// The rows that can have one of these texts in a field, by an index on it, if there is one.
+/// A row source for texts in an indexed field; `None` without an index on it.
 ///
-/// An array is in the index as its JSON, so all that begin like one are looked at, too. The outer
-/// loop is fixed: SQLite would sometimes rather walk all rows of a kind.
-fn indexed(references: &[String], name: &str, values: &str) -> Option<String> {
+/// Arrays are indexed as JSON, so every value that starts with `[` is examined, too. The join order
+/// is fixed, because SQLite would sometimes scan all rows of a kind instead.
+fn indexed_source(references: &[String], name: &str, values: &str) -> Option<String> {
     let field = references.iter().find(|field| *field == name)?;
-    let reference = reference(field);
+    let reference = reference_expression(field);
     Some(format!(
         "(SELECT row AS found FROM items WHERE {reference} IN ({values})
           UNION ALL
@@ -118,13 +118,13 @@ fn indexed(references: &[String], name: &str, values: &str) -> Option<String> {
     ))
 }
 
-/// The rows, of any time, that pass a filter, but for its tree (`under`); `None` when all do.
-pub(crate) fn passing(
+/// The rows of any revision that pass a filter, except for `under`; `None` when all pass.
+pub(crate) fn rows_passing(
     connection: &Connection,
     references: &[String],
     filter: &Filter,
 ) -> Result<Option<Bitmap>, ReadError> {
-    let Some((sql, values)) = statement(references, filter)? else { return Ok(None) };
+    let Some((sql, values)) = build_statement(references, filter)? else { return Ok(None) };
     let rows: rusqlite::Result<Bitmap> =
         connection.prepare_cached(&sql).and_then(|mut statement| {
             statement
@@ -134,12 +134,12 @@ pub(crate) fn passing(
     rows.map(Some).map_err(storage)
 }
 
-/// The question to the tables with its values; `None` when every row passes.
-fn statement(
+/// The SQL of a filter with its values; `None` when every row passes.
+fn build_statement(
     references: &[String],
     filter: &Filter,
 ) -> Result<Option<(String, Vec<SqlValue>)>, ReadError> {
-    let mut sought = Sought::default();
+    let mut sought = FilterStatement::default();
     if !filter.kinds.is_empty() {
         let kinds = sought.bind_all(filter.kinds.iter().map(Kind::as_str).map(str::to_owned));
         sought.conditions.push(format!("kind IN ({kinds})"));
@@ -157,16 +157,16 @@ fn statement(
         sought.conditions.push(format!("(confidence IS NULL OR confidence >= {least})"));
     }
     if let Some(prefix) = &filter.path_prefix {
-        // No character is above this one, so it ends the range of paths that start so.
+        // The highest character ends the range of paths with this prefix.
         let (start, end) =
             (sought.bind(prefix.clone()), sought.bind(format!("{prefix}\u{10ffff}")));
         sought.conditions.push(format!("path >= {start} AND path < {end}"));
     }
     for (name, values) in &filter.fields {
-        sought.field(references, name, values)?;
+        sought.require_field(references, name, values)?;
     }
     for fact in &filter.facts {
-        sought.fact(fact);
+        sought.require_fact(fact);
     }
     if sought.conditions.is_empty() {
         return Ok(None);
@@ -187,7 +187,7 @@ fn sql_value(name: &str, value: &Value) -> Result<SqlValue, ReadError> {
         Value::String(text) => Ok(text.clone().into()),
         Value::Array(_) | Value::Object(_) => Err(ReadError::invalid(
             format!("filter.fields.{name}"),
-            "a filter compares with a text, number, yes or no",
+            "a filter compares with a text, a number, true or false",
         )),
     }
 }
@@ -206,17 +206,18 @@ mod tests {
         Filter { kinds, fields: vec![(name.to_owned(), values)], ..Filter::everything() }
     }
 
-    /// How SQLite goes about a filter.
+    /// The query plan of a filter.
     fn plan(connection: &Connection, filter: &Filter) -> String {
-        let (sql, values) = statement(Kinds::built_in().references(), filter).unwrap().unwrap();
+        let (sql, values) =
+            build_statement(Kinds::built_in().references(), filter).unwrap().unwrap();
         let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
         let lines = statement.query_map(params_from_iter(values), |line| line.get(3)).unwrap();
         lines.collect::<rusqlite::Result<Vec<String>>>().unwrap().join("\n")
     }
 
     #[test]
-    fn references_are_looked_up_and_not_searched_for() {
-        let connection = schema::empty();
+    fn reference_filters_use_their_index() {
+        let connection = schema::open_in_memory();
         for name in Kinds::built_in().references() {
             let index = &format!("items_by_field_{name} ");
             for values in [json!(["a"]), json!(["a", "b", "c"])] {
@@ -230,8 +231,8 @@ mod tests {
     }
 
     #[test]
-    fn an_index_finds_what_a_walk_finds() {
-        let connection = schema::empty();
+    fn an_indexed_filter_finds_what_a_scan_finds() {
+        let connection = schema::open_in_memory();
         let stored = [
             json!({"threadId": "t1"}),
             json!({"threadId": ["t0", "t1"]}),
@@ -246,9 +247,10 @@ mod tests {
         }
         add(&connection, 9, "{not JSON");
         let check = |name: &str, values: Value, expected: &[u32]| {
-            let rows = passing(&connection, Kinds::built_in().references(), &filter(name, values))
-                .unwrap()
-                .unwrap();
+            let rows =
+                rows_passing(&connection, Kinds::built_in().references(), &filter(name, values))
+                    .unwrap()
+                    .unwrap();
             assert_eq!(rows.iter().map(Row::get).collect::<Vec<_>>(), expected);
         };
         check("threadId", json!(["t1"]), &[1, 2]);
@@ -257,7 +259,7 @@ mod tests {
         check("threadId", json!(["t1", 7]), &[1, 2, 6]);
         check("threadId", json!([null]), &[7, 8]);
         check("conversation", json!(["c"]), &[4]);
-        // What is damaged can still be ended and removed.
+        // Damaged rows can still be ended and removed.
         connection.execute_batch("UPDATE items SET died = 2; DELETE FROM items").unwrap();
     }
 

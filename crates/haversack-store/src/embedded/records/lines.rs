@@ -1,4 +1,4 @@
-//! Items as lines of a table, there and back.
+//! Item versions as table rows: reading and decoding.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,22 +17,22 @@ use crate::store::error::ReadError;
 use crate::store::item::{Fields, Item, Stored};
 use crate::store::viewer::{Principal, Readers};
 
-/// Everything about a version but its body.
+/// The columns of a version, without its body.
 pub(crate) const COLUMNS: &str = "i.row, n.id, i.born, c.at, i.kind, p.id, i.parent, \
     i.position, i.created, i.updated, i.confidence, l.principals, i.readers, i.trust, i.active, \
     i.author, i.path, i.title, i.fields, i.hash, i.died";
 
-/// How many columns these are.
+/// The number of [`COLUMNS`].
 pub(crate) const COLUMNS_COUNT: usize = 21;
 
-/// Where the columns come from.
+/// The joined tables of [`COLUMNS`].
 pub(crate) const TABLES: &str = "items i JOIN nodes n ON n.node = i.node \
     JOIN commits c ON c.revision = i.born LEFT JOIN nodes p ON p.node = i.parent \
     LEFT JOIN lists l ON l.list = i.readers";
 
-/// A version as the table has it.
+/// A version as stored.
 #[derive(Debug, Clone)]
-pub(crate) struct Line {
+pub(crate) struct VersionRow {
     pub(crate) row: Row,
     pub(crate) parent: Option<i64>,
     pub(crate) died: Option<Revision>,
@@ -43,35 +43,39 @@ pub(crate) struct Line {
     pub(crate) author: Option<String>,
 }
 
-impl Line {
-    /// Reads the columns of [`COLUMNS`], with the body if there is one behind them.
-    pub(crate) fn read(line: &rusqlite::Row<'_>) -> rusqlite::Result<Result<Line, ReadError>> {
-        let raw = Raw::read(line, line.as_ref().column_count() > COLUMNS_COUNT)?;
+impl VersionRow {
+    /// Reads [`COLUMNS`], and the body if a column follows them.
+    pub(crate) fn read(
+        line: &rusqlite::Row<'_>,
+    ) -> rusqlite::Result<Result<VersionRow, ReadError>> {
+        let raw = RawVersionRow::read(line, line.as_ref().column_count() > COLUMNS_COUNT)?;
         Ok(raw.check())
     }
 
-    /// Reads the columns of [`COLUMNS`] alone, whatever is behind them.
-    pub(crate) fn read_head(line: &rusqlite::Row<'_>) -> rusqlite::Result<Result<Line, ReadError>> {
-        Ok(Raw::read(line, false)?.check())
+    /// Reads [`COLUMNS`] alone, whatever follows them.
+    pub(crate) fn read_head(
+        line: &rusqlite::Row<'_>,
+    ) -> rusqlite::Result<Result<VersionRow, ReadError>> {
+        Ok(RawVersionRow::read(line, false)?.check())
     }
 
-    /// The version as readers get it.
-    pub(crate) fn stored(self, kinds: &Arc<Kinds>) -> Stored {
-        let Line { item, revision, committed, author, .. } = self;
+    /// The version as readers receive it.
+    pub(crate) fn into_stored(self, kinds: &Arc<Kinds>) -> Stored {
+        let VersionRow { item, revision, committed, author, .. } = self;
         Stored { item, revision, committed, author, kinds: Arc::clone(kinds) }
     }
 
-    /// Whether the version is what was written. Needs the body.
+    /// Whether the version matches its hash. Needs the body.
     ///
-    /// The hash is of the item as it was given, and a time that was not given is filled in.
+    /// The hash covers the item as given, where `updated` may have been empty.
     pub(crate) fn is_whole(&self) -> bool {
         let given = || item_hash(&Item { updated: None, ..self.item.clone() });
         item_hash(&self.item) == self.hash || given() == self.hash
     }
 }
 
-/// Columns before they are checked.
-struct Raw {
+/// The raw columns, not yet validated.
+struct RawVersionRow {
     row: u32,
     id: String,
     born: u64,
@@ -96,9 +100,9 @@ struct Raw {
     body: Option<String>,
 }
 
-impl Raw {
-    fn read(line: &rusqlite::Row<'_>, with_body: bool) -> rusqlite::Result<Raw> {
-        Ok(Raw {
+impl RawVersionRow {
+    fn read(line: &rusqlite::Row<'_>, with_body: bool) -> rusqlite::Result<RawVersionRow> {
+        Ok(RawVersionRow {
             row: line.get(0)?,
             id: line.get(1)?,
             born: line.get(2)?,
@@ -124,13 +128,13 @@ impl Raw {
         })
     }
 
-    fn check(self) -> Result<Line, ReadError> {
+    fn check(self) -> Result<VersionRow, ReadError> {
         let damaged = || ReadError::Damaged { what: format!("item {}", self.id) };
         let id = ItemId::new(&self.id).map_err(|_| damaged())?;
         let readers = match (self.readers, &self.principals) {
             (None, _) => Readers::Inherit,
             (Some(_), Some(principals)) => {
-                Readers::Only(principals_of(principals).ok_or_else(damaged)?)
+                Readers::Only(parse_principals(principals).ok_or_else(damaged)?)
             }
             (Some(0), None) => Readers::Only([Principal::everyone()].into()),
             (Some(_), None) => return Err(damaged()),
@@ -149,7 +153,7 @@ impl Raw {
                 Some(confidence) => Some(Score::new(confidence).ok_or_else(damaged)?),
                 None => None,
             },
-            trust: trust_of(self.trust).ok_or_else(damaged)?,
+            trust: trust_from_number(self.trust).ok_or_else(damaged)?,
             id,
             title: self.title,
             body: self.body.unwrap_or_default(),
@@ -162,7 +166,7 @@ impl Raw {
             readers,
             active: self.active,
         };
-        Ok(Line {
+        Ok(VersionRow {
             row: Row::new(self.row),
             parent: self.parent,
             died: self.died.map(Revision::new),
@@ -175,7 +179,7 @@ impl Raw {
     }
 }
 
-/// Trust as it is kept.
+/// Encodes a trust level for storage.
 pub(crate) const fn trust_number(trust: Trust) -> i64 {
     match trust {
         Trust::External => 0,
@@ -184,7 +188,7 @@ pub(crate) const fn trust_number(trust: Trust) -> i64 {
     }
 }
 
-const fn trust_of(number: i64) -> Option<Trust> {
+const fn trust_from_number(number: i64) -> Option<Trust> {
     match number {
         0 => Some(Trust::External),
         1 => Some(Trust::Internal),
@@ -193,20 +197,22 @@ const fn trust_of(number: i64) -> Option<Trust> {
     }
 }
 
-/// A list of principals as it is kept: sorted, as JSON.
+/// Encodes principals for storage: sorted, as JSON.
 pub(crate) fn principals_text(principals: &BTreeSet<Principal>) -> String {
     let names: Vec<&str> = principals.iter().map(Principal::as_str).collect();
     serde_json::Value::from(names).to_string()
 }
 
-/// A kept list of principals.
-pub(crate) fn principals_of(text: &str) -> Option<BTreeSet<Principal>> {
+/// Decodes stored principals.
+pub(crate) fn parse_principals(text: &str) -> Option<BTreeSet<Principal>> {
     let names: Vec<String> = serde_json::from_str(text).ok()?;
     names.iter().map(|name| Principal::parse(name).ok()).collect()
 }
 
-/// Every list of readers with its number.
-pub(crate) fn lists(connection: &Connection) -> Result<Vec<(u32, BTreeSet<Principal>)>, ReadError> {
+/// Every reader list with its number.
+pub(crate) fn reader_lists(
+    connection: &Connection,
+) -> Result<Vec<(u32, BTreeSet<Principal>)>, ReadError> {
     let mut statement =
         connection.prepare_cached("SELECT list, principals FROM lists").map_err(storage)?;
     let lists = statement
@@ -216,7 +222,7 @@ pub(crate) fn lists(connection: &Connection) -> Result<Vec<(u32, BTreeSet<Princi
         .map(|list| {
             let (list, text) = list.map_err(storage)?;
             let damaged = || ReadError::Damaged { what: format!("list of readers {list}") };
-            Ok((list, principals_of(&text).ok_or_else(damaged)?))
+            Ok((list, parse_principals(&text).ok_or_else(damaged)?))
         })
         .collect()
 }

@@ -1,16 +1,16 @@
-//! Links: added and taken away, and what that means for the names of states.
+//! Adding and removing links, with their seals.
 
 use rusqlite::params;
 
-use super::write::{Writing, Written};
+use super::write::{BatchWriter, WriteResult};
 use crate::embedded::seals;
 use crate::store::item::Link;
 
-impl Writing<'_> {
-    pub(super) fn link(&mut self, link: &Link) -> Written<()> {
-        self.check_there(&link.from)?;
-        self.check_there(&link.to)?;
-        let (source, target) = (self.node(&link.from)?, self.node(&link.to)?);
+impl BatchWriter<'_> {
+    pub(super) fn link(&mut self, link: &Link) -> WriteResult<()> {
+        self.check_readable(&link.from)?;
+        self.check_readable(&link.to)?;
+        let (source, target) = (self.node_or_insert(&link.from)?, self.node_or_insert(&link.to)?);
         let added = self
             .connection
             .prepare_cached(
@@ -19,13 +19,13 @@ impl Writing<'_> {
                  AND sort = ?3 AND died IS NULL)",
             )?
             .execute(params![source, target, link.sort, self.revision.get()])?;
-        self.seal_link(link, (source, target), added > 0, true)
+        self.record_link_change(link, (source, target), added > 0, true)
     }
 
-    pub(super) fn unlink(&mut self, link: &Link) -> Written<()> {
-        self.check_there(&link.from)?;
-        self.check_there(&link.to)?;
-        let (source, target) = (self.node(&link.from)?, self.node(&link.to)?);
+    pub(super) fn unlink(&mut self, link: &Link) -> WriteResult<()> {
+        self.check_readable(&link.from)?;
+        self.check_readable(&link.to)?;
+        let (source, target) = (self.node_or_insert(&link.from)?, self.node_or_insert(&link.to)?);
         let taken = self
             .connection
             .prepare_cached(
@@ -33,34 +33,34 @@ impl Writing<'_> {
                  AND died IS NULL",
             )?
             .execute(params![self.revision.get(), source, target, link.sort])?;
-        self.seal_link(link, (source, target), taken > 0, false)
+        self.record_link_change(link, (source, target), taken > 0, false)
     }
 
-    /// Notes that a link between two present items came or went.
-    fn seal_link(
+    /// Records that a link between two present items was added or removed.
+    fn record_link_change(
         &mut self,
         link: &Link,
         (source, target): (i64, i64),
         changed: bool,
         came: bool,
-    ) -> Written<()> {
-        let ends = (self.present(source)?, self.present(target)?);
+    ) -> WriteResult<()> {
+        let ends = (self.present_version(source)?, self.present_version(target)?);
         if let (true, (Some(from), Some(to))) = (changed, ends) {
-            let seal = seals::of_link(link.from.as_str(), &link.sort, link.to.as_str());
+            let seal = seals::link_seal(link.from.as_str(), &link.sort, link.to.as_str());
             let seal = if came { seal } else { seal.wrapping_neg() };
             self.delta.links.push(((from.list, to.list), seal));
         }
         Ok(())
     }
 
-    /// Notes for the links of a node that it came, went, or is for other readers. To be called for one
-    /// node after the other, each before or right after its own row changes.
-    pub(super) fn shift_links(
+    /// Updates the link seals of a node that appeared, disappeared or changed its reader list. Call
+    /// it node by node, before or right after the node's own row changes.
+    pub(super) fn reseal_links_of(
         &mut self,
         node: i64,
         before: Option<u32>,
         after: Option<u32>,
-    ) -> Written<()> {
+    ) -> WriteResult<()> {
         let links: Vec<(i64, i64, String, String, String)> = self
             .connection
             .prepare_cached(
@@ -76,15 +76,15 @@ impl Writing<'_> {
             })?
             .collect::<rusqlite::Result<_>>()?;
         for (source, target, from, sort, to) in links {
-            let seal = seals::of_link(&from, &sort, &to);
+            let seal = seals::link_seal(&from, &sort, &to);
             let other = if source == node { target } else { source };
-            let other_list = self.present(other)?.map(|present| present.list);
+            let other_list = self.present_version(other)?.map(|present| present.list);
             if other != node && other_list.is_none() {
                 continue;
             }
             for (list, seal) in [(before, seal.wrapping_neg()), (after, seal)] {
                 let Some(list) = list else { continue };
-                // A link to itself has one list at both ends.
+                // A self-link has the same list at both ends.
                 let other_list = other_list.filter(|_| other != node).unwrap_or(list);
                 let ends = if source == node { (list, other_list) } else { (other_list, list) };
                 self.delta.links.push((ends, seal));

@@ -1,4 +1,4 @@
-//! Looking up: items, passages, vectors.
+//! Lookups of items, passages and vectors.
 
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
@@ -9,7 +9,7 @@ use haversack_core::item::Kind;
 use haversack_core::units::Span;
 use rusqlite::{Connection, OptionalExtension};
 
-use super::lines::{COLUMNS, COLUMNS_COUNT, Line, TABLES};
+use super::lines::{COLUMNS, COLUMNS_COUNT, TABLES, VersionRow};
 use super::storage;
 use crate::embedded::row::{Bitmap, Row};
 use crate::kinds::Kinds;
@@ -17,8 +17,8 @@ use crate::prepare::Hash;
 use crate::store::error::ReadError;
 use crate::store::item::{Crumb, Passage};
 
-/// The number of a name.
-pub(crate) fn node(connection: &Connection, id: &ItemId) -> Result<Option<i64>, ReadError> {
+/// The node of an item id.
+pub(crate) fn node_of(connection: &Connection, id: &ItemId) -> Result<Option<i64>, ReadError> {
     connection
         .prepare_cached("SELECT node FROM nodes WHERE id = ?")
         .and_then(|mut statement| statement.query_row([id.as_str()], |line| line.get(0)).optional())
@@ -35,8 +35,11 @@ pub(crate) fn rows_of(connection: &Connection, node: i64) -> Result<Vec<Row>, Re
         .map_err(storage)
 }
 
-/// The number of a name with each of its rows, the latest first.
-pub(crate) fn places(connection: &Connection, id: &ItemId) -> Result<Vec<(i64, Row)>, ReadError> {
+/// The node of an item id with each of its rows, the latest first.
+pub(crate) fn rows_of_id(
+    connection: &Connection,
+    id: &ItemId,
+) -> Result<Vec<(i64, Row)>, ReadError> {
     connection
         .prepare_cached(
             "SELECT i.node, i.row FROM nodes n CROSS JOIN items i ON i.node = n.node WHERE n.id = ? \
@@ -56,30 +59,30 @@ static LINE_WITH_BODY: LazyLock<String> =
     LazyLock::new(|| format!("SELECT {COLUMNS}, i.body FROM {TABLES} WHERE i.row = ?"));
 
 /// The version in a row, with or without its body.
-pub(crate) fn line(
+pub(crate) fn version(
     connection: &Connection,
     row: Row,
     with_body: bool,
-) -> Result<Option<Line>, ReadError> {
+) -> Result<Option<VersionRow>, ReadError> {
     let sql = if with_body { &LINE_WITH_BODY } else { &LINE };
     connection
         .prepare_cached(sql)
-        .and_then(|mut statement| statement.query_row([row.get()], Line::read).optional())
+        .and_then(|mut statement| statement.query_row([row.get()], VersionRow::read).optional())
         .map_err(storage)?
         .transpose()
 }
 
-/// The name that a row is a version of.
+/// The item id of a row.
 pub(crate) fn id_of(connection: &Connection, row: Row) -> Result<Option<ItemId>, ReadError> {
     let id: Option<String> = connection
         .prepare_cached("SELECT n.id FROM items i JOIN nodes n ON n.node = i.node WHERE i.row = ?")
         .and_then(|mut statement| statement.query_row([row.get()], |line| line.get(0)).optional())
         .map_err(storage)?;
-    let damaged = |_| ReadError::Damaged { what: format!("the name of row {}", row.get()) };
+    let damaged = |_| ReadError::Damaged { what: format!("the item id of row {}", row.get()) };
     id.map(|id| ItemId::new(&id).map_err(damaged)).transpose()
 }
 
-/// What a row is called, without its texts, and the node that it hangs under.
+/// The breadcrumb of a row and the node of its parent.
 pub(crate) fn crumb(
     connection: &Connection,
     row: Row,
@@ -107,11 +110,11 @@ pub(crate) fn crumb(
     Ok(Some((crumb, parent)))
 }
 
-/// Longest text in bytes of which a chunk is taken by SQL, which reads the whole text for it. Of a
-/// longer one the chunk alone is read, which costs a statement more.
+/// The longest text in bytes from which SQL cuts a chunk, reading the whole text. From a longer
+/// text only the chunk is read, at the cost of another statement.
 const TEXT_BYTES_MAX: usize = 32 << 10;
 
-/// A chunk with its item, and without its text when that is part of a long one.
+/// Selects a chunk with its item; the text is null for a chunk of a long text.
 static PASSAGE: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT {COLUMNS}, k.start, k.stop, k.line_first, k.line_last, k.headings, i.language, \
@@ -123,7 +126,7 @@ static PASSAGE: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// A chunk of a row with its place, and the node that its item hangs under.
+/// A chunk of a row with its position, and the node of the item's parent.
 pub(crate) fn passage(
     connection: &Connection,
     kinds: &Arc<Kinds>,
@@ -131,7 +134,7 @@ pub(crate) fn passage(
     chunk: u32,
 ) -> Result<Option<(Passage, Option<i64>)>, ReadError> {
     let read = |line: &rusqlite::Row<'_>| {
-        let item = Line::read_head(line)?;
+        let item = VersionRow::read_head(line)?;
         let at = |column: usize| COLUMNS_COUNT + column;
         let span: (usize, usize) = (line.get(at(0))?, line.get(at(1))?);
         let lines = (line.get(at(2))?, line.get(at(3))?);
@@ -139,7 +142,7 @@ pub(crate) fn passage(
         let language: String = line.get(at(5))?;
         let text = match line.get::<_, Option<Vec<u8>>>(at(6))? {
             Some(text) => text,
-            None => part(connection, &line.get::<_, String>(at(8))?, row, span.0..span.1)?,
+            None => text_slice(connection, &line.get::<_, String>(at(8))?, row, span.0..span.1)?,
         };
         let features = match (str::from_utf8(&text), line.get_ref(at(9))?.as_blob_or_null()?) {
             (Ok(text), Some(bytes)) => TextFeatures::from_bytes(text, bytes).map(Arc::new),
@@ -155,7 +158,7 @@ pub(crate) fn passage(
         return Ok(None);
     };
     let item = item?;
-    let (parent, stored) = (item.parent, item.stored(kinds));
+    let (parent, stored) = (item.parent, item.into_stored(kinds));
     let what = || ReadError::Damaged { what: format!("item {}", stored.item.id) };
     let span = Span::recorded(span.0, span.1).ok_or_else(what)?;
     let text = String::from_utf8(text).map_err(|_| what())?;
@@ -171,8 +174,8 @@ pub(crate) fn passage(
     Ok(Some((passage, parent)))
 }
 
-/// Some bytes of a long text. SQLite takes nothing out of an empty one, so that comes here, too.
-fn part(
+/// Reads a byte range of a text column. Empty ranges come here, too: SQL returns null for them.
+fn text_slice(
     connection: &Connection,
     column: &str,
     row: Row,
@@ -182,14 +185,14 @@ fn part(
         return Ok(Vec::new());
     }
     let text = connection.blob_open("main", "items", column, i64::from(row.get()), true)?;
-    // What a damaged table says must not be made room for.
+    // A damaged length must not allocate memory.
     let mut part = vec![0; if bytes.end <= text.len() { bytes.len() } else { 0 }];
     text.read_at_exact(&mut part, bytes.start.min(text.len()))?;
     Ok(part)
 }
 
-/// A chunk of a row, as the table has it.
-pub(crate) struct Piece {
+/// A chunk of a row as stored.
+pub(crate) struct ChunkRow {
     pub(crate) chunk: u32,
     pub(crate) bytes: Range<usize>,
     /// `None` when they cannot be read.
@@ -198,7 +201,7 @@ pub(crate) struct Piece {
 }
 
 /// The chunks of a row, in order.
-pub(crate) fn chunks_of(connection: &Connection, row: Row) -> rusqlite::Result<Vec<Piece>> {
+pub(crate) fn chunks_of(connection: &Connection, row: Row) -> rusqlite::Result<Vec<ChunkRow>> {
     connection
         .prepare_cached(
             "SELECT chunk, start, stop, headings, hash FROM chunks WHERE row = ? ORDER BY chunk",
@@ -210,12 +213,12 @@ pub(crate) fn chunks_of(connection: &Connection, row: Row) -> rusqlite::Result<V
                 None => Some(Vec::new()),
             };
             let bytes = line.get(1)?..line.get(2)?;
-            Ok(Piece { chunk: line.get(0)?, bytes, headings, hash: line.get(4)? })
+            Ok(ChunkRow { chunk: line.get(0)?, bytes, headings, hash: line.get(4)? })
         })?
         .collect()
 }
 
-/// Stored vectors by their numbers, `None` for what was purged since.
+/// Stored vectors by number; `None` for a purged one.
 pub(crate) fn vectors(
     connection: &Connection,
     embeddings: &[u32],
@@ -236,7 +239,7 @@ pub(crate) fn vectors(
         .collect()
 }
 
-/// Whether one of the rows with a fact is seen.
+/// Whether any row with a fact is visible.
 pub(crate) fn any_with_fact(
     connection: &Connection,
     role: &str,
@@ -257,7 +260,7 @@ pub(crate) fn any_with_fact(
     find().map_err(storage)
 }
 
-/// Which texts have vectors by a model.
+/// Whether each text hash has a vector of a model.
 pub(crate) fn have_vectors(
     connection: &Connection,
     hashes: &[Hash],
@@ -269,8 +272,8 @@ pub(crate) fn have_vectors(
     hashes.iter().map(|hash| statement.exists((hash, model)).map_err(storage)).collect()
 }
 
-/// The rows, of any time, that are not in use.
-pub(crate) fn not_active(connection: &Connection) -> Result<Bitmap, ReadError> {
+/// The rows of any revision whose item is inactive.
+pub(crate) fn inactive_rows(connection: &Connection) -> Result<Bitmap, ReadError> {
     connection
         .prepare_cached("SELECT row FROM items WHERE active = 0")
         .and_then(|mut statement| {

@@ -1,4 +1,4 @@
-//! The truth: what is kept in SQLite, and nothing about indexes or viewers' rights beyond rows.
+//! The SQLite tables, the source of truth. Knows neither the indexes nor who may see a row.
 
 pub(crate) mod filter;
 pub(crate) mod lines;
@@ -22,20 +22,20 @@ use rusqlite::{Connection, OpenFlags};
 use self::schema::SchemaError;
 use crate::store::error::{Cause, OpenError, ReadError};
 
-/// Connections that wait for the next reader; more are closed.
+/// Idle connections kept for readers; further ones are closed.
 const IDLE_MAX: usize = 8;
 
-/// The file of a workspace's truth.
+/// The SQLite file of a workspace.
 pub(crate) fn file(folder: &Path) -> PathBuf {
     folder.join("store.db")
 }
 
-/// Opens the truth for its one writer, makes it if it is not there, and migrates it.
+/// Opens the SQLite file for the writer, creating and migrating it as needed.
 pub(crate) fn open(folder: &Path, references: &[String]) -> Result<Connection, OpenError> {
     let path = file(folder);
     let failed = |error: rusqlite::Error| open_error(&path, error);
     let mut connection = Connection::open(&path).map_err(failed)?;
-    // Before anything is written to a file that may not be ours.
+    // Checked before anything is written: the file may belong to another program.
     let refuse = |error| match error {
         SchemaError::Newer(found) => {
             OpenError::Newer { path: path.clone(), found, known: schema::FORMAT }
@@ -49,7 +49,7 @@ pub(crate) fn open(folder: &Path, references: &[String]) -> Result<Connection, O
     schema::format_of(&connection).map_err(refuse)?;
     schema::configure(&connection).map_err(failed)?;
     schema::migrate(&mut connection).map_err(refuse)?;
-    schema::derive(&connection, references).map_err(failed)?;
+    schema::create_indexes(&connection, references).map_err(failed)?;
     Ok(connection)
 }
 
@@ -62,19 +62,19 @@ fn open_error(path: &Path, error: rusqlite::Error) -> OpenError {
     }
 }
 
-/// Connections for readers.
+/// A pool of read-only connections.
 #[derive(Debug)]
-pub(crate) struct Pool {
+pub(crate) struct ConnectionPool {
     path: PathBuf,
     idle: Mutex<Vec<Connection>>,
 }
 
-impl Pool {
-    pub(crate) fn new(folder: &Path) -> Pool {
-        Pool { path: file(folder), idle: Mutex::new(Vec::new()) }
+impl ConnectionPool {
+    pub(crate) fn new(folder: &Path) -> ConnectionPool {
+        ConnectionPool { path: file(folder), idle: Mutex::new(Vec::new()) }
     }
 
-    /// Lends a connection for one question.
+    /// Runs a query on a pooled connection.
     pub(crate) fn read<T>(
         &self,
         question: impl FnOnce(&Connection) -> Result<T, ReadError>,
@@ -84,8 +84,7 @@ impl Pool {
             Some(connection) => connection,
             None => self.connect().map_err(storage)?,
         };
-        // One transaction for all statements of a question: each alone would take and give back
-        // the file's locks.
+        // One transaction for all statements: each alone would take and release the file's locks.
         let run = |sql| connection.prepare_cached(sql)?.execute([]);
         run("BEGIN").map_err(storage)?;
         let answer = question(&connection)?;
@@ -102,7 +101,7 @@ impl Pool {
         let connection = Connection::open_with_flags(&self.path, flags)?;
         connection.busy_timeout(std::time::Duration::from_secs(5))?;
         connection.set_prepared_statement_cache_capacity(64);
-        // Else every new binding has SQLite parse and plan a cached statement anew.
+        // Otherwise SQLite replans a cached statement with every new binding.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         connection.execute_batch(
             "PRAGMA query_only = ON;
@@ -114,7 +113,7 @@ impl Pool {
     }
 }
 
-/// What SQLite's failure means to a reader.
+/// Converts an SQLite error for a reader.
 pub(crate) fn storage(error: rusqlite::Error) -> ReadError {
     use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
     match error.sqlite_error_code() {

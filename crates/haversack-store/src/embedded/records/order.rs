@@ -1,20 +1,20 @@
-//! The order in which the changes of a batch are made.
+//! The order in which the changes of a batch are applied.
 
 use std::collections::BTreeMap;
 
 use haversack_core::ids::ItemId;
 
-use super::write::{WriteError, Written};
-use crate::prepare::Prepared;
+use super::write::{WriteError, WriteResult};
+use crate::prepare::PreparedBatch;
 use crate::store::change::{Change, DEPTH_MAX};
 use crate::store::error::{CommitError, Problem};
 use crate::store::item::Item;
 
-/// The order in which changes are made. Between two removals items go first, parents before what
-/// hangs under them, and only the last of several with one id; the rest follows as given.
+/// The order in which changes are applied. Between two removals, puts come first: parents before
+/// children, and only the last of several puts with one id. The rest follows as given.
 ///
 /// Each entry is the change's index and, for a put, the index of its prepared item.
-pub(super) fn put_order(prepared: &Prepared) -> Written<Vec<(usize, usize)>> {
+pub(super) fn change_order(prepared: &PreparedBatch) -> WriteResult<Vec<(usize, usize)>> {
     let changes = &prepared.batch.changes;
     let mut order = Vec::with_capacity(changes.len());
     let (mut puts, mut rest) = (Vec::new(), Vec::new());
@@ -38,9 +38,9 @@ pub(super) fn put_order(prepared: &Prepared) -> Written<Vec<(usize, usize)>> {
     Ok(order)
 }
 
-/// The items such that each comes after its parent.
-fn parents_first(puts: &[(usize, usize, &Item)]) -> Written<Vec<(usize, usize)>> {
-    // The last of several with one id is what stands in the end.
+/// Orders puts so that each item comes after its parent.
+fn parents_first(puts: &[(usize, usize, &Item)]) -> WriteResult<Vec<(usize, usize)>> {
+    // The last put of an id wins.
     let by_id: BTreeMap<&ItemId, usize> =
         puts.iter().enumerate().map(|(index, (.., item))| (&item.id, index)).collect();
     let refused = |index: usize, message: String| {
@@ -59,14 +59,14 @@ fn parents_first(puts: &[(usize, usize, &Item)]) -> Written<Vec<(usize, usize)>>
         while let Some(index) = next.filter(|index| !placed[*index]) {
             let item = puts[index].2;
             if let Some(from) = chain.iter().position(|at| *at == index) {
-                let circle: Vec<&str> =
+                let cycle: Vec<&str> =
                     chain[from..].iter().map(|at| puts[*at].2.id.as_str()).collect();
-                let circle = circle.join(" > ");
-                return refused(index, format!("parent: {circle} > {} is a circle", item.id));
+                let cycle = cycle.join(" > ");
+                return refused(index, format!("parent: {cycle} > {} is a cycle", item.id));
             }
             chain.push(index);
             if chain.len() > DEPTH_MAX {
-                let message = format!("parent: more than {DEPTH_MAX} items above one another");
+                let message = format!("parent: the tree is more than {DEPTH_MAX} levels deep");
                 return refused(start, message);
             }
             next = item.parent.as_ref().and_then(|parent| by_id.get(parent).copied());

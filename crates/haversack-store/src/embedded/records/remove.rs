@@ -1,18 +1,18 @@
-//! Taking away: deletion, which history survives; purging, which nothing does; trimming.
+//! Removal: deletion keeps history, purging keeps nothing, trimming bounds history.
 
 use haversack_core::ids::ItemId;
 use rusqlite::params;
 
 use super::usage;
-use super::write::{Writing, Written};
+use super::write::{BatchWriter, WriteResult};
 use crate::embedded::row::Row;
 
-/// Versions of one item that are kept beside the present one.
+/// Earlier versions kept per item.
 pub(crate) const HISTORY_MAX: usize = 16;
 
-impl Writing<'_> {
-    /// Removes the oldest versions of a node beyond what is kept.
-    pub(super) fn trim(&mut self, node: i64) -> Written<()> {
+impl BatchWriter<'_> {
+    /// Removes the oldest versions of a node beyond [`HISTORY_MAX`].
+    pub(super) fn trim_history(&mut self, node: i64) -> WriteResult<()> {
         let mut statement = self.connection.prepare_cached(
             "SELECT row, died FROM items WHERE node = ? AND died IS NOT NULL \
              ORDER BY born DESC, row DESC LIMIT -1 OFFSET ?",
@@ -21,17 +21,17 @@ impl Writing<'_> {
             .query_map(params![node, HISTORY_MAX as u64], |line| Ok((line.get(0)?, line.get(1)?)))?
             .collect::<rusqlite::Result<Vec<(u32, u64)>>>()?;
         for (row, died) in old {
-            // A snapshot may still look at it; the next change of the item will get it.
+            // A snapshot may still need it; the next change of the item removes it.
             if died <= self.horizon.get() {
-                self.forget(Row::new(row))?;
-                usage::raise_trimmed(self.connection, node, died)?;
+                self.remove_version(Row::new(row))?;
+                usage::record_trim(self.connection, node, died)?;
             }
         }
         Ok(())
     }
 
     /// Removes a version for good.
-    fn forget(&mut self, row: Row) -> Written<()> {
+    fn remove_version(&mut self, row: Row) -> WriteResult<()> {
         for table in ["chunks", "facts", "seals", "items"] {
             let sql = &format!("DELETE FROM {table} WHERE row = ?");
             self.connection.prepare_cached(sql)?.execute([row.get()])?;
@@ -41,7 +41,7 @@ impl Writing<'_> {
     }
 
     /// The present nodes at and below a node.
-    pub(super) fn subtree(&self, node: i64) -> Written<Vec<(i64, Row)>> {
+    pub(super) fn subtree(&self, node: i64) -> WriteResult<Vec<(i64, Row)>> {
         let mut statement = self.connection.prepare_cached(
             "WITH RECURSIVE below (node) AS (
                SELECT ?1 UNION
@@ -56,22 +56,22 @@ impl Writing<'_> {
         Ok(subtree)
     }
 
-    pub(super) fn delete(&mut self, id: &ItemId) -> Written<()> {
-        let Some(node) = self.node_if_known(id)? else { return Ok(()) };
-        for (node, row) in self.removable(id, node)? {
-            let list = self.present(node)?.map(|present| present.list);
-            self.shift_links(node, list, None)?;
-            self.end(row)?;
+    pub(super) fn delete(&mut self, id: &ItemId) -> WriteResult<()> {
+        let Some(node) = self.node_of(id)? else { return Ok(()) };
+        for (node, row) in self.removable_subtree(id, node)? {
+            let list = self.present_version(node)?.map(|present| present.list);
+            self.reseal_links_of(node, list, None)?;
+            self.end_version(row)?;
             self.committed.deleted += 1;
         }
         self.lineage.clear();
         Ok(())
     }
 
-    pub(super) fn purge(&mut self, id: &ItemId) -> Written<()> {
-        let Some(node) = self.node_if_known(id)? else { return Ok(()) };
+    pub(super) fn purge(&mut self, id: &ItemId) -> WriteResult<()> {
+        let Some(node) = self.node_of(id)? else { return Ok(()) };
         let mut nodes: Vec<i64> =
-            self.removable(id, node)?.into_iter().map(|(node, _)| node).collect();
+            self.removable_subtree(id, node)?.into_iter().map(|(node, _)| node).collect();
         if !nodes.contains(&node) {
             nodes.push(node);
         }
@@ -83,9 +83,9 @@ impl Writing<'_> {
         Ok(())
     }
 
-    fn purge_node(&mut self, node: i64) -> Written<()> {
-        let list = self.present(node)?.map(|present| present.list);
-        self.shift_links(node, list, None)?;
+    fn purge_node(&mut self, node: i64) -> WriteResult<()> {
+        let list = self.present_version(node)?.map(|present| present.list);
+        self.reseal_links_of(node, list, None)?;
         let rows = self
             .connection
             .prepare_cached("SELECT row FROM items WHERE node = ?")?
@@ -99,9 +99,9 @@ impl Writing<'_> {
                 hashes.push(hash?);
             }
             self.delta.died.push(Row::new(row));
-            self.forget(Row::new(row))?;
+            self.remove_version(Row::new(row))?;
         }
-        // One walk over the chunks for all of them: other items may hold the same text.
+        // Other items may hold the same text. One pass over the chunks finds them for all.
         self.connection
             .prepare_cached(
                 "WITH gone (hash) AS (SELECT unhex(value) FROM json_each(?1)),

@@ -1,4 +1,4 @@
-//! The tables of a workspace, their version, and how an older version becomes this one.
+//! The tables of a workspace, their format version and migrations.
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
@@ -9,22 +9,22 @@ pub(crate) const FORMAT: u32 = 2;
 /// Marks the file as one of ours ("Hvsk").
 const APPLICATION_ID: u32 = 0x4876_736b;
 
-/// Each step makes the format of its number from the one before.
+/// Migrations: each makes the format of its number from the previous one.
 const STEPS: [&str; FORMAT as usize] = [include_str!("format_1.sql"), include_str!("format_2.sql")];
 
-/// A reference of an item as it is indexed. The index is found by this text alone.
+/// The indexed SQL expression of a reference field. SQLite matches the index by this exact text.
 ///
-/// What cannot be read as JSON has none: else a damaged item could neither be ended nor purged.
-pub(crate) fn reference(field: &str) -> String {
+/// Invalid JSON gives null: otherwise a damaged item could be neither ended nor purged.
+pub(crate) fn reference_expression(field: &str) -> String {
     format!("CASE WHEN json_valid(fields) THEN json_extract(fields, '$.{field}') END")
 }
 
-/// Why the tables are not there.
+/// Why the tables cannot be used.
 #[derive(Debug)]
 pub(crate) enum SchemaError {
-    /// A later version of Haversack wrote them.
+    /// Written by a newer version of Haversack.
     Newer(u32),
-    /// The file is no store of ours.
+    /// The file belongs to another program.
     Foreign,
     /// SQLite failed.
     Sqlite(rusqlite::Error),
@@ -36,11 +36,11 @@ impl From<rusqlite::Error> for SchemaError {
     }
 }
 
-/// How every connection of ours behaves.
+/// Configures the writer's connection.
 pub(crate) fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(std::time::Duration::from_secs(5))?;
     connection.set_prepared_statement_cache_capacity(128);
-    // Else every new binding has SQLite parse and plan a cached statement anew.
+    // Otherwise SQLite replans a cached statement with every new binding.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.execute_batch(
         "PRAGMA journal_mode = WAL;
@@ -54,7 +54,7 @@ pub(crate) fn configure(connection: &Connection) -> rusqlite::Result<()> {
     )
 }
 
-/// The format of the file, after making sure that it is ours or empty.
+/// The format of the file, which must be ours or empty.
 pub(crate) fn format_of(connection: &Connection) -> Result<u32, SchemaError> {
     let format: u32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let id: u32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
@@ -69,8 +69,8 @@ pub(crate) fn format_of(connection: &Connection) -> Result<u32, SchemaError> {
     }
 }
 
-/// Brings the file to the present format, one step and one transaction at a time, so that a
-/// stop between two steps leaves a whole older format.
+/// Migrates the file to the current format, one transaction per step, so that an interruption
+/// leaves a complete older format.
 pub(crate) fn migrate(connection: &mut Connection) -> Result<(), SchemaError> {
     let format = format_of(connection)?;
     for (step, sql) in (1u32..).zip(STEPS).skip(format as usize) {
@@ -83,25 +83,29 @@ pub(crate) fn migrate(connection: &mut Connection) -> Result<(), SchemaError> {
     Ok(())
 }
 
-/// Makes the indexes that are not there yet. They follow from the tables, and an older version of
-/// this code keeps them up to date without knowing them, so they are no part of the format.
-pub(crate) fn derive(connection: &Connection, references: &[String]) -> rusqlite::Result<()> {
-    // Earlier versions knew three fields by name.
+/// Creates missing indexes and derived tables. SQLite maintains them for older programs, too, so
+/// they are not part of the format.
+pub(crate) fn create_indexes(
+    connection: &Connection,
+    references: &[String],
+) -> rusqlite::Result<()> {
+    // Earlier versions indexed three fields by name.
     connection.execute_batch(
         "DROP INDEX IF EXISTS items_by_opportunity;
          DROP INDEX IF EXISTS items_by_thread;
          DROP INDEX IF EXISTS items_by_conversation;",
     )?;
     for field in references {
-        let reference = reference(field);
+        let reference = reference_expression(field);
         connection.execute_batch(&format!(
             "CREATE INDEX IF NOT EXISTS items_by_field_{field} ON items ({reference}) \
              WHERE {reference} IS NOT NULL"
         ))?;
     }
-    // What had happened at a moment, to an item and by a user. The seals of versions, which
-    // `seals::complete` makes where they are missing. When the last version of an item ended that was
-    // removed to bound its history: before there was this table, items at the bound lost some.
+    // `seals` holds the seals of versions; `seals::seal_missing_rows` fills gaps. `trims` holds the
+    // revision at which the last trimmed version of an item ended; items that reached the bound
+    // before the table existed get an entry. The event indexes serve usage at a moment, by item and
+    // by user.
     connection.execute_batch(
         "CREATE TABLE IF NOT EXISTS seals (row INTEGER PRIMARY KEY, seal BLOB NOT NULL) STRICT;
          CREATE TABLE IF NOT EXISTS trims (node INTEGER PRIMARY KEY, died INTEGER NOT NULL) STRICT;
@@ -117,10 +121,10 @@ pub(crate) fn derive(connection: &Connection, references: &[String]) -> rusqlite
 
 /// Empty tables in memory, for tests.
 #[cfg(test)]
-pub(crate) fn empty() -> Connection {
-    let mut connection = Connection::open_in_memory().expect("memory is there");
+pub(crate) fn open_in_memory() -> Connection {
+    let mut connection = Connection::open_in_memory().expect("SQLite opens in memory");
     migrate(&mut connection).expect("the tables of the present format");
-    derive(&connection, crate::kinds::Kinds::built_in().references())
+    create_indexes(&connection, crate::kinds::Kinds::built_in().references())
         .expect("the indexes of the present format");
     connection
 }

@@ -1,6 +1,6 @@
-//! The tree and the links, as numbers of nodes and rows.
+//! Tree and link queries, by node and row numbers.
 //!
-//! What a viewer may see of them is decided by the caller, row by row.
+//! The caller checks visibility row by row.
 
 use rusqlite::{Connection, params};
 
@@ -9,7 +9,7 @@ use crate::embedded::row::Row;
 use crate::store::error::ReadError;
 use crate::store::query::Direction;
 
-/// Calls `visit` with the versions under a node, in order, until it says stop.
+/// Calls `visit` with the children of a node, in order, until it returns false.
 pub(crate) fn each_child(
     connection: &Connection,
     node: i64,
@@ -31,21 +31,21 @@ pub(crate) fn each_child(
     walk().map_err(storage)
 }
 
-/// A version under a node.
-pub(crate) struct Child {
+/// A child of a node.
+pub(crate) struct ChildRow {
     pub(crate) node: i64,
     pub(crate) row: Row,
     pub(crate) kind: String,
 }
 
-/// The versions under a node that are in use and that `is_seen`, in order, so many at most.
+/// The active children of a node that `is_seen` accepts, in order, at most `most`.
 pub(crate) fn active_children(
     connection: &Connection,
     node: i64,
     most: usize,
     is_seen: impl Fn(Row) -> bool,
-) -> Result<Vec<Child>, ReadError> {
-    let read = || -> rusqlite::Result<Vec<Child>> {
+) -> Result<Vec<ChildRow>, ReadError> {
+    let read = || -> rusqlite::Result<Vec<ChildRow>> {
         let mut statement = connection.prepare_cached(
             "SELECT i.node, i.row, i.kind FROM items i JOIN nodes n ON n.node = i.node \
              WHERE i.parent = ? AND i.active ORDER BY i.position, n.id, i.row",
@@ -57,7 +57,7 @@ pub(crate) fn active_children(
         {
             let row = Row::new(line.get(1)?);
             if is_seen(row) {
-                children.push(Child { node: line.get(0)?, row, kind: line.get(2)? });
+                children.push(ChildRow { node: line.get(0)?, row, kind: line.get(2)? });
             }
         }
         Ok(children)
@@ -65,7 +65,7 @@ pub(crate) fn active_children(
     read().map_err(storage)
 }
 
-/// The node a row's version hangs under.
+/// The parent node of a row.
 pub(crate) fn parent_of(connection: &Connection, row: Row) -> Result<Option<i64>, ReadError> {
     connection
         .prepare_cached("SELECT parent FROM items WHERE row = ?")
@@ -73,7 +73,7 @@ pub(crate) fn parent_of(connection: &Connection, row: Row) -> Result<Option<i64>
         .map_err(storage)
 }
 
-/// Calls `visit` with sort and other end of a node's links at a revision, in order.
+/// Calls `visit` with the type and other end of a node's links at a revision, in order.
 pub(crate) fn each_link(
     connection: &Connection,
     (node, direction): (i64, Direction),

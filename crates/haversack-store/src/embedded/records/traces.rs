@@ -1,8 +1,8 @@
-//! The traces of use, by numbers of nodes: what events add up to, and what they did at a moment.
+//! Usage totals by node, now and at an earlier moment.
 //!
-//! What events add up to is kept for good; of the events themselves the oldest go. So what had
-//! happened at a moment is the sum less what was noted since, and is right as long as all of that
-//! is kept. What a viewer may see of it is decided by the caller, node by node.
+//! Totals are kept forever; the oldest events are deleted. A total at a moment is the present total
+//! minus the events since, which is exact as long as those are kept. The caller checks visibility
+//! node by node.
 
 use haversack_core::units::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -11,78 +11,79 @@ use super::storage;
 use crate::store::error::ReadError;
 use crate::store::item::Happening;
 
-/// What a user did in a time, the latest first.
+/// Events of a user within a period, the latest first.
 const KEPT: &str = "SELECT node, at FROM events WHERE user = ?1 AND happening = ?2 \
     AND at BETWEEN ?3 AND ?4 ORDER BY at DESC";
 
-/// How often something happened after a moment.
+/// The number of events after a moment.
 const LATER: &str = "SELECT count(*) FROM events WHERE node = ?1 AND happening = ?2 AND at > ?3 \
     AND (?4 IS NULL OR user = ?4)";
 
-/// When something last happened up to a moment.
+/// The last event up to a moment.
 const LAST: &str = "SELECT at FROM events WHERE node = ?1 AND happening = ?2 AND at <= ?3 \
     AND (?4 IS NULL OR user = ?4) ORDER BY at DESC LIMIT 1";
 
-/// What happened to a node.
+/// How often one type of event happened to a node, and when last.
 #[derive(Debug, Clone)]
-pub(crate) struct Trace {
+pub(crate) struct NodeUsage {
     pub(crate) node: i64,
     pub(crate) happening: Happening,
     pub(crate) count: u64,
     pub(crate) last: Timestamp,
 }
 
-/// A time with both ends in it; the end may be open.
+/// A period with inclusive bounds; the end may be open.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Within {
+pub(crate) struct ActivityPeriod {
     pub(crate) since: Timestamp,
     pub(crate) until: Option<Timestamp>,
 }
 
-/// The last moment there is, for a time without an end.
-fn end(until: Option<Timestamp>) -> i64 {
+/// The end of a period in milliseconds.
+fn end_millis(until: Option<Timestamp>) -> i64 {
     until.map_or(i64::MAX, Timestamp::as_millis)
 }
 
-/// What a user's doings are known from.
+/// A source of a user's activity.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Trail {
-    /// What events add up to, where the last of them is in the time.
+pub(crate) enum ActivitySource {
+    /// Totals whose last event is within the period.
     Noted,
-    /// Events that are kept: the last one may be after the time.
+    /// Kept events: the last one may be after the period.
     Kept,
-    /// What they wrote: who writes an item edits it, whether or not anybody says so.
+    /// Versions they wrote: writing an item counts as editing it.
     Written,
 }
 
-impl Trail {
+impl ActivitySource {
     /// All of them.
-    pub(crate) const ALL: [Trail; 3] = [Trail::Noted, Trail::Kept, Trail::Written];
+    pub(crate) const ALL: [ActivitySource; 3] =
+        [ActivitySource::Noted, ActivitySource::Kept, ActivitySource::Written];
 }
 
-/// Calls `visit` with the nodes a user did something to in a time, and when, the latest first,
-/// until it says stop. A node may come more than once.
-pub(crate) fn each_recent(
+/// Calls `visit` with the nodes of a user's events within a period and their times, the latest
+/// first, until it returns false. A node may repeat.
+pub(crate) fn each_recent_node(
     connection: &Connection,
-    (user, trail): (&str, Trail),
-    (happening, within): (Happening, Within),
+    (user, trail): (&str, ActivitySource),
+    (happening, within): (Happening, ActivityPeriod),
     mut visit: impl FnMut(i64, i64) -> bool,
 ) -> Result<(), ReadError> {
     let sql = match (trail, within.until) {
-        (Trail::Noted, _) => {
+        (ActivitySource::Noted, _) => {
             "SELECT node, last FROM usage WHERE user = ?1 AND happening = ?2 \
              AND last BETWEEN ?3 AND ?4 ORDER BY last DESC"
         }
-        (Trail::Kept, Some(_)) => KEPT,
-        // Without an end the sums know it all.
-        (Trail::Kept, None) => return Ok(()),
-        (Trail::Written, _) => {
+        (ActivitySource::Kept, Some(_)) => KEPT,
+        // Without an end the totals are complete.
+        (ActivitySource::Kept, None) => return Ok(()),
+        (ActivitySource::Written, _) => {
             "SELECT i.node, c.at FROM items i JOIN commits c ON c.revision = i.born \
              WHERE i.author = ?1 AND ?2 = 'edited' AND c.at BETWEEN ?3 AND ?4 ORDER BY i.born DESC"
         }
     };
     let mut walk = || -> rusqlite::Result<()> {
-        let (since, until) = (within.since.as_millis(), end(within.until));
+        let (since, until) = (within.since.as_millis(), end_millis(within.until));
         let mut statement = connection.prepare_cached(sql)?;
         let mut lines = statement.query(params![user, happening.as_str(), since, until])?;
         while let Some(line) = lines.next()? {
@@ -95,26 +96,25 @@ pub(crate) fn each_recent(
     walk().map_err(storage)
 }
 
-/// How often a user did something to a node up to the end of a time, and when last; `None` when
-/// that was before its start.
-pub(crate) fn trace(
+/// A user's events on a node up to the end of a period; `None` if the last was before its start.
+pub(crate) fn user_activity(
     connection: &Connection,
     node: i64,
     user: &str,
-    (happening, within): (Happening, Within),
-) -> Result<Option<Trace>, ReadError> {
-    let read = || -> rusqlite::Result<Option<Trace>> {
+    (happening, within): (Happening, ActivityPeriod),
+) -> Result<Option<NodeUsage>, ReadError> {
+    let read = || -> rusqlite::Result<Option<NodeUsage>> {
         let sum = connection
             .prepare_cached(
                 "SELECT count, last FROM usage WHERE node = ?1 AND user = ?2 AND happening = ?3",
             )?
             .query_row(params![node, user, happening.as_str()], |line| {
                 let last = Timestamp::from_millis(line.get(1)?);
-                Ok(Trace { node, happening, count: line.get(0)?, last })
+                Ok(NodeUsage { node, happening, count: line.get(0)?, last })
             })
             .optional()?;
         let noted = match sum {
-            Some(sum) => bounded(connection, sum, Some(user), within.until)?,
+            Some(sum) => total_at(connection, sum, Some(user), within.until)?,
             None => None,
         };
         let noted = noted.filter(|noted| noted.last >= within.since);
@@ -129,25 +129,25 @@ pub(crate) fn trace(
                     user,
                     happening.as_str(),
                     within.since.as_millis(),
-                    end(within.until)
+                    end_millis(within.until)
                 ],
                 |line| Ok((line.get(0)?, line.get(1)?)),
             )?;
         let count = noted.as_ref().map_or(0, |noted| noted.count) + written.0;
         let last = noted.map(|noted| noted.last).max(written.1.map(Timestamp::from_millis));
-        Ok(last.map(|last| Trace { node, happening, count, last }))
+        Ok(last.map(|last| NodeUsage { node, happening, count, last }))
     };
     read().map_err(storage)
 }
 
-/// What happened to a node up to a moment at the hand of one user, or of all.
-pub(crate) fn traces(
+/// The events on a node up to a moment, by one user or by all.
+pub(crate) fn activity_totals(
     connection: &Connection,
     node: i64,
     user: Option<&str>,
     until: Option<Timestamp>,
-) -> Result<Vec<Trace>, ReadError> {
-    let read = || -> rusqlite::Result<Vec<Trace>> {
+) -> Result<Vec<NodeUsage>, ReadError> {
+    let read = || -> rusqlite::Result<Vec<NodeUsage>> {
         let mut statement = connection.prepare_cached(
             "SELECT happening, sum(count), max(last) FROM usage \
              WHERE node = ?1 AND (?2 IS NULL OR user = ?2) GROUP BY happening ORDER BY happening",
@@ -157,8 +157,8 @@ pub(crate) fn traces(
         while let Some(line) = lines.next()? {
             if let Some(happening) = Happening::named(line.get_ref(0)?.as_str()?) {
                 let last = Timestamp::from_millis(line.get(2)?);
-                let sum = Trace { node, happening, count: line.get(1)?, last };
-                traces.extend(bounded(connection, sum, user, until)?);
+                let sum = NodeUsage { node, happening, count: line.get(1)?, last };
+                traces.extend(total_at(connection, sum, user, until)?);
             }
         }
         Ok(traces)
@@ -166,13 +166,13 @@ pub(crate) fn traces(
     read().map_err(storage)
 }
 
-/// What a sum was at a moment; `None` when there was nothing yet.
-fn bounded(
+/// A total at a moment; `None` if there were no events yet.
+fn total_at(
     connection: &Connection,
-    sum: Trace,
+    sum: NodeUsage,
     user: Option<&str>,
     until: Option<Timestamp>,
-) -> rusqlite::Result<Option<Trace>> {
+) -> rusqlite::Result<Option<NodeUsage>> {
     let Some(until) = until.filter(|until| sum.last > *until) else { return Ok(Some(sum)) };
     let values = params![sum.node, sum.happening.as_str(), until.as_millis(), user];
     let later: u64 = connection.prepare_cached(LATER)?.query_row(values, |line| line.get(0))?;
@@ -184,14 +184,14 @@ fn bounded(
         connection.prepare_cached(LAST)?.query_row(values, |line| line.get(0)).optional()?;
     let last = match last {
         Some(last) => Timestamp::from_millis(last),
-        // It is no longer kept: older than all that are.
-        None => oldest(connection)?.map_or(until, |oldest| oldest.min(until)),
+        // It is no longer kept, so it is older than every kept event.
+        None => oldest_event(connection)?.map_or(until, |oldest| oldest.min(until)),
     };
-    Ok(Some(Trace { count, last, ..sum }))
+    Ok(Some(NodeUsage { count, last, ..sum }))
 }
 
-/// When the first event that is kept happened.
-fn oldest(connection: &Connection) -> rusqlite::Result<Option<Timestamp>> {
+/// The time of the oldest kept event.
+fn oldest_event(connection: &Connection) -> rusqlite::Result<Option<Timestamp>> {
     connection
         .prepare_cached("SELECT at FROM events ORDER BY event LIMIT 1")?
         .query_row([], |line| line.get(0).map(Timestamp::from_millis))
@@ -212,26 +212,26 @@ mod tests {
         Timestamp::from_millis(millis)
     }
 
-    /// One view at each of these times, by turns of two users.
+    /// One view at each of these times, by two users in turn.
     fn viewed(times: &[i64]) -> Connection {
-        let connection = schema::empty();
+        let connection = schema::open_in_memory();
         connection.execute("INSERT INTO nodes (node, id) VALUES (1, 'a')", []).unwrap();
         for (millis, user) in times.iter().zip(["anna", "bob"].into_iter().cycle()) {
             let (item, happening) = (ItemId::new("a").unwrap(), Happening::Viewed);
             let event = Event { item, user: user.to_owned(), happening, at: at(*millis) };
-            usage::note(&connection, NODE, &event).unwrap();
+            usage::record_event(&connection, NODE, &event).unwrap();
         }
         connection
     }
 
     /// Count and last time of the views up to a moment.
     fn up_to(connection: &Connection, user: Option<&str>, until: i64) -> Option<(u64, i64)> {
-        let traces = traces(connection, NODE, user, Some(at(until))).unwrap();
+        let traces = activity_totals(connection, NODE, user, Some(at(until))).unwrap();
         traces.first().map(|trace| (trace.count, trace.last.as_millis()))
     }
 
     #[test]
-    fn a_sum_stays_right_when_its_events_are_gone() {
+    fn a_total_stays_right_after_its_events_are_deleted() {
         let connection = viewed(&[10, 20, 30, 40, 50]);
         assert_eq!(up_to(&connection, None, 35), Some((3, 30)));
         connection.execute("DELETE FROM events WHERE at <= 20", []).unwrap();
@@ -240,13 +240,14 @@ mod tests {
         assert_eq!(up_to(&connection, None, 25), Some((2, 25)));
         assert_eq!(up_to(&connection, None, 99), Some((5, 50)));
         connection.execute("DELETE FROM events WHERE at <= 45", []).unwrap();
-        let within = Within { since: at(0), until: Some(at(49)) };
-        let anna = trace(&connection, NODE, "anna", (Happening::Viewed, within)).unwrap().unwrap();
+        let within = ActivityPeriod { since: at(0), until: Some(at(49)) };
+        let anna =
+            user_activity(&connection, NODE, "anna", (Happening::Viewed, within)).unwrap().unwrap();
         assert_eq!((anna.count, anna.last), (2, at(49)));
     }
 
     #[test]
-    fn times_that_fall_are_told_apart() {
+    fn events_may_arrive_out_of_order() {
         let connection = viewed(&[50, 10, 30, 20, 40]);
         assert_eq!(up_to(&connection, None, 9), None);
         assert_eq!(up_to(&connection, None, 30), Some((3, 30)));
@@ -255,8 +256,8 @@ mod tests {
     }
 
     #[test]
-    fn what_happened_up_to_a_moment_is_looked_up() {
-        let connection = schema::empty();
+    fn usage_at_a_moment_uses_covering_indexes() {
+        let connection = schema::open_in_memory();
         for (sql, index) in
             [(LATER, "events_by_node"), (LAST, "events_by_node"), (KEPT, "events_by_user")]
         {

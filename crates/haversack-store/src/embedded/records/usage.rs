@@ -1,4 +1,4 @@
-//! What does not have versions: events and what they add up to, named documents, settings.
+//! Data without versions: events and their totals, named documents, settings.
 
 use haversack_core::embed::Model;
 use haversack_core::units::Timestamp;
@@ -6,14 +6,18 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::store::item::{Event, Record, Shelf};
 
-/// Events that are kept; what they add up to is kept for good.
+/// The most events kept; their totals are kept forever.
 const EVENTS_MAX: i64 = 1_000_000;
 
-/// Receipts that are kept.
+/// The most receipts kept.
 const RECEIPTS_MAX: i64 = 10_000;
 
-/// Writes an event down and adds it up.
-pub(super) fn note(connection: &Connection, node: i64, event: &Event) -> rusqlite::Result<()> {
+/// Stores an event and adds it to the totals.
+pub(super) fn record_event(
+    connection: &Connection,
+    node: i64,
+    event: &Event,
+) -> rusqlite::Result<()> {
     let happening = event.happening.as_str();
     let at = event.at.as_millis();
     connection
@@ -31,7 +35,7 @@ pub(super) fn note(connection: &Connection, node: i64, event: &Event) -> rusqlit
 }
 
 /// Writes a named document.
-pub(super) fn write(connection: &Connection, record: &Record) -> rusqlite::Result<()> {
+pub(super) fn write_record(connection: &Connection, record: &Record) -> rusqlite::Result<()> {
     let shelf = record.shelf.as_str();
     connection
         .prepare_cached(
@@ -51,7 +55,11 @@ pub(super) fn write(connection: &Connection, record: &Record) -> rusqlite::Resul
 }
 
 /// Removes a named document.
-pub(super) fn remove(connection: &Connection, shelf: Shelf, name: &str) -> rusqlite::Result<()> {
+pub(super) fn remove_record(
+    connection: &Connection,
+    shelf: Shelf,
+    name: &str,
+) -> rusqlite::Result<()> {
     connection
         .prepare_cached("DELETE FROM records WHERE shelf = ? AND name = ?")?
         .execute(params![shelf.as_str(), name])?;
@@ -77,7 +85,7 @@ pub(crate) fn record(
         .optional()
 }
 
-/// The names on a shelf after a name.
+/// The names of a kind of document, after a name.
 pub(crate) fn records(
     connection: &Connection,
     shelf: Shelf,
@@ -93,12 +101,12 @@ pub(crate) fn records(
         .collect()
 }
 
-/// The state after the last commit.
+/// The latest revision.
 pub(crate) fn revision(connection: &Connection) -> rusqlite::Result<u64> {
     connection.query_row("SELECT coalesce(max(revision), 0) FROM commits", [], |line| line.get(0))
 }
 
-/// The last state at a moment.
+/// The latest revision at a moment.
 pub(crate) fn revision_at(connection: &Connection, at: Timestamp) -> rusqlite::Result<u64> {
     connection.query_row(
         "SELECT coalesce(max(revision), 0) FROM commits WHERE at <= ?",
@@ -107,8 +115,8 @@ pub(crate) fn revision_at(connection: &Connection, at: Timestamp) -> rusqlite::R
     )
 }
 
-/// The newest state of which a version was removed to bound history.
-pub(crate) fn trimmed(connection: &Connection) -> rusqlite::Result<u64> {
+/// The newest revision that lost a version to trimming.
+pub(crate) fn trimmed_revision(connection: &Connection) -> rusqlite::Result<u64> {
     let trimmed = connection
         .prepare_cached("SELECT value FROM settings WHERE name = 'trimmed'")?
         .query_row([], |line| line.get(0))
@@ -116,7 +124,7 @@ pub(crate) fn trimmed(connection: &Connection) -> rusqlite::Result<u64> {
     Ok(trimmed.unwrap_or(0))
 }
 
-/// The lists of readers of the items that lack a version of this state, removed to bound history.
+/// The reader lists of items whose version in this revision was trimmed.
 pub(crate) fn trimmed_lists(connection: &Connection, revision: u64) -> rusqlite::Result<Vec<u32>> {
     connection
         .prepare_cached(
@@ -126,8 +134,8 @@ pub(crate) fn trimmed_lists(connection: &Connection, revision: u64) -> rusqlite:
         .collect()
 }
 
-/// Notes that a version of a node which died in `revision` was removed.
-pub(super) fn raise_trimmed(
+/// Records that a version of a node which ended in `revision` was trimmed.
+pub(super) fn record_trim(
     connection: &Connection,
     node: i64,
     revision: u64,
@@ -147,7 +155,7 @@ pub(super) fn raise_trimmed(
     Ok(())
 }
 
-/// The number of a model, given when it is new.
+/// The key of a model, inserting it if it is new.
 pub(crate) fn model_number(connection: &Connection, model: &Model) -> rusqlite::Result<i64> {
     let dimensions = model.dimensions as u64;
     connection
@@ -163,14 +171,14 @@ pub(crate) fn model_number(connection: &Connection, model: &Model) -> rusqlite::
         .query_row(params![model.name, model.version, dimensions], |line| line.get(0))
 }
 
-/// Which version made the features of all chunks.
+/// The version that computed the features of all chunks.
 pub(crate) fn features_version(connection: &Connection) -> rusqlite::Result<Option<String>> {
     connection
         .query_row("SELECT value FROM settings WHERE name = 'features'", [], |line| line.get(0))
         .optional()
 }
 
-/// Notes which version made the features of all chunks.
+/// Records the version that computed the features of all chunks.
 pub(crate) fn set_features_version(connection: &Connection, version: &str) -> rusqlite::Result<()> {
     connection.execute(
         "INSERT INTO settings (name, value) VALUES ('features', ?1) \
@@ -180,7 +188,7 @@ pub(crate) fn set_features_version(connection: &Connection, version: &str) -> ru
     Ok(())
 }
 
-/// The model whose vectors are searched.
+/// The model whose vectors are searched, if one is set.
 pub(crate) fn model(connection: &Connection) -> rusqlite::Result<Option<Model>> {
     connection
         .query_row(
@@ -198,7 +206,7 @@ pub(crate) fn model(connection: &Connection) -> rusqlite::Result<Option<Model>> 
         .optional()
 }
 
-/// Makes a model the one whose vectors are searched.
+/// Sets the model whose vectors are searched.
 pub(crate) fn set_model(connection: &Connection, model: i64) -> rusqlite::Result<()> {
     connection.execute(
         "INSERT INTO settings (name, value) VALUES ('model', ?1) \

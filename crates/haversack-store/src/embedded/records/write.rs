@@ -1,4 +1,4 @@
-//! Writing: one batch inside the writer's transaction, and what it means for the indexes.
+//! Writes one batch inside the writer's transaction and collects the changes for the indexes.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use haversack_core::units::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::lines::{principals_text, trust_number};
-use super::order::put_order;
+use super::order::change_order;
 use super::usage;
 use crate::embedded::row::Row;
 use crate::embedded::seals::{self, Seal};
 use crate::kinds::{Fact, FactValue, author_facts};
 use crate::prepare::{
-    Hash, Prepared, PreparedItem, SharedEmbedder, embed_one, embedded_text, item_hash,
+    Hash, PreparedBatch, PreparedItem, SharedEmbedder, embed_one, embedded_text, item_hash,
 };
 use crate::revision::Revision;
 use crate::store::change::{Change, Committed, DEPTH_MAX};
@@ -21,39 +21,39 @@ use crate::store::error::{CommitError, Problem};
 use crate::store::item::{Happening, Item};
 use crate::store::viewer::{Principal, Readers};
 
-/// What a batch means for the catalogue and the indexes.
+/// The changes of a batch to the catalogue and the indexes.
 #[derive(Debug, Default)]
-pub(crate) struct Delta {
-    /// New rows with the list of readers that counts for them.
-    pub(crate) born: Vec<Birth>,
-    /// Rows that are no longer the present version.
+pub(crate) struct CommitDelta {
+    /// New rows with their reader lists.
+    pub(crate) born: Vec<NewVersion>,
+    /// Rows that ended.
     pub(crate) died: Vec<Row>,
-    /// Present rows for which another list counts now.
+    /// Present rows with a changed reader list.
     pub(crate) relisted: Vec<(Row, u32)>,
-    /// Rows that are gone for good.
+    /// Rows that were removed for good.
     pub(crate) purged: Vec<Row>,
-    /// Lists of readers that were not there before.
+    /// New reader lists.
     pub(crate) lists: Vec<(u32, std::collections::BTreeSet<Principal>)>,
-    /// Seals of links that came or, negated, went, with the lists of both ends.
+    /// Seals of added links, negated for removed ones, with the lists of both ends.
     pub(crate) links: Vec<((u32, u32), Seal)>,
-    /// The lists of items to which something happened, once for each event that tells what people do.
+    /// The reader lists of items with new events, once per event; see `SharedState::bump_activity`.
     pub(crate) noted: Vec<u32>,
 }
 
 /// A new row.
 #[derive(Debug)]
-pub(crate) struct Birth {
+pub(crate) struct NewVersion {
     pub(crate) row: Row,
     pub(crate) list: u32,
-    /// A hash of what readers see of it.
+    /// The seal of what readers see of it.
     pub(crate) seal: Seal,
-    /// Which of the batch's items it is.
+    /// The index of its item among the batch's puts.
     pub(crate) item: usize,
-    /// For each chunk the number of its stored vector and, if it was stored just now, the vector.
+    /// The number of each chunk's stored vector.
     pub(crate) embeddings: Vec<u32>,
 }
 
-/// What SQLite or the batch itself says against a batch.
+/// Why a batch was not written.
 #[derive(Debug)]
 pub(crate) enum WriteError {
     Sqlite(rusqlite::Error),
@@ -66,45 +66,45 @@ impl From<rusqlite::Error> for WriteError {
     }
 }
 
-pub(super) type Written<T> = Result<T, WriteError>;
+pub(super) type WriteResult<T> = Result<T, WriteError>;
 
-/// One batch on its way into the tables.
-pub(crate) struct Writing<'a> {
+/// Writes one batch into the tables.
+pub(crate) struct BatchWriter<'a> {
     pub(super) connection: &'a Connection,
     embedder: &'a SharedEmbedder,
     model: i64,
     pub(super) revision: Revision,
-    /// No snapshot looks at states before this one.
+    /// The oldest revision that a snapshot still uses.
     pub(super) horizon: Revision,
-    pub(super) prepared: &'a Prepared,
-    pub(super) delta: Delta,
+    pub(super) prepared: &'a PreparedBatch,
+    pub(super) delta: CommitDelta,
     pub(super) committed: Committed,
     problems: Vec<Problem>,
-    /// Puts that would make a circle unless one that comes later takes it apart.
+    /// Puts that would make a cycle unless a later put resolves it.
     waiting: Vec<(usize, usize)>,
-    /// List and depth of nodes that were looked up as parents.
+    /// Cached list and depth of parent nodes.
     pub(super) lineage: BTreeMap<i64, (u32, usize)>,
-    /// Which lists of readers the writer is on, as far as they were looked up.
+    /// Cached answers to whether the writer is on a reader list.
     pub(super) readable: BTreeMap<u32, bool>,
 }
 
-/// Writes a batch as `revision`, or without one when it is quiet. The caller holds the transaction
-/// and undoes it on an error.
+/// Writes a batch as `revision`, or without a revision when it is quiet. The caller holds the
+/// transaction and rolls it back on an error.
 pub(crate) fn write(
     connection: &Connection,
     embedder: &SharedEmbedder,
     model: i64,
     (revision, horizon): (Revision, Revision),
-    prepared: &Prepared,
-) -> Written<(Committed, Delta)> {
-    let mut writing = Writing {
+    prepared: &PreparedBatch,
+) -> WriteResult<(Committed, CommitDelta)> {
+    let mut writing = BatchWriter {
         connection,
         embedder,
         model,
         revision,
         horizon,
         prepared,
-        delta: Delta::default(),
+        delta: CommitDelta::default(),
         committed: Committed { revision, ..Committed::default() },
         problems: Vec::new(),
         waiting: Vec::new(),
@@ -112,12 +112,12 @@ pub(crate) fn write(
         readable: BTreeMap::new(),
     };
     if !prepared.batch.is_quiet() {
-        writing.begin()?;
+        writing.insert_commit()?;
     }
-    for change in put_order(prepared)? {
-        writing.change(change)?;
+    for change in change_order(prepared)? {
+        writing.apply_change(change)?;
     }
-    writing.settle()?;
+    writing.retry_waiting_puts()?;
     if !writing.problems.is_empty() {
         return Err(WriteError::Refused(CommitError::Invalid(writing.problems)));
     }
@@ -125,8 +125,8 @@ pub(crate) fn write(
     Ok((writing.committed, writing.delta))
 }
 
-impl Writing<'_> {
-    fn begin(&self) -> Written<()> {
+impl BatchWriter<'_> {
+    fn insert_commit(&self) -> WriteResult<()> {
         let batch = &self.prepared.batch;
         self.connection
             .prepare_cached(
@@ -141,29 +141,31 @@ impl Writing<'_> {
         Ok(())
     }
 
-    /// Makes the puts that waited, and refuses those that go in a circle still.
-    fn settle(&mut self) -> Written<()> {
+    /// Retries waiting puts until none is left or all remaining ones form cycles, which are
+    /// refused.
+    fn retry_waiting_puts(&mut self) -> WriteResult<()> {
         let mut count = usize::MAX;
         while !self.waiting.is_empty() && self.waiting.len() < count {
             count = self.waiting.len();
             for change in std::mem::take(&mut self.waiting) {
-                self.change(change)?;
+                self.apply_change(change)?;
             }
         }
         let prepared = self.prepared;
         for (index, _) in std::mem::take(&mut self.waiting) {
             let Change::Put(item) = &prepared.batch.changes[index] else { continue };
             let Some(parent) = &item.parent else { continue };
-            let message = format!("parent: {parent} hangs under {}, which makes a circle", item.id);
-            self.refuse(index, item, message);
+            let message =
+                format!("parent: {parent} is below {}, which would make a cycle", item.id);
+            self.add_problem(index, item, message);
         }
         Ok(())
     }
 
-    fn change(&mut self, (index, item): (usize, usize)) -> Written<()> {
+    fn apply_change(&mut self, (index, item): (usize, usize)) -> WriteResult<()> {
         let prepared = self.prepared;
         if matches!(&prepared.batch.changes[index], Change::Delete(_) | Change::Purge(_)) {
-            self.settle()?;
+            self.retry_waiting_puts()?;
         }
         match &prepared.batch.changes[index] {
             Change::Put(put) => self.put(index, put, item),
@@ -172,53 +174,53 @@ impl Writing<'_> {
             Change::Link(link) => self.link(link),
             Change::Unlink(link) => self.unlink(link),
             Change::Note(event) => {
-                self.check_there(&event.item)?;
-                let node = self.node(&event.item)?;
-                // That something was used in a pack tells what the store itself was asked for.
+                self.check_readable(&event.item)?;
+                let node = self.node_or_insert(&event.item)?;
+                // Use in a pack is caused by packing itself, not by people.
                 if event.happening != Happening::Used
-                    && let Some(present) = self.present(node)?
+                    && let Some(present) = self.present_version(node)?
                 {
                     self.delta.noted.push(present.list);
                 }
-                Ok(usage::note(self.connection, node, event)?)
+                Ok(usage::record_event(self.connection, node, event)?)
             }
-            Change::Write(record) => Ok(usage::write(self.connection, record)?),
-            Change::Remove(shelf, name) => Ok(usage::remove(self.connection, *shelf, name)?),
+            Change::Write(record) => Ok(usage::write_record(self.connection, record)?),
+            Change::Remove(shelf, name) => Ok(usage::remove_record(self.connection, *shelf, name)?),
         }
     }
 
-    fn refuse(&mut self, change: usize, item: &Item, message: String) {
+    fn add_problem(&mut self, change: usize, item: &Item, message: String) {
         self.problems.push(Problem { change, item: Some(item.id.clone()), message });
     }
 
-    /// The number of a name, given when it is new.
-    pub(super) fn node(&self, id: &ItemId) -> Written<i64> {
-        match self.node_if_known(id)? {
+    /// The node of an item id, inserted if it is new.
+    pub(super) fn node_or_insert(&self, id: &ItemId) -> WriteResult<i64> {
+        match self.node_of(id)? {
             Some(node) => Ok(node),
-            None => self.new_node(id),
+            None => self.insert_node(id),
         }
     }
 
-    fn new_node(&self, id: &ItemId) -> Written<i64> {
+    fn insert_node(&self, id: &ItemId) -> WriteResult<i64> {
         self.connection
             .prepare_cached("INSERT INTO nodes (id) VALUES (?)")?
             .execute([id.as_str()])?;
         Ok(self.connection.last_insert_rowid())
     }
 
-    pub(super) fn node_if_known(&self, id: &ItemId) -> Written<Option<i64>> {
+    pub(super) fn node_of(&self, id: &ItemId) -> WriteResult<Option<i64>> {
         let mut statement =
             self.connection.prepare_cached("SELECT node FROM nodes WHERE id = ?")?;
         Ok(statement.query_row([id.as_str()], |line| line.get(0)).optional()?)
     }
 
     /// The present version of a node.
-    pub(super) fn present(&self, node: i64) -> Written<Option<Present>> {
+    pub(super) fn present_version(&self, node: i64) -> WriteResult<Option<PresentVersion>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT row, hash, list, parent, readers FROM items WHERE node = ? AND died IS NULL",
         )?;
         let present = statement.query_row([node], |line| {
-            Ok(Present {
+            Ok(PresentVersion {
                 row: Row::new(line.get(0)?),
                 hash: line.get(1)?,
                 list: line.get(2)?,
@@ -229,12 +231,12 @@ impl Writing<'_> {
         Ok(present.optional()?)
     }
 
-    fn put(&mut self, change: usize, item: &Item, index: usize) -> Written<()> {
+    fn put(&mut self, change: usize, item: &Item, index: usize) -> WriteResult<()> {
         let prepared = &self.prepared.items[index];
-        let known = self.node_if_known(&item.id)?;
+        let known = self.node_of(&item.id)?;
         let (node, present) = match known {
-            Some(node) => (node, self.present(node)?),
-            None => (self.new_node(&item.id)?, None),
+            Some(node) => (node, self.present_version(node)?),
+            None => (self.insert_node(&item.id)?, None),
         };
         let completed = self.check_put(item, node, present.as_ref())?;
         let (item, hash) = match &completed {
@@ -245,56 +247,57 @@ impl Writing<'_> {
             self.committed.unchanged += 1;
             return Ok(());
         }
-        let Some((parent, inherited)) = self.parent((change, index), item, node)? else {
+        let Some((parent, inherited)) = self.resolve_parent((change, index), item, node)? else {
             return Ok(());
         };
         let own = match &item.readers {
             Readers::Inherit => None,
-            Readers::Only(principals) => Some(self.list(principals)?),
+            Readers::Only(principals) => Some(self.list_number(principals)?),
         };
         let list = own.unwrap_or(inherited);
         if self.prepared.items[index].single
             && let Some(other) = self.other_of_kind(item, node, list)?
         {
             let kind = &item.kind;
-            let message = format!("kind: there is a {kind} already, {other}: write to that id");
-            self.refuse(change, item, message);
+            let message = format!("kind: there already is a {kind}, {other}: write to that id");
+            self.add_problem(change, item, message);
             return Ok(());
         }
         if let Some(present) = &present {
-            self.end(present.row)?;
+            self.end_version(present.row)?;
             self.lineage.clear();
         }
-        // What is new here may be old at its source; a new version of what is here is not.
+        // A new item may be old at its source; a new version of a present item is not.
         let source = item.created.filter(|_| present.is_none());
         let updated = item.updated.or(source).unwrap_or(self.prepared.batch.at);
-        let row = self.insert(item, (prepared, hash), node, (parent, own, list), updated)?;
+        let row =
+            self.insert_version(item, (prepared, hash), node, (parent, own, list), updated)?;
         let author = self.prepared.batch.author.as_deref();
         write_facts(self.connection, row, self.prepared.items[index].facts.clone(), author)?;
-        let seal = seals::of_version(item, updated, author);
-        seals::keep(self.connection, row.get(), seal)?;
+        let seal = seals::version_seal(item, updated, author);
+        seals::write_seal(self.connection, row.get(), seal)?;
         let mut embeddings = Vec::with_capacity(prepared.chunks.len());
         for chunk in 0..prepared.chunks.len() {
             embeddings.push(self.insert_chunk(item, prepared, row, chunk)?);
         }
-        self.delta.born.push(Birth { row, list, seal, item: index, embeddings });
+        self.delta.born.push(NewVersion { row, list, seal, item: index, embeddings });
         self.committed.stored += 1;
         if present.is_none() {
-            self.own(node)?;
+            self.record_maker(node)?;
         }
         if known.is_some() {
-            // One that comes back after a deletion has a past as well.
+            // An item that returns after a deletion has history, too.
             let list_before = present.map(|present| present.list);
             if list_before != Some(list) {
-                self.relist(node, list_before, list)?;
+                self.change_reader_list(node, list_before, list)?;
             }
-            self.trim(node)?;
+            self.trim_history(node)?;
         }
         Ok(())
     }
 
     /// Another present item of the same kind for the same readers.
-    fn other_of_kind(&self, item: &Item, node: i64, list: u32) -> Written<Option<String>> {
+    fn other_of_kind(&self, item: &Item, node: i64, list: u32) -> WriteResult<Option<String>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT n.id FROM items i JOIN nodes n ON n.node = i.node \
              WHERE i.kind = ? AND i.died IS NULL AND i.node <> ? AND i.list = ? LIMIT 1",
@@ -303,51 +306,50 @@ impl Writing<'_> {
         Ok(id.optional()?)
     }
 
-    /// The parent's node and the list it passes on; `None` when it cannot be the parent, or not yet.
-    fn parent(
+    /// The parent's node and inherited list; `None` if it was refused or has to wait.
+    fn resolve_parent(
         &mut self,
         (change, index): (usize, usize),
         item: &Item,
         node: i64,
-    ) -> Written<Option<(Option<i64>, u32)>> {
+    ) -> WriteResult<Option<(Option<i64>, u32)>> {
         let Some(id) = &item.parent else { return Ok(Some((None, EVERYONE))) };
-        let Some(parent) = self.node_if_known(id)? else {
-            self.refuse(change, item, format!("parent: there is no item {id}"));
+        let Some(parent) = self.node_of(id)? else {
+            self.add_problem(change, item, format!("parent: there is no item {id}"));
             return Ok(None);
         };
         match self.lineage_of(parent, node)? {
             Lineage::Known { list, .. } => Ok(Some((Some(parent), list))),
             Lineage::Missing => {
-                self.refuse(change, item, format!("parent: there is no item {id}"));
+                self.add_problem(change, item, format!("parent: there is no item {id}"));
                 Ok(None)
             }
-            Lineage::Circle => {
+            Lineage::Cycle => {
                 self.waiting.push((change, index));
                 Ok(None)
             }
             Lineage::TooDeep => {
-                let message =
-                    format!("parent: {id} is {DEPTH_MAX} deep already, which is the limit");
-                self.refuse(change, item, message);
+                let message = format!("parent: {id} is already at the depth limit of {DEPTH_MAX}");
+                self.add_problem(change, item, message);
                 Ok(None)
             }
         }
     }
 
-    /// Which list counts for a node and how deep it is, unless `child` is above it.
-    fn lineage_of(&mut self, node: i64, child: i64) -> Written<Lineage> {
+    /// The reader list and depth of a node, or why it cannot be the parent of `child`.
+    fn lineage_of(&mut self, node: i64, child: i64) -> WriteResult<Lineage> {
         let mut chain = Vec::new();
         let mut at = Some(node);
         let (mut list, mut depth) = (EVERYONE, 0);
         while let Some(here) = at {
             if here == child {
-                return Ok(Lineage::Circle);
+                return Ok(Lineage::Cycle);
             }
             if let Some((known_list, known_depth)) = self.lineage.get(&here) {
                 (list, depth) = (*known_list, *known_depth);
                 break;
             }
-            let Some(present) = self.present(here)? else { return Ok(Lineage::Missing) };
+            let Some(present) = self.present_version(here)? else { return Ok(Lineage::Missing) };
             chain.push((here, present.list));
             at = present.parent;
             if chain.len() >= DEPTH_MAX {
@@ -362,11 +364,11 @@ impl Writing<'_> {
         Ok(if depth >= DEPTH_MAX { Lineage::TooDeep } else { Lineage::Known { list } })
     }
 
-    /// The number of a list of readers, given when it is new.
-    pub(super) fn list(
+    /// The number of a reader list, inserted if it is new.
+    pub(super) fn list_number(
         &mut self,
         principals: &std::collections::BTreeSet<Principal>,
-    ) -> Written<u32> {
+    ) -> WriteResult<u32> {
         let text = principals_text(principals);
         if principals.len() == 1 && principals.contains(&Principal::everyone()) {
             return Ok(EVERYONE);
@@ -384,14 +386,14 @@ impl Writing<'_> {
         Ok(list)
     }
 
-    fn insert(
+    fn insert_version(
         &self,
         item: &Item,
         (prepared, hash): (&PreparedItem, Hash),
         node: i64,
         (parent, own, list): (Option<i64>, Option<u32>, u32),
         updated: Timestamp,
-    ) -> Written<Row> {
+    ) -> WriteResult<Row> {
         let batch = &self.prepared.batch;
         let fields = (!item.fields.is_empty())
             .then(|| serde_json::Value::Object(item.fields.clone()).to_string());
@@ -440,7 +442,7 @@ impl Writing<'_> {
         prepared: &PreparedItem,
         row: Row,
         index: usize,
-    ) -> Written<u32> {
+    ) -> WriteResult<u32> {
         let chunk = &prepared.chunks[index];
         let headings = (!chunk.headings.is_empty())
             .then(|| serde_json::Value::from(chunk.headings.clone()).to_string());
@@ -461,33 +463,33 @@ impl Writing<'_> {
             chunk.features,
         ])?;
         if let Some(vector) = &chunk.vector {
-            return self.embedding(&chunk.hash, vector);
+            return self.insert_embedding(&chunk.hash, vector);
         }
-        if let Some(embedding) = self.known_embedding(&chunk.hash)? {
+        if let Some(embedding) = self.find_embedding(&chunk.hash)? {
             return Ok(embedding);
         }
-        // It was there when the batch was prepared and has been purged since.
+        // The vector was purged after the batch was prepared.
         let text = prepared.text.as_deref().unwrap_or(&item.body);
         let body = chunk.span.slice(text).unwrap_or("");
         let text = embedded_text(&item.title, &chunk.headings, body);
         let vector = embed_one(&text, &**self.embedder)
             .map_err(|error| WriteError::Refused(CommitError::Embed(error)))?;
-        self.embedding(&chunk.hash, &vector)
+        self.insert_embedding(&chunk.hash, &vector)
     }
 
-    fn known_embedding(&self, hash: &Hash) -> Written<Option<u32>> {
+    fn find_embedding(&self, hash: &Hash) -> WriteResult<Option<u32>> {
         let mut statement = self
             .connection
             .prepare_cached("SELECT embedding FROM embeddings WHERE hash = ? AND model = ?")?;
         Ok(statement.query_row(params![hash, self.model], |line| line.get(0)).optional()?)
     }
 
-    fn embedding(&self, hash: &Hash, vector: &[u8]) -> Written<u32> {
+    fn insert_embedding(&self, hash: &Hash, vector: &[u8]) -> WriteResult<u32> {
         let mut statement = self.connection.prepare_cached(
             "INSERT INTO embeddings (model, hash, vector) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
         )?;
         if statement.execute(params![self.model, hash, vector])? == 0 {
-            let known = self.known_embedding(hash)?;
+            let known = self.find_embedding(hash)?;
             return known.ok_or(WriteError::Sqlite(rusqlite::Error::QueryReturnedNoRows));
         }
         let embedding = self.connection.last_insert_rowid();
@@ -495,8 +497,8 @@ impl Writing<'_> {
             .map_err(|_| WriteError::Sqlite(rusqlite::Error::IntegralValueOutOfRange(0, embedding)))
     }
 
-    /// Ends the life of a present version.
-    pub(super) fn end(&mut self, row: Row) -> Written<()> {
+    /// Marks a present version as ended.
+    pub(super) fn end_version(&mut self, row: Row) -> WriteResult<()> {
         self.connection
             .prepare_cached("UPDATE items SET died = ? WHERE row = ?")?
             .execute(params![self.revision.get(), row.get()])?;
@@ -504,17 +506,17 @@ impl Writing<'_> {
         Ok(())
     }
 
-    /// Makes another list count for all versions of a node and for what inherits from it.
+    /// Changes the reader list of all versions of a node and of what inherits from it.
     ///
-    /// Versions of the past too: who may not read an item now may not read what it was.
-    fn relist(&mut self, node: i64, before: Option<u32>, list: u32) -> Written<()> {
+    /// Past versions, too: a user who may not read an item now may not read its history.
+    fn change_reader_list(&mut self, node: i64, before: Option<u32>, list: u32) -> WriteResult<()> {
         let mut pending = vec![(node, before)];
         while let Some((node, before)) = pending.pop() {
-            self.shift_links(node, before, Some(list))?;
+            self.reseal_links_of(node, before, Some(list))?;
             self.connection
                 .prepare_cached("UPDATE items SET list = ? WHERE node = ?")?
                 .execute(params![list, node])?;
-            if let Some(present) = self.present(node)? {
+            if let Some(present) = self.present_version(node)? {
                 self.delta.relisted.push((present.row, list));
             }
             let mut statement = self.connection.prepare_cached(
@@ -532,7 +534,7 @@ impl Writing<'_> {
     }
 }
 
-/// Writes what an item's fields say.
+/// Writes the facts of a row.
 pub(crate) fn write_facts(
     connection: &Connection,
     row: Row,
@@ -554,21 +556,21 @@ pub(crate) fn write_facts(
     Ok(())
 }
 
-/// The list that stands for everyone in the workspace.
+/// The number of the list that includes everyone.
 pub(crate) const EVERYONE: u32 = 0;
 
-pub(super) struct Present {
+pub(super) struct PresentVersion {
     pub(super) row: Row,
     hash: Hash,
     pub(super) list: u32,
     pub(super) parent: Option<i64>,
-    /// Its own list, when it has one.
+    /// The item's own list, if it does not inherit.
     pub(super) readers: Option<u32>,
 }
 
 enum Lineage {
     Known { list: u32 },
     Missing,
-    Circle,
+    Cycle,
     TooDeep,
 }

@@ -1,4 +1,4 @@
-//! In how many readable documents terms occur, and which terms begin with a prefix.
+//! Document frequencies over readable documents, and prefix expansion.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,32 +7,32 @@ use tantivy::schema::IndexRecordOption;
 
 use super::TextError;
 use super::cursor::{Cursor, WINDOW, WINDOW_WORDS, cursors, next_window};
-use super::query::Group;
-use super::reader::{Segment, TextReader};
+use super::query::TermGroup;
+use super::reader::{TextReader, TextSegment};
 use super::schema::N_FIELDS;
-use super::visible::{Documents, Visible};
+use super::visible::{VisibleDocuments, VisibleRows};
 
-/// A prefix stands for so many terms at most: those in the most readable documents.
+/// The most terms that a prefix expands to: those in the most readable documents.
 pub const EXPANSION_MAX: usize = 64;
 
-/// The end of a word that a stemmer may have taken away, in characters.
+/// The longest suffix that a stemmer may remove, in characters.
 const SUFFIX_CHARACTERS_MAX: usize = 5;
 const STEM_CHARACTERS_MIN: usize = 4;
 
-/// Groups with more terms than this are counted each time.
+/// Frequencies of groups with more terms than this are not cached.
 const REMEMBERED_TERMS_MAX: usize = 8;
 
 /// The number of readable documents that have any of the terms in any field.
 pub(super) fn frequency(
     reader: &TextReader,
-    visible: &Visible,
+    visible: &VisibleRows,
     terms: &[String],
 ) -> Result<u32, TextError> {
     let count = || {
         let mut count = 0;
         for (segment, documents) in reader.segments().iter().zip(visible.documents(reader)) {
             let cursors = cursors(segment, terms, IndexRecordOption::Basic)?;
-            count += union(cursors, &documents);
+            count += count_union(cursors, &documents);
         }
         Ok(count)
     };
@@ -48,15 +48,15 @@ impl TextReader {
     ///
     /// # Errors
     /// If a file of the index cannot be read.
-    pub fn frequency(&self, visible: &Visible, term: &str) -> Result<u64, TextError> {
+    pub fn frequency(&self, visible: &VisibleRows, term: &str) -> Result<u64, TextError> {
         frequency(self, visible, &[term.to_owned()]).map(u64::from)
     }
 }
 
-/// How many of the documents are in any list.
-fn union(mut cursors: Vec<Cursor>, documents: &Documents) -> u32 {
+/// The number of readable documents in any of the posting lists.
+fn count_union(mut cursors: Vec<Cursor>, documents: &VisibleDocuments) -> u32 {
     if let [only] = cursors.as_mut_slice() {
-        return if documents.all { only.length() } else { single(only, documents) };
+        return if documents.all { only.length() } else { count_single(only, documents) };
     }
     let mut count = 0;
     let mut found = [0_u64; WINDOW_WORDS];
@@ -80,7 +80,7 @@ fn union(mut cursors: Vec<Cursor>, documents: &Documents) -> u32 {
     count
 }
 
-fn single(cursor: &mut Cursor, documents: &Documents) -> u32 {
+fn count_single(cursor: &mut Cursor, documents: &VisibleDocuments) -> u32 {
     let mut count = 0;
     cursor.each_before(tantivy::TERMINATED, |list, _| {
         for document in list {
@@ -90,27 +90,27 @@ fn single(cursor: &mut Cursor, documents: &Documents) -> u32 {
     count
 }
 
-/// The terms of a group, with those that its prefix stands for, sorted.
-pub(super) fn expand(
+/// The terms of a group and of its prefix, sorted.
+pub(super) fn expand_prefix(
     reader: &TextReader,
-    visible: &Visible,
-    group: &Group,
+    visible: &VisibleRows,
+    group: &TermGroup,
 ) -> Result<Vec<String>, TextError> {
     let Some(prefix) = &group.prefix else { return Ok(group.terms.clone()) };
     let mut terms: BTreeSet<String> = most_frequent(reader, visible, prefix)?.into_iter().collect();
     if terms.is_empty() && frequency(reader, visible, &group.terms)? == 0 {
-        terms.extend(cut_stem(reader, visible, prefix)?);
+        terms.extend(find_stem(reader, visible, prefix)?);
     }
     terms.extend(group.terms.iter().cloned());
     Ok(terms.into_iter().collect())
 }
 
-/// The terms with this beginning that are in the most readable documents.
+/// The terms with this prefix that are in the most readable documents.
 ///
-/// How often a term occurs for everyone only decides when it is counted, not what comes out.
+/// The frequency over all documents only orders the counting; it does not affect the result.
 fn most_frequent(
     reader: &TextReader,
-    visible: &Visible,
+    visible: &VisibleRows,
     prefix: &str,
 ) -> Result<Vec<String>, TextError> {
     let mut upper: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
@@ -152,8 +152,12 @@ fn most_frequent(
     Ok(best.into_iter().filter_map(|(_, term)| String::from_utf8(term).ok()).collect())
 }
 
-/// In how many readable documents a term is, summed over the fields.
-fn occurrences(segment: &Segment, documents: &Documents, term: &[u8]) -> Result<u64, TextError> {
+/// The number of readable documents with a term, summed over the fields.
+fn occurrences(
+    segment: &TextSegment,
+    documents: &VisibleDocuments,
+    term: &[u8],
+) -> Result<u64, TextError> {
     let mut sum = 0;
     for field in 0..N_FIELDS {
         let index = &segment.words[field];
@@ -164,16 +168,16 @@ fn occurrences(segment: &Segment, documents: &Documents, term: &[u8]) -> Result<
             }
             let postings = index.read_block_postings_from_terminfo(&info, IndexRecordOption::Basic);
             let mut cursor = Cursor::new(postings.map_err(TextError::read)?, field);
-            sum += u64::from(single(&mut cursor, documents));
+            sum += u64::from(count_single(&mut cursor, documents));
         }
     }
     Ok(sum)
 }
 
-/// The longest readable term that a stemmer may have left of a word typed nearly to its end.
-fn cut_stem(
+/// The longest readable term that may be the stem of a nearly complete word.
+fn find_stem(
     reader: &TextReader,
-    visible: &Visible,
+    visible: &VisibleRows,
     prefix: &str,
 ) -> Result<Option<String>, TextError> {
     let ends: Vec<usize> = prefix.char_indices().map(|(at, _)| at).collect();

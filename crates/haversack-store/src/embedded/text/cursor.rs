@@ -5,14 +5,14 @@ use tantivy::postings::BlockSegmentPostings;
 use tantivy::schema::IndexRecordOption;
 
 use super::TextError;
-use super::reader::Segment;
+use super::reader::TextSegment;
 use super::schema::N_FIELDS;
 
-/// Documents are worked on in windows of this many, so that sums stay in the nearest cache.
+/// Documents per window: small enough for the sums to stay in the CPU's first-level cache.
 pub(super) const WINDOW: usize = 8_192;
 pub(super) const WINDOW_WORDS: usize = WINDOW / 64;
 
-/// A place in a posting list.
+/// A position in a posting list.
 pub(super) struct Cursor {
     postings: BlockSegmentPostings,
     at: usize,
@@ -25,7 +25,7 @@ impl Cursor {
         Cursor { postings, at: 0, field }
     }
 
-    /// The document it stands at; [`TERMINATED`] at the end.
+    /// The current document; [`TERMINATED`] at the end.
     pub(super) fn document(&self) -> u32 {
         self.postings.docs().get(self.at).copied().unwrap_or(TERMINATED)
     }
@@ -34,7 +34,7 @@ impl Cursor {
         self.postings.doc_freq()
     }
 
-    /// Calls `visit` with documents before `end` and their frequencies, in stretches, and moves on.
+    /// Calls `visit` with slices of documents before `end` and their frequencies, and advances.
     #[inline]
     pub(super) fn each_before(&mut self, end: u32, mut visit: impl FnMut(&[u32], &[u32])) {
         loop {
@@ -46,7 +46,7 @@ impl Cursor {
                 documents.partition_point(|document| *document < end)
             };
             let frequencies = self.postings.freqs();
-            // Where frequencies are not read the list of them may be shorter.
+            // Without frequencies their list may be shorter.
             let frequencies = frequencies.get(self.at..self.at + n).unwrap_or(&[]);
             visit(&documents[..n], frequencies);
             if n < documents.len() {
@@ -58,7 +58,7 @@ impl Cursor {
         }
     }
 
-    /// Moves to the first document that is not before `target`, and says whether it is `target`.
+    /// Advances to the first document at or after `target`; returns whether it is `target`.
     pub(super) fn seek(&mut self, target: u32) -> bool {
         if self.document() < target {
             self.at = self.postings.seek(target);
@@ -69,7 +69,7 @@ impl Cursor {
 
 /// Cursors of the terms of a group in all fields of a segment: by field, then by term.
 pub(super) fn cursors(
-    segment: &Segment,
+    segment: &TextSegment,
     terms: &[String],
     record: IndexRecordOption,
 ) -> Result<Vec<Cursor>, TextError> {
@@ -86,7 +86,7 @@ pub(super) fn cursors(
     Ok(cursors)
 }
 
-/// The first documents of the windows that hold a document of any list, rising.
+/// The start of the next window that holds a document of any list.
 pub(super) fn next_window<'c>(cursors: impl Iterator<Item = &'c Cursor>) -> Option<u32> {
     let first = cursors.map(Cursor::document).min().filter(|first| *first != TERMINATED)?;
     #[expect(clippy::cast_possible_truncation, reason = "a window is small")]

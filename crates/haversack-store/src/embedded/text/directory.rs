@@ -1,9 +1,9 @@
-//! The folder of the index: mapped files that are not forced to the disk.
+//! The directory of the index: memory-mapped files that are not synced to disk.
 //!
-//! The index is derived. What a crash of the machine tears is found by checksums at the next
-//! opening and made anew, so waiting for the disk at each commit would buy nothing. Tantivy puts a
-//! checksum under each file of a segment; here `meta.json` gets one, too. Tantivy's other list, of
-//! all files it ever made, is read off the folder instead of being written ten times a commit.
+//! The index is derived data. Checksums reveal at the next opening what a machine crash has
+//! damaged, and the index is rebuilt, so syncing each commit would gain nothing. Tantivy adds a
+//! checksum to each segment file; this directory adds one to `meta.json`. Tantivy's list of managed
+//! files is read from the folder instead of being written ten times per commit.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -18,37 +18,37 @@ use tantivy::directory::{
     WatchCallback, WatchHandle, WritePtr,
 };
 
-/// The end of a small file: a line of its own with the checksum of what is before it.
+/// The length of the checksum line that ends a small file.
 const TRAILER_BYTES: usize = "\n#crc32 00000000\n".len();
 
-/// Tantivy's list of the files that it made and may throw away.
+/// Tantivy's list of the files that it may delete.
 const MANAGED: &str = ".managed.json";
 
-/// How often, and after which time, a lock that is taken is tried again.
+/// How often and how fast a busy lock is retried.
 const LOCK_TRIES: usize = 20;
 const LOCK_WAIT: Duration = Duration::from_millis(10);
 
-/// Two numbers stand at the very end of each file of a segment.
+/// Each segment file ends with two numbers.
 const FOOTER_BYTES_LEAST: usize = 8;
 
-/// Files of one folder, read by mapping them.
+/// The memory-mapped files of one folder.
 #[derive(Debug, Clone)]
-pub(super) struct Folder {
+pub(super) struct ChecksummedDirectory {
     mapped: MmapDirectory,
     root: PathBuf,
-    /// For the names of files that are not in their place yet.
+    /// Counts temporary file names.
     n_written: Arc<AtomicU64>,
 }
 
-impl Folder {
-    pub(super) fn open(root: &Path) -> Result<Folder, tantivy::TantivyError> {
+impl ChecksummedDirectory {
+    pub(super) fn open(root: &Path) -> Result<ChecksummedDirectory, tantivy::TantivyError> {
         let mapped = MmapDirectory::open(root)?;
-        Ok(Folder { mapped, root: root.to_owned(), n_written: Arc::default() })
+        Ok(ChecksummedDirectory { mapped, root: root.to_owned(), n_written: Arc::default() })
     }
 }
 
-/// Names of the files of the index. Locks are none, nor is anything else with a dot before it.
-pub(super) fn names(root: &Path) -> io::Result<Vec<PathBuf>> {
+/// The names of index files, without locks and other dot files.
+pub(super) fn file_names(root: &Path) -> io::Result<Vec<PathBuf>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(root)? {
         let entry = entry?;
@@ -60,24 +60,24 @@ pub(super) fn names(root: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(names)
 }
 
-/// The content of a small file, if its checksum is right.
-pub(super) fn checked(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
+/// The content of a small file, if its checksum matches.
+pub(super) fn strip_checksum(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
     let end = bytes.len().checked_sub(TRAILER_BYTES)?;
-    if bytes[end..] != *trailer(&bytes[..end]).as_bytes() {
+    if bytes[end..] != *checksum_line(&bytes[..end]).as_bytes() {
         return None;
     }
     bytes.truncate(end);
     Some(bytes)
 }
 
-fn trailer(content: &[u8]) -> String {
+fn checksum_line(content: &[u8]) -> String {
     format!("\n#crc32 {:08x}\n", crc32fast::hash(content))
 }
 
-impl Directory for Folder {
+impl Directory for ChecksummedDirectory {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
         let file = self.mapped.get_file_handle(path)?;
-        // Tantivy would take the footer from before the beginning of the file.
+        // Tantivy would read the footer from before the start of the file.
         if file.len() < FOOTER_BYTES_LEAST {
             let error = io::Error::new(io::ErrorKind::UnexpectedEof, "the file is cut off");
             return Err(OpenReadError::wrap_io_error(error, path.to_owned()));
@@ -99,16 +99,16 @@ impl Directory for Folder {
             io::ErrorKind::AlreadyExists => OpenWriteError::FileAlreadyExists(path.to_owned()),
             _ => OpenWriteError::wrap_io_error(error, path.to_owned()),
         })?;
-        Ok(BufWriter::new(Box::new(Unforced(file))))
+        Ok(BufWriter::new(Box::new(UnsyncedFile(file))))
     }
 
     fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
         if path == Path::new(MANAGED) {
             let wrapped = |error| OpenReadError::wrap_io_error(error, path.to_owned());
-            let names = names(&self.root).map_err(wrapped)?;
+            let names = file_names(&self.root).map_err(wrapped)?;
             return serde_json::to_vec(&names).map_err(|error| wrapped(error.into()));
         }
-        checked(self.mapped.atomic_read(path)?).ok_or_else(|| {
+        strip_checksum(self.mapped.atomic_read(path)?).ok_or_else(|| {
             let error = io::Error::new(io::ErrorKind::InvalidData, "the checksum does not match");
             OpenReadError::wrap_io_error(error, path.to_owned())
         })
@@ -120,7 +120,7 @@ impl Directory for Folder {
         }
         let number = self.n_written.fetch_add(1, Ordering::Relaxed);
         let aside = self.root.join(format!("aside.{}.{number}", std::process::id()));
-        fs::write(&aside, [data, trailer(data).as_bytes()].concat())?;
+        fs::write(&aside, [data, checksum_line(data).as_bytes()].concat())?;
         fs::rename(&aside, self.root.join(path))
     }
 
@@ -129,7 +129,7 @@ impl Directory for Folder {
     }
 
     fn acquire_lock(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
-        // A process that is just being started holds a copy of every lock until it runs.
+        // A process being forked holds a copy of every lock until it executes.
         for _ in 0..LOCK_TRIES {
             match self.mapped.acquire_lock(lock) {
                 Err(LockError::LockBusy) => std::thread::sleep(LOCK_WAIT),
@@ -144,10 +144,10 @@ impl Directory for Folder {
     }
 }
 
-/// A file that leaves the time of writing to the operating system.
-struct Unforced(File);
+/// A file that is flushed but never synced.
+struct UnsyncedFile(File);
 
-impl Write for Unforced {
+impl Write for UnsyncedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write(bytes)
     }
@@ -157,7 +157,7 @@ impl Write for Unforced {
     }
 }
 
-impl TerminatingWrite for Unforced {
+impl TerminatingWrite for UnsyncedFile {
     fn terminate_ref(&mut self, _: AntiCallToken) -> io::Result<()> {
         self.0.flush()
     }

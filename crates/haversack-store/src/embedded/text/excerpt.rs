@@ -1,4 +1,4 @@
-//! The passage of a text that says most about a query, with the hits in it.
+//! Excerpts: the passage of a text that best matches a query, with its matches.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -7,50 +7,50 @@ use haversack_core::text::terms::{Language, each_token};
 
 use super::query::TextQuery;
 
-/// Of a longer text only the beginning is looked at.
+/// The bytes of a text that are examined.
 pub const EXCERPT_TEXT_BYTES_MAX: usize = 1 << 20;
 
-/// How far a cut moves to stand between words; a run without spaces is cut anywhere.
+/// How far a cut may move to a word boundary; a longer run is cut anywhere.
 const BORDER_CHARACTERS_MAX: usize = 40;
 
 const ELLIPSIS: char = '…';
 
-/// A passage of a text.
+/// An excerpt of a text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Excerpt {
+pub struct TextExcerpt {
     /// The passage, with an ellipsis where it was cut.
     pub text: String,
-    /// Where the hits are in it, in bytes, rising and apart.
+    /// The byte ranges of the matches, ascending and disjoint.
     pub hits: Vec<Range<usize>>,
 }
 
-/// A word of the text that the query asks for.
-struct Mark {
+/// A word of the text that matches the query.
+struct MatchedTerm {
     bytes: Range<usize>,
     /// The same in characters.
     characters: Range<usize>,
     group: usize,
 }
 
-/// The passage of at most `max_chars` characters with the most of the query's words in it.
+/// The passage of at most `max_chars` characters with the most words of the query.
 ///
-/// Different words count more than repeats. Between equals the first one wins.
+/// Distinct words count more than repeats. The first of equal passages wins.
 #[must_use]
-pub fn excerpt(text: &str, query: &TextQuery, language: Language, max_chars: usize) -> Excerpt {
+pub fn excerpt(text: &str, query: &TextQuery, language: Language, max_chars: usize) -> TextExcerpt {
     let text = &text[..text.floor_char_boundary(EXCERPT_TEXT_BYTES_MAX)];
-    let marks = marks(text, query, language);
+    let marks = matched_terms(text, query, language);
     let passage = if text.chars().nth(max_chars).is_none() {
         0..text.len()
     } else {
         // Room for an ellipsis at both ends.
         let room = max_chars.saturating_sub(2);
-        let best = densest(&marks, room);
-        widen(text, &marks[best], room)
+        let best = densest_window(&marks, room);
+        widen_to_fit(text, &marks[best], room)
     };
-    cut_out(text, passage, &marks)
+    cut_excerpt(text, passage, &marks)
 }
 
-fn marks(text: &str, query: &TextQuery, language: Language) -> Vec<Mark> {
+fn matched_terms(text: &str, query: &TextQuery, language: Language) -> Vec<MatchedTerm> {
     let mut groups: BTreeMap<&str, usize> = BTreeMap::new();
     let mut prefixes = Vec::new();
     for (at, group) in query.groups.iter().enumerate() {
@@ -59,7 +59,7 @@ fn marks(text: &str, query: &TextQuery, language: Language) -> Vec<Mark> {
             groups.entry(term).or_insert(at);
         }
     }
-    let mut marks: Vec<Mark> = Vec::new();
+    let mut marks: Vec<MatchedTerm> = Vec::new();
     let (mut at_bytes, mut at_characters) = (0, 0);
     each_token(text, language, |token| {
         let Some(term) = token.term else { return };
@@ -67,7 +67,7 @@ fn marks(text: &str, query: &TextQuery, language: Language) -> Vec<Mark> {
         let Some(group) = groups.get(term).copied().or_else(|| prefix().map(|(_, at)| *at)) else {
             return;
         };
-        // Parts start inside the whole that came before them.
+        // Parts of a compound start inside it.
         if token.start < at_bytes {
             at_characters -= text[token.start..at_bytes].chars().count();
         } else {
@@ -75,13 +75,17 @@ fn marks(text: &str, query: &TextQuery, language: Language) -> Vec<Mark> {
         }
         at_bytes = token.start;
         let end = at_characters + text[token.start..token.end].chars().count();
-        marks.push(Mark { bytes: token.start..token.end, characters: at_characters..end, group });
+        marks.push(MatchedTerm {
+            bytes: token.start..token.end,
+            characters: at_characters..end,
+            group,
+        });
     });
     marks
 }
 
-/// The neighbouring marks that have the most different groups within the room, then the most marks.
-fn densest(marks: &[Mark], room: usize) -> Range<usize> {
+/// The run of matches with the most distinct groups within `room`, then the most matches.
+fn densest_window(marks: &[MatchedTerm], room: usize) -> Range<usize> {
     let n_groups = marks.iter().map(|mark| mark.group + 1).max().unwrap_or(0);
     let mut counts = vec![0_usize; n_groups];
     let (mut start, mut n_distinct) = (0, 0);
@@ -102,8 +106,8 @@ fn densest(marks: &[Mark], room: usize) -> Range<usize> {
     best.2
 }
 
-/// A passage around the marks that fills the room, a third of what is over before them.
-fn widen(text: &str, marks: &[Mark], room: usize) -> Range<usize> {
+/// A passage around the matches that fills `room`, with a third of the rest before them.
+fn widen_to_fit(text: &str, marks: &[MatchedTerm], room: usize) -> Range<usize> {
     let start = marks.iter().map(|mark| mark.bytes.start).min().unwrap_or(0);
     let end = marks.iter().map(|mark| mark.bytes.end).max().unwrap_or(0);
     let over = room.saturating_sub(text[start..end].chars().count());
@@ -112,9 +116,9 @@ fn widen(text: &str, marks: &[Mark], room: usize) -> Range<usize> {
     let after = after.min(over - before);
     let from = step_back(text, start, before);
     let to = text[end..].char_indices().nth(after).map_or(text.len(), |(at, _)| end + at);
-    let from = border(text, from..start, false).unwrap_or(from);
-    let to = border(text, end..to, true).unwrap_or(to);
-    // What ends a sentence that is not shown is not shown either.
+    let from = word_boundary(text, from..start, false).unwrap_or(from);
+    let to = word_boundary(text, end..to, true).unwrap_or(to);
+    // Punctuation that ends an omitted sentence is omitted, too.
     let ends = |c: char| c.is_whitespace() || ".,;:!?)]}。、，".contains(c);
     let from = if from == 0 {
         from
@@ -131,8 +135,8 @@ fn step_back(text: &str, start: usize, n: usize) -> usize {
     }
 }
 
-/// The place between words that is nearest to the outer end of a range, if there is one near.
-fn border(text: &str, range: Range<usize>, from_end: bool) -> Option<usize> {
+/// The word boundary nearest to the outer end of a range, if one is near.
+fn word_boundary(text: &str, range: Range<usize>, from_end: bool) -> Option<usize> {
     let is_border = |at: usize| {
         let before = text[..at].chars().next_back().is_some_and(char::is_alphanumeric);
         let after = text[at..].chars().next().is_some_and(char::is_alphanumeric);
@@ -148,8 +152,8 @@ fn border(text: &str, range: Range<usize>, from_end: bool) -> Option<usize> {
     places.by_ref().take(BORDER_CHARACTERS_MAX).find(|at| is_border(*at))
 }
 
-fn cut_out(text: &str, passage: Range<usize>, marks: &[Mark]) -> Excerpt {
-    let mut excerpt = Excerpt::default();
+fn cut_excerpt(text: &str, passage: Range<usize>, marks: &[MatchedTerm]) -> TextExcerpt {
+    let mut excerpt = TextExcerpt::default();
     if passage.start > 0 && !passage.is_empty() {
         excerpt.text.push(ELLIPSIS);
     }
@@ -158,7 +162,8 @@ fn cut_out(text: &str, passage: Range<usize>, marks: &[Mark]) -> Excerpt {
     if passage.end < text.len() && !passage.is_empty() {
         excerpt.text.push(ELLIPSIS);
     }
-    let inside = |mark: &&Mark| mark.bytes.start >= passage.start && mark.bytes.end <= passage.end;
+    let inside =
+        |mark: &&MatchedTerm| mark.bytes.start >= passage.start && mark.bytes.end <= passage.end;
     for mark in marks.iter().filter(inside) {
         let hit = mark.bytes.start - passage.start + shift..mark.bytes.end - passage.start + shift;
         match excerpt.hits.last_mut() {

@@ -1,4 +1,4 @@
-//! Fuzzy search: documents whose title, path or short body is similar to a query by trigrams.
+//! Fuzzy search: documents whose title, path or short body shares trigrams with a query.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +7,18 @@ use tantivy::schema::IndexRecordOption;
 
 use super::TextError;
 use super::cursor::{Cursor, WINDOW, next_window};
-use super::reader::{Segment, TextReader};
+use super::reader::{TextReader, TextSegment};
 use super::schema::{N_FIELDS, trigram_term};
-use super::visible::{Documents, Visible};
+use super::visible::{VisibleDocuments, VisibleRows};
 use crate::embedded::row::{Bitmap, Row};
 
-/// Of a longer query only the first trigrams count; a body that is in the index at all can then be
-/// similar enough.
+/// Trigrams of a query that are used, so that every indexed body can still be similar enough.
 pub const QUERY_TRIGRAMS_MAX: usize = 76;
 
-/// The least similarity that PostgreSQL and we call similar, unless told otherwise.
+/// The default similarity threshold, the same as in PostgreSQL.
 pub const SIMILARITY_MIN: f32 = 0.3;
 
-/// What a document is similar in.
+/// The field in which a document is similar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FuzzyField {
     /// The title, without headings. Found at the first chunk.
@@ -39,40 +38,40 @@ pub struct FuzzyHit {
     pub row: Row,
     /// The chunk of it.
     pub chunk: u32,
-    /// Shared over all distinct trigrams.
+    /// Shared trigrams divided by all distinct trigrams.
     pub similarity: f32,
-    /// What is most similar.
+    /// The most similar field.
     pub field: FuzzyField,
 }
 
 /// What a fuzzy search found.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FuzzyHits {
-    /// The most similar first; ties as in a search by words.
+    /// The most similar first; ties as in a full-text search.
     pub hits: Vec<FuzzyHit>,
     /// The query had more than [`QUERY_TRIGRAMS_MAX`] trigrams; the rest of it was ignored.
     pub cut: bool,
 }
 
-/// The trigrams of a query and what they must reach.
-struct Wanted {
+/// The trigrams of a query and the similarity threshold.
+struct TrigramQuery {
     trigrams: Vec<Trigram>,
     threshold: f32,
-    /// Fewer shared trigrams are too few, whatever the document.
+    /// The least number of shared trigrams that can reach the threshold.
     shared_min: usize,
 }
 
-impl Wanted {
-    fn new(query: &str, threshold: f32) -> (Option<Wanted>, bool) {
+impl TrigramQuery {
+    fn new(query: &str, threshold: f32) -> (Option<TrigramQuery>, bool) {
         let (trigrams, cut) = first_trigrams(query, QUERY_TRIGRAMS_MAX);
-        // At best all trigrams of the document are the query's.
+        // At best the document has no trigrams but the query's.
         let n = trigrams.len();
         let shared_min = (1..=n).find(|shared| ratio(*shared, n, *shared) >= threshold);
-        let wanted = shared_min.map(|shared_min| Wanted { trigrams, threshold, shared_min });
+        let wanted = shared_min.map(|shared_min| TrigramQuery { trigrams, threshold, shared_min });
         (wanted, cut)
     }
 
-    /// The similarity to a document of `size` trigrams, if it is enough.
+    /// The similarity to a document of `size` trigrams, if it reaches the threshold.
     fn similarity(&self, shared: usize, size: usize) -> Option<f32> {
         let shared = shared.min(size);
         Some(ratio(shared, self.trigrams.len(), size)).filter(|ratio| *ratio >= self.threshold)
@@ -89,12 +88,12 @@ impl TextReader {
     pub fn fuzzy(
         &self,
         query: &str,
-        visible: &Visible,
+        visible: &VisibleRows,
         among: &Bitmap,
         limit: usize,
         threshold: f32,
     ) -> Result<FuzzyHits, TextError> {
-        let (wanted, cut) = Wanted::new(query, threshold);
+        let (wanted, cut) = TrigramQuery::new(query, threshold);
         let Some(wanted) = wanted else { return Ok(FuzzyHits { hits: Vec::new(), cut }) };
         let mut found: Vec<(FuzzyHit, u64)> = Vec::new();
         let mut counts = Box::new([0_u8; WINDOW]);
@@ -107,7 +106,7 @@ impl TextReader {
                         *known = (similarity, field);
                     }
                 };
-                scan(segment, at, &documents, &wanted, &mut counts, &mut visit)?;
+                scan_field(segment, at, &documents, &wanted, &mut counts, &mut visit)?;
             }
             for (document, (similarity, field)) in best {
                 let row = segment.row(document);
@@ -127,19 +126,19 @@ impl TextReader {
     }
 }
 
-/// Counts shared trigrams, and calls `visit` with what is similar enough in one field.
+/// Counts shared trigrams in one field and calls `visit` with documents that reach the threshold.
 ///
 /// A document that shares enough trigrams is in some of the shorter lists, even if it is in all of
-/// the longest. So the longest are not read through but only asked about candidates.
-fn scan(
-    segment: &Segment,
+/// the longest. So the longest lists are not scanned; candidates are looked up in them.
+fn scan_field(
+    segment: &TextSegment,
     field: usize,
-    documents: &Documents,
-    wanted: &Wanted,
+    documents: &VisibleDocuments,
+    wanted: &TrigramQuery,
     counts: &mut [u8; WINDOW],
     visit: &mut impl FnMut(u32, f32),
 ) -> Result<(), TextError> {
-    let mut short = lists(segment, field, wanted)?;
+    let mut short = trigram_cursors(segment, field, wanted)?;
     if short.len() < wanted.shared_min || documents.count == 0 {
         return Ok(());
     }
@@ -186,7 +185,11 @@ fn scan(
     Ok(())
 }
 
-fn lists(segment: &Segment, field: usize, wanted: &Wanted) -> Result<Vec<Cursor>, TextError> {
+fn trigram_cursors(
+    segment: &TextSegment,
+    field: usize,
+    wanted: &TrigramQuery,
+) -> Result<Vec<Cursor>, TextError> {
     let index = &segment.trigrams[field];
     let mut lists = Vec::with_capacity(wanted.trigrams.len());
     for trigram in &wanted.trigrams {

@@ -1,4 +1,4 @@
-//! Writing: documents in, removals, commits that carry the revision they reflect.
+//! Writing the text index: additions, removals, and commits tagged with their revision.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,30 +9,30 @@ use std::time::Duration;
 use tantivy::indexer::{AddOperation, IndexWriterOptions, LogMergePolicy, SegmentWriter};
 use tantivy::{Index, IndexWriter, TantivyDocument, TantivyError, Term};
 
-use super::open::{open, payload};
+use super::open::{commit_payload, open};
 use super::reader::TextReader;
-use super::schema::Fields;
-use super::{Document, State, TextError};
+use super::schema::IndexFields;
+use super::{TextDocument, TextError, TextIndexState};
 use crate::embedded::row::Row;
 use crate::revision::Revision;
 
-/// What documents take in memory before they are written as a segment.
+/// Memory for documents before they are written as a segment.
 const WRITER_BYTES: usize = 64 << 20;
 
-/// A commit of no more documents than this becomes a segment without the indexing thread.
+/// A commit of at most this many documents becomes a segment without the indexing thread.
 const SMALL_DOCUMENTS_MAX: usize = 64;
 
-/// What such a segment is said to take in memory. Tantivy makes its tables by this number, and
-/// clearing those for millions of terms takes longer than indexing a few documents.
+/// The memory budget of such a segment. Tantivy sizes its tables by it, and clearing tables for
+/// millions of terms takes longer than indexing a few documents.
 const SMALL_BYTES: usize = 256 << 10;
 
-/// So many segments of about the same size become one.
+/// Segments of similar size that are merged into one.
 const MERGE_SEGMENTS: usize = 4;
 
 /// Smaller segments count as being of this size.
 const MERGE_DOCUMENTS_MIN: u32 = 256;
 
-/// A segment with more removed documents than this share is written anew.
+/// A segment with a larger share of removed documents is rewritten.
 const REMOVED_SHARE_MAX: f32 = 0.25;
 
 static N_OPENED: AtomicU64 = AtomicU64::new(1);
@@ -41,10 +41,10 @@ static N_OPENED: AtomicU64 = AtomicU64::new(1);
 pub struct TextIndex {
     path: PathBuf,
     index: Index,
-    fields: Fields,
-    /// Gone after an error.
+    fields: IndexFields,
+    /// `None` after an error.
     writer: Option<IndexWriter>,
-    /// Documents that may become a small commit; none once the writer was given anything.
+    /// Documents that may become a small commit; empty once the writer received any.
     few: Vec<TantivyDocument>,
     streaming: bool,
     reader: TextReader,
@@ -57,55 +57,55 @@ impl fmt::Debug for TextIndex {
     }
 }
 
-/// An index and how it was found.
+/// An opened index and its state.
 #[derive(Debug)]
-pub struct Opened {
+pub struct OpenedTextIndex {
     /// The index.
     pub index: TextIndex,
-    /// What has to be added to it.
-    pub state: State,
+    /// The content it was opened with.
+    pub state: TextIndexState,
 }
 
 impl TextIndex {
-    /// Opens the index of a folder, or makes one. All files are read and their checksums verified;
+    /// Opens or creates the index of a folder. All files are read and their checksums verified;
     /// an index that is damaged or of an older format is emptied.
     ///
     /// # Errors
     /// If the format is newer, another process writes to the index, or the folder cannot be used.
-    pub fn open(path: &Path) -> Result<Opened, TextError> {
-        let fields = Fields::new();
+    pub fn open(path: &Path) -> Result<OpenedTextIndex, TextError> {
+        let fields = IndexFields::new();
         let (index, state) = open(path, &fields)?;
         let number = N_OPENED.fetch_add(1, Ordering::Relaxed);
         let reader = TextReader::open(&index, &fields, None, number)?;
-        let writer = Some(writer(&index, path)?);
+        let writer = Some(new_writer(&index, path)?);
         let (path, few) = (path.to_owned(), Vec::new());
         let index =
             TextIndex { path, index, fields, writer, few, streaming: false, reader, number };
-        Ok(Opened { index, state })
+        Ok(OpenedTextIndex { index, state })
     }
 
-    /// Adds a document. It is found after the next commit.
+    /// Adds a document. It is searchable after the next commit.
     ///
     /// # Errors
     /// If the writer is dead or dies of this.
-    pub fn add(&mut self, document: &Document<'_>) -> Result<(), TextError> {
+    pub fn add(&mut self, document: &TextDocument<'_>) -> Result<(), TextError> {
         if self.writer.is_none() {
             return Err(TextError::WriterDead);
         }
-        let document = self.fields.document(document);
+        let document = self.fields.tantivy_document(document);
         if !self.streaming && self.few.len() < SMALL_DOCUMENTS_MAX {
             self.few.push(document);
             return Ok(());
         }
-        self.stream()?;
-        self.write(|writer| writer.add_document(document).map(drop))
+        self.start_streaming()?;
+        self.with_writer(|writer| writer.add_document(document).map(drop))
     }
 
-    /// Hands what was kept back to the writer.
-    fn stream(&mut self) -> Result<(), TextError> {
+    /// Passes withheld documents to the writer.
+    fn start_streaming(&mut self) -> Result<(), TextError> {
         self.streaming = true;
         let few = std::mem::take(&mut self.few);
-        self.write(|writer| {
+        self.with_writer(|writer| {
             few.into_iter().try_for_each(|document| writer.add_document(document).map(drop))
         })
     }
@@ -116,9 +116,9 @@ impl TextIndex {
     /// If the writer is dead.
     pub fn remove(&mut self, rows: &[Row]) -> Result<(), TextError> {
         let field = self.fields.row;
-        // A segment that is written aside would also lose documents that are added later.
-        self.stream()?;
-        self.write(|writer| {
+        // A small segment would also lose documents that are added after the removal.
+        self.start_streaming()?;
+        self.with_writer(|writer| {
             for row in rows {
                 writer.delete_term(Term::from_field_u64(field, u64::from(row.get())));
             }
@@ -126,28 +126,29 @@ impl TextIndex {
         })
     }
 
-    /// Makes what was added and removed visible to the next [`TextIndex::reader`], as of `revision`.
+    /// Makes what was added and removed visible to the next [`TextIndex::reader`], as of
+    /// `revision`.
     ///
-    /// The operating system writes it to the disk in its own time: after a power failure an index
-    /// may be found damaged, and is then made anew.
+    /// The commit is not synced to disk: after a power failure the index may be damaged, and is
+    /// then rebuilt.
     ///
     /// # Errors
     /// If the writer is dead or dies of this.
     pub fn commit(&mut self, revision: Revision) -> Result<(), TextError> {
         let few = std::mem::take(&mut self.few);
-        self.write(|writer| {
+        self.with_writer(|writer| {
             if !few.is_empty() {
                 add_segment(writer, few)?;
             }
             let mut commit = writer.prepare_commit()?;
-            commit.set_payload(&payload(revision));
+            commit.set_payload(&commit_payload(revision));
             commit.commit().map(drop)
         })?;
         self.streaming = false;
         self.refresh()
     }
 
-    /// Lets readers profit from merges that ended since the last commit. The content is the same.
+    /// Makes merges since the last commit available to readers. The content is the same.
     ///
     /// # Errors
     /// If a file cannot be read.
@@ -156,20 +157,20 @@ impl TextIndex {
         Ok(())
     }
 
-    /// A view of the last commit.
+    /// A snapshot of the last commit.
     #[must_use]
     pub fn reader(&self) -> TextReader {
         self.reader.clone()
     }
 
-    /// Makes a new writer after an error. What was not committed is lost and has to be added again.
+    /// Replaces the writer after an error. Uncommitted documents are lost and must be added again.
     ///
     /// # Errors
-    /// If no writer can be made.
+    /// If no writer can be created.
     pub fn reopen(&mut self) -> Result<(), TextError> {
         self.writer = None;
-        self.forget();
-        self.writer = Some(writer(&self.index, &self.path)?);
+        self.discard_uncommitted();
+        self.writer = Some(new_writer(&self.index, &self.path)?);
         self.refresh()
     }
 
@@ -180,12 +181,12 @@ impl TextIndex {
     /// If the writer is dead or the merge fails.
     pub fn compact(&mut self) -> Result<(), TextError> {
         let index = self.index.clone();
-        // A merge that is under way has segments that cannot be merged a second time.
+        // Segments of a merge in progress cannot be merged again.
         let former = self.writer.take().ok_or(TextError::WriterDead)?;
-        self.forget();
+        self.discard_uncommitted();
         former.wait_merging_threads().map_err(TextError::Write)?;
-        self.writer = Some(writer(&self.index, &self.path)?);
-        self.write(|writer| {
+        self.writer = Some(new_writer(&self.index, &self.path)?);
+        self.with_writer(|writer| {
             let segments = index.searchable_segment_ids()?;
             if !segments.is_empty() {
                 writer.merge(&segments).wait()?;
@@ -195,9 +196,8 @@ impl TextIndex {
         self.refresh()
     }
 
-    /// Closes the index and waits for merges, but no longer than this; says whether they ended.
-    /// What was not committed is lost. Dropping an index waits for nothing: unfinished merges are
-    /// given up.
+    /// Closes the index and waits for merges up to a timeout; returns whether they finished.
+    /// Uncommitted documents are lost. Dropping an index does not wait: it cancels merges.
     #[must_use]
     pub fn close(mut self, wait_max: Duration) -> bool {
         let Some(writer) = self.writer.take() else { return true };
@@ -209,13 +209,13 @@ impl TextIndex {
         waiting.is_ok() && ended.recv_timeout(wait_max).unwrap_or(false)
     }
 
-    /// Drops what was added since the last commit.
-    fn forget(&mut self) {
+    /// Discards what was added since the last commit.
+    fn discard_uncommitted(&mut self) {
         self.few.clear();
         self.streaming = false;
     }
 
-    fn write<T>(
+    fn with_writer<T>(
         &mut self,
         work: impl FnOnce(&mut IndexWriter) -> Result<T, TantivyError>,
     ) -> Result<T, TextError> {
@@ -227,12 +227,12 @@ impl TextIndex {
     }
 }
 
-/// Writes documents as a segment of their own, here and now.
+/// Writes documents as a segment on this thread.
 fn add_segment(writer: &IndexWriter, documents: Vec<TantivyDocument>) -> tantivy::Result<()> {
     let segment = writer.new_segment();
     let mut written = SegmentWriter::for_segment(SMALL_BYTES, segment.clone())?;
     for document in documents {
-        // Stamps tell additions from removals; in such a commit there are none.
+        // Stamps order additions and removals; here are no removals.
         written.add_document(AddOperation { opstamp: 0, document })?;
     }
     let n_documents = written.max_doc();
@@ -242,7 +242,7 @@ fn add_segment(writer: &IndexWriter, documents: Vec<TantivyDocument>) -> tantivy
     writer.add_segment(segment.meta().clone())
 }
 
-fn writer(index: &Index, path: &Path) -> Result<IndexWriter, TextError> {
+fn new_writer(index: &Index, path: &Path) -> Result<IndexWriter, TextError> {
     let options = IndexWriterOptions::builder()
         .memory_budget_per_thread(WRITER_BYTES)
         .num_worker_threads(1)

@@ -1,8 +1,8 @@
 //! The full-text and fuzzy index, on Tantivy.
 //!
-//! It is derived: it can be thrown away and fed again. It may hold rows that a viewer cannot read;
-//! a [`Visible`] decides in every search what exists, and hits, scores, order and counts are those
-//! of an index that holds nothing else.
+//! It is derived data and can be rebuilt. It may hold rows that a viewer cannot read: a
+//! [`VisibleRows`] restricts every search, and hits, scores, order and counts are those of an index
+//! that holds only the visible rows.
 
 mod count;
 mod cursor;
@@ -24,59 +24,61 @@ use std::path::PathBuf;
 use haversack_core::text::terms::Language;
 
 pub use count::EXPANSION_MAX;
-pub use excerpt::{EXCERPT_TEXT_BYTES_MAX, Excerpt, excerpt};
+pub use excerpt::{EXCERPT_TEXT_BYTES_MAX, TextExcerpt, excerpt};
 pub use fuzzy::{FuzzyField, FuzzyHit, FuzzyHits, QUERY_TRIGRAMS_MAX, SIMILARITY_MIN};
-pub use index::{Opened, TextIndex};
+pub use index::{OpenedTextIndex, TextIndex};
 pub use open::FORMAT;
-pub use query::{Ignored, Must, PHRASE_WORDS_MAX, PHRASES_MAX, QueryOptions, TERMS_MAX, TextQuery};
+pub use query::{
+    IgnoredParts, MatchRule, PHRASE_WORDS_MAX, PHRASES_MAX, QueryOptions, TERMS_MAX, TextQuery,
+};
 pub use reader::TextReader;
 pub use schema::BODY_TRIGRAMS_MAX;
 pub use search::Weights;
-pub use visible::{Statistics, Visible};
+pub use visible::{Statistics, VisibleRows};
 
 use super::row::Row;
 use crate::revision::Revision;
 
-/// A chunk of an item, as it is indexed.
+/// A chunk of an item to index.
 #[derive(Debug, Clone, Copy)]
-pub struct Document<'a> {
+pub struct TextDocument<'a> {
     /// The version of the item.
     pub row: Row,
     /// The number of the chunk in it. The first is 0.
     pub chunk: u32,
-    /// Of documents with the same score the lower comes first.
+    /// Tie-breaker: at equal scores the lower comes first.
     pub tie: u64,
     /// The item's title.
     pub title: &'a str,
     /// The item's path.
     pub path: &'a str,
-    /// The headings above the chunk and what else it is called by; they count as title.
+    /// The headings above the chunk and its byline; scored as title.
     pub headings: &'a str,
     /// The text of the chunk.
     pub body: &'a str,
-    /// The language that all of it is in.
+    /// The language of all texts.
     pub language: Language,
 }
 
-/// A document that was found.
+/// A document found by a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Hit {
+pub struct TextHit {
     /// The version of the item.
     pub row: Row,
     /// The chunk of it.
     pub chunk: u32,
-    /// Above 0; comparable within one answer.
+    /// Above 0; comparable within one search.
     pub score: f32,
 }
 
-/// What an index holds when it is opened.
+/// The content of an index at opening.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum State {
-    /// Nothing: it is new.
+pub enum TextIndexState {
+    /// Empty: it is new.
     Fresh,
     /// Everything up to a revision.
     At(Revision),
-    /// Nothing: what there was could not be used.
+    /// Empty: the old content was unusable.
     Emptied {
         /// Why not.
         reason: String,
@@ -110,7 +112,7 @@ pub enum TextError {
         /// What the operating system said.
         source: std::io::Error,
     },
-    /// Writing failed. The writer is dead: reopen it and add again what was not committed.
+    /// Writing failed. The writer is dead: reopen it and repeat what was not committed.
     #[error("writing to the text index failed")]
     Write(#[source] tantivy::TantivyError),
     /// An earlier error ended the writer; reopen it.

@@ -1,23 +1,23 @@
-//! Items by the keys of their titles.
+//! Lookup of items by normalised title.
 
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocSet, TERMINATED};
 
 use super::TextError;
 use super::reader::TextReader;
-use super::visible::Visible;
+use super::visible::VisibleRows;
 use crate::embedded::row::{Bitmap, Row};
 
 impl TextReader {
-    /// The rows of `among` that go by each name, by its key, in the order of the names; none where
-    /// more than `most` readable ones do.
+    /// The rows of `among` with each normalised title; empty for a title that more than `most`
+    /// readable rows share.
     ///
     /// # Errors
     /// If a file of the index cannot be read.
-    pub fn named(
+    pub fn rows_by_name(
         &self,
         names: &[String],
-        visible: &Visible,
+        visible: &VisibleRows,
         among: &Bitmap,
         most: usize,
     ) -> Result<Vec<Vec<Row>>, TextError> {

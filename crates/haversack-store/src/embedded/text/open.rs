@@ -1,4 +1,4 @@
-//! Opening: what is on the disk is believed only if its checksums say so.
+//! Opening the index: files are used only if their checksums match.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,19 +9,19 @@ use tantivy::directory::{Directory, INDEX_WRITER_LOCK};
 use tantivy::index::SegmentComponent;
 use tantivy::{Index, IndexSettings};
 
-use super::directory::{Folder, checked, names};
-use super::schema::{Fields, tokenizers};
-use super::{State, TextError};
+use super::directory::{ChecksummedDirectory, file_names, strip_checksum};
+use super::schema::{IndexFields, tokenizers};
+use super::{TextError, TextIndexState};
 use crate::revision::Revision;
 
-/// The version of what we put into Tantivy: fields, terms, trigrams. Any change of them is a new one.
+/// The format version of fields, terms and trigrams. Raise it with any change to them.
 pub const FORMAT: u32 = 3;
 
 const META: &str = "meta.json";
 const PAYLOAD_NAME: &str = "haversack-text";
 
-/// What a commit says of itself.
-pub(super) fn payload(revision: Revision) -> String {
+/// The payload of a commit: format and revision.
+pub(super) fn commit_payload(revision: Revision) -> String {
     format!("{PAYLOAD_NAME} {FORMAT} {revision}")
 }
 
@@ -29,32 +29,35 @@ fn read_payload(payload: &str) -> Option<(u32, Revision)> {
     let mut parts = payload.split(' ');
     let named = parts.next() == Some(PAYLOAD_NAME);
     let format = parts.next()?.parse().ok()?;
-    // What follows belongs to the format, which may be a newer one.
+    // Further parts belong to a newer format.
     let revision = parts.next().and_then(|part| part.parse().ok()).map(Revision::new)?;
     named.then_some((format, revision))
 }
 
-/// Opens or makes the index of a folder.
-pub(super) fn open(root: &Path, fields: &Fields) -> Result<(Index, State), TextError> {
+/// Opens or creates the index of a folder.
+pub(super) fn open(
+    root: &Path,
+    fields: &IndexFields,
+) -> Result<(Index, TextIndexState), TextError> {
     let file_error = |source| TextError::File { path: root.to_owned(), source };
     fs::create_dir_all(root).map_err(file_error)?;
-    let folder = Folder::open(root).map_err(TextError::Read)?;
-    // Held while files are judged and thrown away; the writer takes it anew.
+    let folder = ChecksummedDirectory::open(root).map_err(TextError::Read)?;
+    // Held while files are examined and removed; the writer takes its own lock later.
     let lock = folder.acquire_lock(&INDEX_WRITER_LOCK).map_err(|error| TextError::Locked {
         path: root.to_owned(),
         source: tantivy::TantivyError::from(error),
     })?;
     let state = match examine(root, &folder, fields) {
-        Examined::Sound(mut index, revision) => {
+        ExaminedIndex::Sound(mut index, revision) => {
             index.set_tokenizers(tokenizers());
-            return Ok((*index, State::At(revision)));
+            return Ok((*index, TextIndexState::At(revision)));
         }
-        Examined::Empty => State::Fresh,
-        Examined::Damaged(reason) => State::Emptied { reason },
-        Examined::Newer(found) => return Err(TextError::Newer { found, known: FORMAT }),
+        ExaminedIndex::Empty => TextIndexState::Fresh,
+        ExaminedIndex::Damaged(reason) => TextIndexState::Emptied { reason },
+        ExaminedIndex::Newer(found) => return Err(TextError::Newer { found, known: FORMAT }),
     };
-    empty(root).map_err(file_error)?;
-    // There is next to nothing to compress, so no thread is started for it.
+    empty_folder(root).map_err(file_error)?;
+    // Almost nothing is compressed, so no thread is started for it.
     let settings =
         IndexSettings { docstore_compress_dedicated_thread: false, ..IndexSettings::default() };
     let mut index =
@@ -64,56 +67,58 @@ pub(super) fn open(root: &Path, fields: &Fields) -> Result<(Index, State), TextE
     Ok((index, state))
 }
 
-enum Examined {
+enum ExaminedIndex {
     Empty,
     Sound(Box<Index>, Revision),
     Damaged(String),
     Newer(u32),
 }
 
-fn examine(root: &Path, folder: &Folder, fields: &Fields) -> Examined {
-    let damaged = |what: &str| Examined::Damaged(what.to_owned());
+fn examine(root: &Path, folder: &ChecksummedDirectory, fields: &IndexFields) -> ExaminedIndex {
+    let damaged = |what: &str| ExaminedIndex::Damaged(what.to_owned());
     let bytes = match fs::read(root.join(META)) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return if names(root).is_ok_and(|names| names.is_empty()) {
-                Examined::Empty
+            return if file_names(root).is_ok_and(|names| names.is_empty()) {
+                ExaminedIndex::Empty
             } else {
                 damaged("meta.json is missing")
             };
         }
-        Err(error) => return Examined::Damaged(format!("meta.json: {error}")),
+        Err(error) => return ExaminedIndex::Damaged(format!("meta.json: {error}")),
     };
-    let Some(bytes) = checked(bytes) else { return damaged("the checksum of meta.json is wrong") };
+    let Some(bytes) = strip_checksum(bytes) else {
+        return damaged("the checksum of meta.json is wrong");
+    };
     let Ok(meta) = serde_json::from_slice::<serde_json::Value>(&bytes) else {
-        return damaged("meta.json is no JSON");
+        return damaged("meta.json is not valid JSON");
     };
-    // Made and closed again before anything was written.
+    // Created and closed without a commit.
     let Some(payload) = meta.get("payload").and_then(serde_json::Value::as_str) else {
-        return Examined::Empty;
+        return ExaminedIndex::Empty;
     };
     let revision = match read_payload(payload) {
-        Some((format, _)) if format > FORMAT => return Examined::Newer(format),
+        Some((format, _)) if format > FORMAT => return ExaminedIndex::Newer(format),
         Some((format, _)) if format < FORMAT => {
-            return Examined::Damaged(format!("format {format} is older than {FORMAT}"));
+            return ExaminedIndex::Damaged(format!("format {format} is older than {FORMAT}"));
         }
         Some((_, revision)) => revision,
         None => return damaged("meta.json was not written by Haversack"),
     };
     let index = match Index::open(folder.clone()) {
         Ok(index) => index,
-        Err(error) => return Examined::Damaged(error.to_string()),
+        Err(error) => return ExaminedIndex::Damaged(error.to_string()),
     };
     if index.schema() != fields.schema {
-        return damaged("its fields are not those of this version");
+        return damaged("its schema differs from that of this version");
     }
     match live_files(&index).map(|files| (first_damaged(&index, &files), files)) {
         Ok((None, files)) => {
-            sweep(root, &files);
-            Examined::Sound(Box::new(index), revision)
+            remove_leftovers(root, &files);
+            ExaminedIndex::Sound(Box::new(index), revision)
         }
-        Ok((Some(reason), _)) => Examined::Damaged(reason),
-        Err(error) => Examined::Damaged(error.to_string()),
+        Ok((Some(reason), _)) => ExaminedIndex::Damaged(reason),
+        Err(error) => ExaminedIndex::Damaged(error.to_string()),
     }
 }
 
@@ -137,7 +142,7 @@ fn live_files(index: &Index) -> tantivy::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Reads every file on all cores; says what is wrong with one that is damaged.
+/// Verifies all files in parallel; returns what is wrong with a damaged one.
 fn first_damaged(index: &Index, files: &[PathBuf]) -> Option<String> {
     let next = AtomicUsize::new(0);
     let check = || {
@@ -161,18 +166,18 @@ fn first_damaged(index: &Index, files: &[PathBuf]) -> Option<String> {
     })
 }
 
-/// Removes what unfinished commits and merges left. A file that cannot be removed does no harm.
-fn sweep(root: &Path, live: &[PathBuf]) {
+/// Removes leftovers of unfinished commits and merges. A file that cannot be removed is harmless.
+fn remove_leftovers(root: &Path, live: &[PathBuf]) {
     let live: BTreeSet<&Path> = live.iter().map(PathBuf::as_path).collect();
-    for name in names(root).unwrap_or_default() {
+    for name in file_names(root).unwrap_or_default() {
         if !live.contains(name.as_path()) && name != Path::new(META) {
             let _ = fs::remove_file(root.join(name));
         }
     }
 }
 
-fn empty(root: &Path) -> std::io::Result<()> {
-    for name in names(root)? {
+fn empty_folder(root: &Path) -> std::io::Result<()> {
+    for name in file_names(root)? {
         fs::remove_file(root.join(name))?;
     }
     Ok(())

@@ -1,21 +1,21 @@
-//! Documents in which words stand beside each other.
+//! Phrase matching: documents with words at fixed distances.
 
 use tantivy::postings::{Postings, SegmentPostings};
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocSet, TERMINATED};
 
 use super::TextError;
-use super::query::{Phrase, Slot};
-use super::reader::Segment;
+use super::query::{Phrase, PhraseSlot};
+use super::reader::TextSegment;
 use super::schema::N_FIELDS;
-use super::visible::Documents;
+use super::visible::VisibleDocuments;
 
-/// The readable documents that hold every phrase, each in one field; `None` if there is none.
-pub(super) fn matching(
-    segment: &Segment,
-    documents: &Documents,
+/// The readable documents that contain every phrase, each within one field; `None` if none does.
+pub(super) fn documents_with_phrases(
+    segment: &TextSegment,
+    documents: &VisibleDocuments,
     phrases: &[Phrase],
-) -> Result<Option<Documents>, TextError> {
+) -> Result<Option<VisibleDocuments>, TextError> {
     let mut words = documents.words.clone();
     for phrase in phrases {
         let mut found = vec![0_u64; words.len()];
@@ -25,12 +25,12 @@ pub(super) fn matching(
         words = found;
     }
     let count = words.iter().map(|word| word.count_ones()).sum();
-    Ok((count > 0).then_some(Documents { words, count, all: false }))
+    Ok((count > 0).then_some(VisibleDocuments { words, count, all: false }))
 }
 
 /// Marks the wanted documents in which a field holds the phrase.
 fn mark_field(
-    segment: &Segment,
+    segment: &TextSegment,
     field: usize,
     phrase: &Phrase,
     wanted: &[u64],
@@ -38,13 +38,13 @@ fn mark_field(
 ) -> Result<(), TextError> {
     let mut slots = Vec::with_capacity(phrase.slots.len());
     for slot in &phrase.slots {
-        let lists = Lists::open(segment, field, slot)?;
+        let lists = PositionLists::open(segment, field, slot)?;
         if lists.lists.is_empty() {
             return Ok(());
         }
         slots.push(lists);
     }
-    // The rarest word says where to look.
+    // The rarest word drives the search.
     slots.sort_by_key(|slot| slot.length);
     let Some((rarest, others)) = slots.split_first_mut() else { return Ok(()) };
     let (mut starts, mut next) = (Vec::new(), Vec::new());
@@ -53,9 +53,9 @@ fn mark_field(
         if wanted[word] >> bit & 1 == 0 || !others.iter_mut().all(|slot| slot.seek(document)) {
             continue;
         }
-        rarest.starts(document, &mut starts);
+        rarest.phrase_starts(document, &mut starts);
         for slot in others.iter_mut() {
-            slot.starts(document, &mut next);
+            slot.phrase_starts(document, &mut next);
             starts.retain(|start| next.binary_search(start).is_ok());
         }
         if !starts.is_empty() {
@@ -66,17 +66,22 @@ fn mark_field(
 }
 
 /// The posting lists of the forms of one word.
-struct Lists {
+struct PositionLists {
     offset: u32,
     length: u64,
     lists: Vec<SegmentPostings>,
     done: Option<u32>,
 }
 
-impl Lists {
-    fn open(segment: &Segment, field: usize, slot: &Slot) -> Result<Lists, TextError> {
+impl PositionLists {
+    fn open(
+        segment: &TextSegment,
+        field: usize,
+        slot: &PhraseSlot,
+    ) -> Result<PositionLists, TextError> {
         let index = &segment.words[field];
-        let mut lists = Lists { offset: slot.offset, length: 0, lists: Vec::new(), done: None };
+        let mut lists =
+            PositionLists { offset: slot.offset, length: 0, lists: Vec::new(), done: None };
         for term in &slot.terms {
             if let Some(info) = index.terms().get(term.as_bytes()).map_err(TextError::read)? {
                 let record = IndexRecordOption::WithFreqsAndPositions;
@@ -88,7 +93,7 @@ impl Lists {
         Ok(lists)
     }
 
-    /// The next document that any list has.
+    /// The next document in any list.
     fn next(&mut self) -> Option<u32> {
         if let Some(done) = self.done {
             for list in &mut self.lists {
@@ -113,8 +118,8 @@ impl Lists {
         has
     }
 
-    /// Where a phrase with this word at its place would begin, sorted.
-    fn starts(&mut self, document: u32, starts: &mut Vec<u32>) {
+    /// The positions where a phrase with this word at its offset would begin, sorted.
+    fn phrase_starts(&mut self, document: u32, starts: &mut Vec<u32>) {
         starts.clear();
         for list in &mut self.lists {
             if list.doc() == document {

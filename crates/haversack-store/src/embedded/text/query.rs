@@ -1,35 +1,35 @@
-//! What a user's string asks of the index. Any string is a query.
+//! Parsing of full-text queries. Any string is a valid query.
 
 use std::collections::BTreeMap;
 
 use haversack_core::query::{QUERY_BYTES_MAX, quoted};
 use haversack_core::text::terms::{Language, Token, each_token, fold};
 
-/// More distinct terms than this are ignored.
+/// The most distinct terms; further ones are ignored.
 pub const TERMS_MAX: usize = 64;
 
-/// More phrases than this are ignored.
+/// The most phrases; further ones are ignored.
 pub const PHRASES_MAX: usize = 8;
 
-/// Of a longer phrase only so many words must match.
+/// The most words of a phrase that must match.
 pub const PHRASE_WORDS_MAX: usize = 32;
 
-/// How a query is read. The default is a plain question in a language to be detected.
+/// How a query is parsed. By default the language is detected.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct QueryOptions<'a> {
     /// The language of the query; detected if not given.
     pub language: Option<Language>,
-    /// Languages that readable documents are in. The query's own and English are always tried.
+    /// Languages of readable documents. The query's own and English are always tried.
     pub languages: &'a [Language],
-    /// What is wanted of a document.
-    pub must: Must,
-    /// The last word may be unfinished: search as you type.
+    /// What a document must match.
+    pub must: MatchRule,
+    /// Treats the last word as a prefix: search as you type.
     pub last_as_prefix: bool,
 }
 
 /// What a document must have to be found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Must {
+pub enum MatchRule {
     /// Any term, and every phrase in quotes.
     #[default]
     Phrases,
@@ -39,9 +39,9 @@ pub enum Must {
     Anything,
 }
 
-/// What was left out of a query because it was too much.
+/// The parts of a query beyond the limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Ignored {
+pub struct IgnoredParts {
     /// Bytes after the first 16 KiB.
     pub bytes: usize,
     /// Distinct terms after the first [`TERMS_MAX`].
@@ -52,54 +52,54 @@ pub struct Ignored {
     pub phrase_words: usize,
 }
 
-/// A query, ready to be searched for.
+/// A parsed query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextQuery {
-    pub(super) groups: Vec<Group>,
+    pub(super) groups: Vec<TermGroup>,
     pub(super) phrases: Vec<Phrase>,
     pub(super) require_all: bool,
     language: Language,
-    ignored: Ignored,
+    ignored: IgnoredParts,
 }
 
-/// One word in the forms that different languages give it: counts as one term.
+/// One word, stemmed in each language; scored as one term.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Group {
+pub(super) struct TermGroup {
     /// Sorted.
     pub(super) terms: Vec<String>,
-    /// Terms that begin with this belong to it, too.
+    /// Terms with this prefix belong to it, too.
     pub(super) prefix: Option<String>,
     pub(super) count: u32,
-    /// An identifier whose parts are groups of their own: never required.
+    /// A compound identifier whose parts are groups of their own: never required.
     pub(super) whole: bool,
 }
 
-/// Words that must stand at fixed distances in one field.
+/// Words that must appear at fixed distances in one field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Phrase {
-    pub(super) slots: Vec<Slot>,
+    pub(super) slots: Vec<PhraseSlot>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Slot {
+pub(super) struct PhraseSlot {
     pub(super) offset: u32,
     pub(super) terms: Vec<String>,
 }
 
-/// A token in all languages.
+/// A word, stemmed in all languages.
 #[derive(Debug)]
-struct Word {
+struct QueryWord {
     position: u32,
     whole: bool,
     terms: Vec<String>,
-    /// In the query's own language.
+    /// A stop word in the query's own language.
     stop_word: bool,
-    /// In any language: documents in it have nothing at its place.
+    /// A stop word in any language: documents in it have a gap at its position.
     gap: bool,
 }
 
 impl TextQuery {
-    /// Reads a query.
+    /// Parses a query.
     #[must_use]
     pub fn new(text: &str, options: &QueryOptions<'_>) -> TextQuery {
         let kept = &text[..text.floor_char_boundary(QUERY_BYTES_MAX)];
@@ -113,24 +113,24 @@ impl TextQuery {
         let mut query = TextQuery {
             groups: Vec::new(),
             phrases: Vec::new(),
-            require_all: options.must == Must::Everything,
+            require_all: options.must == MatchRule::Everything,
             language,
-            ignored: Ignored { bytes: text.len() - kept.len(), ..Ignored::default() },
+            ignored: IgnoredParts { bytes: text.len() - kept.len(), ..IgnoredParts::default() },
         };
         query.read_groups(kept, &languages, options.last_as_prefix);
-        if options.must != Must::Anything {
+        if options.must != MatchRule::Anything {
             query.read_phrases(kept, &languages);
         }
         query
     }
 
-    /// What was left out.
+    /// The parts that were ignored.
     #[must_use]
-    pub const fn ignored(&self) -> Ignored {
+    pub const fn ignored(&self) -> IgnoredParts {
         self.ignored
     }
 
-    /// The language it is taken to be in.
+    /// The given or detected language.
     #[must_use]
     pub const fn language(&self) -> Language {
         self.language
@@ -142,14 +142,14 @@ impl TextQuery {
         self.groups.is_empty()
     }
 
-    /// The terms, one list for each word, in the forms that languages give it.
+    /// The terms, one list of stems per word.
     pub fn terms(&self) -> impl Iterator<Item = &[String]> {
         self.groups.iter().map(|group| group.terms.as_slice())
     }
 
     fn read_groups(&mut self, text: &str, languages: &[Language], last_as_prefix: bool) {
         let mut seen: BTreeMap<(Vec<String>, Option<String>), usize> = BTreeMap::new();
-        for ((start, end), word) in words(text, languages) {
+        for ((start, end), word) in read_words(text, languages) {
             let prefix = (is_starred(text, end) || last_as_prefix && end == text.len())
                 .then(|| fold(&text[start..end]))
                 .filter(|prefix| prefix.chars().nth(1).is_some() || !prefix.is_ascii());
@@ -164,22 +164,22 @@ impl TextQuery {
             } else {
                 seen.insert(key.clone(), self.groups.len());
                 let (terms, prefix) = key;
-                self.groups.push(Group { terms, prefix, count: 1, whole: word.whole });
+                self.groups.push(TermGroup { terms, prefix, count: 1, whole: word.whole });
             }
         }
     }
 
     fn read_phrases(&mut self, text: &str, languages: &[Language]) {
         for range in quoted(text) {
-            let mut slots: Vec<Slot> = Vec::new();
-            for (_, word) in words(&text[range], languages) {
+            let mut slots: Vec<PhraseSlot> = Vec::new();
+            for (_, word) in read_words(&text[range], languages) {
                 if word.whole || word.gap || word.terms.is_empty() {
                     continue;
                 }
                 if slots.len() == PHRASE_WORDS_MAX {
                     self.ignored.phrase_words += 1;
                 } else {
-                    slots.push(Slot { offset: word.position, terms: word.terms });
+                    slots.push(PhraseSlot { offset: word.position, terms: word.terms });
                 }
             }
             let first = slots.first().map_or(0, |slot| slot.offset);
@@ -193,15 +193,15 @@ impl TextQuery {
     }
 }
 
-/// The words of a text by where they stand, each in the forms of all languages.
-fn words(text: &str, languages: &[Language]) -> BTreeMap<(usize, usize), Word> {
-    let mut words: BTreeMap<(usize, usize), Word> = BTreeMap::new();
+/// The words of a text by byte range, stemmed in all languages.
+fn read_words(text: &str, languages: &[Language]) -> BTreeMap<(usize, usize), QueryWord> {
+    let mut words: BTreeMap<(usize, usize), QueryWord> = BTreeMap::new();
     for (at, language) in languages.iter().enumerate() {
         each_token(text, *language, |token: Token<'_>| {
             let place = (token.start, token.end);
             if at == 0 {
                 let stop_word = token.term.is_none();
-                words.entry(place).or_insert(Word {
+                words.entry(place).or_insert(QueryWord {
                     position: token.position,
                     whole: token.whole,
                     terms: Vec::new(),
@@ -209,7 +209,7 @@ fn words(text: &str, languages: &[Language]) -> BTreeMap<(usize, usize), Word> {
                     gap: false,
                 });
             }
-            // Only the first language says what the words are.
+            // Only the first language determines word boundaries.
             let Some(word) = words.get_mut(&place) else { return };
             match token.term {
                 Some(term) if !word.terms.iter().any(|known| known == term) => {
@@ -224,7 +224,7 @@ fn words(text: &str, languages: &[Language]) -> BTreeMap<(usize, usize), Word> {
     words
 }
 
-/// Whether a star that ends a word follows.
+/// Whether the word is followed by a prefix star.
 fn is_starred(text: &str, end: usize) -> bool {
     text[end..].strip_prefix('*').is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
 }

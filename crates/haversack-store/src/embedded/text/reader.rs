@@ -1,4 +1,4 @@
-//! An unchanging view of the index, as of one commit.
+//! An immutable snapshot of the index, as of one commit.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -10,27 +10,27 @@ use tantivy::index::{InvertedIndexReader, SegmentId, SegmentReader};
 use tantivy::{Index, TantivyError};
 
 use super::TextError;
-use super::schema::{CHUNK, Fields, N_FIELDS, ROW, SIZES, TIE};
-use super::visible::Documents;
+use super::schema::{CHUNK, IndexFields, N_FIELDS, ROW, SIZES, TIE};
+use super::visible::VisibleDocuments;
 use crate::embedded::row::Row;
 
-/// Which documents of which segment: a removal makes a new one.
+/// Identifies a segment and its deletions: a removal changes the key.
 pub(super) type SegmentKey = (SegmentId, Option<u64>);
 
-/// A view of the index that later commits do not change. A clone is the same view.
+/// A snapshot of the index that later commits do not change. Clones share it.
 #[derive(Debug, Clone)]
 pub struct TextReader {
-    inner: Arc<Inner>,
+    inner: Arc<TextSnapshot>,
 }
 
 #[derive(Debug)]
-struct Inner {
-    segments: Vec<Arc<Segment>>,
+struct TextSnapshot {
+    segments: Vec<Arc<TextSegment>>,
     index: u64,
 }
 
-/// One part of the index, with what searches need of it at hand.
-pub(super) struct Segment {
+/// An opened segment with the readers that searches need.
+pub(super) struct TextSegment {
     pub(super) reader: SegmentReader,
     pub(super) key: SegmentKey,
     pub(super) words: [Arc<InvertedIndexReader>; N_FIELDS],
@@ -40,27 +40,27 @@ pub(super) struct Segment {
     rows: Column<u64>,
     chunks: Column<u64>,
     ties: Column<u64>,
-    columns: OnceLock<Columns>,
+    columns: OnceLock<SegmentColumns>,
 }
 
-impl fmt::Debug for Segment {
+impl fmt::Debug for TextSegment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Segment").field(&self.key).finish()
+        f.debug_tuple("TextSegment").field(&self.key).finish()
     }
 }
 
-/// Columns that are read for millions of documents, unpacked.
+/// Columns unpacked for fast access.
 #[derive(Debug)]
-pub(super) struct Columns {
+pub(super) struct SegmentColumns {
     pub(super) rows: Vec<u32>,
-    /// Codes of the lengths of title, path and body.
+    /// Encoded lengths of title, path and body.
     pub(super) norms: [Vec<u8>; N_FIELDS],
     lengths: [u64; N_FIELDS],
 }
 
-impl Columns {
-    /// The sums of the lengths of these documents.
-    pub(super) fn lengths_of(&self, documents: &Documents) -> [u64; N_FIELDS] {
+impl SegmentColumns {
+    /// The summed lengths of these documents, by field.
+    pub(super) fn lengths_of(&self, documents: &VisibleDocuments) -> [u64; N_FIELDS] {
         if documents.all {
             return self.lengths;
         }
@@ -82,15 +82,15 @@ fn length_of(norm: u8) -> u64 {
     u64::from(FieldNormReader::id_to_fieldnorm(norm))
 }
 
-impl Segment {
-    fn open(reader: SegmentReader, fields: &Fields) -> tantivy::Result<Segment> {
+impl TextSegment {
+    fn open(reader: SegmentReader, fields: &IndexFields) -> tantivy::Result<TextSegment> {
         let open = |fields: [_; N_FIELDS]| -> tantivy::Result<[_; N_FIELDS]> {
             let [title, path, body] = fields.map(|field| reader.inverted_index(field));
             Ok([title?, path?, body?])
         };
         let columns = reader.fast_fields();
         let [title, path, body] = SIZES.map(|name| columns.u64(name));
-        Ok(Segment {
+        Ok(TextSegment {
             key: (reader.segment_id(), reader.delete_opstamp()),
             words: open(fields.words)?,
             trigrams: open(fields.trigrams)?,
@@ -104,7 +104,7 @@ impl Segment {
         })
     }
 
-    pub(super) fn columns(&self) -> &Columns {
+    pub(super) fn columns(&self) -> &SegmentColumns {
         self.columns.get_or_init(|| {
             let max = self.reader.max_doc();
             let rows = (0..max).map(|document| number(&self.rows, document)).collect();
@@ -117,7 +117,7 @@ impl Segment {
                 let norms: &Vec<u8> = &norms[field];
                 norms.iter().map(|norm| length_of(*norm)).sum()
             });
-            Columns { rows, norms, lengths }
+            SegmentColumns { rows, norms, lengths }
         })
     }
 
@@ -145,15 +145,15 @@ fn number(column: &Column<u64>, document: u32) -> u32 {
 }
 
 impl TextReader {
-    /// Opens the last commit, keeping the segments that `before` has opened already.
+    /// Opens the last commit, reusing the segments that `before` has open.
     pub(super) fn open(
         index: &Index,
-        fields: &Fields,
+        fields: &IndexFields,
         before: Option<&TextReader>,
         number: u64,
     ) -> Result<TextReader, TextError> {
         let read = |error: TantivyError| TextError::Read(error);
-        // So that no file is thrown away between reading the list and opening the file.
+        // Keeps files from being deleted between listing and opening them.
         let _lock = index.directory().acquire_lock(&META_LOCK).map_err(|e| read(e.into()))?;
         let mut segments = Vec::new();
         for segment in index.searchable_segments().map_err(read)? {
@@ -165,30 +165,30 @@ impl TextReader {
                 Some(known) => known,
                 None => {
                     let opened = SegmentReader::open(&segment);
-                    let opened = opened.and_then(|reader| Segment::open(reader, fields));
+                    let opened = opened.and_then(|reader| TextSegment::open(reader, fields));
                     Arc::new(opened.map_err(read)?)
                 }
             });
         }
-        Ok(TextReader { inner: Arc::new(Inner { segments, index: number }) })
+        Ok(TextReader { inner: Arc::new(TextSnapshot { segments, index: number }) })
     }
 
-    pub(super) fn segments(&self) -> &[Arc<Segment>] {
+    pub(super) fn segments(&self) -> &[Arc<TextSegment>] {
         &self.inner.segments
     }
 
-    /// The number of the index among all that this process opened.
+    /// The process-wide number of the index.
     pub(super) fn index(&self) -> u64 {
         self.inner.index
     }
 
-    /// How many parts the index is in; fewer are faster.
+    /// The number of segments; fewer are faster.
     #[must_use]
     pub fn n_segments(&self) -> usize {
         self.inner.segments.len()
     }
 
-    /// Every document that was added and not removed, in no particular order.
+    /// Every live document, in no particular order.
     pub fn documents(&self) -> impl Iterator<Item = (Row, u32)> + '_ {
         self.segments().iter().flat_map(|segment| {
             segment

@@ -1,4 +1,4 @@
-//! What the index holds of a document, and how its texts become terms.
+//! The schema of the index, and how texts become terms.
 
 use haversack_core::text::names::key;
 use haversack_core::text::terms::{Language, each_token};
@@ -9,28 +9,28 @@ use tantivy::schema::{
 };
 use tantivy::tokenizer::{RawTokenizer, Token, TokenStream, Tokenizer, TokenizerManager};
 
-use super::Document;
+use super::TextDocument;
 
 /// A body with more distinct trigrams than this is never a fuzzy hit.
 pub const BODY_TRIGRAMS_MAX: usize = 256;
 
-/// Fields of words, in the order in which their parts of a score are summed.
+/// The word fields, in the order in which their scores are summed.
 pub(super) const N_FIELDS: usize = 3;
 
 const WORDS: &str = "haversack_words";
 const TRIGRAMS: &str = "haversack_trigrams";
 const WHOLE: &str = "haversack_whole";
 
-/// The columns of a document, by name, because Tantivy opens them so.
+/// The names of a document's columns.
 pub(super) const ROW: &str = "row";
 pub(super) const CHUNK: &str = "chunk";
 pub(super) const TIE: &str = "tie";
-/// How many distinct trigrams title, path and body have.
+/// The number of distinct trigrams in title, path and body.
 pub(super) const SIZES: [&str; N_FIELDS] = ["title_size", "path_size", "body_size"];
 
 /// The fields of the index.
 #[derive(Debug, Clone)]
-pub(super) struct Fields {
+pub(super) struct IndexFields {
     pub(super) schema: Schema,
     pub(super) row: Field,
     chunk: Field,
@@ -40,12 +40,12 @@ pub(super) struct Fields {
     /// Title, path and body by trigrams.
     pub(super) trigrams: [Field; N_FIELDS],
     sizes: [Field; N_FIELDS],
-    /// The title's key, of the first chunk alone.
+    /// The normalised title, on the first chunk only.
     pub(super) name: Field,
 }
 
-impl Fields {
-    pub(super) fn new() -> Fields {
+impl IndexFields {
+    pub(super) fn new() -> IndexFields {
         let words = |record| {
             let indexing = TextFieldIndexing::default().set_tokenizer(WORDS);
             TextOptions::default().set_indexing_options(indexing.set_index_option(record))
@@ -67,11 +67,11 @@ impl Fields {
             .map(|name| schema.add_text_field(name, basic(TRIGRAMS)));
         let sizes = SIZES.map(|name| schema.add_u64_field(name, FAST));
         let name = schema.add_text_field("name", basic(WHOLE));
-        Fields { schema: schema.build(), row, chunk, tie, words, trigrams, sizes, name }
+        IndexFields { schema: schema.build(), row, chunk, tie, words, trigrams, sizes, name }
     }
 
-    /// A document as Tantivy takes it. The words are taken apart later, by the indexing thread.
-    pub(super) fn document(&self, document: &Document<'_>) -> TantivyDocument {
+    /// Converts a document for Tantivy. The indexing thread tokenises it later.
+    pub(super) fn tantivy_document(&self, document: &TextDocument<'_>) -> TantivyDocument {
         let mut out = TantivyDocument::default();
         out.add_u64(self.row, u64::from(document.row.get()));
         out.add_u64(self.chunk, u64::from(document.chunk));
@@ -86,7 +86,7 @@ impl Fields {
         let mut marked = String::new();
         for (field, text) in texts {
             if !text.is_empty() {
-                mark(document.language, text, &mut marked);
+                prefix_language(document.language, text, &mut marked);
                 out.add_text(field, &marked);
             }
         }
@@ -119,65 +119,65 @@ pub(super) fn trigram_term(trigram: Trigram) -> String {
     trigram.characters().iter().collect()
 }
 
-/// How texts of the index are taken apart.
+/// The tokenizers of the index.
 pub(super) fn tokenizers() -> TokenizerManager {
     let manager = TokenizerManager::new();
-    // Tantivy asks for one by this name on behalf of fields that hold no text.
-    manager.register("default", Trigrams::default());
-    manager.register(WORDS, Words::default());
-    manager.register(TRIGRAMS, Trigrams::default());
+    // Tantivy looks up this name for fields without text.
+    manager.register("default", TrigramTokenizer::default());
+    manager.register(WORDS, WordTokenizer::default());
+    manager.register(TRIGRAMS, TrigramTokenizer::default());
     manager.register(WHOLE, RawTokenizer::default());
     manager
 }
 
-/// Puts the language in front of a text: a tokenizer is told nothing else.
-fn mark(language: Language, text: &str, marked: &mut String) {
+/// Prefixes a text with its language, because a tokenizer receives only the text.
+fn prefix_language(language: Language, text: &str, marked: &mut String) {
     marked.clear();
     marked.push(char::from(b'A' + language as u8));
     marked.push_str(text);
 }
 
-fn unmark(marked: &str) -> (Language, &str) {
+fn split_language(marked: &str) -> (Language, &str) {
     let mut characters = marked.chars();
     let at = characters.next().map_or(0, |c| c as usize).wrapping_sub(usize::from(b'A'));
     (Language::ALL.get(at).copied().unwrap_or(Language::Other), characters.as_str())
 }
 
-/// The terms of a marked text, pushed rather than pulled.
+/// Tokenises a text with a language prefix. Terms are pushed, not pulled.
 #[derive(Debug, Clone, Default)]
-struct Words {
+struct WordTokenizer {
     token: Token,
 }
 
-impl Tokenizer for Words {
-    type TokenStream<'a> = Stream<'a>;
+impl Tokenizer for WordTokenizer {
+    type TokenStream<'a> = TermStream<'a>;
 
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> Stream<'a> {
-        Stream { text, token: &mut self.token, words: true }
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> TermStream<'a> {
+        TermStream { text, token: &mut self.token, words: true }
     }
 }
 
 /// Packed trigrams, three characters each.
 #[derive(Debug, Clone, Default)]
-struct Trigrams {
+struct TrigramTokenizer {
     token: Token,
 }
 
-impl Tokenizer for Trigrams {
-    type TokenStream<'a> = Stream<'a>;
+impl Tokenizer for TrigramTokenizer {
+    type TokenStream<'a> = TermStream<'a>;
 
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> Stream<'a> {
-        Stream { text, token: &mut self.token, words: false }
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> TermStream<'a> {
+        TermStream { text, token: &mut self.token, words: false }
     }
 }
 
-struct Stream<'a> {
+struct TermStream<'a> {
     text: &'a str,
     token: &'a mut Token,
     words: bool,
 }
 
-impl TokenStream for Stream<'_> {
+impl TokenStream for TermStream<'_> {
     fn advance(&mut self) -> bool {
         // Indexing uses `process` alone, and nothing else reads these streams.
         false
@@ -194,7 +194,7 @@ impl TokenStream for Stream<'_> {
     fn process(&mut self, sink: &mut dyn FnMut(&Token)) {
         let text = std::mem::take(&mut self.text);
         if self.words {
-            let (language, text) = unmark(text);
+            let (language, text) = split_language(text);
             each_token(text, language, |token| {
                 if let Some(term) = token.term {
                     self.token.text.clear();
@@ -205,7 +205,7 @@ impl TokenStream for Stream<'_> {
             });
             return;
         }
-        // A new token stands at no position at all.
+        // A new token has no valid position.
         self.token.position = 0;
         let mut rest = text;
         while let Some((end, last)) = rest.char_indices().nth(2) {

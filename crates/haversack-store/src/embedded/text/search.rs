@@ -1,8 +1,8 @@
 //! Scoring by BM25F over readable documents, term at a time in windows.
 //!
-//! A sum depends on its order. Here each document's score is summed in the order of the query's
-//! terms, and each term's weight in the order of fields, whatever segments and merges there are;
-//! and every number that goes into it is counted over readable documents alone.
+//! Floating-point sums depend on their order. Each document's score is summed in the order of the
+//! query's terms, and each term's weight in the order of fields, regardless of segments and merges.
+//! All statistics are counted over readable documents only.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -10,24 +10,24 @@ use std::collections::BinaryHeap;
 use tantivy::fieldnorm::FieldNormReader;
 use tantivy::schema::IndexRecordOption;
 
-use super::count::{expand, frequency};
+use super::count::{expand_prefix, frequency};
 use super::cursor::{Cursor, WINDOW, WINDOW_WORDS, cursors, next_window};
-use super::phrase::matching;
+use super::phrase::documents_with_phrases;
 use super::query::TextQuery;
-use super::reader::{Columns, Segment, TextReader};
+use super::reader::{SegmentColumns, TextReader, TextSegment};
 use super::schema::N_FIELDS;
-use super::visible::{Documents, Statistics, Visible};
-use super::{Hit, TextError};
+use super::visible::{Statistics, VisibleDocuments, VisibleRows};
+use super::{TextError, TextHit};
 use crate::embedded::row::Bitmap;
 
-/// How scores are made.
+/// The parameters of BM25F.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weights {
-    /// How soon more of the same term stops counting.
+    /// Term frequency saturation.
     pub k1: f32,
-    /// What a term in title, path and body is worth.
+    /// The weights of title, path and body.
     pub fields: [f32; N_FIELDS],
-    /// How much long titles, paths and bodies are discounted, from 0 to 1.
+    /// Length normalisation of title, path and body, from 0 to 1.
     pub b: [f32; N_FIELDS],
 }
 
@@ -42,14 +42,14 @@ impl Default for Weights {
     }
 }
 
-/// What a term's occurrence is worth, by field and code of the field's length.
-pub(super) struct Tables {
+/// The weight of a term occurrence, by field and encoded field length.
+pub(super) struct WeightTables {
     pub(super) k1: f32,
     worth: [[f32; 256]; N_FIELDS],
 }
 
-impl Tables {
-    pub(super) fn new(weights: &Weights, statistics: &Statistics) -> Tables {
+impl WeightTables {
+    pub(super) fn new(weights: &Weights, statistics: &Statistics) -> WeightTables {
         let worth = std::array::from_fn(|field| {
             let n_documents = statistics.n_documents.max(1) as f64;
             #[expect(clippy::cast_possible_truncation, reason = "an average needs few digits")]
@@ -62,11 +62,11 @@ impl Tables {
                 weights.fields[field] / (1.0 - b + b * relative)
             })
         });
-        Tables { k1: weights.k1, worth }
+        WeightTables { k1: weights.k1, worth }
     }
 }
 
-/// How much a term tells that is in `frequency` of `n_documents`.
+/// The inverse document frequency of a term in `frequency` of `n_documents`.
 pub(super) fn idf(frequency: u32, n_documents: u64) -> f32 {
     let (frequency, n_documents) = (f64::from(frequency), n_documents as f64);
     #[expect(clippy::cast_possible_truncation, reason = "scores have single precision")]
@@ -74,15 +74,15 @@ pub(super) fn idf(frequency: u32, n_documents: u64) -> f32 {
     idf
 }
 
-/// A group of the query with its forms and its weight.
-struct Scored {
+/// A term group of the query with its expanded terms and weight.
+struct ScoredGroup {
     terms: Vec<String>,
     weight: f32,
     required: bool,
 }
 
 impl TextReader {
-    /// The best `limit` documents of `among`, scored by what is readable.
+    /// The best `limit` documents of `among`, scored over all readable documents.
     ///
     /// Ties go to the lower `tie`, then the lower chunk, then the lower row. Rows of `among` that
     /// are not readable are not found.
@@ -92,51 +92,51 @@ impl TextReader {
     pub fn search(
         &self,
         query: &TextQuery,
-        visible: &Visible,
+        visible: &VisibleRows,
         among: &Bitmap,
         limit: usize,
-    ) -> Result<Vec<Hit>, TextError> {
+    ) -> Result<Vec<TextHit>, TextError> {
         self.search_with(query, visible, among, limit, &Weights::DEFAULT)
     }
 
-    /// The same with other weights.
+    /// [`TextReader::search`] with other weights.
     ///
     /// # Errors
     /// If a file of the index cannot be read.
     pub fn search_with(
         &self,
         query: &TextQuery,
-        visible: &Visible,
+        visible: &VisibleRows,
         among: &Bitmap,
         limit: usize,
         weights: &Weights,
-    ) -> Result<Vec<Hit>, TextError> {
+    ) -> Result<Vec<TextHit>, TextError> {
         if query.is_empty() || limit == 0 {
             return Ok(Vec::new());
         }
         let statistics = visible.statistics(self);
         let mut groups = Vec::with_capacity(query.groups.len());
         for group in &query.groups {
-            let terms = expand(self, visible, group)?;
+            let terms = expand_prefix(self, visible, group)?;
             let frequency = frequency(self, visible, &terms)?;
             let required = query.require_all && !group.whole;
             if frequency > 0 {
                 let weight = group.count as f32 * idf(frequency, statistics.n_documents);
-                groups.push(Scored { terms, weight, required });
+                groups.push(ScoredGroup { terms, weight, required });
             } else if required {
                 return Ok(Vec::new());
             }
         }
-        let tables = Tables::new(weights, &statistics);
-        let mut top = Top::new(limit, (among != visible.rows()).then_some(among));
-        let mut sums = Sums::new();
+        let tables = WeightTables::new(weights, &statistics);
+        let mut top = TopHits::new(limit, (among != visible.rows()).then_some(among));
+        let mut sums = WindowSums::new();
         for (segment, documents) in self.segments().iter().zip(visible.documents(self)) {
             if documents.count == 0 {
                 continue;
             }
             let mut narrowed = None;
             if !query.phrases.is_empty() {
-                match matching(segment, &documents, &query.phrases)? {
+                match documents_with_phrases(segment, &documents, &query.phrases)? {
                     Some(found) => narrowed = Some(found),
                     None => continue,
                 }
@@ -149,12 +149,12 @@ impl TextReader {
 }
 
 fn score_segment(
-    segment: &Segment,
-    documents: &Documents,
-    groups: &[Scored],
-    tables: &Tables,
-    sums: &mut Sums,
-    top: &mut Top<'_>,
+    segment: &TextSegment,
+    documents: &VisibleDocuments,
+    groups: &[ScoredGroup],
+    tables: &WeightTables,
+    sums: &mut WindowSums,
+    top: &mut TopHits<'_>,
 ) -> Result<(), TextError> {
     let mut lists = Vec::with_capacity(groups.len());
     for group in groups {
@@ -163,7 +163,7 @@ fn score_segment(
     let n_required = groups.iter().filter(|group| group.required).count();
     let columns = segment.columns();
     while let Some(base) = next_window(lists.iter().flatten()) {
-        let window = Window { base, columns, documents };
+        let window = ScoreWindow { base, columns, documents };
         for (group, list) in groups.iter().zip(&mut lists) {
             match list.as_mut_slice() {
                 [] => {}
@@ -179,14 +179,14 @@ fn score_segment(
     Ok(())
 }
 
-/// A stretch of neighbouring documents of a segment.
-struct Window<'w> {
+/// A window of neighbouring documents of a segment.
+struct ScoreWindow<'w> {
     base: u32,
-    columns: &'w Columns,
-    documents: &'w Documents,
+    columns: &'w SegmentColumns,
+    documents: &'w VisibleDocuments,
 }
 
-impl<'w> Window<'w> {
+impl<'w> ScoreWindow<'w> {
     #[expect(clippy::cast_possible_truncation, reason = "a window is small")]
     const fn end(&self) -> u32 {
         self.base + WINDOW as u32
@@ -202,20 +202,20 @@ impl<'w> Window<'w> {
     }
 }
 
-/// Sums for the documents of a window.
-struct Sums {
+/// Score accumulators for the documents of a window.
+struct WindowSums {
     scores: Box<[f32; WINDOW]>,
     /// Weighted frequencies of one group.
     weighted: Box<[f32; WINDOW]>,
-    /// Documents that the group was found in.
+    /// Documents that contain the group.
     found: [u64; WINDOW_WORDS],
-    /// How many required groups were found.
+    /// The number of required groups found per document.
     n_found: Box<[u8; WINDOW]>,
 }
 
-impl Sums {
-    fn new() -> Sums {
-        Sums {
+impl WindowSums {
+    fn new() -> WindowSums {
+        WindowSums {
             scores: Box::new([0.0; WINDOW]),
             weighted: Box::new([0.0; WINDOW]),
             found: [0; WINDOW_WORDS],
@@ -223,13 +223,13 @@ impl Sums {
         }
     }
 
-    /// A group with one list: the same sums without the detour.
+    /// Adds a group with one posting list: the same sums without the intermediate step.
     fn add_single(
         &mut self,
         cursor: &mut Cursor,
-        window: &Window<'_>,
-        group: &Scored,
-        tables: &Tables,
+        window: &ScoreWindow<'_>,
+        group: &ScoredGroup,
+        tables: &WeightTables,
     ) {
         let norms = window.norms(cursor.field);
         let worth = &tables.worth[cursor.field];
@@ -252,9 +252,9 @@ impl Sums {
     fn add_several(
         &mut self,
         cursors: &mut [Cursor],
-        window: &Window<'_>,
-        group: &Scored,
-        tables: &Tables,
+        window: &ScoreWindow<'_>,
+        group: &ScoredGroup,
+        tables: &WeightTables,
     ) {
         let base = window.base;
         for cursor in cursors {
@@ -281,7 +281,7 @@ impl Sums {
         }
     }
 
-    /// Forgets the scores of documents that lack a required group.
+    /// Clears the scores of documents that lack a required group.
     fn keep_complete(&mut self, n_required: usize) {
         for (score, n_found) in self.scores.iter_mut().zip(self.n_found.iter_mut()) {
             if usize::from(*n_found) < n_required {
@@ -293,52 +293,57 @@ impl Sums {
 }
 
 /// The best documents so far.
-struct Top<'t> {
+struct TopHits<'t> {
     limit: usize,
     among: Option<&'t Bitmap>,
-    /// The worst is on top.
-    best: BinaryHeap<Best>,
-    /// What a score must reach to be looked at.
+    /// A heap with the worst hit on top.
+    best: BinaryHeap<RankedHit>,
+    /// The least score that can still enter.
     least: f32,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Best {
-    hit: Hit,
+struct RankedHit {
+    hit: TextHit,
     tie: u64,
 }
 
-impl Ord for Best {
-    fn cmp(&self, other: &Best) -> Ordering {
+impl Ord for RankedHit {
+    fn cmp(&self, other: &RankedHit) -> Ordering {
         let score = other.hit.score.total_cmp(&self.hit.score);
         score.then_with(|| {
-            let key = |best: &Best| (best.tie, best.hit.chunk, best.hit.row);
+            let key = |best: &RankedHit| (best.tie, best.hit.chunk, best.hit.row);
             key(self).cmp(&key(other))
         })
     }
 }
 
-impl PartialOrd for Best {
-    fn partial_cmp(&self, other: &Best) -> Option<Ordering> {
+impl PartialOrd for RankedHit {
+    fn partial_cmp(&self, other: &RankedHit) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Best {
-    fn eq(&self, other: &Best) -> bool {
+impl PartialEq for RankedHit {
+    fn eq(&self, other: &RankedHit) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Best {}
+impl Eq for RankedHit {}
 
-impl<'t> Top<'t> {
-    fn new(limit: usize, among: Option<&'t Bitmap>) -> Top<'t> {
-        Top { limit, among, best: BinaryHeap::new(), least: f32::MIN_POSITIVE }
+impl<'t> TopHits<'t> {
+    fn new(limit: usize, among: Option<&'t Bitmap>) -> TopHits<'t> {
+        TopHits { limit, among, best: BinaryHeap::new(), least: f32::MIN_POSITIVE }
     }
 
-    /// Takes the readable documents of a window and clears its scores.
-    fn collect(&mut self, segment: &Segment, window: &Window<'_>, scores: &mut [f32; WINDOW]) {
+    /// Collects the readable documents of a window and clears its scores.
+    fn collect(
+        &mut self,
+        segment: &TextSegment,
+        window: &ScoreWindow<'_>,
+        scores: &mut [f32; WINDOW],
+    ) {
         for (at, (readable, scores)) in window.readable().iter().zip(scores.chunks(64)).enumerate()
         {
             let greatest = scores.iter().fold(0.0_f32, |a, b| if *b > a { *b } else { a });
@@ -355,13 +360,13 @@ impl<'t> Top<'t> {
         scores.fill(0.0);
     }
 
-    fn offer(&mut self, segment: &Segment, document: u32, score: f32) {
+    fn offer(&mut self, segment: &TextSegment, document: u32, score: f32) {
         let row = segment.row(document);
         if self.among.is_some_and(|among| !among.contains(row)) {
             return;
         }
-        let hit = Hit { row, chunk: segment.chunk(document), score };
-        self.best.push(Best { hit, tie: segment.tie(document) });
+        let hit = TextHit { row, chunk: segment.chunk(document), score };
+        self.best.push(RankedHit { hit, tie: segment.tie(document) });
         if self.best.len() > self.limit {
             self.best.pop();
         }
@@ -372,7 +377,7 @@ impl<'t> Top<'t> {
         }
     }
 
-    fn into_hits(self) -> Vec<Hit> {
+    fn into_hits(self) -> Vec<TextHit> {
         self.best.into_sorted_vec().into_iter().map(|best| best.hit).collect()
     }
 }

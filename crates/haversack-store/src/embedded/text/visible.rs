@@ -1,60 +1,60 @@
-//! What one viewer may read at one revision, and what follows from that alone.
+//! The rows visible to one viewer at one revision, with statistics over them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::reader::{Segment, SegmentKey, TextReader};
+use super::reader::{SegmentKey, TextReader, TextSegment};
 use super::schema::N_FIELDS;
 use crate::embedded::row::{Bitmap, Row};
 
-/// Remembered document frequencies take no more than about this many bytes.
+/// The approximate size limit of cached document frequencies, in bytes.
 const FREQUENCIES_BYTES_MAX: usize = 1 << 20;
 
-/// The rows that a viewer may read, with memory for what was counted over them.
+/// The rows that a viewer may read, with cached statistics over them.
 ///
-/// Every row must be in the index before the first search, which holds for rows of a committed
-/// revision. Otherwise what was counted too early stays too small.
+/// Every row must be in the index before the first search, as rows of a committed revision are.
+/// Otherwise counts that were cached too early stay too small.
 #[derive(Debug, Default)]
-pub struct Visible {
+pub struct VisibleRows {
     rows: Bitmap,
-    memory: Mutex<Memory>,
+    cache: Mutex<CountCache>,
 }
 
 #[derive(Debug, Default)]
-struct Memory {
-    /// The index that was counted; another one is another matter.
+struct CountCache {
+    /// The number of the index that the counts belong to.
     index: u64,
     statistics: Option<Statistics>,
-    documents: BTreeMap<SegmentKey, Arc<Documents>>,
+    documents: BTreeMap<SegmentKey, Arc<VisibleDocuments>>,
     frequencies: BTreeMap<Vec<u8>, u32>,
     frequencies_bytes: usize,
 }
 
-/// Numbers over all readable documents.
+/// Statistics over all readable documents.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Statistics {
     /// The number of documents, which are chunks.
     pub n_documents: u64,
-    /// The sum of the lengths of title, path and body, in terms, as coarse as the index keeps them.
+    /// The summed lengths of title, path and body in terms, at the precision of the index.
     pub lengths: [u64; N_FIELDS],
 }
 
 /// The readable documents of a segment.
 #[derive(Debug)]
-pub(super) struct Documents {
+pub(super) struct VisibleDocuments {
     pub(super) words: Vec<u64>,
     pub(super) count: u32,
     /// Every document of the segment is readable and alive.
     pub(super) all: bool,
 }
 
-impl Documents {
+impl VisibleDocuments {
     #[inline]
     pub(super) fn contains(&self, document: u32) -> bool {
         self.words[document as usize / 64] >> (document % 64) & 1 == 1
     }
 
-    fn of(segment: &Segment, rows: &Bitmap) -> Documents {
+    fn of(segment: &TextSegment, rows: &Bitmap) -> VisibleDocuments {
         let all_rows = &segment.columns().rows;
         let mut words = vec![0_u64; all_rows.len().div_ceil(64)];
         let mut count = 0;
@@ -73,15 +73,15 @@ impl Documents {
         for word in &words {
             count += word.count_ones();
         }
-        Documents { words, count, all: count == segment.reader.max_doc() }
+        VisibleDocuments { words, count, all: count == segment.reader.max_doc() }
     }
 }
 
-impl Visible {
-    /// For a viewer who may read these rows.
+impl VisibleRows {
+    /// The visibility of a viewer who may read these rows.
     #[must_use]
-    pub fn new(rows: Bitmap) -> Visible {
-        Visible { rows, memory: Mutex::default() }
+    pub fn new(rows: Bitmap) -> VisibleRows {
+        VisibleRows { rows, cache: Mutex::default() }
     }
 
     /// The rows.
@@ -90,36 +90,36 @@ impl Visible {
         &self.rows
     }
 
-    fn with_memory<T>(&self, reader: &TextReader, work: impl FnOnce(&mut Memory) -> T) -> T {
-        // What is remembered is whole at any time, so a panic elsewhere does no harm.
-        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        if memory.index != reader.index() {
-            *memory = Memory { index: reader.index(), ..Memory::default() };
+    fn with_cache<T>(&self, reader: &TextReader, work: impl FnOnce(&mut CountCache) -> T) -> T {
+        // The cache is consistent at any time, so a poisoned lock is safe to use.
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        if cache.index != reader.index() {
+            *cache = CountCache { index: reader.index(), ..CountCache::default() };
         }
-        work(&mut memory)
+        work(&mut cache)
     }
 
     /// The readable documents of each segment, in the order of the reader.
-    pub(super) fn documents(&self, reader: &TextReader) -> Vec<Arc<Documents>> {
-        let mut known: Vec<Option<Arc<Documents>>> = self.with_memory(reader, |memory| {
+    pub(super) fn documents(&self, reader: &TextReader) -> Vec<Arc<VisibleDocuments>> {
+        let mut known: Vec<Option<Arc<VisibleDocuments>>> = self.with_cache(reader, |cache| {
             let segments = reader.segments().iter();
-            segments.map(|segment| memory.documents.get(&segment.key).cloned()).collect()
+            segments.map(|segment| cache.documents.get(&segment.key).cloned()).collect()
         });
         if known.iter().any(Option::is_none) {
             for (known, segment) in known.iter_mut().zip(reader.segments()) {
-                known.get_or_insert_with(|| Arc::new(Documents::of(segment, &self.rows)));
+                known.get_or_insert_with(|| Arc::new(VisibleDocuments::of(segment, &self.rows)));
             }
-            self.with_memory(reader, |memory| {
+            self.with_cache(reader, |cache| {
                 let keys = reader.segments().iter().map(|segment| segment.key);
-                memory.documents = keys.zip(known.iter().flatten().cloned()).collect();
+                cache.documents = keys.zip(known.iter().flatten().cloned()).collect();
             });
         }
         known.into_iter().flatten().collect()
     }
 
-    /// The numbers over all readable documents.
+    /// The statistics over all readable documents, cached.
     pub fn statistics(&self, reader: &TextReader) -> Statistics {
-        if let Some(statistics) = self.with_memory(reader, |memory| memory.statistics) {
+        if let Some(statistics) = self.with_cache(reader, |cache| cache.statistics) {
             return statistics;
         }
         let mut statistics = Statistics { n_documents: 0, lengths: [0; N_FIELDS] };
@@ -130,30 +130,28 @@ impl Visible {
                 *sum += length;
             }
         }
-        self.with_memory(reader, |memory| memory.statistics = Some(statistics));
+        self.with_cache(reader, |cache| cache.statistics = Some(statistics));
         statistics
     }
 
-    /// A document frequency, from memory if it was counted before.
+    /// A document frequency, cached.
     pub(super) fn frequency<E>(
         &self,
         reader: &TextReader,
         key: Vec<u8>,
         count: impl FnOnce() -> Result<u32, E>,
     ) -> Result<u32, E> {
-        if let Some(known) =
-            self.with_memory(reader, |memory| memory.frequencies.get(&key).copied())
-        {
+        if let Some(known) = self.with_cache(reader, |cache| cache.frequencies.get(&key).copied()) {
             return Ok(known);
         }
         let frequency = count()?;
-        self.with_memory(reader, |memory| {
-            memory.frequencies_bytes += key.len() + 64;
-            if memory.frequencies_bytes > FREQUENCIES_BYTES_MAX {
-                memory.frequencies.clear();
-                memory.frequencies_bytes = key.len() + 64;
+        self.with_cache(reader, |cache| {
+            cache.frequencies_bytes += key.len() + 64;
+            if cache.frequencies_bytes > FREQUENCIES_BYTES_MAX {
+                cache.frequencies.clear();
+                cache.frequencies_bytes = key.len() + 64;
             }
-            memory.frequencies.insert(key, frequency);
+            cache.frequencies.insert(key, frequency);
         });
         Ok(frequency)
     }

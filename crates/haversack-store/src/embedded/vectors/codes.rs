@@ -1,11 +1,11 @@
-//! How vectors are kept: slots, one bit a dimension, one byte a dimension, and a scale.
+//! The encoding of vectors: slots, one bit per dimension, one byte per dimension, and a scale.
 //!
-//! The layout is the same in memory and in files, in little-endian bytes. Binary codes stand in
-//! groups of eight slots, word by word, so that eight distances are counted side by side.
+//! The layout is the same in memory and in files, little-endian. Binary codes are interleaved in
+//! groups of eight slots, word by word, so that eight distances are computed in parallel.
 
 use std::ops::Range;
 
-use super::Slot;
+use super::VectorSlot;
 use super::rotation::rotate;
 use crate::embedded::row::Row;
 
@@ -18,18 +18,18 @@ pub(super) const SECTIONS: usize = 5;
 const ALIGNMENT: usize = 64;
 const PLACE_BYTES: usize = 16;
 
-/// What follows from the number of dimensions.
+/// The sizes that follow from the number of dimensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Layout {
+pub(super) struct CodeLayout {
     pub(super) dimensions: usize,
 }
 
-impl Layout {
+impl CodeLayout {
     pub(super) const fn words(self) -> usize {
         self.dimensions.div_ceil(64)
     }
 
-    /// The largest distance there can be in the first stage.
+    /// The largest possible distance in the first stage.
     pub(super) const fn distance_max(self) -> usize {
         self.words() * 64 * ((1 << PLANES) - 1)
     }
@@ -38,7 +38,7 @@ impl Layout {
         self.words() * 8 * GROUP
     }
 
-    const fn lengths(self, count: usize) -> [usize; SECTIONS] {
+    const fn section_lengths(self, count: usize) -> [usize; SECTIONS] {
         [
             count * 4,
             count * PLACE_BYTES,
@@ -48,10 +48,10 @@ impl Layout {
         ]
     }
 
-    /// Where the sections stand, each with the padding behind it.
+    /// The byte ranges of the sections, each with its padding.
     pub(super) fn sections(self, count: usize) -> [Range<usize>; SECTIONS] {
         let mut at = 0;
-        self.lengths(count).map(|length| {
+        self.section_lengths(count).map(|length| {
             let start = at;
             at += length.next_multiple_of(ALIGNMENT);
             start..at
@@ -59,14 +59,14 @@ impl Layout {
     }
 
     pub(super) fn body_bytes(self, count: usize) -> usize {
-        self.lengths(count).iter().map(|length| length.next_multiple_of(ALIGNMENT)).sum()
+        self.section_lengths(count).iter().map(|length| length.next_multiple_of(ALIGNMENT)).sum()
     }
 }
 
-/// The codes of one part of the index, wherever they are.
+/// The codes of one part of the index, borrowed from memory or a file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Codes<'a> {
-    pub(super) layout: Layout,
+    pub(super) layout: CodeLayout,
     pub(super) rows: &'a [[u8; 4]],
     places: &'a [[u8; PLACE_BYTES]],
     pub(super) binary: &'a [u8],
@@ -76,9 +76,9 @@ pub(super) struct Codes<'a> {
 
 impl<'a> Codes<'a> {
     /// The codes in a body of exactly `layout.body_bytes(count)` bytes.
-    pub(super) fn of_body(layout: Layout, count: usize, body: &'a [u8]) -> Codes<'a> {
+    pub(super) fn of_body(layout: CodeLayout, count: usize, body: &'a [u8]) -> Codes<'a> {
         let [rows, places, binary, int8, scales] = layout.sections(count);
-        let lengths = layout.lengths(count);
+        let lengths = layout.section_lengths(count);
         Codes {
             layout,
             rows: body[rows][..lengths[0]].as_chunks().0,
@@ -97,12 +97,12 @@ impl<'a> Codes<'a> {
         Row::new(u32::from_le_bytes(self.rows[at]))
     }
 
-    pub(super) fn slot(&self, at: usize) -> Slot {
+    pub(super) fn slot(&self, at: usize) -> VectorSlot {
         let ([chunk, embedding, low, high], _) = self.places[at].as_chunks::<4>() else {
             unreachable!("a place has sixteen bytes")
         };
         let [low, high] = [low, high].map(|half| u64::from(u32::from_le_bytes(*half)));
-        Slot {
+        VectorSlot {
             row: self.row(at),
             chunk: u32::from_le_bytes(*chunk),
             embedding: u32::from_le_bytes(*embedding),
@@ -110,17 +110,17 @@ impl<'a> Codes<'a> {
         }
     }
 
-    /// Zero for a vector without a direction, which is never found.
+    /// The scale of a slot; zero for a zero vector, which is never a hit.
     pub(super) fn scale(&self, at: usize) -> f32 {
         f32::from_le_bytes(self.scales[at])
     }
 
-    pub(super) fn quantised(&self, at: usize) -> Quantised {
+    pub(super) fn quantised(&self, at: usize) -> QuantisedVector {
         let (group, lane) = (at / GROUP, at % GROUP);
         let group = &self.binary[group * self.layout.group_bytes()..][..self.layout.group_bytes()];
         let words = group.as_chunks::<8>().0.iter().skip(lane).step_by(GROUP);
         let dimensions = self.layout.dimensions;
-        Quantised {
+        QuantisedVector {
             words: words.map(|bytes| u64::from_le_bytes(*bytes)).collect(),
             bytes: self.int8[at * dimensions..][..dimensions].to_vec(),
             scale: self.scale(at),
@@ -130,33 +130,33 @@ impl<'a> Codes<'a> {
 
 /// One vector's codes.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Quantised {
+pub(super) struct QuantisedVector {
     pub(super) words: Vec<u64>,
     /// Two's complement.
     bytes: Vec<u8>,
     scale: f32,
 }
 
-impl Quantised {
+impl QuantisedVector {
     /// The codes of a finite vector.
-    pub(super) fn of(vector: &[f32]) -> Quantised {
-        let largest = largest(vector);
+    pub(super) fn from_vector(vector: &[f32]) -> QuantisedVector {
+        let largest = largest_magnitude(vector);
         let scale = largest / 127.0;
         let factor = if scale > 0.0 { 127.0 / largest } else { 0.0 };
         #[expect(clippy::cast_possible_truncation, reason = "at most 127 in size")]
         let byte = |value: &f32| ((value * factor).round() as i8).cast_unsigned();
-        Quantised {
-            words: signs(&rotate(vector)),
+        QuantisedVector {
+            words: sign_bits(&rotate(vector)),
             bytes: vector.iter().map(byte).collect(),
             scale: if factor.is_finite() { scale } else { 0.0 },
         }
     }
 }
 
-/// The bits of a query's dimension in the first stage.
+/// Bits per dimension of a query in the first stage.
 pub(super) const PLANES: usize = 4;
 
-/// A query's codes: finer than a slot's, because there is one of them.
+/// A query's codes, more precise than a slot's.
 #[derive(Debug)]
 pub(super) struct QueryCodes {
     /// Odd numbers from -15 to 15, rotated: bit `b` of a dimension stands for `2^b`, added if set
@@ -164,27 +164,27 @@ pub(super) struct QueryCodes {
     /// weight of its plane. The heaviest plane comes first.
     pub(super) planes: Vec<u64>,
     pub(super) values: Vec<i16>,
-    /// What one step of a value stands for.
+    /// The size of one quantisation step.
     pub(super) scale: f32,
 }
 
 impl QueryCodes {
     /// The codes of a finite vector that is not zero.
-    pub(super) fn of(vector: &[f32]) -> QueryCodes {
-        // Even the sum of the largest products stays within 32 bits.
+    pub(super) fn from_vector(vector: &[f32]) -> QueryCodes {
+        // The sum of the largest products fits into 32 bits.
         let bound = (i32::MAX as usize / (128 * vector.len().max(1))).min(i16::MAX as usize);
-        let largest = largest(vector);
+        let largest = largest_magnitude(vector);
         #[expect(clippy::cast_precision_loss, reason = "at most 15 bits")]
         let bound = bound as f32;
         #[expect(clippy::cast_possible_truncation, reason = "at most the bound in size")]
         let value = |value: &f32| (value / largest * bound).round() as i16;
         let values = vector.iter().map(value).collect();
-        QueryCodes { planes: planes(&rotate(vector)), values, scale: largest / bound }
+        QueryCodes { planes: bit_planes(&rotate(vector)), values, scale: largest / bound }
     }
 }
 
-fn planes(rotated: &[f32]) -> Vec<u64> {
-    let largest = largest(rotated);
+fn bit_planes(rotated: &[f32]) -> Vec<u64> {
+    let largest = largest_magnitude(rotated);
     let half = f32::from(1_u8 << (PLANES - 1));
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 15")]
     let step = |value: &f32| ((value / largest * (half - 0.5) - 0.5).round() + half) as u64;
@@ -196,21 +196,21 @@ fn planes(rotated: &[f32]) -> Vec<u64> {
     planes.flat_map(|bit| steps.chunks(64).map(move |steps| word(bit, steps))).collect()
 }
 
-fn largest(vector: &[f32]) -> f32 {
+fn largest_magnitude(vector: &[f32]) -> f32 {
     vector.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()))
 }
 
-fn signs(vector: &[f32]) -> Vec<u64> {
+fn sign_bits(vector: &[f32]) -> Vec<u64> {
     let word = |values: &[f32]| {
         values.iter().enumerate().fold(0, |word, (at, value)| word | u64::from(*value > 0.0) << at)
     };
     vector.chunks(64).map(word).collect()
 }
 
-/// Codes in memory, growing.
+/// Growing codes in memory.
 #[derive(Debug, Clone)]
-pub(super) struct Block {
-    layout: Layout,
+pub(super) struct CodeBlock {
+    layout: CodeLayout,
     rows: Vec<[u8; 4]>,
     places: Vec<[u8; PLACE_BYTES]>,
     binary: Vec<u8>,
@@ -218,9 +218,9 @@ pub(super) struct Block {
     scales: Vec<[u8; 4]>,
 }
 
-impl Block {
-    pub(super) const fn new(layout: Layout) -> Block {
-        Block {
+impl CodeBlock {
+    pub(super) const fn new(layout: CodeLayout) -> CodeBlock {
+        CodeBlock {
             layout,
             rows: Vec::new(),
             places: Vec::new(),
@@ -234,7 +234,7 @@ impl Block {
         self.rows.len()
     }
 
-    pub(super) fn push(&mut self, slot: Slot, codes: &Quantised) {
+    pub(super) fn push(&mut self, slot: VectorSlot, codes: &QuantisedVector) {
         let lane = self.len() % GROUP;
         if lane == 0 {
             self.binary.resize(self.binary.len() + self.layout.group_bytes(), 0);
@@ -265,7 +265,7 @@ impl Block {
         }
     }
 
-    /// The sections as they stand in a file, with their padding.
+    /// The sections as written to a file, with their padding.
     pub(super) fn sections(&self) -> [Vec<u8>; SECTIONS] {
         [
             self.rows.as_flattened(),

@@ -1,33 +1,33 @@
-//! Compaction: what nobody can ask for any more leaves the disk.
+//! Compaction: removes slots that no reader can reach from disk.
 
 use std::sync::Arc;
 
-use super::codes::Block;
+use super::codes::CodeBlock;
 use super::error::VectorsError;
-use super::segment::Segment;
+use super::segment::VectorSegment;
 use super::{RevisionRange, SEGMENT_SLOTS_MAX, Vectors, folder};
 use crate::embedded::row::Bitmap;
 
 /// Below this many slots a segment is merged with its neighbours.
 const SMALL_SLOTS: usize = SEGMENT_SLOTS_MAX / 4;
 
-/// Neighbouring segments that become one.
+/// Neighbouring segments to merge into one.
 #[derive(Debug, Default)]
-struct Group {
-    members: Vec<Arc<Segment>>,
+struct MergeGroup {
+    members: Vec<Arc<VectorSegment>>,
     kept: usize,
     worthwhile: bool,
 }
 
 impl Vectors {
-    /// Rewrites sealed segments of which more than half of the slots are not in `keep`, and merges
-    /// small neighbours, leaving out what is not in `keep`. Readers keep what they have. A crash
-    /// at any point leaves an index that opens with the same content.
+    /// Rewrites sealed segments with more than half of their slots outside `keep`, and merges small
+    /// neighbours, dropping what is not in `keep`. Existing readers are unaffected. A crash at any
+    /// point leaves an index that opens with the same content.
     ///
     /// # Errors
     ///
-    /// If a segment cannot be written or an old one not removed. The index stays usable, and the
-    /// next opening removes what was replaced.
+    /// If a segment cannot be written or an old one cannot be removed. The index stays usable, and
+    /// the next opening removes replaced files.
     pub fn compact(&mut self, keep: &Bitmap) -> Result<(), VectorsError> {
         for group in groups(&self.state.segments, keep) {
             self.rewrite(&group, keep)?;
@@ -35,12 +35,12 @@ impl Vectors {
         Ok(())
     }
 
-    fn rewrite(&mut self, group: &Group, keep: &Bitmap) -> Result<(), VectorsError> {
+    fn rewrite(&mut self, group: &MergeGroup, keep: &Bitmap) -> Result<(), VectorsError> {
         let (Some(first), Some(last)) = (group.members.first(), group.members.last()) else {
             return Ok(());
         };
         let range = RevisionRange { first: first.range.first, last: last.range.last };
-        let mut block = Block::new(self.model.layout);
+        let mut block = CodeBlock::new(self.model.layout);
         for codes in group.members.iter().map(|member| member.codes()) {
             (0..codes.len())
                 .filter(|at| keep.contains(codes.row(*at)))
@@ -56,9 +56,9 @@ impl Vectors {
     }
 }
 
-fn groups(segments: &[Arc<Segment>], keep: &Bitmap) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
-    let mut open = Group::default();
+fn groups(segments: &[Arc<VectorSegment>], keep: &Bitmap) -> Vec<MergeGroup> {
+    let mut groups: Vec<MergeGroup> = Vec::new();
+    let mut open = MergeGroup::default();
     for segment in segments {
         let codes = segment.codes();
         let kept = (0..codes.len()).filter(|at| keep.contains(codes.row(*at))).count();

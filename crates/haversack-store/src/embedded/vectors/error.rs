@@ -1,4 +1,4 @@
-//! What can go wrong in the vector index.
+//! Errors of the vector index.
 
 use std::error::Error;
 use std::io;
@@ -9,7 +9,8 @@ use thiserror::Error;
 use super::{DIMENSIONS_MAX, RevisionRange};
 use crate::revision::Revision;
 
-/// Why the index could not be opened or written. Damage is no error: see `Opened::missing`.
+/// Why the index could not be opened or written. Damage is not an error: see
+/// `OpenedVectors::missing`.
 #[derive(Debug, Error)]
 pub enum VectorsError {
     /// The folder or a file could not be read or written.
@@ -71,8 +72,8 @@ pub enum VectorsError {
         /// The chunk.
         chunk: u32,
     },
-    /// Revisions come in order.
-    #[error("revision {revision} comes after revision {reached} was appended")]
+    /// Revisions must be appended in order.
+    #[error("revision {revision} cannot be appended after revision {reached}")]
     OutOfOrder {
         /// The revision appended.
         revision: Revision,
@@ -87,9 +88,9 @@ pub enum VectorsError {
     },
 }
 
-/// Why a search has no answer; `E` is the error of the store that holds the exact vectors.
+/// Why a search failed; `E` is the error of the store that holds the exact vectors.
 #[derive(Debug, Error)]
-pub enum SearchError<E: Error + 'static> {
+pub enum VectorSearchError<E: Error + 'static> {
     /// The query is of another model.
     #[error("the query has {found} dimensions, the index {wanted}")]
     QueryLength {

@@ -1,7 +1,8 @@
-//! The folder of segments: which files count, and which go.
+//! The folder of segments: which files are valid and which are removed.
 //!
-//! A crash may leave a file unfinished, or beside the files it replaces. The later one of two that
-//! overlap holds; if that leaves a hole, the hole is fed again. So no list of files is needed.
+//! A crash may leave an unfinished file, or one beside the files that it replaces. Of two
+//! overlapping files the later one is valid; a remaining gap is fed again. So no manifest is
+//! needed.
 
 use std::fs;
 use std::io;
@@ -10,28 +11,33 @@ use std::sync::Arc;
 
 use super::error::VectorsError;
 use super::segment::sync_folder;
-use super::segment::{FORMAT_VERSION, Inspected, Model, SUFFIX, Segment, UNFINISHED_SUFFIX};
+use super::segment::{
+    FORMAT_VERSION, InspectedSegment, SUFFIX, SegmentModel, UNFINISHED_SUFFIX, VectorSegment,
+};
 
-/// The good segments of a folder, by revision, without overlaps; the rest is removed.
-pub(super) fn load(folder: &Path, model: &Model) -> Result<Vec<Arc<Segment>>, VectorsError> {
-    fs::create_dir_all(folder).map_err(failed("make", folder))?;
-    let mut remove = files(folder, UNFINISHED_SUFFIX)?;
+/// Loads the valid segments of a folder, by revision and without overlaps; removes the rest.
+pub(super) fn load(
+    folder: &Path,
+    model: &SegmentModel,
+) -> Result<Vec<Arc<VectorSegment>>, VectorsError> {
+    fs::create_dir_all(folder).map_err(io_error("make", folder))?;
+    let mut remove = files_with_suffix(folder, UNFINISHED_SUFFIX)?;
     let mut good = Vec::new();
-    for path in files(folder, SUFFIX)? {
-        match Segment::inspect(&path, model).map_err(failed("read", &path))? {
-            Inspected::Good(segment) => good.push(segment),
-            Inspected::Damaged => remove.push(path),
-            Inspected::Newer { version: found } => {
+    for path in files_with_suffix(folder, SUFFIX)? {
+        match VectorSegment::inspect(&path, model).map_err(io_error("read", &path))? {
+            InspectedSegment::Good(segment) => good.push(segment),
+            InspectedSegment::Damaged => remove.push(path),
+            InspectedSegment::Newer { version: found } => {
                 return Err(VectorsError::NewerFormat { path, found, known: FORMAT_VERSION });
             }
-            Inspected::OtherModel { label: found } => {
+            InspectedSegment::OtherModel { label: found } => {
                 let wanted = model.label.clone();
                 return Err(VectorsError::OtherModel { path, found, wanted });
             }
         }
     }
     good.sort_by_key(|segment| std::cmp::Reverse(segment.generation));
-    let mut kept: Vec<Arc<Segment>> = Vec::new();
+    let mut kept: Vec<Arc<VectorSegment>> = Vec::new();
     for segment in good {
         let (first, last) = (segment.range.first, segment.range.last);
         if kept.iter().any(|kept| first <= kept.range.last && kept.range.first <= last) {
@@ -47,35 +53,35 @@ pub(super) fn load(folder: &Path, model: &Model) -> Result<Vec<Arc<Segment>>, Ve
 
 /// Removes every segment.
 pub(super) fn discard(folder: &Path) -> Result<(), VectorsError> {
-    if !folder.try_exists().map_err(failed("read", folder))? {
+    if !folder.try_exists().map_err(io_error("read", folder))? {
         return Ok(());
     }
-    let mut remove = files(folder, SUFFIX)?;
-    remove.extend(files(folder, UNFINISHED_SUFFIX)?);
+    let mut remove = files_with_suffix(folder, SUFFIX)?;
+    remove.extend(files_with_suffix(folder, UNFINISHED_SUFFIX)?);
     remove_all(folder, &remove)
 }
 
-/// Removes files for good.
+/// Removes files durably.
 pub(super) fn remove_all(folder: &Path, paths: &[PathBuf]) -> Result<(), VectorsError> {
     for path in paths {
-        fs::remove_file(path).map_err(failed("remove", path))?;
+        fs::remove_file(path).map_err(io_error("remove", path))?;
     }
-    if paths.is_empty() { Ok(()) } else { sync_folder(folder).map_err(failed("write", folder)) }
+    if paths.is_empty() { Ok(()) } else { sync_folder(folder).map_err(io_error("write", folder)) }
 }
 
-fn files(folder: &Path, suffix: &str) -> Result<Vec<PathBuf>, VectorsError> {
-    let entries = fs::read_dir(folder).map_err(failed("read", folder))?;
+fn files_with_suffix(folder: &Path, suffix: &str) -> Result<Vec<PathBuf>, VectorsError> {
+    let entries = fs::read_dir(folder).map_err(io_error("read", folder))?;
     let mut paths = entries
         .map(|entry| entry.map(|entry| entry.path()))
         .collect::<io::Result<Vec<PathBuf>>>()
-        .map_err(failed("read", folder))?;
+        .map_err(io_error("read", folder))?;
     paths.retain(|path| path.as_os_str().as_encoded_bytes().ends_with(suffix.as_bytes()));
     paths.sort();
     Ok(paths)
 }
 
-/// Puts an action and a path beside the cause.
-pub(super) fn failed(action: &'static str, path: &Path) -> impl Fn(io::Error) -> VectorsError {
+/// Wraps an I/O error with the action and path.
+pub(super) fn io_error(action: &'static str, path: &Path) -> impl Fn(io::Error) -> VectorsError {
     let path = path.to_owned();
     move |source| VectorsError::Io { action, path: path.clone(), source }
 }

@@ -1,10 +1,9 @@
 //! The inner loops, compiled for several processors and chosen at run time.
 //!
-//! All of it is integer arithmetic: every version gives the same numbers on every processor.
+//! All arithmetic is on integers, so every variant gives the same results.
 //!
-//! Plain loops, no closures: a closure in here is made for the same processor, and what the library
-//! of iterators is made for is another one, so that without link-time optimisation each number
-//! would be a call.
+//! Plain loops, no closures: closures are compiled for the target processor but the iterator
+//! library is not, so that without link-time optimisation each element would cost a call.
 
 #![expect(clippy::needless_range_loop, reason = "iterators with closures would not be inlined")]
 
@@ -17,9 +16,9 @@ use crate::embedded::row::{Bitmap, Row};
 /// Distances of one group.
 pub(super) type Lanes = [u32; GROUP];
 
-/// Marks in `readable` the slots whose rows are in the bitmap, one byte for a group.
+/// Marks in `readable` the slots whose rows are in the bitmap, one byte per group.
 #[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
-pub(super) fn readable(among: &Bitmap, rows: &[[u8; 4]], readable: &mut [u8]) {
+pub(super) fn mark_readable(among: &Bitmap, rows: &[[u8; 4]], readable: &mut [u8]) {
     let (groups, rest) = rows.as_chunks::<GROUP>();
     let mut masks = readable.iter_mut();
     for (rows, mask) in groups.iter().zip(masks.by_ref()) {
@@ -43,7 +42,7 @@ pub(super) fn readable(among: &Bitmap, rows: &[[u8; 4]], readable: &mut [u8]) {
     "x86_64+avx2+bmi1+bmi2+popcnt",
     "x86_64+sse4.2+popcnt"
 ))]
-pub(super) fn near(
+pub(super) fn mark_near(
     query: &[u64],
     groups: &[u8],
     readable: &[u8],
@@ -61,9 +60,9 @@ pub(super) fn near(
         let group = &words[at * n_words * GROUP..][..n_words * GROUP];
         let within = match_target! {
             "x86_64+avx512f+avx512bw+avx512vl+avx512vpopcntdq" => {
-                avx512::within(query, group, cut, &mut lanes[at])
+                avx512::slots_within(query, group, cut, &mut lanes[at])
             }
-            _ => within(query, group, cut, &mut lanes[at]),
+            _ => slots_within(query, group, cut, &mut lanes[at]),
         };
         near[at] = within & readable[at];
     }
@@ -72,10 +71,10 @@ pub(super) fn near(
 /// The slots of a group within `cut`, and their distances if there are any.
 #[expect(clippy::inline_always, reason = "to be compiled for the processor of its caller")]
 #[inline(always)]
-fn within(query: &[u64], group: &[[u8; 8]], cut: u32, lanes: &mut Lanes) -> u8 {
+fn slots_within(query: &[u64], group: &[[u8; 8]], cut: u32, lanes: &mut Lanes) -> u8 {
     let n_words = query.len() / PLANES;
     let mut sums = [0_u64; GROUP];
-    // Plane by plane from the heaviest: each counts twice as much as the one after it.
+    // From the heaviest plane on: each weighs twice as much as the next.
     for plane in query.chunks_exact(n_words) {
         for lane in 0..GROUP {
             sums[lane] *= 2;
@@ -88,7 +87,7 @@ fn within(query: &[u64], group: &[[u8; 8]], cut: u32, lanes: &mut Lanes) -> u8 {
             }
         }
     }
-    // Nearly always there is nothing near, and this is all that is asked.
+    // Nearly always nothing is near, and the function ends here.
     let mut nearest = u64::MAX;
     for lane in 0..GROUP {
         nearest = nearest.min(sums[lane]);
@@ -106,8 +105,8 @@ fn within(query: &[u64], group: &[[u8; 8]], cut: u32, lanes: &mut Lanes) -> u8 {
     within
 }
 
-/// The same for processors that count the bits of eight words at once. Left to itself the compiler
-/// goes along the words of one slot and then has to add across, which takes four times as long.
+/// The variant for processors that count the bits of eight words at once. The compiler's own
+/// vectorisation runs along the words of one slot and is four times slower.
 #[cfg(target_arch = "x86_64")]
 mod avx512 {
     use std::arch::x86_64::{
@@ -120,7 +119,12 @@ mod avx512 {
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vpopcntdq")]
-    pub(super) fn within(query: &[u64], group: &[[u8; 8]], cut: u32, lanes: &mut Lanes) -> u8 {
+    pub(super) fn slots_within(
+        query: &[u64],
+        group: &[[u8; 8]],
+        cut: u32,
+        lanes: &mut Lanes,
+    ) -> u8 {
         let n_words = query.len() / PLANES;
         let mut sums = _mm512_setzero_si512();
         for plane in query.chunks_exact(n_words) {
@@ -154,13 +158,13 @@ mod avx512 {
     }
 }
 
-/// The products of the query with the int8 codes of the picked slots.
+/// The dot products of the query with the int8 codes of the picked slots.
 #[multiversion(targets(
     "x86_64+avx512f+avx512bw+avx512vl+avx512vnni",
     "x86_64+avx2+bmi1+bmi2",
     "x86_64+sse4.2"
 ))]
-pub(super) fn products(query: &[i16], codes: &[u8], picked: &[u32], products: &mut Vec<i32>) {
+pub(super) fn int8_products(query: &[i16], codes: &[u8], picked: &[u32], products: &mut Vec<i32>) {
     products.clear();
     for pick in picked {
         let code = &codes[*pick as usize * query.len()..][..query.len()];

@@ -1,9 +1,9 @@
-//! The vector index: flat codes, scanned, never wrong about who may read what.
+//! The vector index: flat quantised codes, scanned under a visibility bitmap.
 //!
-//! Vectors are appended with the revision that brought them. They gather in memory and are sealed
-//! into immutable segments, each covering a range of revisions without a hole. What was not sealed
-//! is fed again after a crash, and so is the range of a segment that was lost or damaged. Nothing
-//! is deleted for correctness: a bitmap of rows decides inside every search what exists.
+//! Vectors are appended with their revision. They collect in memory and are sealed into immutable
+//! segments, each covering a contiguous range of revisions. Unsealed vectors are fed again after a
+//! crash, and so is the range of a lost or damaged segment. Correctness never requires a deletion:
+//! a bitmap of rows restricts every search.
 
 mod codes;
 mod compact;
@@ -22,43 +22,43 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use self::codes::{Block, Quantised};
-pub use self::error::{SearchError, VectorsError};
-use self::reader::State;
+use self::codes::{CodeBlock, QuantisedVector};
+pub use self::error::{VectorSearchError, VectorsError};
+use self::reader::VectorIndexState;
 pub use self::reader::{DamagedSegment, VectorReader};
-pub use self::search::{Effort, Fetch};
-use self::segment::{Model, Segment};
+pub use self::search::{FetchVectors, ScanEffort};
+use self::segment::{SegmentModel, VectorSegment};
 use super::row::Row;
 use crate::revision::Revision;
 
-/// The most dimensions a model may have.
+/// The most dimensions of a model.
 pub const DIMENSIONS_MAX: u32 = 8_192;
 
-/// The number of slots in memory at which the next revision seals them into a segment.
+/// The slots in memory at which the next revision seals them into a segment.
 pub const SEGMENT_SLOTS_MAX: usize = 65_536;
 
-/// Slots in one shared piece of the tail: what an append copies at most while a reader holds it.
+/// Slots per block of the tail: the most that an append copies while a reader shares it.
 const BLOCK_SLOTS: usize = 256;
 
 /// One searchable vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Slot {
+pub struct VectorSlot {
     /// The version of the item.
     pub row: Row,
     /// The chunk within it, from 0.
     pub chunk: u32,
-    /// The number under which the exact vector is stored.
+    /// The number of the stored exact vector.
     pub embedding: u32,
-    /// A hash of the item's id: orders equal scores alike, whatever came first.
+    /// A hash of the item's id: breaks ties independently of insertion order.
     pub tie: u64,
 }
 
-/// A slot that was found.
+/// A slot found by a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Hit {
-    /// What was found.
-    pub slot: Slot,
-    /// The product of query and vector: the cosine, as both have length one. Never zero.
+pub struct VectorHit {
+    /// The slot.
+    pub slot: VectorSlot,
+    /// The dot product of query and vector: the cosine, as both have unit length. Never zero.
     pub score: f32,
 }
 
@@ -67,7 +67,7 @@ pub struct Hit {
 pub struct ModelTag {
     /// The model's name.
     pub name: String,
-    /// Its version; another version is another model.
+    /// Its version; a different version counts as a different model.
     pub version: String,
     /// The length of its vectors, 1 to [`DIMENSIONS_MAX`].
     pub dimensions: u32,
@@ -94,43 +94,43 @@ impl fmt::Display for RevisionRange {
     }
 }
 
-/// An index that was opened.
+/// An opened index.
 #[derive(Debug)]
-pub struct Opened {
+pub struct OpenedVectors {
     /// The index, usable at once.
     pub vectors: Vectors,
-    /// Ranges whose segments were lost or damaged, rising: feed them with
-    /// [`Vectors::append_range`]. What comes after [`Vectors::covered`] is to be fed anyway.
+    /// Ranges whose segments were lost or damaged, ascending: feed them with
+    /// [`Vectors::append_range`]. Revisions after [`Vectors::covered`] must be fed anyway.
     pub missing: Vec<RevisionRange>,
 }
 
-/// The writer's side of the index. One process has the folder, one thread writes.
+/// The writer of the index. One process owns the folder, one thread writes.
 #[derive(Debug)]
 pub struct Vectors {
     folder: PathBuf,
-    model: Model,
-    state: Arc<State>,
+    model: SegmentModel,
+    state: Arc<VectorIndexState>,
     /// The last revision that was appended.
     reached: Revision,
     generation: u64,
 }
 
 impl Vectors {
-    /// Opens the index in a folder, which is made if need be. Every byte is checked; what is
-    /// damaged, unfinished or replaced is removed.
+    /// Opens the index in a folder, which is created if needed. Every byte is verified; damaged,
+    /// unfinished and replaced files are removed.
     ///
     /// # Errors
     ///
     /// If the folder cannot be used, the model's dimensions are out of bounds, or a file is of a
     /// newer format or of another model. In these cases no segment is touched.
-    pub fn open(folder: &Path, tag: &ModelTag) -> Result<Opened, VectorsError> {
+    pub fn open(folder: &Path, tag: &ModelTag) -> Result<OpenedVectors, VectorsError> {
         if tag.dimensions == 0 || tag.dimensions > DIMENSIONS_MAX {
             return Err(VectorsError::Dimensions { dimensions: tag.dimensions });
         }
-        let model = Model::new(tag);
+        let model = SegmentModel::new(tag);
         let segments = folder::load(folder, &model)?;
         let generation = segments.iter().map(|segment| segment.generation).max().unwrap_or(0);
-        let state = State::new(model.layout, segments);
+        let state = VectorIndexState::new(model.layout, segments);
         let vectors = Vectors {
             folder: folder.to_owned(),
             model,
@@ -139,11 +139,11 @@ impl Vectors {
             generation,
         };
         let missing = vectors.missing();
-        Ok(Opened { vectors, missing })
+        Ok(OpenedVectors { vectors, missing })
     }
 
-    /// Removes every segment in a folder: for an index that is stale, or that is ahead of its
-    /// store because the store was restored from a backup.
+    /// Removes every segment in a folder: for a stale index, or one ahead of a store that was
+    /// restored from a backup.
     ///
     /// # Errors
     ///
@@ -152,19 +152,19 @@ impl Vectors {
         folder::discard(folder)
     }
 
-    /// The revision up to which segments on disk cover, but for what is [missing](Self::missing).
+    /// The last revision covered by segments on disk, except for [missing](Self::missing) ranges.
     #[must_use]
     pub fn covered(&self) -> Revision {
         self.state.covered()
     }
 
-    /// The revision up to which vectors were appended, on disk or in memory.
+    /// The last appended revision, on disk or in memory.
     #[must_use]
     pub const fn reached(&self) -> Revision {
         self.reached
     }
 
-    /// Ranges up to [`Self::covered`] that no segment covers, rising.
+    /// Ranges up to [`Self::covered`] that no segment covers, ascending.
     #[must_use]
     pub fn missing(&self) -> Vec<RevisionRange> {
         let mut next = Revision::ZERO.next();
@@ -179,11 +179,10 @@ impl Vectors {
         missing
     }
 
-    /// Adds all vectors of a revision, in memory: what lies between it and the revision before
-    /// brought none. Readers made from now on see them. The same revision may be appended again
-    /// with more vectors until it is sealed.
+    /// Adds all vectors of a revision, in memory; skipped revisions have none. New readers see
+    /// them. A revision may be appended again with more vectors until it is sealed.
     ///
-    /// Feed what the store gives back as exact vectors, not what was rounded for it, else
+    /// Pass the vectors as the store returns them, not as they were before rounding; otherwise
     /// [`VectorReader::matches`] finds differences.
     ///
     /// # Errors
@@ -193,7 +192,7 @@ impl Vectors {
     pub fn append(
         &mut self,
         revision: Revision,
-        vectors: &[(Slot, &[f32])],
+        vectors: &[(VectorSlot, &[f32])],
     ) -> Result<(), VectorsError> {
         if revision < self.reached || revision <= self.covered() {
             return Err(VectorsError::OutOfOrder { revision, reached: self.reached });
@@ -205,18 +204,18 @@ impl Vectors {
         let state = Arc::make_mut(&mut self.state);
         for (slot, vector) in vectors {
             if state.blocks.last().is_none_or(|block| block.len() == BLOCK_SLOTS) {
-                state.blocks.push(Arc::new(Block::new(self.model.layout)));
+                state.blocks.push(Arc::new(CodeBlock::new(self.model.layout)));
             }
             if let Some(block) = state.blocks.last_mut() {
-                Arc::make_mut(block).push(*slot, &Quantised::of(vector));
+                Arc::make_mut(block).push(*slot, &QuantisedVector::from_vector(vector));
             }
         }
         self.reached = revision;
         Ok(())
     }
 
-    /// Fills a range that is [missing](Self::missing), or a part of one, with all its vectors. It
-    /// is on disk when this returns.
+    /// Fills a [missing](Self::missing) range, or part of one, with all its vectors. It is on disk
+    /// when this returns.
     ///
     /// # Errors
     ///
@@ -225,15 +224,17 @@ impl Vectors {
     pub fn append_range(
         &mut self,
         range: RevisionRange,
-        vectors: &[(Slot, &[f32])],
+        vectors: &[(VectorSlot, &[f32])],
     ) -> Result<(), VectorsError> {
         let fits = |gap: &RevisionRange| gap.first <= range.first && range.last <= gap.last;
         if range.first > range.last || !self.missing().iter().any(fits) {
             return Err(VectorsError::NotMissing { range });
         }
         self.check(vectors)?;
-        let mut block = Block::new(self.model.layout);
-        vectors.iter().for_each(|(slot, vector)| block.push(*slot, &Quantised::of(vector)));
+        let mut block = CodeBlock::new(self.model.layout);
+        vectors
+            .iter()
+            .for_each(|(slot, vector)| block.push(*slot, &QuantisedVector::from_vector(vector)));
         let segment = self.write(range, &block)?;
         let state = Arc::make_mut(&mut self.state);
         state.segments.push(Arc::new(segment));
@@ -241,17 +242,17 @@ impl Vectors {
         Ok(())
     }
 
-    /// Writes what is in memory as a segment; it is on disk when this returns. Without a new
-    /// revision nothing happens.
+    /// Writes the vectors in memory as a segment, on disk when this returns. Does nothing without a
+    /// new revision.
     ///
     /// # Errors
     ///
-    /// If the segment cannot be written. Then it stays in memory, searchable.
+    /// If the segment cannot be written. The vectors then stay in memory, searchable.
     pub fn seal(&mut self) -> Result<(), VectorsError> {
         if self.reached <= self.covered() {
             return Ok(());
         }
-        let mut block = Block::new(self.model.layout);
+        let mut block = CodeBlock::new(self.model.layout);
         for codes in self.state.blocks.iter().map(|block| block.codes()) {
             (0..codes.len()).for_each(|at| block.push(codes.slot(at), &codes.quantised(at)));
         }
@@ -263,13 +264,13 @@ impl Vectors {
         Ok(())
     }
 
-    /// A snapshot of the index as it is now, for any number of threads. Costs one counter.
+    /// A snapshot of the index, for any number of threads. Costs one reference count.
     #[must_use]
     pub fn reader(&self) -> VectorReader {
         VectorReader::new(Arc::clone(&self.state))
     }
 
-    fn check(&self, vectors: &[(Slot, &[f32])]) -> Result<(), VectorsError> {
+    fn check(&self, vectors: &[(VectorSlot, &[f32])]) -> Result<(), VectorsError> {
         let wanted = self.model.layout.dimensions;
         for (slot, vector) in vectors {
             let (row, chunk, found) = (slot.row.get(), slot.chunk, vector.len());
@@ -283,9 +284,13 @@ impl Vectors {
         Ok(())
     }
 
-    fn write(&mut self, range: RevisionRange, block: &Block) -> Result<Segment, VectorsError> {
+    fn write(
+        &mut self,
+        range: RevisionRange,
+        block: &CodeBlock,
+    ) -> Result<VectorSegment, VectorsError> {
         self.generation += 1;
-        Segment::write(&self.folder, &self.model, range, self.generation, block)
-            .map_err(folder::failed("write a segment into", &self.folder))
+        VectorSegment::write(&self.folder, &self.model, range, self.generation, block)
+            .map_err(folder::io_error("write a segment into", &self.folder))
     }
 }

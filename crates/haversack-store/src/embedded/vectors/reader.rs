@@ -1,26 +1,29 @@
-//! Snapshots of the index: what readers share, and what a check of it can see.
+//! Snapshots of the index.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::codes::{Block, Codes, Layout, Quantised};
-use super::segment::Segment;
-use super::{RevisionRange, Slot};
+use super::codes::{CodeBlock, CodeLayout, Codes, QuantisedVector};
+use super::segment::VectorSegment;
+use super::{RevisionRange, VectorSlot};
 use crate::revision::Revision;
 
-/// The content at one moment. The writer copies pointers, never codes.
+/// The content at one moment. A clone copies pointers, never codes.
 #[derive(Debug, Clone)]
-pub(super) struct State {
-    pub(super) layout: Layout,
-    /// By revision.
-    pub(super) segments: Vec<Arc<Segment>>,
-    /// The tail.
-    pub(super) blocks: Vec<Arc<Block>>,
+pub(super) struct VectorIndexState {
+    pub(super) layout: CodeLayout,
+    /// Ordered by revision.
+    pub(super) segments: Vec<Arc<VectorSegment>>,
+    /// The unsealed tail.
+    pub(super) blocks: Vec<Arc<CodeBlock>>,
 }
 
-impl State {
-    pub(super) const fn new(layout: Layout, segments: Vec<Arc<Segment>>) -> State {
-        State { layout, segments, blocks: Vec::new() }
+impl VectorIndexState {
+    pub(super) const fn new(
+        layout: CodeLayout,
+        segments: Vec<Arc<VectorSegment>>,
+    ) -> VectorIndexState {
+        VectorIndexState { layout, segments, blocks: Vec::new() }
     }
 
     pub(super) fn covered(&self) -> Revision {
@@ -31,13 +34,13 @@ impl State {
         self.blocks.iter().map(|block| block.len()).sum()
     }
 
-    pub(super) fn parts(&self) -> impl Iterator<Item = Codes<'_>> {
+    pub(super) fn code_parts(&self) -> impl Iterator<Item = Codes<'_>> {
         let segments = self.segments.iter().map(|segment| segment.codes());
         segments.chain(self.blocks.iter().map(|block| block.codes()))
     }
 }
 
-/// A segment whose bytes are no longer those that were written.
+/// A segment that fails its checksums.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DamagedSegment {
     /// Its file.
@@ -46,21 +49,21 @@ pub struct DamagedSegment {
     pub range: RevisionRange,
 }
 
-/// The index as it was when this was made. Cheap to clone, for any number of threads.
+/// A snapshot of the index. Cheap to clone, for any number of threads.
 #[derive(Debug, Clone)]
 pub struct VectorReader {
-    pub(super) state: Arc<State>,
+    pub(super) state: Arc<VectorIndexState>,
 }
 
 impl VectorReader {
-    pub(super) const fn new(state: Arc<State>) -> VectorReader {
+    pub(super) const fn new(state: Arc<VectorIndexState>) -> VectorReader {
         VectorReader { state }
     }
 
     /// The number of slots, readable or not.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.state.parts().map(|codes| codes.len()).sum()
+        self.state.code_parts().map(|codes| codes.len()).sum()
     }
 
     /// Whether there is no slot.
@@ -69,9 +72,9 @@ impl VectorReader {
         self.len() == 0
     }
 
-    /// Every slot, in an order that stays the same for this reader.
-    pub fn slots(&self) -> impl Iterator<Item = Slot> + '_ {
-        let parts = self.state.parts();
+    /// Every slot, in an order that is stable for this reader.
+    pub fn slots(&self) -> impl Iterator<Item = VectorSlot> + '_ {
+        let parts = self.state.code_parts();
         parts.flat_map(|codes| (0..codes.len()).map(move |at| codes.slot(at)))
     }
 
@@ -80,17 +83,17 @@ impl VectorReader {
     #[must_use]
     pub fn matches(&self, index: usize, vector: &[f32]) -> bool {
         let mut at = index;
-        for codes in self.state.parts() {
+        for codes in self.state.code_parts() {
             if at < codes.len() {
                 return vector.len() == self.state.layout.dimensions
-                    && codes.quantised(at) == Quantised::of(vector);
+                    && codes.quantised(at) == QuantisedVector::from_vector(vector);
             }
             at -= codes.len();
         }
         false
     }
 
-    /// Checks the bytes of every segment again; the answer names those that changed.
+    /// Verifies the checksums of every segment and returns the damaged ones.
     #[must_use]
     pub fn verify(&self) -> Vec<DamagedSegment> {
         let damaged = self.state.segments.iter().filter(|segment| !segment.is_intact());

@@ -1,9 +1,9 @@
 //! A fixed rotation before signs are taken.
 //!
-//! Models put unequal weight on their dimensions, and a sign forgets the weight. After a rotation
-//! every dimension carries about as much, and the bits say more. It is the same for all vectors of
-//! all workspaces, so it tells nothing about any of them, and it is part of the file format:
-//! additions in a fixed order, the same bits on every processor.
+//! Models weight their dimensions unequally, and a sign drops the weight. After a rotation all
+//! dimensions carry about the same weight, so the sign bits are more informative. The rotation is
+//! the same for all vectors of all workspaces, so it reveals nothing about them. It is part of the
+//! file format: additions in a fixed order, bit-identical on every processor.
 
 const ROUNDS: u64 = 4;
 
@@ -11,7 +11,7 @@ const ROUNDS: u64 = 4;
 pub(super) fn rotate(vector: &[f32]) -> Vec<f32> {
     let mut rotated = vector.to_vec();
     rotated.resize(vector.len().next_multiple_of(64), 0.0);
-    // The transform needs a power of two: it takes the beginning and the end in turn, which overlap.
+    // The transform needs a power of two, so it alternates between the overlapping start and end.
     let width = 1 << rotated.len().ilog2();
     let start = rotated.len() - width;
     for round in 0..ROUNDS {
@@ -26,7 +26,7 @@ pub(super) fn rotate(vector: &[f32]) -> Vec<f32> {
     rotated
 }
 
-/// The Walsh-Hadamard transform, keeping lengths.
+/// The normalised Walsh-Hadamard transform.
 fn transform(values: &mut [f32]) {
     let mut half = 1;
     while half < values.len() {
@@ -43,7 +43,7 @@ fn transform(values: &mut [f32]) {
     values.iter_mut().for_each(|value| *value *= factor);
 }
 
-/// Numbers without a pattern, by the finaliser of splitmix64.
+/// Pseudo-random numbers by the finaliser of SplitMix64.
 const fn mix(number: u64) -> u64 {
     let mixed = (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -72,12 +72,12 @@ mod tests {
     }
 
     #[test]
-    fn lengths_and_angles_stay() {
+    fn rotation_preserves_lengths_and_angles() {
         [1, 2, 63, 64, 65, 100, 256, 384, 768, 1_536, 8_192].into_iter().for_each(check);
     }
 
     #[test]
-    fn one_dimension_spreads_over_all() {
+    fn rotation_spreads_one_dimension_over_all() {
         for dimensions in [100, 256, 384, 1_536] {
             let mut vector = vec![0.0; dimensions];
             vector[dimensions / 3] = 1.0;

@@ -1,107 +1,108 @@
-//! Search in three stages: bits, bytes, exact vectors. Each keeps what the next looks at; what is far
-//! down a long list is left as the bytes measure it.
+//! Search in three stages: binary codes, int8 codes, exact vectors. Each stage selects the
+//! candidates of the next; beyond the best, the int8 scores stand.
 //!
-//! What a stage keeps depends on the readable slots alone, as a set. The first keeps every slot up
-//! to a distance; the later ones follow a total order that ends in the slot's own numbers. No
-//! stage counts, averages or orders by anything that a viewer cannot read.
+//! The selection of a stage depends only on the set of readable slots. The first keeps every slot
+//! up to a distance; the later ones use a total order that ends in the slot's own numbers. No stage
+//! counts, averages or orders by anything that a viewer cannot read.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::error::Error;
 
 use super::codes::{Codes, GROUP, QueryCodes};
-use super::error::SearchError;
+use super::error::VectorSearchError;
 use super::kernels::{self, Lanes};
 use super::reader::VectorReader;
-use super::{Hit, Slot};
+use super::{VectorHit, VectorSlot};
 use crate::embedded::row::{Bitmap, Row};
 
-/// Slots that one call of a kernel looks at.
+/// Slots per kernel call.
 const STRIDE: usize = 1_024;
 
-/// Exact vectors that are in memory at a time.
+/// Exact vectors in memory at a time.
 const EXACT_BATCH: usize = 1_024;
 
-/// How many of the best are measured by their exact vectors, each of which is read from the store.
-/// Behind them, where lists are only mixed, bytes tell enough: they are off by two thousandths at worst.
+/// The number of best hits scored with exact vectors, each of which is read from the store. Beyond
+/// them int8 scores are precise enough for fusion: they are off by at most two thousandths.
 const EXACT_MAX: usize = 64;
 
-/// How thorough a search is. What it finds is in order, the best 64 of it exactly.
+/// How thorough a search is. Results are ordered, the best 64 by exact scores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effort {
-    /// Bits first: at least this many slots, and those as near as the last of them, go on to the
-    /// bytes. Raised to eight times the limit, and for more than 100,000 readable rows. With the
-    /// default of 1,000 about 99 % of the best 50 are found.
+pub enum ScanEffort {
+    /// Binary codes first: at least this many slots, and ties with the last of them, are rescored
+    /// with int8 codes. Raised to eight times the limit, and for more than 100,000 readable rows.
+    /// With the default of 1,000 about 99 % of the best 50 are found.
     Fast {
         /// The least number of slots, if there are as many.
         binary: usize,
     },
-    /// Bytes of all readable slots.
+    /// Int8 codes of all readable slots.
     Full,
     /// Exact vectors of all readable slots. For small sets and for comparison.
     Exact,
 }
 
-impl Default for Effort {
-    fn default() -> Effort {
-        Effort::Fast { binary: 1_000 }
+impl Default for ScanEffort {
+    fn default() -> ScanEffort {
+        ScanEffort::Fast { binary: 1_000 }
     }
 }
 
 /// Fetches the exact vectors with these numbers, in this order.
-pub type Fetch<'a, E> = dyn Fn(&[u32]) -> Result<Vec<Vec<f32>>, E> + 'a;
+pub type FetchVectors<'a, E> = dyn Fn(&[u32]) -> Result<Vec<Vec<f32>>, E> + 'a;
 
 impl VectorReader {
-    /// The best hits among the rows of a bitmap, best first; ties go by [`Slot::tie`], chunk and
-    /// row. `exact` is asked for the vectors of the last stage by their numbers and answers in
-    /// the same order. Vectors without a direction are never hits.
+    /// The best hits among the rows of a bitmap, best first; ties go by [`VectorSlot::tie`], chunk
+    /// and row. `exact` fetches the vectors of the last stage by number, in the same order. Zero
+    /// vectors are never hits.
     ///
     /// # Errors
     ///
-    /// If the query has the wrong length or is not finite, or if `exact` fails or answers with
-    /// what cannot be the vectors asked for.
+    /// If the query has the wrong length or is not finite, or if `exact` fails or returns vectors
+    /// of the wrong number or length.
     pub fn search<E: Error + 'static>(
         &self,
         query: &[f32],
         among: &Bitmap,
-        effort: Effort,
+        effort: ScanEffort,
         limit: usize,
-        exact: &Fetch<'_, E>,
-    ) -> Result<Vec<Hit>, SearchError<E>> {
+        exact: &FetchVectors<'_, E>,
+    ) -> Result<Vec<VectorHit>, VectorSearchError<E>> {
         let wanted = self.state.layout.dimensions;
         if query.len() != wanted {
-            return Err(SearchError::QueryLength { found: query.len(), wanted });
+            return Err(VectorSearchError::QueryLength { found: query.len(), wanted });
         }
         if !query.iter().all(|value| value.is_finite()) {
-            return Err(SearchError::QueryNotFinite);
+            return Err(VectorSearchError::QueryNotFinite);
         }
         if limit == 0 || query.iter().all(|value| value.abs() <= 0.0) {
             return Ok(Vec::new());
         }
-        let codes = QueryCodes::of(query);
+        let codes = QueryCodes::from_vector(query);
         let rescored = limit.saturating_add(limit / 8).saturating_add(8);
         let mut by_bytes = match effort {
-            Effort::Fast { binary } => {
-                let near = self.near(&codes, among, breadth(binary, limit, among));
+            ScanEffort::Fast { binary } => {
+                let near =
+                    self.nearest_slots(&codes, among, first_stage_size(binary, limit, among));
                 self.rescore(&codes, &near, rescored)
             }
-            Effort::Full => self.rescore(&codes, &self.readable(among), rescored),
-            Effort::Exact => return exact_scores(query, self.all(among), limit, exact),
+            ScanEffort::Full => self.rescore(&codes, &self.readable_slots(among), rescored),
+            ScanEffort::Exact => return exact_scores(query, self.all_slots(among), limit, exact),
         };
         let rest = by_bytes.split_off(by_bytes.len().min(EXACT_MAX));
         let slots = by_bytes.into_iter().map(|hit| hit.slot).collect();
         let mut hits = exact_scores(query, slots, limit, exact)?;
         hits.extend(rest.into_iter().filter(|hit| hit.score.abs() > 0.0));
-        hits.sort_unstable_by(order);
+        hits.sort_unstable_by(by_score);
         hits.truncate(limit);
         Ok(hits)
     }
 
-    /// For each part, the slots within the least distance that holds `least` of them.
-    fn near(&self, query: &QueryCodes, among: &Bitmap, least: usize) -> Vec<Vec<u32>> {
-        let mut nearest = Nearest::new(self.state.layout.distance_max(), least);
+    /// For each part, the slots within the smallest distance that holds at least `least` of them.
+    fn nearest_slots(&self, query: &QueryCodes, among: &Bitmap, least: usize) -> Vec<Vec<u32>> {
+        let mut nearest = NearestSlots::new(self.state.layout.distance_max(), least);
         let mut found = Vec::new();
-        for codes in self.state.parts() {
+        for codes in self.state.code_parts() {
             let mut part = Vec::new();
             for from in (0..codes.len()).step_by(STRIDE) {
                 nearest.scan(query, &codes, among, from, &mut part);
@@ -112,26 +113,26 @@ impl VectorReader {
         found.iter().map(|part| part.iter().filter_map(within).collect()).collect()
     }
 
-    fn readable(&self, among: &Bitmap) -> Vec<Vec<u32>> {
+    fn readable_slots(&self, among: &Bitmap) -> Vec<Vec<u32>> {
         let part = |codes: Codes<'_>| {
             let rows = codes.rows.iter().zip(0_u32..);
-            rows.filter(|(row, _)| contains(among, row)).map(|(_, at)| at).collect()
+            rows.filter(|(row, _)| contains_row(among, row)).map(|(_, at)| at).collect()
         };
-        self.state.parts().map(part).collect()
+        self.state.code_parts().map(part).collect()
     }
 
-    fn rescore(&self, query: &QueryCodes, picked: &[Vec<u32>], keep: usize) -> Vec<Hit> {
-        let mut best = Best::new(keep);
+    fn rescore(&self, query: &QueryCodes, picked: &[Vec<u32>], keep: usize) -> Vec<VectorHit> {
+        let mut best = BestHits::new(keep);
         let mut products = Vec::new();
-        for (codes, picked) in self.state.parts().zip(picked) {
+        for (codes, picked) in self.state.code_parts().zip(picked) {
             for picked in picked.chunks(STRIDE) {
-                kernels::products(&query.values, codes.int8, picked, &mut products);
+                kernels::int8_products(&query.values, codes.int8, picked, &mut products);
                 for (at, product) in picked.iter().zip(&products) {
                     let at = *at as usize;
                     #[expect(clippy::cast_precision_loss, reason = "rounded alike everywhere")]
                     let score = *product as f32 * codes.scale(at) * query.scale;
-                    if codes.scale(at) > 0.0 && best.wants(score) {
-                        best.offer(Hit { slot: codes.slot(at), score });
+                    if codes.scale(at) > 0.0 && best.accepts(score) {
+                        best.offer(VectorHit { slot: codes.slot(at), score });
                     }
                 }
             }
@@ -139,35 +140,35 @@ impl VectorReader {
         best.finish()
     }
 
-    fn all(&self, among: &Bitmap) -> Vec<Slot> {
-        let readable = self.readable(among);
-        let parts = self.state.parts().zip(&readable);
+    fn all_slots(&self, among: &Bitmap) -> Vec<VectorSlot> {
+        let readable = self.readable_slots(among);
+        let parts = self.state.code_parts().zip(&readable);
         parts
             .flat_map(|(codes, picked)| picked.iter().map(move |at| codes.slot(*at as usize)))
             .collect()
     }
 }
 
-/// How many slots the first stage keeps. Among more rows more come between, so it grows with the
-/// square root of what is readable. What is not readable is not counted.
-fn breadth(binary: usize, limit: usize, among: &Bitmap) -> usize {
+/// The number of slots that the first stage keeps. More rows mean more near misses, so it grows
+/// with the square root of the number of readable rows.
+fn first_stage_size(binary: usize, limit: usize, among: &Bitmap) -> usize {
     let tenths = (among.len() / 1_000).isqrt().max(10);
     binary.max(limit.saturating_mul(8)).saturating_mul(tenths) / 10
 }
 
-/// The distance up to which slots can still be among the nearest.
-struct Nearest {
+/// Tracks the distance up to which slots can still be among the nearest.
+struct NearestSlots {
     least: usize,
-    /// How many slots were seen at each distance up to the cut.
+    /// The number of slots at each distance up to the cut.
     counts: Vec<usize>,
     within: usize,
     cut: u32,
     lanes: Vec<Lanes>,
 }
 
-impl Nearest {
-    fn new(distance_max: usize, least: usize) -> Nearest {
-        Nearest {
+impl NearestSlots {
+    fn new(distance_max: usize, least: usize) -> NearestSlots {
+        NearestSlots {
             least: least.max(1),
             counts: vec![0; distance_max + 1],
             within: 0,
@@ -187,11 +188,11 @@ impl Nearest {
         let mut readable = [0_u8; STRIDE / GROUP];
         let mut near = [0_u8; STRIDE / GROUP];
         let rows = &codes.rows[from..codes.len().min(from + STRIDE)];
-        kernels::readable(among, rows, &mut readable);
+        kernels::mark_readable(among, rows, &mut readable);
         let n_groups = rows.len().div_ceil(GROUP);
         let bytes = codes.layout.group_bytes();
         let groups = &codes.binary[from / GROUP * bytes..][..n_groups * bytes];
-        kernels::near(&query.planes, groups, &readable, self.cut, &mut self.lanes, &mut near);
+        kernels::mark_near(&query.planes, groups, &readable, self.cut, &mut self.lanes, &mut near);
         for (group, mut mask) in near[..n_groups].iter().copied().enumerate() {
             while mask != 0 {
                 let lane = mask.trailing_zeros() as usize;
@@ -205,7 +206,7 @@ impl Nearest {
         }
     }
 
-    /// Counts a slot, and lowers the cut while enough slots are nearer.
+    /// Counts a slot and lowers the cut while enough slots are nearer.
     fn count(&mut self, distance: u32) {
         self.counts[distance as usize] += 1;
         self.within += 1;
@@ -217,22 +218,22 @@ impl Nearest {
 }
 
 /// The best hits so far, under the total order.
-struct Best {
+struct BestHits {
     limit: usize,
-    hits: Vec<Hit>,
+    hits: Vec<VectorHit>,
     floor: f32,
 }
 
-impl Best {
-    fn new(limit: usize) -> Best {
-        Best { limit, hits: Vec::new(), floor: f32::NEG_INFINITY }
+impl BestHits {
+    fn new(limit: usize) -> BestHits {
+        BestHits { limit, hits: Vec::new(), floor: f32::NEG_INFINITY }
     }
 
-    fn wants(&self, score: f32) -> bool {
+    fn accepts(&self, score: f32) -> bool {
         score >= self.floor
     }
 
-    fn offer(&mut self, hit: Hit) {
+    fn offer(&mut self, hit: VectorHit) {
         self.hits.push(hit);
         if self.hits.len() >= self.limit.saturating_mul(2).max(256) {
             self.shrink();
@@ -241,64 +242,65 @@ impl Best {
 
     fn shrink(&mut self) {
         if self.hits.len() > self.limit {
-            let (_, last, _) = self.hits.select_nth_unstable_by(self.limit - 1, order);
+            let (_, last, _) = self.hits.select_nth_unstable_by(self.limit - 1, by_score);
             self.floor = last.score;
             self.hits.truncate(self.limit);
         }
     }
 
-    fn finish(mut self) -> Vec<Hit> {
+    fn finish(mut self) -> Vec<VectorHit> {
         self.shrink();
-        self.hits.sort_unstable_by(order);
+        self.hits.sort_unstable_by(by_score);
         self.hits
     }
 }
 
-/// The order of hits everywhere: best first, then by the slot's own numbers.
-fn order(a: &Hit, b: &Hit) -> Ordering {
-    let key = |slot: &Slot| (slot.tie, slot.chunk, slot.row, slot.embedding);
+/// The total order of hits: best first, then by the slot's own numbers.
+fn by_score(a: &VectorHit, b: &VectorHit) -> Ordering {
+    let key = |slot: &VectorSlot| (slot.tie, slot.chunk, slot.row, slot.embedding);
     b.score.total_cmp(&a.score).then_with(|| key(&a.slot).cmp(&key(&b.slot)))
 }
 
 fn exact_scores<E: Error + 'static>(
     query: &[f32],
-    mut slots: Vec<Slot>,
+    mut slots: Vec<VectorSlot>,
     limit: usize,
-    exact: &Fetch<'_, E>,
-) -> Result<Vec<Hit>, SearchError<E>> {
-    let mut best = Best::new(limit);
-    // Neighbours in the store are read together, and texts that are equal share a vector.
+    exact: &FetchVectors<'_, E>,
+) -> Result<Vec<VectorHit>, VectorSearchError<E>> {
+    let mut best = BestHits::new(limit);
+    // Sorted for sequential reads; equal texts share a vector.
     slots.sort_unstable_by_key(|slot| slot.embedding);
     for slots in slots.chunks(EXACT_BATCH) {
         let mut numbers: Vec<u32> = slots.iter().map(|slot| slot.embedding).collect();
         numbers.dedup();
         let vectors = exact(&numbers)
-            .map_err(|source| SearchError::Exact { count: numbers.len(), source })?;
+            .map_err(|source| VectorSearchError::Exact { count: numbers.len(), source })?;
         if vectors.len() != numbers.len() {
             let (found, wanted) = (vectors.len(), numbers.len());
-            return Err(SearchError::ExactCount { found, wanted });
+            return Err(VectorSearchError::ExactCount { found, wanted });
         }
         let mut scores = HashMap::with_capacity(numbers.len());
         for (embedding, vector) in numbers.into_iter().zip(&vectors) {
-            let score = if vector.len() == query.len() { product(query, vector) } else { f32::NAN };
+            let score =
+                if vector.len() == query.len() { dot_product(query, vector) } else { f32::NAN };
             if !score.is_finite() {
                 let (found, wanted) = (vector.len(), query.len());
-                return Err(SearchError::ExactDamaged { embedding, found, wanted });
+                return Err(VectorSearchError::ExactDamaged { embedding, found, wanted });
             }
             scores.insert(embedding, score);
         }
         for slot in slots {
             let score = scores[&slot.embedding];
-            if score.abs() > 0.0 && best.wants(score) {
-                best.offer(Hit { slot: *slot, score });
+            if score.abs() > 0.0 && best.accepts(score) {
+                best.offer(VectorHit { slot: *slot, score });
             }
         }
     }
     Ok(best.finish())
 }
 
-/// A product in one fixed order of additions, so that it has the same bits on every processor.
-fn product(a: &[f32], b: &[f32]) -> f32 {
+/// A dot product with a fixed order of additions: bit-identical on every processor.
+fn dot_product(a: &[f32], b: &[f32]) -> f32 {
     const LANES: usize = 16;
     let (a_chunks, a_rest) = a.as_chunks::<LANES>();
     let (b_chunks, b_rest) = b.as_chunks::<LANES>();
@@ -315,6 +317,6 @@ fn product(a: &[f32], b: &[f32]) -> f32 {
 }
 
 #[inline]
-fn contains(among: &Bitmap, row: &[u8; 4]) -> bool {
+fn contains_row(among: &Bitmap, row: &[u8; 4]) -> bool {
     among.contains(Row::new(u32::from_le_bytes(*row)))
 }

@@ -1,7 +1,7 @@
 //! Segments: immutable files of codes that cover a range of revisions.
 //!
 //! A file starts with sixteen bytes that no format version changes: magic, version, and a checksum
-//! of both. So a newer file is told from a damaged one.
+//! of both. They distinguish a newer file from a damaged one.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use memmap2::Mmap;
 
-use super::codes::{Block, Codes, Layout, SECTIONS};
+use super::codes::{CodeBlock, CodeLayout, Codes, SECTIONS};
 use super::{ModelTag, RevisionRange, mapping};
 use crate::revision::Revision;
 
@@ -23,34 +23,34 @@ const PREAMBLE_BYTES: usize = 16;
 const LABEL_BYTES: usize = 128;
 const LABEL_AT: usize = HEADER_BYTES - 4 - LABEL_BYTES;
 
-/// A model, as files name it.
+/// A model as recorded in segment files.
 #[derive(Debug, Clone)]
-pub(super) struct Model {
-    pub(super) layout: Layout,
+pub(super) struct SegmentModel {
+    pub(super) layout: CodeLayout,
     pub(super) label: String,
     fingerprint: [u8; 32],
 }
 
-impl Model {
-    pub(super) fn new(tag: &ModelTag) -> Model {
+impl SegmentModel {
+    pub(super) fn new(tag: &ModelTag) -> SegmentModel {
         let mut hasher = blake3::Hasher::new();
         for text in [&tag.name, &tag.version] {
             hasher.update(&(text.len() as u64).to_le_bytes());
             hasher.update(text.as_bytes());
         }
         hasher.update(&tag.dimensions.to_le_bytes());
-        Model {
-            layout: Layout { dimensions: tag.dimensions as usize },
+        SegmentModel {
+            layout: CodeLayout { dimensions: tag.dimensions as usize },
             label: tag.to_string(),
             fingerprint: *hasher.finalize().as_bytes(),
         }
     }
 }
 
-/// What a file turned out to be.
+/// The result of inspecting a file.
 #[derive(Debug)]
-pub(super) enum Inspected {
-    Good(Segment),
+pub(super) enum InspectedSegment {
+    Good(VectorSegment),
     Damaged,
     Newer { version: u32 },
     OtherModel { label: String },
@@ -58,32 +58,32 @@ pub(super) enum Inspected {
 
 /// An open segment.
 #[derive(Debug)]
-pub(super) struct Segment {
+pub(super) struct VectorSegment {
     pub(super) path: PathBuf,
     pub(super) range: RevisionRange,
-    /// Of two segments that overlap, the one written later holds.
+    /// Of two overlapping segments, the one with the higher generation is valid.
     pub(super) generation: u64,
     count: usize,
-    layout: Layout,
+    layout: CodeLayout,
     bytes: Mmap,
 }
 
 /// The name of a segment's file.
-fn name(range: RevisionRange, generation: u64) -> String {
+fn file_name(range: RevisionRange, generation: u64) -> String {
     format!("{:016x}-{:016x}-{generation:016x}{SUFFIX}", range.first.get(), range.last.get())
 }
 
-impl Segment {
-    /// Writes a segment so that it is there as a whole or not at all.
+impl VectorSegment {
+    /// Writes a segment atomically.
     pub(super) fn write(
         folder: &Path,
-        model: &Model,
+        model: &SegmentModel,
         range: RevisionRange,
         generation: u64,
-        block: &Block,
-    ) -> io::Result<Segment> {
+        block: &CodeBlock,
+    ) -> io::Result<VectorSegment> {
         let sections = block.sections();
-        let path = folder.join(name(range, generation));
+        let path = folder.join(file_name(range, generation));
         let mut unfinished = path.clone().into_os_string();
         unfinished.push(UNFINISHED_SUFFIX);
         let mut file = File::create(&unfinished)?;
@@ -94,63 +94,74 @@ impl Segment {
         std::fs::rename(&unfinished, &path)?;
         sync_folder(folder)?;
         let bytes = mapping::map(&File::open(&path)?)?;
-        Ok(Segment { path, range, generation, count: block.len(), layout: model.layout, bytes })
+        Ok(VectorSegment {
+            path,
+            range,
+            generation,
+            count: block.len(),
+            layout: model.layout,
+            bytes,
+        })
     }
 
-    /// Opens a file and checks every byte of it.
-    pub(super) fn inspect(path: &Path, model: &Model) -> io::Result<Inspected> {
+    /// Opens a file and verifies every byte of it.
+    pub(super) fn inspect(path: &Path, model: &SegmentModel) -> io::Result<InspectedSegment> {
         let file = File::open(path)?;
         if file.metadata()?.len() < HEADER_BYTES as u64 {
-            return Ok(Inspected::Damaged);
+            return Ok(InspectedSegment::Damaged);
         }
         let bytes = mapping::map(&file)?;
-        Ok(Segment::parse(path, model, bytes))
+        Ok(VectorSegment::parse(path, model, bytes))
     }
 
-    fn parse(path: &Path, model: &Model, bytes: Mmap) -> Inspected {
+    fn parse(path: &Path, model: &SegmentModel, bytes: Mmap) -> InspectedSegment {
         let header = &bytes[..HEADER_BYTES];
-        let version = number_u32(header, 8);
-        if header[..8] != MAGIC || number_u32(header, 12) != crc32fast::hash(&header[..12]) {
-            return Inspected::Damaged;
+        let version = read_u32(header, 8);
+        if header[..8] != MAGIC || read_u32(header, 12) != crc32fast::hash(&header[..12]) {
+            return InspectedSegment::Damaged;
         }
         if version > FORMAT_VERSION {
-            return Inspected::Newer { version };
+            return InspectedSegment::Newer { version };
         }
         let checksum_at = HEADER_BYTES - 4;
         let checksum = crc32fast::hash(&header[PREAMBLE_BYTES..checksum_at]);
-        if version < FORMAT_VERSION || number_u32(header, checksum_at) != checksum {
-            return Inspected::Damaged;
+        if version < FORMAT_VERSION || read_u32(header, checksum_at) != checksum {
+            return InspectedSegment::Damaged;
         }
         if header[16..48] != model.fingerprint {
             let label = String::from_utf8_lossy(&header[LABEL_AT..checksum_at]);
-            return Inspected::OtherModel { label: label.trim_end_matches('\0').to_owned() };
+            return InspectedSegment::OtherModel { label: label.trim_end_matches('\0').to_owned() };
         }
         let range = RevisionRange {
-            first: Revision::new(number_u64(header, 48)),
-            last: Revision::new(number_u64(header, 56)),
+            first: Revision::new(read_u64(header, 48)),
+            last: Revision::new(read_u64(header, 56)),
         };
-        let generation = number_u64(header, 64);
-        let named = path.file_name().is_some_and(|found| *found == *name(range, generation));
-        let whole = usize::try_from(number_u64(header, 72))
+        let generation = read_u64(header, 64);
+        let named = path.file_name().is_some_and(|found| *found == *file_name(range, generation));
+        let whole = usize::try_from(read_u64(header, 72))
             .ok()
             .filter(|count| *count <= bytes.len())
             .filter(|count| HEADER_BYTES + model.layout.body_bytes(*count) == bytes.len());
         let (true, Some(count)) = (named && range.first <= range.last, whole) else {
-            return Inspected::Damaged;
+            return InspectedSegment::Damaged;
         };
         let path = path.to_owned();
-        let segment = Segment { path, range, generation, count, layout: model.layout, bytes };
-        if segment.is_intact() { Inspected::Good(segment) } else { Inspected::Damaged }
+        let segment = VectorSegment { path, range, generation, count, layout: model.layout, bytes };
+        if segment.is_intact() {
+            InspectedSegment::Good(segment)
+        } else {
+            InspectedSegment::Damaged
+        }
     }
 
-    /// Whether every section still has its checksum.
+    /// Whether every section matches its checksum.
     pub(super) fn is_intact(&self) -> bool {
         let (header, body) = self.bytes.split_at(HEADER_BYTES);
         let sections = self.layout.sections(self.count).into_iter().enumerate();
-        number_u32(header, HEADER_BYTES - 4)
+        read_u32(header, HEADER_BYTES - 4)
             == crc32fast::hash(&header[PREAMBLE_BYTES..HEADER_BYTES - 4])
             && sections
-                .map(|(at, section)| (number_u32(header, 80 + at * 4), &body[section]))
+                .map(|(at, section)| (read_u32(header, 80 + at * 4), &body[section]))
                 .all(|(checksum, bytes)| checksum == crc32fast::hash(bytes))
     }
 
@@ -160,7 +171,7 @@ impl Segment {
 }
 
 fn header(
-    model: &Model,
+    model: &SegmentModel,
     range: RevisionRange,
     generation: u64,
     count: usize,
@@ -183,21 +194,21 @@ fn header(
     header
 }
 
-fn number_u32(bytes: &[u8], at: usize) -> u32 {
+fn read_u32(bytes: &[u8], at: usize) -> u32 {
     bytes[at..].first_chunk().map_or(0, |number| u32::from_le_bytes(*number))
 }
 
-fn number_u64(bytes: &[u8], at: usize) -> u64 {
+fn read_u64(bytes: &[u8], at: usize) -> u64 {
     bytes[at..].first_chunk().map_or(0, |number| u64::from_le_bytes(*number))
 }
 
-/// Makes new and removed names in a folder durable.
+/// Makes created and removed file names durable.
 #[cfg(unix)]
 pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Elsewhere folders cannot be synchronised; the system does it with the file.
+/// Other systems cannot sync folders; they do it with the file.
 #[cfg(not(unix))]
 pub(super) fn sync_folder(_folder: &Path) -> io::Result<()> {
     Ok(())

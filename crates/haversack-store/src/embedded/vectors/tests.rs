@@ -9,10 +9,10 @@ use tempfile::TempDir;
 use super::*;
 use crate::embedded::row::Bitmap;
 
-/// A fixed sequence of numbers.
-struct Dice(u64);
+/// A deterministic random number generator.
+struct TestRng(u64);
 
-impl Dice {
+impl TestRng {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -24,7 +24,7 @@ impl Dice {
         usize::try_from(self.next() % n as u64).unwrap()
     }
 
-    /// About normal, by the sum of a few.
+    /// Approximately normal: the sum of a few uniform numbers.
     fn normal(&mut self) -> f32 {
         (0..4).map(|_| (self.next() >> 40) as f32 / (1 << 24) as f32 - 0.5).sum()
     }
@@ -49,33 +49,37 @@ impl Dice {
 
 /// Slots and their vectors; the number of an embedding is its index in `vectors`.
 #[derive(Clone)]
-struct World {
+struct VectorFixture {
     dimensions: u32,
-    slots: Vec<(u64, Slot)>,
+    slots: Vec<(u64, VectorSlot)>,
     vectors: Vec<Vec<f32>>,
-    expected: OnceLock<(Vec<Slot>, Answers)>,
+    expected: OnceLock<(Vec<VectorSlot>, FoundSlots)>,
 }
 
 /// Slots that were found, with the bits of their scores.
-type Answers = Vec<(Slot, u32)>;
+type FoundSlots = Vec<(VectorSlot, u32)>;
 
 const REVISION_SLOTS: u64 = 10;
 
-impl World {
-    /// Clusters, with some vectors that are equal and some without direction.
-    fn new(seed: u64, dimensions: u32, count: u32, clusters: usize) -> World {
-        let mut dice = Dice(seed);
+impl VectorFixture {
+    /// Clusters, with some equal vectors and some zero vectors.
+    fn new(seed: u64, dimensions: u32, count: u32, clusters: usize) -> VectorFixture {
+        let mut dice = TestRng(seed);
         let zero = vec![0.0; dimensions as usize];
         let centres: Vec<_> = (0..clusters).map(|_| dice.vector(&zero, 1.0)).collect();
-        let mut world =
-            World { dimensions, slots: Vec::new(), vectors: Vec::new(), expected: OnceLock::new() };
+        let mut world = VectorFixture {
+            dimensions,
+            slots: Vec::new(),
+            vectors: Vec::new(),
+            expected: OnceLock::new(),
+        };
         for number in 0..count {
             let vector = match dice.below(20) {
                 0 => zero.clone(),
                 1 if number > 0 => world.vectors[dice.below(number as usize)].clone(),
                 _ => dice.near(&centres, 0.1),
             };
-            let slot = Slot {
+            let slot = VectorSlot {
                 row: Row::new(number / 2),
                 chunk: number % 2,
                 embedding: number,
@@ -91,11 +95,11 @@ impl World {
         ModelTag { name: "mill".to_owned(), version: "1".to_owned(), dimensions: self.dimensions }
     }
 
-    fn open(&self, folder: &Path) -> Opened {
+    fn open(&self, folder: &Path) -> OpenedVectors {
         Vectors::open(folder, &self.tag()).unwrap()
     }
 
-    fn of(&self, range: std::ops::RangeInclusive<u64>) -> Vec<(Slot, &[f32])> {
+    fn of(&self, range: std::ops::RangeInclusive<u64>) -> Vec<(VectorSlot, &[f32])> {
         let slots = self.slots.iter().filter(|(revision, _)| range.contains(revision));
         slots.map(|(_, slot)| (*slot, &*self.vectors[slot.embedding as usize])).collect()
     }
@@ -104,7 +108,7 @@ impl World {
         self.slots.iter().map(|(revision, _)| *revision).max().unwrap_or(0)
     }
 
-    /// Appends all that was not yet, sealing after the given revisions.
+    /// Appends all revisions not yet appended, sealing after the given ones.
     fn feed(&self, vectors: &mut Vectors, seals: &[u64]) {
         for revision in vectors.reached().get() + 1..=self.last() {
             vectors.append(Revision::new(revision), &self.of(revision..=revision)).unwrap();
@@ -118,7 +122,13 @@ impl World {
         self.slots.iter().map(|(_, slot)| slot.row).collect()
     }
 
-    fn search(&self, of: &Vectors, query: &[f32], among: &Bitmap, effort: Effort) -> Vec<Hit> {
+    fn search(
+        &self,
+        of: &Vectors,
+        query: &[f32],
+        among: &Bitmap,
+        effort: ScanEffort,
+    ) -> Vec<VectorHit> {
         of.reader().search(query, among, effort, 5, &|numbers| self.exact(numbers)).unwrap()
     }
 
@@ -126,15 +136,15 @@ impl World {
         Ok(numbers.iter().map(|number| self.vectors[*number as usize].clone()).collect())
     }
 
-    /// Everything a search can show, for some queries and bitmaps and all efforts.
-    fn answers(&self, vectors: &Vectors) -> Answers {
-        let mut dice = Dice(7);
+    /// All results for some queries and bitmaps, with every effort.
+    fn answers(&self, vectors: &Vectors) -> FoundSlots {
+        let mut dice = TestRng(7);
         let mut answers = Vec::new();
         for round in 0..6 {
             let query = dice.near(&self.vectors, 0.05);
             let among: Bitmap =
                 self.all().iter().filter(|row| row.get() % 3 != round % 3 || round > 3).collect();
-            for effort in [Effort::Fast { binary: 20 }, Effort::Full, Effort::Exact] {
+            for effort in [ScanEffort::Fast { binary: 20 }, ScanEffort::Full, ScanEffort::Exact] {
                 let hits = self.search(vectors, &query, &among, effort);
                 answers.extend(hits.iter().map(|hit| (hit.slot, hit.score.to_bits())));
             }
@@ -143,15 +153,15 @@ impl World {
     }
 }
 
-fn slots(vectors: &Vectors) -> Vec<Slot> {
-    let mut slots: Vec<Slot> = vectors.reader().slots().collect();
+fn slots(vectors: &Vectors) -> Vec<VectorSlot> {
+    let mut slots: Vec<VectorSlot> = vectors.reader().slots().collect();
     slots.sort_by_key(|slot| (slot.row, slot.chunk));
     slots
 }
 
-/// The index must say the same as one that was fed from nothing and never closed.
+/// The index must give the same results as one that was built at once and never closed.
 #[track_caller]
-fn check_same(world: &World, vectors: &Vectors) {
+fn check_same(world: &VectorFixture, vectors: &Vectors) {
     let expected = world.expected.get_or_init(|| {
         let folder = TempDir::new().unwrap();
         let mut fresh = world.open(folder.path()).vectors;
@@ -166,10 +176,10 @@ fn check_same(world: &World, vectors: &Vectors) {
     assert_eq!(reader.verify(), []);
 }
 
-/// What the index asks for is fed; then it must be as new.
+/// Feeds the missing ranges; the index must then equal a new one.
 #[track_caller]
-fn check_mended(world: &World, folder: &Path) {
-    let Opened { mut vectors, missing } = world.open(folder);
+fn check_mended(world: &VectorFixture, folder: &Path) {
+    let OpenedVectors { mut vectors, missing } = world.open(folder);
     for range in missing {
         let (first, last) = (range.first.get(), range.last.get());
         vectors.append_range(range, &world.of(first..=last)).unwrap();
@@ -200,16 +210,21 @@ fn copy(from: &Path) -> TempDir {
 }
 
 /// A folder of four segments: revisions 1 to 3, 4 to 5, 6 to 9, 10 to 12.
-fn four_segments(dimensions: u32) -> (World, TempDir) {
-    let world = World::new(3, dimensions, 120, 6);
+fn four_segments(dimensions: u32) -> (VectorFixture, TempDir) {
+    let world = VectorFixture::new(3, dimensions, 120, 6);
     let folder = TempDir::new().unwrap();
     world.feed(&mut world.open(folder.path()).vectors, &[3, 5, 9, 12]);
     assert_eq!(files(folder.path()).len(), 4);
     (world, folder)
 }
 
-fn brute(world: &World, query: &[f32], among: &Bitmap, limit: usize) -> Vec<Slot> {
-    let mut hits: Vec<(f64, Slot)> = Vec::new();
+fn brute_force_nearest(
+    world: &VectorFixture,
+    query: &[f32],
+    among: &Bitmap,
+    limit: usize,
+) -> Vec<VectorSlot> {
+    let mut hits: Vec<(f64, VectorSlot)> = Vec::new();
     for (_, slot) in world.slots.iter().filter(|(_, slot)| among.contains(slot.row)) {
         let vector = &world.vectors[slot.embedding as usize];
         let product = |(a, b): (&f32, &f32)| f64::from(*a) * f64::from(*b);
@@ -227,54 +242,54 @@ fn brute(world: &World, query: &[f32], among: &Bitmap, limit: usize) -> Vec<Slot
 #[test]
 fn exact_search_is_brute_force() {
     for (dimensions, count) in [(1, 50), (64, 300), (100, 300), (1_536, 60)] {
-        let world = World::new(11, dimensions, count, 5);
+        let world = VectorFixture::new(11, dimensions, count, 5);
         let folder = TempDir::new().unwrap();
         let mut vectors = world.open(folder.path()).vectors;
         world.feed(&mut vectors, &[2, 7]);
         check_same(&world, &vectors);
-        let mut dice = Dice(5);
+        let mut dice = TestRng(5);
         for _ in 0..if dimensions == 1 { 0 } else { 20 } {
             let query = dice.near(&world.vectors, 0.2);
             let among: Bitmap = world.all().iter().filter(|_| dice.below(3) > 0).collect();
-            let found = world.search(&vectors, &query, &among, Effort::Exact);
-            let slots: Vec<Slot> = found.iter().map(|hit| hit.slot).collect();
-            assert_eq!(slots, brute(&world, &query, &among, 5));
-            assert_eq!(found, world.search(&vectors, &query, &among, Effort::Full));
+            let found = world.search(&vectors, &query, &among, ScanEffort::Exact);
+            let slots: Vec<VectorSlot> = found.iter().map(|hit| hit.slot).collect();
+            assert_eq!(slots, brute_force_nearest(&world, &query, &among, 5));
+            assert_eq!(found, world.search(&vectors, &query, &among, ScanEffort::Full));
         }
     }
 }
 
 #[test]
 fn fast_search_finds_nearly_all() {
-    let world = World::new(23, 256, 20_000, 200);
+    let world = VectorFixture::new(23, 256, 20_000, 200);
     let folder = TempDir::new().unwrap();
     let mut vectors = world.open(folder.path()).vectors;
     world.feed(&mut vectors, &[700]);
-    let (mut dice, mut found, mut wanted) = (Dice(1), 0, 0);
+    let (mut dice, mut found, mut wanted) = (TestRng(1), 0, 0);
     for _ in 0..20 {
         let query = dice.near(&world.vectors, 0.05);
         let best = |effort| {
             let exact = &|numbers: &[u32]| world.exact(numbers);
             vectors.reader().search(&query, &world.all(), effort, 50, exact).unwrap()
         };
-        let truth = best(Effort::Exact);
-        found += best(Effort::default()).iter().filter(|hit| truth.contains(hit)).count();
+        let truth = best(ScanEffort::Exact);
+        found += best(ScanEffort::default()).iter().filter(|hit| truth.contains(hit)).count();
         wanted += truth.len();
     }
     assert!(found * 100 >= wanted * 98, "{found} of {wanted}");
 }
 
 #[test]
-fn behind_the_best_bytes_are_off_by_two_thousandths_at_worst() {
-    let world = World::new(29, 256, 2_000, 20);
+fn int8_scores_are_off_by_at_most_two_thousandths() {
+    let world = VectorFixture::new(29, 256, 2_000, 20);
     let folder = TempDir::new().unwrap();
     let mut vectors = world.open(folder.path()).vectors;
     world.feed(&mut vectors, &[]);
-    let (mut dice, mut worst) = (Dice(3), 0.0_f32);
+    let (mut dice, mut worst) = (TestRng(3), 0.0_f32);
     for _ in 0..20 {
         let query = dice.near(&world.vectors, 0.05);
         let exact = &|numbers: &[u32]| world.exact(numbers);
-        let hits = vectors.reader().search(&query, &world.all(), Effort::Full, 1_000, exact);
+        let hits = vectors.reader().search(&query, &world.all(), ScanEffort::Full, 1_000, exact);
         for hit in hits.unwrap() {
             let vector = &world.vectors[hit.slot.embedding as usize];
             let product: f32 = query.iter().zip(vector).map(|(a, b)| a * b).sum();
@@ -288,15 +303,15 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_not_readable_changes_nothing(
+    fn unreadable_rows_change_nothing(
         seed: u64,
         dimensions in prop_oneof![Just(64_u32), Just(100), Just(130)],
         share in 1_usize..10,
         seals in prop::collection::vec(1_u64..60, 0..5),
         other_seals in prop::collection::vec(1_u64..60, 0..5),
     ) {
-        let world = World::new(seed, dimensions, 600, 8);
-        let mut dice = Dice(seed ^ 1);
+        let world = VectorFixture::new(seed, dimensions, 600, 8);
+        let mut dice = TestRng(seed ^ 1);
         let among: Bitmap = world.all().iter().filter(|_| dice.below(10) < share).collect();
         let mut readable = world.clone();
         readable.slots.retain(|(_, slot)| among.contains(slot.row));
@@ -312,7 +327,7 @@ proptest! {
         readable.feed(&mut only, &other_seals);
         for _ in 0..4 {
             let query = dice.near(&world.vectors, 0.05);
-            for effort in [Effort::Fast { binary: 1 }, Effort::Full, Effort::Exact] {
+            for effort in [ScanEffort::Fast { binary: 1 }, ScanEffort::Full, ScanEffort::Exact] {
                 let bits = |vectors| {
                     let hits = world.search(vectors, &query, &among, effort);
                     hits.iter().map(|hit| (hit.slot, hit.score.to_bits())).collect::<Vec<_>>()
@@ -325,7 +340,7 @@ proptest! {
 
 #[test]
 fn a_reader_is_a_snapshot() {
-    let world = World::new(2, 100, 700, 4);
+    let world = VectorFixture::new(2, 100, 700, 4);
     let folder = TempDir::new().unwrap();
     let mut vectors = world.open(folder.path()).vectors;
     vectors.append(Revision::new(1), &world.of(1..=1)).unwrap();
@@ -338,7 +353,7 @@ fn a_reader_is_a_snapshot() {
 }
 
 #[test]
-fn what_was_sealed_is_there_again() {
+fn sealed_vectors_survive_reopening() {
     for dimensions in [64, 100, 1_536] {
         let (world, folder) = four_segments(dimensions);
         let opened = world.open(folder.path());
@@ -349,7 +364,7 @@ fn what_was_sealed_is_there_again() {
 
 #[test]
 fn a_full_tail_is_sealed() {
-    let world = World::new(2, 1, 10, 1);
+    let world = VectorFixture::new(2, 1, 10, 1);
     let folder = TempDir::new().unwrap();
     let mut vectors = world.open(folder.path()).vectors;
     let many = vec![world.of(1..=1)[0]; SEGMENT_SLOTS_MAX];
@@ -362,7 +377,7 @@ fn a_full_tail_is_sealed() {
 }
 
 #[test]
-fn lost_segments_are_named_and_mended() {
+fn lost_segments_are_reported_and_restored() {
     let (world, folder) = four_segments(100);
     let check = |lost: &[usize], expected: &[(u64, u64)], covered: u64| {
         let copy = copy(folder.path());
@@ -384,9 +399,9 @@ fn lost_segments_are_named_and_mended() {
     check(&[0, 1, 2, 3], &[], 0);
 }
 
-/// Changes a file of four segments; the change must be seen, and mended.
+/// Changes one of four segment files; the damage must be detected and repaired.
 #[track_caller]
-fn check_damage(world: &World, folder: &Path, at: usize, damage: impl Fn(&mut Vec<u8>)) {
+fn check_damage(world: &VectorFixture, folder: &Path, at: usize, damage: impl Fn(&mut Vec<u8>)) {
     let copy = copy(folder);
     let path = &files(copy.path())[at];
     let mut bytes = fs::read(path).unwrap();
@@ -398,9 +413,9 @@ fn check_damage(world: &World, folder: &Path, at: usize, damage: impl Fn(&mut Ve
 }
 
 #[test]
-fn damage_is_seen_and_mended() {
+fn damage_is_detected_and_restored() {
     let (world, folder) = four_segments(100);
-    let mut dice = Dice(99);
+    let mut dice = TestRng(99);
     for _ in 0..200 {
         let number = dice.next();
         check_damage(&world, folder.path(), dice.below(4), |bytes| {
@@ -440,11 +455,11 @@ fn a_crash_while_sealing_leaves_the_old_state() {
 }
 
 #[test]
-fn compaction_keeps_what_is_kept() {
+fn compaction_keeps_the_requested_rows() {
     let (world, folder) = four_segments(100);
     let mut vectors = world.open(folder.path()).vectors;
     let keep: Bitmap = world.all().iter().filter(|row| row.get() % 4 == 0).collect();
-    let expected: Vec<Slot> =
+    let expected: Vec<VectorSlot> =
         slots(&vectors).into_iter().filter(|slot| keep.contains(slot.row)).collect();
     vectors.compact(&keep).unwrap();
     assert_eq!(slots(&vectors), expected);
@@ -457,7 +472,7 @@ fn compaction_keeps_what_is_kept() {
 }
 
 #[test]
-fn compaction_does_not_reach_over_what_is_missing() {
+fn compaction_does_not_merge_across_missing_ranges() {
     let (world, folder) = four_segments(100);
     fs::remove_file(&files(folder.path())[1]).unwrap();
     let mut vectors = world.open(folder.path()).vectors;
@@ -474,7 +489,7 @@ fn a_crash_while_compacting_leaves_the_old_or_the_new_state() {
     world.open(new.path()).vectors.compact(&world.all()).unwrap();
     let merged = &files(new.path())[0];
     let merged_bytes = fs::read(merged).unwrap();
-    // Any of the four old files may be gone already once the new one is there.
+    // Any of the four old files may be removed once the new one exists.
     for gone in 0..16_usize {
         let crashed = copy(folder.path());
         for (at, path) in files(crashed.path()).iter().enumerate() {
@@ -488,7 +503,7 @@ fn a_crash_while_compacting_leaves_the_old_or_the_new_state() {
         check_same(&world, &opened.vectors);
         assert_eq!(files(crashed.path()).len(), 1);
     }
-    // A damaged new file beside the old ones costs nothing.
+    // A damaged new file beside the old ones loses nothing.
     let crashed = copy(folder.path());
     let half = &merged_bytes[..merged_bytes.len() / 2];
     fs::write(crashed.path().join(merged.file_name().unwrap()), half).unwrap();
@@ -529,8 +544,8 @@ fn another_model_is_stale_until_discarded() {
 }
 
 #[test]
-fn what_cannot_be_right_is_refused() {
-    let world = World::new(3, 100, 30, 2);
+fn invalid_appends_are_refused() {
+    let world = VectorFixture::new(3, 100, 30, 2);
     let folder = TempDir::new().unwrap();
     let mut vectors = world.open(folder.path()).vectors;
     let slot = world.slots[0].1;
@@ -538,11 +553,11 @@ fn what_cannot_be_right_is_refused() {
         let result = vectors.append(Revision::new(revision), &[(slot, vector)]);
         assert_eq!(result.map_or_else(|error| error.to_string(), |()| String::new()), expected);
     };
-    check(0, &[0.1; 100], "revision 0 comes after revision 0 was appended");
+    check(0, &[0.1; 100], "revision 0 cannot be appended after revision 0");
     check(1, &[0.1; 99], "vector of row 0, chunk 0 has 99 dimensions, the index 100");
     check(1, &[f32::NAN; 100], "vector of row 0, chunk 0 has a value that is not finite");
     check(2, &[0.1; 100], "");
-    check(1, &[0.1; 100], "revision 1 comes after revision 2 was appended");
+    check(1, &[0.1; 100], "revision 1 cannot be appended after revision 2");
     vectors.seal().unwrap();
     vectors.seal().unwrap();
     let range = RevisionRange { first: Revision::new(1), last: Revision::new(2) };
@@ -554,8 +569,8 @@ fn what_cannot_be_right_is_refused() {
 }
 
 #[test]
-fn a_search_that_cannot_be_right_is_refused() {
-    let world = World::new(3, 100, 30, 2);
+fn invalid_searches_are_refused() {
+    let world = VectorFixture::new(3, 100, 30, 2);
     let folder = TempDir::new().unwrap();
     let mut vectors = world.open(folder.path()).vectors;
     vectors.append(Revision::new(1), &world.of(2..=2)).unwrap();
@@ -564,7 +579,7 @@ fn a_search_that_cannot_be_right_is_refused() {
             Ok(vec![stored.to_vec(); numbers.len() * per_number])
         };
         let reader = vectors.reader();
-        let result = reader.search(query, &world.all(), Effort::default(), 3, &exact);
+        let result = reader.search(query, &world.all(), ScanEffort::default(), 3, &exact);
         let said = result.map_or_else(|error| error.to_string(), |hits| hits.len().to_string());
         assert!(said.starts_with(expected), "{said}");
     };
@@ -578,6 +593,6 @@ fn a_search_that_cannot_be_right_is_refused() {
     check(&good, &[0.1; 99], 1, "exact vector 10 is damaged: 99 dimensions of 100");
     check(&good, &[f32::NAN; 100], 1, "exact vector 10 is damaged: 100 dimensions of 100");
     let exact = |_: &[u32]| Err(std::io::Error::other("gone"));
-    let error = vectors.reader().search(&good, &world.all(), Effort::Exact, 3, &exact);
+    let error = vectors.reader().search(&good, &world.all(), ScanEffort::Exact, 3, &exact);
     assert_eq!(error.unwrap_err().to_string(), "cannot read 10 exact vectors");
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use haversack_core::candidate::{Candidate, Essential, Found, Place};
+use haversack_core::candidate::{Candidate, Essential, FoundBy, Place};
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::rank::{Component, Recency, Scoring, Signals};
 use haversack_core::units::Score;
@@ -13,13 +13,13 @@ use haversack_store::store::error::ReadError;
 use serde_json::{Value, json};
 
 use super::{Collected, Collector, Question};
+use crate::condition::{ConditionCache, Facts};
 use crate::notice::{Notice, NoticeCode};
 use crate::recipe::CollectorSpec;
 use crate::request::Request;
 use crate::situation::block::Block;
 use crate::situation::context::Context;
 use crate::situation::dedupe::{Repeat, dedupe};
-use crate::situation::expression::{Expressions, Facts};
 use crate::situation::inherit::{
     Chain, ChainError, DEPTH_DEFAULT, Library, Replaced, SituationError,
 };
@@ -43,11 +43,11 @@ const LISTED_MAX: usize = 100;
 /// Finds the current context, its ancestors, and what their rules inject.
 #[derive(Debug, Clone, Default)]
 pub struct Contexts {
-    expressions: Expressions,
+    conditions: ConditionCache,
 }
 
 impl Contexts {
-    /// A collector that remembers the expressions it read.
+    /// A collector with an empty cache of compiled conditions.
     #[must_use]
     pub fn new() -> Contexts {
         Contexts::default()
@@ -73,8 +73,9 @@ impl Contexts {
             return Ok(Collected::default());
         };
         let chain = library.chain(&current).await?;
-        let facts = Facts::new(&request.situation, request.intent.as_deref(), question.now);
-        let rulings = judge_rules(&chain, &facts, &self.expressions, &*question.judge).await;
+        let facts =
+            Facts::of_situation(&request.situation, request.intent.as_deref(), question.now);
+        let rulings = judge_rules(&chain, &facts, &self.conditions, &*question.judge).await;
         let (active, notices) = activate(&chain, &rulings, &mut library).await?;
         Ok(present(&chain, active, rulings, notices, question))
     }
@@ -258,7 +259,7 @@ fn candidate(context: &Context, block: &Block, signals: Signals, rank: u32) -> C
         essential,
         trust: context.trust,
         moment: context.updated,
-        found: vec![Found { collector: NAME.into(), rank }],
+        found: vec![FoundBy { collector: NAME.into(), rank }],
         signals,
         ..Candidate::new(CandidateId::whole(context.id.clone()), context.kind.clone(), &text)
     }

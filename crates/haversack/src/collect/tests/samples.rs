@@ -25,7 +25,7 @@ fn lines(ids: &str) -> Vec<&str> {
 
 #[tokio::test]
 async fn a_proposal_finds_its_deal_its_competitors_and_its_playbooks_p7_p9_p10() {
-    let place = sample(include_str!("../../../samples/proposal.jsonl"));
+    let place = sample(include_str!("../../../../haversack-eval/samples/proposal.jsonl"));
     let query = "Write the executive summary of our proposal for the hospital board";
     let deal = ask(query).about("opportunity", id("opp-harrowmere"));
     let priya = by("priya", deal);
@@ -49,7 +49,7 @@ async fn a_proposal_finds_its_deal_its_competitors_and_its_playbooks_p7_p9_p10()
 
 #[tokio::test]
 async fn a_thread_finds_its_references_and_files_k2_k3() {
-    let place = sample(include_str!("../../../samples/prime.jsonl"));
+    let place = sample(include_str!("../../../../haversack-eval/samples/prime.jsonl"));
     let query = "What must Nightjar cost per kilo from January so that we keep our margin?";
     let mara = by("mara", ask(query).about("thread", id("t-price")));
     let expected = lines("f-cost-model f-nightjar f-green-2026-11");
@@ -67,7 +67,7 @@ async fn a_thread_finds_its_references_and_files_k2_k3() {
 
 #[tokio::test]
 async fn a_task_finds_its_row_its_minutes_and_what_was_learned_w15() {
-    let place = sample(include_str!("../../../samples/workspace.jsonl"));
+    let place = sample(include_str!("../../../../haversack-eval/samples/workspace.jsonl"));
     let task = Request { focus: Some(id("task-periodicals")), ..ask("Break this down") };
     let task = by("mara", task);
     let expected = "

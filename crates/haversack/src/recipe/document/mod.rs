@@ -7,10 +7,11 @@ use std::fmt::Write as _;
 use haversack_core::query::Vocabulary;
 
 use super::words::{self, Word};
-use super::{
-    ADAPTATIONS_MAX, CHAIN_MAX, COLLECTORS_MAX, CONDITION_BYTES_MAX, RECIPE_BYTES_MAX, keys,
-};
-use crate::recipe::keys::Key;
+use super::{ADAPTATIONS_MAX, CHAIN_MAX, COLLECTORS_MAX, CacheSpec, RECIPE_BYTES_MAX, keys};
+use crate::condition::CONDITION_BYTES_MAX;
+use crate::recipe::keys::{DEFAULT_KIND_CAP, Key};
+use crate::recipe::parse::layer::new_layer;
+use crate::recipe::parse::{adapt, blank, subject};
 
 /// The example of the reference: small, complete, and read by a test.
 const EXAMPLE: &str = include_str!("example.toml");
@@ -19,20 +20,21 @@ const EXAMPLE: &str = include_str!("example.toml");
 /// variable and fact there is.
 #[must_use]
 pub fn document() -> String {
+    let (recipe, layer) = (blank(""), new_layer("", &[]));
     let mut out = String::from(INTRODUCTION);
     let _ = write!(out, "\n```toml\n{EXAMPLE}```\n");
     out.push_str(READING);
     heading(&mut out, "The document", DOCUMENT);
-    keys_table(&mut out, keys::TOP);
+    keys_table(&mut out, keys::TOP, &recipe);
     heading(&mut out, "Shapes", SHAPES);
     words_table(&mut out, words::SHAPES);
     heading(&mut out, "`[budget]`", BUDGET);
-    keys_table(&mut out, keys::BUDGET);
+    keys_table(&mut out, keys::BUDGET, &recipe);
     words_of(&mut out, "overflow", words::OVERFLOWS);
     heading(&mut out, "`[[subject]]`", SUBJECT);
-    keys_table(&mut out, keys::SUBJECT);
+    keys_table(&mut out, keys::SUBJECT, &subject::blank());
     heading(&mut out, "`[query]`", "What is looked for.\n");
-    keys_table(&mut out, keys::QUERY);
+    keys_table(&mut out, keys::QUERY, &recipe);
     out.push_str("\n`embed` holds any of:\n");
     words_table(&mut out, words::QUERY_PARTS);
     heading(&mut out, "`[words]`", WORDS);
@@ -42,25 +44,27 @@ pub fn document() -> String {
     }
     out.push_str("| `kinds` | a table: the words for many items of a kind, by its name |\n");
     heading(&mut out, "`[cache]`", CACHE);
-    keys_table(&mut out, keys::CACHE);
+    keys_table(&mut out, keys::CACHE, &CacheSpec::default());
     heading(&mut out, "`[output]`", "The page around the layers, and how it is filled.\n");
-    keys_table(&mut out, keys::OUTPUT);
+    keys_table(&mut out, keys::OUTPUT, &recipe);
     words_of(&mut out, "fence", words::FENCES);
     words_of(&mut out, "selector", words::SELECTORS);
+    out.push_str("\n`stop` holds:\n");
+    keys_table(&mut out, keys::STOP, &keys::BLANK_STOP);
     heading(&mut out, "`[[layer]]`", LAYER);
-    keys_table(&mut out, keys::LAYER);
+    keys_table(&mut out, keys::LAYER, &layer);
     words_of(&mut out, "order", words::ORDERS);
     words_of(&mut out, "cut", words::CUTS);
     words_of(&mut out, "arrange", words::ARRANGEMENTS);
     words_of(&mut out, "stability", words::STABILITIES);
     out.push_str("\n`kind_cap` holds:\n");
-    keys_table(&mut out, keys::KIND_CAP);
+    keys_table(&mut out, keys::KIND_CAP, &DEFAULT_KIND_CAP);
     heading(&mut out, "How room is shared", ROOM);
     reference::collectors(&mut out);
     reference::scores(&mut out);
     reference::templates(&mut out);
     heading(&mut out, "`[[adapt]]`", ADAPT);
-    keys_table(&mut out, keys::ADAPT);
+    keys_table(&mut out, keys::ADAPT, &adapt::blank());
     reference::conditions(&mut out);
     heading(&mut out, "Extending", EXTENDING);
     heading(&mut out, "Limits", &limits());
@@ -72,10 +76,12 @@ fn heading(out: &mut String, title: &str, text: &str) {
     let _ = write!(out, "\n## {title}\n\n{text}");
 }
 
-fn keys_table(out: &mut String, keys: &[Key]) {
+/// The keys of a table, with the defaults that `blank` has.
+fn keys_table<T>(out: &mut String, keys: &[Key<T>], blank: &T) {
     out.push_str("\n| key | value | default | meaning |\n| --- | --- | --- | --- |\n");
-    for Key { name, value, default, about } in keys {
-        let _ = writeln!(out, "| `{name}` | {value} | {default} | {about} |");
+    for key in keys {
+        let (value, default) = (key.value.describe(), key.default_text(blank));
+        let _ = writeln!(out, "| `{}` | {value} | {default} | {} |", key.name, key.about);
     }
 }
 

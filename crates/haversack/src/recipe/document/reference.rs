@@ -3,13 +3,16 @@
 use std::fmt::Write as _;
 
 use haversack_core::assemble::Variable;
-use haversack_core::rank::{Component, Scoring};
+use haversack_core::rank::{Component, Recency, Scoring};
 use haversack_core::units::Score;
 use haversack_store::kinds::Kinds;
 
 use super::{heading, keys_table, without_ids, words_table};
 use crate::collect;
-use crate::recipe::condition::{FACTS, Unsaid};
+use crate::recipe::facts::{FACTS, FactDefault};
+use crate::recipe::keys::InlineTemplate;
+use crate::recipe::parse::collector;
+use crate::recipe::parse::score::BLANK_SCORE;
 use crate::recipe::{SettingSpec, SettingType, keys, words};
 
 const COLLECTORS: &str = "\
@@ -57,7 +60,7 @@ one that the request does not say is an empty text, zero or an empty table.
 
 pub(super) fn collectors(out: &mut String) {
     heading(out, "Collectors", COLLECTORS);
-    keys_table(out, keys::COLLECT);
+    keys_table(out, keys::COLLECT, &collector::blank());
     let names: Vec<String> =
         Kinds::built_in().all().iter().map(|kind| format!("`{}`", kind.name)).collect();
     let _ = writeln!(
@@ -65,13 +68,14 @@ pub(super) fn collectors(out: &mut String) {
         "\nBuilt-in kinds are {}. Others are an application's own and may have any name.",
         names.join(", ")
     );
-    for doc in collect::BUILT_IN {
-        let _ = write!(out, "\n### `{}`\n\nFinds: {}.\n", doc.name, without_ids(doc.about));
-        if doc.settings.is_empty() {
+    for collector in collect::BUILT_IN {
+        let _ =
+            write!(out, "\n### `{}`\n\nFinds: {}.\n", collector.name, without_ids(collector.about));
+        if collector.settings.is_empty() {
             continue;
         }
         out.push_str("\n| setting | value | default | meaning |\n| --- | --- | --- | --- |\n");
-        for SettingSpec { name, about, value } in doc.settings {
+        for SettingSpec { name, about, value } in collector.settings {
             let (value, default) = value_and_default(value);
             let _ = writeln!(out, "| `{name}` | {value} | {default} | {about} |");
         }
@@ -113,7 +117,7 @@ pub(super) fn scores(out: &mut String) {
         "\nBeside components, from −{max} to {max}, the table takes:",
         max = Scoring::WEIGHT_MAX
     );
-    keys_table(out, keys::SCORE);
+    keys_table(out, keys::SCORE, &BLANK_SCORE);
     out.push_str(
         "\nAn expression has the components as names (`similarity` is another one for `semantic`), \
          numbers,\n`+ - * /`, comparisons, `a ? b : c`, and `min`, `max`, `clamp`, `exp`, `log`, \
@@ -126,7 +130,7 @@ pub(super) fn scores(out: &mut String) {
     }
     out.push_str("\n`recency` says how age becomes a number, by a word or by a table:\n");
     words_table(out, words::RECENCIES);
-    keys_table(out, keys::RECENCY);
+    keys_table(out, keys::RECENCY, &Recency::WORKSPACE);
 }
 
 const fn measures(component: Component) -> &'static str {
@@ -167,7 +171,7 @@ const fn measures(component: Component) -> &'static str {
 
 pub(super) fn templates(out: &mut String) {
     heading(out, "Templates", TEMPLATES);
-    keys_table(out, keys::TEMPLATE);
+    keys_table(out, keys::TEMPLATE, &InlineTemplate::default());
     out.push_str("\n| variable | what stands in for it | where |\n| --- | --- | --- |\n");
     for variable in Variable::ALL {
         let place = match (variable.is_for_items(), variable.is_for_frames()) {
@@ -215,10 +219,10 @@ pub(super) fn conditions(out: &mut String) {
     heading(out, "Conditions", CONDITIONS);
     out.push_str("\n| fact | type | meaning |\n| --- | --- | --- |\n");
     for fact in FACTS {
-        let kind = match fact.unsaid {
-            Unsaid::Text => "text",
-            Unsaid::Number => "number",
-            Unsaid::Table => "table",
+        let kind = match fact.default {
+            FactDefault::Text => "text",
+            FactDefault::Number => "number",
+            FactDefault::Table => "table",
         };
         let words: Vec<String> = fact.words.iter().map(|word| format!("`\"{word}\"`")).collect();
         let words =

@@ -3,31 +3,21 @@
 use haversack_core::text::spelling::edits;
 
 use super::Lint;
+use crate::collect::{RequestField, table};
 use crate::recipe::{CollectorSpec, LayerSpec, Shape};
 
-/// A field of a request that collectors may need.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Field {
-    Focus,
-    History,
-    Situation,
-    User,
-}
-
-impl Field {
-    const fn name(self) -> &'static str {
-        match self {
-            Field::Focus => "a focus",
-            Field::History => "a conversation",
-            Field::Situation => "a situation",
-            Field::User => "a user",
-        }
+const fn name_of(field: RequestField) -> &'static str {
+    match field {
+        RequestField::Focus => "a focus",
+        RequestField::History => "a conversation",
+        RequestField::Situation => "a situation",
+        RequestField::User => "a user",
     }
 }
 
-/// What requests of a shape bring. The shape of sections takes any request.
-const fn fields(shape: Shape) -> &'static [Field] {
-    use Field::{Focus, History, Situation, User};
+/// The fields that requests of a shape have. The shape of sections takes any request.
+const fn fields(shape: Shape) -> &'static [RequestField] {
+    use RequestField::{Focus, History, Situation, User};
     match shape {
         Shape::Sections => &[Focus, History, Situation, User],
         Shape::Proposal | Shape::Prime | Shape::Memory => &[User, History],
@@ -36,17 +26,11 @@ const fn fields(shape: Shape) -> &'static [Field] {
     }
 }
 
-/// Any one of these will do for the collector to find something.
-fn needs(collector: &CollectorSpec) -> &'static [Field] {
+/// The field without which the collector finds nothing.
+fn needed_field(collector: &CollectorSpec) -> Option<RequestField> {
     match collector.by.as_str() {
-        "focus" | "relations" => &[Field::Focus],
-        "activity" | "recent" => &[Field::User],
-        "situation" | "contexts" => &[Field::Situation],
-        "newest" => match collector.settings.text("of") {
-            "focus" => &[Field::Focus],
-            _ => &[],
-        },
-        _ => &[],
+        "newest" if collector.settings.text("of") == "focus" => Some(RequestField::Focus),
+        by => table::find(by)?.needs,
     }
 }
 
@@ -107,16 +91,14 @@ fn check_reach(lint: &mut Lint<'_>, path: &str, layer: &LayerSpec, collector: &C
 }
 
 fn check_needs(lint: &mut Lint<'_>, path: &str, collector: &CollectorSpec) {
-    let needs = needs(collector);
-    let fields = fields(lint.recipe.shape);
-    if needs.is_empty() || needs.iter().any(|need| fields.contains(need)) {
+    let Some(needed) = needed_field(collector) else { return };
+    if fields(lint.recipe.shape).contains(&needed) {
         return;
     }
-    let names: Vec<&str> = needs.iter().map(|need| need.name()).collect();
     let message = format!(
         "{} needs {}, which requests of this shape seldom bring",
         collector.by,
-        names.join(" or ")
+        name_of(needed)
     );
     lint.remark(path, message, "without it, it finds nothing");
 }

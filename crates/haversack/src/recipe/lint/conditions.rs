@@ -4,7 +4,8 @@ use haversack_core::units::Share;
 use haversack_store::kinds::Type;
 
 use super::Lint;
-use crate::recipe::condition::{ConditionError, FACTS, Facts};
+use crate::condition::ConditionError;
+use crate::recipe::facts::{FACTS, default_facts};
 use crate::recipe::{Adaptation, LayerSpec, Recipe, SubjectSpec};
 
 pub(super) fn check(lint: &mut Lint<'_>) {
@@ -23,11 +24,11 @@ pub(super) fn check(lint: &mut Lint<'_>) {
     }
 }
 
-/// What a condition gives that names no fact, or when no fact is said.
+/// Reports a condition that names no fact, and one that fails when no fact is set.
 fn check_outcome(lint: &mut Lint<'_>, path: &str, index: usize, adaptation: &Adaptation) {
     let number = index + 1;
-    let is_constant = adaptation.when.names().is_empty();
-    match adaptation.when.holds(&Facts::without(&lint.recipe.subjects)) {
+    let is_constant = adaptation.when.names().next().is_none();
+    match adaptation.when.evaluate(&default_facts(&lint.recipe.subjects)) {
         Ok(true) if is_constant => {
             let message = format!("adapt {number} is always used: its condition names no fact");
             let help = "say it in the recipe itself";
@@ -38,13 +39,14 @@ fn check_outcome(lint: &mut Lint<'_>, path: &str, index: usize, adaptation: &Ada
             lint.warn(path, message, "name a fact, such as type");
         }
         Ok(_) => {}
-        Err(ConditionError::NotABoolean { outcome, .. }) => {
+        Err(ConditionError::NotBoolean { result_type }) => {
             let message =
-                format!("the condition of adapt {number} gives a value of type {outcome}");
+                format!("the condition of adapt {number} gives a value of type {result_type}");
             lint.error(path, message, "compare it with something");
         }
         Err(error) => {
-            let message = format!("adapt {number}: when no fact is said, {error}");
+            let message =
+                format!("the condition of adapt {number} fails when no fact is set: {error}");
             lint.warn(path, message, "ask with has(…) && … before a fact is used");
         }
     }

@@ -1,58 +1,57 @@
 //! What changes with the request.
 
-use haversack_core::units::{Share, Tokens};
-
-use super::{LINE_BYTES_MAX, share, tokens};
-use crate::recipe::condition::{CONDITION_BYTES_MAX, Condition, FACTS};
+use crate::condition::{CONDITION_BYTES_MAX, Condition};
+use crate::recipe::facts::FACTS;
+use crate::recipe::keys::{self, KeyReader, LINE_BYTES_MAX, read_keys};
 use crate::recipe::read::{Reader, Table, hint};
-use crate::recipe::{ADAPTATIONS_MAX, Adaptation, Recipe, SubjectSpec, keys};
+use crate::recipe::{ADAPTATIONS_MAX, Adaptation, Recipe, SubjectSpec};
 
 /// Applies a document's adaptations: a list is taken whole, in place of the base's.
-pub(super) fn apply(reader: &mut Reader<'_>, document: &Table<'_>, recipe: &mut Recipe) {
-    if !document.has("adapt") {
+pub(in crate::recipe) fn apply(key: &mut KeyReader<'_, '_, '_>, recipe: &mut Recipe) {
+    if !key.is_set() {
         return;
     }
     let mut adapt = Vec::new();
-    for table in reader.tables(document, "adapt", ADAPTATIONS_MAX) {
-        adapt.push(adaptation(reader, &table, &recipe.subjects));
+    for table in key.reader.tables(key.table, key.name, ADAPTATIONS_MAX) {
+        let mut adaptation = blank();
+        read_keys(key.reader, &table, key.known, keys::ADAPT, &mut adaptation);
+        if !["total", "shares", "caps"].iter().any(|key| table.has(key)) {
+            let message = format!("{} changes nothing; set total, shares or caps", table.label);
+            key.reader.wrong(table.at, message);
+        }
+        check_names(key.reader, &table, &recipe.subjects, &adaptation.when);
+        adapt.push(adaptation);
     }
     recipe.adapt = adapt;
 }
 
-fn adaptation(reader: &mut Reader<'_>, table: &Table<'_>, subjects: &[SubjectSpec]) -> Adaptation {
-    reader.keys(table, keys::ADAPT);
-    if !["total", "shares", "caps"].iter().any(|key| table.has(key)) {
-        reader
-            .wrong(table.at, format!("{} changes nothing; say total, shares or caps", table.label));
-    }
-    // One that cannot be read must not hide what is wrong with the rest.
-    let when = condition(reader, table, subjects).unwrap_or_else(Condition::never);
-    let total = tokens(reader, table, "total");
-    let shares: Vec<(String, Share)> = by_layer(reader, table, "shares", share);
-    let caps: Vec<(String, Tokens)> = by_layer(reader, table, "caps", tokens);
-    Adaptation { when, total, shares, caps }
+/// An adaptation without any key. Its condition stands in for one that cannot be read, so that
+/// problems of the other keys are reported, too.
+pub(in crate::recipe) fn blank() -> Adaptation {
+    let (when, total) = (Condition::never(), None);
+    Adaptation { when, total, shares: Vec::new(), caps: Vec::new() }
 }
 
-fn condition(
+pub(in crate::recipe) fn read_condition(key: &mut KeyReader<'_, '_, '_>) -> Option<Condition> {
+    if !key.is_set() {
+        key.wrong("is missing; say when it is used, as in 'type == \"search\"'");
+    }
+    match Condition::compile(key.text(CONDITION_BYTES_MAX.max(LINE_BYTES_MAX))?) {
+        Ok(condition) => Some(condition),
+        Err(error) => {
+            key.wrong(&format!("cannot be used: {error}"));
+            None
+        }
+    }
+}
+
+/// Reports names in a condition that are no facts.
+fn check_names(
     reader: &mut Reader<'_>,
     table: &Table<'_>,
     subjects: &[SubjectSpec],
-) -> Option<Condition> {
-    if !table.has("when") {
-        reader.wrong_in(
-            table,
-            "when",
-            "is missing; say when it is used, as in 'type == \"search\"'",
-        );
-    }
-    let source = reader.text(table, "when", CONDITION_BYTES_MAX.max(LINE_BYTES_MAX))?;
-    let condition = match Condition::new(source) {
-        Ok(condition) => condition,
-        Err(error) => {
-            reader.wrong_in(table, "when", &format!("cannot be used: {error}"));
-            return None;
-        }
-    };
+    condition: &Condition,
+) {
     let mut facts: Vec<&str> = FACTS.iter().map(|fact| fact.name).collect();
     for subject in subjects {
         facts.push(&subject.name);
@@ -64,21 +63,18 @@ fn condition(
             reader.wrong_in(table, "when", &format!("names {name}, which is no fact{hint}"));
         }
     }
-    Some(condition)
 }
 
-/// A table by names of layers; whether there are such layers is seen when all are known.
-fn by_layer<T>(
-    reader: &mut Reader<'_>,
-    table: &Table<'_>,
-    key: &str,
+/// Reads a table by names of layers. Whether there are such layers is checked when all are known.
+pub(in crate::recipe) fn read_by_layer<T>(
+    key: &mut KeyReader<'_, '_, '_>,
     read: fn(&mut Reader<'_>, &Table<'_>, &str) -> Option<T>,
 ) -> Vec<(String, T)> {
-    let Some(table) = reader.table(table, key, key) else { return Vec::new() };
+    let Some(table) = key.inner_table() else { return Vec::new() };
     let mut values = Vec::new();
     for (name, at, _) in table.entries() {
-        reader.note(format!("{}.{name}", table.path), at);
-        if let Some(value) = read(reader, &table, name) {
+        key.reader.note(format!("{}.{name}", table.path), at);
+        if let Some(value) = read(key.reader, &table, name) {
             values.push((name.to_owned(), value));
         }
     }

@@ -5,32 +5,36 @@ use std::time::Duration;
 use haversack_core::item::Kind;
 use toml::de::DeValue;
 
-use super::LINE_BYTES_MAX;
 use crate::collect::table;
+use crate::recipe::keys::{self, KeyReader, LINE_BYTES_MAX, read_values};
 use crate::recipe::read::{Bounds, Reader, Table, hint, number, type_of, whole};
 use crate::recipe::{
     COLLECTORS_MAX, CollectorSpec, Known, LayerSpec, Setting, SettingSpec, SettingType, Settings,
-    keys,
 };
 
 /// Most kinds or other words in a list.
 const WORDS_MAX: usize = 256;
-const DEADLINE: Duration = Duration::from_secs(1);
 
-pub(super) fn apply(
-    reader: &mut Reader<'_>,
-    layer_table: &Table<'_>,
-    known: &Known,
-    layer: &mut LayerSpec,
-) {
-    if !layer_table.has("collect") {
+/// Applies a layer's collectors: a list is taken whole, in place of the base's.
+pub(in crate::recipe) fn apply(key: &mut KeyReader<'_, '_, '_>, layer: &mut LayerSpec) {
+    if !key.is_set() {
         return;
     }
     let mut collect = Vec::new();
-    for table in reader.tables(layer_table, "collect", COLLECTORS_MAX) {
-        collect.extend(collector(reader, table, known));
+    for table in key.reader.tables(key.table, key.name, COLLECTORS_MAX) {
+        collect.extend(collector(key.reader, table, key.known));
     }
     layer.collect = collect;
+}
+
+/// A collector without any key.
+pub(in crate::recipe) fn blank() -> CollectorSpec {
+    CollectorSpec {
+        by: String::new(),
+        kinds: Vec::new(),
+        settings: Settings::default(),
+        deadline: Duration::from_secs(1),
+    }
 }
 
 fn collector(
@@ -38,43 +42,54 @@ fn collector(
     mut table: Table<'_>,
     known: &Known,
 ) -> Option<CollectorSpec> {
-    if !table.has("by") {
-        let names = known.collector_names().join(", ");
-        reader.wrong_in(&table, "by", &format!("is missing; say who finds: {names}"));
+    let name = table.get("by").and_then(|by| by.get_ref().as_str());
+    if let Some(name) = name.filter(|name| name.len() <= LINE_BYTES_MAX) {
+        table.label = format!("{} ({name})", table.label);
     }
-    let by = reader.text(&table, "by", LINE_BYTES_MAX);
-    if let Some(by) = by {
-        table.label = format!("{} ({by})", table.label);
-    }
-    let kinds = kinds(reader, &table);
-    let deadline = reader.count(&table, "deadline_ms", Bounds(1, 60_000));
-    let deadline = deadline.map_or(DEADLINE, Duration::from_millis);
-    let by = by?;
-    let settings = if known.collectors.contains(by) {
-        any_settings(reader, &table)
-    } else if let Some(doc) = table::find(by) {
-        if by == "singleton" && kinds.is_empty() {
-            reader.wrong_in(&table, "kinds", "is missing; a singleton is the one item of a kind");
-        }
-        checked_settings(reader, &table, doc.settings)
-    } else {
-        let hint = hint(by, &known.collector_names(), "there are");
-        reader.wrong_in(&table, "by", &format!("is {by:?}, which is no collector{hint}"));
+    let mut spec = blank();
+    read_values(reader, &table, known, keys::COLLECT, &mut spec);
+    if spec.by.is_empty() {
         return None;
-    };
-    Some(CollectorSpec { by: by.to_owned(), kinds, settings, deadline })
+    }
+    if known.collectors.contains(&spec.by) {
+        spec.settings = any_settings(reader, &table);
+    } else {
+        let built_in = table::find(&spec.by)?;
+        if built_in.needs_kinds && spec.kinds.is_empty() {
+            let message = format!("is missing; a {} is the one item of a kind", spec.by);
+            reader.wrong_in(&table, "kinds", &message);
+        }
+        spec.settings = checked_settings(reader, &table, built_in.settings);
+    }
+    Some(spec)
 }
 
-fn kinds(reader: &mut Reader<'_>, table: &Table<'_>) -> Vec<Kind> {
+/// Reads the name of a collector that is built in or registered.
+pub(in crate::recipe) fn read_name(key: &mut KeyReader<'_, '_, '_>) -> Option<String> {
+    let names = key.known.collector_names();
+    if !key.is_set() {
+        key.wrong(&format!("is missing; name a collector: {}", names.join(", ")));
+    }
+    let name = key.line()?;
+    if names.contains(&&*name) {
+        return Some(name);
+    }
+    let hint = hint(&name, &names, "there are");
+    key.wrong(&format!("is {name:?}, which is no collector{hint}"));
+    None
+}
+
+pub(in crate::recipe) fn read_kinds(key: &mut KeyReader<'_, '_, '_>) -> Vec<Kind> {
+    let label = &key.table.label;
     let mut kinds = Vec::new();
-    for (name, at) in words(reader, table, "kinds").unwrap_or_default() {
+    for (name, at) in words(key.reader, key.table, key.name).unwrap_or_default() {
         match Kind::new(name) {
             Ok(kind) if kinds.contains(&kind) => {
-                reader.wrong(at, format!("{}: kinds names {kind} twice", table.label));
+                key.reader.wrong(at, format!("{label}: kinds names {kind} twice"));
             }
             Ok(kind) => kinds.push(kind),
             Err(error) => {
-                reader.wrong(at, format!("{}: a kind cannot be used: {error}", table.label))
+                key.reader.wrong(at, format!("{label}: a kind cannot be used: {error}"));
             }
         }
     }
@@ -97,7 +112,7 @@ fn words<'t>(
 
 /// Settings of a built-in collector: named, typed and bounded by its table.
 fn checked_settings(reader: &mut Reader<'_>, table: &Table<'_>, specs: &[SettingSpec]) -> Settings {
-    let common = keys::COLLECT.iter().map(|key| key.name);
+    let common = keys::names(keys::COLLECT).into_iter();
     let names: Vec<&str> = common.chain(specs.iter().map(|spec| spec.name)).collect();
     reader.names(table, &names, "it can be told");
     let mut settings = Settings::defaults(specs);
@@ -156,7 +171,7 @@ fn texts(reader: &mut Reader<'_>, table: &Table<'_>, key: &str) -> Option<Settin
 fn any_settings(reader: &mut Reader<'_>, table: &Table<'_>) -> Settings {
     let mut settings = Settings::default();
     for (name, at, value) in table.entries() {
-        if keys::COLLECT.iter().any(|key| key.name == name) {
+        if keys::names(keys::COLLECT).contains(&name) {
             continue;
         }
         let value = value.get_ref();

@@ -2,97 +2,80 @@
 
 use haversack_core::rank::{Component, Expression, Recency, Scoring};
 
-use super::LINE_BYTES_MAX;
-use crate::recipe::read::{Bounds, Reader, Table, hint};
-use crate::recipe::{Known, LayerSpec, ScoreSpec, keys, words};
+use crate::recipe::keys::{self, KeyReader, names, read_keys, read_values};
+use crate::recipe::read::{Bounds, hint};
+use crate::recipe::{ScoreSpec, words};
 
-pub(super) fn apply(
-    reader: &mut Reader<'_>,
-    table: &Table<'_>,
-    known: &Known,
-    layer: &mut LayerSpec,
-) {
-    if let Some(score) = score(reader, table, known) {
-        layer.score = score;
-    }
-    if let Some(recency) = recency(reader, table) {
-        layer.recency = recency;
-    }
-}
+/// A table of weights without any key.
+pub(in crate::recipe) const BLANK_SCORE: ScoreSpec =
+    ScoreSpec::Weights { base: 0.0, weights: Vec::new() };
 
-fn score(reader: &mut Reader<'_>, table: &Table<'_>, known: &Known) -> Option<ScoreSpec> {
-    let value = table.get("score")?.get_ref();
+/// Reads how the texts of a layer are scored.
+pub(in crate::recipe) fn read(key: &mut KeyReader<'_, '_, '_>) -> Option<ScoreSpec> {
+    let value = key.table.get(key.name)?.get_ref();
     if value.is_str() {
-        let source = reader.text(table, "score", usize::MAX)?;
+        let source = key.text(usize::MAX)?;
         return match Expression::new(source) {
             Ok(_) => Some(ScoreSpec::Expression(source.to_owned())),
             Err(error) => {
-                reader.wrong_in(table, "score", &format!("cannot be used: {error}"));
+                key.wrong(&format!("cannot be used: {error}"));
                 None
             }
         };
     }
     if !value.is_table() {
-        let message = "must be a table of weights such as { semantic = 1.0 }, or an expression";
-        reader.wrong_in(table, "score", message);
+        key.wrong("must be a table of weights such as { semantic = 1.0 }, or an expression");
         return None;
     }
-    let table = reader.table(table, "score", "score")?;
-    if table.has("ranker") { ranker(reader, &table, known) } else { weights(reader, &table) }
+    let table = key.inner_table()?;
+    let components = Component::ALL.map(Component::name);
+    if table.has("ranker") {
+        let there_are = "beside a ranker nothing counts; there is only";
+        key.reader.names(&table, &["ranker"], there_are);
+    } else {
+        let names: Vec<&str> = names(keys::SCORE).into_iter().chain(components).collect();
+        key.reader.names(&table, &names, "there are");
+        if table.entries().is_empty() {
+            key.reader.wrong(table.at, format!("{} says nothing; name a component", table.label));
+        }
+    }
+    let mut score = BLANK_SCORE;
+    read_values(key.reader, &table, key.known, keys::SCORE, &mut score);
+    if let ScoreSpec::Weights { weights, .. } = &mut score {
+        // In the order of the components, so that equal recipes add up to equal bits.
+        let bounds = Bounds(-Scoring::WEIGHT_MAX, Scoring::WEIGHT_MAX);
+        for component in Component::ALL {
+            if let Some(weight) = key.reader.number(&table, component.name(), bounds) {
+                weights.push((component, weight));
+            }
+        }
+    }
+    Some(score)
 }
 
-fn ranker(reader: &mut Reader<'_>, table: &Table<'_>, known: &Known) -> Option<ScoreSpec> {
-    reader.names(table, &["ranker"], "beside a ranker nothing counts; there is only");
-    let name = reader.text(table, "ranker", LINE_BYTES_MAX)?;
-    let names = known.ranker_names();
-    if names.contains(&name) {
-        return Some(ScoreSpec::Named(name.to_owned()));
+pub(in crate::recipe) fn read_ranker(key: &mut KeyReader<'_, '_, '_>) -> Option<ScoreSpec> {
+    let name = key.line()?;
+    let names = key.known.ranker_names();
+    if names.contains(&&*name) {
+        return Some(ScoreSpec::Named(name));
     }
-    let hint = hint(name, &names, "there are");
-    reader.wrong_in(table, "ranker", &format!("is {name:?}, which is not there{hint}"));
+    let hint = hint(&name, &names, "there are");
+    key.wrong(&format!("is {name:?}, which is not there{hint}"));
     None
 }
 
-fn weights(reader: &mut Reader<'_>, table: &Table<'_>) -> Option<ScoreSpec> {
-    let components = Component::ALL.map(Component::name);
-    let names: Vec<&str> =
-        keys::SCORE.iter().map(|key| key.name).chain(components.iter().copied()).collect();
-    reader.names(table, &names, "there are");
-    let bounds = Bounds(-Scoring::WEIGHT_MAX, Scoring::WEIGHT_MAX);
-    let base = reader.number(table, "base", bounds).unwrap_or(0.0);
-    // In the order of the components, so that equal recipes add up to equal bits.
-    let mut weights = Vec::new();
-    for component in Component::ALL {
-        if let Some(weight) = reader.number(table, component.name(), bounds) {
-            weights.push((component, weight));
-        }
-    }
-    if table.entries().is_empty() {
-        reader.wrong(table.at, format!("{} says nothing; name a component", table.label));
-    }
-    Some(ScoreSpec::Weights { base, weights })
-}
-
-fn recency(reader: &mut Reader<'_>, table: &Table<'_>) -> Option<Recency> {
-    let value = table.get("recency")?.get_ref();
+/// Reads how age counts: a word, or a table with one of its keys.
+pub(in crate::recipe) fn read_recency(key: &mut KeyReader<'_, '_, '_>) -> Option<Recency> {
+    let value = key.table.get(key.name)?.get_ref();
     if !value.is_table() {
-        return reader.word(table, "recency", words::RECENCIES);
+        return key.reader.word(key.table, key.name, words::RECENCIES);
     }
-    let table = reader.table(table, "recency", "recency")?;
-    reader.keys(&table, keys::RECENCY);
-    match (table.has("per_hour"), table.has("over_hours")) {
-        (true, false) => {
-            let rate_per_hour = reader.number(&table, "per_hour", Bounds(0.0, 1_000.0))?;
-            Some(Recency::Exponential { rate_per_hour })
-        }
-        (false, true) => {
-            let span_hours = reader.number(&table, "over_hours", Bounds(0.001, 1_000_000.0))?;
-            Some(Recency::Linear { span_hours })
-        }
-        _ => {
-            let message = format!("{}: say one of per_hour and over_hours", table.label);
-            reader.wrong(table.at, message);
-            None
-        }
+    let table = key.inner_table()?;
+    let mut recency = Recency::WORKSPACE;
+    read_keys(key.reader, &table, key.known, keys::RECENCY, &mut recency);
+    if names(keys::RECENCY).into_iter().filter(|name| table.has(name)).count() != 1 {
+        let message = format!("{}: set one of per_hour and over_hours", table.label);
+        key.reader.wrong(table.at, message);
     }
+    Some(recency)
 }

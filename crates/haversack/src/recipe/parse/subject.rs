@@ -2,19 +2,22 @@
 
 use haversack_core::item::Kind;
 
-use super::{LINE_BYTES_MAX, name};
-use crate::recipe::condition::FACTS;
-use crate::recipe::read::{Reader, Table};
-use crate::recipe::{Recipe, SUBJECT_FACTS_MAX, SUBJECTS_MAX, SubjectSpec, keys};
+use crate::recipe::facts::FACTS;
+use crate::recipe::keys::{self, KeyReader, read_keys};
+use crate::recipe::{Recipe, SUBJECT_FACTS_MAX, SUBJECTS_MAX, SubjectSpec};
 
 /// Applies a document's subjects: a list is taken whole, in place of the base's.
-pub(super) fn apply(reader: &mut Reader<'_>, document: &Table<'_>, recipe: &mut Recipe) {
-    if !document.has("subject") {
+pub(in crate::recipe) fn apply(key: &mut KeyReader<'_, '_, '_>, recipe: &mut Recipe) {
+    if !key.is_set() {
         return;
     }
     let mut subjects: Vec<SubjectSpec> = Vec::new();
-    for table in reader.tables(document, "subject", SUBJECTS_MAX) {
-        let Some(subject) = subject(reader, &table) else { continue };
+    for table in key.reader.tables(key.table, key.name, SUBJECTS_MAX) {
+        let mut subject = blank();
+        read_keys(key.reader, &table, key.known, keys::SUBJECT, &mut subject);
+        if subject.name.is_empty() {
+            continue;
+        }
         let names = |subject: &SubjectSpec| {
             let facts = subject.facts.iter().cloned();
             facts.chain([subject.name.clone()]).collect::<Vec<String>>()
@@ -25,7 +28,7 @@ pub(super) fn apply(reader: &mut Reader<'_>, document: &Table<'_>, recipe: &mut 
         match twice {
             Some(name) => {
                 let message = format!("{}: {name} is the name of another fact", table.label);
-                reader.wrong(table.at, message);
+                key.reader.wrong(table.at, message);
             }
             None => subjects.push(subject),
         }
@@ -33,33 +36,44 @@ pub(super) fn apply(reader: &mut Reader<'_>, document: &Table<'_>, recipe: &mut 
     recipe.subjects = subjects;
 }
 
-fn subject(reader: &mut Reader<'_>, table: &Table<'_>) -> Option<SubjectSpec> {
-    reader.keys(table, keys::SUBJECT);
-    if !table.has("name") {
-        reader.wrong_in(table, "name", "is missing");
+/// A subject without any key.
+pub(in crate::recipe) fn blank() -> SubjectSpec {
+    SubjectSpec {
+        name: String::new(),
+        kind: Kind::new("subject").expect("a word is a kind"),
+        field: String::new(),
+        facts: Vec::new(),
+        implied: false,
     }
-    let name = name(reader, table, "name", "_")?.to_owned();
-    if matches!(&*name, "focus" | "workspace") {
-        reader.wrong_in(table, "name", "must not be focus or workspace, which every recipe knows");
-    }
-    let kind = reader.text(table, "kind", LINE_BYTES_MAX).unwrap_or(&name);
-    let kind = match Kind::new(kind) {
-        Ok(kind) => kind,
-        Err(error) => {
-            reader.wrong_in(table, "kind", &format!("cannot be used: {error}"));
-            return None;
-        }
-    };
-    let field = self::name(reader, table, "field", "_");
-    let field = field.map_or_else(|| format!("{name}Id"), str::to_owned);
-    let facts = facts(reader, table);
-    let implied = reader.flag(table, "implied").unwrap_or(false);
-    Some(SubjectSpec { name, kind, field, facts, implied })
 }
 
-fn facts(reader: &mut Reader<'_>, table: &Table<'_>) -> Vec<String> {
+/// Reads the name of a subject; empty when it has none that can be used.
+pub(in crate::recipe) fn read_name(key: &mut KeyReader<'_, '_, '_>) -> String {
+    if !key.is_set() {
+        key.wrong("is missing");
+    }
+    let name = key.identifier("_").unwrap_or_default();
+    if matches!(&*name, "focus" | "workspace") {
+        key.wrong("must not be focus or workspace, which every recipe knows");
+    }
+    name
+}
+
+/// Reads the kind of a subject, which is its name when the key is not there.
+pub(in crate::recipe) fn read_kind(key: &mut KeyReader<'_, '_, '_>, name: &str) -> Option<Kind> {
+    let kind = key.line().or_else(|| (!name.is_empty()).then(|| name.to_owned()))?;
+    match Kind::new(&kind) {
+        Ok(kind) => Some(kind),
+        Err(error) => {
+            key.wrong(&format!("cannot be used: {error}"));
+            None
+        }
+    }
+}
+
+pub(in crate::recipe) fn read_facts(key: &mut KeyReader<'_, '_, '_>) -> Vec<String> {
     let mut facts: Vec<String> = Vec::new();
-    for (fact, at) in reader.texts(table, "facts").unwrap_or_default() {
+    for (fact, at) in key.reader.texts(key.table, key.name).unwrap_or_default() {
         let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let wrong =
             if !fact.starts_with(|c: char| c.is_ascii_alphabetic()) || !fact.chars().all(fits) {
@@ -72,7 +86,7 @@ fn facts(reader: &mut Reader<'_>, table: &Table<'_>) -> Vec<String> {
                 facts.push(fact.to_owned());
                 continue;
             };
-        reader.wrong(at, format!("{}: facts: {fact:?} {wrong}", table.label));
+        key.reader.wrong(at, format!("{}: facts: {fact:?} {wrong}", key.table.label));
     }
     facts
 }

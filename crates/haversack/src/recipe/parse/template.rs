@@ -1,87 +1,65 @@
 //! How a layer looks: a template by name, or written out.
 
-use haversack_core::assemble::{TEMPLATE_BYTES_MAX, Template, TemplateError, TemplateText};
+use haversack_core::assemble::{Template, TemplateError, TemplateText};
 
-use super::LINE_BYTES_MAX;
-use crate::recipe::read::{Reader, Table, hint};
-use crate::recipe::{Known, LayerSpec, TemplateSpec, keys};
+use crate::recipe::TemplateSpec;
+use crate::recipe::keys::{self, InlineTemplate, KeyReader, names, read_values};
+use crate::recipe::read::hint;
 
-pub(super) fn apply(
-    reader: &mut Reader<'_>,
-    table: &Table<'_>,
-    known: &Known,
-    layer: &mut LayerSpec,
-) {
-    let Some(value) = table.get("template") else { return };
-    if value.get_ref().is_table() {
-        if let Some(table) = reader.table(table, "template", "template")
-            && let Some(template) = written_out(reader, &table)
-        {
-            layer.template = template;
-        }
-        return;
+/// Reads how a layer looks.
+pub(in crate::recipe) fn read(key: &mut KeyReader<'_, '_, '_>) -> Option<TemplateSpec> {
+    let value = key.table.get(key.name)?.get_ref();
+    if value.is_table() {
+        return read_inline(key);
     }
-    if !value.get_ref().is_str() {
-        reader.wrong_in(table, "template", "must be a template's name, or a table with an item");
-        return;
+    if !value.is_str() {
+        key.wrong("must be a template's name, or a table with an item");
+        return None;
     }
-    let Some(name) = reader.text(table, "template", LINE_BYTES_MAX) else { return };
-    let names = known.template_names();
-    if names.iter().any(|known| known == name) {
-        layer.template = TemplateSpec::Named(name.to_owned());
-    } else {
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let hint = hint(name, &names, "there are");
-        reader.wrong_in(table, "template", &format!("is {name:?}, which is not there{hint}"));
+    let name = key.line()?;
+    let names = key.known.template_names();
+    if names.contains(&name) {
+        return Some(TemplateSpec::Named(name));
     }
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let hint = hint(&name, &names, "there are");
+    key.wrong(&format!("is {name:?}, which is not there{hint}"));
+    None
 }
 
-fn written_out(reader: &mut Reader<'_>, table: &Table<'_>) -> Option<TemplateSpec> {
-    reader.keys(table, keys::TEMPLATE);
+fn read_inline(key: &mut KeyReader<'_, '_, '_>) -> Option<TemplateSpec> {
+    let table = key.inner_table()?;
+    let reader = &mut *key.reader;
+    reader.names(&table, &names(keys::TEMPLATE), "there are");
     let before = reader.problem_count();
-    let mut text = |key| reader.text(table, key, TEMPLATE_BYTES_MAX);
-    let (header, item, separator, footer, empty) =
-        (text("header"), text("item"), text("separator"), text("footer"), text("empty"));
+    let mut template = InlineTemplate::default();
+    read_values(reader, &table, key.known, keys::TEMPLATE, &mut template);
     if !table.has("item") {
-        reader.wrong_in(
-            table,
-            "item",
-            "is missing; say how one text looks, such as \"{{content}}\"",
-        );
+        let message = "is missing; say how one text looks, such as \"{{content}}\"";
+        reader.wrong_in(&table, "item", message);
     }
     if reader.problem_count() > before {
         return None;
     }
-    let plain = TemplateText::PLAIN;
-    let text = TemplateText {
-        header: header.unwrap_or(plain.header),
-        item: item.unwrap_or(plain.item),
-        separator: separator.unwrap_or(plain.separator),
-        footer: footer.unwrap_or(plain.footer),
-        empty,
-    };
+    let InlineTemplate { header, item, separator, footer, empty } = template;
     // One part after the other, so that each error has its place and none hides the next.
+    let plain = TemplateText::PLAIN;
     let alone = |header, item, footer| TemplateText { header, item, footer, ..plain };
-    for (key, text) in [
-        ("header", alone(text.header, plain.item, "")),
-        ("item", alone("", text.item, "")),
-        ("footer", alone("", plain.item, text.footer)),
+    for (name, text) in [
+        ("header", alone(&header, plain.item, "")),
+        ("item", alone("", &item, "")),
+        ("footer", alone("", plain.item, &footer)),
     ] {
         if let Err(error) = Template::new(text) {
-            reader.wrong_in(table, key, &format!("cannot be used: {}", told(&error)));
+            reader.wrong_in(&table, name, &format!("cannot be used: {}", with_nearest(&error)));
         }
     }
-    (reader.problem_count() == before).then(|| TemplateSpec::Inline {
-        header: text.header.to_owned(),
-        item: text.item.to_owned(),
-        separator: text.separator.to_owned(),
-        footer: text.footer.to_owned(),
-        empty: text.empty.map(str::to_owned),
-    })
+    let is_usable = reader.problem_count() == before;
+    is_usable.then_some(TemplateSpec::Inline { header, item, separator, footer, empty })
 }
 
-/// The template's own error, with the nearest variable where one is meant.
-fn told(error: &TemplateError) -> String {
+/// The template's error, with the nearest variable where one is unknown.
+fn with_nearest(error: &TemplateError) -> String {
     match error {
         TemplateError::UnknownVariable { name, known, .. } => {
             let known: Vec<&str> = known.split(", ").collect();

@@ -1,16 +1,18 @@
-//! `[words]`: words of questions about fields, in a language or for kinds of one's own.
+//! Words of questions: those of `[words]` about fields, and what is embedded of a request.
 
 use haversack_core::item::Kind;
 use haversack_core::query::{PHRASE_BYTES_MAX, Vocabulary};
 
-use super::super::read::{Reader, Table, hint};
-use crate::recipe::Recipe;
+use crate::recipe::keys::KeyReader;
+use crate::recipe::read::{Reader, Table, hint};
+use crate::recipe::words;
+use crate::recipe::{QueryPart, Recipe};
 
 /// Most phrases under one name.
 const PHRASES_OF_NAME_MAX: usize = 256;
 
 /// Adds the words of a table to those of the base.
-pub(super) fn apply(reader: &mut Reader<'_>, table: &Table<'_>, recipe: &mut Recipe) {
+pub(in crate::recipe) fn apply(reader: &mut Reader<'_>, table: &Table<'_>, recipe: &mut Recipe) {
     for (name, at, _) in table.entries() {
         reader.note(format!("{}.{name}", table.path), at);
         if name == "kinds" {
@@ -70,4 +72,30 @@ fn add(recipe: &mut Recipe, name: &str, phrases: Vec<String>) {
         Some((_, known)) => known.extend(phrases),
         None => recipe.words.push((name.to_owned(), phrases)),
     }
+}
+
+/// Reads what a query's vector is made from.
+pub(in crate::recipe) fn read_query_parts(
+    key: &mut KeyReader<'_, '_, '_>,
+) -> Option<Vec<QueryPart>> {
+    let parts = key.reader.texts(key.table, key.name)?;
+    if parts.is_empty() {
+        key.wrong("names nothing; a query's vector is made from something");
+    }
+    let mut embed = Vec::new();
+    for (part, at) in parts {
+        let names: Vec<&str> = words::QUERY_PARTS.iter().map(|word| word.name).collect();
+        match words::QUERY_PARTS.iter().find(|word| word.name == part) {
+            Some(word) if embed.contains(&word.value) => {
+                key.reader.wrong(at, format!("query: embed names {part:?} twice"));
+            }
+            Some(word) => embed.push(word.value),
+            None => {
+                let hint = hint(part, &names, "there are");
+                let message = format!("query: embed names {part:?}, which is not known{hint}");
+                key.reader.wrong(at, message);
+            }
+        }
+    }
+    Some(embed)
 }

@@ -3,6 +3,7 @@
 use haversack_core::pack::LAYERS_MAX;
 use haversack_core::units::{Share, Tokens};
 
+use crate::collect::table;
 use crate::recipe::read::{Reader, Table, grouped, hint};
 use crate::recipe::{ADAPTATIONS_MAX, Adaptation, LayerSpec, QueryPart, Recipe};
 
@@ -66,8 +67,7 @@ fn check_subjects(reader: &mut Reader<'_>, document: &Table<'_>, recipe: &Recipe
             let Some(of) = collector.subject() else { continue };
             let wrong = match (of, recipe.subject(of)) {
                 ("focus" | "workspace", _) | (_, Some(_)) => continue,
-                // Without a subject, history is what the request brings.
-                ("", None) if matches!(&*collector.by, "history" | "references") => continue,
+                ("", None) if works_without_subject(&collector.by) => continue,
                 ("", None) => "of is missing, and there is no [[subject]]".to_owned(),
                 (of, None) => {
                     let hint = hint(of, &names, "subjects are");
@@ -80,6 +80,10 @@ fn check_subjects(reader: &mut Reader<'_>, document: &Table<'_>, recipe: &Recipe
             reader.wrong_at(&path, document.place("layer"), message);
         }
     }
+}
+
+fn works_without_subject(by: &str) -> bool {
+    table::find(by).is_some_and(|collector| collector.works_without_subject)
 }
 
 fn sum(layers: &[LayerSpec], share: impl Fn(&LayerSpec) -> Share) -> u64 {

@@ -158,7 +158,9 @@ fn conditions_that_never_differ_are_found() {
         "haversack = 1\n[[layer]]\nname = \"a\"\nshare = 1\n{TEXT}\n[[adapt]]\nwhen = 'situation.x > 1'\ntotal = 9\n"
     ));
     assert!(
-        text.starts_with("7:1: warning: adapt 1: when no fact is said, the condition"),
+        text.starts_with(
+            "7:1: warning: the condition of adapt 1 fails when no fact is set: there is no fact"
+        ),
         "{text}"
     );
     check_layer(

@@ -311,18 +311,18 @@ fn all_adaptations_that_hold_are_used_in_order_p17() {
         let totals = adaptations.iter().filter_map(|adaptation| adaptation.total);
         assert_eq!(totals.map(Tokens::get).collect::<Vec<_>>(), expected);
     };
-    let search = Facts::default().with("type", "search");
-    check(Facts::default(), &[]);
-    check(search.clone().with("words", 3), &[1, 2]);
-    check(search.with("words", 9), &[2]);
+    let search = |words: u32| default_facts(&[]).with("type", "search").with("words", words);
+    check(default_facts(&[]), &[]);
+    check(search(3), &[1, 2]);
+    check(search(9), &[2]);
     let team = serde_json::json!({ "team": ["bob", "ann"], "size": 2, "part": 0.5 });
-    check(Facts::default().with("situation", team), &[3]);
+    check(default_facts(&[]).with("situation", team), &[3]);
 }
 
 #[test]
 fn conditions_that_demand_other_words_exclude_each_other() {
     let check = |one: &str, other: &str, expected: bool| {
-        let [one, other] = [one, other].map(|source| Condition::new(source).unwrap());
+        let [one, other] = [one, other].map(|source| Condition::compile(source).unwrap());
         assert_eq!((one.excludes(&other), other.excludes(&one)), (expected, expected));
     };
     check("type == 'a'", "type == 'b'", true);
@@ -335,11 +335,15 @@ fn conditions_that_demand_other_words_exclude_each_other() {
 
 #[test]
 fn a_condition_that_fails_says_so() {
-    let condition = Condition::new("situation.team == 'x'").unwrap();
-    let error = condition.holds(&Facts::default()).unwrap_err().to_string();
-    assert!(error.starts_with("the condition \"situation.team == 'x'\" failed"), "{error}");
-    let error = Condition::new("query").unwrap().holds(&Facts::default()).unwrap_err();
-    assert!(matches!(error, ConditionError::NotABoolean { .. }), "{error}");
-    let long = Condition::new(&" ".repeat(2_000)).unwrap_err();
+    let recipe = parsed(
+        "haversack = 1\n[[layer]]\nname = \"a\"\n\
+         [[adapt]]\nwhen = \"situation.team == 'x'\"\ntotal = 1\n",
+    );
+    let error = recipe.adaptations(&default_facts(&[])).unwrap_err().to_string();
+    let expected = "the condition \"situation.team == 'x'\" failed: there is no fact \"team\"";
+    assert_eq!(error, expected);
+    let error = Condition::compile("query").unwrap().evaluate(&default_facts(&[])).unwrap_err();
+    assert!(matches!(error, ConditionError::NotBoolean { .. }), "{error}");
+    let long = Condition::compile(&" ".repeat(2_000)).unwrap_err();
     assert_eq!(long.to_string(), "a condition of 2000 bytes is longer than the limit of 1024");
 }

@@ -136,7 +136,7 @@ fn budgets_are_checked_p3() {
     );
     check_top(
         "budget = { model = \"gpt-4o\", tokenizer = \"o200k_base\" }",
-        "2:42: budget: tokenizer and model are both said; the model has its tokenizer",
+        "2:42: budget: tokenizer and model are both set; the model has its tokenizer",
     );
     check_top(
         "query = { embed = [\"deals\"] }",
@@ -236,7 +236,7 @@ fn scores_are_checked_m6() {
     );
     check_layer(
         "recency = { per_hour = 1, over_hours = 2 }",
-        "5:11: layer a recency: say one of per_hour and over_hours",
+        "5:11: layer a recency: set one of per_hour and over_hours",
     );
 }
 
@@ -270,8 +270,9 @@ fn collectors_are_checked() {
     let found =
         wrong("haversack = 1\n[[layer]]\nname = \"a\"\ncollect = [{ kinds = [\"file\"] }]\n");
     assert!(
-        found
-            .starts_with("4:12: layer a collect 1: by is missing; say who finds: activity, beside"),
+        found.starts_with(
+            "4:12: layer a collect 1: by is missing; name a collector: activity, beside"
+        ),
         "{found}"
     );
 }
@@ -282,10 +283,10 @@ fn adaptations_are_checked_w9() {
         "share = 0.5\n[[layer]]\nname = \"b\"\nshare = 0.5\n[[adapt]]\nwhen = 'typ == \"search\"'\ntotal = 5\n\
          [[adapt]]\nwhen = 'type == '\nshares = { a = 0.6 }\ncaps = { c = 5 }\n[[adapt]]\nwhen = 'words > 2'\n",
         "10:8: adapt 1: when names typ, which is no fact, perhaps type\n\
-         13:8: adapt 2: when cannot be used: the condition cannot be read: unexpected end at 1:9\n\
+         13:8: adapt 2: when cannot be used: the condition cannot be read at line 1, column 9: unexpected end\n\
          14:10: with adapt 2 the layers' shares add up to 1.1, which is 0.1 more than 1\n\
          15:8: adapt 2 caps: there is no layer c; there are a, b\n\
-         16:1: adapt 3 changes nothing; say total, shares or caps",
+         16:1: adapt 3 changes nothing; set total, shares or caps",
     );
 }
 

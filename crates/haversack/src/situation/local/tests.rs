@@ -24,7 +24,7 @@ struct Case {
 /// The labelled cases of the scenarios.
 fn cases() -> Vec<Case> {
     let mut groups: BTreeMap<String, usize> = BTreeMap::new();
-    let lines = include_str!("../../../scenarios/judge.jsonl").lines();
+    let lines = include_str!("judge.jsonl").lines();
     lines
         .map(|line| {
             let case: Value = serde_json::from_str(line).unwrap();

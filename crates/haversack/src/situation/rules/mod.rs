@@ -6,10 +6,10 @@ use haversack_core::units::{Score, Timestamp};
 use serde_json::{Map, Value, json};
 
 use super::context::Unsure;
-use super::expression::{ConditionError, Expression, Expressions, Facts, Outcome};
 use super::inherit::{Chain, Replaced};
 use super::judge::{Answer, Judge, JudgeError, Verdict};
 use super::local::LocalJudge;
+use crate::condition::{Condition, ConditionCache, ConditionError, Facts};
 use crate::notice::{Notice, NoticeCode};
 
 /// What a condition begins with to be read as an expression whatever it looks like.
@@ -68,47 +68,47 @@ pub struct Rulings {
     pub notices: Vec<Notice>,
 }
 
-/// How a condition is meant.
+/// How the condition of a rule is read.
 #[derive(Debug)]
-pub enum Condition {
-    /// There is none: it always applies.
+pub enum RuleCondition {
+    /// There is none: the rule always applies.
     Always,
-    /// An expression.
-    Expression(std::sync::Arc<Expression>),
-    /// An expression that cannot be used.
+    /// An expression in CEL.
+    Expression(Condition),
+    /// An expression that does not compile.
     Broken(ConditionError),
     /// Plain language.
     Plain,
 }
 
-/// Tells how a condition is meant.
+/// Reads the condition of a rule as an expression or as plain language.
 ///
-/// What begins with `cel:` is an expression. Else it is one when it reads as one and holds what no
-/// sentence holds (a comparison, `&&`, a call, a quoted text) or speaks of nothing but facts; what
-/// has `==`, `!=`, `&&` or `||` in it and cannot be read is a mistake. Everything else is plain
-/// language.
+/// A text after `cel:` is an expression. Without the prefix, a text is one when it compiles and
+/// either has something that no sentence has (a comparison, `&&`, a call, a quoted text) or names
+/// nothing but facts. A text that has `==`, `!=`, `&&` or `||` and does not compile is a mistake.
+/// Everything else is plain language.
 #[must_use]
-pub fn condition(text: &str, facts: &Facts, expressions: &Expressions) -> Condition {
+pub fn read_condition(text: &str, facts: &Facts, conditions: &ConditionCache) -> RuleCondition {
     let text = text.trim();
     if text.is_empty() {
-        return Condition::Always;
+        return RuleCondition::Always;
     }
     let prefix = text.get(..EXPRESSION_PREFIX.len());
     if prefix.is_some_and(|prefix| prefix.eq_ignore_ascii_case(EXPRESSION_PREFIX)) {
         let source = text[EXPRESSION_PREFIX.len()..].trim();
-        return match expressions.read(source) {
-            Ok(expression) => Condition::Expression(expression),
-            Err(error) => Condition::Broken(error),
+        return match conditions.compile_bounded(source) {
+            Ok(expression) => RuleCondition::Expression(expression),
+            Err(error) => RuleCondition::Broken(error),
         };
     }
     let has_signs = SIGNS.iter().any(|sign| text.contains(sign));
     if !has_signs && is_sentence(text) {
-        return Condition::Plain;
+        return RuleCondition::Plain;
     }
-    match expressions.read(text) {
-        Ok(expression) if expression.is_meant(facts) => Condition::Expression(expression),
-        Err(error) if has_signs => Condition::Broken(error),
-        Ok(_) | Err(_) => Condition::Plain,
+    match conditions.compile_bounded(text) {
+        Ok(expression) if expression.is_meant(facts) => RuleCondition::Expression(expression),
+        Err(error) if has_signs => RuleCondition::Broken(error),
+        Ok(_) | Err(_) => RuleCondition::Plain,
     }
 }
 
@@ -130,7 +130,7 @@ fn is_sentence(text: &str) -> bool {
 pub async fn judge_rules(
     chain: &Chain,
     facts: &Facts,
-    expressions: &Expressions,
+    conditions: &ConditionCache,
     judge: &dyn Judge,
 ) -> Rulings {
     let (mut rules, replaced) = chain.injection();
@@ -160,21 +160,21 @@ pub async fn judge_rules(
             unsure: rule.unsure,
             threshold: rule.threshold,
         };
-        match condition(&rule.condition, facts, expressions) {
-            Condition::Always => {
+        match read_condition(&rule.condition, facts, conditions) {
+            RuleCondition::Always => {
                 ruling.judge = ALWAYS.to_owned();
                 ruling.answer = Answer::Yes;
             }
-            Condition::Expression(expression) => match expression.judge(facts) {
-                Outcome::Decided(true) => ruling.answer = Answer::Yes,
-                Outcome::Decided(false) => {}
-                Outcome::NoFact { name } => {
+            RuleCondition::Expression(expression) => match expression.evaluate(facts) {
+                Ok(true) => ruling.answer = Answer::Yes,
+                Ok(false) => {}
+                Err(ConditionError::MissingFact { name }) => {
                     ruling.reason = Some(format!("the situation does not say {name:?}"));
                 }
-                Outcome::Failed { reason } => fail(&mut ruling, reason, &mut notices),
+                Err(error) => fail(&mut ruling, error.to_string(), &mut notices),
             },
-            Condition::Broken(error) => fail(&mut ruling, error.to_string(), &mut notices),
-            Condition::Plain => plain.push(rulings.len()),
+            RuleCondition::Broken(error) => fail(&mut ruling, error.to_string(), &mut notices),
+            RuleCondition::Plain => plain.push(rulings.len()),
         }
         ruling.applies = ruling.answer == Answer::Yes;
         rulings.push(ruling);
@@ -211,7 +211,7 @@ async fn decide(
     conditions.sort_unstable();
     conditions.dedup();
     let asked: Vec<&str> = conditions.iter().map(String::as_str).collect();
-    let situation = facts.told();
+    let situation = facts.situation_with_intent();
     let (name, verdicts) = match ask(judge, &situation, facts.now(), &asked).await {
         Ok(verdicts) => (judge.name().to_owned(), verdicts),
         Err(error) => {

@@ -52,8 +52,8 @@ async fn rule(contexts: &Value, situation: &Value, judge: &dyn Judge) -> Rulings
     let snapshot = place.snapshot(&Viewer::owner()).await;
     let chain = Library::new(&*snapshot, &[], 64).chain(&id("now")).await.unwrap();
     let situation = situation.as_object().unwrap();
-    let facts = Facts::new(situation, Some("ship it"), Timestamp::from_millis(0));
-    judge_rules(&chain, &facts, &Expressions::new(), judge).await
+    let facts = Facts::of_situation(situation, Some("ship it"), Timestamp::from_millis(0));
+    judge_rules(&chain, &facts, &ConditionCache::new(), judge).await
 }
 
 /// `context rule judge yes|no`, for every rule.
@@ -68,12 +68,13 @@ fn shown(rulings: &Rulings) -> Vec<String> {
 #[track_caller]
 fn check_read(condition_text: &str, expected: &str) {
     let situation = json!({ "production": true, "tool": "deploy", "labels": ["a"] });
-    let facts = Facts::new(situation.as_object().unwrap(), None, Timestamp::from_millis(0));
-    let found = match condition(condition_text, &facts, &Expressions::new()) {
-        Condition::Always => "always",
-        Condition::Expression(_) => "expression",
-        Condition::Broken(_) => "broken",
-        Condition::Plain => "plain",
+    let facts =
+        Facts::of_situation(situation.as_object().unwrap(), None, Timestamp::from_millis(0));
+    let found = match read_condition(condition_text, &facts, &ConditionCache::new()) {
+        RuleCondition::Always => "always",
+        RuleCondition::Expression(_) => "expression",
+        RuleCondition::Broken(_) => "broken",
+        RuleCondition::Plain => "plain",
     };
     assert_eq!(found, expected, "{condition_text}");
 }
@@ -253,7 +254,7 @@ proptest! {
     ) {
         let text = words.join(" ");
         if is_sentence(&text) {
-            prop_assert!(Expression::new(&text).is_err(), "{text}");
+            prop_assert!(Condition::compile(&text).is_err(), "{text}");
         }
     }
 }

@@ -1,0 +1,9 @@
+//! Measures the packs of the engine on labelled questions ([`eval`]), tunes the weights of recipes
+//! ([`tune`]) and checks what users of the applications expect ([`scenarios`]). Also has the sample
+//! workspaces for demos and tests ([`samples`]).
+#![forbid(unsafe_code)]
+
+pub mod eval;
+pub mod samples;
+pub mod scenarios;
+pub mod tune;

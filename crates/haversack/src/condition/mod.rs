@@ -1,0 +1,288 @@
+//! Conditions in CEL: compiled once, evaluated against the facts of a request (S3, P17, W9).
+//!
+//! Recipes compile theirs with [`Condition::compile`]. Rules of contexts come with stored content,
+//! so [`Condition::compile_bounded`] also refuses what could cost too much: of loops it allows
+//! `exists` and `all`, none inside another, and their steps are limited. Common shapes (a fact
+//! compared with a value, joined by `&&`, `||` and `!`) skip CEL's interpreter.
+
+mod cache;
+mod facts;
+mod fast_path;
+mod survey;
+mod words;
+
+use std::fmt;
+use std::sync::Arc;
+
+use cel::{ExecutionError, ParseErrors, Program, Value};
+use haversack_core::text::spelling::shown;
+use haversack_core::units::Timestamp;
+use serde_json::Map;
+use thiserror::Error;
+
+pub use cache::{CONDITIONS_CACHED_MAX, ConditionCache};
+pub use facts::Facts;
+
+use facts::{NOW, SITUATION};
+use fast_path::{FastCondition, NotDecided, TYPES};
+use survey::{FUNCTIONS, Survey};
+
+/// Longest condition in bytes.
+pub const CONDITION_BYTES_MAX: usize = 1_024;
+
+/// Most steps of a loop in a bounded condition: values of the facts times parts of the condition.
+const STEPS_MAX: usize = 200_000;
+
+/// A condition that cannot be compiled, or whose evaluation gave neither true nor false.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ConditionError {
+    /// Longer than [`CONDITION_BYTES_MAX`].
+    #[error("a condition of {bytes} bytes is longer than the limit of {CONDITION_BYTES_MAX}")]
+    TooLong {
+        /// Its length.
+        bytes: usize,
+    },
+    /// CEL could not parse it.
+    #[error("the condition cannot be read at line {line}, column {column}: {cause}")]
+    Syntax {
+        /// The line, from 1.
+        line: usize,
+        /// The column in characters, from 1.
+        column: usize,
+        /// What CEL said.
+        cause: String,
+    },
+    /// It calls a function that does not exist.
+    #[error("there is no function {name}; there are has, exists, all, {}", FUNCTIONS.join(", "))]
+    UnknownFunction {
+        /// The name.
+        name: String,
+    },
+    /// It could cost more than a bounded condition may.
+    #[error("the condition holds {what}, which the rules of contexts may not use")]
+    Unbounded {
+        /// What it holds.
+        what: &'static str,
+    },
+    /// Its result can only be a number, a text or a list.
+    #[error("the condition gives neither true nor false")]
+    NeverBoolean,
+    /// It uses a fact that is not set.
+    #[error("there is no fact {name:?}")]
+    MissingFact {
+        /// The fact.
+        name: String,
+    },
+    /// Its result is neither true nor false.
+    #[error("it gave a value of type {result_type}, not true or false")]
+    NotBoolean {
+        /// The type of the result.
+        result_type: String,
+    },
+    /// CEL could not evaluate it.
+    #[error("{cause}")]
+    Failed {
+        /// Why.
+        cause: String,
+    },
+}
+
+/// A compiled condition, such as `type == "search"`. Cheap to clone; equal when the sources are.
+#[derive(Clone)]
+pub struct Condition {
+    source: Arc<str>,
+    compiled: Arc<Compiled>,
+}
+
+struct Compiled {
+    program: Program,
+    fast: Option<FastCondition>,
+    survey: Survey,
+    is_bounded: bool,
+}
+
+impl Condition {
+    /// Compiles a condition. It does not check names: a missing fact is an error of
+    /// [`Condition::evaluate`]; see [`Condition::names`].
+    ///
+    /// # Errors
+    /// When it is too long or does not parse.
+    pub fn compile(source: &str) -> Result<Condition, ConditionError> {
+        Condition::compile_with(source, false)
+    }
+
+    /// Compiles a condition that comes with stored content, whose cost has to be bounded.
+    ///
+    /// # Errors
+    /// As [`Condition::compile`], and when it calls an unknown function, holds a loop other than
+    /// a single `exists` or `all`, or can be neither true nor false.
+    pub fn compile_bounded(source: &str) -> Result<Condition, ConditionError> {
+        let condition = Condition::compile_with(source, true)?;
+        let survey = &condition.compiled.survey;
+        if let Some(what) = survey.unbounded {
+            return Err(ConditionError::Unbounded { what });
+        }
+        if let Some(name) = &survey.unknown_function {
+            return Err(ConditionError::UnknownFunction { name: shown(name) });
+        }
+        if !survey.can_decide {
+            return Err(ConditionError::NeverBoolean);
+        }
+        Ok(condition)
+    }
+
+    fn compile_with(source: &str, is_bounded: bool) -> Result<Condition, ConditionError> {
+        if source.len() > CONDITION_BYTES_MAX {
+            return Err(ConditionError::TooLong { bytes: source.len() });
+        }
+        let program = Program::compile(source).map_err(|errors| syntax_error(&errors))?;
+        let survey = Survey::of(program.expression());
+        let fast = FastCondition::of(program.expression());
+        let compiled = Arc::new(Compiled { program, fast, survey, is_bounded });
+        Ok(Condition { source: source.into(), compiled })
+    }
+
+    /// A condition that never holds, to stand in for one that does not compile.
+    pub(crate) fn never() -> Condition {
+        Condition::compile("false").expect("a literal is a condition")
+    }
+
+    /// The condition as it was written.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// The names that it does not bind itself, sorted.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.compiled.survey.names.iter().map(String::as_str)
+    }
+
+    /// The fields of the situation that it uses, sorted: `x` of `situation.x`, and bare names.
+    pub fn situation_fields(&self) -> impl Iterator<Item = &str> {
+        self.compiled.survey.situation_fields.iter().map(String::as_str)
+    }
+
+    /// Facts that are compared with a word, and the words.
+    pub(crate) fn comparisons(&self) -> Vec<(&str, &str)> {
+        words::comparisons(self.compiled.program.expression())
+    }
+
+    /// Whether both can be seen never to hold at once: some fact would have to be two words.
+    pub(crate) fn excludes(&self, other: &Condition) -> bool {
+        words::exclude_each_other(
+            self.compiled.program.expression(),
+            other.compiled.program.expression(),
+        )
+    }
+
+    /// The result of a rule's condition when it is the same in every situation.
+    ///
+    /// It is evaluated with every fact missing: a result that comes about then depends on none.
+    #[must_use]
+    pub fn constant(&self) -> Option<bool> {
+        let is_always_set = |name: &str| name == SITUATION || name == NOW || TYPES.contains(&name);
+        if self.names().any(is_always_set) {
+            return None;
+        }
+        let nothing = Facts::of_situation(&Map::new(), None, Timestamp::from_millis(0));
+        match self.evaluate(&nothing) {
+            Ok(holds) => Some(holds),
+            Err(_) => self.compiled.survey.names.is_empty().then_some(false),
+        }
+    }
+
+    /// Whether a text that parses as this is meant as a condition in CEL, rather than a few words
+    /// that happen to parse, such as `bug in production` or `user-facing`.
+    ///
+    /// It is when it has an operator, a call or a literal that no sentence has, or when all the
+    /// names in it are facts.
+    #[must_use]
+    pub fn is_meant(&self, facts: &Facts) -> bool {
+        self.compiled.survey.has_signs || self.names().all(|name| facts.has(name))
+    }
+
+    /// Whether it holds.
+    ///
+    /// # Errors
+    /// When it needs a fact that is not set, CEL fails, or the result is neither true nor false.
+    pub fn evaluate(&self, facts: &Facts) -> Result<bool, ConditionError> {
+        match self.compiled.fast.as_ref().map(|fast| fast.evaluate(facts)) {
+            Some(Ok(holds)) => Ok(holds),
+            Some(Err(NotDecided::MissingFact(name))) => {
+                Err(ConditionError::MissingFact { name: name.to_owned() })
+            }
+            Some(Err(NotDecided::NeedsInterpreter)) | None => self.interpret(facts),
+        }
+    }
+
+    /// Evaluates it with CEL's interpreter.
+    fn interpret(&self, facts: &Facts) -> Result<bool, ConditionError> {
+        let Compiled { program, survey, is_bounded, .. } = &*self.compiled;
+        if *is_bounded && survey.loops {
+            let values = facts.count_values();
+            if values.saturating_mul(survey.nodes) > STEPS_MAX {
+                let cause = format!("a loop over {values} values is too long");
+                return Err(ConditionError::Failed { cause });
+            }
+        }
+        match program.execute(facts.context()) {
+            Ok(Value::Bool(holds)) => Ok(holds),
+            Ok(other) => {
+                Err(ConditionError::NotBoolean { result_type: other.type_of().to_string() })
+            }
+            Err(error) => Err(execution_error(&error)),
+        }
+    }
+}
+
+impl fmt::Debug for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Condition").field(&self.source).finish()
+    }
+}
+
+impl PartialEq for Condition {
+    fn eq(&self, other: &Condition) -> bool {
+        self.source == other.source
+    }
+}
+
+impl Eq for Condition {}
+
+/// Tells a missing fact from all other failures.
+fn execution_error(error: &ExecutionError) -> ConditionError {
+    let missing = |name: &str| ConditionError::MissingFact { name: name.to_owned() };
+    match error {
+        ExecutionError::UndeclaredReference(name) | ExecutionError::NoSuchKey(name) => {
+            missing(&shown(name))
+        }
+        ExecutionError::NoSuchOverload(overload) if overload.function() == "_._" => {
+            missing("a field of something without fields")
+        }
+        ExecutionError::IndexOutOfBounds(_) => missing("an entry behind the end of a list"),
+        other => ConditionError::Failed { cause: shown(&first_line(&other.to_string())) },
+    }
+}
+
+/// The first syntax error, without CEL's list of everything that it would have accepted.
+fn syntax_error(errors: &ParseErrors) -> ConditionError {
+    let ((line, column), message) =
+        errors.errors.first().map_or(((1, 1), ""), |error| (error.pos, error.msg.as_str()));
+    let message = first_line(message.split(" expecting ").next().unwrap_or_default());
+    let mut cause = message.strip_prefix("Syntax error: ").unwrap_or(&message).to_owned();
+    cause = cause.replace("'<EOF>'", "end");
+    for antlr in ["mismatched input", "extraneous input", "no viable alternative at input"] {
+        cause = cause.replace(antlr, "unexpected");
+    }
+    let from_one = |number| usize::try_from(number).unwrap_or(1);
+    ConditionError::Syntax { line: from_one(line), column: from_one(column), cause: shown(&cause) }
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().find(|line| !line.trim().is_empty()).unwrap_or("").trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests;
