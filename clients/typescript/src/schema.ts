@@ -404,7 +404,7 @@ export interface components {
              */
             user?: string | null;
             /** @description What. */
-            happening: components["schemas"]["Happening"];
+            happening: components["schemas"]["EventKind"];
             /**
              * @description When; now when left out.
              * @default null
@@ -500,7 +500,7 @@ export interface components {
             budgets?: number[];
         };
         /** @description The kind of an event. */
-        Happening: "viewed" | "edited" | "used" | "useful" | "not_useful";
+        EventKind: "viewed" | "edited" | "used" | "useful" | "not_useful";
         /** @description Items and kinds to include, exclude or prioritize (W9). */
         Hints: {
             /** @description Kinds that rank higher. */

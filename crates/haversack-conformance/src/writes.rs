@@ -16,7 +16,7 @@ use haversack_store::store::change::{
     BATCH_CHANGES_MAX, BODY_BYTES_MAX, Batch, Change, DEPTH_MAX, LINE_BYTES_MAX, RECORD_BYTES_MAX,
 };
 use haversack_store::store::error::{CommitError, ReadError};
-use haversack_store::store::item::{Link, Record, Shelf};
+use haversack_store::store::item::{DocumentKind, Link, Record};
 use haversack_store::store::viewer::Viewer;
 
 cases![
@@ -165,7 +165,7 @@ async fn lines_and_bodies_have_limits(store: Arc<dyn Store>) {
     assert!(problems[0].message.starts_with("body"), "{problems:?}");
     let record = |bytes: usize| {
         let (name, text) = ("r".to_owned(), "x".repeat(bytes));
-        Change::Write(Record { shelf: Shelf::Recipe, name, text, at: at(1) })
+        Change::Write(Record { document_kind: DocumentKind::Recipe, name, text, at: at(1) })
     };
     write(&store, 1, vec![record(RECORD_BYTES_MAX)]).await;
     expect_refused(&store, vec![record(RECORD_BYTES_MAX + 1)]).await;

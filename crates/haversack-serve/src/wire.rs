@@ -9,7 +9,7 @@ use haversack_core::ids::ItemId;
 use haversack_core::item::{Kind, Trust};
 use haversack_core::units::{Score, Timestamp};
 use haversack_store::kinds::{Kinds, moment};
-use haversack_store::store::item::{Happening, Item, Link, Stored};
+use haversack_store::store::item::{EventKind, Item, Link, Stored};
 use haversack_store::store::viewer::{Principal, Readers, Viewer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -371,7 +371,7 @@ pub(crate) struct WireEvent {
 /// The kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(rename = "Happening")]
+#[schemars(rename = "EventKind")]
 pub(crate) enum WireEventKind {
     /// A user viewed it.
     Viewed,
@@ -385,14 +385,14 @@ pub(crate) enum WireEventKind {
     NotUseful,
 }
 
-impl From<WireEventKind> for Happening {
-    fn from(happening: WireEventKind) -> Happening {
+impl From<WireEventKind> for EventKind {
+    fn from(happening: WireEventKind) -> EventKind {
         match happening {
-            WireEventKind::Viewed => Happening::Viewed,
-            WireEventKind::Edited => Happening::Edited,
-            WireEventKind::Used => Happening::Used,
-            WireEventKind::Useful => Happening::Useful,
-            WireEventKind::NotUseful => Happening::NotUseful,
+            WireEventKind::Viewed => EventKind::Viewed,
+            WireEventKind::Edited => EventKind::Edited,
+            WireEventKind::Used => EventKind::Used,
+            WireEventKind::Useful => EventKind::Useful,
+            WireEventKind::NotUseful => EventKind::NotUseful,
         }
     }
 }

@@ -7,7 +7,7 @@ use anyhow::Result;
 use haversack::{Error, Receipt, Workspace};
 use haversack_core::ids::ItemId;
 use haversack_serve::ApiError;
-use haversack_store::store::item::Shelf;
+use haversack_store::store::item::DocumentKind;
 use haversack_store::store::query::LIMIT_MAX;
 use haversack_store::store::viewer::Viewer;
 
@@ -44,7 +44,8 @@ async fn names(workspace: &Workspace) -> Result<Vec<String>> {
     let mut all: Vec<String> = Vec::new();
     loop {
         let after = all.last().map(String::as_str);
-        let page = snapshot.records(Shelf::Receipt, after, LIMIT_MAX).await.map_err(Error::from)?;
+        let page =
+            snapshot.records(DocumentKind::Receipt, after, LIMIT_MAX).await.map_err(Error::from)?;
         if page.is_empty() {
             return Ok(all);
         }

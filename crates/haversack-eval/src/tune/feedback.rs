@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use haversack_core::ids::ItemId;
 use haversack_core::units::{Timestamp, Tokens};
-use haversack_store::store::item::{Happening, Item, Shelf};
+use haversack_store::store::item::{DocumentKind, EventKind, Item};
 use haversack_store::store::viewer::Viewer;
 
 use crate::eval::{
@@ -51,7 +51,7 @@ async fn read(workspace: &Workspace, recipe: &str) -> Result<Vec<FeedbackQuestio
     let mut of_users: BTreeMap<String, Vec<Arc<Receipt>>> = BTreeMap::new();
     let mut after: Option<String> = None;
     loop {
-        let names = snapshot.records(Shelf::Receipt, after.as_deref(), PAGE).await?;
+        let names = snapshot.records(DocumentKind::Receipt, after.as_deref(), PAGE).await?;
         for name in &names {
             let receipt = workspace.receipt(name, &owner).await?;
             if let Some(user) = receipt.request.request(&receipt.recipe)?.user {
@@ -95,9 +95,9 @@ async fn question(
     // Events between two packs: those up to the later one minus those up to the earlier one.
     for (sign, until) in [(1, next), (-1, Some(made))] {
         for usage in snapshot.usage(&items, Some(user), until).await? {
-            let sign = match usage.happening {
-                Happening::Useful => sign,
-                Happening::NotUseful => -sign,
+            let sign = match usage.event_kind {
+                EventKind::Useful => sign,
+                EventKind::NotUseful => -sign,
                 _ => continue,
             };
             *judged.entry(usage.item).or_default() += sign * i128::from(usage.count);

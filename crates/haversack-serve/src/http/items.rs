@@ -381,7 +381,12 @@ pub(crate) fn events(mut call: Call) -> BoxFuture<'static, RouteResult> {
             let user = user.ok_or_else(missing)?;
             let item = id("item", &event.item)?;
             ids.push(item.clone());
-            changes.push(Change::Note(Event { item, user, happening: event.happening.into(), at }));
+            changes.push(Change::Note(Event {
+                item,
+                user,
+                event_kind: event.happening.into(),
+                at,
+            }));
         }
         check_visible(&workspace, &call.viewer()?, &ids).await?;
         let stored = u64::try_from(changes.len()).unwrap_or(u64::MAX);

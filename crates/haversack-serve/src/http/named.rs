@@ -5,7 +5,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use haversack::Workspace;
 use haversack::engine::KeptTemplate;
-use haversack_store::store::item::Shelf;
+use haversack_store::store::item::DocumentKind;
 use haversack_store::store::viewer::Viewer;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -61,64 +61,65 @@ fn checked_name(call: &Call) -> Result<String, ApiProblem> {
     Ok(name.to_owned())
 }
 
-const fn missing_code(shelf: Shelf) -> Code {
-    match shelf {
-        Shelf::Template => Code::TemplateNotFound,
-        Shelf::Ranker => Code::RankerNotFound,
-        Shelf::Recipe => Code::RecipeNotFound,
-        Shelf::Receipt | Shelf::Source => Code::NotFound,
+const fn missing_code(document_kind: DocumentKind) -> Code {
+    match document_kind {
+        DocumentKind::Template => Code::TemplateNotFound,
+        DocumentKind::Ranker => Code::RankerNotFound,
+        DocumentKind::Recipe => Code::RecipeNotFound,
+        DocumentKind::Receipt | DocumentKind::Source => Code::NotFound,
     }
 }
 
 async fn stored_text(
     workspace: &Workspace,
-    shelf: Shelf,
+    document_kind: DocumentKind,
     name: &str,
 ) -> Result<String, ApiProblem> {
-    if let Some(text) = workspace.stored_document(shelf, name).await? {
+    if let Some(text) = workspace.stored_document(document_kind, name).await? {
         return Ok(text);
     }
-    let names = workspace.stored_names(shelf).await?;
+    let names = workspace.stored_names(document_kind).await?;
     let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-    let detail = format!("the workspace has no {} {name:?}; it has {there}", shelf.as_str());
-    let template = (shelf == Shelf::Template).then_some(name);
-    Err(ApiProblem::new(missing_code(shelf), detail).with_names(template, &names))
+    let detail =
+        format!("the workspace has no {} {name:?}; it has {there}", document_kind.as_str());
+    let template = (document_kind == DocumentKind::Template).then_some(name);
+    Err(ApiProblem::new(missing_code(document_kind), detail).with_names(template, &names))
 }
 
-async fn list_names(call: Call, shelf: Shelf, others: Vec<String>) -> RouteResult {
+async fn list_names(call: Call, document_kind: DocumentKind, others: Vec<String>) -> RouteResult {
     let params = PageParams::from_call(&call)?;
     let workspace = call.workspace().await?;
     let snapshot = workspace.store().snapshot(&Viewer::anyone()).await?;
-    let mut names = snapshot.records(shelf, params.after.as_deref(), params.limit).await?;
+    let mut names = snapshot.records(document_kind, params.after.as_deref(), params.limit).await?;
     if let Some(last) = names.last().filter(|_| names.len() == params.limit).cloned() {
         // One more shows whether there is a next page.
-        names.extend(snapshot.records(shelf, Some(&last), 1).await?);
+        names.extend(snapshot.records(document_kind, Some(&last), 1).await?);
     }
     names.extend(others);
     let (names, next) = params.take_page(names);
     json(StatusCode::OK, &WireNames { names, next })
 }
 
-async fn remove(call: Call, shelf: Shelf) -> RouteResult {
+async fn remove(call: Call, document_kind: DocumentKind) -> RouteResult {
     let workspace = call.workspace().await?;
     let name = checked_name(&call)?;
-    stored_text(&workspace, shelf, &name).await?;
-    workspace.remove_document(shelf, &name).await?;
+    stored_text(&workspace, document_kind, &name).await?;
+    workspace.remove_document(document_kind, &name).await?;
     no_content()
 }
 
 pub(crate) fn templates(call: Call) -> BoxFuture<'static, RouteResult> {
-    list_names(call, Shelf::Template, Vec::new()).boxed()
+    list_names(call, DocumentKind::Template, Vec::new()).boxed()
 }
 
 pub(crate) fn rankers(call: Call) -> BoxFuture<'static, RouteResult> {
-    list_names(call, Shelf::Ranker, Vec::new()).boxed()
+    list_names(call, DocumentKind::Ranker, Vec::new()).boxed()
 }
 
 pub(crate) fn recipes(call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let usable = call.workspace().await?.recipes().await?;
-        list_names(call, Shelf::Recipe, usable).await
+        list_names(call, DocumentKind::Recipe, usable).await
     }
     .boxed()
 }
@@ -137,7 +138,7 @@ pub(crate) fn put_template(mut call: Call) -> BoxFuture<'static, RouteResult> {
 pub(crate) fn get_template(call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let workspace = call.workspace().await?;
-        let text = stored_text(&workspace, Shelf::Template, &checked_name(&call)?).await?;
+        let text = stored_text(&workspace, DocumentKind::Template, &checked_name(&call)?).await?;
         let template: KeptTemplate = serde_json::from_str(&text).map_err(|error| {
             tracing::error!(target: "haversack", %error, "a stored template cannot be read");
             ApiProblem::new(Code::Storage, "the stored template cannot be read")
@@ -148,7 +149,7 @@ pub(crate) fn get_template(call: Call) -> BoxFuture<'static, RouteResult> {
 }
 
 pub(crate) fn remove_template(call: Call) -> BoxFuture<'static, RouteResult> {
-    remove(call, Shelf::Template).boxed()
+    remove(call, DocumentKind::Template).boxed()
 }
 
 pub(crate) fn put_ranker(mut call: Call) -> BoxFuture<'static, RouteResult> {
@@ -165,14 +166,15 @@ pub(crate) fn put_ranker(mut call: Call) -> BoxFuture<'static, RouteResult> {
 pub(crate) fn get_ranker(call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let workspace = call.workspace().await?;
-        let expression = stored_text(&workspace, Shelf::Ranker, &checked_name(&call)?).await?;
+        let expression =
+            stored_text(&workspace, DocumentKind::Ranker, &checked_name(&call)?).await?;
         json(StatusCode::OK, &WireRankerText { expression })
     }
     .boxed()
 }
 
 pub(crate) fn remove_ranker(call: Call) -> BoxFuture<'static, RouteResult> {
-    remove(call, Shelf::Ranker).boxed()
+    remove(call, DocumentKind::Ranker).boxed()
 }
 
 pub(crate) fn put_recipe(mut call: Call) -> BoxFuture<'static, RouteResult> {
@@ -196,5 +198,5 @@ pub(crate) fn get_recipe(call: Call) -> BoxFuture<'static, RouteResult> {
 }
 
 pub(crate) fn remove_recipe(call: Call) -> BoxFuture<'static, RouteResult> {
-    remove(call, Shelf::Recipe).boxed()
+    remove(call, DocumentKind::Recipe).boxed()
 }

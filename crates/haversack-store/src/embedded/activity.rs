@@ -10,7 +10,7 @@ use super::records::lookup;
 use super::records::traces::{self, ActivityPeriod, ActivitySource, NodeUsage};
 use super::view::{View, check_limit};
 use crate::store::error::ReadError;
-use crate::store::item::Happening;
+use crate::store::item::EventKind;
 use crate::store::query::Usage;
 
 impl View {
@@ -21,12 +21,12 @@ impl View {
     ) -> Result<Option<Usage>, ReadError> {
         let Some(row) = self.visible_row_of(connection, trace.node)? else { return Ok(None) };
         let item = lookup::id_of(connection, row)?;
-        let (happening, count, last) = (trace.happening, trace.count, trace.last);
-        Ok(item.map(|item| Usage { item, happening, count, last }))
+        let (event_kind, count, last) = (trace.event_kind, trace.count, trace.last);
+        Ok(item.map(|item| Usage { item, event_kind, count, last }))
     }
 
     /// A number that changes with every event on an item that the viewer can read, except
-    /// [`Happening::Used`]. It is fixed when the view is taken and only valid in this process.
+    /// [`EventKind::Used`]. It is fixed when the view is taken and only valid in this process.
     #[must_use]
     pub const fn activity(&self) -> u64 {
         self.activity
@@ -39,13 +39,13 @@ impl View {
     pub fn recent(
         &self,
         user: &str,
-        happening: Happening,
+        event_kind: EventKind,
         since: Timestamp,
         until: Option<Timestamp>,
         limit: usize,
     ) -> Result<Vec<Usage>, ReadError> {
         check_limit(limit)?;
-        let asked = (happening, ActivityPeriod { since, until });
+        let asked = (event_kind, ActivityPeriod { since, until });
         self.read(|connection| {
             // The latest over all sources are among the latest of each source.
             let mut nodes = BTreeSet::new();

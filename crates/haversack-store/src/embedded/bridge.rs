@@ -20,7 +20,7 @@ use crate::revision::{Revision, StateToken};
 use crate::store::change::{Batch, Committed, Undone};
 use crate::store::error::{CommitError, OpenError, ReadError};
 use crate::store::item::{
-    Crumb, Event, Happening, Link, Passage, PathEntry, Record, Shelf, Stored, Version,
+    Crumb, DocumentKind, Event, EventKind, Link, Passage, PathEntry, Record, Stored, Version,
 };
 use crate::store::maintenance::{CheckReport, Maintenance, Progress, Stats};
 use crate::store::query::{
@@ -423,13 +423,13 @@ impl Snapshot for OffloadedView {
     fn recent<'a>(
         &'a self,
         user: &'a str,
-        happening: Happening,
+        event_kind: EventKind,
         since: Timestamp,
         until: Option<Timestamp>,
         limit: usize,
     ) -> Answer<'a, Vec<Usage>> {
         let user = user.to_owned();
-        self.ask(move |view| view.recent(&user, happening, since, until, limit))
+        self.ask(move |view| view.recent(&user, event_kind, since, until, limit))
     }
 
     fn usage<'a>(
@@ -476,18 +476,22 @@ impl Snapshot for OffloadedView {
         self.ask(move |view| view.events_of(&ids))
     }
 
-    fn record<'a>(&'a self, shelf: Shelf, name: &'a str) -> Answer<'a, Option<Record>> {
+    fn record<'a>(
+        &'a self,
+        document_kind: DocumentKind,
+        name: &'a str,
+    ) -> Answer<'a, Option<Record>> {
         let name = name.to_owned();
-        self.ask(move |view| view.record(shelf, &name))
+        self.ask(move |view| view.record(document_kind, &name))
     }
 
     fn records<'a>(
         &'a self,
-        shelf: Shelf,
+        document_kind: DocumentKind,
         after: Option<&'a str>,
         limit: usize,
     ) -> Answer<'a, Vec<String>> {
         let after = after.map(str::to_owned);
-        self.ask(move |view| view.records(shelf, after.as_deref(), limit))
+        self.ask(move |view| view.records(document_kind, after.as_deref(), limit))
     }
 }

@@ -10,7 +10,7 @@ use super::records::storage;
 use super::row::Row;
 use super::view::{View, check_limit};
 use crate::store::error::ReadError;
-use crate::store::item::{Event, Happening, Link, PathEntry};
+use crate::store::item::{Event, EventKind, Link, PathEntry};
 
 impl View {
     /// The items at one path and how many more there are, by id.
@@ -177,9 +177,9 @@ impl View {
                 let mut lines = statement.query([node]).map_err(storage)?;
                 while let Some(line) = lines.next().map_err(storage)? {
                     let text = |index: usize| line.get::<_, String>(index).map_err(storage);
-                    let Some(happening) = Happening::named(&text(1)?) else { continue };
+                    let Some(event_kind) = EventKind::named(&text(1)?) else { continue };
                     let at = Timestamp::from_millis(line.get(2).map_err(storage)?);
-                    events.push(Event { item: item.clone(), user: text(0)?, happening, at });
+                    events.push(Event { item: item.clone(), user: text(0)?, event_kind, at });
                 }
             }
             Ok(events)

@@ -8,7 +8,7 @@ use haversack_core::units::Timestamp;
 use super::Home;
 use crate::store::change::{Batch, Change};
 use crate::store::error::{CommitError, ReadError};
-use crate::store::item::{Event, Happening, Item, Record, Shelf};
+use crate::store::item::{DocumentKind, Event, EventKind, Item, Record};
 use crate::store::query::{Effort, Filter, Order, Page, TextSearch, VectorSearch};
 use crate::store::viewer::{Principal, Readers, Viewer};
 
@@ -221,9 +221,9 @@ fn quiet_batches_publish_nothing() {
     let now = Timestamp::from_millis(1);
     let (user, anyone) = ("anna".to_owned(), Viewer::anyone());
     let tea = ItemId::new("tea").unwrap();
-    let event = Event { item: tea.clone(), user, happening: Happening::Viewed, at: now };
-    let (shelf, name) = (Shelf::Receipt, "r".to_owned());
-    let record = Record { shelf, name, text: "text".to_owned(), at: now };
+    let event = Event { item: tea.clone(), user, event_kind: EventKind::Viewed, at: now };
+    let (document_kind, name) = (DocumentKind::Receipt, "r".to_owned());
+    let record = Record { document_kind, name, text: "text".to_owned(), at: now };
     let store = home.workspace("acme", PairEmbedder::shared()).unwrap();
     let put = store.write(Batch::put(now, vec![item("tea", "green tea")])).unwrap();
     let before = store.view(&anyone);
@@ -242,7 +242,7 @@ fn quiet_batches_publish_nothing() {
     let view = store.view(&anyone);
     assert_eq!(view.revision(), put.revision);
     assert_eq!(view.usage(&[tea], None, None).unwrap().len(), 1);
-    assert!(view.record(Shelf::Receipt, "r").unwrap().is_some());
+    assert!(view.record(DocumentKind::Receipt, "r").unwrap().is_some());
     assert!(store.check(false).unwrap().is_sound());
 }
 

@@ -19,7 +19,7 @@ use super::text::VisibleRows;
 use crate::kinds::Kinds;
 use crate::revision::{Revision, StateToken};
 use crate::store::error::ReadError;
-use crate::store::item::{Passage, Record, Shelf, Stored, Version};
+use crate::store::item::{DocumentKind, Passage, Record, Stored, Version};
 use crate::store::query::{
     FAMILY_MAX, Filter, Hit, LIMIT_MAX, Order, PAGE_BYTES_MAX, Page, TreeDistance,
 };
@@ -496,8 +496,12 @@ impl View {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn record(&self, shelf: Shelf, name: &str) -> Result<Option<Record>, ReadError> {
-        self.read(|connection| usage::record(connection, shelf, name).map_err(storage))
+    pub fn record(
+        &self,
+        document_kind: DocumentKind,
+        name: &str,
+    ) -> Result<Option<Record>, ReadError> {
+        self.read(|connection| usage::record(connection, document_kind, name).map_err(storage))
     }
 
     /// The names of a kind of document, in order, after a name.
@@ -506,12 +510,14 @@ impl View {
     /// When the store cannot be read.
     pub fn records(
         &self,
-        shelf: Shelf,
+        document_kind: DocumentKind,
         after: Option<&str>,
         limit: usize,
     ) -> Result<Vec<String>, ReadError> {
         check_limit(limit)?;
-        self.read(|connection| usage::records(connection, shelf, after, limit).map_err(storage))
+        self.read(|connection| {
+            usage::records(connection, document_kind, after, limit).map_err(storage)
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use haversack_core::ids::ItemId;
 use haversack_core::units::Timestamp;
 
-use super::item::{Event, Item, Link, Record, Shelf};
+use super::item::{DocumentKind, Event, Item, Link, Record};
 use super::viewer::Viewer;
 use crate::revision::Revision;
 
@@ -45,7 +45,7 @@ pub enum Change {
     /// Writes a named document.
     Write(Record),
     /// Removes a named document.
-    Remove(Shelf, String),
+    Remove(DocumentKind, String),
 }
 
 impl Change {

@@ -188,7 +188,7 @@ pub struct Link {
 
 /// What happened to an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Happening {
+pub enum EventKind {
     /// Somebody looked at it.
     Viewed,
     /// Somebody changed it.
@@ -201,32 +201,32 @@ pub enum Happening {
     NotUseful,
 }
 
-impl Happening {
+impl EventKind {
     /// All of them.
-    pub const ALL: [Happening; 5] = [
-        Happening::Viewed,
-        Happening::Edited,
-        Happening::Used,
-        Happening::Useful,
-        Happening::NotUseful,
+    pub const ALL: [EventKind; 5] = [
+        EventKind::Viewed,
+        EventKind::Edited,
+        EventKind::Used,
+        EventKind::Useful,
+        EventKind::NotUseful,
     ];
 
     /// The name on the wire and on disk.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
-            Happening::Viewed => "viewed",
-            Happening::Edited => "edited",
-            Happening::Used => "used",
-            Happening::Useful => "useful",
-            Happening::NotUseful => "not_useful",
+            EventKind::Viewed => "viewed",
+            EventKind::Edited => "edited",
+            EventKind::Used => "used",
+            EventKind::Useful => "useful",
+            EventKind::NotUseful => "not_useful",
         }
     }
 
-    /// The happening of this name.
+    /// The event kind with this name.
     #[must_use]
-    pub fn named(name: &str) -> Option<Happening> {
-        Happening::ALL.into_iter().find(|happening| happening.as_str() == name)
+    pub fn named(name: &str) -> Option<EventKind> {
+        EventKind::ALL.into_iter().find(|event_kind| event_kind.as_str() == name)
     }
 }
 
@@ -238,14 +238,14 @@ pub struct Event {
     /// Who did it.
     pub user: String,
     /// What.
-    pub happening: Happening,
+    pub event_kind: EventKind,
     /// When.
     pub at: Timestamp,
 }
 
 /// What sort of named document a record is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Shelf {
+pub enum DocumentKind {
     /// Proof of a pack; the oldest go when there are too many.
     Receipt,
     /// A template of the workspace.
@@ -258,27 +258,32 @@ pub enum Shelf {
     Source,
 }
 
-impl Shelf {
+impl DocumentKind {
     /// All of them.
-    pub const ALL: [Shelf; 5] =
-        [Shelf::Receipt, Shelf::Template, Shelf::Ranker, Shelf::Recipe, Shelf::Source];
+    pub const ALL: [DocumentKind; 5] = [
+        DocumentKind::Receipt,
+        DocumentKind::Template,
+        DocumentKind::Ranker,
+        DocumentKind::Recipe,
+        DocumentKind::Source,
+    ];
 
     /// The name on disk and in exports.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
-            Shelf::Receipt => "receipt",
-            Shelf::Template => "template",
-            Shelf::Ranker => "ranker",
-            Shelf::Recipe => "recipe",
-            Shelf::Source => "source",
+            DocumentKind::Receipt => "receipt",
+            DocumentKind::Template => "template",
+            DocumentKind::Ranker => "ranker",
+            DocumentKind::Recipe => "recipe",
+            DocumentKind::Source => "source",
         }
     }
 
-    /// The shelf of this name.
+    /// The document kind with this name.
     #[must_use]
-    pub fn named(name: &str) -> Option<Shelf> {
-        Shelf::ALL.into_iter().find(|shelf| shelf.as_str() == name)
+    pub fn named(name: &str) -> Option<DocumentKind> {
+        DocumentKind::ALL.into_iter().find(|document_kind| document_kind.as_str() == name)
     }
 }
 
@@ -286,8 +291,8 @@ impl Shelf {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     /// Which sort.
-    pub shelf: Shelf,
-    /// Its name, unique on its shelf.
+    pub document_kind: DocumentKind,
+    /// Its name, unique among documents of its kind.
     pub name: String,
     /// Its text.
     pub text: String,

@@ -23,7 +23,7 @@ use haversack_core::units::Timestamp;
 use self::change::{Batch, Committed, Undone};
 use self::error::{CommitError, ReadError};
 use self::item::{
-    Crumb, Event, Happening, Link, Passage, PathEntry, Record, Shelf, Stored, Version,
+    Crumb, DocumentKind, Event, EventKind, Link, Passage, PathEntry, Record, Stored, Version,
 };
 use self::query::{
     Descendants, Descent, Direction, Excerpt, Filter, Frequencies, FuzzySearch, Hit, Linked,
@@ -191,7 +191,7 @@ pub trait Snapshot: Send + Sync {
     -> Answer<'a, Vec<TreeDistance>>;
 
     /// A number that is another one in snapshots taken after an event was noted of something that the
-    /// viewer can read, but for [`Happening::Used`]: what was answered from events before may be answered so again until it
+    /// viewer can read, but for [`EventKind::Used`]: what was answered from events before may be answered so again until it
     /// changes. It means nothing after the store was opened again.
     fn activity(&self) -> u64;
 
@@ -200,7 +200,7 @@ pub trait Snapshot: Send + Sync {
     fn recent<'a>(
         &'a self,
         user: &'a str,
-        happening: Happening,
+        event_kind: EventKind,
         since: Timestamp,
         until: Option<Timestamp>,
         limit: usize,
@@ -239,12 +239,16 @@ pub trait Snapshot: Send + Sync {
     fn events_of<'a>(&'a self, ids: &'a [ItemId]) -> Answer<'a, Vec<Event>>;
 
     /// A named document.
-    fn record<'a>(&'a self, shelf: Shelf, name: &'a str) -> Answer<'a, Option<Record>>;
+    fn record<'a>(
+        &'a self,
+        document_kind: DocumentKind,
+        name: &'a str,
+    ) -> Answer<'a, Option<Record>>;
 
-    /// The names on a shelf, in order, after a name.
+    /// The names of the documents of one kind, in order, after a name.
     fn records<'a>(
         &'a self,
-        shelf: Shelf,
+        document_kind: DocumentKind,
         after: Option<&'a str>,
         limit: usize,
     ) -> Answer<'a, Vec<String>>;

@@ -10,7 +10,7 @@ use haversack_core::query::FieldRole;
 use haversack_core::units::{Score, Timestamp};
 use serde_json::Value;
 
-use super::item::{Happening, Link, Stored};
+use super::item::{EventKind, Link, Stored};
 
 /// Most answers to one question.
 pub const LIMIT_MAX: usize = 1_000;
@@ -233,7 +233,7 @@ pub struct Usage {
     /// The item.
     pub item: ItemId,
     /// What happened.
-    pub happening: Happening,
+    pub event_kind: EventKind,
     /// How often.
     pub count: u64,
     /// When last. Where that event is no longer kept, no later than the oldest that is.

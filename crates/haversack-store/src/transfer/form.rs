@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::kinds::{Kinds, moment};
 use crate::store::change::Change;
-use crate::store::item::{Event, Fields, Happening, Item, Link, Record, Shelf};
+use crate::store::item::{DocumentKind, Event, EventKind, Fields, Item, Link, Record};
 use crate::store::viewer::{Principal, Readers};
 
 /// What is wrong with a line; names the field.
@@ -46,12 +46,12 @@ pub(super) fn line(change: &Change) -> Option<Value> {
         Change::Link(Link { from, to, sort }) => Some(json!({
             "type": "link", "from": from.as_str(), "to": to.as_str(), "sort": sort,
         })),
-        Change::Note(Event { item, user, happening, at }) => Some(json!({
+        Change::Note(Event { item, user, event_kind, at }) => Some(json!({
             "type": "event", "item": item.as_str(), "user": user,
-            "happening": happening.as_str(), "at": at.as_millis(),
+            "happening": event_kind.as_str(), "at": at.as_millis(),
         })),
-        Change::Write(Record { shelf, name, text, at }) => Some(json!({
-            "type": "record", "shelf": shelf.as_str(), "name": name, "at": at.as_millis(),
+        Change::Write(Record { document_kind, name, text, at }) => Some(json!({
+            "type": "record", "shelf": document_kind.as_str(), "name": name, "at": at.as_millis(),
             "text": text,
         })),
         Change::Delete(_) | Change::Purge(_) | Change::Unlink(_) | Change::Remove(..) => None,
@@ -162,11 +162,11 @@ pub fn read_change(line: Map<String, Value>, kinds: &Kinds) -> Formed<Change> {
         "event" => Change::Note(Event {
             item: form.id("item")?,
             user: form.text("user")?,
-            happening: form.named("happening", Happening::named)?,
+            event_kind: form.named("happening", EventKind::named)?,
             at: form.needed("at", Form::time)?,
         }),
         "record" => Change::Write(Record {
-            shelf: form.named("shelf", Shelf::named)?,
+            document_kind: form.named("shelf", DocumentKind::named)?,
             name: form.text("name")?,
             text: form.text("text")?,
             at: form.needed("at", Form::time)?,

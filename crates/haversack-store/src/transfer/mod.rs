@@ -19,7 +19,7 @@ pub use self::lines::{Line, Lines};
 
 use crate::store::change::{Batch, Change, Warning};
 use crate::store::error::{CommitError, ReadError};
-use crate::store::item::{Fields, Shelf};
+use crate::store::item::{DocumentKind, Fields};
 use crate::store::query::LIMIT_MAX;
 use crate::store::{Snapshot, Store, wait};
 
@@ -89,8 +89,8 @@ pub fn export(snapshot: &dyn Snapshot, out: &mut dyn Write) -> Result<Exported, 
             exported.events += 1;
         }
     }
-    for shelf in Shelf::ALL {
-        exported.records += export_records(snapshot, out, shelf)?;
+    for document_kind in DocumentKind::ALL {
+        exported.records += export_records(snapshot, out, document_kind)?;
     }
     out.flush()?;
     Ok(exported)
@@ -99,14 +99,14 @@ pub fn export(snapshot: &dyn Snapshot, out: &mut dyn Write) -> Result<Exported, 
 fn export_records(
     snapshot: &dyn Snapshot,
     out: &mut dyn Write,
-    shelf: Shelf,
+    document_kind: DocumentKind,
 ) -> Result<u64, ExportError> {
     let mut count = 0;
     let mut after: Option<String> = None;
     loop {
-        let names = wait(snapshot.records(shelf, after.as_deref(), LIMIT_MAX))?;
+        let names = wait(snapshot.records(document_kind, after.as_deref(), LIMIT_MAX))?;
         for name in &names {
-            if let Some(record) = wait(snapshot.record(shelf, name))? {
+            if let Some(record) = wait(snapshot.record(document_kind, name))? {
                 write_change(out, &Change::Write(record))?;
                 count += 1;
             }

@@ -8,7 +8,7 @@ use haversack_core::units::{Score, Timestamp};
 use super::*;
 use crate::DataFolder;
 use crate::kinds::Kinds;
-use crate::store::item::{Event, Happening, Item, Link, Record};
+use crate::store::item::{Event, EventKind, Item, Link, Record};
 use crate::store::maintenance::{Maintenance, Stores};
 use crate::store::query::Filter;
 use crate::store::viewer::{Principal, Readers, Viewer};
@@ -46,11 +46,11 @@ fn changes() -> Vec<Change> {
     let event = Event {
         item: nobody.id.clone(),
         user: "anna".to_owned(),
-        happening: Happening::Useful,
+        event_kind: EventKind::Useful,
         at: Timestamp::from_millis(7),
     };
     let record = Record {
-        shelf: Shelf::Template,
+        document_kind: DocumentKind::Template,
         name: "mine".to_owned(),
         text: "{{body}}".to_owned(),
         at: Timestamp::from_millis(9),

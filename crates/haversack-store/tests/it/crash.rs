@@ -14,7 +14,7 @@ use std::time::Duration;
 use haversack_core::ids::ItemId;
 use haversack_store::embedded::Embedded;
 use haversack_store::store::change::Change;
-use haversack_store::store::item::{Item, Record, Shelf};
+use haversack_store::store::item::{DocumentKind, Item, Record};
 use haversack_store::store::query::{Filter, Order, Page};
 use haversack_store::store::viewer::Viewer;
 
@@ -101,7 +101,7 @@ fn changes(slots: &SlotStates, thread: usize, number: u64) -> Vec<Change> {
         (CrashStep::Hide, None) => Vec::new(),
     };
     changes.push(Change::Write(Record {
-        shelf: Shelf::Template,
+        document_kind: DocumentKind::Template,
         name: format!("thread-{thread}"),
         text: number.to_string(),
         at: at(0),
@@ -192,7 +192,7 @@ fn verify(store: &Embedded, acknowledged: &[u64; THREADS], context: &str) -> [u6
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (thread, done) in done.iter_mut().enumerate() {
         let name = format!("thread-{thread}");
-        let record = store.view(&Viewer::owner()).record(Shelf::Template, &name).unwrap();
+        let record = store.view(&Viewer::owner()).record(DocumentKind::Template, &name).unwrap();
         let reached = record.map_or(0, |record| record.text.parse().unwrap());
         assert!(
             (*done..=*done + 1).contains(&reached),

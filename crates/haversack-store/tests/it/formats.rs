@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use haversack_store::embedded::Home;
 use haversack_store::store::change::Change;
 use haversack_store::store::error::OpenError;
-use haversack_store::store::item::{Event, Happening};
+use haversack_store::store::item::{Event, EventKind};
 use haversack_store::store::query::Filter;
 use haversack_store::store::viewer::Viewer;
 use rusqlite::Connection;
@@ -83,7 +83,7 @@ fn a_store_without_indexes_gets_them_at_open() {
     let mut message = item("a", "text");
     message.fields.insert("threadId".to_owned(), json!("t1"));
     let viewed =
-        Event { item: id("a"), user: "anna".to_owned(), happening: Happening::Viewed, at: at(5) };
+        Event { item: id("a"), user: "anna".to_owned(), event_kind: EventKind::Viewed, at: at(5) };
     open(folder.path()).write(batch(1, vec![put(message), Change::Note(viewed)])).unwrap();
     let names = || -> Vec<String> {
         let connection = Connection::open(store_file(folder.path())).unwrap();

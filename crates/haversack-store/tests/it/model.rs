@@ -7,7 +7,7 @@ use haversack_store::embedded::{Embedded, View};
 use haversack_store::revision::Revision;
 use haversack_store::store::change::{Batch, Change};
 use haversack_store::store::error::CommitError;
-use haversack_store::store::item::{Crumb, Event, Happening, Item, Link};
+use haversack_store::store::item::{Crumb, Event, EventKind, Item, Link};
 use haversack_store::store::query::{Direction, Filter, Order, Page};
 use haversack_store::store::viewer::{Principal, Readers, Viewer};
 
@@ -338,12 +338,12 @@ impl StoreAndModel {
     }
 
     fn event(&mut self) {
-        let (item, happening) = (self.id(), *self.random.pick(&Happening::ALL));
+        let (item, event_kind) = (self.id(), *self.random.pick(&EventKind::ALL));
         // Some events arrive late.
         let millis = self.millis - 10_000 * i64::from(self.random.chance(30));
-        let times = self.model.usage.entry((item.clone(), happening.as_str())).or_default();
+        let times = self.model.usage.entry((item.clone(), event_kind.as_str())).or_default();
         times.push(millis);
-        let event = Event { item, user: "anna".to_owned(), happening, at: at(millis) };
+        let event = Event { item, user: "anna".to_owned(), event_kind, at: at(millis) };
         let revision = self.write(batch(self.millis, vec![Change::Note(event)])).unwrap();
         assert_eq!(revision, self.model.revision(), "an event makes no state");
     }
@@ -465,13 +465,14 @@ impl StoreAndModel {
             let sum = |((_, name), times): (&(ItemId, &'static str), &Vec<i64>)| {
                 let times = times.iter().filter(|millis| **millis <= until);
                 let last = at(*times.clone().max()?);
-                Some((Happening::named(name).unwrap(), times.count() as u64, last))
+                Some((EventKind::named(name).unwrap(), times.count() as u64, last))
             };
             let usage = self.model.usage.iter().filter(|((id, _), _)| reads && *id == one);
             let expected: Vec<_> = usage.filter_map(sum).collect();
             let until = (until < i64::MAX).then(|| at(until));
             let found = view.usage(std::slice::from_ref(&one), None, until).unwrap();
-            let found: Vec<_> = found.into_iter().map(|u| (u.happening, u.count, u.last)).collect();
+            let found: Vec<_> =
+                found.into_iter().map(|u| (u.event_kind, u.count, u.last)).collect();
             assert_eq!(found, expected, "usage of {one} until {until:?}");
         }
         let versions = self.model.births.get(&one).map_or(0, Vec::len).min(VERSIONS_MAX);

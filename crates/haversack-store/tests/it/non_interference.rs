@@ -12,7 +12,7 @@ use haversack_core::item::Kind;
 use haversack_core::units::Score;
 use haversack_store::embedded::{Embedded, View};
 use haversack_store::store::change::Change;
-use haversack_store::store::item::{Event, Happening, Item, Link, Stored};
+use haversack_store::store::item::{Event, EventKind, Item, Link, Stored};
 use haversack_store::store::query::{
     Direction, Effort, Filter, FuzzySearch, Hit, Order, Page, TextSearch, VectorSearch,
 };
@@ -218,10 +218,10 @@ fn write_full(random: &mut Random, store: &Embedded, prefix: &str) -> Graph {
         changes.push(Change::Link(link));
     }
     for n in 0..random.below(10) {
-        let happening = *random.pick(&Happening::ALL);
+        let event_kind = *random.pick(&EventKind::ALL);
         let item = id(random.pick(&names));
         let user = (*random.pick(&["anna", "bob"])).to_owned();
-        let event = Event { item, user, happening, at: at(NOW - (n as i64 % 3)) };
+        let event = Event { item, user, event_kind, at: at(NOW - (n as i64 % 3)) };
         graph.events.push(event.clone());
         changes.push(Change::Note(event));
     }
@@ -409,10 +409,10 @@ fn ask_structure(random: &mut Random, view: &View, ids: &[ItemId], answers: &mut
         format!("{:?}", view.distances(from, ids).unwrap()),
     );
     for user in ["anna", "bob"] {
-        for happening in [Happening::Viewed, Happening::Useful, Happening::Used] {
+        for event_kind in [EventKind::Viewed, EventKind::Useful, EventKind::Used] {
             for until in [None, Some(at(NOW - 1))] {
-                let recent = view.recent(user, happening, at(0), until, 3).unwrap();
-                let question = format!("recent {user} {happening:?} {until:?}");
+                let recent = view.recent(user, event_kind, at(0), until, 3).unwrap();
+                let question = format!("recent {user} {event_kind:?} {until:?}");
                 answers.say(&question, format!("{recent:?}"));
             }
         }

@@ -10,7 +10,7 @@ use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::rank::Component;
 use haversack_core::units::{Score, Timestamp};
 use haversack_store::store::error::ReadError;
-use haversack_store::store::item::{Happening, Stored};
+use haversack_store::store::item::{EventKind, Stored};
 use haversack_store::store::query::{Filter, LIMIT_MAX, Order, Page, Usage};
 use serde_json::Value;
 
@@ -38,8 +38,8 @@ impl Collector for Activity {
         async move {
             let (edits, views) = (spec.settings.count("edits"), spec.settings.count("views"));
             let (edited, viewed) = try_join(
-                of_late(question, spec, &[Happening::Edited], edits),
-                of_late(question, spec, &[Happening::Viewed], views),
+                of_late(question, spec, &[EventKind::Edited], edits),
+                of_late(question, spec, &[EventKind::Viewed], views),
             )
             .await?;
             let edit = |(place, (stored, usage)): (usize, &(Stored, Usage))| {
@@ -78,8 +78,8 @@ impl Collector for Recent {
     ) -> BoxFuture<'a, Result<Collected, ReadError>> {
         async move {
             let limit = spec.settings.count("limit");
-            let happenings = [Happening::Viewed, Happening::Used];
-            let used = of_late(question, spec, &happenings, limit).await?;
+            let event_kinds = [EventKind::Viewed, EventKind::Used];
+            let used = of_late(question, spec, &event_kinds, limit).await?;
             let mut candidates: Vec<Candidate> =
                 used.found.iter().map(|(stored, _)| from_stored(stored)).collect();
             open(question, &mut candidates).await?;
@@ -127,7 +127,7 @@ async fn open(question: &Question, candidates: &mut [Candidate]) -> Result<(), R
 async fn of_late(
     question: &Question,
     spec: &CollectorSpec,
-    happenings: &[Happening],
+    event_kinds: &[EventKind],
     limit: usize,
 ) -> Result<OfLate, ReadError> {
     let Some(user) = question.request.user.as_deref().filter(|_| limit > 0) else {
@@ -140,8 +140,9 @@ async fn of_late(
     // Some may not pass, so more are asked for.
     let reach = limit.saturating_mul(4).clamp(50, LIMIT_MAX);
     let (snapshot, until) = (&question.snapshot, Some(question.before()));
-    let lists =
-        happenings.iter().map(|happening| snapshot.recent(user, *happening, since, until, reach));
+    let lists = event_kinds
+        .iter()
+        .map(|event_kind| snapshot.recent(user, *event_kind, since, until, reach));
     let mut latest: BTreeMap<ItemId, Usage> = BTreeMap::new();
     let lists = try_join_all(lists).await?;
     let is_cut = lists.iter().any(|list| list.len() >= reach);

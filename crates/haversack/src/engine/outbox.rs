@@ -103,7 +103,7 @@ mod tests {
     use haversack_core::item::Kind;
     use haversack_core::units::Timestamp;
     use haversack_store::store::change::Change;
-    use haversack_store::store::item::{Item, Record, Shelf};
+    use haversack_store::store::item::{DocumentKind, Item, Record};
     use haversack_store::store::viewer::Viewer;
 
     use super::*;
@@ -131,8 +131,9 @@ mod tests {
         let workspace = Engine::open(folder.path()).unwrap().workspace("home").unwrap();
         let outbox = Outbox::default();
         let batch = |name: &str| {
-            let (shelf, name, at) = (Shelf::Receipt, name.to_owned(), Timestamp::from_millis(1));
-            let record = Record { shelf, name, text: "{}".to_owned(), at };
+            let (document_kind, name, at) =
+                (DocumentKind::Receipt, name.to_owned(), Timestamp::from_millis(1));
+            let record = Record { document_kind, name, text: "{}".to_owned(), at };
             Batch::new(at, vec![Change::Write(record)])
         };
         let names = ["one", "", "two"];
@@ -141,7 +142,7 @@ mod tests {
         }
         outbox.settle(&**workspace.store()).await;
         let snapshot = workspace.store().snapshot(&Viewer::owner()).await.unwrap();
-        let there = snapshot.records(Shelf::Receipt, None, 10).await.unwrap();
+        let there = snapshot.records(DocumentKind::Receipt, None, 10).await.unwrap();
         assert_eq!(there, ["one", "two"]);
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use haversack_core::units::Timestamp;
-use haversack_store::store::item::Shelf;
+use haversack_store::store::item::DocumentKind;
 use haversack_store::store::viewer::Viewer;
 
 use super::Workspace;
@@ -34,7 +34,8 @@ impl Workspace {
             Some(receipt) => receipt,
             None => {
                 let snapshot = self.0.store.snapshot(viewer).await?;
-                let record = snapshot.record(Shelf::Receipt, id).await?.ok_or_else(missing)?;
+                let record =
+                    snapshot.record(DocumentKind::Receipt, id).await?.ok_or_else(missing)?;
                 let receipt = Receipt::from_json(&record.text)
                     .map_err(|error| Error::invalid(format!("receipt {id}"), error.to_string()))?;
                 Arc::new(receipt)

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use haversack_core::assemble::{Template, TemplateText, Templates};
 use haversack_core::rank::Ranker;
 use haversack_store::store::change::{Batch, Change};
-use haversack_store::store::item::{Record, Shelf};
+use haversack_store::store::item::{DocumentKind, Record};
 use haversack_store::store::viewer::Viewer;
 use serde::{Deserialize, Serialize};
 
@@ -117,7 +117,7 @@ impl Workspace {
         let known = self.names_for_recipe(name, source, &templates, &rankers).await?;
         let recipe = Recipe::parse(name, source, &known)?;
         CompiledRecipe::new(recipe, templates, rankers)?;
-        self.write_document(Shelf::Recipe, name, source.to_owned()).await
+        self.write_document(DocumentKind::Recipe, name, source.to_owned()).await
     }
 
     /// Stores a template under a name (M8).
@@ -145,7 +145,7 @@ impl Workspace {
         Templates::default().register(name, kept.parse()?)?;
         let json = serde_json::to_string(kept);
         let json = json.map_err(|error| Error::invalid("template", error.to_string()))?;
-        self.write_document(Shelf::Template, name, json).await
+        self.write_document(DocumentKind::Template, name, json).await
     }
 
     /// Stores a ranker, an expression, under a name (M6).
@@ -154,12 +154,17 @@ impl Workspace {
     /// When it does not parse or cannot be written.
     pub async fn put_ranker(&self, name: &str, source: &str) -> Result<(), Error> {
         expression_ranker(source, "ranker")?;
-        self.write_document(Shelf::Ranker, name, source.to_owned()).await
+        self.write_document(DocumentKind::Ranker, name, source.to_owned()).await
     }
 
-    async fn write_document(&self, shelf: Shelf, name: &str, text: String) -> Result<(), Error> {
+    async fn write_document(
+        &self,
+        document_kind: DocumentKind,
+        name: &str,
+        text: String,
+    ) -> Result<(), Error> {
         let at = self.now();
-        let record = Record { shelf, name: name.to_owned(), text, at };
+        let record = Record { document_kind, name: name.to_owned(), text, at };
         self.write(Batch::new(at, vec![Change::Write(record)])).await?;
         Ok(())
     }
@@ -168,26 +173,35 @@ impl Workspace {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub async fn stored_document(&self, shelf: Shelf, name: &str) -> Result<Option<String>, Error> {
+    pub async fn stored_document(
+        &self,
+        document_kind: DocumentKind,
+        name: &str,
+    ) -> Result<Option<String>, Error> {
         let snapshot = self.0.store.snapshot(&Viewer::anyone()).await?;
-        Ok(snapshot.record(shelf, name).await?.map(|record| record.text))
+        Ok(snapshot.record(document_kind, name).await?.map(|record| record.text))
     }
 
     /// Lists the names of the workspace's own recipes, templates or rankers.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub async fn stored_names(&self, shelf: Shelf) -> Result<Vec<String>, Error> {
+    pub async fn stored_names(&self, document_kind: DocumentKind) -> Result<Vec<String>, Error> {
         let snapshot = self.0.store.snapshot(&Viewer::anyone()).await?;
-        Ok(snapshot.records(shelf, None, NAMED_MAX).await?)
+        Ok(snapshot.records(document_kind, None, NAMED_MAX).await?)
     }
 
     /// Removes a stored recipe, template or ranker.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub async fn remove_document(&self, shelf: Shelf, name: &str) -> Result<(), Error> {
-        self.write(Batch::new(self.now(), vec![Change::Remove(shelf, name.to_owned())])).await?;
+    pub async fn remove_document(
+        &self,
+        document_kind: DocumentKind,
+        name: &str,
+    ) -> Result<(), Error> {
+        self.write(Batch::new(self.now(), vec![Change::Remove(document_kind, name.to_owned())]))
+            .await?;
         Ok(())
     }
 
@@ -197,7 +211,7 @@ impl Workspace {
     /// When the store cannot be read.
     pub async fn recipes(&self) -> Result<Vec<String>, Error> {
         let snapshot = self.0.store.snapshot(&Viewer::anyone()).await?;
-        let mut names = snapshot.records(Shelf::Recipe, None, NAMED_MAX).await?;
+        let mut names = snapshot.records(DocumentKind::Recipe, None, NAMED_MAX).await?;
         names.extend(self.0.shared.recipes.keys().cloned());
         names.sort_unstable();
         names.dedup();
@@ -210,7 +224,7 @@ impl Workspace {
     /// When there is no such recipe, or the store cannot be read.
     pub async fn recipe_source(&self, name: &str) -> Result<String, Error> {
         let snapshot = self.0.store.snapshot(&Viewer::anyone()).await?;
-        if let Some(record) = snapshot.record(Shelf::Recipe, name).await? {
+        if let Some(record) = snapshot.record(DocumentKind::Recipe, name).await? {
             return Ok(record.text);
         }
         match self.0.shared.recipes.get(name) {
@@ -228,15 +242,19 @@ impl Workspace {
     ) -> Result<(Templates, BTreeMap<String, Ranker>), Error> {
         let snapshot = self.0.store.snapshot(&Viewer::anyone()).await?;
         let mut templates = self.0.shared.templates.clone();
-        for name in snapshot.records(Shelf::Template, None, NAMED_MAX).await? {
-            let Some(record) = snapshot.record(Shelf::Template, &name).await? else { continue };
+        for name in snapshot.records(DocumentKind::Template, None, NAMED_MAX).await? {
+            let Some(record) = snapshot.record(DocumentKind::Template, &name).await? else {
+                continue;
+            };
             let kept: KeptTemplate = serde_json::from_str(&record.text)
                 .map_err(|error| Error::invalid(format!("template {name}"), error.to_string()))?;
             templates.register(&name, kept.parse()?)?;
         }
         let mut rankers = self.0.shared.rankers.clone();
-        for name in snapshot.records(Shelf::Ranker, None, NAMED_MAX).await? {
-            let Some(record) = snapshot.record(Shelf::Ranker, &name).await? else { continue };
+        for name in snapshot.records(DocumentKind::Ranker, None, NAMED_MAX).await? {
+            let Some(record) = snapshot.record(DocumentKind::Ranker, &name).await? else {
+                continue;
+            };
             rankers
                 .insert(name.clone(), expression_ranker(&record.text, &format!("ranker {name}"))?);
         }

@@ -12,7 +12,7 @@ use haversack_core::units::{Timestamp, Tokens};
 use haversack_store::kinds::Kinds;
 use haversack_store::revision::Revision;
 use haversack_store::store::change::{Batch, Change, Committed};
-use haversack_store::store::item::{Event, Happening, Item, Record, Shelf};
+use haversack_store::store::item::{DocumentKind, Event, EventKind, Item, Record};
 use haversack_store::store::maintenance::Maintenance;
 use haversack_store::store::viewer::Viewer;
 use haversack_store::store::{Snapshot, Store};
@@ -146,8 +146,8 @@ impl Workspace {
     /// When the batch is wrong or cannot be written.
     pub async fn write(&self, batch: Batch) -> Result<Committed, Error> {
         let changes_rules = batch.changes.iter().any(|change| match change {
-            Change::Write(record) => record.shelf != Shelf::Receipt,
-            Change::Remove(shelf, _) => *shelf != Shelf::Receipt,
+            Change::Write(record) => record.document_kind != DocumentKind::Receipt,
+            Change::Remove(document_kind, _) => *document_kind != DocumentKind::Receipt,
             _ => false,
         });
         let committed = self.0.store.write(batch).await?;
@@ -340,7 +340,7 @@ impl Workspace {
         let mut changes = Vec::new();
         match serde_json::to_string(&*receipt) {
             Ok(text) => changes.push(Change::Write(Record {
-                shelf: Shelf::Receipt,
+                document_kind: DocumentKind::Receipt,
                 name: receipt.id.clone(),
                 text,
                 at,
@@ -378,9 +378,9 @@ impl Workspace {
             let message = format!("there is no item {:?} that this user can read", item.as_str());
             return Err(Error::invalid("contextItemId", message));
         }
-        let happening = if useful { Happening::Useful } else { Happening::NotUseful };
+        let event_kind = if useful { EventKind::Useful } else { EventKind::NotUseful };
         let at = self.now();
-        let event = Event { item: item.clone(), user: user.to_owned(), happening, at };
+        let event = Event { item: item.clone(), user: user.to_owned(), event_kind, at };
         self.write(Batch::new(at, vec![Change::Note(event)])).await?;
         Ok(())
     }
@@ -442,7 +442,7 @@ fn uses(assembled: &Assembled, user: &str, at: Timestamp) -> Vec<Change> {
     let event = |item: &ItemId| Event {
         item: item.clone(),
         user: user.to_owned(),
-        happening: Happening::Used,
+        event_kind: EventKind::Used,
         at,
     };
     items

@@ -7,7 +7,7 @@
 //! Adding again is quick. A file that has the length and time of its item is not read. That needs
 //! no notes: an item's body is the file's text, byte by byte, and its time is the file's. A file of
 //! many items has no item of its own, so its length and time are kept as a record
-//! ([`haversack_store::store::item::Shelf::Source`]) with the number of its items, which must
+//! ([`haversack_store::store::item::DocumentKind::Source`]) with the number of its items, which must
 //! still be there.
 
 mod notice;

@@ -7,7 +7,7 @@ use std::time::UNIX_EPOCH;
 use haversack_core::units::Timestamp;
 use haversack_store::store::change::Change;
 use haversack_store::store::error::ReadError;
-use haversack_store::store::item::{Record, Shelf};
+use haversack_store::store::item::{DocumentKind, Record};
 use haversack_store::store::{Snapshot, wait};
 use serde_json::{Value, json};
 
@@ -48,13 +48,13 @@ pub(super) struct TableStamp {
 }
 
 fn read(snapshot: &dyn Snapshot, name: &str) -> Result<Option<(Value, Timestamp)>, ReadError> {
-    let record = wait(snapshot.record(Shelf::Source, name))?;
+    let record = wait(snapshot.record(DocumentKind::Source, name))?;
     // What does not read back is as good as not there: the file is read again.
     Ok(record.and_then(|record| Some((serde_json::from_str(&record.text).ok()?, record.at))))
 }
 
 fn write(name: String, at: Timestamp, text: &Value) -> Change {
-    Change::Write(Record { shelf: Shelf::Source, name, text: text.to_string(), at })
+    Change::Write(Record { document_kind: DocumentKind::Source, name, text: text.to_string(), at })
 }
 
 /// Which path a root's name stood for.

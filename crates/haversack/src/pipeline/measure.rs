@@ -12,7 +12,7 @@ use haversack_core::rank::{
 };
 use haversack_core::units::{Score, Timestamp};
 use haversack_store::store::error::ReadError;
-use haversack_store::store::item::Happening;
+use haversack_store::store::item::EventKind;
 use haversack_store::store::query::{Frequencies, TreeDistance, Usage};
 
 use super::words::TermStatistics;
@@ -199,10 +199,10 @@ fn usage_scores(events: &[Usage]) -> BTreeMap<ItemId, Score> {
     let mut counts: BTreeMap<ItemId, (u64, u64)> = BTreeMap::new();
     for event in events {
         let (useful, not_useful) = counts.entry(event.item.clone()).or_default();
-        match event.happening {
-            Happening::Useful => *useful += event.count,
-            Happening::NotUseful => *not_useful += event.count,
-            Happening::Viewed | Happening::Edited | Happening::Used => {}
+        match event.event_kind {
+            EventKind::Useful => *useful += event.count,
+            EventKind::NotUseful => *not_useful += event.count,
+            EventKind::Viewed | EventKind::Edited | EventKind::Used => {}
         }
     }
     let score = |(useful, not_useful): (u64, u64)| usage(useful.saturating_sub(not_useful));
@@ -213,7 +213,7 @@ fn usage_scores(events: &[Usage]) -> BTreeMap<ItemId, Score> {
 fn affinity_scores(events: &[Usage]) -> BTreeMap<ItemId, Score> {
     let mut counts: BTreeMap<ItemId, u64> = BTreeMap::new();
     for event in events {
-        if matches!(event.happening, Happening::Viewed | Happening::Edited) {
+        if matches!(event.event_kind, EventKind::Viewed | EventKind::Edited) {
             *counts.entry(event.item.clone()).or_default() += event.count;
         }
     }

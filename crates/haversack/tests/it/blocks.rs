@@ -3,7 +3,7 @@
 use haversack::{Assembled, NoticeCode, Request};
 use haversack_core::units::Timestamp;
 use haversack_store::store::change::{Batch, Change};
-use haversack_store::store::item::{Event, Happening, Item, Link};
+use haversack_store::store::item::{Event, EventKind, Item, Link};
 use haversack_store::store::viewer::{Principal, Readers};
 use serde_json::json;
 
@@ -32,8 +32,8 @@ fn link(from: &str, to: &str) -> Change {
     Change::Link(Link { from: id(from), to: id(to), sort: "link".to_owned() })
 }
 
-fn event(user: &str, happening: Happening, item: &str, at: Timestamp) -> Change {
-    Change::Note(Event { item: id(item), user: user.to_owned(), happening, at })
+fn event(user: &str, event_kind: EventKind, item: &str, at: Timestamp) -> Change {
+    Change::Note(Event { item: id(item), user: user.to_owned(), event_kind, at })
 }
 
 async fn change(fixture: &Fixture, changes: Vec<Change>) {
@@ -82,9 +82,9 @@ async fn blocks_stand_in_a_tree_and_are_linked_related_edited_and_viewed_w1() {
     let events = vec![
         link("row", "out"),
         link("back", "row"),
-        event("mara", Happening::Edited, "b-todo", ago(2)),
-        event("mara", Happening::Viewed, "b-quote", ago(1)),
-        event("jonas", Happening::Edited, "b-code", ago(1)),
+        event("mara", EventKind::Edited, "b-todo", ago(2)),
+        event("mara", EventKind::Viewed, "b-quote", ago(1)),
+        event("jonas", EventKind::Edited, "b-code", ago(1)),
     ];
     change(&fixture, events).await;
     let page = pack(&fixture, focused("What is on this page?", "page").within(8_000)).await;
@@ -194,13 +194,13 @@ async fn the_last_edits_and_views_count_by_their_place_w5() {
     fixture.put(items.collect()).await.unwrap();
     // Twelve edits and seven views in the last days, and one of each that is too long ago.
     let mut events: Vec<Change> = (0..12)
-        .map(|n| event("mara", Happening::Edited, &names[usize::try_from(n).unwrap()], ago(n + 1)))
+        .map(|n| event("mara", EventKind::Edited, &names[usize::try_from(n).unwrap()], ago(n + 1)))
         .collect();
     events.extend((12..19).map(|n| {
-        event("mara", Happening::Viewed, &names[usize::try_from(n).unwrap()], ago(n + 1))
+        event("mara", EventKind::Viewed, &names[usize::try_from(n).unwrap()], ago(n + 1))
     }));
-    events.push(event("mara", Happening::Edited, "a20", ago(73)));
-    events.push(event("mara", Happening::Viewed, "a21", ago(73)));
+    events.push(event("mara", EventKind::Edited, "a20", ago(73)));
+    events.push(event("mara", EventKind::Viewed, "a21", ago(73)));
     change(&fixture, events).await;
     let assembled = pack(&fixture, user_request("workspace", "", "mara")).await;
     let mut expected = names[0..10].to_vec();
@@ -234,8 +234,8 @@ async fn a_score_is_the_weighted_sum_of_five_parts_w6() {
     items[5].updated = day(60);
     fixture.put(items).await.unwrap();
     let mut events: Vec<Change> =
-        (0..3).map(|n| event("mara", Happening::Viewed, "away", ago(200 + n))).collect();
-    events.extend((0..9).map(|n| event("jonas", Happening::Viewed, "beside", ago(200 + n))));
+        (0..3).map(|n| event("mara", EventKind::Viewed, "away", ago(200 + n))).collect();
+    events.extend((0..9).map(|n| event("jonas", EventKind::Viewed, "beside", ago(200 + n))));
     change(&fixture, events).await;
     let assembled = pack(&fixture, focused("the lift", "here")).await;
     let weights = [

@@ -5,7 +5,7 @@ use haversack_core::item::Kind;
 use haversack_core::ledger::Outcome;
 use haversack_core::text::tokenizer::{Encoding, Tokenizer};
 use haversack_core::units::{Score, Tokens};
-use haversack_store::store::item::Happening;
+use haversack_store::store::item::EventKind;
 use haversack_store::store::viewer::Viewer;
 
 use crate::support::{
@@ -250,7 +250,7 @@ async fn uses_are_recorded_k10() {
     let snapshot = fixture.store().snapshot(&mara).await.unwrap();
     let items = vec![assembled.pack.citations[0].candidate.item.clone()];
     let usage = snapshot.usage(&items, Some("mara"), Some(now())).await.unwrap();
-    assert!(usage.iter().any(|usage| usage.happening == Happening::Used && usage.count > 0));
+    assert!(usage.iter().any(|usage| usage.event_kind == EventKind::Used && usage.count > 0));
     // Being used does not raise the score.
     let again = Request::new("t-price", PRICE).request().unwrap();
     drop(again);

@@ -20,7 +20,7 @@ use haversack_store::revision::{Revision, StateToken};
 use haversack_store::store::change::{Batch, Committed, Undone};
 use haversack_store::store::error::{CommitError, OpenError};
 use haversack_store::store::item::{
-    Crumb, Event, Happening, Link, Passage, PathEntry, Record, Shelf, Stored, Version,
+    Crumb, DocumentKind, Event, EventKind, Link, Passage, PathEntry, Record, Stored, Version,
 };
 use haversack_store::store::maintenance::{CheckReport, Maintenance, Progress, Stats, Stores};
 use haversack_store::store::query::{
@@ -186,7 +186,7 @@ impl Snapshot for RecordingSnapshot {
         neighbours(ids: &'a [ItemId], sorts: &'a [String], limit: usize) -> Answer<'a, Vec<Neighbours>>;
         distances(from: &'a ItemId, to: &'a [ItemId]) -> Answer<'a, Vec<TreeDistance>>;
         activity() -> u64;
-        recent(user: &'a str, happening: Happening, since: Timestamp, until: Option<Timestamp>, limit: usize) -> Answer<'a, Vec<Usage>>;
+        recent(user: &'a str, event_kind: EventKind, since: Timestamp, until: Option<Timestamp>, limit: usize) -> Answer<'a, Vec<Usage>>;
         usage(ids: &'a [ItemId], user: Option<&'a str>, until: Option<Timestamp>) -> Answer<'a, Vec<Usage>>;
         history(id: &'a ItemId) -> Answer<'a, Vec<Version>>;
         at_path(path: &'a str, limit: usize) -> Answer<'a, (Vec<PathEntry>, u64)>;
@@ -194,8 +194,8 @@ impl Snapshot for RecordingSnapshot {
         ids_parents_first() -> Answer<'a, Vec<ItemId>>;
         links_from(ids: &'a [ItemId]) -> Answer<'a, Vec<Link>>;
         events_of(ids: &'a [ItemId]) -> Answer<'a, Vec<Event>>;
-        record(shelf: Shelf, name: &'a str) -> Answer<'a, Option<Record>>;
-        records(shelf: Shelf, after: Option<&'a str>, limit: usize) -> Answer<'a, Vec<String>>;
+        record(document_kind: DocumentKind, name: &'a str) -> Answer<'a, Option<Record>>;
+        records(document_kind: DocumentKind, after: Option<&'a str>, limit: usize) -> Answer<'a, Vec<String>>;
     }
 }
 

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::storage;
 use crate::store::error::ReadError;
-use crate::store::item::Happening;
+use crate::store::item::EventKind;
 
 /// Events of a user within a period, the latest first.
 const KEPT: &str = "SELECT node, at FROM events WHERE user = ?1 AND happening = ?2 \
@@ -27,7 +27,7 @@ const LAST: &str = "SELECT at FROM events WHERE node = ?1 AND happening = ?2 AND
 #[derive(Debug, Clone)]
 pub(crate) struct NodeUsage {
     pub(crate) node: i64,
-    pub(crate) happening: Happening,
+    pub(crate) event_kind: EventKind,
     pub(crate) count: u64,
     pub(crate) last: Timestamp,
 }
@@ -66,7 +66,7 @@ impl ActivitySource {
 pub(crate) fn each_recent_node(
     connection: &Connection,
     (user, trail): (&str, ActivitySource),
-    (happening, within): (Happening, ActivityPeriod),
+    (event_kind, within): (EventKind, ActivityPeriod),
     mut visit: impl FnMut(i64, i64) -> bool,
 ) -> Result<(), ReadError> {
     let sql = match (trail, within.until) {
@@ -85,7 +85,7 @@ pub(crate) fn each_recent_node(
     let mut walk = || -> rusqlite::Result<()> {
         let (since, until) = (within.since.as_millis(), end_millis(within.until));
         let mut statement = connection.prepare_cached(sql)?;
-        let mut lines = statement.query(params![user, happening.as_str(), since, until])?;
+        let mut lines = statement.query(params![user, event_kind.as_str(), since, until])?;
         while let Some(line) = lines.next()? {
             if !visit(line.get(0)?, line.get(1)?) {
                 break;
@@ -101,16 +101,16 @@ pub(crate) fn user_activity(
     connection: &Connection,
     node: i64,
     user: &str,
-    (happening, within): (Happening, ActivityPeriod),
+    (event_kind, within): (EventKind, ActivityPeriod),
 ) -> Result<Option<NodeUsage>, ReadError> {
     let read = || -> rusqlite::Result<Option<NodeUsage>> {
         let sum = connection
             .prepare_cached(
                 "SELECT count, last FROM usage WHERE node = ?1 AND user = ?2 AND happening = ?3",
             )?
-            .query_row(params![node, user, happening.as_str()], |line| {
+            .query_row(params![node, user, event_kind.as_str()], |line| {
                 let last = Timestamp::from_millis(line.get(1)?);
-                Ok(NodeUsage { node, happening, count: line.get(0)?, last })
+                Ok(NodeUsage { node, event_kind, count: line.get(0)?, last })
             })
             .optional()?;
         let noted = match sum {
@@ -127,7 +127,7 @@ pub(crate) fn user_activity(
                 params![
                     node,
                     user,
-                    happening.as_str(),
+                    event_kind.as_str(),
                     within.since.as_millis(),
                     end_millis(within.until)
                 ],
@@ -135,7 +135,7 @@ pub(crate) fn user_activity(
             )?;
         let count = noted.as_ref().map_or(0, |noted| noted.count) + written.0;
         let last = noted.map(|noted| noted.last).max(written.1.map(Timestamp::from_millis));
-        Ok(last.map(|last| NodeUsage { node, happening, count, last }))
+        Ok(last.map(|last| NodeUsage { node, event_kind, count, last }))
     };
     read().map_err(storage)
 }
@@ -155,9 +155,9 @@ pub(crate) fn activity_totals(
         let mut traces = Vec::new();
         let mut lines = statement.query(params![node, user])?;
         while let Some(line) = lines.next()? {
-            if let Some(happening) = Happening::named(line.get_ref(0)?.as_str()?) {
+            if let Some(event_kind) = EventKind::named(line.get_ref(0)?.as_str()?) {
                 let last = Timestamp::from_millis(line.get(2)?);
-                let sum = NodeUsage { node, happening, count: line.get(1)?, last };
+                let sum = NodeUsage { node, event_kind, count: line.get(1)?, last };
                 traces.extend(total_at(connection, sum, user, until)?);
             }
         }
@@ -174,7 +174,7 @@ fn total_at(
     until: Option<Timestamp>,
 ) -> rusqlite::Result<Option<NodeUsage>> {
     let Some(until) = until.filter(|until| sum.last > *until) else { return Ok(Some(sum)) };
-    let values = params![sum.node, sum.happening.as_str(), until.as_millis(), user];
+    let values = params![sum.node, sum.event_kind.as_str(), until.as_millis(), user];
     let later: u64 = connection.prepare_cached(LATER)?.query_row(values, |line| line.get(0))?;
     let count = sum.count.saturating_sub(later);
     if count == 0 {
@@ -217,8 +217,8 @@ mod tests {
         let connection = schema::open_in_memory();
         connection.execute("INSERT INTO nodes (node, id) VALUES (1, 'a')", []).unwrap();
         for (millis, user) in times.iter().zip(["anna", "bob"].into_iter().cycle()) {
-            let (item, happening) = (ItemId::new("a").unwrap(), Happening::Viewed);
-            let event = Event { item, user: user.to_owned(), happening, at: at(*millis) };
+            let (item, event_kind) = (ItemId::new("a").unwrap(), EventKind::Viewed);
+            let event = Event { item, user: user.to_owned(), event_kind, at: at(*millis) };
             usage::record_event(&connection, NODE, &event).unwrap();
         }
         connection
@@ -242,7 +242,7 @@ mod tests {
         connection.execute("DELETE FROM events WHERE at <= 45", []).unwrap();
         let within = ActivityPeriod { since: at(0), until: Some(at(49)) };
         let anna =
-            user_activity(&connection, NODE, "anna", (Happening::Viewed, within)).unwrap().unwrap();
+            user_activity(&connection, NODE, "anna", (EventKind::Viewed, within)).unwrap().unwrap();
         assert_eq!((anna.count, anna.last), (2, at(49)));
     }
 

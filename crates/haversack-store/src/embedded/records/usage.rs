@@ -4,7 +4,7 @@ use haversack_core::embed::Model;
 use haversack_core::units::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::store::item::{Event, Record, Shelf};
+use crate::store::item::{DocumentKind, Event, Record};
 
 /// The most events kept; their totals are kept forever.
 const EVENTS_MAX: i64 = 1_000_000;
@@ -18,11 +18,11 @@ pub(super) fn record_event(
     node: i64,
     event: &Event,
 ) -> rusqlite::Result<()> {
-    let happening = event.happening.as_str();
+    let event_kind = event.event_kind.as_str();
     let at = event.at.as_millis();
     connection
         .prepare_cached("INSERT INTO events (node, user, happening, at) VALUES (?, ?, ?, ?)")?
-        .execute(params![node, event.user, happening, at])?;
+        .execute(params![node, event.user, event_kind, at])?;
     let oldest = connection.last_insert_rowid() - EVENTS_MAX;
     connection.prepare_cached("DELETE FROM events WHERE event <= ?")?.execute([oldest])?;
     connection
@@ -30,26 +30,26 @@ pub(super) fn record_event(
             "INSERT INTO usage (node, user, happening, count, last) VALUES (?1, ?2, ?3, 1, ?4) \
              ON CONFLICT DO UPDATE SET count = count + 1, last = max(last, ?4)",
         )?
-        .execute(params![node, event.user, happening, at])?;
+        .execute(params![node, event.user, event_kind, at])?;
     Ok(())
 }
 
 /// Writes a named document.
 pub(super) fn write_record(connection: &Connection, record: &Record) -> rusqlite::Result<()> {
-    let shelf = record.shelf.as_str();
+    let document_kind = record.document_kind.as_str();
     connection
         .prepare_cached(
             "INSERT INTO records (shelf, name, text, at) VALUES (?1, ?2, ?3, ?4) \
              ON CONFLICT DO UPDATE SET text = ?3, at = ?4",
         )?
-        .execute(params![shelf, record.name, record.text, record.at.as_millis()])?;
-    if record.shelf == Shelf::Receipt {
+        .execute(params![document_kind, record.name, record.text, record.at.as_millis()])?;
+    if record.document_kind == DocumentKind::Receipt {
         connection
             .prepare_cached(
                 "DELETE FROM records WHERE shelf = ?1 AND name IN (SELECT name FROM records \
                  WHERE shelf = ?1 ORDER BY at DESC, name DESC LIMIT -1 OFFSET ?2)",
             )?
-            .execute(params![shelf, RECEIPTS_MAX])?;
+            .execute(params![document_kind, RECEIPTS_MAX])?;
     }
     Ok(())
 }
@@ -57,26 +57,26 @@ pub(super) fn write_record(connection: &Connection, record: &Record) -> rusqlite
 /// Removes a named document.
 pub(super) fn remove_record(
     connection: &Connection,
-    shelf: Shelf,
+    document_kind: DocumentKind,
     name: &str,
 ) -> rusqlite::Result<()> {
     connection
         .prepare_cached("DELETE FROM records WHERE shelf = ? AND name = ?")?
-        .execute(params![shelf.as_str(), name])?;
+        .execute(params![document_kind.as_str(), name])?;
     Ok(())
 }
 
 /// A named document.
 pub(crate) fn record(
     connection: &Connection,
-    shelf: Shelf,
+    document_kind: DocumentKind,
     name: &str,
 ) -> rusqlite::Result<Option<Record>> {
     connection
         .prepare_cached("SELECT text, at FROM records WHERE shelf = ? AND name = ?")?
-        .query_row(params![shelf.as_str(), name], |line| {
+        .query_row(params![document_kind.as_str(), name], |line| {
             Ok(Record {
-                shelf,
+                document_kind,
                 name: name.to_owned(),
                 text: line.get(0)?,
                 at: Timestamp::from_millis(line.get(1)?),
@@ -88,7 +88,7 @@ pub(crate) fn record(
 /// The names of a kind of document, after a name.
 pub(crate) fn records(
     connection: &Connection,
-    shelf: Shelf,
+    document_kind: DocumentKind,
     after: Option<&str>,
     limit: usize,
 ) -> rusqlite::Result<Vec<String>> {
@@ -97,7 +97,7 @@ pub(crate) fn records(
             "SELECT name FROM records WHERE shelf = ?1 AND (?2 IS NULL OR name > ?2) \
              ORDER BY name LIMIT ?3",
         )?
-        .query_map(params![shelf.as_str(), after, limit as u64], |line| line.get(0))?
+        .query_map(params![document_kind.as_str(), after, limit as u64], |line| line.get(0))?
         .collect()
 }
 

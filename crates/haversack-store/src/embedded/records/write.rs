@@ -18,7 +18,7 @@ use crate::prepare::{
 use crate::revision::Revision;
 use crate::store::change::{Change, Committed, DEPTH_MAX};
 use crate::store::error::{CommitError, Problem};
-use crate::store::item::{Happening, Item};
+use crate::store::item::{EventKind, Item};
 use crate::store::viewer::{Principal, Readers};
 
 /// The changes of a batch to the catalogue and the indexes.
@@ -177,7 +177,7 @@ impl BatchWriter<'_> {
                 self.check_readable(&event.item)?;
                 let node = self.node_or_insert(&event.item)?;
                 // Use in a pack is caused by packing itself, not by people.
-                if event.happening != Happening::Used
+                if event.event_kind != EventKind::Used
                     && let Some(present) = self.present_version(node)?
                 {
                     self.delta.noted.push(present.list);
@@ -185,7 +185,9 @@ impl BatchWriter<'_> {
                 Ok(usage::record_event(self.connection, node, event)?)
             }
             Change::Write(record) => Ok(usage::write_record(self.connection, record)?),
-            Change::Remove(shelf, name) => Ok(usage::remove_record(self.connection, *shelf, name)?),
+            Change::Remove(document_kind, name) => {
+                Ok(usage::remove_record(self.connection, *document_kind, name)?)
+            }
         }
     }
 

@@ -24,7 +24,7 @@ use haversack_store::DataFolder;
 use haversack_store::store::Store;
 use haversack_store::store::change::{Batch, Change};
 use haversack_store::store::error::ReadError;
-use haversack_store::store::item::{Event, Happening, Item, Link};
+use haversack_store::store::item::{Event, EventKind, Item, Link};
 use haversack_store::store::maintenance::{Maintenance, Stores};
 use haversack_store::store::query::{Filter, Order, Page};
 use haversack_store::store::viewer::{Principal, Readers};
@@ -100,8 +100,8 @@ fn link(from: &str, sort: &str, to: &str) -> Change {
     Change::Link(Link { from: id(from), to: id(to), sort: sort.to_owned() })
 }
 
-fn event(user: &str, happening: Happening, name: &str, at: Timestamp) -> Change {
-    Change::Note(Event { item: id(name), user: user.to_owned(), happening, at })
+fn event(user: &str, event_kind: EventKind, name: &str, at: Timestamp) -> Change {
+    Change::Note(Event { item: id(name), user: user.to_owned(), event_kind, at })
 }
 
 fn put(items: Vec<Item>) -> Vec<Change> {

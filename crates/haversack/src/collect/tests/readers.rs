@@ -40,8 +40,8 @@ fn hidden() -> Vec<Change> {
     let mut changes = put(items.into_iter().map(|item| only("ada", item)).collect());
     changes.push(link("block", "link", "h-block"));
     changes.push(link("h-block", "link", "next"));
-    changes.push(event("bob", Happening::Edited, "h-block", ago(1)));
-    changes.push(event("bob", Happening::Viewed, "h-file", ago(1)));
+    changes.push(event("bob", EventKind::Edited, "h-block", ago(1)));
+    changes.push(event("bob", EventKind::Viewed, "h-file", ago(1)));
     changes
 }
 

@@ -13,14 +13,14 @@ async fn what_was_edited_and_viewed_of_late_comes_latest_first_w5() {
     let mut changes = put(["a", "b", "c", "d", "e"].map(|name| item(name, "text", name)).to_vec());
     changes.extend(put(vec![Item { active: false, ..item("old", "text", "old") }]));
     changes.extend([
-        event("ada", Happening::Edited, "a", ago(3)),
-        event("ada", Happening::Edited, "b", ago(1)),
-        event("ada", Happening::Edited, "old", ago(1)),
-        event("ada", Happening::Edited, "c", ago(73)),
-        event("ada", Happening::Viewed, "b", ago(2)),
-        event("ada", Happening::Viewed, "d", ago(4)),
-        event("bob", Happening::Viewed, "e", ago(1)),
-        event("ada", Happening::Viewed, "e", ago(-1)),
+        event("ada", EventKind::Edited, "a", ago(3)),
+        event("ada", EventKind::Edited, "b", ago(1)),
+        event("ada", EventKind::Edited, "old", ago(1)),
+        event("ada", EventKind::Edited, "c", ago(73)),
+        event("ada", EventKind::Viewed, "b", ago(2)),
+        event("ada", EventKind::Viewed, "d", ago(4)),
+        event("bob", EventKind::Viewed, "e", ago(1)),
+        event("ada", EventKind::Viewed, "e", ago(-1)),
     ]);
     let place = Place::with(changes).await;
     let expected = "
@@ -48,11 +48,11 @@ async fn files_that_were_opened_or_given_come_latest_first_k2() {
         item("m", "message", "hello"),
     ]);
     changes.extend([
-        event("ada", Happening::Viewed, "f1", ago(5)),
-        event("ada", Happening::Used, "f1", ago(1)),
-        event("ada", Happening::Used, "f2", ago(2)),
-        event("ada", Happening::Edited, "f3", ago(2)),
-        event("ada", Happening::Viewed, "m", ago(2)),
+        event("ada", EventKind::Viewed, "f1", ago(5)),
+        event("ada", EventKind::Used, "f1", ago(1)),
+        event("ada", EventKind::Used, "f2", ago(2)),
+        event("ada", EventKind::Edited, "f3", ago(2)),
+        event("ada", EventKind::Viewed, "m", ago(2)),
     ]);
     let place = Place::with(changes).await;
     let request = by("ada", ask(""));
