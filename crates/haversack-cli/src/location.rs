@@ -12,7 +12,7 @@ use haversack_model::ModelRegistry;
 use haversack_serve::ServerFile;
 use haversack_store::kinds::Kinds;
 use haversack_store::store::error::OpenError;
-use haversack_store::store::maintenance::{Maintenance, OnUpgrade, Progress, Stores};
+use haversack_store::store::maintenance::{Maintenance, MaintenanceProgress, OnUpgrade, Stores};
 use haversack_store::{DataFolder, KINDS_FILE};
 
 use crate::args::StoreLocation;
@@ -210,9 +210,9 @@ pub(crate) fn reranking(builder: Builder, reranker: Option<Arc<dyn Reranker>>) -
 }
 
 /// Shows the progress of upgrading a workspace of an older version.
-fn upgrade_progress() -> impl Fn(&str, Progress) + Send + Sync + 'static {
+fn upgrade_progress() -> impl Fn(&str, MaintenanceProgress) + Send + Sync + 'static {
     let bar: Mutex<Option<Bar>> = Mutex::new(None);
-    move |workspace, Progress { done, total }| {
+    move |workspace, MaintenanceProgress { done, total }| {
         let mut bar = bar.lock().unwrap_or_else(PoisonError::into_inner);
         let (shown, of) = (grouped(done), grouped(total));
         let line = format!("upgrading workspace {workspace}: {shown} of {of} items");

@@ -20,10 +20,10 @@ use haversack_core::ids::ItemId;
 use haversack_core::item::Kind;
 use haversack_core::units::Timestamp;
 
-use haversack_store::store::change::{Batch, Change, Committed};
-use haversack_store::store::error::{CommitError, Problem};
+use haversack_store::store::change::{Batch, Change, CommitReport};
+use haversack_store::store::error::{ChangeProblem, CommitError};
 use haversack_store::store::item::{Item, Stored};
-use haversack_store::store::query::{Filter, Order, Page, TextSearch};
+use haversack_store::store::query::{Filter, ListOrder, Page, TextSearch};
 use haversack_store::store::viewer::{Principal, Readers, Viewer};
 use haversack_store::store::{Snapshot, Store};
 
@@ -92,16 +92,16 @@ fn user(name: &str) -> Viewer {
     Viewer::user(name).unwrap()
 }
 
-async fn write(store: &Arc<dyn Store>, millis: i64, changes: Vec<Change>) -> Committed {
+async fn write(store: &Arc<dyn Store>, millis: i64, changes: Vec<Change>) -> CommitReport {
     store.write(Batch::new(at(millis), changes)).await.unwrap()
 }
 
-async fn write_items(store: &Arc<dyn Store>, millis: i64, items: Vec<Item>) -> Committed {
+async fn write_items(store: &Arc<dyn Store>, millis: i64, items: Vec<Item>) -> CommitReport {
     store.write(Batch::put(at(millis), items)).await.unwrap()
 }
 
 /// Writes a batch that must be refused without effect, and returns its problems.
-async fn expect_refused(store: &Arc<dyn Store>, changes: Vec<Change>) -> Vec<Problem> {
+async fn expect_refused(store: &Arc<dyn Store>, changes: Vec<Change>) -> Vec<ChangeProblem> {
     let before = view(store, &Viewer::owner()).await.revision();
     let problems = match store.write(Batch::new(at(1), changes)).await {
         Err(CommitError::Invalid(problems)) => problems,
@@ -118,13 +118,13 @@ async fn view(store: &Arc<dyn Store>, viewer: &Viewer) -> Arc<dyn Snapshot> {
 async fn get(store: &Arc<dyn Store>, viewer: &Viewer, name: &str) -> Option<Stored> {
     let (view, ids) = (view(store, viewer).await, [id(name)]);
     let found = view.get(&ids).await.unwrap().remove(0);
-    assert_eq!(view.are_there(&ids).await.unwrap(), [found.is_some()], "{name}");
+    assert_eq!(view.exist(&ids).await.unwrap(), [found.is_some()], "{name}");
     found
 }
 
 /// The ids that a viewer can list, in order.
 async fn listed_ids(store: &Arc<dyn Store>, viewer: &Viewer) -> Vec<String> {
-    let page = Page { order: Order::Id, after: None, limit: 1_000 };
+    let page = Page { order: ListOrder::Id, after: None, limit: 1_000 };
     let items = view(store, viewer).await.list(&Filter::everything(), &page).await.unwrap();
     ids_of(&items)
 }
@@ -145,6 +145,6 @@ fn text_search(query: &str) -> TextSearch {
 
 /// The ids of the items that a text search finds, best first.
 async fn found_ids(view: &Arc<dyn Snapshot>, search: &TextSearch) -> Vec<String> {
-    let hits = view.text(search).await.unwrap();
+    let hits = view.search_text(search).await.unwrap();
     hits.into_iter().map(|hit| hit.id.item.to_string()).collect()
 }

@@ -122,7 +122,7 @@ async fn a_hidden_parent_is_not_revealed(store: Arc<dyn Store>) {
     let child = bob.get(&[id("child")]).await.unwrap().remove(0).unwrap();
     assert_eq!(child.item.parent, None);
     assert!(bob.ancestors(&id("child"), 10).await.unwrap().is_empty());
-    let hits = bob.text(&text_search("child")).await.unwrap();
+    let hits = bob.search_text(&text_search("child")).await.unwrap();
     let passages = bob.passages(&[hits[0].id.clone()]).await.unwrap();
     assert_eq!(passages[0].as_ref().unwrap().stored.item.parent, None);
     let history = bob.history(&id("child")).await.unwrap();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{at, cases, get, id, item, listed_ids, only, put, under, user, write_items};
 use haversack_store::store::Store;
-use haversack_store::store::change::{Batch, Change, Committed};
+use haversack_store::store::change::{Batch, Change, CommitReport};
 use haversack_store::store::error::{CommitError, Denial};
 use haversack_store::store::item::{Item, Link};
 use haversack_store::store::viewer::{Principal, Readers, Viewer};
@@ -25,16 +25,20 @@ async fn write_as(
     store: &Arc<dyn Store>,
     name: &str,
     changes: Vec<Change>,
-) -> Result<Committed, CommitError> {
-    store.write(Batch::new(at(9), changes).by(user(name))).await
+) -> Result<CommitReport, CommitError> {
+    store.write(Batch::new(at(9), changes).with_rights(user(name))).await
 }
 
-async fn put_as(store: &Arc<dyn Store>, name: &str, item: Item) -> Result<Committed, CommitError> {
+async fn put_as(
+    store: &Arc<dyn Store>,
+    name: &str,
+    item: Item,
+) -> Result<CommitReport, CommitError> {
     write_as(store, name, vec![put(item)]).await
 }
 
 #[track_caller]
-fn assert_denied(outcome: Result<Committed, CommitError>, expected: Denial) {
+fn assert_denied(outcome: Result<CommitReport, CommitError>, expected: Denial) {
     match outcome {
         Err(CommitError::Denied { denial, .. }) => assert_eq!(denial, expected),
         other => panic!("{other:?} instead of {expected:?}"),
@@ -139,7 +143,7 @@ async fn hidden_descendants_survive_a_deletion(store: Arc<dyn Store>) {
 
 async fn linking_needs_two_readable_ends(store: Arc<dyn Store>) {
     write_items(&store, 1, vec![item("open", ""), only(&["anna"], item("hers", ""))]).await;
-    let link = Link { from: id("open"), to: id("hers"), sort: "link".to_owned() };
+    let link = Link { from: id("open"), to: id("hers"), link_type: "link".to_owned() };
     for change in [Change::Link(link.clone()), Change::Unlink(link.clone())] {
         assert_denied(write_as(&store, "bob", vec![change]).await, Denial::Missing);
     }

@@ -18,8 +18,8 @@ use haversack_store::store::Store;
 use haversack_store::store::error::ReadError;
 use haversack_store::store::item::Item;
 use haversack_store::store::query::{
-    Effort, FIELDS_MAX, FREQUENCIES_MAX, Filter, Frequencies, FuzzySearch, Hit, KINDS_MAX, Order,
-    Page, TextSearch, VALUES_MAX, VectorSearch,
+    Effort, FIELDS_MAX, FREQUENCIES_MAX, Filter, Frequencies, FuzzySearch, Hit, KINDS_MAX,
+    ListOrder, Page, TextSearch, VALUES_MAX, VectorSearch,
 };
 use haversack_store::store::viewer::Viewer;
 
@@ -68,7 +68,7 @@ async fn words_phrases_and_prefixes_are_found(store: Arc<dyn Store>) {
     let one = TextSearch { limit: 1, ..text_search("rocket") };
     assert_eq!(found_ids(&view, &one).await, found_ids(&view, &text_search("rocket")).await[..1]);
     let scores: Vec<Score> = view
-        .text(&text_search("green rocket"))
+        .search_text(&text_search("green rocket"))
         .await
         .unwrap()
         .iter()
@@ -138,13 +138,13 @@ async fn filters_apply_to_every_search(store: Arc<dyn Store>) {
     let vector = any_vector(&store);
     for (filter, expected) in cases {
         let text = TextSearch { filter: filter.clone(), ..text_search("common") };
-        let by_words = view.text(&text).await.unwrap();
+        let by_words = view.search_text(&text).await.unwrap();
         let (vector, effort, limit) = (vector.clone(), Effort::Exact, 100);
         let vector = VectorSearch { vector, effort, filter: filter.clone(), limit };
-        let by_meaning = view.vector(&vector).await.unwrap();
+        let by_meaning = view.search_vectors(&vector).await.unwrap();
         let (query, similarity_least) = ("common wort".to_owned(), Score::unit(0.1));
         let fuzzy = FuzzySearch { query, similarity_least, filter: filter.clone(), limit };
-        let by_spelling = view.fuzzy(&fuzzy).await.unwrap();
+        let by_spelling = view.search_fuzzy(&fuzzy).await.unwrap();
         for hits in [by_words, by_meaning, by_spelling] {
             assert_eq!(sorted_names(&hits), expected, "{filter:?}");
         }
@@ -166,7 +166,7 @@ async fn values_of_a_field_are_alternatives(store: Arc<dyn Store>) {
     }
     write_items(&store, 1, items).await;
     let view = view(&store, &user("bob")).await;
-    let page = Page { order: Order::Id, after: None, limit: 100 };
+    let page = Page { order: ListOrder::Id, after: None, limit: 100 };
     let listed = async |fields: &[(&str, Value)]| {
         let fields = fields.iter().map(|(name, values)| {
             let Value::Array(values) = values else { panic!("a list of values") };
@@ -237,17 +237,17 @@ async fn the_nearest_come_first(store: Arc<dyn Store>) {
     let empty = view.passages(&[CandidateId::chunk(id("n4"), 0)]).await.unwrap();
     let empty = empty[0].as_ref().map(|passage| (passage.text.as_str(), passage.is_whole));
     assert_eq!(empty, Some(("", true)));
-    let exact = view.vector(&search(Effort::Exact, 100)).await.unwrap();
+    let exact = view.search_vectors(&search(Effort::Exact, 100)).await.unwrap();
     assert!(exact.iter().all(|hit| hit.id.item.as_str() != "secret"));
     assert!(exact.len() >= 4 && exact.is_sorted_by(|a, b| a.score >= b.score), "{exact:?}");
     for effort in [Effort::Fast, Effort::Full] {
-        let hits = view.vector(&search(effort, 100)).await.unwrap();
+        let hits = view.search_vectors(&search(effort, 100)).await.unwrap();
         assert_eq!(sorted_names(&hits), sorted_names(&exact), "{effort:?}");
-        assert_eq!(view.vector(&search(effort, 2)).await.unwrap().len(), 2);
+        assert_eq!(view.search_vectors(&search(effort, 2)).await.unwrap().len(), 2);
     }
     let short = Vector::new(vec![1.0; store.model().dimensions + 1]).unwrap();
     let wrong = VectorSearch { vector: short, ..search(Effort::Fast, 1) };
-    assert!(matches!(view.vector(&wrong).await, Err(ReadError::Invalid { .. })));
+    assert!(matches!(view.search_vectors(&wrong).await, Err(ReadError::Invalid { .. })));
 }
 
 async fn misspelt_names_are_found(store: Arc<dyn Store>) {
@@ -265,10 +265,16 @@ async fn misspelt_names_are_found(store: Arc<dyn Store>) {
         filter: Filter::everything(),
         limit: 10,
     };
-    assert_eq!(sorted_names(&view.fuzzy(&fuzzy("acme corporaton", 0.3)).await.unwrap()), "acme");
-    assert_eq!(sorted_names(&view.fuzzy(&fuzzy("zenit optic", 0.3)).await.unwrap()), "zenith");
-    assert!(view.fuzzy(&fuzzy("acme corporaton", 1.0)).await.unwrap().is_empty());
-    assert!(view.fuzzy(&fuzzy("", 0.3)).await.unwrap().is_empty());
+    assert_eq!(
+        sorted_names(&view.search_fuzzy(&fuzzy("acme corporaton", 0.3)).await.unwrap()),
+        "acme"
+    );
+    assert_eq!(
+        sorted_names(&view.search_fuzzy(&fuzzy("zenit optic", 0.3)).await.unwrap()),
+        "zenith"
+    );
+    assert!(view.search_fuzzy(&fuzzy("acme corporaton", 1.0)).await.unwrap().is_empty());
+    assert!(view.search_fuzzy(&fuzzy("", 0.3)).await.unwrap().is_empty());
 }
 
 async fn long_texts_are_found_by_their_parts(store: Arc<dyn Store>) {
@@ -276,7 +282,7 @@ async fn long_texts_are_found_by_their_parts(store: Arc<dyn Store>) {
     let body = format!("{filler}\n\nThe word zirconium stands here.\n\n{filler}");
     write_items(&store, 1, vec![item("long", &body)]).await;
     let view = view(&store, &Viewer::anyone()).await;
-    let hits = view.text(&text_search("zirconium")).await.unwrap();
+    let hits = view.search_text(&text_search("zirconium")).await.unwrap();
     let passages = view.passages(&[hits[0].id.clone()]).await.unwrap();
     let passage = passages[0].as_ref().unwrap();
     assert_eq!(passage.span.slice(&body), Some(passage.text.as_str()));
@@ -299,7 +305,7 @@ async fn parts_of_very_long_texts_are_read_alone(store: Arc<dyn Store>) {
     let body = format!("{filler}\n\nThe word zirconium stands here.\n\n{filler}");
     write_items(&store, 1, vec![item("long", &body)]).await;
     let view = view(&store, &Viewer::anyone()).await;
-    let hits = view.text(&text_search("zirconium")).await.unwrap();
+    let hits = view.search_text(&text_search("zirconium")).await.unwrap();
     let last = CandidateId::chunk(id("long"), 2 * hits[0].id.chunk.unwrap() - 1);
     for passage in view.passages(&[hits[0].id.clone(), last]).await.unwrap() {
         let passage = passage.unwrap();
@@ -337,17 +343,17 @@ async fn frequencies_count_readable_chunks_only(store: Arc<dyn Store>) {
     let count = async |name: &str| view(&store, &user(name)).await.frequencies(text).await.unwrap();
     let (bob, anna) = (count("bob").await, count("anna").await);
     let keys: BTreeSet<String> = terms(text, Language::English).into_iter().collect();
-    assert!(bob.with.keys().eq(&keys) && anna.with.keys().eq(&keys), "{bob:?}");
-    assert_eq!((bob.texts, bob.with["rocket"], bob.with["secret"]), (3, 2, 0));
-    assert_eq!((anna.texts, anna.with["rocket"], anna.with["secret"]), (4, 3, 1));
-    let corpus = Corpus::from_counts(bob.texts, bob.with);
+    assert!(bob.by_term.keys().eq(&keys) && anna.by_term.keys().eq(&keys), "{bob:?}");
+    assert_eq!((bob.texts, bob.by_term["rocket"], bob.by_term["secret"]), (3, 2, 0));
+    assert_eq!((anna.texts, anna.by_term["rocket"], anna.by_term["secret"]), (4, 3, 1));
+    let corpus = Corpus::from_counts(bob.texts, bob.by_term);
     assert!(corpus.idf("rocket") < corpus.idf("secret"), "what is common weighs less");
     let long: Vec<String> = (0..2 * FREQUENCIES_MAX).map(|n| format!("term{n:03}")).collect();
     let view = view(&store, &Viewer::anyone()).await;
     let found = view.frequencies(&long.join(" ")).await.unwrap();
-    assert!(found.with.keys().eq(&long[..FREQUENCIES_MAX]), "the first that appear");
+    assert!(found.by_term.keys().eq(&long[..FREQUENCIES_MAX]), "the first that appear");
     assert_eq!(
         view.frequencies("").await.unwrap(),
-        Frequencies { texts: 3, with: BTreeMap::new() }
+        Frequencies { texts: 3, by_term: BTreeMap::new() }
     );
 }

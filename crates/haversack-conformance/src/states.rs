@@ -8,7 +8,7 @@ use super::{
 use haversack_store::revision::StateToken;
 use haversack_store::store::change::Change;
 use haversack_store::store::item::Link;
-use haversack_store::store::query::{Filter, Order, Page};
+use haversack_store::store::query::{Filter, ListOrder, Page};
 use haversack_store::store::viewer::Viewer;
 use haversack_store::store::{Snapshot, Store};
 
@@ -26,7 +26,7 @@ async fn token(store: &Arc<dyn Store>, viewer: &Viewer) -> StateToken {
 }
 
 fn link(from: &str, to: &str) -> Link {
-    Link { from: id(from), to: id(to), sort: "link".to_owned() }
+    Link { from: id(from), to: id(to), link_type: "link".to_owned() }
 }
 
 async fn a_token_changes_with_visible_changes(store: Arc<dyn Store>) {
@@ -98,7 +98,7 @@ async fn readers_and_hidden_parents_are_not_part_of_a_token(store: Arc<dyn Store
 }
 
 async fn texts(snapshot: &Arc<dyn Snapshot>) -> Vec<String> {
-    let page = Page { order: Order::Id, after: None, limit: 100 };
+    let page = Page { order: ListOrder::Id, after: None, limit: 100 };
     let items = snapshot.list(&Filter::everything(), &page).await.unwrap();
     items.iter().map(|stored| format!("{} {}", stored.item.id, stored.item.body)).collect()
 }
@@ -121,7 +121,7 @@ async fn a_token_reopens_its_state(store: Arc<dyn Store>) {
         seen.push(view(&store, &bob).await);
     }
     for snapshot in seen {
-        let again = store.named_state(&bob, snapshot.token()).await.unwrap();
+        let again = store.at_token(&bob, snapshot.token()).await.unwrap();
         assert_eq!(again.token(), snapshot.token());
         assert_eq!(texts(&again).await, texts(&snapshot).await);
         let neighbours = |snapshot: Arc<dyn Snapshot>| async move {
@@ -131,7 +131,7 @@ async fn a_token_reopens_its_state(store: Arc<dyn Store>) {
     }
     // A moment leads to the same states.
     let then = store.as_of(&bob, at(3)).await.unwrap();
-    let named = store.named_state(&bob, then.token()).await.unwrap();
+    let named = store.at_token(&bob, then.token()).await.unwrap();
     assert_eq!(
         ids_of(&named.get(&[id("b")]).await.unwrap().into_iter().flatten().collect::<Vec<_>>()),
         ["b"]
@@ -143,9 +143,9 @@ async fn a_token_is_valid_for_its_viewer_only(store: Arc<dyn Store>) {
     write_items(&store, 1, vec![item("a", "")]).await;
     for viewer in &viewers {
         let named = token(&store, viewer).await;
-        assert!(store.named_state(viewer, named).await.is_ok());
+        assert!(store.at_token(viewer, named).await.is_ok());
         for other in viewers.iter().filter(|other| *other != viewer) {
-            let refused = store.named_state(other, named).await.err().unwrap().to_string();
+            let refused = store.at_token(other, named).await.err().unwrap().to_string();
             assert!(refused.contains(&named.to_string()), "{refused}");
         }
     }
@@ -154,7 +154,7 @@ async fn a_token_is_valid_for_its_viewer_only(store: Arc<dyn Store>) {
     let named = token(&store, &user("bob")).await;
     write_items(&store, 3, vec![only(&["anna"], item("b", "")), item("c", "")]).await;
     assert_eq!(listed_ids(&store, &user("bob")).await, ["a", "c"]);
-    assert!(store.named_state(&user("bob"), named).await.is_err());
+    assert!(store.at_token(&user("bob"), named).await.is_err());
 }
 
 async fn trimmed_versions_of_hidden_items_are_not_reported(store: Arc<dyn Store>) {

@@ -8,9 +8,9 @@ use super::{cases, id, ids_of, item, only, under, user, view, write, write_items
 use haversack_store::store::Store;
 use haversack_store::store::change::Change;
 use haversack_store::store::error::ReadError;
-use haversack_store::store::item::{Crumb, Item, Link};
+use haversack_store::store::item::{Breadcrumb, Item, Link};
 use haversack_store::store::query::{
-    Descent, Direction, Filter, LIMIT_MAX, Neighbours, Order, Page,
+    Descent, Direction, Filter, LIMIT_MAX, ListOrder, Neighbours, Page,
 };
 use haversack_store::store::viewer::Viewer;
 
@@ -75,7 +75,7 @@ async fn tree_walks_stop_at_hidden_items(store: Arc<dyn Store>) {
     assert!(bob.children(&id("b"), 10).await.unwrap().is_empty());
     assert!(bob.ancestors(&id("b"), 10).await.unwrap().is_empty());
     let filter = Filter { under: Some(id("a")), ..Filter::everything() };
-    let page = Page { order: Order::Id, after: None, limit: 10 };
+    let page = Page { order: ListOrder::Id, after: None, limit: 10 };
     assert_eq!(ids_of(&bob.list(&filter, &page).await.unwrap()), ["a", "e"]);
     let anna = view(&store, &user("anna")).await;
     assert_eq!(ids_of(&anna.ancestors(&id("d"), 10).await.unwrap()), ["c", "b", "a"]);
@@ -115,8 +115,8 @@ async fn trails_start_at_the_outermost_readable_ancestor(store: Arc<dyn Store>) 
     write_items(&store, 2, vec![titled]).await;
     let ids = ["d", "c", "b", "a", "e", "none", "d"].map(id);
     let shown = async |name: &str| -> Vec<String> {
-        let trails = view(&store, &user(name)).await.trails(&ids).await.unwrap();
-        let line = |trail: &Vec<Crumb>| {
+        let trails = view(&store, &user(name)).await.breadcrumbs(&ids).await.unwrap();
+        let line = |trail: &Vec<Breadcrumb>| {
             trail.iter().map(|crumb| crumb.id.as_str()).collect::<Vec<_>>().join(" > ")
         };
         trails.iter().map(line).collect()
@@ -125,9 +125,9 @@ async fn trails_start_at_the_outermost_readable_ancestor(store: Arc<dyn Store>) 
     assert_eq!(shown("bob").await, ["c", "", "", "", "a", "", "c"]);
     let bob = view(&store, &user("bob")).await;
     let (kind, title) = (Kind::new("note").unwrap(), "The top".to_owned());
-    let top = Crumb { id: id("a"), kind, title };
-    assert_eq!(bob.trails(&[id("e")]).await.unwrap(), [[top]]);
-    assert!(bob.trails(&[]).await.unwrap().is_empty());
+    let top = Breadcrumb { id: id("a"), kind, title };
+    assert_eq!(bob.breadcrumbs(&[id("e")]).await.unwrap(), [[top]]);
+    assert!(bob.breadcrumbs(&[]).await.unwrap().is_empty());
 }
 
 async fn distances_need_a_readable_path(store: Arc<dyn Store>) {
@@ -142,10 +142,10 @@ async fn distances_need_a_readable_path(store: Arc<dyn Store>) {
 async fn links_are_visible_when_both_ends_are(store: Arc<dyn Store>) {
     let items = vec![item("a", ""), item("b", ""), only(&["anna"], item("secret", ""))];
     write_items(&store, 1, items).await;
-    let link = |from: &str, to: &str, sort: &str| Link {
+    let link = |from: &str, to: &str, link_type: &str| Link {
         from: id(from),
         to: id(to),
-        sort: sort.to_owned(),
+        link_type: link_type.to_owned(),
     };
     let links = [
         link("a", "secret", "link"),
@@ -155,21 +155,21 @@ async fn links_are_visible_when_both_ends_are(store: Arc<dyn Store>) {
         link("secret", "a", "link"),
     ];
     write(&store, 2, links.iter().cloned().map(Change::Link).collect()).await;
-    let shown = async |viewer: &Viewer, direction, sorts: &[&str]| -> Vec<(String, String)> {
-        let sorts: Vec<String> = sorts.iter().map(|sort| (*sort).to_owned()).collect();
+    let shown = async |viewer: &Viewer, direction, link_types: &[&str]| -> Vec<(String, String)> {
+        let link_types: Vec<String> = link_types.iter().map(|name| (*name).to_owned()).collect();
         let view = view(&store, viewer).await;
-        let linked = view.linked(&id("a"), direction, &sorts, 10).await.unwrap();
-        let all = view.neighbours(&[id("none"), id("a")], &sorts, 10).await.unwrap();
+        let linked = view.linked_items(&id("a"), direction, &link_types, 10).await.unwrap();
+        let all = view.neighbours(&[id("none"), id("a")], &link_types, 10).await.unwrap();
         let Neighbours { outward, inward } = &all[1];
         assert_eq!(if direction == Direction::Outward { outward } else { inward }, &linked);
         assert_eq!((&all[0], all.len()), (&Neighbours::default(), 2));
-        let shown = |linked: haversack_store::store::query::Linked| {
-            (linked.link.sort, linked.stored.item.id.to_string())
+        let shown = |linked: haversack_store::store::query::LinkedItem| {
+            (linked.link.link_type, linked.stored.item.id.to_string())
         };
         linked.into_iter().map(shown).collect()
     };
     let pairs = |list: &[(&str, &str)]| -> Vec<(String, String)> {
-        list.iter().map(|(sort, end)| ((*sort).to_owned(), (*end).to_owned())).collect()
+        list.iter().map(|(link_type, end)| ((*link_type).to_owned(), (*end).to_owned())).collect()
     };
     let (bob, anna) = (user("bob"), user("anna"));
     let out = Direction::Outward;
@@ -197,7 +197,7 @@ async fn pages_together_make_the_whole_list(store: Arc<dyn Store>) {
         .collect();
     write_items(&store, 1, items).await;
     let bob = view(&store, &user("bob")).await;
-    for order in [Order::Id, Order::Newest] {
+    for order in [ListOrder::Id, ListOrder::Newest] {
         let whole = Page { order, after: None, limit: 100 };
         let whole = ids_of(&bob.list(&Filter::everything(), &whole).await.unwrap());
         assert_eq!(whole.len(), 20);
@@ -213,10 +213,10 @@ async fn pages_together_make_the_whole_list(store: Arc<dyn Store>) {
         }
         assert_eq!(joined, whole, "{order:?}");
     }
-    let newest = Page { order: Order::Newest, after: None, limit: 2 };
+    let newest = Page { order: ListOrder::Newest, after: None, limit: 2 };
     assert_eq!(ids_of(&bob.list(&Filter::everything(), &newest).await.unwrap()), ["n03", "n07"]);
     // Paging after an unreadable item must not reveal its position.
-    let after = Page { order: Order::Newest, after: Some(id("n00")), limit: 3 };
+    let after = Page { order: ListOrder::Newest, after: Some(id("n00")), limit: 3 };
     let hidden = bob.list(&Filter::everything(), &after).await;
     let after = Page { after: Some(id("none")), ..after };
     let missing = bob.list(&Filter::everything(), &after).await;
@@ -227,18 +227,18 @@ async fn pages_together_make_the_whole_list(store: Arc<dyn Store>) {
 async fn limits_are_kept(store: Arc<dyn Store>) {
     write_items(&store, 1, vec![item("a", "word")]).await;
     let view = view(&store, &Viewer::anyone()).await;
-    let page = |limit| Page { order: Order::Id, after: None, limit };
+    let page = |limit| Page { order: ListOrder::Id, after: None, limit };
     let text_search =
         |limit| haversack_store::store::query::TextSearch { limit, ..super::text_search("word") };
     assert_eq!(view.list(&Filter::everything(), &page(LIMIT_MAX)).await.unwrap().len(), 1);
-    assert_eq!(view.text(&text_search(LIMIT_MAX)).await.unwrap().len(), 1);
-    assert_eq!(view.text(&text_search(0)).await.unwrap().len(), 0);
+    assert_eq!(view.search_text(&text_search(LIMIT_MAX)).await.unwrap().len(), 1);
+    assert_eq!(view.search_text(&text_search(0)).await.unwrap().len(), 0);
     assert_eq!(view.list(&Filter::everything(), &page(0)).await.unwrap().len(), 0);
     let over = [
         view.list(&Filter::everything(), &page(LIMIT_MAX + 1)).await.err(),
-        view.text(&text_search(LIMIT_MAX + 1)).await.err(),
+        view.search_text(&text_search(LIMIT_MAX + 1)).await.err(),
         view.children(&id("a"), LIMIT_MAX + 1).await.err(),
-        view.linked(&id("a"), Direction::Inward, &[], LIMIT_MAX + 1).await.err(),
+        view.linked_items(&id("a"), Direction::Inward, &[], LIMIT_MAX + 1).await.err(),
     ];
     for error in over {
         let message = error.expect("over the limit").to_string();

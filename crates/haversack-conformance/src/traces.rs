@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{at, cases, id, item, only, put, user, view, write, write_items};
 use haversack_store::store::Store;
-use haversack_store::store::change::{Batch, Change, Committed};
+use haversack_store::store::change::{Batch, Change, CommitReport};
 use haversack_store::store::item::{DocumentKind, Event, EventKind, Record};
 use haversack_store::store::query::Usage;
 use haversack_store::store::viewer::Viewer;
@@ -20,7 +20,7 @@ cases![
 ];
 
 fn event(name: &str, user: &str, event_kind: EventKind, millis: i64) -> Change {
-    Change::Note(Event { item: id(name), user: user.to_owned(), event_kind, at: at(millis) })
+    Change::AddEvent(Event { item: id(name), user: user.to_owned(), event_kind, at: at(millis) })
 }
 
 async fn events_add_up(store: Arc<dyn Store>) {
@@ -121,14 +121,14 @@ async fn events_and_records_make_no_revision(store: Arc<dyn Store>) {
     let quiet = [
         vec![viewed()],
         vec![event("not there yet", "anna", EventKind::Used, 2)],
-        vec![Change::Write(template()), viewed()],
-        vec![Change::Remove(DocumentKind::Template, "t".to_owned())],
-        vec![Change::Remove(DocumentKind::Template, "none".to_owned())],
+        vec![Change::PutRecord(template()), viewed()],
+        vec![Change::RemoveRecord(DocumentKind::Template, "t".to_owned())],
+        vec![Change::RemoveRecord(DocumentKind::Template, "none".to_owned())],
     ];
     let before = view(&store, &Viewer::anyone()).await;
     for changes in quiet {
         let done = write(&store, 2, changes).await;
-        assert_eq!(done, Committed { revision: first, ..Committed::default() });
+        assert_eq!(done, CommitReport { revision: first, ..CommitReport::default() });
     }
     for view in [before, view(&store, &Viewer::anyone()).await] {
         assert_eq!(view.revision(), first);
@@ -158,7 +158,7 @@ async fn the_activity_number_changes_with_visible_events(store: Arc<dyn Store>) 
         assert_eq!(before.activity(), last, "a snapshot stays what it is");
         last = now;
     }
-    write(&store, 3, vec![Change::Write(record(DocumentKind::Receipt, "r", "", 3))]).await;
+    write(&store, 3, vec![Change::PutRecord(record(DocumentKind::Receipt, "r", "", 3))]).await;
     write_items(&store, 3, vec![item("a", "new")]).await;
     assert_eq!(activity().await, last);
     let noted = event("a", "anna", EventKind::Viewed, 4);
@@ -187,7 +187,7 @@ async fn records_are_separated_by_document_kind(store: Arc<dyn Store>) {
         record(DocumentKind::Ranker, "a", "three", 1),
         record(DocumentKind::Template, "b", "four", 2),
     ];
-    write(&store, 1, records.iter().cloned().map(Change::Write).collect()).await;
+    write(&store, 1, records.iter().cloned().map(Change::PutRecord).collect()).await;
     let view_now = async || view(&store, &Viewer::anyone()).await;
     let now = view_now().await;
     assert_eq!(now.record(DocumentKind::Template, "b").await.unwrap().as_ref(), Some(&records[3]));
@@ -195,14 +195,15 @@ async fn records_are_separated_by_document_kind(store: Arc<dyn Store>) {
     assert_eq!(now.records(DocumentKind::Template, None, 10).await.unwrap(), ["a", "b"]);
     assert_eq!(now.records(DocumentKind::Template, Some("a"), 10).await.unwrap(), ["b"]);
     assert_eq!(now.records(DocumentKind::Template, None, 1).await.unwrap(), ["a"]);
-    write(&store, 2, vec![Change::Remove(DocumentKind::Template, "a".to_owned())]).await;
+    write(&store, 2, vec![Change::RemoveRecord(DocumentKind::Template, "a".to_owned())]).await;
     let now = view_now().await;
     assert_eq!(now.records(DocumentKind::Template, None, 10).await.unwrap(), ["b"]);
     assert!(now.record(DocumentKind::Ranker, "a").await.unwrap().is_some());
 }
 
 async fn the_oldest_receipts_are_removed(store: Arc<dyn Store>) {
-    let receipt = |n: i64| Change::Write(record(DocumentKind::Receipt, &format!("r{n:06}"), "", n));
+    let receipt =
+        |n: i64| Change::PutRecord(record(DocumentKind::Receipt, &format!("r{n:06}"), "", n));
     write(&store, 1, (0..10_000).map(receipt).collect()).await;
     write(&store, 2, (10_000..10_003).map(receipt).collect()).await;
     let view = view(&store, &Viewer::anyone()).await;

@@ -135,7 +135,7 @@ async fn all_problems_are_reported_at_once(store: Arc<dyn Store>) {
     let itself = under("self", item("self", ""));
     let mut nul = item("nul", "");
     nul.path = Some("a\0b".to_owned());
-    let link = Link { from: id("a"), to: id("b"), sort: String::new() };
+    let link = Link { from: id("a"), to: id("b"), link_type: String::new() };
     let changes =
         vec![put(item("fine", "x")), put(title), put(itself), put(nul), Change::Link(link)];
     let problems = expect_refused(&store, changes).await;
@@ -165,7 +165,7 @@ async fn lines_and_bodies_have_limits(store: Arc<dyn Store>) {
     assert!(problems[0].message.starts_with("body"), "{problems:?}");
     let record = |bytes: usize| {
         let (name, text) = ("r".to_owned(), "x".repeat(bytes));
-        Change::Write(Record { document_kind: DocumentKind::Recipe, name, text, at: at(1) })
+        Change::PutRecord(Record { document_kind: DocumentKind::Recipe, name, text, at: at(1) })
     };
     write(&store, 1, vec![record(RECORD_BYTES_MAX)]).await;
     expect_refused(&store, vec![record(RECORD_BYTES_MAX + 1)]).await;
@@ -184,7 +184,7 @@ async fn a_batch_has_a_limit(store: Arc<dyn Store>) {
 }
 
 async fn parents_may_follow_their_children_in_a_batch(store: Arc<dyn Store>) {
-    let link = Change::Link(Link { from: id("c"), to: id("a"), sort: "link".to_owned() });
+    let link = Change::Link(Link { from: id("c"), to: id("a"), link_type: "link".to_owned() });
     let changes = vec![
         put(under("b", item("c", ""))),
         link,
@@ -203,7 +203,7 @@ async fn a_missing_parent_is_refused_by_name(store: Arc<dyn Store>) {
     assert_eq!(problems[0].item, Some(id("b")));
     assert!(problems[0].message.contains("parent") && problems[0].message.contains("none"));
     // An id that is only a link target does not exist as a parent.
-    let link = Link { from: id("a"), to: id("ghost"), sort: "link".to_owned() };
+    let link = Link { from: id("a"), to: id("ghost"), link_type: "link".to_owned() };
     write(&store, 1, vec![Change::Link(link)]).await;
     expect_refused(&store, vec![put(under("ghost", item("b", "")))]).await;
 }
@@ -274,7 +274,7 @@ async fn odd_names_and_texts_are_kept(store: Arc<dyn Store>) {
     assert_eq!(found_ids(&view, &text_search("odd")).await.len(), odd.len());
     assert_eq!(listed_ids(&store, &Viewer::anyone()).await.len(), count);
     for query in ["", "\"", "\0", "a\0b", "*", "🦀", "AND OR NOT", "((", &"x ".repeat(5_000)] {
-        view.text(&text_search(query)).await.unwrap();
+        view.search_text(&text_search(query)).await.unwrap();
     }
 }
 
@@ -314,7 +314,7 @@ async fn past_states_are_addressed_by_revision(store: Arc<dyn Store>) {
     for (revision, body) in
         revisions.iter().zip([None, Some("amber"), Some("basil"), Some("coral")])
     {
-        let then = store.at(&anyone, *revision).await.unwrap();
+        let then = store.at_revision(&anyone, *revision).await.unwrap();
         assert_eq!((then.revision(), then.history_is_whole()), (*revision, true));
         let stored = then.get(&[id("a")]).await.unwrap().remove(0);
         assert_eq!(stored.as_ref().map(|stored| stored.item.body.as_str()), body);
@@ -322,7 +322,7 @@ async fn past_states_are_addressed_by_revision(store: Arc<dyn Store>) {
         assert_eq!(hits.len(), usize::from(body.is_some()), "at {revision}");
     }
     let now = revisions[3];
-    match store.at(&anyone, now.next()).await.map(|view| view.revision()) {
+    match store.at_revision(&anyone, now.next()).await.map(|view| view.revision()) {
         Err(error @ ReadError::Invalid { .. }) => {
             let expected = format!("revision: {} is above the present one, {now}", now.next());
             assert_eq!(error.to_string(), expected);
@@ -331,7 +331,7 @@ async fn past_states_are_addressed_by_revision(store: Arc<dyn Store>) {
     }
     // A viewer who may not read it now may not read its history (X3).
     write_items(&store, 2, vec![only(&["anna"], item("a", "denim"))]).await;
-    let then = store.at(&anyone, now).await.unwrap();
+    let then = store.at_revision(&anyone, now).await.unwrap();
     assert!(then.get(&[id("a")]).await.unwrap()[0].is_none());
 }
 

@@ -13,7 +13,7 @@ use haversack_core::embed::{BuiltIn, Embedder};
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::item::Kind;
 use haversack_core::layer::Layer;
-use haversack_core::pack::{Plan, Request, pack};
+use haversack_core::pack::{PackRequest, Plan, pack};
 use haversack_core::query::analyse;
 use haversack_core::rank::{Expression, Ranked, Ranker, Scoring, rank};
 use haversack_core::select::Selector;
@@ -64,7 +64,7 @@ fn text(dice: &mut BenchRandom, bytes: usize) -> String {
 static MEGABYTE: LazyLock<String> = LazyLock::new(|| text(&mut BenchRandom(1), 1_000_000));
 
 /// `n` candidates of about a hundred tokens, counted before if asked.
-fn request(n: usize, counted: bool) -> Request {
+fn request(n: usize, counted: bool) -> PackRequest {
     let mut dice = BenchRandom(2);
     let tokenizer: Arc<dyn Tokenizer> = Arc::new(Encoding::O200k);
     let kind = Kind::new("file").expect("a kind");
@@ -83,7 +83,7 @@ fn request(n: usize, counted: bool) -> Request {
         })
         .collect();
     let template = Templates::default().get("section").expect("built in").clone();
-    let mut request = Request::new(tokenizer, Budget::new(Tokens::new(32_000)));
+    let mut request = PackRequest::new(tokenizer, Budget::new(Tokens::new(32_000)));
     request.layers = vec![(Layer::new("context", template), ranked)];
     request
 }

@@ -24,7 +24,7 @@ pub struct Place {
     /// Headings or ancestors, outermost first.
     pub breadcrumb: Vec<String>,
     /// Its subtype within its kind, such as a memory's type.
-    pub sort: Option<String>,
+    pub subtype: Option<String>,
     /// Line numbers in the item, counted from 1; the end is exclusive.
     pub lines: Option<Range<u32>>,
     /// A warning for the reader, such as that the text is outdated. Every template appends it to

@@ -248,7 +248,7 @@ impl Entry {
 
 /// A notice for the caller about a pack.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Notice {
+pub enum PackNotice {
     /// More than a fifth of a layer was dropped or truncated (P12).
     Truncated {
         /// The layer.

@@ -13,7 +13,7 @@
 //! use haversack_core::item::Kind;
 //! use haversack_core::layer::Layer;
 //! use haversack_core::ledger::{Outcome, Reason};
-//! use haversack_core::pack::{Plan, Request};
+//! use haversack_core::pack::{PackRequest, Plan};
 //! use haversack_core::rank::Ranked;
 //! use haversack_core::text::tokenizer::Encoding;
 //! use haversack_core::units::{Score, Tokens};
@@ -28,7 +28,7 @@
 //!     note("plan", 0.9, "The launch is on the third of May.")?,
 //!     note("menu", 0.2, "There will be soup, then fish, then cake.")?,
 //! ];
-//! let mut request = Request::new(Arc::new(Encoding::O200k), Budget::new(Tokens::new(12)));
+//! let mut request = PackRequest::new(Arc::new(Encoding::O200k), Budget::new(Tokens::new(12)));
 //! request.fencing = Fencing::Off;
 //! request.layers = vec![(Layer::new("notes", Template::new(TemplateText::PLAIN)?), notes)];
 //!

@@ -9,9 +9,9 @@ use crate::assemble::{Citation, Fencing, Layout, LayoutUnit, Nonce, Pattern, Sec
 use crate::budget::Budget;
 use crate::ids::CandidateId;
 use crate::layer::{Claim, Layer};
-use crate::ledger::{Dropped, Entry, Notice, Reason};
+use crate::ledger::{Dropped, Entry, PackNotice, Reason};
 use crate::rank::{Ranked, sort};
-use crate::receipt::Receipt;
+use crate::receipt::PackReceipt;
 use crate::select::{Schedule, Selection, Selector, Stop, select};
 use crate::text::tokenizer::{Accuracy, Tokenizer};
 use crate::units::{Score, Share, Span, Tokens};
@@ -82,7 +82,7 @@ pub enum Segment {
 /// Everything that determines a pack. The result depends on neither the clock, chance nor the order
 /// of the input.
 #[derive(Debug, Clone)]
-pub struct Request {
+pub struct PackRequest {
     /// The user's query; may be empty.
     pub query: String,
     /// The query's terms, for extractive truncation.
@@ -111,11 +111,11 @@ pub struct Request {
     pub previous: Option<Previous>,
 }
 
-impl Request {
+impl PackRequest {
     /// An empty request: no query, no layers, untrusted text fenced, greedy selection.
     #[must_use]
-    pub fn new(tokenizer: Arc<dyn Tokenizer>, budget: Budget) -> Request {
-        Request {
+    pub fn new(tokenizer: Arc<dyn Tokenizer>, budget: Budget) -> PackRequest {
+        PackRequest {
             query: String::new(),
             query_terms: Vec::new(),
             tokenizer,
@@ -198,11 +198,11 @@ pub struct Pack {
     /// The outcome of each candidate.
     pub ledger: Vec<Entry>,
     /// Notices for the caller.
-    pub notices: Vec<Notice>,
+    pub notices: Vec<PackNotice>,
     /// The value of the selection.
     pub worth: Worth,
     /// Hashes of everything it was made from.
-    pub receipt: Receipt,
+    pub receipt: PackReceipt,
     /// State to pass to the next pack of the same conversation.
     pub previous: Previous,
 }
@@ -256,7 +256,7 @@ pub struct Point {
 /// The budget-independent part of packing, computed once: order, rendering, costs and schedule.
 #[derive(Debug)]
 pub struct Plan<'r> {
-    pub(crate) request: &'r Request,
+    pub(crate) request: &'r PackRequest,
     pub(crate) layout: Layout<'r>,
     pub(crate) schedule: Schedule,
     /// Candidates excluded up front: without text, or already in another layer.
@@ -270,12 +270,12 @@ impl<'r> Plan<'r> {
     ///
     /// # Errors
     /// When two layers share a name, the shares exceed 100 %, or a limit is exceeded.
-    pub fn new(request: &'r Request) -> Result<Plan<'r>, PackError> {
+    pub fn new(request: &'r PackRequest) -> Result<Plan<'r>, PackError> {
         check_request(request)?;
         Ok(Plan::build(request, true))
     }
 
-    fn build(request: &'r Request, trust_counts: bool) -> Plan<'r> {
+    fn build(request: &'r PackRequest, trust_counts: bool) -> Plan<'r> {
         let (ranked, aside) = sort_and_set_aside(request);
         let mut layout = Layout::new(request, &ranked, trust_counts);
         let schedule = Schedule::new(request, &mut layout);
@@ -499,11 +499,11 @@ impl<'r> Plan<'r> {
 ///
 /// # Errors
 /// As [`Plan::new`] and [`Plan::pack`].
-pub fn pack(request: &Request) -> Result<Pack, PackError> {
+pub fn pack(request: &PackRequest) -> Result<Pack, PackError> {
     Plan::new(request)?.pack()
 }
 
-fn check_request(request: &Request) -> Result<(), PackError> {
+fn check_request(request: &PackRequest) -> Result<(), PackError> {
     let limited = |what, count, limit| {
         if count > limit { Err(PackError::TooMany { what, count, limit }) } else { Ok(()) }
     };
@@ -531,7 +531,7 @@ type SetAside<'r> = (usize, &'r Ranked, Reason);
 
 /// Sorts each layer's candidates and sets aside those without text and duplicates: a candidate
 /// belongs to a pinned layer, else to the first layer, at its best rank.
-fn sort_and_set_aside(request: &Request) -> (Vec<Vec<&Ranked>>, Vec<SetAside<'_>>) {
+fn sort_and_set_aside(request: &PackRequest) -> (Vec<Vec<&Ranked>>, Vec<SetAside<'_>>) {
     let mut kept: Vec<Vec<&Ranked>> = request
         .layers
         .iter()

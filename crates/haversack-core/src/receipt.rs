@@ -6,7 +6,7 @@ use std::fmt;
 
 use crate::candidate::Candidate;
 use crate::ledger::Dropped;
-use crate::pack::{Plan, Request};
+use crate::pack::{PackRequest, Plan};
 use crate::rank::Ranked;
 use crate::units::Tokens;
 
@@ -33,15 +33,15 @@ impl fmt::Display for Digest {
 
 /// Hashes of a pack's inputs and of its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Receipt {
+pub struct PackReceipt {
     /// Hash of everything that determines the pack.
     pub inputs: Digest,
     /// Hash of the final string.
     pub text: Digest,
 }
 
-impl Receipt {
-    pub(crate) fn new(plan: &Plan<'_>, total: Tokens, text: &str) -> Receipt {
+impl PackReceipt {
+    pub(crate) fn new(plan: &Plan<'_>, total: Tokens, text: &str) -> PackReceipt {
         let mut encoder = FieldEncoder(Vec::with_capacity(plan.layout.units.len() * 512));
         encoder.number(u64::from(PACKING_VERSION));
         encoder.number(u64::from(total.get()));
@@ -60,14 +60,14 @@ impl Receipt {
             write_ranked(&mut encoder, ranked);
         }
         let digest = |hash: blake3::Hash| Digest(*hash.as_bytes());
-        Receipt {
+        PackReceipt {
             inputs: digest(blake3::hash(&encoder.0)),
             text: digest(blake3::hash(text.as_bytes())),
         }
     }
 }
 
-impl fmt::Display for Receipt {
+impl fmt::Display for PackReceipt {
     /// The first sixteen characters, enough to identify it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.inputs.0[..8].iter().try_for_each(|byte| write!(f, "{byte:02x}"))
@@ -114,8 +114,8 @@ impl FieldEncoder {
     }
 }
 
-fn write_request(encoder: &mut FieldEncoder, request: &Request) {
-    let Request { query, query_terms, tokenizer, budget, overflow, layers, .. } = request;
+fn write_request(encoder: &mut FieldEncoder, request: &PackRequest) {
+    let PackRequest { query, query_terms, tokenizer, budget, overflow, layers, .. } = request;
     encoder.text(query);
     encoder.texts(query_terms.iter().map(String::as_str));
     encoder.text(tokenizer.name());

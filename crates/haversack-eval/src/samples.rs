@@ -6,12 +6,12 @@
 
 use haversack_core::units::{Timestamp, Tokens};
 use haversack_store::store::Store;
-use haversack_store::transfer::{ImportError, Imported, import};
+use haversack_store::transfer::{ImportError, ImportReport, import};
 use serde_json::{Map, Value, json};
 
 use haversack::error::Error;
 use haversack::recipe::Shape;
-use haversack::recipes::request_of;
+use haversack::recipes::parse_request;
 use haversack::request::Request;
 
 /// The time of all requests to samples: 2026-11-16T09:00:00Z, a Monday. Ages and overdue tasks
@@ -284,7 +284,7 @@ impl Sample {
     ///
     /// # Errors
     /// When the workspace cannot be written.
-    pub fn load(&self, store: &dyn Store) -> Result<Imported, ImportError> {
+    pub fn load(&self, store: &dyn Store) -> Result<ImportReport, ImportError> {
         let origin = format!("sample-{}", self.name);
         import(store, &mut self.text.as_bytes(), (&origin, NOW), &mut |_| {})
     }
@@ -301,7 +301,7 @@ impl Sample {
         if !question.groups.is_empty() {
             fields.insert("groups".to_owned(), json!(question.groups));
         }
-        let mut request = request_of(self.name, self.shape, Value::Object(fields))?;
+        let mut request = parse_request(self.name, self.shape, Value::Object(fields))?;
         request.budget = Some(Tokens::new(budget));
         request.now = Some(NOW);
         Ok(request)

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use haversack::engine::Workspace;
 use haversack::error::Error;
 use haversack::pipeline::Assembled;
-use haversack::recipes::{request_of, result_of};
+use haversack::recipes::{parse_request, result_json};
 
 /// The built-in suites of the five applications: name, suite and data.
 #[rustfmt::skip]
@@ -169,7 +169,7 @@ impl Suite {
         fields: Map<String, Value>,
     ) -> Result<std::sync::Arc<Assembled>, Error> {
         let shape = workspace.recipe(&self.recipe).await?.shape;
-        let mut request = request_of(&self.recipe, shape, Value::Object(fields))?;
+        let mut request = parse_request(&self.recipe, shape, Value::Object(fields))?;
         request.now = Some(self.present()?);
         let assembled = workspace.pack(request).await?;
         workspace.settle().await;
@@ -217,7 +217,7 @@ impl Expectation {
         if let Some(most) = self.tokens_max.filter(|most| tokens > *most) {
             wrong.push(format!("{tokens} tokens are over {most}"));
         }
-        let answer = result_of(assembled, true);
+        let answer = result_json(assembled, true);
         for (pointer, expected) in &self.answer {
             match answer.pointer(pointer) {
                 Some(found) if found == expected => {}

@@ -9,7 +9,7 @@ use haversack::Error;
 use haversack_core::assemble::TemplateError;
 use haversack_core::ids::ItemId;
 use haversack_core::pack::PackError;
-use haversack_store::store::error::{CommitError, Denial, OpenError, ReadError, chain};
+use haversack_store::store::error::{CommitError, Denial, OpenError, ReadError, error_chain};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -145,7 +145,7 @@ impl ApiProblem {
 
     /// Logs an internal failure and hides its cause from the client.
     fn hide_cause(code: Code, error: &(dyn std::error::Error + 'static)) -> ApiProblem {
-        tracing::error!(target: "haversack", error = chain(error), code = code.row().name, "failed");
+        tracing::error!(target: "haversack", error = error_chain(error), code = code.row().name, "failed");
         ApiProblem::new(code, "the cause is in the server's log")
     }
 
@@ -212,7 +212,7 @@ impl From<Error> for ApiProblem {
                 code @ (Code::Storage | Code::Search | Code::Embedding | Code::Internal) => {
                     ApiProblem::hide_cause(code, error)
                 }
-                code => ApiProblem::new(code, chain(error)),
+                code => ApiProblem::new(code, error_chain(error)),
             },
         }
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use haversack::revision::RevisionId;
-use haversack::search::Way;
+use haversack::search::SearchMethod;
 use haversack_core::ids::ItemId;
 use haversack_core::item::{Kind, Trust};
 use haversack_core::units::{Score, Timestamp};
@@ -331,12 +331,17 @@ pub(crate) struct WireLink {
     /// The target item.
     to: String,
     /// The link type: `link`, `relation`, `supports`, …
-    sort: String,
+    #[serde(rename = "sort")]
+    link_type: String,
 }
 
 impl WireLink {
     pub(crate) fn link(self) -> Result<Link, ApiProblem> {
-        Ok(Link { from: id("from", &self.from)?, to: id("to", &self.to)?, sort: self.sort })
+        Ok(Link {
+            from: id("from", &self.from)?,
+            to: id("to", &self.to)?,
+            link_type: self.link_type,
+        })
     }
 }
 
@@ -448,12 +453,12 @@ pub(crate) enum WireWay {
     Fuzzy,
 }
 
-impl From<WireWay> for Way {
-    fn from(way: WireWay) -> Way {
+impl From<WireWay> for SearchMethod {
+    fn from(way: WireWay) -> SearchMethod {
         match way {
-            WireWay::Text => Way::Text,
-            WireWay::Vector => Way::Vector,
-            WireWay::Fuzzy => Way::Fuzzy,
+            WireWay::Text => SearchMethod::Text,
+            WireWay::Vector => SearchMethod::Vector,
+            WireWay::Fuzzy => SearchMethod::Fuzzy,
         }
     }
 }

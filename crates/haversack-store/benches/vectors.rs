@@ -20,9 +20,9 @@ const LIMIT: usize = 50;
 
 /// A deterministic random number generator.
 #[derive(Clone)]
-struct SplitMix(u64);
+struct VectorBenchRandom(u64);
 
-impl SplitMix {
+impl VectorBenchRandom {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -52,13 +52,13 @@ struct Topics {
 
 impl Topics {
     fn new() -> Topics {
-        let mut dice = SplitMix(1);
+        let mut dice = VectorBenchRandom(1);
         let mut many = |n| (0..n).map(|_| unit((0..DIMENSIONS).map(|_| dice.normal()))).collect();
         Topics { broad: many(100), narrow: many(2_000) }
     }
 
     fn vector(&self, number: u64) -> Vec<f32> {
-        let mut dice = SplitMix(number << 20);
+        let mut dice = VectorBenchRandom(number << 20);
         let broad = &self.broad[(dice.next() % 100) as usize];
         let narrow = &self.narrow[(dice.next() % 2_000) as usize];
         let sixteenth = 1.0 / 16.0;
@@ -96,14 +96,15 @@ static WORLD: LazyLock<VectorBench> = LazyLock::new(|| {
 });
 
 fn slot(number: u32) -> VectorSlot {
-    let tie = SplitMix(number.into()).next();
+    let tie = VectorBenchRandom(number.into()).next();
     VectorSlot { row: Row::new(number), chunk: 0, embedding: number, tie }
 }
 
 impl VectorBench {
     /// A scattered `percent` of all rows.
     fn readable(&self, percent: u64) -> Bitmap {
-        let rows = (0..self.slots).filter(|n| SplitMix(u64::from(*n) << 9).next() % 100 < percent);
+        let rows = (0..self.slots)
+            .filter(|n| VectorBenchRandom(u64::from(*n) << 9).next() % 100 < percent);
         rows.map(Row::new).collect()
     }
 

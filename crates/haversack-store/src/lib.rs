@@ -9,4 +9,4 @@ pub mod revision;
 pub mod store;
 pub mod transfer;
 
-pub use embedded::{Home as DataFolder, KINDS_FILE};
+pub use embedded::{DataFolder, KINDS_FILE};

@@ -16,7 +16,7 @@ use crate::store::change::{
     BATCH_BYTES_MAX, BATCH_CHANGES_MAX, BODY_BYTES_MAX, Batch, Change, LINE_BYTES_MAX,
     RECORD_BYTES_MAX, Warning,
 };
-use crate::store::error::{CommitError, Problem};
+use crate::store::error::{ChangeProblem, CommitError};
 use crate::store::item::Item;
 use crate::store::viewer::{PRINCIPALS_MAX, Readers};
 
@@ -96,10 +96,12 @@ pub(crate) fn prepare(
                     items.push(prepare_item(item, kinds));
                 }
             }
-            Change::Link(link) | Change::Unlink(link) => found.check_line("sort", &link.sort, true),
-            Change::Note(event) => found.check_line("user", &event.user, true),
-            Change::Write(record) => found.check_record(&record.name, &record.text),
-            Change::Remove(_, name) => found.check_line("name", name, true),
+            Change::Link(link) | Change::Unlink(link) => {
+                found.check_line("sort", &link.link_type, true)
+            }
+            Change::AddEvent(event) => found.check_line("user", &event.user, true),
+            Change::PutRecord(record) => found.check_record(&record.name, &record.text),
+            Change::RemoveRecord(_, name) => found.check_line("name", name, true),
             Change::Delete(_) | Change::Purge(_) => {}
         }
         if problems.len() >= PROBLEMS_MAX {
@@ -131,7 +133,7 @@ fn check_size(batch: &Batch) -> Result<(), CommitError> {
     }
     let bytes = |change: &Change| match change {
         Change::Put(item) => item.body.len() + item.title.len(),
-        Change::Write(record) => record.text.len(),
+        Change::PutRecord(record) => record.text.len(),
         _ => 0,
     };
     let (found, limit) = (batch.changes.iter().map(bytes).sum(), BATCH_BYTES_MAX);
@@ -145,14 +147,14 @@ fn check_size(batch: &Batch) -> Result<(), CommitError> {
 struct Findings<'a> {
     change: usize,
     kinds: &'a Kinds,
-    problems: &'a mut Vec<Problem>,
+    problems: &'a mut Vec<ChangeProblem>,
     warnings: &'a mut Vec<Warning>,
 }
 
 impl Findings<'_> {
     fn add_problem(&mut self, item: Option<&Item>, message: String) {
         let item = item.map(|item| item.id.clone());
-        self.problems.push(Problem { change: self.change, item, message });
+        self.problems.push(ChangeProblem { change: self.change, item, message });
     }
 
     fn check_item(&mut self, item: &Item) {

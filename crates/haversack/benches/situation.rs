@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use divan::Bencher;
 use haversack::Request;
-use haversack::collect::{Collector, Contexts, Question, Searches};
+use haversack::collect::{Collector, ContextsCollector, Question, SearchCache};
 use haversack::condition::{ConditionCache, Facts};
 use haversack::recipe::{CollectorSpec, Settings};
 use haversack::situation::{Judge, LocalJudge};
@@ -147,9 +147,9 @@ fn contexts_with_a_thousand_rules(bencher: Bencher<'_, '_>) {
         request.situation = situation();
         let judge: Arc<dyn Judge> = Arc::new(LocalJudge::new());
         let analysis = analyse("", now);
-        let (vector, searches) = (None, Searches::default());
+        let (vector, search_cache) = (None, SearchCache::default());
         let matches = None;
-        let looked = None;
+        let focus_query = None;
         Question {
             request,
             snapshot,
@@ -158,9 +158,9 @@ fn contexts_with_a_thousand_rules(bencher: Bencher<'_, '_>) {
             vector,
             subjects: haversack::collect::Subjects::default(),
             judge,
-            searches,
+            search_cache,
             matches,
-            looked,
+            focus_query,
         }
     });
     let spec = CollectorSpec {
@@ -169,7 +169,7 @@ fn contexts_with_a_thousand_rules(bencher: Bencher<'_, '_>) {
         settings: Settings::default(),
         deadline: Duration::from_secs(1),
     };
-    let collector = Contexts::new();
+    let collector = ContextsCollector::new();
     let collect = || runtime.block_on(collector.collect(&question, &spec, &[])).expect("collected");
     assert_eq!(collect().candidates.len(), 20 + LEVELS);
     bencher.bench_local(collect);

@@ -4,7 +4,7 @@
 #![expect(clippy::print_stdout, reason = "an example is there to print")]
 
 use haversack::Engine;
-use haversack::recipes::workspace::{Request, User};
+use haversack::recipes::workspace::{WorkspaceRequest, WorkspaceUser};
 use haversack::wire::WireFocus;
 use haversack_core::ids::ItemId;
 use haversack_core::item::Kind;
@@ -33,11 +33,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         ])
         .await?;
 
-    let request = Request {
+    let request = WorkspaceRequest {
         focus: Some(WireFocus { block_id: Some("task".into()), ..WireFocus::default() }),
-        sort: Some("assist".into()),
-        user: Some(User::Name("mara".into())),
-        ..Request::new("Break this task into subtasks")
+        request_type: Some("assist".into()),
+        user: Some(WorkspaceUser::Name("mara".into())),
+        ..WorkspaceRequest::new("Break this task into subtasks")
     };
     let context = library.blocks(&request).await?;
     println!("{}", context.serialized);

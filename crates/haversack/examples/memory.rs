@@ -4,7 +4,7 @@
 #![expect(clippy::print_stdout, reason = "an example is there to print")]
 
 use haversack::Engine;
-use haversack::recipes::memory::Request;
+use haversack::recipes::memory::MemoryRequest;
 use haversack_core::ids::ItemId;
 use haversack_core::item::Kind;
 use haversack_store::store::item::Item;
@@ -35,10 +35,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .await?;
     println!("stored {}, left out {:?}", told.committed.stored, told.left_out);
 
-    let request = Request {
+    let request = MemoryRequest {
         token_budget: Some(120),
         include_metadata: true,
-        ..Request::new("What can I bake for Lina's birthday?")
+        ..MemoryRequest::new("What can I bake for Lina's birthday?")
     };
     let preview = noor.preview_memory(&request).await?;
     println!("{:.0} % of the budget, {:?}", preview.budget_used, preview.memory_ids);

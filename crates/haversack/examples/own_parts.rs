@@ -5,7 +5,7 @@
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use haversack::collect::{Collected, Collector, Question};
+use haversack::collect::{Collector, CollectorOutput, Question};
 use haversack::recipe::CollectorSpec;
 use haversack::{Engine, Request};
 use haversack_core::assemble::TemplateText;
@@ -25,7 +25,7 @@ impl Collector for Weather {
         question: &'a Question,
         _spec: &'a CollectorSpec,
         _found: &'a [Candidate],
-    ) -> BoxFuture<'a, Result<Collected, ReadError>> {
+    ) -> BoxFuture<'a, Result<CollectorOutput, ReadError>> {
         async move {
             let invalid = |error: haversack_core::ids::IdError| {
                 ReadError::invalid("weather", error.to_string())
@@ -35,7 +35,7 @@ impl Collector for Weather {
             let text = format!("On {}: rain from noon, 9 °C.", question.now);
             let mut candidate = Candidate::new(id, kind, &text);
             candidate.signals.set(Component::Collector, Score::ONE);
-            Ok(Collected { candidates: vec![candidate], ..Collected::default() })
+            Ok(CollectorOutput { candidates: vec![candidate], ..CollectorOutput::default() })
         }
         .boxed()
     }

@@ -4,7 +4,7 @@
 #![expect(clippy::print_stdout, reason = "an example is there to print")]
 
 use haversack::Engine;
-use haversack::recipes::prime::{Request, cite};
+use haversack::recipes::prime::{PrimeRequest, cite};
 use haversack_core::ids::ItemId;
 use haversack_core::item::Kind;
 use haversack_store::store::item::Item;
@@ -27,7 +27,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         ])
         .await?;
 
-    let mut request = Request::new("", "What does Nightjar cost from January?").request()?;
+    let mut request =
+        PrimeRequest::new("", "What does Nightjar cost from January?").to_request()?;
     request.viewer = Viewer::user("mara")?;
     request.user = Some("mara".to_owned());
     let pack = files.pack(request).await?;

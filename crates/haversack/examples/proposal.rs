@@ -5,7 +5,7 @@
 #![expect(clippy::print_stdout, reason = "an example is there to print")]
 
 use haversack::Engine;
-use haversack::recipes::proposal::Request;
+use haversack::recipes::proposal::ProposalRequest;
 use haversack_core::ids::ItemId;
 use haversack_core::item::Kind;
 use haversack_store::store::item::Item;
@@ -56,7 +56,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         ])
         .await?;
 
-    let context = sales.proposal(&Request::new("harrow", "Write the executive summary")).await?;
+    let context =
+        sales.proposal(&ProposalRequest::new("harrow", "Write the executive summary")).await?;
     println!("{}", context.context);
     println!(
         "{} of {} tokens; competitors: {}",

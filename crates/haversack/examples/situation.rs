@@ -4,7 +4,7 @@
 #![expect(clippy::print_stdout, reason = "an example is there to print")]
 
 use haversack::Engine;
-use haversack::recipes::situation::Request;
+use haversack::recipes::situation::SituationRequest;
 use haversack_core::ids::ItemId;
 use haversack_core::item::Kind;
 use haversack_store::store::item::Item;
@@ -55,7 +55,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let situation = json!({"tool": "run_script", "environment": "production"});
     let situation = situation.as_object().cloned().unwrap_or_default();
-    let context = pay.situation(&Request::new("task", situation)).await?;
+    let context = pay.situation(&SituationRequest::new("task", situation)).await?;
     println!("{}", context.context);
     println!("{:#}", context.rules);
     Ok(())

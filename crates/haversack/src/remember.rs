@@ -1,8 +1,8 @@
 //! Keeps memories free of duplicates without a model: text that says nothing new is not stored.
 //!
-//! Two things fill a memory with duplicates: the same fact stated many times, and the assistant's own
-//! context coming back as if a user had said it. Both are detected by comparison with the stored
-//! texts that the writer may read.
+//! Two things fill a memory with duplicates: the same fact stated many times, and the assistant's
+//! own context coming back as if a user had said it. Both are detected by comparison with the
+//! stored texts that the writer may read.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use haversack_core::text::duplicate::duplicates;
 use haversack_core::text::terms::{Language, terms};
 use haversack_core::units::Score;
 use haversack_store::store::Snapshot;
-use haversack_store::store::change::{Batch, Committed};
+use haversack_store::store::change::{Batch, CommitReport};
 use haversack_store::store::error::ReadError;
 use haversack_store::store::item::Item;
 use haversack_store::store::query::{Filter, TextSearch};
@@ -24,19 +24,19 @@ use crate::engine::blocking::on_blocking_thread;
 use crate::error::Error;
 
 /// How similar two texts must be to count as duplicates.
-const SAME: f64 = 0.85;
+const DUPLICATE_SIMILARITY: f64 = 0.85;
 
 /// The share of a text that others must contain for it to say nothing new.
-const COVERED: f64 = 0.8;
+const COVERED_SHARE: f64 = 0.8;
 
 /// How many stored texts a new one is compared with: those that share most words.
-const COMPARED: usize = 20;
+const COMPARED_MAX: usize = 20;
 
 /// Words in a row that are compared as one unit.
-const RUN: usize = 3;
+const RUN_WORDS: usize = 3;
 
 /// Marks that only packs contain: a text with one of these was copied out of a pack.
-const MARKS: [&str; 3] = ["<data-", "</data-", "Relevant context from past conversations:"];
+const PACK_MARKS: [&str; 3] = ["<data-", "</data-", "Relevant context from past conversations:"];
 
 /// A text that was not stored, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,17 +66,17 @@ pub enum SkipReason {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RememberOutcome {
     /// What was stored.
-    pub committed: Committed,
+    pub committed: CommitReport,
     /// The items that were not stored, each with its reason.
     pub left_out: Vec<SkippedItem>,
 }
 
 impl Workspace {
-    /// Stores the items that say something new, with the viewer's rights, and skips the others. An item
-    /// that replaces itself (the same id) is never skipped.
+    /// Stores the items that say something new, with the viewer's rights, and skips the others. An
+    /// item whose id is stored already replaces that one and is not skipped.
     ///
     /// # Errors
-    /// When an item is wrong, or the store cannot be read or written.
+    /// When an item is not valid, or the store cannot be read or written.
     pub async fn remember(
         &self,
         viewer: &Viewer,
@@ -93,15 +93,15 @@ impl Workspace {
     ) -> Result<RememberOutcome, Error> {
         let snapshot = self.store().snapshot(viewer).await?;
         let texts: Vec<String> = items.iter().map(|item| snapshot.kinds().text(item)).collect();
-        let shown: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let within = duplicates(&shown, Score::unit(SAME));
-        let judged =
+        let borrowed: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let within = duplicates(&borrowed, Score::unit(DUPLICATE_SIMILARITY));
+        let reasons =
             items.iter().zip(&texts).map(|(item, text)| reason_to_skip(&*snapshot, item, text));
-        let judged = try_join_all(judged).await?;
+        let reasons = try_join_all(reasons).await?;
         let mut left_out = Vec::new();
         let mut kept = Vec::new();
         let ids: Vec<ItemId> = items.iter().map(|item| item.id.clone()).collect();
-        for ((item, why), earlier) in items.into_iter().zip(judged).zip(within) {
+        for ((item, why), earlier) in items.into_iter().zip(reasons).zip(within) {
             let earlier = earlier.map(|at| &ids[at]).filter(|of| **of != item.id);
             let why = why.or_else(|| earlier.map(|of| SkipReason::Repeats { of: of.clone() }));
             match why {
@@ -110,15 +110,15 @@ impl Workspace {
             }
         }
         let committed = if kept.is_empty() {
-            Committed { revision: snapshot.revision(), ..Committed::default() }
+            CommitReport { revision: snapshot.revision(), ..CommitReport::default() }
         } else {
-            self.write(Batch::put(self.now(), kept).by(viewer.clone())).await?
+            self.write(Batch::put(self.now(), kept).with_rights(viewer.clone())).await?
         };
         Ok(RememberOutcome { committed, left_out })
     }
 }
 
-/// Says why an item need not be stored, by comparison with the stored texts.
+/// Returns why an item need not be stored, by comparison with the stored texts.
 async fn reason_to_skip(
     snapshot: &dyn Snapshot,
     item: &Item,
@@ -130,14 +130,14 @@ async fn reason_to_skip(
     }
     let mut all: Vec<&str> = known.iter().map(|(_, text)| text.as_str()).collect();
     all.push(text);
-    if let Some(at) = duplicates(&all, Score::unit(SAME)).pop().flatten() {
+    if let Some(at) = duplicates(&all, Score::unit(DUPLICATE_SIMILARITY)).pop().flatten() {
         return Ok(Some(SkipReason::Repeats { of: known[at].0.clone() }));
     }
     let (covered, of) = coverage(text, &known);
-    let marked = MARKS.iter().any(|mark| text.contains(mark));
+    let marked = PACK_MARKS.iter().any(|mark| text.contains(mark));
     // One source that contains all of a short text is a paraphrase, which may be news; several
     // sources together, or a pack's own marks, are an echo.
-    let echoes = covered >= COVERED && of.len() > 1 || marked && !of.is_empty();
+    let echoes = covered >= COVERED_SHARE && of.len() > 1 || marked && !of.is_empty();
     Ok(echoes.then_some(SkipReason::Echoes { of }))
 }
 
@@ -152,9 +152,9 @@ async fn nearest_texts(
         unfinished: false,
         all_words: false,
         filter: Filter::kind(kind.clone()),
-        limit: COMPARED,
+        limit: COMPARED_MAX,
     };
-    let hits = snapshot.text(&search).await?;
+    let hits = snapshot.search_text(&search).await?;
     let ids: Vec<_> = hits.into_iter().map(|hit| hit.id).collect();
     let passages = snapshot.passages(&ids).await?;
     let texts = ids.into_iter().zip(passages);
@@ -165,7 +165,7 @@ async fn nearest_texts(
 fn coverage(text: &str, known: &[(ItemId, String)]) -> (f64, Vec<ItemId>) {
     let runs = |text: &str| -> BTreeSet<Vec<String>> {
         let words = terms(text, Language::English);
-        words.windows(RUN).map(<[String]>::to_vec).collect()
+        words.windows(RUN_WORDS).map(<[String]>::to_vec).collect()
     };
     let own = runs(text);
     let mut left = own.clone();

@@ -1,4 +1,4 @@
-//! Finding: by words, by meaning and by spelling at once, fused into one order.
+//! Hybrid search: by words, by meaning and by spelling at once, fused into one order.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,85 +8,86 @@ use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::rank::{RankedList, fuse_scores};
 use haversack_core::units::Score;
 use haversack_store::store::Snapshot;
-use haversack_store::store::error::{ReadError, chain};
+use haversack_store::store::error::{ReadError, error_chain};
 use haversack_store::store::item::Passage;
 use haversack_store::store::query::{
     Effort, Excerpt, Filter, FuzzySearch, Hit, LIMIT_MAX, TextSearch, VectorSearch,
 };
 use thiserror::Error;
 
-/// How many of each list are fused for each one that is asked for: what both ways find late counts,
-/// too. With 10 nothing more is found, but a name is read for each.
-const DEPTH: usize = 5;
+/// How many hits of each list are fused per requested hit: a hit low in two lists may still win.
+/// Twice as many find nothing more, but each costs a read of its id.
+const DEPTH_FACTOR: usize = 5;
 
-/// The least and most of each list that is fused.
-const DEPTHS: (usize, usize) = (100, LIMIT_MAX);
+/// The least and most hits of each list that are fused.
+const DEPTH_RANGE: (usize, usize) = (100, LIMIT_MAX);
 
-/// With fewer hits than this by words, spelling is tried as well.
-const FEW: usize = 3;
+/// With fewer hits than this by words, spelling is searched as well.
+const FEW_HITS: usize = 3;
 
-/// How alike a spelling must be: PostgreSQL's default.
-pub(crate) const SIMILARITY: f64 = 0.3;
+/// The least similarity of a spelling: PostgreSQL's default.
+pub(crate) const SIMILARITY_LEAST: f64 = 0.3;
 
-/// How much of a list is looked at when so many answers are asked for.
-pub(crate) fn depth(limit: usize) -> usize {
-    limit.saturating_mul(DEPTH).clamp(DEPTHS.0, DEPTHS.1)
+/// Returns how many hits of each list to fuse for a limit.
+pub(crate) fn fusion_depth(limit: usize) -> usize {
+    limit.saturating_mul(DEPTH_FACTOR).clamp(DEPTH_RANGE.0, DEPTH_RANGE.1)
 }
 
-/// A way to find.
+/// A search method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Way {
+pub enum SearchMethod {
     /// By the words of the query.
     Text,
-    /// By what the query means.
+    /// By the meaning of the query.
     Vector,
-    /// By how the query is spelt.
+    /// By the spelling of the query.
     Fuzzy,
 }
 
-impl Way {
-    /// Every way, in the order of the list of them above.
-    pub(crate) const ALL: [Way; 3] = [Way::Text, Way::Vector, Way::Fuzzy];
+impl SearchMethod {
+    /// Every method, in the order of the variants.
+    pub(crate) const ALL: [SearchMethod; 3] =
+        [SearchMethod::Text, SearchMethod::Vector, SearchMethod::Fuzzy];
 
     /// The name on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
-            Way::Text => "text",
-            Way::Vector => "vector",
-            Way::Fuzzy => "fuzzy",
+            SearchMethod::Text => "text",
+            SearchMethod::Vector => "vector",
+            SearchMethod::Fuzzy => "fuzzy",
         }
     }
 
-    /// What its best hit is worth beside the others'. The built-in model alone finds less than
-    /// words do; with this weight the two together find more than either, by score and not by rank.
+    /// The weight of its scores in the fusion. The built-in model alone finds less than words do;
+    /// with these weights the two together find more than either, fused by score and not by rank.
     pub(crate) fn weight(self) -> Score {
         Score::unit(match self {
-            Way::Text => 0.7,
-            Way::Vector | Way::Fuzzy => 0.3,
+            SearchMethod::Text => 0.7,
+            SearchMethod::Vector | SearchMethod::Fuzzy => 0.3,
         })
     }
 }
 
-/// What is looked for.
+/// A search of a workspace.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Search {
-    /// The question, in words.
+    /// The query.
     pub query: String,
-    /// Among which items.
+    /// The items to search.
     pub filter: Filter,
-    /// One way alone; all together when `None`.
-    pub only: Option<Way>,
-    /// How many answers at most.
+    /// One method alone; all methods if `None`.
+    pub only: Option<SearchMethod>,
+    /// Most hits.
     pub limit: usize,
-    /// How many of them from one item at most.
+    /// Most hits from one item.
     pub per_item_max: usize,
     /// Longest excerpt in characters.
     pub excerpt_chars_max: usize,
 }
 
 impl Search {
-    /// A search in all ways among all active items.
+    /// A search by all methods in all active items.
     #[must_use]
     pub fn new(query: &str, limit: usize) -> Search {
         let filter = Filter::default();
@@ -95,46 +96,46 @@ impl Search {
     }
 }
 
-/// One answer.
+/// A hit of a hybrid search.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
-    /// Which chunk of which item.
+pub struct HybridHit {
+    /// Its item and chunk.
     pub id: CandidateId,
-    /// How well it answers: between 0 and 1 when ways were fused, else in the way's own measure.
+    /// Its score: between 0 and 1 if methods were fused, else the method's own.
     pub score: Score,
-    /// Its place in the list of each way that found it, from 1.
-    pub ranks: Vec<(Way, usize)>,
-    /// Its text and place.
+    /// Its rank by each method that found it, from 1.
+    pub ranks: Vec<(SearchMethod, usize)>,
+    /// Its passage.
     pub passage: Passage,
-    /// The most telling stretch of it.
+    /// The best excerpt of it.
     pub excerpt: Excerpt,
 }
 
-/// The answers, and what the asker should know about them.
+/// The hits of a hybrid search, with notices.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Answers {
-    /// Best first.
-    pub found: Vec<Found>,
-    /// Ways that failed while others went on, and how far the answers can be trusted.
+pub struct HybridResults {
+    /// The hits, best first.
+    pub found: Vec<HybridHit>,
+    /// Says which methods failed, and when no word of the query was found.
     pub notices: Vec<String>,
 }
 
-/// Why there is no answer.
+/// Why a search failed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SearchError {
-    /// The workspace cannot be read, or not be asked this.
+    /// The workspace cannot be read, or the search is not valid.
     #[error("cannot search")]
     Read(#[from] ReadError),
-    /// The query has no vector.
+    /// The query cannot be embedded.
     #[error("cannot embed the query")]
     Embed(#[from] EmbedError),
 }
 
-/// Searches in all ways and fuses what they find. What only one of them found can still win.
+/// Searches by all methods and fuses their hits. A hit of a single method can still rank first.
 ///
-/// Without usable vectors the words answer alone, with a notice; unless meaning was asked for
-/// alone.
+/// If vectors cannot be searched, words are searched alone, with a notice; a search by meaning
+/// alone is then an error.
 ///
 /// # Errors
 /// When the limit is too large or the store cannot be read.
@@ -142,48 +143,51 @@ pub async fn hybrid(
     snapshot: &dyn Snapshot,
     embedder: &dyn Embedder,
     search: &Search,
-) -> Result<Answers, SearchError> {
-    let mut answers = Answers::default();
-    let lists = lists(snapshot, embedder, search, &mut answers.notices).await?;
-    let order = order(&lists, search);
+) -> Result<HybridResults, SearchError> {
+    let mut results = HybridResults::default();
+    let lists = hit_lists(snapshot, embedder, search, &mut results.notices).await?;
+    let order = rank_hits(&lists, search);
     let ids: Vec<CandidateId> = order.iter().map(|(id, _, _)| id.clone()).collect();
     let passages = snapshot.passages(&ids).await?;
-    let there: Vec<&Passage> = passages.iter().flatten().collect();
-    let excerpts = snapshot.excerpts(&there, &search.query, search.excerpt_chars_max);
+    let readable: Vec<&Passage> = passages.iter().flatten().collect();
+    let excerpts = snapshot.excerpts(&readable, &search.query, search.excerpt_chars_max);
     let mut excerpts = excerpts.into_iter();
     for ((id, score, ranks), passage) in order.into_iter().zip(passages) {
         let Some((passage, excerpt)) = passage.and_then(|it| Some((it, excerpts.next()?))) else {
             continue;
         };
-        answers.found.push(Found { id, score, ranks, passage, excerpt });
+        results.found.push(HybridHit { id, score, ranks, passage, excerpt });
     }
-    Ok(answers)
+    Ok(results)
 }
 
-async fn lists(
+/// Runs the searches of the requested methods.
+async fn hit_lists(
     snapshot: &dyn Snapshot,
     embedder: &dyn Embedder,
     search: &Search,
     notices: &mut Vec<String>,
-) -> Result<Vec<(Way, Vec<Hit>)>, SearchError> {
-    let limit = depth(search.limit);
+) -> Result<Vec<(SearchMethod, Vec<Hit>)>, SearchError> {
+    let limit = fusion_depth(search.limit);
     if search.limit > LIMIT_MAX {
         let what = format!("{} is over the most, {LIMIT_MAX}", search.limit);
         return Err(ReadError::invalid("limit", what).into());
     }
-    let by_words = by_words(snapshot, search, limit);
-    let by_meaning = by_meaning(snapshot, embedder, search, limit);
-    let by_spelling = async || by_spelling(snapshot, search, limit).await;
+    let by_words = search_by_words(snapshot, search, limit);
+    let by_meaning = search_by_meaning(snapshot, embedder, search, limit);
+    let by_spelling = async || search_by_spelling(snapshot, search, limit).await;
     let hits = match search.only {
-        Some(Way::Text) => by_words.await?,
-        Some(Way::Vector) => by_meaning.await?,
-        Some(Way::Fuzzy) => by_spelling().await?,
+        Some(SearchMethod::Text) => by_words.await?,
+        Some(SearchMethod::Vector) => by_meaning.await?,
+        Some(SearchMethod::Fuzzy) => by_spelling().await?,
         None => {
-            let by_meaning = async { Ok(by_meaning.await.map_err(|error| chain(&error))) };
-            let (lists, notice) = search_all_ways(by_words, by_meaning, by_spelling).await?;
+            let by_meaning = async { Ok(by_meaning.await.map_err(|error| error_chain(&error))) };
+            let (lists, notice) = search_all_methods(by_words, by_meaning, by_spelling).await?;
             notices.extend(notice);
-            let is_empty = |way: Way| lists.iter().any(|(of, hits)| *of == way && hits.is_empty());
-            if is_empty(Way::Text) && !is_empty(Way::Vector) {
+            let is_empty = |method: SearchMethod| {
+                lists.iter().any(|(of, hits)| *of == method && hits.is_empty())
+            };
+            if is_empty(SearchMethod::Text) && !is_empty(SearchMethod::Vector) {
                 // Something is always nearest, so the caller must know how little that may mean.
                 let notice =
                     "no word of the query occurs; these are nearest in meaning or spelling";
@@ -192,41 +196,41 @@ async fn lists(
             return Ok(lists);
         }
     };
-    Ok(search.only.map(|way| (way, hits)).into_iter().collect())
+    Ok(search.only.map(|method| (method, hits)).into_iter().collect())
 }
 
-/// Searches by words and by meaning at once, and by spelling where words found little. Where meaning
-/// cannot be searched, the reason is returned as a notice and the words answer alone.
-pub(crate) async fn search_all_ways<H: AsRef<[Hit]>, E>(
+/// Searches by words and by meaning at once, and by spelling if words found little. If meaning
+/// cannot be searched, the reason is returned as a notice, beside the hits by words.
+pub(crate) async fn search_all_methods<H: AsRef<[Hit]>, E>(
     by_words: impl Future<Output = Result<H, E>>,
     by_meaning: impl Future<Output = Result<Result<H, String>, E>>,
     by_spelling: impl AsyncFnOnce() -> Result<H, E>,
-) -> Result<(Vec<(Way, H)>, Option<String>), E> {
+) -> Result<(Vec<(SearchMethod, H)>, Option<String>), E> {
     let (words, meaning) = try_join(by_words, by_meaning).await?;
-    let words_are_few = words.as_ref().len() < FEW;
-    let mut lists = vec![(Way::Text, words)];
+    let words_are_few = words.as_ref().len() < FEW_HITS;
+    let mut lists = vec![(SearchMethod::Text, words)];
     let mut notice = None;
     match meaning {
-        Ok(hits) => lists.push((Way::Vector, hits)),
+        Ok(hits) => lists.push((SearchMethod::Vector, hits)),
         Err(reason) => notice = Some(format!("by words alone: {reason}")),
     }
     if words_are_few {
-        lists.push((Way::Fuzzy, by_spelling().await?));
+        lists.push((SearchMethod::Fuzzy, by_spelling().await?));
     }
     Ok((lists, notice))
 }
 
-async fn by_words(
+async fn search_by_words(
     snapshot: &dyn Snapshot,
     search: &Search,
     limit: usize,
 ) -> Result<Vec<Hit>, SearchError> {
     let (query, filter) = (search.query.clone(), search.filter.clone());
     let search = TextSearch { query, unfinished: false, all_words: false, filter, limit };
-    Ok(snapshot.text(&search).await?)
+    Ok(snapshot.search_text(&search).await?)
 }
 
-async fn by_meaning(
+async fn search_by_meaning(
     snapshot: &dyn Snapshot,
     embedder: &dyn Embedder,
     search: &Search,
@@ -234,33 +238,36 @@ async fn by_meaning(
 ) -> Result<Vec<Hit>, SearchError> {
     let vector = embedder.embed_query(&search.query)?;
     let (effort, filter) = (Effort::Fast, search.filter.clone());
-    Ok(snapshot.vector(&VectorSearch { vector, effort, filter, limit }).await?)
+    Ok(snapshot.search_vectors(&VectorSearch { vector, effort, filter, limit }).await?)
 }
 
-async fn by_spelling(
+async fn search_by_spelling(
     snapshot: &dyn Snapshot,
     search: &Search,
     limit: usize,
 ) -> Result<Vec<Hit>, SearchError> {
     let (query, filter) = (search.query.clone(), search.filter.clone());
-    let similarity_least = Score::unit(SIMILARITY);
+    let similarity_least = Score::unit(SIMILARITY_LEAST);
     let search = FuzzySearch { query, similarity_least, filter, limit };
-    Ok(snapshot.fuzzy(&search).await?)
+    Ok(snapshot.search_fuzzy(&search).await?)
 }
 
-type Ordered = (CandidateId, Score, Vec<(Way, usize)>);
+/// A hit's id, its score, and its rank by each method.
+type FusedRank = (CandidateId, Score, Vec<(SearchMethod, usize)>);
 
-/// One order out of the lists, with a bound on how often an item comes.
-fn order(lists: &[(Way, Vec<Hit>)], search: &Search) -> Vec<Ordered> {
-    let mut ranks: BTreeMap<&CandidateId, Vec<(Way, usize)>> = BTreeMap::new();
-    for (way, hits) in lists {
+/// Fuses the lists and applies the limits of hits, altogether and per item.
+fn rank_hits(lists: &[(SearchMethod, Vec<Hit>)], search: &Search) -> Vec<FusedRank> {
+    let mut ranks: BTreeMap<&CandidateId, Vec<(SearchMethod, usize)>> = BTreeMap::new();
+    for (method, hits) in lists {
         for (hit, rank) in hits.iter().zip(1..) {
-            ranks.entry(&hit.id).or_default().push((*way, rank));
+            ranks.entry(&hit.id).or_default().push((*method, rank));
         }
     }
     let fused = match lists {
         [(_, hits)] => hits.clone(),
-        lists => fused(lists, Way::weight).into_iter().map(|fused| fused.hit).collect(),
+        lists => {
+            fuse_hits(lists, SearchMethod::weight).into_iter().map(|fused| fused.hit).collect()
+        }
     };
     let mut of_item: BTreeMap<ItemId, usize> = BTreeMap::new();
     fused
@@ -278,42 +285,42 @@ fn order(lists: &[(Way, Vec<Hit>)], search: &Search) -> Vec<Ordered> {
         .collect()
 }
 
-/// One of several lists' hits, and what each way that found it said of it.
+/// A fused hit, with its score by each method that found it.
 #[derive(Debug)]
 pub(crate) struct FusedHit {
     pub(crate) hit: Hit,
-    /// The ways' own scores, by their place among [`Way::ALL`].
-    scores: [Option<Score>; Way::ALL.len()],
+    /// The methods' own scores, in the order of [`SearchMethod::ALL`].
+    scores: [Option<Score>; SearchMethod::ALL.len()],
 }
 
 impl FusedHit {
-    /// What a way said of it.
-    pub(crate) const fn by(&self, way: Way) -> Option<Score> {
-        self.scores[way as usize]
+    /// Returns its score by a method.
+    pub(crate) const fn score_by(&self, method: SearchMethod) -> Option<Score> {
+        self.scores[method as usize]
     }
 }
 
-/// Several lists as one, scored between 0 and 1; ties go by id.
-pub(crate) fn fused<L: AsRef<[Hit]>>(
-    lists: &[(Way, L)],
-    weight: impl Fn(Way) -> Score,
+/// Fuses lists into one, with scores between 0 and 1; ties are broken by id.
+pub(crate) fn fuse_hits<L: AsRef<[Hit]>>(
+    lists: &[(SearchMethod, L)],
+    weight: impl Fn(SearchMethod) -> Score,
 ) -> Vec<FusedHit> {
-    // Ids are long and alike at the beginning, so numbers stand for them while lists are compared.
+    // Ids are long and share prefixes, so they are replaced by numbers while lists are fused.
     let mut numbers: HashMap<&CandidateId, u32> = HashMap::new();
-    let mut known: Vec<(&CandidateId, [Option<Score>; Way::ALL.len()])> = Vec::new();
+    let mut known: Vec<(&CandidateId, [Option<Score>; SearchMethod::ALL.len()])> = Vec::new();
     let mut numbered = Vec::with_capacity(lists.len());
-    for (way, hits) in lists {
+    for (method, hits) in lists {
         let mut list = Vec::with_capacity(hits.as_ref().len());
         for hit in hits.as_ref() {
             let number = *numbers.entry(&hit.id).or_insert_with(|| {
                 known.push((&hit.id, Default::default()));
                 u32::try_from(known.len() - 1).unwrap_or(u32::MAX)
             });
-            let score = &mut known[number as usize].1[*way as usize];
+            let score = &mut known[number as usize].1[*method as usize];
             *score = (*score).max(Some(hit.score));
             list.push((number, hit.score));
         }
-        numbered.push(RankedList { weight: weight(*way), hits: list });
+        numbered.push(RankedList { weight: weight(*method), hits: list });
     }
     let mut order: Vec<(Score, u32)> =
         fuse_scores(&numbered).into_iter().map(|fused| (fused.score, fused.id)).collect();

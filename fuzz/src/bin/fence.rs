@@ -9,7 +9,7 @@ use haversack_core::candidate::Candidate;
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::item::Kind;
 use haversack_core::layer::Layer;
-use haversack_core::pack::{Request, pack};
+use haversack_core::pack::{PackRequest, pack};
 use haversack_core::rank::Ranked;
 use haversack_core::text::tokenizer::CharacterEstimate;
 use haversack_core::units::{Score, Tokens};
@@ -26,7 +26,7 @@ fuzz_target!(|texts: [&str; 2]| {
         Ranked { candidate, score: Score::ONE, parts: Vec::new() }
     };
     let budget = Budget::new(Tokens::new(1_000_000));
-    let mut request = Request::new(Arc::new(CharacterEstimate), budget);
+    let mut request = PackRequest::new(Arc::new(CharacterEstimate), budget);
     request.fencing = Fencing::All;
     let template = Template::new(TemplateText::PLAIN).expect("parses");
     let candidates = [("a", texts[0]), ("b", texts[1])].map(ranked).to_vec();

@@ -9,7 +9,7 @@ use haversack_core::candidate::Candidate;
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::item::Kind;
 use haversack_core::layer::Layer;
-use haversack_core::pack::{Request, pack};
+use haversack_core::pack::{PackRequest, pack};
 use haversack_core::rank::Ranked;
 use haversack_core::text::tokenizer::CharacterEstimate;
 use haversack_core::units::{Score, Tokens};
@@ -24,7 +24,7 @@ fuzz_target!(|input: (&str, &str, &str)| {
     let candidate = Candidate::new(id, Kind::new("file").expect("a kind"), content);
     let ranked = Ranked { candidate, score: Score::ONE, parts: Vec::new() };
     let budget = Budget::new(Tokens::new(1_000_000));
-    let mut request = Request::new(Arc::new(CharacterEstimate), budget);
+    let mut request = PackRequest::new(Arc::new(CharacterEstimate), budget);
     request.fencing = Fencing::Off;
     request.layers = vec![(Layer::new("all", template), vec![ranked])];
     let packed = pack(&request).expect("a million tokens are enough");

@@ -21,11 +21,11 @@ Items = Iterable[t.NewItem]
 
 
 class Haversack:
-    """A server, and who asks it.
+    """A connection to a server on behalf of a viewer.
 
-    `user` and `groups` say for whom a trusted key asks; without them it sees everything. `timeout`
-    is in seconds, for each step of a request. `retries` is how often a request that the server
-    refused with 429 or 503 is sent again; only requests that can be repeated are.
+    `user` and `groups` are the viewer that a trusted key acts for; without them it sees everything.
+    `timeout` is in seconds, for each step of a request. `retries` is how often a request that the
+    server refused with 429 or 503 is sent again; only requests that can be repeated are.
     """
 
     def __init__(
@@ -59,21 +59,21 @@ class Haversack:
         self.close()
 
     def close(self) -> None:
-        """Closes the connections, unless `http` was given: then they are the giver's."""
+        """Closes the connections, unless `http` was given: then the caller closes them."""
         if self._own:
             self._http.close()
 
     def workspace(
         self, name: str, *, user: str | None = None, groups: Sequence[str] | None = None
     ) -> Workspace:
-        """A workspace by name, asked for the client's user and groups unless others are given.
+        """A workspace by name, for the client's user and groups unless others are given.
 
         Groups without a user are those of the client's user; a user without groups has none.
-        Nothing is sent: `get` says whether the workspace is there.
+        Nothing is sent: `get` says whether the workspace exists.
         """
         if user is None and groups is None:
             return Workspace(self, name, self._viewer)
-        viewer = wire.somebody(user if user is not None else self._user, groups or ())
+        viewer = wire.named_viewer_headers(user if user is not None else self._user, groups or ())
         return Workspace(self, name, viewer)
 
     def livez(self) -> t.Health:
@@ -85,32 +85,32 @@ class Haversack:
         return cast(t.Health, self._json("GET", "/readyz"))
 
     def healthz(self) -> t.Health:
-        """Whether all is well, with the version."""
+        """Whether the server is healthy, with its version."""
         return cast(t.Health, self._json("GET", "/healthz"))
 
     def metrics(self) -> str:
-        """The figures of the server, as Prometheus reads them."""
+        """The server's metrics in the format of Prometheus."""
         return (self._send("GET", "/metrics")).text
 
     def openapi(self) -> dict[str, Any]:
-        """The server's own description."""
+        """The OpenAPI document of the server."""
         return cast("dict[str, Any]", self._json("GET", "/openapi.json"))
 
     def list_workspaces(self) -> t.Workspaces:
-        """All workspaces that the key reaches, however many pages they fill."""
+        """All workspaces that the key may use, over all pages."""
         return {"workspaces": self._all("/v1/workspaces", "workspaces", {})}
 
     def create_workspace(
         self, name: str, *, idempotency_key: str | None = None
     ) -> t.WorkspaceName:
-        """Makes a workspace."""
-        said = self._json(
+        """Creates a workspace."""
+        result = self._json(
             "POST", "/v1/workspaces", body={"name": name}, idempotency_key=idempotency_key
         )
-        return cast(t.WorkspaceName, said)
+        return cast(t.WorkspaceName, result)
 
     def _all(self, path: str, name: str, viewer: Mapping[str, str]) -> list[Any]:
-        """All that a list holds, a page at a time."""
+        """All entries of a list, fetched page by page."""
         found: list[Any] = []
         query: dict[str, Any] = {"limit": wire.PAGE_MAX}
         while True:
@@ -134,7 +134,7 @@ class Haversack:
         idempotency_key: str | None = None,
         reads: bool = False,
     ) -> httpx.Response:
-        """Sends a request, and again if it may be repeated and the server was busy."""
+        """Sends a request, with retries if it can be repeated and the server is busy."""
         headers = {**self._headers, **(viewer or {})}
         content: bytes | None = None
         if body is not None:
@@ -154,7 +154,7 @@ class Haversack:
                     headers=headers,
                 )
             except httpx.TransportError as error:
-                raise unreachable(self._url, error) from error
+                raise unreachable_error(self._url, error) from error
             if response.is_success:
                 return response
             failure = wire.failure(response.status_code, response.content, response.headers)
@@ -162,7 +162,7 @@ class Haversack:
             attempt += 1
 
     def _pause(self, failure: HaversackError, attempt: int, repeatable: bool) -> None:
-        """Waits until it is worth trying again, or raises what went wrong."""
+        """Waits before a retry, or raises the failure if there is none."""
         wait = wire.wait_seconds(attempt, failure.retry_after)
         again = repeatable and failure.status in wire.RETRIED
         if not again or wait is None or attempt >= self._retries:
@@ -170,14 +170,14 @@ class Haversack:
         time.sleep(wait)
 
     def _lines(self, path: str, items: Items, viewer: Mapping[str, str]) -> Any:
-        """Sends lines as they come. A stream is never sent again: the iterator is used up."""
+        """Streams lines. A stream is never retried, because the iterator is consumed."""
         headers = {**self._headers, **viewer, "Content-Type": "application/x-ndjson"}
         try:
             response = self._http.post(
-                self._url + path, content=pieces(items), headers=headers
+                self._url + path, content=line_batches(items), headers=headers
             )
         except httpx.TransportError as error:
-            raise unreachable(self._url, error) from error
+            raise unreachable_error(self._url, error) from error
         if not response.is_success:
             raise wire.failure(response.status_code, response.content, response.headers)
         return response.json()
@@ -209,10 +209,10 @@ class Haversack:
                                 ended = ended or isinstance(event, wire.ResultEvent)
                                 yield event
                     else:
-                        said = response.read()
-                        failure = wire.failure(response.status_code, said, response.headers)
+                        content = response.read()
+                        failure = wire.failure(response.status_code, content, response.headers)
             except httpx.TransportError as error:
-                raise unreachable(self._url, error) from error
+                raise unreachable_error(self._url, error) from error
             if failure is not None:
                 self._pause(failure, attempt, True)
                 attempt += 1
@@ -220,29 +220,29 @@ class Haversack:
                 raise Unreachable("unreachable", 0, "the stream ended without a result")
 
 
-def unreachable(url: str, error: Exception) -> HaversackError:
-    """That there was no answer."""
+def unreachable_error(url: str, error: Exception) -> HaversackError:
+    """The error for a server that did not respond."""
     detail = str(error) or type(error).__name__
     return Unreachable("unreachable", 0, f"no answer from {url}: {detail}")
 
 
-def pieces(items: Items) -> Iterator[bytes]:
-    """Items as lines, in pieces that are worth sending."""
-    waiting = bytearray()
+def line_batches(items: Items) -> Iterator[bytes]:
+    """Encodes items as lines, in batches of about `wire.LINES_BYTES`."""
+    batch = bytearray()
     for item in items:
-        waiting += wire.line(item)
-        if len(waiting) >= wire.LINES_BYTES:
-            yield bytes(waiting)
-            waiting.clear()
-    if waiting:
-        yield bytes(waiting)
+        batch += wire.line(item)
+        if len(batch) >= wire.LINES_BYTES:
+            yield bytes(batch)
+            batch.clear()
+    if batch:
+        yield bytes(batch)
 
 
 class Workspace:
     """A workspace, with a method for each operation of the server.
 
-    Keyword arguments have Python's names (`token_budget`), what stands in dictionaries has the
-    wire's (`tokenBudget`). Writes are sent again on 429 and 503 only with an `idempotency_key`.
+    Keyword arguments have Python's names (`token_budget`); keys of dictionaries have the names of
+    the wire (`tokenBudget`). Writes are retried on 429 and 503 only with an `idempotency_key`.
     """
 
     def __init__(self, client: Haversack, name: str, viewer: Mapping[str, str]) -> None:
@@ -252,18 +252,18 @@ class Workspace:
         self.name = name
 
     def as_user(self, user: str | None, groups: Sequence[str] = ()) -> Workspace:
-        """The same workspace, asked for somebody else. The key must be trusted to."""
-        return Workspace(self._client, self.name, wire.somebody(user, groups))
+        """The same workspace on behalf of another viewer. This needs a trusted key."""
+        return Workspace(self._client, self.name, wire.named_viewer_headers(user, groups))
 
     def as_owner(self) -> Workspace:
-        """The same workspace, asked for nobody: a trusted key then sees everything in it."""
+        """The same workspace without a viewer: a trusted key then sees everything in it."""
         return Workspace(self._client, self.name, {})
 
     def _get(self, *parts: str, query: Mapping[str, Any] | None = None) -> Any:
         path = self._base + (wire.path(*parts) if parts else "")
         return self._client._json("GET", path, query=query, viewer=self._viewer)
 
-    def _ask(self, *parts: str, body: Any, query: Mapping[str, Any] | None = None) -> Any:
+    def _read(self, *parts: str, body: Any, query: Mapping[str, Any] | None = None) -> Any:
         path = self._base + wire.path(*parts)
         return self._client._json(
             "POST", path, query=query, body=body, viewer=self._viewer, reads=True
@@ -290,15 +290,15 @@ class Workspace:
     # --- The workspace itself ---
 
     def create(self, *, idempotency_key: str | None = None) -> t.WorkspaceName:
-        """Makes the workspace."""
+        """Creates the workspace."""
         return self._client.create_workspace(self.name, idempotency_key=idempotency_key)
 
     def get(self) -> t.WorkspaceState:
-        """Its state, and how many items the viewer can read."""
+        """Its state, and the number of items that the viewer can read."""
         return cast(t.WorkspaceState, self._get())
 
     def remove(self) -> None:
-        """Removes the workspace with all that is in it."""
+        """Removes the workspace with everything in it."""
         self._delete()
 
     # --- Items, links and events ---
@@ -306,16 +306,16 @@ class Workspace:
     def put_items(
         self, items: Sequence[t.NewItem], *, idempotency_key: str | None = None
     ) -> t.Written:
-        """Adds items or replaces them, all or none."""
-        said = self._write("items", body=list(items), idempotency_key=idempotency_key)
-        return cast(t.Written, said)
+        """Adds or replaces items, all or none."""
+        result = self._write("items", body=list(items), idempotency_key=idempotency_key)
+        return cast(t.Written, result)
 
     def ingest(self, items: Items) -> t.Written:
         """Adds any number of items from an iterator, written as they come.
 
-        Memory holds a piece of them at a time. An item that is wrong ends the stream: the error has
-        its `line`, and how many before it are `stored`. Items that are there exactly so stay, so a
-        stream can be sent again.
+        Only one batch is held in memory at a time. An invalid item ends the stream: the error has
+        its `line` and the number of items `stored` before it. Items that are already stored in the
+        same form are unchanged, so a stream can be sent again.
         """
         path = self._base + wire.path("items")
         return cast(t.Written, self._client._lines(path, items, self._viewer))
@@ -328,7 +328,7 @@ class Workspace:
         after: str | None = None,
         limit: int | None = None,
     ) -> t.ItemPage:
-        """One page of items by id. `next` of a page is `after` of the one that follows."""
+        """One page of items by id. Pass `next` of a page as `after` to get the following one."""
         query = {"kind": kind, "parent": parent, "after": after, "limit": limit}
         return cast(t.ItemPage, self._get("items", query=query))
 
@@ -350,7 +350,7 @@ class Workspace:
         return cast(t.Item, self._get("items", id))
 
     def delete_item(self, id: str, *, purge: bool = False) -> t.Written:
-        """Takes an item and what hangs under it out of sight; with `purge`, for good."""
+        """Deletes an item and its descendants; with `purge`, also their history."""
         response = self._delete("items", id, query={"purge": purge})
         return cast(t.Written, response.json())
 
@@ -361,18 +361,18 @@ class Workspace:
         *,
         idempotency_key: str | None = None,
     ) -> t.Written:
-        """Adds links between items and takes links away."""
+        """Adds and removes links between items."""
         body = {"add": list(add), "remove": list(remove)}
-        said = self._write("links", body=body, idempotency_key=idempotency_key)
-        return cast(t.Written, said)
+        result = self._write("links", body=body, idempotency_key=idempotency_key)
+        return cast(t.Written, result)
 
     def put_events(
         self, events: Sequence[t.Event], *, idempotency_key: str | None = None
     ) -> t.Written:
-        """Notes what happened to items."""
+        """Records events on items."""
         body = {"events": list(events)}
-        said = self._write("events", body=body, idempotency_key=idempotency_key)
-        return cast(t.Written, said)
+        result = self._write("events", body=body, idempotency_key=idempotency_key)
+        return cast(t.Written, result)
 
     # --- Memories ---
 
@@ -383,22 +383,22 @@ class Workspace:
         user: str | None = None,
         idempotency_key: str | None = None,
     ) -> t.Remembered:
-        """Stores what says something new, and says what does not."""
+        """Stores memories that say something new, and lists those that repeat known ones."""
         body = {**wire.options({"user": user}), "memories": list(memories)}
-        said = self._write("memories", body=body, idempotency_key=idempotency_key)
-        return cast(t.Remembered, said)
+        result = self._write("memories", body=body, idempotency_key=idempotency_key)
+        return cast(t.Remembered, result)
 
     def search_memories(
-        self, query: str, **asked: Unpack[t.MemoryOptions]
+        self, query: str, **options: Unpack[t.MemoryOptions]
     ) -> list[t.MemorySearchResult]:
-        """Memories that answer, best first."""
-        return self._search_memory({"query": query, **wire.options(asked)})
+        """Memories that match a query, best first."""
+        return self._search_memory({"query": query, **wire.options(options)})
 
     def search_by_vector(
-        self, vector: Sequence[float], **asked: Unpack[t.MemoryOptions]
+        self, vector: Sequence[float], **options: Unpack[t.MemoryOptions]
     ) -> list[t.MemorySearchResult]:
         """Memories near a vector of the workspace's own embedding model, best first."""
-        return self._search_memory({"vector": list(vector), **wire.options(asked)})
+        return self._search_memory({"vector": list(vector), **wire.options(options)})
 
     def _search_memory(self, search: Mapping[str, Any]) -> list[t.MemorySearchResult]:
         return (self.search_memories_batch([search]))[0]
@@ -406,9 +406,9 @@ class Workspace:
     def search_memories_batch(
         self, searches: Sequence[Mapping[str, Any]]
     ) -> list[list[t.MemorySearchResult]]:
-        """Several questions at once, each as the wire has it; an answer for each, in order."""
-        said = self._ask("memories", "search", body={"searches": list(searches)})
-        return cast(t.MemoryResults, said)["results"]
+        """Several searches at once, in the form of the wire; results for each, in order."""
+        result = self._read("memories", "search", body={"searches": list(searches)})
+        return cast(t.MemoryResults, result)["results"]
 
     # --- Searching ---
 
@@ -427,8 +427,8 @@ class Workspace:
         user: str | None = None,
         groups: Sequence[str] = (),
     ) -> t.SearchAnswer:
-        """What the workspace holds about a question: words, meaning and spelling together."""
-        asked = {
+        """Searches the workspace by words, meaning and spelling together."""
+        options = {
             "kinds": list(kinds) or None,
             "path": path,
             "under": under,
@@ -440,8 +440,8 @@ class Workspace:
             "user": user,
             "groups": list(groups) or None,
         }
-        said = self._ask("search", body={"query": query, **wire.options(asked)})
-        return cast(t.SearchAnswer, said)
+        result = self._read("search", body={"query": query, **wire.options(options)})
+        return cast(t.SearchAnswer, result)
 
     # --- Contexts ---
 
@@ -449,7 +449,7 @@ class Workspace:
         self, recipe: str, body: Mapping[str, Any], *, explain: bool, preview: bool
     ) -> Any:
         query = {"explain": explain, "preview": preview}
-        return self._ask("context", recipe, body=body, query=query)
+        return self._read("context", recipe, body=body, query=query)
 
     def build_any(
         self,
@@ -459,10 +459,10 @@ class Workspace:
         explain: bool = False,
         preview: bool = False,
     ) -> dict[str, Any]:
-        """A result of any recipe, for a request as the wire has it. The others are for those who
-        know which recipe they want."""
-        said = self._build(recipe, request, explain=explain, preview=preview)
-        return cast("dict[str, Any]", said)
+        """The result of any recipe, for a request in the form of the wire. The other methods are
+        typed for one recipe each."""
+        result = self._build(recipe, request, explain=explain, preview=preview)
+        return cast("dict[str, Any]", result)
 
     def pack(
         self,
@@ -471,15 +471,15 @@ class Workspace:
         recipe: str = "everything",
         explain: bool = False,
         preview: bool = False,
-        **asked: Unpack[t.Options],
+        **options: Unpack[t.Options],
     ) -> t.SectionsContext:
         """The context for a question, by any recipe whose result has sections.
 
-        With `preview` nothing is kept; with `explain` the ledger and the quality are told.
+        With `preview` nothing is stored; with `explain` the result has the ledger and the quality.
         """
-        body = {"query": query, **wire.options(asked)}
-        said = self._build(recipe, body, explain=explain, preview=preview)
-        return cast(t.SectionsContext, said)
+        body = {"query": query, **wire.options(options)}
+        result = self._build(recipe, body, explain=explain, preview=preview)
+        return cast(t.SectionsContext, result)
 
     def build(
         self,
@@ -489,16 +489,16 @@ class Workspace:
         recipe: str = "prime",
         explain: bool = False,
         preview: bool = False,
-        **asked: Unpack[t.PrimeOptions],
+        **options: Unpack[t.PrimeOptions],
     ) -> t.PrimeAnswer:
         """One ranked list over files and threads, for a message in a thread."""
         body = {
             **wire.options({"thread_id": thread_id}),
             "message": message,
-            **wire.options(asked),
+            **wire.options(options),
         }
-        said = self._build(recipe, body, explain=explain, preview=preview)
-        return cast(t.PrimeAnswer, said)
+        result = self._build(recipe, body, explain=explain, preview=preview)
+        return cast(t.PrimeAnswer, result)
 
     def assemble(
         self,
@@ -507,12 +507,12 @@ class Workspace:
         recipe: str = "workspace",
         explain: bool = False,
         preview: bool = False,
-        **asked: Unpack[t.WorkspaceOptions],
+        **options: Unpack[t.WorkspaceOptions],
     ) -> t.WorkspaceContext:
-        """Blocks around what the asker looks at."""
-        body = {"query": query, **wire.options(asked)}
-        said = self._build(recipe, body, explain=explain, preview=preview)
-        return cast(t.WorkspaceContext, said)
+        """Blocks around what the user has in focus."""
+        body = {"query": query, **wire.options(options)}
+        result = self._build(recipe, body, explain=explain, preview=preview)
+        return cast(t.WorkspaceContext, result)
 
     def assemble_context(
         self,
@@ -522,13 +522,13 @@ class Workspace:
         recipe: str = "situation",
         explain: bool = False,
         preview: bool = False,
-        **asked: Unpack[t.SituationOptions],
+        **options: Unpack[t.SituationOptions],
     ) -> t.SituationContext:
         """Guidance for a situation, from inherited contexts and the rules that apply."""
         own = {"current_context": current_context, "situation": situation}
-        body = {**wire.options(own), **wire.options(asked)}
-        said = self._build(recipe, body, explain=explain, preview=preview)
-        return cast(t.SituationContext, said)
+        body = {**wire.options(own), **wire.options(options)}
+        result = self._build(recipe, body, explain=explain, preview=preview)
+        return cast(t.SituationContext, result)
 
     def build_proposal_context(
         self,
@@ -538,16 +538,16 @@ class Workspace:
         recipe: str = "proposal",
         explain: bool = False,
         preview: bool = False,
-        **asked: Unpack[t.ProposalOptions],
+        **options: Unpack[t.ProposalOptions],
     ) -> t.ProposalContext:
-        """What a proposal for an opportunity is written from."""
+        """The material for a proposal for an opportunity."""
         body = {
             "opportunityId": opportunity_id,
             "userPrompt": user_prompt,
-            **wire.options(asked),
+            **wire.options(options),
         }
-        said = self._build(recipe, body, explain=explain, preview=preview)
-        return cast(t.ProposalContext, said)
+        result = self._build(recipe, body, explain=explain, preview=preview)
+        return cast(t.ProposalContext, result)
 
     def build_context(
         self,
@@ -555,12 +555,12 @@ class Workspace:
         *,
         recipe: str = "memory",
         explain: bool = False,
-        **asked: Unpack[t.MemoryOptions],
+        **options: Unpack[t.MemoryOptions],
     ) -> t.MemoryContext:
         """Memories for a message, ready for a prompt."""
-        body = {"query": query, **wire.options(asked)}
-        said = self._build(recipe, body, explain=explain, preview=False)
-        return cast(t.MemoryContext, said)
+        body = {"query": query, **wire.options(options)}
+        result = self._build(recipe, body, explain=explain, preview=False)
+        return cast(t.MemoryContext, result)
 
     def build_context_by_vector(
         self,
@@ -568,20 +568,20 @@ class Workspace:
         *,
         recipe: str = "memory",
         explain: bool = False,
-        **asked: Unpack[t.MemoryOptions],
+        **options: Unpack[t.MemoryOptions],
     ) -> t.MemoryContext:
         """The same for a vector of the workspace's own embedding model."""
-        body = {"vector": list(vector), **wire.options(asked)}
-        said = self._build(recipe, body, explain=explain, preview=False)
-        return cast(t.MemoryContext, said)
+        body = {"vector": list(vector), **wire.options(options)}
+        result = self._build(recipe, body, explain=explain, preview=False)
+        return cast(t.MemoryContext, result)
 
     def preview_context(
-        self, query: str, *, recipe: str = "memory", **asked: Unpack[t.MemoryOptions]
+        self, query: str, *, recipe: str = "memory", **options: Unpack[t.MemoryOptions]
     ) -> t.MemoryPreview:
-        """What `build_context` would give, with what decided it. Nothing is kept."""
-        body = {"query": query, **wire.options(asked)}
-        said = self._build(recipe, body, explain=False, preview=True)
-        return cast(t.MemoryPreview, said)
+        """The result of `build_context` with its reasons. Nothing is stored."""
+        body = {"query": query, **wire.options(options)}
+        result = self._build(recipe, body, explain=False, preview=True)
+        return cast(t.MemoryPreview, result)
 
     def stream_context(
         self,
@@ -591,14 +591,14 @@ class Workspace:
         explain: bool = False,
         preview: bool = False,
         request: Mapping[str, Any] | None = None,
-        **asked: Unpack[t.Options],
+        **options: Unpack[t.Options],
     ) -> Iterator[wire.StreamEvent]:
-        """A build as it goes: its steps, then its warnings, then its result.
+        """The progress of a build: its stages, then its warnings, then its result.
 
-        `request` is a recipe's own request as the wire has it; it stands beside the arguments. A
-        build that fails raises its error. Who stops reading ends the build.
+        `request` is a recipe's own request in the form of the wire, added to the arguments. A build
+        that fails raises its error. Closing the iterator cancels the build.
         """
-        body = {**({"query": query} if query else {}), **wire.options(asked), **(request or {})}
+        body = {**({"query": query} if query else {}), **wire.options(options), **(request or {})}
         path = self._base + wire.path("context", recipe)
         flags = {"explain": explain, "preview": preview}
         for event in self._client._events(path, flags, body, self._viewer):
@@ -611,25 +611,26 @@ class Workspace:
         *,
         recipe: str = "everything",
         request: Mapping[str, Any] | None = None,
-        **asked: Unpack[t.Options],
+        **options: Unpack[t.Options],
     ) -> t.Frontier:
-        """What other budgets would give. `request` is as for `stream_context`."""
-        body = {**({"query": query} if query else {}), **wire.options(asked), **(request or {})}
-        said = self._ask("frontier", recipe, body={"request": body, "budgets": list(budgets)})
-        return cast(t.Frontier, said)
+        """The packs of other budgets. `request` is as for `stream_context`."""
+        body = {**({"query": query} if query else {}), **wire.options(options), **(request or {})}
+        frontier = {"request": body, "budgets": list(budgets)}
+        result = self._read("frontier", recipe, body=frontier)
+        return cast(t.Frontier, result)
 
     # --- Looking back ---
 
     def get_receipt(self, id: str) -> t.Receipt:
-        """What a pack was made from, and what became of each candidate."""
+        """The receipt of a pack: its inputs and the outcome of each candidate."""
         return cast(t.Receipt, self._get("receipts", id))
 
     def replay(self, id: str) -> t.Replay:
-        """Makes a pack again from its receipt: the same bytes, or what changed."""
-        return cast(t.Replay, self._ask("receipts", id, "replay", body=None))
+        """Builds a pack again from its receipt: the same bytes, or the differences."""
+        return cast(t.Replay, self._read("receipts", id, "replay", body=None))
 
     def diff(self, a: str, b: str) -> t.Difference:
-        """What differs between two packs, and why."""
+        """The differences between two packs, and their causes."""
         return cast(t.Difference, self._get("receipts", a, "diff", b))
 
     def feedback(
@@ -640,7 +641,7 @@ class Workspace:
         user: str | None = None,
         idempotency_key: str | None = None,
     ) -> None:
-        """Notes that an item helped, or did not: it counts in later scores."""
+        """Records whether an item was useful; it counts in later scores."""
         body = {
             "contextItemId": context_item_id,
             "useful": useful,
@@ -649,14 +650,14 @@ class Workspace:
         self._write("feedback", body=body, idempotency_key=idempotency_key)
 
     def citations(self, receipt: str, response: str) -> t.Citations:
-        """Which of a pack's sources a response used, and a block that names them."""
+        """The sources of a pack that a response used, and a block that names them."""
         body = {"receipt": receipt, "response": response}
-        return cast(t.Citations, self._ask("citations", body=body))
+        return cast(t.Citations, self._read("citations", body=body))
 
     # --- Templates, rankers and recipes ---
 
-    def _names(self, shelf: str) -> t.Names:
-        path = self._base + wire.path(shelf)
+    def _names(self, collection: str) -> t.Names:
+        path = self._base + wire.path(collection)
         return {"names": self._client._all(path, "names", self._viewer)}
 
     def list_templates(self) -> t.Names:
@@ -664,7 +665,7 @@ class Workspace:
         return self._names("templates")
 
     def register_template(self, name: str, template: t.KeptTemplate) -> None:
-        """Keeps a template under a name."""
+        """Stores a template under a name."""
         self._put("templates", name, body=template)
 
     def get_template(self, name: str) -> t.KeptTemplate:
@@ -680,7 +681,7 @@ class Workspace:
         return self._names("rankers")
 
     def register_ranker(self, name: str, expression: str) -> None:
-        """Keeps a ranker, such as `semantic * 0.7 + recency * 0.3`, under a name."""
+        """Stores a ranker, such as `semantic * 0.7 + recency * 0.3`, under a name."""
         self._put("rankers", name, body={"expression": expression})
 
     def get_ranker(self, name: str) -> t.RankerText:
@@ -692,11 +693,11 @@ class Workspace:
         self._delete("rankers", name)
 
     def list_recipes(self) -> t.Names:
-        """The recipes that can be used here, built-in ones included."""
+        """The names of all recipes, including the built-in ones."""
         return self._names("recipes")
 
     def put_recipe(self, name: str, source: str) -> None:
-        """Keeps a recipe, a TOML text, under a name."""
+        """Stores a recipe, a TOML text, under a name."""
         self._put("recipes", name, body={"source": source})
 
     def get_recipe(self, name: str) -> t.RecipeText:
@@ -704,7 +705,7 @@ class Workspace:
         return cast(t.RecipeText, self._get("recipes", name))
 
     def remove_recipe(self, name: str) -> None:
-        """Removes a recipe of the workspace; a built-in one of its name shows again."""
+        """Removes a recipe of the workspace; a built-in one of the same name applies again."""
         self._delete("recipes", name)
 
     # --- Counting and checking ---
@@ -722,7 +723,7 @@ class Workspace:
         else:
             what = {"payload": {"context": text["context"]}}
         body = {**what, **wire.options({"model": model, "tokenizer": tokenizer})}
-        return cast(t.Count, self._ask("estimate", body=body))
+        return cast(t.Count, self._read("estimate", body=body))
 
     def validate(
         self,
@@ -731,11 +732,11 @@ class Workspace:
         user: str | None = None,
         groups: Sequence[str] = (),
     ) -> t.WorkspaceValidation:
-        """Whether a result of `assemble` is within its budget, holds nothing forbidden and
-        nothing twice."""
+        """Checks that a result of `assemble` is within its budget, and holds nothing forbidden and
+        no duplicates."""
         viewer = wire.options({"user": user, "groups": list(groups) or None})
-        said = self._ask("validate", body={"payload": payload, **viewer})
-        return cast(t.WorkspaceValidation, said)
+        result = self._read("validate", body={"payload": payload, **viewer})
+        return cast(t.WorkspaceValidation, result)
 
     # --- The same under the names of the applications' own documents ---
 

@@ -1,4 +1,4 @@
-"""From Python to the wire and back: names, moments, lines, retries. Nothing here does I/O."""
+"""Encoding and decoding of the wire format: names, moments, lines, retries. No I/O."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ T = TypeVar("T")
 DEFAULT_URL = "http://127.0.0.1:7077"
 
 RETRIED = (429, 503)
-"""Only what the server refused before it did anything is tried again."""
+"""The statuses that are retried: the server refused the request before it did anything."""
 
 WAIT_SECONDS_MAX = 30.0
-"""A server that asks for a longer wait is not waited for: the error is raised instead."""
+"""The longest wait before a retry. If the server asks for a longer one, the error is raised."""
 
 PAGE_MAX = 1000
-"""The most that a page of a list holds."""
+"""The most entries of a page of a list."""
 
 LINES_BYTES = 64 * 1024
 """Lines are sent in pieces of about this size."""
@@ -39,7 +39,7 @@ LINES_BYTES = 64 * 1024
 
 @dataclass(frozen=True)
 class StageEvent:
-    """A step of a build is done."""
+    """A stage of a build has finished."""
 
     stage: str
     ms: float
@@ -47,7 +47,7 @@ class StageEvent:
 
 @dataclass(frozen=True)
 class WarningEvent:
-    """Something that the asker should know."""
+    """A warning about a build."""
 
     notice: Notice
 
@@ -69,12 +69,12 @@ def camel(name: str) -> str:
 
 
 def options(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Keyword arguments under the names of the wire. What is `None` is left out."""
+    """Keyword arguments under the names of the wire, without those that are `None`."""
     return {camel(name): value for name, value in given.items() if value is not None}
 
 
 def _plain(value: Any) -> Any:
-    """What JSON does not have of its own."""
+    """Converts a value of a type that JSON does not have."""
     if isinstance(value, datetime):
         if value.tzinfo is None:
             raise ValueError(f"{value!r} has no time zone: give it one, such as timezone.utc")
@@ -97,7 +97,7 @@ def encode(value: Any) -> bytes:
 
 
 def path(*parts: str) -> str:
-    """A path whose parts may hold anything."""
+    """A path with its parts encoded."""
     for part in parts:
         if part in {"", ".", ".."}:
             raise ValueError(f"{part!r} cannot be part of a path")
@@ -105,7 +105,7 @@ def path(*parts: str) -> str:
 
 
 def query(given: Mapping[str, Any]) -> dict[str, str]:
-    """A query string's parts. What is `None` or `False` is left out."""
+    """The parameters of a query string, without those that are `None` or `False`."""
     texts: dict[str, str] = {}
     for name, value in given.items():
         if value is None or value is False:
@@ -115,7 +115,7 @@ def query(given: Mapping[str, Any]) -> dict[str, str]:
 
 
 def viewer_headers(user: str | None, groups: Sequence[str]) -> dict[str, str]:
-    """For whom a trusted key asks. One that names nobody sees everything."""
+    """The headers for the viewer that a trusted key acts for; none if it acts for nobody."""
     headers: dict[str, str] = {}
     if user is not None:
         headers["Haversack-User"] = _name(user, "user")
@@ -124,8 +124,8 @@ def viewer_headers(user: str | None, groups: Sequence[str]) -> dict[str, str]:
     return headers
 
 
-def somebody(user: str | None, groups: Sequence[str]) -> dict[str, str]:
-    """For whom a trusted key asks, which must be somebody."""
+def named_viewer_headers(user: str | None, groups: Sequence[str]) -> dict[str, str]:
+    """The headers for a viewer; an error if neither a user nor a group is given."""
     headers = viewer_headers(user, groups)
     if not headers:
         raise ValueError(
@@ -135,7 +135,7 @@ def somebody(user: str | None, groups: Sequence[str]) -> dict[str, str]:
 
 
 def _name(text: str, what: str) -> str:
-    """A name as a header has it: percent-encoded, so that every name arrives as what it is."""
+    """A name for a header, percent-encoded, so that every name arrives unchanged."""
     if isinstance(text, str) and text:
         return quote(text, safe="")
     raise ValueError(f"the {what} {text!r} is not a name")
@@ -147,10 +147,10 @@ def line(item: Mapping[str, Any]) -> bytes:
 
 
 def wait_seconds(attempt: int, retry_after: float | None) -> float | None:
-    """How long to wait before the next attempt; `None` when it is too long to wait for.
+    """The wait before the next attempt; `None` if it is too long.
 
-    The server's own wish counts, with a little more at random so that clients do not return
-    together; without one, the wait doubles each time and is anything up to that.
+    A `Retry-After` of the server counts, plus a little random time so that clients do not return
+    together. Without one, the wait is random up to a bound that doubles each time.
     """
     if retry_after is not None:
         if retry_after > WAIT_SECONDS_MAX:
@@ -168,14 +168,14 @@ def seconds(text: str | None) -> float | None:
 
 
 def failure(status: int, body: bytes, headers: Mapping[str, str]) -> errors.HaversackError:
-    """The error that an answer tells."""
+    """The error that a response describes."""
     try:
-        said = json.loads(body)
+        parsed = json.loads(body)
     except ValueError:
-        said = None
+        parsed = None
     return errors.problem(
         status,
-        said,
+        parsed,
         retry_after=seconds(headers.get("retry-after")),
         request_id=headers.get("x-request-id"),
     )
@@ -189,7 +189,7 @@ class EventReader:
         self._data: list[str] = []
 
     def take(self, text: str) -> Iterator[StreamEvent]:
-        """Takes one line; gives an event when the line ends one."""
+        """Takes one line, and yields an event if the line completes one."""
         if text:
             name, _, value = text.partition(":")
             value = value.removeprefix(" ")
@@ -202,19 +202,19 @@ class EventReader:
         self._name, self._data = "", []
         if not data:
             return
-        said = json.loads(data)
+        parsed = json.loads(data)
         if name == "stage":
-            yield StageEvent(said["stage"], said["ms"])
+            yield StageEvent(parsed["stage"], parsed["ms"])
         elif name == "warning":
-            yield WarningEvent(said)
+            yield WarningEvent(parsed)
         elif name == "result":
-            yield ResultEvent(said)
+            yield ResultEvent(parsed)
         elif name == "problem":
-            raise errors.problem(int(said.get("status", 500)), said)
+            raise errors.problem(int(parsed.get("status", 500)), parsed)
 
 
 async def aeach(items: Iterable[T] | AsyncIterable[T]) -> AsyncIterator[T]:
-    """The items of either sort of iterator."""
+    """The items of a synchronous or asynchronous iterable."""
     if isinstance(items, AsyncIterable):
         async for item in items:
             yield item

@@ -1,4 +1,4 @@
-"""What can go wrong. Every problem of the server is a `HaversackError` with its stable code."""
+"""Errors. Every problem of the server is a `HaversackError` with its stable code."""
 
 from __future__ import annotations
 
@@ -26,39 +26,39 @@ class HaversackError(Exception):
         self.code = code
         """The stable name of the problem, such as `budget_too_small`."""
         self.status = status
-        """The status of the answer; 0 when there was none."""
+        """The status of the response; 0 if there was none."""
         self.detail = detail
         """What is wrong in this case, and what to do."""
         self.title = title
         """What is wrong in general."""
         self.field = field
-        """The field it is about."""
+        """The invalid field."""
         self.line = line
-        """The line of a streamed body it is about, from 1."""
+        """The invalid line of a streamed body, from 1."""
         self.stored = stored
-        """How many lines of a streamed body are stored."""
+        """The number of lines of a streamed body that are stored."""
         self.available = available
-        """The names that are there, where a template or recipe is not."""
+        """The existing names, if a template or recipe does not exist."""
         self.retry_after = retry_after
-        """After how many seconds it is worth trying again, if the server said so."""
+        """The seconds to wait before a retry, if the server gave them."""
         self.request_id = request_id
-        """The name under which the server's log has the request."""
+        """The id of the request in the server's log."""
 
 
 class Unreachable(HaversackError):
-    """There was no answer: the server is not there, or the connection broke."""
+    """There was no response: the server is not running, or the connection broke."""
 
 
 class ValidationError(HaversackError):
-    """The request is wrong; `field` says where."""
+    """The request is not valid; `field` says where."""
 
 
 class Unauthenticated(HaversackError):
-    """There was no key, or one that is not good."""
+    """The key is missing, unknown, expired or revoked."""
 
 
 class Forbidden(HaversackError):
-    """The key does not reach so far."""
+    """The key lacks the permission."""
 
 
 class NotFound(HaversackError):
@@ -74,7 +74,7 @@ class Conflict(HaversackError):
 
 
 class BudgetTooSmall(HaversackError):
-    """What is never cut does not fit into the budget. `detail` names the least that would do."""
+    """Text that is never cut does not fit the budget. `detail` names the least sufficient one."""
 
 
 class TooLarge(HaversackError):
@@ -86,11 +86,11 @@ class RateLimited(HaversackError):
 
 
 class Overloaded(HaversackError):
-    """The server has more to do than it can; try again after `retry_after` seconds."""
+    """The server is overloaded; try again after `retry_after` seconds."""
 
 
 class DeadlineExceeded(HaversackError):
-    """The answer took longer than it may."""
+    """The response took longer than its deadline."""
 
 
 class StorageError(HaversackError):
@@ -98,7 +98,7 @@ class StorageError(HaversackError):
 
 
 class EmbeddingError(HaversackError):
-    """The query could not be turned into a vector."""
+    """The query could not be embedded."""
 
 
 class SearchError(HaversackError):
@@ -146,7 +146,7 @@ BY_STATUS: dict[int, type[HaversackError]] = {
     503: Overloaded,
     504: DeadlineExceeded,
 }
-"""For answers that are not the server's own, such as those of a proxy before it."""
+"""For responses that are not the server's own, such as those of a proxy."""
 
 
 def problem(
@@ -156,25 +156,25 @@ def problem(
     retry_after: float | None = None,
     request_id: str | None = None,
 ) -> HaversackError:
-    """The error that an answer tells. `body` is its JSON, if it is JSON."""
-    said = body if isinstance(body, dict) else {}
-    code = said.get("code")
+    """The error that a response describes. `body` is its JSON, if it is JSON."""
+    parsed = body if isinstance(body, dict) else {}
+    code = parsed.get("code")
     if not isinstance(code, str):
-        sort = BY_STATUS.get(status, HaversackError)
+        error_class = BY_STATUS.get(status, HaversackError)
         detail = "the answer is not one of Haversack's: is something between it and you?"
-        return sort(
+        return error_class(
             f"http_{status}", status, detail, retry_after=retry_after, request_id=request_id
         )
-    sort = BY_CODE.get(code, HaversackError)
-    return sort(
+    error_class = BY_CODE.get(code, HaversackError)
+    return error_class(
         code,
         status,
-        str(said.get("detail", "")),
-        title=str(said.get("title", "")),
-        field=said.get("field"),
-        line=said.get("line"),
-        stored=said.get("stored"),
-        available=said.get("available"),
+        str(parsed.get("detail", "")),
+        title=str(parsed.get("title", "")),
+        field=parsed.get("field"),
+        line=parsed.get("line"),
+        stored=parsed.get("stored"),
+        available=parsed.get("available"),
         retry_after=retry_after,
         request_id=request_id,
     )

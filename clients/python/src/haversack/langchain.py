@@ -36,7 +36,7 @@ class HaversackRetriever(BaseRetriever):
     k: Optional[int] = None  # noqa: UP045
     token_budget: Optional[int] = None  # noqa: UP045
     request: dict[str, Any] = Field(default_factory=dict)
-    """What else the recipe is asked, as the wire has it."""
+    """Further fields of the recipe's request, in the form of the wire."""
 
     def _body(self, query: str, k: int | None) -> dict[str, Any]:
         body = {"query": query, **self.request}
@@ -67,6 +67,6 @@ class HaversackRetriever(BaseRetriever):
 
 
 def document(passage: Passage) -> Document:
-    """A passage as LangChain has it."""
+    """A passage as a LangChain document."""
     metadata = {**passage.metadata, "score": passage.score}
     return Document(page_content=passage.text, id=passage.id, metadata=metadata)

@@ -66,6 +66,6 @@ class HaversackRetriever(BaseRetriever):
 
 
 def node(passage: Passage) -> NodeWithScore:
-    """A passage as LlamaIndex has it."""
+    """A passage as a LlamaIndex node."""
     text = TextNode(text=passage.text, id_=passage.id, metadata=passage.metadata)
     return NodeWithScore(node=text, score=passage.score)

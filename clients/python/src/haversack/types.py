@@ -18,7 +18,7 @@ Moment = Union[str, int, datetime, date]
 
 Trust = Literal["external", "internal", "trusted"]
 Way = Literal["text", "vector", "fuzzy"]
-Happening = Literal["viewed", "edited", "used", "useful", "not_useful"]
+EventKind = Literal["viewed", "edited", "used", "useful", "not_useful"]
 RequestType = Literal["assist", "chat", "search", "automate"]
 
 
@@ -51,7 +51,7 @@ class WorkspaceState(TypedDict):
 
 
 class NewItem(TypedDict):
-    """An item to store; one of the same id is replaced."""
+    """An item to store. It replaces an item with the same id."""
 
     id: str
     kind: str
@@ -100,14 +100,14 @@ class Written(TypedDict):
 
 
 Link = TypedDict("Link", {"from": str, "to": str, "sort": str})
-"""A link: where it starts, where it leads, what it means."""
+"""A link: its source, its target and its type."""
 
 
 class Event(TypedDict):
-    """Something that happened to an item."""
+    """An event: something that a user did with an item."""
 
     item: str
-    happening: Happening
+    happening: EventKind
     user: NotRequired[str | None]
     at: NotRequired[Moment | None]
 
@@ -196,7 +196,7 @@ class SearchAnswer(TypedDict):
 
 
 class Focus(TypedDict, total=False):
-    """What the asker looks at."""
+    """What the user has in focus."""
 
     blockId: str | None
     pageId: str | None
@@ -244,7 +244,7 @@ Ranker = Union[str, RankerExpression]
 
 
 class Options(TypedDict, total=False):
-    """What every recipe can be asked. On the wire the names are in camelCase."""
+    """The options of every recipe. On the wire the names are in camelCase."""
 
     user: str | None
     groups: Sequence[str]
@@ -281,7 +281,7 @@ class Options(TypedDict, total=False):
 
 
 class CommonOptions(TypedDict, total=False):
-    """What every recipe can be asked beside the names that an application has of its own."""
+    """The options of every recipe, except those that an application has under its own names."""
 
     groups: Sequence[str]
     fields: Mapping[str, Any]
@@ -307,7 +307,7 @@ class RankingOptions(TypedDict, total=False):
 
 
 class MemoryOptions(CommonOptions, total=False):
-    """What can be asked of memories."""
+    """The options of the recipe for memories."""
 
     user: str | None
     limit: int | None
@@ -326,7 +326,7 @@ class MemoryOptions(CommonOptions, total=False):
 
 
 class PrimeOptions(CommonOptions, total=False):
-    """What can be asked beside a thread and a message."""
+    """The options beside a thread and a message."""
 
     user: str | None
     conversation_history: Sequence[Turn]
@@ -338,7 +338,7 @@ class PrimeOptions(CommonOptions, total=False):
 
 
 class WorkspaceOptions(CommonOptions, total=False):
-    """What can be asked inside pages and blocks."""
+    """The options for pages and blocks."""
 
     focus: Focus | None
     type: RequestType | None
@@ -350,7 +350,7 @@ class WorkspaceOptions(CommonOptions, total=False):
 
 
 class SituationOptions(CommonOptions, total=False):
-    """What can be asked beside a context and a situation."""
+    """The options beside a context and a situation."""
 
     user: str | None
     intent: str | None
@@ -359,7 +359,7 @@ class SituationOptions(CommonOptions, total=False):
 
 
 class ProposalOptions(CommonOptions, total=False):
-    """What can be asked beside an opportunity and a prompt."""
+    """The options beside an opportunity and a prompt."""
 
     user: str | None
     target_budget: int | None
@@ -453,7 +453,7 @@ class LedgerLine(TypedDict):
 
 
 class Assembly(TypedDict):
-    """What every result has under `assembly`: what it was made from."""
+    """The part `assembly` of every result: what it was made from."""
 
     receipt: str
     recipe: str
@@ -725,7 +725,7 @@ class Receipt(TypedDict):
 
 
 class Difference(TypedDict):
-    """What differs between two packs: causes first, then what became of which candidate."""
+    """The differences between two packs: the causes, and the changes of each candidate."""
 
     same: bool
     causes: list[dict[str, Any]]

@@ -6,11 +6,11 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use haversack::Engine;
-use haversack::ingest::{self, LISTED_MAX, Progress, Summary};
+use haversack::ingest::{self, IngestProgress, IngestSummary, LISTED_MAX};
 use haversack_core::item::Kind;
+use haversack_store::store::block_on;
 use haversack_store::store::maintenance::Maintenance;
 use haversack_store::store::viewer::{Principal, Viewer};
-use haversack_store::store::wait;
 
 use crate::args::{AddArgs, StoreLocation};
 use crate::input::now;
@@ -33,7 +33,7 @@ pub(crate) fn run(location: &StoreLocation, args: &AddArgs) -> Result<ExitOutcom
     let at = now();
     let origin = format!("add-{}", at.as_millis());
     let (paths, prune) = (args.paths.clone(), args.prune);
-    let add = ingest::Add { paths, kind, users, prune, at, origin: origin.clone() };
+    let add = ingest::IngestRequest { paths, kind, users, prune, at, origin: origin.clone() };
     let started = Instant::now();
     let (added, undo) = match location.reach(StoreLocation::store_or_new)? {
         WorkspaceTarget::Local(store) => {
@@ -53,13 +53,17 @@ pub(crate) fn run(location: &StoreLocation, args: &AddArgs) -> Result<ExitOutcom
     })
 }
 
-fn add_locally(store: &dyn Maintenance, add: &ingest::Add, undo: &str) -> Result<Summary> {
+fn add_locally(
+    store: &dyn Maintenance,
+    add: &ingest::IngestRequest,
+    undo: &str,
+) -> Result<IngestSummary> {
     let mut bar = Bar::new();
     let added = ingest::add(store, add, &mut |progress| bar.show(&line(progress)));
     bar.clear();
     let added = added
         .with_context(|| format!("stopped; what was stored stays, and `{undo}` takes it back"))?;
-    wait(store.close());
+    block_on(store.close());
     Ok(added)
 }
 
@@ -67,8 +71,8 @@ fn add_locally(store: &dyn Maintenance, add: &ingest::Add, undo: &str) -> Result
 fn add_through_server(
     location: &StoreLocation,
     server: &RemoteWorkspace,
-    add: &ingest::Add,
-) -> Result<Summary> {
+    add: &ingest::IngestRequest,
+) -> Result<IngestSummary> {
     ensure!(
         !add.prune,
         "--prune: only the data folder knows which files were added before; stop the server first"
@@ -81,9 +85,9 @@ fn add_through_server(
     let mut added = ingest::add(&**store, add, &mut |progress| {
         bar.show(&format!("reading: {} items", grouped(progress.stored)));
     })?;
-    let snapshot = wait(store.snapshot(&Viewer::owner()))?;
-    let ids = wait(snapshot.ids_parents_first())?;
-    let items = ids.chunks(READ_AT_ONCE).flat_map(|ids| match wait(snapshot.get(ids)) {
+    let snapshot = block_on(store.snapshot(&Viewer::owner()))?;
+    let ids = block_on(snapshot.ids_parents_first())?;
+    let items = ids.chunks(READ_AT_ONCE).flat_map(|ids| match block_on(snapshot.get(ids)) {
         Ok(found) => found.into_iter().flatten().map(|stored| Ok(stored.item)).collect(),
         Err(error) => vec![Err(error.into())],
     });
@@ -113,7 +117,7 @@ fn mapped_user(pair: &str) -> Result<(String, Principal)> {
     Ok((old.to_owned(), new))
 }
 
-fn line(progress: Progress) -> String {
+fn line(progress: IngestProgress) -> String {
     format!(
         "files {}, items stored {}, unchanged {}, skipped {}",
         grouped(progress.files),
@@ -124,7 +128,7 @@ fn line(progress: Progress) -> String {
 }
 
 /// Prints what was skipped, and other remarks.
-fn print_remarks(added: &Summary) {
+fn print_remarks(added: &IngestSummary) {
     let list = |name: &str, lines: &mut dyn Iterator<Item = String>, count: usize| {
         for line in lines.take(SHOWN_MAX) {
             say(&format!("{name}: {line}"));
@@ -138,10 +142,10 @@ fn print_remarks(added: &Summary) {
     list("note", &mut added.remarks.iter().cloned(), added.remarks.len());
     let missing = usize::try_from(added.missing_count).unwrap_or(usize::MAX);
     let name = if added.deleted > 0 { "deleted" } else { "gone" };
-    list(name, &mut added.missing.iter().cloned(), missing);
+    list(name, &mut added.missing_ids.iter().cloned(), missing);
 }
 
-fn summary(added: &Summary, undo: Option<&str>, (seconds, prune): (f64, bool)) -> String {
+fn summary(added: &IngestSummary, undo: Option<&str>, (seconds, prune): (f64, bool)) -> String {
     let progress = added.progress;
     let mut out = format!(
         "stored {} items, {} unchanged, {} skipped{}, in {seconds:.1} s",
@@ -170,7 +174,7 @@ fn summary(added: &Summary, undo: Option<&str>, (seconds, prune): (f64, bool)) -
 }
 
 /// How many files and lines were skipped, by reason.
-fn reasons(added: &Summary) -> String {
+fn reasons(added: &IngestSummary) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for skip in &added.skips {
         *counts.entry(skip.reason.name()).or_default() += 1;

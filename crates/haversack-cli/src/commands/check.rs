@@ -1,14 +1,14 @@
 //! `haversack check`: verifies a workspace against its checksums and indexes.
 
 use anyhow::{Result, bail};
-use haversack_store::store::wait;
+use haversack_store::store::block_on;
 
 use crate::args::{self, StoreLocation};
 use crate::output::{ExitOutcome, grouped, print, say};
 
 pub(crate) fn run(location: &StoreLocation, args: &args::CheckArgs) -> Result<ExitOutcome> {
     let store = location.existing_store()?;
-    let report = wait(store.check(args.repair))?;
+    let report = block_on(store.check(args.repair))?;
     for damage in &report.damage {
         say(&format!("damaged: {damage}"));
     }

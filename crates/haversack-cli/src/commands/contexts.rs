@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result, anyhow};
+use haversack::recipe::Severity;
 use haversack::situation::document::items_from_folder;
-use haversack::situation::lint::{FindingCode, Severity, lint, unknown_facts};
-use haversack::situation::trial::{self, Case, try_rules};
-use haversack::situation::{Context, LocalJudge};
+use haversack::situation::lint::{ContextFindingCode, lint, unknown_facts};
+use haversack::situation::rule_cases::{self, RuleCase, check_rule_cases};
+use haversack::situation::{ContextDocument, LocalJudge};
+use haversack_store::store::block_on;
 use haversack_store::store::change::Batch;
-use haversack_store::store::wait;
 
 use crate::args::{self, StoreLocation};
 use crate::input::now;
@@ -17,16 +18,16 @@ use crate::remote::WorkspaceTarget;
 
 pub(crate) fn run(location: &StoreLocation, args: &args::ContextsArgs) -> Result<ExitOutcome> {
     let items = items_from_folder(&args.folder)?;
-    let contexts: Vec<Context> = items.iter().map(Context::of_item).collect();
+    let contexts: Vec<ContextDocument> = items.iter().map(ContextDocument::of_item).collect();
     let cases = args.expect.as_deref().map(read_cases).transpose()?.unwrap_or_default();
     let situations: Vec<_> = cases.iter().map(|case| case.situation.clone()).collect();
     let mut findings = lint(&contexts);
     if !situations.is_empty() {
-        findings.retain(|finding| finding.code != FindingCode::UnknownFact);
+        findings.retain(|finding| finding.code != ContextFindingCode::UnknownFact);
         findings.extend(unknown_facts(&contexts, &situations));
     }
     for finding in &findings {
-        say(&format!("{}: {finding}", severity_name(finding.code.severity())));
+        say(&format!("{}: {finding}", finding.code.severity()));
     }
     let errors = findings.iter().filter(|finding| finding.code.severity() == Severity::Error);
     let errors = errors.count();
@@ -61,7 +62,7 @@ pub(crate) fn run(location: &StoreLocation, args: &args::ContextsArgs) -> Result
     let mut batch = Batch::put(now(), items);
     let origin = format!("contexts-{}", batch.at.as_millis());
     batch.origin = Some(origin.clone());
-    let done = wait(store.write(batch))?;
+    let done = block_on(store.write(batch))?;
     for warning in &done.warnings {
         say(&format!("note: {warning}"));
     }
@@ -77,17 +78,17 @@ pub(crate) fn run(location: &StoreLocation, args: &args::ContextsArgs) -> Result
 }
 
 /// The cases of a file.
-fn read_cases(path: &Path) -> Result<Vec<Case>> {
+fn read_cases(path: &Path) -> Result<Vec<RuleCase>> {
     let text =
         std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    trial::parse(&text).map_err(|wrong| anyhow!("{}: {wrong}", path.display()))
+    rule_cases::parse(&text).map_err(|wrong| anyhow!("{}: {wrong}", path.display()))
 }
 
 /// Runs the cases, prints what is wrong with each, and returns how many fail.
-fn count_failed_cases(contexts: &[Context], cases: &[Case]) -> Result<usize> {
+fn count_failed_cases(contexts: &[ContextDocument], cases: &[RuleCase]) -> Result<usize> {
     let judge = LocalJudge::new();
     let outcomes =
-        crate::runtime::wait(async { Ok(try_rules(contexts, cases, &judge, now()).await) })?;
+        crate::runtime::wait(async { Ok(check_rule_cases(contexts, cases, &judge, now()).await) })?;
     let mut failed = 0;
     for (case, wrong) in cases.iter().zip(outcomes).filter(|(_, wrong)| !wrong.is_empty()) {
         failed += 1;
@@ -96,11 +97,4 @@ fn count_failed_cases(contexts: &[Context], cases: &[Case]) -> Result<usize> {
         }
     }
     Ok(failed)
-}
-
-fn severity_name(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-    }
 }

@@ -17,7 +17,7 @@ pub(crate) fn run(location: &StoreLocation, args: &DeleteArgs) -> Result<ExitOut
     let were_there: Vec<bool> = match location.reach(StoreLocation::plain_workspace)? {
         WorkspaceTarget::Local(workspace) => wait(async {
             let snapshot = workspace.store().snapshot(&Viewer::owner()).await?;
-            let there = snapshot.are_there(&ids).await?;
+            let there = snapshot.exist(&ids).await?;
             let change = |id: &ItemId| match args.purge {
                 true => Change::Purge(id.clone()),
                 false => Change::Delete(id.clone()),

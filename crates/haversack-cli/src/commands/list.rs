@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, ensure};
 use haversack_core::item::Kind;
 use haversack_serve::stored_document;
-use haversack_store::store::query::{Filter, LIMIT_MAX, Order, Page};
+use haversack_store::store::query::{Filter, LIMIT_MAX, ListOrder, Page};
 use serde_json::Value;
 
 use super::get::heading;
@@ -27,7 +27,7 @@ pub(crate) fn run(location: &StoreLocation, args: &ListArgs) -> Result<ExitOutco
             let mut after = None;
             while items.len() < args.limit {
                 let limit = LIMIT_MAX.min(args.limit - items.len());
-                let page = Page { order: Order::Id, after: after.take(), limit };
+                let page = Page { order: ListOrder::Id, after: after.take(), limit };
                 let stored = snapshot.list(&filter, &page).await?;
                 after = stored.last().map(|last| last.item.id.clone());
                 if after.is_none() {

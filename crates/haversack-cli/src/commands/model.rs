@@ -9,8 +9,8 @@ use anyhow::Result;
 use haversack_core::embed::Embedder;
 use haversack_core::rank::Reranker;
 use haversack_model::{BUILT_IN, CrossEncoder, ModelCard, ModelRegistry, NONE, Transformer};
+use haversack_store::store::block_on;
 use haversack_store::store::maintenance::Stores;
-use haversack_store::store::wait;
 use serde_json::{Value, json};
 
 use crate::args::{self, StoreLocation};
@@ -191,7 +191,7 @@ fn choose(
         for workspace in stores.names()? {
             let store = stores.open_existing(&workspace, Arc::clone(&embedder))?;
             let mut bar = Bar::new();
-            let done = wait(store.for_blocking_threads().reembed(&mut |progress| {
+            let done = block_on(store.for_blocking_threads().reembed(&mut |progress| {
                 let (done, total) = (grouped(progress.done), grouped(progress.total));
                 bar.show(&format!("{workspace}: {done} of {total} texts embedded"));
             }));

@@ -7,7 +7,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use haversack::recipe::{self, Finding, Known, RECIPE_BYTES_MAX, Recipe, RecipeError, Severity};
+use haversack::recipe::{
+    self, RECIPE_BYTES_MAX, Recipe, RecipeError, RecipeFinding, RecipeRegistry, Severity,
+};
 use haversack_core::assemble::Templates;
 use haversack_core::text::spelling::{nearest, shown};
 use serde_json::{Value, json};
@@ -42,22 +44,22 @@ struct RecipeSource {
     origin: String,
     name: String,
     text: String,
-    known: Known,
+    registry: RecipeRegistry,
 }
 
 impl RecipeSource {
     fn file(path: &Path) -> Result<RecipeSource> {
         let text = read_text(path)?;
         let name = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into());
-        let mut known = Known::default();
+        let mut registry = RecipeRegistry::default();
         if path != Path::new("-") {
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-            known.recipes = recipes_of(folder.unwrap_or(Path::new(".")));
+            registry.recipes = recipes_of(folder.unwrap_or(Path::new(".")));
             // A recipe is not its own base; the built-in one of its name may be.
-            known.recipes.remove(&name);
+            registry.recipes.remove(&name);
         }
         let name = if name == "-" { "recipe".to_owned() } else { name };
-        Ok(RecipeSource { origin: path.display().to_string(), name, text, known })
+        Ok(RecipeSource { origin: path.display().to_string(), name, text, registry })
     }
 
     /// A file when it looks like one, else a recipe by name.
@@ -67,9 +69,9 @@ impl RecipeSource {
         if recipe == "-" || is_toml || path.components().count() > 1 || path.is_file() {
             return RecipeSource::file(path);
         }
-        let known = Known::default();
-        let Some(text) = known.recipe(recipe) else {
-            let names = known.recipe_names();
+        let registry = RecipeRegistry::default();
+        let Some(text) = registry.recipe(recipe) else {
+            let names = registry.recipe_names();
             let near = nearest(recipe, names.iter().map(|&name| (name, name)));
             let near = if near.is_empty() {
                 format!("there are {}", names.join(", "))
@@ -79,11 +81,11 @@ impl RecipeSource {
             bail!("there is no recipe {:?}: {near}", shown(recipe));
         };
         let text = text.to_owned();
-        Ok(RecipeSource { origin: recipe.to_owned(), name: recipe.to_owned(), text, known })
+        Ok(RecipeSource { origin: recipe.to_owned(), name: recipe.to_owned(), text, registry })
     }
 
     fn parse(&self) -> Result<Recipe, RecipeError> {
-        Recipe::parse(&self.name, &self.text, &self.known)
+        Recipe::parse(&self.name, &self.text, &self.registry)
     }
 
     /// The parsed recipe, or an error with all its problems.
@@ -124,9 +126,9 @@ pub(super) fn recipes_of(folder: &Path) -> BTreeMap<String, String> {
 }
 
 fn list(args: &args::RecipeListArgs) -> Result<ExitOutcome> {
-    let known = Known::default();
+    let registry = RecipeRegistry::default();
     let mut recipes = Vec::new();
-    for name in known.recipe_names() {
+    for name in registry.recipe_names() {
         recipes.push(RecipeSource::find(name)?.usable()?);
     }
     if args.json {
@@ -191,18 +193,18 @@ fn check(args: &args::RecipeCheckArgs) -> Result<ExitOutcome> {
 }
 
 fn new(args: &args::RecipeNewArgs) -> Result<ExitOutcome> {
-    let (base, known) = match &args.from {
-        None => (None, Known::default()),
+    let (base, registry) = match &args.from {
+        None => (None, RecipeRegistry::default()),
         Some(from) => {
             let source = RecipeSource::find(from)?;
             let base = source.usable()?;
-            let mut known = source.known;
+            let mut registry = source.registry;
             // The base is named as it will be found: a file by its own name.
-            known.recipes.insert(source.name.clone(), source.text);
-            (Some(Recipe { name: source.name, ..base }), known)
+            registry.recipes.insert(source.name.clone(), source.text);
+            (Some(Recipe { name: source.name, ..base }), registry)
         }
     };
-    let text = Recipe::starter(&args.name, base.as_ref(), &known)?;
+    let text = Recipe::starter(&args.name, base.as_ref(), &registry)?;
     let Some(path) = &args.output else {
         print(&text)?;
         return Ok(ExitOutcome::Something);
@@ -217,7 +219,7 @@ fn new(args: &args::RecipeNewArgs) -> Result<ExitOutcome> {
 fn lint(args: &args::RecipeLintArgs) -> Result<ExitOutcome> {
     let source = RecipeSource::find(&args.recipe)?;
     source.usable()?;
-    let (recipe, places) = Recipe::parse_with_places(&source.name, &source.text, &source.known)?;
+    let (recipe, places) = Recipe::parse_with_places(&source.name, &source.text, &source.registry)?;
     let kinds = kinds_beside(Path::new(&args.recipe))?;
     let findings = recipe::lint(&recipe, &places, &Templates::default(), &kinds);
     if args.json {
@@ -249,7 +251,7 @@ fn lint(args: &args::RecipeLintArgs) -> Result<ExitOutcome> {
     Ok(ExitOutcome::Something)
 }
 
-fn finding_json(finding: &Finding) -> Value {
+fn finding_json(finding: &RecipeFinding) -> Value {
     json!({
         "severity": finding.severity.to_string(),
         "line": finding.place.map(|(line, _)| line),

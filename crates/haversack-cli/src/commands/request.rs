@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
-use haversack::ingest::{self, Summary};
+use haversack::ingest::{self, IngestSummary};
 use haversack::recipe::{Recipe, Shape};
-use haversack::recipes::request_of;
+use haversack::recipes::parse_request;
 use haversack::{Builder, Engine, Request, Workspace};
 use haversack_core::text::tokenizer::{CharacterEstimate, Encoding, Tokenizer};
 use haversack_store::KINDS_FILE;
@@ -173,10 +173,17 @@ fn of_files(typed: &RequestArgs, builder: Builder) -> Result<(Workspace, TempDir
     let workspace = builder.open(folder.path().join("data"))?.workspace("files")?;
     let add = |paths| {
         let (at, origin) = (now(), "pack".to_owned());
-        ingest::Add { paths, kind: None, users: BTreeMap::new(), prune: false, at, origin }
+        ingest::IngestRequest {
+            paths,
+            kind: None,
+            users: BTreeMap::new(),
+            prune: false,
+            at,
+            origin,
+        }
     };
     let mut bar = Bar::new();
-    let mut show = |progress: ingest::Progress| {
+    let mut show = |progress: ingest::IngestProgress| {
         bar.show(&format!("reading: {} items", grouped(progress.stored)));
     };
     let store = &**workspace.blocking_store();
@@ -194,7 +201,7 @@ fn of_files(typed: &RequestArgs, builder: Builder) -> Result<(Workspace, TempDir
 }
 
 /// Prints the skipped files; one that was named itself is an error.
-fn print_skips(summary: &Summary, typed: &RequestArgs) -> Result<()> {
+fn print_skips(summary: &IngestSummary, typed: &RequestArgs) -> Result<()> {
     let is_named = |path: &str| {
         path == STDIN || typed.files.iter().any(|file| Path::new(path) == file.as_path())
     };
@@ -213,7 +220,7 @@ fn print_skips(summary: &Summary, typed: &RequestArgs) -> Result<()> {
 /// The typed request, for a workspace that was opened here.
 pub(crate) async fn of_workspace(target: &QueryWorkspace, typed: &RequestArgs) -> Result<Request> {
     let shape = target.workspace.recipe(&target.recipe).await?.shape;
-    Ok(request_of(&target.recipe, shape, Value::Object(fields(typed, shape)?))?)
+    Ok(parse_request(&target.recipe, shape, Value::Object(fields(typed, shape)?))?)
 }
 
 /// The fields of the request in the recipe's shape: those of --request, overridden by options.

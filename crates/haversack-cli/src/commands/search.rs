@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use anyhow::{Context, Result, ensure};
-use haversack::search::{Search, Way, hybrid};
+use haversack::search::{Search, SearchMethod, hybrid};
 use haversack_core::item::Kind;
 use haversack_core::text::chunk::Format;
 use haversack_core::text::spelling::shown;
+use haversack_store::store::block_on;
 use haversack_store::store::query::LIMIT_MAX;
-use haversack_store::store::wait;
 use serde_json::{Value, json};
 
 use crate::args::{SearchArgs, SearchWayArgs, StoreLocation};
@@ -31,7 +31,7 @@ const MARKS: [char; 2] = ['\u{1}', '\u{2}'];
 
 /// One passage that matches.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct SearchHit {
+pub(crate) struct SearchMatch {
     pub(crate) id: String,
     pub(crate) chunk: u32,
     pub(crate) score: f64,
@@ -55,15 +55,15 @@ pub(crate) struct SearchHit {
 /// The hits of a search, best first.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SearchPage {
-    pub(crate) hits: Vec<SearchHit>,
+    pub(crate) hits: Vec<SearchMatch>,
     pub(crate) notices: Vec<String>,
 }
 
-impl From<haversack::search::Found> for SearchHit {
-    fn from(found: haversack::search::Found) -> SearchHit {
+impl From<haversack::search::HybridHit> for SearchMatch {
+    fn from(found: haversack::search::HybridHit) -> SearchMatch {
         let passage = found.passage;
         let item = passage.stored.item;
-        SearchHit {
+        SearchMatch {
             id: item.id.as_str().to_owned(),
             chunk: passage.chunk,
             score: found.score.get(),
@@ -88,9 +88,9 @@ pub(crate) fn run(location: &StoreLocation, args: &SearchArgs) -> Result<ExitOut
     let viewer = args.identity.viewer()?;
     let page = match location.reach(StoreLocation::existing_store)? {
         WorkspaceTarget::Local(store) => {
-            let snapshot = wait(store.snapshot(&viewer))?;
-            let answers = wait(hybrid(&*snapshot, &**store.embedder(), &search))?;
-            let hits = answers.found.into_iter().map(SearchHit::from).collect();
+            let snapshot = block_on(store.snapshot(&viewer))?;
+            let answers = block_on(hybrid(&*snapshot, &**store.embedder(), &search))?;
+            let hits = answers.found.into_iter().map(SearchMatch::from).collect();
             SearchPage { hits, notices: answers.notices }
         }
         WorkspaceTarget::Server(server) => server.search(args)?,
@@ -117,9 +117,9 @@ fn local_search(args: &SearchArgs) -> Result<Search> {
     }
     search.filter.path_prefix = args.path.clone();
     search.only = match args.way {
-        SearchWayArgs { text: true, .. } => Some(Way::Text),
-        SearchWayArgs { vector: true, .. } => Some(Way::Vector),
-        SearchWayArgs { fuzzy: true, .. } => Some(Way::Fuzzy),
+        SearchWayArgs { text: true, .. } => Some(SearchMethod::Text),
+        SearchWayArgs { vector: true, .. } => Some(SearchMethod::Vector),
+        SearchWayArgs { fuzzy: true, .. } => Some(SearchMethod::Fuzzy),
         SearchWayArgs { .. } => None,
     };
     search.per_item_max = PER_ITEM_MAX;
@@ -149,7 +149,7 @@ fn rendered(page: &SearchPage, styled: bool) -> String {
 }
 
 /// The excerpt in lines: source code as it is, prose wrapped.
-fn excerpt_lines(hit: &SearchHit) -> Vec<String> {
+fn excerpt_lines(hit: &SearchMatch) -> Vec<String> {
     let path = hit.path.as_deref().unwrap_or_default();
     let text = marked_excerpt(hit);
     if !matches!(Format::of_path(path), Format::Code(_)) {
@@ -165,7 +165,7 @@ fn excerpt_lines(hit: &SearchHit) -> Vec<String> {
 }
 
 /// Where a hit is: `path:lines`, or the item and the file it came from.
-fn location_of(hit: &SearchHit) -> String {
+fn location_of(hit: &SearchMatch) -> String {
     let (first, last) = hit.lines;
     let lines = if first == last { format!("{first}") } else { format!("{first}-{last}") };
     match &hit.path {
@@ -177,7 +177,7 @@ fn location_of(hit: &SearchHit) -> String {
 }
 
 /// The title and the headings above a hit.
-fn headings_of(hit: &SearchHit) -> String {
+fn headings_of(hit: &SearchMatch) -> String {
     let name = hit.path.as_deref().and_then(|path| path.rsplit('/').next());
     let mut parts: Vec<&str> = Vec::new();
     if !hit.title.trim().is_empty() && name != Some(hit.title.as_str()) {
@@ -198,7 +198,7 @@ fn one_line(text: &str) -> String {
 }
 
 /// The excerpt with marks around the query's words, and no control characters but line breaks.
-fn marked_excerpt(hit: &SearchHit) -> String {
+fn marked_excerpt(hit: &SearchMatch) -> String {
     let excerpt = &hit.excerpt;
     let mut out = String::with_capacity(excerpt.len() + 16);
     let mut last = 0;
@@ -254,7 +254,7 @@ fn document(location: &StoreLocation, query: &str, page: &SearchPage) -> Value {
     })
 }
 
-fn hit_document(hit: &SearchHit, rank: u32) -> Value {
+fn hit_document(hit: &SearchMatch, rank: u32) -> Value {
     let found_by: Vec<Value> =
         hit.ranks.iter().map(|(way, rank)| json!({ "way": way, "rank": rank })).collect();
     let marked: Vec<[usize; 2]> = hit.marked.iter().map(|word| [word.start, word.end]).collect();

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use haversack_store::store::maintenance::Stats;
-use haversack_store::store::wait;
+use haversack_store::store::block_on;
+use haversack_store::store::maintenance::StoreStats;
 use serde_json::{Map, Value, json};
 
 use crate::args::{self, StoreLocation};
@@ -13,7 +13,7 @@ use crate::remote::{RemoteWorkspace, WorkspaceTarget};
 
 pub(crate) fn run(location: &StoreLocation, args: &args::StatsArgs) -> Result<ExitOutcome> {
     let stats = match location.reach(StoreLocation::existing_store)? {
-        WorkspaceTarget::Local(store) => wait(store.stats())?,
+        WorkspaceTarget::Local(store) => block_on(store.stats())?,
         WorkspaceTarget::Server(server) => return show_remote(&server, args.json),
     };
     if args.json {
@@ -51,7 +51,7 @@ fn show_remote(server: &RemoteWorkspace, json: bool) -> Result<ExitOutcome> {
     Ok(ExitOutcome::Something)
 }
 
-fn page(location: &StoreLocation, stats: &Stats) -> Result<String> {
+fn page(location: &StoreLocation, stats: &StoreStats) -> Result<String> {
     let mut out = String::new();
     let mut line = |name: &str, value: String| {
         let _ = writeln!(out, "{name:<14} {value}");
@@ -76,7 +76,7 @@ fn megabytes(bytes: u64) -> String {
     format!("{:.1} MB", bytes as f64 / 1e6)
 }
 
-fn document(location: &StoreLocation, stats: &Stats) -> Value {
+fn document(location: &StoreLocation, stats: &StoreStats) -> Value {
     let kinds: Map<String, Value> =
         stats.kinds.iter().map(|(kind, count)| (kind.clone(), (*count).into())).collect();
     json!({

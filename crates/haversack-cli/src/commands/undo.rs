@@ -1,8 +1,8 @@
 //! `haversack undo`: takes back what one import stored.
 
 use anyhow::{Result, bail};
+use haversack_store::store::block_on;
 use haversack_store::store::error::CommitError;
-use haversack_store::store::wait;
 
 use crate::args::{self, StoreLocation};
 use crate::input::now;
@@ -13,7 +13,7 @@ const SHOWN_MAX: usize = 20;
 
 pub(crate) fn run(location: &StoreLocation, args: &args::UndoArgs) -> Result<ExitOutcome> {
     let store = location.existing_store()?;
-    let undone = match wait(store.undo(&args.import, now())) {
+    let undone = match block_on(store.undo(&args.import, now())) {
         Ok(undone) => undone,
         // The problem is the given name, not a change in a batch.
         Err(CommitError::Invalid(problems)) if !problems.is_empty() => {

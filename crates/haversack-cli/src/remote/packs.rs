@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use haversack::Receipt;
 use haversack::receipt::Difference;
-use haversack::recipe::{Known, Recipe, builtin};
+use haversack::recipe::{Recipe, RecipeRegistry, builtin};
 use haversack_serve::ApiCall;
 use serde_json::{Map, Value, json};
 
@@ -28,7 +28,7 @@ impl RemoteWorkspace {
     /// The recipe that the server uses under a name.
     pub(crate) fn recipe(&self, name: &str) -> Result<Recipe> {
         let source = self.recipe_source(name)?;
-        let mut known = Known::default();
+        let mut registry = RecipeRegistry::default();
         if builtin(name) != Some(source.as_str()) {
             let names = |list: &str| {
                 self.names(&self.path(&[list]), |page| {
@@ -37,12 +37,12 @@ impl RemoteWorkspace {
             };
             for other in names("recipes")?.into_iter().filter(|other| other != name) {
                 let source = self.recipe_source(&other)?;
-                known.recipes.insert(other, source);
+                registry.recipes.insert(other, source);
             }
-            known.templates.extend(names("templates")?);
-            known.rankers.extend(names("rankers")?);
+            registry.templates.extend(names("templates")?);
+            registry.rankers.extend(names("rankers")?);
         }
-        Ok(Recipe::parse(name, &source, &known)?)
+        Ok(Recipe::parse(name, &source, &registry)?)
     }
 
     fn recipe_source(&self, name: &str) -> Result<String> {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{RemoteWorkspace, text};
 use crate::args::SearchArgs;
-use crate::commands::search::{PER_ITEM_MAX, SearchHit, SearchPage};
+use crate::commands::search::{PER_ITEM_MAX, SearchMatch, SearchPage};
 
 impl RemoteWorkspace {
     /// What the server finds.
@@ -28,18 +28,18 @@ impl RemoteWorkspace {
         }
         let page = self.send(ApiCall::post(&self.path(&["search"]), body))?;
         let hits = page["found"].as_array().context("the server's response has no hits")?;
-        let hits: Option<Vec<SearchHit>> = hits.iter().map(hit).collect();
+        let hits: Option<Vec<SearchMatch>> = hits.iter().map(hit).collect();
         let notices = page["notices"].as_array().into_iter().flatten().filter_map(text).collect();
         Ok(SearchPage { hits: hits.context("a hit of the server cannot be read")?, notices })
     }
 }
 
-fn hit(value: &Value) -> Option<SearchHit> {
+fn hit(value: &Value) -> Option<SearchMatch> {
     let number = |value: &Value| usize::try_from(value.as_u64()?).ok();
     let short = |value: &Value| u32::try_from(value.as_u64()?).ok();
     let pair = |value: &Value| Some(number(&value[0])?..number(&value[1])?);
     let ranks = value["ranks"].as_object()?.iter();
-    Some(SearchHit {
+    Some(SearchMatch {
         id: text(&value["id"])?,
         chunk: short(&value["chunk"])?,
         score: value["score"].as_f64()?,

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::ops::Range;
 
 use crate::candidate::Candidate;
-use crate::pack::Request;
+use crate::pack::PackRequest;
 use crate::text::boundary::sentences;
 use crate::text::extract::importance_order;
 use crate::text::tokenizer::{Counted, Tokenizer};
@@ -218,7 +218,7 @@ impl<'c> Growth<'c> {
         limit: Tokens,
         purchases: Range<usize>,
         must_show: bool,
-        request: &Request,
+        request: &PackRequest,
     ) -> Option<Truncated> {
         let tokenizer = &*request.tokenizer;
         let to = purchases.end.min(self.purchases.len() + 1);
@@ -236,7 +236,7 @@ impl<'c> Growth<'c> {
     }
 
     /// The beginning of the best sentence of the best block.
-    fn words_within(&self, limit: Tokens, request: &Request) -> Option<Truncated> {
+    fn words_within(&self, limit: Tokens, request: &PackRequest) -> Option<Truncated> {
         let range = self.candidate.blocks[self.purchases.first()?.block].range.clone();
         let block = &self.candidate.text[range.clone()];
         let parts = sentences(block);

@@ -15,7 +15,7 @@ use crate::candidate::{Candidate, Place};
 use crate::ids::CandidateId;
 use crate::item::Trust;
 use crate::layer::{Arrangement, Claim, Layer, Order};
-use crate::pack::Request;
+use crate::pack::PackRequest;
 use crate::rank::Ranked;
 use crate::select::RenderedPiece;
 use crate::text::clean::without_control_tokens;
@@ -91,7 +91,7 @@ impl<'r> Layout<'r> {
     /// Renders and counts everything. `ranked` holds each layer's candidates, best first.
     /// Precomputed counts are used only with `trust_counts`.
     pub(crate) fn new(
-        request: &'r Request,
+        request: &'r PackRequest,
         ranked: &[Vec<&'r Ranked>],
         trust_counts: bool,
     ) -> Layout<'r> {
@@ -132,7 +132,7 @@ impl<'r> Layout<'r> {
 
     fn add_page(
         &mut self,
-        request: &'r Request,
+        request: &'r PackRequest,
         index: usize,
         ranked: &[&'r Ranked],
         citations: &[String],
@@ -210,7 +210,7 @@ impl<'r> Layout<'r> {
     /// Adds the fence around a whole section to its header and footer, where sections are fenced.
     fn fence_section(
         &self,
-        request: &Request,
+        request: &PackRequest,
         layer: &Layer,
         ranked: &[&Ranked],
         (mut header, footer): (String, String),
@@ -229,7 +229,12 @@ impl<'r> Layout<'r> {
     }
 
     /// Renders a unit with different content, such as a truncated text.
-    pub(crate) fn render(&self, request: &Request, unit: usize, content: &str) -> RenderedPiece {
+    pub(crate) fn render(
+        &self,
+        request: &PackRequest,
+        unit: usize,
+        content: &str,
+    ) -> RenderedPiece {
         let LayoutUnit { layer, ranked, citation, .. } = &self.units[unit];
         let layer = &request.layers[*layer].0;
         let fencing = request.fencing_of(layer);
@@ -288,13 +293,13 @@ impl<'r> Layout<'r> {
     }
 
     /// The choices of a pack with pinned units only.
-    pub(crate) fn pinned_choices(&self, request: &Request) -> Choices {
+    pub(crate) fn pinned_choices(&self, request: &PackRequest) -> Choices {
         let is_pinned = |layer: usize| request.layers[layer].0.claim == Claim::Pinned;
         self.units.iter().map(|unit| is_pinned(unit.layer).then_some(unit.full)).collect()
     }
 }
 
-fn render_frame(pattern: &super::Pattern, request: &Request, title: &str) -> String {
+fn render_frame(pattern: &super::Pattern, request: &PackRequest, title: &str) -> String {
     let mut out = String::new();
     pattern.render(&mut out, &mut |variable, out| match variable {
         Variable::Query => out.push_str(&request.query),
@@ -306,7 +311,7 @@ fn render_frame(pattern: &super::Pattern, request: &Request, title: &str) -> Str
 
 /// The nonce of the previous pack if it is still safe, else the first safe one of the seed. A nonce
 /// is safe when it occurs in no text that the pack could contain.
-fn choose_nonce(request: &Request, ranked: &[Vec<&Ranked>]) -> Option<Nonce> {
+fn choose_nonce(request: &PackRequest, ranked: &[Vec<&Ranked>]) -> Option<Nonce> {
     let mut layers = request.layers.iter().zip(ranked);
     let is_fenced = layers.any(|((layer, _), ranked)| {
         let fencing = request.fencing_of(layer);
@@ -341,7 +346,7 @@ fn choose_nonce(request: &Request, ranked: &[Vec<&Ranked>]) -> Option<Nonce> {
 
 /// The order of a layer's candidates: those of the previous pack in their previous order, then the
 /// others by the layer's arrangement.
-fn arrange(layer: &Layer, ranked: &[&Ranked], request: &Request) -> Vec<usize> {
+fn arrange(layer: &Layer, ranked: &[&Ranked], request: &PackRequest) -> Vec<usize> {
     let mut order: Vec<usize> = (0..ranked.len()).collect();
     let moment = |index: usize| ranked[index].candidate.moment.map(|moment| moment.as_millis());
     match layer.arrangement {
@@ -498,7 +503,7 @@ impl UnitRenderer<'_> {
             out.push_str(without_control_tokens(&text).as_deref().unwrap_or(&text));
         };
         match variable {
-            Variable::Type => line(place.sort.as_deref().unwrap_or(candidate.kind.as_str())),
+            Variable::Type => line(place.subtype.as_deref().unwrap_or(candidate.kind.as_str())),
             Variable::Id => line(&candidate.id.to_string()),
             Variable::Path => line(place.path.as_deref().unwrap_or_default()),
             // Without ancestors, the title is used.

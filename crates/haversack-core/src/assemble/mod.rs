@@ -23,9 +23,9 @@ pub use template::{
 use crate::candidate::Candidate;
 use crate::ids::CandidateId;
 use crate::layer::Claim;
-use crate::ledger::{Entry, Notice, Outcome, Reason, Shortened};
+use crate::ledger::{Entry, Outcome, PackNotice, Reason, Shortened};
 use crate::pack::{Pack, Plan, Previous, Segment, ShownCandidate};
-use crate::receipt::{Receipt, sorted};
+use crate::receipt::{PackReceipt, sorted};
 use crate::select::{RenderedPiece, Selection, Selector, units_of};
 use crate::text::tokenizer::Accuracy;
 use crate::units::{Share, Span, Tokens};
@@ -98,7 +98,7 @@ pub(crate) fn assemble(
         notices: assembler.notices(&sections, tokens, limit),
         ledger: assembler.ledger(),
         worth: plan.worth(selection),
-        receipt: Receipt::new(plan, total, &text),
+        receipt: PackReceipt::new(plan, total, &text),
         text,
         sections,
         citations,
@@ -408,15 +408,15 @@ impl PackAssembler<'_> {
         request.tokenizer.tokens(units(page.header) + all + units(page.footer))
     }
 
-    fn notices(&self, sections: &[Section], tokens: Tokens, limit: Tokens) -> Vec<Notice> {
+    fn notices(&self, sections: &[Section], tokens: Tokens, limit: Tokens) -> Vec<PackNotice> {
         let Plan { request, layout, .. } = self.plan;
         let tokenizer = &*request.tokenizer;
         let mut notices = Vec::new();
         if tokenizer.accuracy() != Accuracy::Exact {
-            notices.push(Notice::Estimated { tokenizer: tokenizer.name().to_owned() });
+            notices.push(PackNotice::Estimated { tokenizer: tokenizer.name().to_owned() });
         }
         if tokens > limit {
-            notices.push(Notice::OverBudget { tokens, limit });
+            notices.push(PackNotice::OverBudget { tokens, limit });
         }
         for page in &layout.pages {
             let layer = &request.layers[page.layer].0;
@@ -427,7 +427,7 @@ impl PackAssembler<'_> {
             let section = sections.iter().find(|section| section.layer == layer.name);
             let given = section.map_or(Tokens::ZERO, |section| section.tokens);
             if wanted.saturating_sub(given) > TRUNCATED.of(wanted) {
-                notices.push(Notice::Truncated { layer: layer.name.clone(), wanted, given });
+                notices.push(PackNotice::Truncated { layer: layer.name.clone(), wanted, given });
             }
         }
         notices

@@ -14,7 +14,7 @@ use crate::assemble::{Choices, LayerPage, Layout};
 use crate::budget::levels;
 use crate::item::Kind;
 use crate::layer::{KindCap, Layer};
-use crate::pack::Request;
+use crate::pack::PackRequest;
 use crate::units::Tokens;
 
 /// Maximum number of cells in a layer's table. Costs of larger problems are rounded up to coarser
@@ -30,7 +30,7 @@ struct FormChoice {
 }
 
 pub(super) fn select(
-    request: &Request,
+    request: &PackRequest,
     layout: &Layout<'_>,
     schedule: &Schedule,
     limit: Tokens,
@@ -128,7 +128,12 @@ fn solve_knapsack(
 }
 
 /// Drops the least valuable units until the section, counted as a text, is within its cap.
-fn enforce_cap(request: &Request, layout: &Layout<'_>, page: &LayerPage, choices: &mut Choices) {
+fn enforce_cap(
+    request: &PackRequest,
+    layout: &Layout<'_>,
+    page: &LayerPage,
+    choices: &mut Choices,
+) {
     let tokenizer = &*request.tokenizer;
     let Some(cap) = request.layers[page.layer].0.cap else { return };
     let mut units: Vec<usize> = page.units.clone();
@@ -196,7 +201,7 @@ fn kind_over(
 
 /// Makes the text fit by its real count, then fills the remaining budget.
 fn fit_and_fill(
-    request: &Request,
+    request: &PackRequest,
     layout: &Layout<'_>,
     schedule: &Schedule,
     limit: Tokens,

@@ -6,7 +6,7 @@ use super::steps::ScheduleStep;
 use super::tally::{RenderedPiece, units_of};
 use crate::assemble::{Choices, Growth, Layout};
 use crate::layer::Cut;
-use crate::pack::Request;
+use crate::pack::PackRequest;
 use crate::text::tokenizer::Tokenizer;
 use crate::text::truncate::{Truncated, Truncator};
 use crate::units::Tokens;
@@ -104,12 +104,17 @@ enum Cutter<'c> {
     /// By sentences, from the start, the end or the middle.
     Text(Truncator<'c>),
     /// By blocks: more than now, and less than the step that does not fit.
-    Blocks { growth: Growth<'c>, purchases: Range<usize>, must_show: bool, request: &'c Request },
+    Blocks {
+        growth: Growth<'c>,
+        purchases: Range<usize>,
+        must_show: bool,
+        request: &'c PackRequest,
+    },
 }
 
 impl<'c> Cutter<'c> {
     fn new(
-        request: &'c Request,
+        request: &'c PackRequest,
         layout: &'c Layout<'_>,
         step: &ScheduleStep,
         cut: Cut,
@@ -140,7 +145,7 @@ impl<'c> Cutter<'c> {
 /// Truncates the text of a step's unit so that the whole just fits `limit`; `None` when less than
 /// the minimum would remain.
 pub(super) fn fit(
-    request: &Request,
+    request: &PackRequest,
     layout: &Layout<'_>,
     hole: &UnitSlot<'_>,
     step: &ScheduleStep,

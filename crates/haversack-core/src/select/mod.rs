@@ -19,7 +19,7 @@ pub(crate) use tally::RenderedPiece;
 pub(crate) use tally::units_of;
 
 use crate::assemble::{Choices, Layout};
-use crate::pack::Request;
+use crate::pack::PackRequest;
 use crate::units::{Share, Tokens};
 
 /// How candidates are selected.
@@ -63,7 +63,11 @@ pub(crate) struct Selection {
 
 impl Selection {
     /// The selection of pinned units only.
-    pub(crate) fn bare(request: &Request, layout: &Layout<'_>, schedule: &Schedule) -> Selection {
+    pub(crate) fn bare(
+        request: &PackRequest,
+        layout: &Layout<'_>,
+        schedule: &Schedule,
+    ) -> Selection {
         Selection {
             choices: layout.pinned_choices(request),
             cut: None,
@@ -89,7 +93,7 @@ impl Selection {
 
 /// Selects within `limit` tokens; the pinned units must fit (see [`Schedule::least`]).
 pub(crate) fn select(
-    request: &Request,
+    request: &PackRequest,
     layout: &Layout<'_>,
     schedule: &Schedule,
     limit: Tokens,

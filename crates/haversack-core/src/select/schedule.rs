@@ -11,7 +11,7 @@ use crate::assemble::{Choices, LayerPage, Layout};
 use crate::budget::{Demand, due_order};
 use crate::layer::{Claim, Cut, Layer};
 use crate::ledger::Reason;
-use crate::pack::Request;
+use crate::pack::PackRequest;
 use crate::units::Tokens;
 
 #[derive(Debug)]
@@ -64,7 +64,7 @@ impl ShortForm {
 }
 
 impl Schedule {
-    pub(crate) fn new(request: &Request, layout: &mut Layout<'_>) -> Schedule {
+    pub(crate) fn new(request: &PackRequest, layout: &mut Layout<'_>) -> Schedule {
         let mut schedule = Schedule {
             steps: Vec::new(),
             units: Vec::new(),
@@ -96,7 +96,7 @@ impl Schedule {
     /// A layer's steps, within its cap.
     fn plan_page(
         &mut self,
-        request: &Request,
+        request: &PackRequest,
         layout: &mut Layout<'_>,
         page: usize,
         layer: &Layer,
@@ -119,7 +119,7 @@ impl Schedule {
 
     fn within_cap(
         &mut self,
-        request: &Request,
+        request: &PackRequest,
         layout: &mut Layout<'_>,
         page: usize,
         layer: &Layer,
@@ -164,7 +164,7 @@ impl Schedule {
     }
 
     /// Computes the cost of each prefix by adding all steps and removing them one by one.
-    fn count(&mut self, request: &Request, layout: &Layout<'_>) {
+    fn count(&mut self, request: &PackRequest, layout: &Layout<'_>) {
         let tokenizer = &*request.tokenizer;
         let mut choices = layout.pinned_choices(request);
         apply_steps(&mut choices, &self.steps);
@@ -254,7 +254,7 @@ impl Schedule {
     /// Takes the longest prefix that fits and shortens the next unit.
     pub(crate) fn select(
         &self,
-        request: &Request,
+        request: &PackRequest,
         layout: &Layout<'_>,
         limit: Tokens,
     ) -> Selection {
@@ -286,7 +286,7 @@ impl Schedule {
     /// truncated.
     fn shorten(
         &self,
-        request: &Request,
+        request: &PackRequest,
         layout: &Layout<'_>,
         choices: &Choices,
         step: &ScheduleStep,
@@ -336,7 +336,7 @@ impl Schedule {
     }
 
     /// The linear relaxation: steps by density, the last one in part.
-    fn bound(&self, request: &Request, limit: Tokens) -> f64 {
+    fn bound(&self, request: &PackRequest, limit: Tokens) -> f64 {
         let room = room_units(&*request.tokenizer, limit) + self.slack;
         let mut left = room.saturating_sub(self.units[0]);
         let mut bound = 0.0;
@@ -399,7 +399,7 @@ fn running_max(tokens: impl Iterator<Item = Tokens>) -> Vec<Tokens> {
 
 /// Token units after each number of steps; `sequence` is that after all steps.
 fn prefix_costs(
-    request: &Request,
+    request: &PackRequest,
     layout: &Layout<'_>,
     sequence: &[usize],
     steps: &[ScheduleStep],
@@ -450,7 +450,11 @@ fn remove_with_separator(tally: &mut Tally<'_>, page: &LayerPage, piece: usize) 
     }
 }
 
-fn demands(request: &Request, layout: &Layout<'_>, per_layer: &[Vec<ScheduleStep>]) -> Vec<Demand> {
+fn demands(
+    request: &PackRequest,
+    layout: &Layout<'_>,
+    per_layer: &[Vec<ScheduleStep>],
+) -> Vec<Demand> {
     let mut demands: Vec<Demand> = request
         .layers
         .iter()
@@ -479,7 +483,7 @@ fn demands(request: &Request, layout: &Layout<'_>, per_layer: &[Vec<ScheduleStep
 /// Truncates the unit of the first step over the layer's cap so that it fits.
 #[expect(clippy::too_many_arguments, reason = "one call, kept apart only for its length")]
 fn shorten_to_cap(
-    request: &Request,
+    request: &PackRequest,
     layout: &mut Layout<'_>,
     page: usize,
     steps: &[ScheduleStep],

@@ -8,8 +8,8 @@ use haversack_core::candidate::{Block, Candidate, Essential, FoundBy, Quote, mer
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::item::{Kind, Trust};
 use haversack_core::layer::{Arrangement, Claim, Cut, KindCap, Layer, Order, Stability};
-use haversack_core::ledger::{Notice, Outcome, Shortened};
-use haversack_core::pack::{Pack, Plan, Request, pack};
+use haversack_core::ledger::{Outcome, PackNotice, Shortened};
+use haversack_core::pack::{Pack, PackRequest, Plan, pack};
 use haversack_core::rank::{Ranked, diversified};
 use haversack_core::select::{Selector, Stop};
 use haversack_core::text::tokenizer::{CharacterEstimate, Encoding};
@@ -33,9 +33,9 @@ pub(crate) fn ranked(id: &str, score: f64, text: &str) -> Ranked {
     Ranked { candidate, score: Score::new(score).unwrap(), parts: Vec::new() }
 }
 
-pub(crate) fn request(total: u32, layers: Vec<(Layer, Vec<Ranked>)>) -> Request {
+pub(crate) fn request(total: u32, layers: Vec<(Layer, Vec<Ranked>)>) -> PackRequest {
     let budget = Budget::new(Tokens::new(total));
-    Request { layers, ..Request::new(Arc::new(Encoding::O200k), budget) }
+    PackRequest { layers, ..PackRequest::new(Arc::new(Encoding::O200k), budget) }
 }
 
 /// What became of each candidate: `a:in b:cut c:out`, in the order of the ledger.
@@ -239,7 +239,7 @@ fn shares_spill_and_the_last_layer_is_truncated_first() {
         .notices
         .iter()
         .filter_map(|notice| match notice {
-            Notice::Truncated { layer, .. } => Some(&**layer),
+            PackNotice::Truncated { layer, .. } => Some(&**layer),
             _ => None,
         })
         .collect();
@@ -535,7 +535,7 @@ fn estimates_give_a_notice_and_duplicate_candidates_are_merged() {
     let mut request = request(100, vec![(plain("all"), vec![ranked("a", 1.0, "Text")])]);
     request.tokenizer = Arc::new(CharacterEstimate);
     let packed = pack(&request).unwrap();
-    assert_eq!(packed.notices, [Notice::Estimated { tokenizer: "characters/4".to_owned() }]);
+    assert_eq!(packed.notices, [PackNotice::Estimated { tokenizer: "characters/4".to_owned() }]);
     let found = |collector: &str| {
         let mut candidate = ranked("a", 1.0, "Text").candidate;
         candidate.found = vec![FoundBy { collector: collector.into(), rank: 1 }];

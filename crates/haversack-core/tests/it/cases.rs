@@ -8,7 +8,7 @@ use haversack_core::candidate::{Block, Candidate, Essential, Place};
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::item::{Kind, Trust};
 use haversack_core::layer::{Arrangement, Claim, Cut, KindCap, Layer, Order, Stability};
-use haversack_core::pack::{Frame, Overflow, Request};
+use haversack_core::pack::{Frame, Overflow, PackRequest};
 use haversack_core::rank::Ranked;
 use haversack_core::select::{Selector, Stop};
 use haversack_core::text::boundary::sentences;
@@ -192,7 +192,7 @@ prop_compose! {
         stop in prop::option::weighted(0.15, (50u32..100, 0usize..6)),
         frame in prop::bool::weighted(0.3),
         query in "[a-z ]{0,20}",
-    ) -> Request {
+    ) -> PackRequest {
         let total = Tokens::new(total.max(reserve));
         let budget = Budget::new(total).reserve("system", Tokens::new(reserve)).unwrap();
         let (one, two, three) = layers;
@@ -210,7 +210,7 @@ prop_compose! {
         let frame_of = |source: &str| {
             Pattern::frame(if frame { source } else { "" }).unwrap()
         };
-        Request {
+        PackRequest {
             query_terms: query.split_whitespace().map(str::to_owned).collect(),
             query,
             overflow,
@@ -219,7 +219,7 @@ prop_compose! {
             fencing,
             stop: stop.map(|(fill, items)| Stop { fill: Share::percent(fill), items }),
             selector: Selector::Greedy,
-            ..Request::new(tokenizer, budget)
+            ..PackRequest::new(tokenizer, budget)
         }
     }
 }

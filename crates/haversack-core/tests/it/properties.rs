@@ -6,8 +6,8 @@ use haversack_core::assemble::Fencing;
 use haversack_core::assemble::fence;
 use haversack_core::ids::CandidateId;
 use haversack_core::layer::Claim;
-use haversack_core::ledger::{Notice, Outcome, Reason};
-use haversack_core::pack::{Overflow, Pack, PackError, Plan, Request, pack};
+use haversack_core::ledger::{Outcome, PackNotice, Reason};
+use haversack_core::pack::{Overflow, Pack, PackError, PackRequest, Plan, pack};
 use haversack_core::select::Selector;
 use haversack_core::text::chunk::{ChunkLimits, CodeLanguage, Format, chunk};
 use haversack_core::text::tokenizer::{Encoding, Tokenizer};
@@ -37,7 +37,7 @@ fn is_in(pack: &Pack, id: &CandidateId) -> bool {
     matches!(outcomes(pack)[&id.to_string()], Outcome::In | Outcome::Cut { whole_from: None, .. })
 }
 
-fn n_candidates(request: &Request) -> usize {
+fn n_candidates(request: &PackRequest) -> usize {
     request.layers.iter().map(|(_, ranked)| ranked.len()).sum()
 }
 
@@ -61,7 +61,7 @@ proptest! {
                     for section in pack.sections.iter().filter(|section| !section.items.is_empty()) {
                         prop_assert!(pinned(&section.layer), "{} > {limit}", pack.tokens);
                     }
-                    let said = pack.notices.iter().any(|n| matches!(n, Notice::OverBudget { .. }));
+                    let said = pack.notices.iter().any(|n| matches!(n, PackNotice::OverBudget { .. }));
                     prop_assert!(said || pack.tokens <= total);
                 }
                 prop_assert!(pack.worth.bound >= pack.worth.value);

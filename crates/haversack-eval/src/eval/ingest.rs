@@ -16,7 +16,7 @@ use super::metrics::IngestTiming;
 use super::scope::EvalScope;
 use super::{EvalEvent, EventHandler};
 use haversack::engine::Workspace;
-use haversack::ingest::{self, Add};
+use haversack::ingest::{self, IngestRequest};
 use haversack::recipe::Recipe;
 
 /// The maximum number of items in a batch.
@@ -72,7 +72,7 @@ async fn ingest_files(
 ) -> Result<IngestTiming, EvalError> {
     let started = Instant::now();
     let kind = (kind.as_str() != FILE).then(|| kind.clone());
-    let add = Add {
+    let add = IngestRequest {
         paths: vec![path.to_owned()],
         kind,
         users: BTreeMap::new(),

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use haversack_core::units::Tokens;
-use haversack_store::transfer::{self, Line, Lines, json_error};
+use haversack_store::transfer::{self, BoundedLines, Line, json_error};
 use serde_json::{Map, Value};
 
 use super::error::EvalError;
@@ -14,14 +14,14 @@ use super::error::EvalError;
 /// A file of lines.
 pub(super) struct RowFile {
     path: Arc<Path>,
-    lines: Lines<BufReader<File>>,
+    lines: BoundedLines<BufReader<File>>,
 }
 
 impl RowFile {
     pub(super) fn open(path: &Path) -> Result<RowFile, EvalError> {
         let file = File::open(path).map_err(EvalError::read(path))?;
         let input = BufReader::with_capacity(64 << 10, file);
-        let lines = Lines::new(input, transfer::LINE_BYTES_MAX);
+        let lines = BoundedLines::new(input, transfer::LINE_BYTES_MAX);
         Ok(RowFile { path: path.into(), lines })
     }
 

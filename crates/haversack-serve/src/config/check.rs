@@ -1,7 +1,7 @@
 //! Checks a configuration before a server starts, and for `haversack config check`.
 
 use haversack_store::store::change::BATCH_CHANGES_MAX;
-use haversack_store::store::error::chain;
+use haversack_store::store::error::error_chain;
 
 use super::{Config, ConfigError, Jwt};
 use crate::client::address;
@@ -122,7 +122,7 @@ fn check_jwt(jwt: &Jwt) -> Result<(), ConfigError> {
     if is_url(&jwt.jwks) {
         check_url(&jwt.jwks).map_err(|error| wrong(error.to_string()))?;
     } else {
-        check_file(&jwt.jwks).map_err(|error| wrong(chain(&error)))?;
+        check_file(&jwt.jwks).map_err(|error| wrong(error_chain(&error)))?;
     }
     let needed = [("jwt.issuer", &jwt.issuer), ("jwt.audience", &jwt.audience)];
     for (name, value) in needed {

@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
 use haversack::pipeline::StageObserver;
 use haversack::recipe::Shape;
-use haversack::recipes::{bytes_of, memory, request_of};
+use haversack::recipes::{memory, parse_request, result_bytes};
 use haversack::{Assembled, Request, Workspace};
 use haversack_core::units::Tokens;
 use schemars::JsonSchema;
@@ -91,7 +91,7 @@ pub(crate) async fn permitted_request(
     body: Map<String, Value>,
 ) -> Result<Request, ApiProblem> {
     let recipe = workspace.recipe(recipe).await?;
-    let mut request = request_of(&recipe.name, recipe.shape, Value::Object(body))?;
+    let mut request = parse_request(&recipe.name, recipe.shape, Value::Object(body))?;
     identity.apply_to(&mut request)?;
     Ok(request)
 }
@@ -123,9 +123,9 @@ pub(crate) async fn build_pack(
 /// Serializes a pack in the application's own format. The preview of memories has more fields.
 fn serialize(assembled: &Assembled, explain: bool, preview: bool) -> Result<Vec<u8>, ApiProblem> {
     let written = if preview && assembled.recipe.shape == Shape::Memory {
-        serde_json::to_vec(&memory::Preview::of(assembled, explain))
+        serde_json::to_vec(&memory::MemoryPreview::from_assembled(assembled, explain))
     } else {
-        bytes_of(assembled, explain)
+        result_bytes(assembled, explain)
     };
     written.map_err(|error| {
         tracing::error!(target: "haversack", %error, "a pack cannot be serialized");
@@ -160,7 +160,7 @@ fn stream_build(call: Call, workspace: Workspace, request: Request, explain: boo
         match built {
             Ok((assembled, result)) => {
                 for notice in &assembled.notices {
-                    let notice = haversack::recipes::WireNotice::of(notice);
+                    let notice = haversack::recipes::WireNotice::from_notice(notice);
                     let data = serde_json::to_string(&notice).unwrap_or_default();
                     events.push(event("warning", &data));
                 }

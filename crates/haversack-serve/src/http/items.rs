@@ -10,9 +10,9 @@ use haversack_core::ids::ItemId;
 use haversack_core::item::Trust;
 use haversack_store::kinds::Kinds;
 use haversack_store::revision::Revision;
-use haversack_store::store::change::{BATCH_CHANGES_MAX, Batch, Change, Committed};
+use haversack_store::store::change::{BATCH_CHANGES_MAX, Batch, Change, CommitReport};
 use haversack_store::store::item::{Event, Item};
-use haversack_store::store::query::{Filter, Order, Page};
+use haversack_store::store::query::{Filter, ListOrder, Page};
 use haversack_store::store::viewer::Viewer;
 use serde_json::Value;
 
@@ -79,7 +79,7 @@ fn with_place(mut problem: ApiProblem, place: &str) -> ApiProblem {
 async fn write_response(
     call: &Call,
     workspace: &Workspace,
-    committed: &Committed,
+    committed: &CommitReport,
 ) -> Result<WireWritten, ApiProblem> {
     let revision = revision_after(workspace, &call.viewer()?, committed.revision).await?;
     Ok(WireWritten { revision, ..counted(committed) })
@@ -98,7 +98,7 @@ pub(crate) async fn revision_after(
 }
 
 /// The counts of a write, without its revision.
-fn counted(committed: &Committed) -> WireWritten {
+fn counted(committed: &CommitReport) -> WireWritten {
     let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
     WireWritten {
         revision: RevisionId::Number(0),
@@ -113,12 +113,12 @@ pub(crate) async fn store(
     call: &Call,
     workspace: &Workspace,
     items: Vec<Item>,
-) -> Result<Committed, ApiProblem> {
+) -> Result<CommitReport, ApiProblem> {
     let viewer = call.viewer()?;
     if !call.identity.is_trusted() {
         check_authority(workspace.kinds(), &items)?;
     }
-    let batch = Batch::put(workspace.now(), items).by(viewer);
+    let batch = Batch::put(workspace.now(), items).with_rights(viewer);
     let committed = workspace.write(batch).await?;
     call.state.metrics.note_stored(u64::try_from(committed.stored).unwrap_or(u64::MAX));
     Ok(committed)
@@ -153,7 +153,7 @@ async fn import_lines(call: &mut Call, workspace: &Workspace) -> Result<WireWrit
         waiting: Vec::new(),
         bytes: 0,
         line: 0,
-        sum: counted(&Committed::default()),
+        sum: counted(&CommitReport::default()),
         last: Revision::ZERO,
     };
     // `looked_at` bytes of `rest` hold no line break.
@@ -267,12 +267,12 @@ pub(crate) fn list(call: Call) -> BoxFuture<'static, RouteResult> {
         filter.under = call.query.get("parent").map(|text| id("parent", text)).transpose()?;
         let after = call.query.get("after").map(|text| id("after", text)).transpose()?;
         let snapshot = workspace.store().snapshot(&call.viewer()?).await?;
-        let page = Page { order: Order::Id, after, limit };
+        let page = Page { order: ListOrder::Id, after, limit };
         let stored = snapshot.list(&filter, &page).await?;
         // A page of long texts ends early, so only a look behind it shows whether it is the last.
         let next = match stored.last().map(|last| last.item.id.clone()) {
             Some(last) => {
-                let behind = Page { order: Order::Id, after: Some(last.clone()), limit: 1 };
+                let behind = Page { order: ListOrder::Id, after: Some(last.clone()), limit: 1 };
                 let more = !snapshot.list(&filter, &behind).await?.is_empty();
                 more.then(|| last.as_str().to_owned())
             }
@@ -311,7 +311,7 @@ pub(crate) fn delete(call: Call) -> BoxFuture<'static, RouteResult> {
         }
         let change =
             if call.flag("purge")? { Change::Purge(wanted) } else { Change::Delete(wanted) };
-        let batch = Batch::new(workspace.now(), vec![change]).by(viewer);
+        let batch = Batch::new(workspace.now(), vec![change]).with_rights(viewer);
         let committed = workspace.write(batch).await?;
         json(StatusCode::OK, &write_response(&call, &workspace, &committed).await?)
     }
@@ -332,7 +332,7 @@ pub(crate) fn links(mut call: Call) -> BoxFuture<'static, RouteResult> {
             changes.push(Change::Unlink(link.link()?));
         }
         let viewer = call.viewer()?;
-        let batch = Batch::new(workspace.now(), changes).by(viewer);
+        let batch = Batch::new(workspace.now(), changes).with_rights(viewer);
         let committed = workspace.write(batch).await?;
         let stored = u64::try_from(count).unwrap_or(u64::MAX);
         json(
@@ -350,7 +350,7 @@ async fn check_visible(
     ids: &[ItemId],
 ) -> Result<(), ApiProblem> {
     let snapshot = workspace.store().snapshot(viewer).await?;
-    let are_there = snapshot.are_there(ids).await?;
+    let are_there = snapshot.exist(ids).await?;
     match ids.iter().zip(are_there).find(|(_, is_there)| !is_there) {
         Some((id, _)) => Err(ApiProblem::no_item(id.as_str())),
         None => Ok(()),
@@ -381,7 +381,7 @@ pub(crate) fn events(mut call: Call) -> BoxFuture<'static, RouteResult> {
             let user = user.ok_or_else(missing)?;
             let item = id("item", &event.item)?;
             ids.push(item.clone());
-            changes.push(Change::Note(Event {
+            changes.push(Change::AddEvent(Event {
                 item,
                 user,
                 event_kind: event.happening.into(),

@@ -180,7 +180,7 @@ fn item(
 pub(crate) struct WireMemorySearch {
     /// The queries, each with its own options.
     #[schemars(length(min = 1, max = 1000))]
-    searches: Vec<memory::Request>,
+    searches: Vec<memory::MemoryRequest>,
 }
 
 /// The results of the searches.
@@ -189,7 +189,7 @@ pub(crate) struct WireMemorySearch {
 #[schemars(rename = "MemoryResults")]
 pub(crate) struct WireMemoryResults {
     /// For each query, in order, the matching memories, best first.
-    results: Vec<Vec<memory::SearchResult>>,
+    results: Vec<Vec<memory::MemorySearchResult>>,
 }
 
 pub(crate) fn search(mut call: Call) -> BoxFuture<'static, RouteResult> {
@@ -205,7 +205,7 @@ pub(crate) fn search(mut call: Call) -> BoxFuture<'static, RouteResult> {
         }
         let mut results = Vec::with_capacity(wanted.searches.len());
         for search in &wanted.searches {
-            let mut request = search.request()?;
+            let mut request = search.to_request()?;
             call.identity.apply_to(&mut request)?;
             request.keep = false;
             request.limit.get_or_insert(memory::SEARCH_LIMIT);
@@ -214,7 +214,7 @@ pub(crate) fn search(mut call: Call) -> BoxFuture<'static, RouteResult> {
             let answer =
                 call.state.gate.compute(workspace.answer(request, call.span.watch(None))).await?;
             let took = answer.assembled.timings.total();
-            let found = memory::Context::of(&answer.assembled, false).memories;
+            let found = memory::MemoryContext::from_assembled(&answer.assembled, false).memories;
             call.state.metrics.note_search(found.len(), took);
             results.push(found);
         }

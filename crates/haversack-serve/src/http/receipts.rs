@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use haversack::receipt::Difference;
-use haversack::recipes::{prime, result_of};
+use haversack::recipes::{prime, result_json};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -41,7 +41,7 @@ pub(crate) fn replay(call: Call) -> BoxFuture<'static, RouteResult> {
         let viewer = call.viewer()?;
         let replay = workspace.replay(call.parameter("id"), &viewer);
         let replay = call.state.gate.compute(replay).await?;
-        let result = result_of(&replay.assembled, false);
+        let result = result_json(&replay.assembled, false);
         json(StatusCode::OK, &WireReplay { difference: replay.difference, result })
     }
     .boxed()
@@ -124,7 +124,7 @@ pub(crate) struct WireCitations {
 #[schemars(rename = "Citations")]
 pub(crate) struct WireCited {
     /// Every citation, and whether the response used it.
-    citations: Vec<prime::Citation>,
+    citations: Vec<prime::PrimeCitation>,
     /// A block that lists the used ones.
     sources: String,
 }

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use haversack::Workspace;
-use haversack::search::{Answers, Found, Search, SearchError, Way};
+use haversack::search::{HybridHit, HybridResults, Search, SearchError, SearchMethod};
 use haversack_store::store::query::LIMIT_MAX;
 use haversack_store::store::viewer::Viewer;
 use serde_json::Value;
@@ -42,7 +42,7 @@ pub(crate) async fn answers(
     workspace: &Workspace,
     viewer: Viewer,
     search: Search,
-) -> Result<Answers, ApiProblem> {
+) -> Result<HybridResults, ApiProblem> {
     let started = Instant::now();
     let answers = state.gate.compute(workspace.search(&viewer, search)).await;
     let answers = answers.map_err(|error| match error {
@@ -58,7 +58,7 @@ pub(crate) fn asked(wanted: WireSearch) -> Result<Search, ApiProblem> {
     let mut search = Search::new(&wanted.query, bounded("limit", wanted.limit, LIMIT, LIMIT_MAX)?);
     search.per_item_max = bounded("perItem", wanted.per_item, PER_ITEM, LIMIT_MAX)?;
     search.excerpt_chars_max = bounded("excerpt", wanted.excerpt, EXCERPT, EXCERPT_MAX)?;
-    search.only = wanted.way.map(Way::from);
+    search.only = wanted.way.map(SearchMethod::from);
     for name in &wanted.kinds {
         search.filter.kinds.push(kind("kinds", name)?);
     }
@@ -75,7 +75,7 @@ pub(crate) fn asked(wanted: WireSearch) -> Result<Search, ApiProblem> {
     Ok(search)
 }
 
-pub(crate) fn hit(found: Found) -> WireHit {
+pub(crate) fn hit(found: HybridHit) -> WireHit {
     let item = found.passage.stored.item;
     WireHit {
         id: item.id.as_str().to_owned(),

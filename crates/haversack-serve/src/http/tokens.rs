@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use haversack::recipes::workspace::{Payload, User};
+use haversack::recipes::workspace::{Payload, WorkspaceUser};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -89,7 +89,7 @@ pub(crate) struct WireValidate {
     payload: Payload,
     /// For whom: a name, or an object with `id` and `groups`; the key's user when left out.
     #[serde(default)]
-    user: Option<User>,
+    user: Option<WorkspaceUser>,
     /// Their groups.
     #[serde(default)]
     groups: Vec<String>,
@@ -100,8 +100,8 @@ pub(crate) fn validate(mut call: Call) -> BoxFuture<'static, RouteResult> {
         let workspace = call.workspace().await?;
         let wanted: WireValidate = call.read().await?;
         let (user, mut groups) = match wanted.user {
-            Some(User::Member { id, groups }) => (Some(id), groups),
-            Some(User::Name(name)) => (Some(name), Vec::new()),
+            Some(WorkspaceUser::Member { id, groups }) => (Some(id), groups),
+            Some(WorkspaceUser::Name(name)) => (Some(name), Vec::new()),
             None => (None, Vec::new()),
         };
         groups.extend(wanted.groups);

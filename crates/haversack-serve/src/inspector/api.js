@@ -1,18 +1,18 @@
 // Sends requests to the page's own server only. The key stays in this module's memory.
 
 let key = "";
-let whenKeyIsWanted = () => {};
+let handleMissingKey = () => {};
 
 /** A problem of the server (RFC 9457) or of the connection. */
 export class Problem extends Error {
-  constructor(told) {
-    super(told.detail ?? told.title);
-    this.told = told;
+  constructor(details) {
+    super(details.detail ?? details.title);
+    this.details = details;
   }
 }
 
 /** Sets the key, which is stored nowhere else. */
-export function useKey(text) {
+export function setKey(text) {
   key = text.trim();
 }
 
@@ -21,12 +21,12 @@ export function hasKey() {
 }
 
 /** Sets the handler for a missing key. */
-export function onKeyWanted(act) {
-  whenKeyIsWanted = act;
+export function onMissingKey(handler) {
+  handleMissingKey = handler;
 }
 
 /** A path with its names encoded. */
-function path(parts, ...names) {
+function encodePath(parts, ...names) {
   const encoded = names.map((name) => {
     // A browser takes such a name for a step in the path, however it is encoded.
     if (name === "" || name === "." || name === "..") {
@@ -46,7 +46,7 @@ function headersFor(viewer, body) {
   return headers;
 }
 
-async function told(response) {
+async function parseBody(response) {
   const text = await response.text();
   try {
     return JSON.parse(text);
@@ -55,11 +55,11 @@ async function told(response) {
   }
 }
 
-async function ask(method, where, { query = {}, body, viewer, signal } = {}) {
-  const asked = new URLSearchParams(
+async function send(method, path, { query = {}, body, viewer, signal } = {}) {
+  const parameters = new URLSearchParams(
     Object.entries(query).filter(([, value]) => value !== "" && value !== undefined),
   );
-  const url = asked.size ? `${where}?${asked}` : where;
+  const url = parameters.size ? `${path}?${parameters}` : path;
   let response;
   try {
     response = await fetch(url, {
@@ -74,37 +74,37 @@ async function ask(method, where, { query = {}, body, viewer, signal } = {}) {
     if (error.name === "AbortError") throw error;
     throw new Problem({ title: "the server did not respond", detail: error.message });
   }
-  const answer = await told(response);
-  if (response.ok) return answer;
-  if (response.status === 401) whenKeyIsWanted();
-  throw new Problem({ ...answer, request: response.headers.get("x-request-id") ?? undefined });
+  const parsed = await parseBody(response);
+  if (response.ok) return parsed;
+  if (response.status === 401) handleMissingKey();
+  throw new Problem({ ...parsed, request: response.headers.get("x-request-id") ?? undefined });
 }
 
 export function health() {
-  return ask("GET", "healthz");
+  return send("GET", "healthz");
 }
 
 export function openapi() {
-  return ask("GET", "openapi.json");
+  return send("GET", "openapi.json");
 }
 
 export function workspaces() {
-  return ask("GET", "v1/workspaces");
+  return send("GET", "v1/workspaces");
 }
 
 export function workspace(name, viewer) {
-  return ask("GET", path`v1/workspaces/${name}`, { viewer });
+  return send("GET", encodePath`v1/workspaces/${name}`, { viewer });
 }
 
 export function recipes(workspace) {
-  return ask("GET", path`v1/workspaces/${workspace}/recipes`);
+  return send("GET", encodePath`v1/workspaces/${workspace}/recipes`);
 }
 
 /** Builds a pack with its ledger; a preview keeps nothing. */
-export function pack(asked, { preview, signal }) {
-  const { workspace, recipe, viewer, request } = asked;
+export function pack(packRequest, { preview, signal }) {
+  const { workspace, recipe, viewer, request } = packRequest;
   const query = { explain: true, preview: preview ? true : undefined };
-  return ask("POST", path`v1/workspaces/${workspace}/context/${recipe}`, {
+  return send("POST", encodePath`v1/workspaces/${workspace}/context/${recipe}`, {
     query,
     body: request,
     viewer,
@@ -112,9 +112,9 @@ export function pack(asked, { preview, signal }) {
   });
 }
 
-export function frontier(asked, signal) {
-  const { workspace, recipe, viewer, requestWithoutBudget: request } = asked;
-  return ask("POST", path`v1/workspaces/${workspace}/frontier/${recipe}`, {
+export function frontier(packRequest, signal) {
+  const { workspace, recipe, viewer, requestWithoutBudget: request } = packRequest;
+  return send("POST", encodePath`v1/workspaces/${workspace}/frontier/${recipe}`, {
     body: { request },
     viewer,
     signal,
@@ -122,25 +122,25 @@ export function frontier(asked, signal) {
 }
 
 export function receipt(workspace, id, viewer) {
-  return ask("GET", path`v1/workspaces/${workspace}/receipts/${id}`, { viewer });
+  return send("GET", encodePath`v1/workspaces/${workspace}/receipts/${id}`, { viewer });
 }
 
 export function replay(workspace, id, viewer) {
-  return ask("POST", path`v1/workspaces/${workspace}/receipts/${id}/replay`, { viewer });
+  return send("POST", encodePath`v1/workspaces/${workspace}/receipts/${id}/replay`, { viewer });
 }
 
 export function diff(workspace, before, after, viewer) {
-  return ask("GET", path`v1/workspaces/${workspace}/receipts/${before}/diff/${after}`, { viewer });
+  return send("GET", encodePath`v1/workspaces/${workspace}/receipts/${before}/diff/${after}`, { viewer });
 }
 
 export function search(workspace, body, viewer) {
-  return ask("POST", path`v1/workspaces/${workspace}/search`, { body, viewer });
+  return send("POST", encodePath`v1/workspaces/${workspace}/search`, { body, viewer });
 }
 
 export function items(workspace, query, viewer) {
-  return ask("GET", path`v1/workspaces/${workspace}/items`, { query, viewer });
+  return send("GET", encodePath`v1/workspaces/${workspace}/items`, { query, viewer });
 }
 
 export function item(workspace, id, viewer) {
-  return ask("GET", path`v1/workspaces/${workspace}/items/${id}`, { viewer });
+  return send("GET", encodePath`v1/workspaces/${workspace}/items/${id}`, { viewer });
 }

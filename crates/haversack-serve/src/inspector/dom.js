@@ -1,9 +1,9 @@
-// Makes elements from data: what is shown only ever becomes text, so no content can become markup.
+// Makes elements from data. Content is only ever inserted as text, so it cannot become markup.
 
 const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 
 // Attributes through which a value could run or load something.
-const CLOSED = /^(on|style$|src|href|xlink|action|formaction)/i;
+const UNSAFE_ATTRIBUTES = /^(on|style$|src|href|xlink|action|formaction)/i;
 
 /** The element of the page with this id. */
 export function byId(id) {
@@ -12,14 +12,14 @@ export function byId(id) {
   return element;
 }
 
-function built(element, attributes, children) {
+function buildElement(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === undefined || value === null || value === false) continue;
     if (name === "listen") {
       for (const [event, handler] of Object.entries(value)) element.addEventListener(event, handler);
       continue;
     }
-    if (CLOSED.test(name)) throw new Error(`"${name}" is not set from here`);
+    if (UNSAFE_ATTRIBUTES.test(name)) throw new Error(`"${name}" is not set from here`);
     element.setAttribute(name, value === true ? "" : String(value));
   }
   element.append(...children.flat(Infinity).filter(isShown));
@@ -32,15 +32,15 @@ function isShown(child) {
 
 /** An HTML element; strings among the children become text. */
 export function make(tag, attributes = {}, ...children) {
-  return built(document.createElement(tag), attributes, children);
+  return buildElement(document.createElement(tag), attributes, children);
 }
 
 /** An SVG element. */
 export function draw(tag, attributes = {}, ...children) {
-  return built(document.createElementNS(SVG_NAMESPACE, tag), attributes, children);
+  return buildElement(document.createElementNS(SVG_NAMESPACE, tag), attributes, children);
 }
 
-/** Puts these children in place of all that an element has. */
+/** Replaces the children of an element. */
 export function fill(element, ...children) {
   element.replaceChildren(...children.flat(Infinity).filter(isShown));
 }
@@ -55,18 +55,18 @@ export function button(text, act, attributes = {}) {
   return make("button", { type: "button", ...attributes, listen: { click: act } }, text);
 }
 
-/** A list of names and values; what has no value is left out. */
+/** A list of names and values; pairs without a value are left out. */
 export function facts(pairs, attributes = {}) {
-  const shown = pairs.filter(([, value]) => isShown(value) && !(Array.isArray(value) && !value.length));
-  const rows = shown.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value)));
+  const visible = pairs.filter(([, value]) => isShown(value) && !(Array.isArray(value) && !value.length));
+  const rows = visible.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value)));
   return make("dl", { class: "facts", ...attributes }, rows);
 }
 
 /** A horizontal bar in parts: each has `size`, `look` (a class) and `title`; sizes are of `whole`. */
 export function bar(parts, whole, attributes = {}) {
   let at = 0;
-  const shown = parts.filter((part) => part.size > 0);
-  const rects = shown.map((part) => {
+  const visible = parts.filter((part) => part.size > 0);
+  const rects = visible.map((part) => {
     const width = whole > 0 ? Math.min((100 * part.size) / whole, 100 - at) : 0;
     const rect = draw(
       "rect",
@@ -76,7 +76,7 @@ export function bar(parts, whole, attributes = {}) {
     at += width;
     return rect;
   });
-  const label = shown
+  const label = visible
     .map((part) => part.title)
     .filter(Boolean)
     .join(", ");

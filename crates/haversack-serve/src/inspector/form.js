@@ -12,7 +12,7 @@ const groups = byId("groups");
 const options = byId("options");
 const keep = byId("keep");
 
-function listed(text) {
+function splitList(text) {
   return text
     .split(",")
     .map((part) => part.trim())
@@ -21,30 +21,30 @@ function listed(text) {
 
 /** The user and groups of the form. */
 export function viewer() {
-  return { user: user.value.trim(), groups: listed(groups.value) };
+  return { user: user.value.trim(), groups: splitList(groups.value) };
 }
 
-function optionsRead() {
+function parseOptions() {
   if (!options.value.trim()) return {};
-  let read;
+  let parsed;
   try {
-    read = JSON.parse(options.value);
+    parsed = JSON.parse(options.value);
   } catch (error) {
     throw new Problem({ title: "this is not JSON", detail: error.message, field: "options" });
   }
-  if (read === null || typeof read !== "object" || Array.isArray(read)) {
+  if (parsed === null || typeof parsed !== "object" || Array.isArray(parsed)) {
     throw new Problem({ title: "a field is invalid", detail: "it is not an object", field: "options" });
   }
-  return read;
+  return parsed;
 }
 
 /** The form as a request. */
-export function asked() {
+export function readRequest() {
   if (!workspace.value) {
     const detail = "there is none: create one with `haversack add`, or POST /v1/workspaces";
     throw new Problem({ title: "no workspace", detail, field: "workspace" });
   }
-  const requestWithoutBudget = optionsRead();
+  const requestWithoutBudget = parseOptions();
   if (query.value.trim()) requestWithoutBudget.query = query.value;
   const request = { ...requestWithoutBudget };
   const total = budget.value === "" ? null : Number(budget.value);
@@ -66,7 +66,7 @@ export function keepsReceipt() {
   return keep.checked;
 }
 
-export function workspaceChosen() {
+export function chosenWorkspace() {
   return workspace.value;
 }
 
@@ -78,51 +78,51 @@ export function queryText() {
   return query.value;
 }
 
-/** Puts names into a list to choose from; one that is wanted but not there is tried all the same. */
-export function offer(select, names, wanted, otherwise) {
-  const all = wanted && !names.includes(wanted) ? [...names, wanted] : names;
+/** Fills a select with names. A preferred name that is not in the list is added. */
+function fillSelect(select, names, preferred, fallback) {
+  const all = preferred && !names.includes(preferred) ? [...names, preferred] : names;
   fill(
     select,
     all.map((name) => make("option", { value: name }, name)),
   );
-  const preferred = [wanted, otherwise].find((name) => name && all.includes(name));
-  if (preferred) select.value = preferred;
+  const chosen = [preferred, fallback].find((name) => name && all.includes(name));
+  if (chosen) select.value = chosen;
 }
 
-export function offerWorkspaces(names, wanted) {
-  offer(workspace, names, wanted);
+export function listWorkspaces(names, preferred) {
+  fillSelect(workspace, names, preferred);
 }
 
-export function offerRecipes(names, wanted) {
+export function listRecipes(names, preferred) {
   const own = names.includes(workspace.value) ? workspace.value : "everything";
-  offer(recipe, names, wanted, own);
+  fillSelect(recipe, names, preferred, own);
 }
 
-// The fragment as it was last read or written here.
-let known = location.hash;
+// The fragment that this module last read or wrote.
+let lastHash = location.hash;
 
 /** Reads the address. */
-export function fromAddress() {
-  known = location.hash;
+export function readAddress() {
+  lastHash = location.hash;
   return Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
 }
 
-/** Fills the form from the address; workspace and recipe are chosen when their lists are there. */
-export function restore(said) {
-  query.value = said.query ?? "";
-  budget.value = said.budget ?? "";
-  user.value = said.user ?? "";
-  groups.value = said.groups ?? "";
-  options.value = said.options ?? "";
-  keep.checked = said.keep !== "no";
+/** Fills the form from the address; workspace and recipe are chosen once their lists are loaded. */
+export function restore(address) {
+  query.value = address.query ?? "";
+  budget.value = address.budget ?? "";
+  user.value = address.user ?? "";
+  groups.value = address.groups ?? "";
+  options.value = address.options ?? "";
+  keep.checked = address.keep !== "no";
   byId("options-area").open = options.value !== "";
 }
 
 /** Writes the form and the view into the address. */
-export function toAddress(view) {
+export function writeAddress(view) {
   // The user has just navigated; the page will handle it.
-  if (location.hash !== known) return;
-  const said = {
+  if (location.hash !== lastHash) return;
+  const address = {
     workspace: workspace.value,
     recipe: recipe.value,
     query: query.value,
@@ -133,9 +133,9 @@ export function toAddress(view) {
     keep: keep.checked ? "" : "no",
     view: view === "pack" ? "" : view,
   };
-  const pairs = Object.entries(said).filter(([, value]) => value !== "");
+  const pairs = Object.entries(address).filter(([, value]) => value !== "");
   history.replaceState(null, "", `#${new URLSearchParams(pairs)}`);
-  known = location.hash;
+  lastHash = location.hash;
 }
 
 /** Sets the handlers for sending the form and for choosing a workspace or recipe. */
@@ -154,14 +154,14 @@ export function listen({ send, workspaceChanged, recipeChanged, viewerChanged })
   for (const field of [user, groups]) field.addEventListener("change", viewerChanged);
 }
 
-/** Shows what the recipe's request has of its own, as the OpenAPI document describes it. */
+/** Lists the fields of the recipe's own request, as the OpenAPI document describes them. */
 export function describeOptions(document) {
   const name = recipe.value;
   const own = `${name.slice(0, 1).toUpperCase()}${name.slice(1)}Request`;
   const schemas = document?.components?.schemas ?? {};
   const properties = (schemas[own] ?? schemas.AnyRequest)?.properties ?? {};
-  const spoken = new Set(["query", "tokenBudget", "targetBudget", "maxTokens", "user", "groups"]);
-  const rows = Object.entries(properties).filter(([field]) => !spoken.has(field));
+  const ownInputs = new Set(["query", "tokenBudget", "targetBudget", "maxTokens", "user", "groups"]);
+  const rows = Object.entries(properties).filter(([field]) => !ownInputs.has(field));
   fill(
     byId("options-help"),
     rows.map(([field, what]) => [make("dt", {}, field), make("dd", {}, what.description ?? "")]),

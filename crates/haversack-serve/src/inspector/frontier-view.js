@@ -8,8 +8,8 @@ const WIDTH = 720;
 const HEIGHT = 300;
 const EDGE = { left: 60, right: 56, top: 16, bottom: 46 };
 
-function steps(most, wanted) {
-  const rough = most / wanted;
+function axisMarks(most, markCount) {
+  const rough = most / markCount;
   const power = 10 ** Math.floor(Math.log10(Math.max(rough, 1)));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough) ?? 10 * power;
   const marks = [];
@@ -32,7 +32,7 @@ function scales(points) {
 
 function axes({ most, value, x, y }) {
   const foot = HEIGHT - EDGE.bottom;
-  const across = steps(most, 6).map((at) => [
+  const across = axisMarks(most, 6).map((at) => [
     draw("line", { class: "rule", x1: x(at), x2: x(at), y1: foot, y2: foot + 4 }),
     draw("text", { class: "tick", x: x(at), y: foot + 18, "text-anchor": "middle" }, count(at)),
   ]);
@@ -53,7 +53,7 @@ function axes({ most, value, x, y }) {
   return [up, across, name];
 }
 
-function said(point) {
+function describePoint(point) {
   const figures = [
     counted(point.tokens, "token"),
     counted(point.items, "item"),
@@ -63,7 +63,7 @@ function said(point) {
   return `Budget ${count(point.budget)}: ${figures.join(", ")}`;
 }
 
-function chart(points, now, take) {
+function chart(points, now, packWith) {
   const scale = scales(points);
   const { x, y, most, value } = scale;
   const places = (share) => points.map((point) => `${x(point.budget)},${y(share(point))}`);
@@ -74,7 +74,7 @@ function chart(points, now, take) {
   });
   const line = draw("polyline", { class: "coverage", points: places((point) => point.coverage).join(" ") });
   const dots = points.map((point) => {
-    const act = () => take(point.budget);
+    const act = () => packWith(point.budget);
     const pressed = (event) => {
       if (event.key !== "Enter" && event.key !== " ") return;
       event.preventDefault();
@@ -86,11 +86,11 @@ function chart(points, now, take) {
         class: point.budget === now ? "point now" : "point",
         tabindex: "0",
         role: "button",
-        "aria-label": `${said(point)}. Pack with it`,
+        "aria-label": `${describePoint(point)}. Pack with it`,
         "data-budget": point.budget,
         listen: { click: act, keydown: pressed },
       },
-      draw("title", {}, said(point)),
+      draw("title", {}, describePoint(point)),
       draw("rect", {
         class: "reach",
         x: x(point.budget) - 9,
@@ -119,7 +119,7 @@ function chart(points, now, take) {
   );
 }
 
-function table(points, now, take) {
+function table(points, now, packWith) {
   const rows = points.map((point) =>
     make(
       "tr",
@@ -127,7 +127,7 @@ function table(points, now, take) {
       make(
         "td",
         { class: "figure" },
-        link(count(point.budget), () => take(point.budget), {
+        link(count(point.budget), () => packWith(point.budget), {
           "aria-label": `Pack with ${count(point.budget)} tokens`,
         }),
       ),
@@ -153,8 +153,8 @@ export function emptyFrontier(
   fill(panel, make("div", { class: "empty" }, make("p", {}, text)));
 }
 
-/** Shows the points; `now` is the budget of the pack that is shown, `take` packs with another. */
-export function showFrontier(points, now, take) {
+/** Shows the points; `now` is the budget of the pack that is shown, `packWith` packs with another. */
+export function showFrontier(points, now, packWith) {
   if (!points.length) {
     emptyFrontier("There is nothing to pack at any budget.");
     return;
@@ -171,7 +171,7 @@ export function showFrontier(points, now, take) {
       key("look-value", "value, right: the value of the pack"),
       key("look-here", "the pack shown now"),
     ),
-    chart(points, now, take),
-    table(points, now, take),
+    chart(points, now, packWith),
+    table(points, now, packWith),
   );
 }

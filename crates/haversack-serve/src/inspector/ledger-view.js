@@ -17,7 +17,7 @@ const COLUMNS = [
   { name: "why", title: "Why", of: (line) => wholeFrom(line) ?? (line.outcome === "in" ? -1 : Infinity) },
 ];
 
-/** The components of all lines, those that give most first, each with its colour. */
+/** The components of all lines, largest first, each with its colour. */
 export function components(lines) {
   const sums = new Map();
   for (const line of lines) {
@@ -33,19 +33,19 @@ export function components(lines) {
 export function scoreBar(line, looks, largest) {
   const all = parts(line).filter((part) => part.gives > 0);
   const sum = all.reduce((total, part) => total + part.gives, 0);
-  // A ranker of one's own need not add its parts up: then they only share the bar.
+  // A custom ranker need not sum its parts. Then they only share the bar.
   const scale = sum > 0 ? line.score / sum : 0;
-  const shown = all.map((part) => ({
+  const scaled = all.map((part) => ({
     size: part.gives * scale,
     look: looks.get(part.name),
     title: `${words(part.name)} ${score(part.gives)}`,
   }));
   const whole =
-    sum > 0 ? shown : [{ size: line.score, look: "look-between", title: `score ${score(line.score)}` }];
+    sum > 0 ? scaled : [{ size: line.score, look: "look-between", title: `score ${score(line.score)}` }];
   return bar(whole, largest, { class: "bar small" });
 }
 
-function compared(a, b) {
+function compareValues(a, b) {
   if (typeof a === "number" && typeof b === "number") return a === b ? 0 : a - b;
   return String(a).localeCompare(String(b));
 }
@@ -114,8 +114,8 @@ export class Ledger {
   head(column) {
     const act = () => {
       const again = this.sort?.column === column;
-      if (again && this.sort.turned) this.sort = null;
-      else this.sort = { column, turned: again };
+      if (again && this.sort.reversed) this.sort = null;
+      else this.sort = { column, reversed: again };
       this.render();
     };
     return make(
@@ -141,31 +141,31 @@ export class Ledger {
     this.render();
   }
 
-  shown() {
-    const speaks = (line) =>
+  matchingLines() {
+    const matches = (line) =>
       [candidate(line), line.kind, line.layer, Object.keys(line.found ?? {}).join(" "), reason(line)]
         .join("\n")
         .toLowerCase()
         .includes(this.text);
     const lines = this.lines.filter(
-      (line) => (this.only === "all" || fate(line) === this.only) && (!this.text || speaks(line)),
+      (line) => (this.only === "all" || fate(line) === this.only) && (!this.text || matches(line)),
     );
     if (!this.sort) return lines;
-    const { column, turned } = this.sort;
-    const way = turned !== Boolean(column.largestFirst) ? -1 : 1;
+    const { column, reversed } = this.sort;
+    const way = reversed !== Boolean(column.largestFirst) ? -1 : 1;
     return [...lines].sort(
-      (a, b) => way * compared(column.of(a), column.of(b)) || candidate(a).localeCompare(candidate(b)),
+      (a, b) => way * compareValues(column.of(a), column.of(b)) || candidate(a).localeCompare(candidate(b)),
     );
   }
 
   render() {
     COLUMNS.forEach((column, n) => {
       const sorted = this.sort?.column === column;
-      const down = this.sort?.turned !== Boolean(column.largestFirst);
+      const down = this.sort?.reversed !== Boolean(column.largestFirst);
       if (sorted) this.heads[n].setAttribute("aria-sort", down ? "descending" : "ascending");
       else this.heads[n].removeAttribute("aria-sort");
     });
-    const lines = this.shown();
+    const lines = this.matchingLines();
     fill(
       this.body,
       lines.slice(0, this.rowsMax).map((line) => this.row(line)),

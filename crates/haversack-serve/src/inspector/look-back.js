@@ -13,7 +13,7 @@ const recent = byId("recent");
 const STORED_AS = "haversack-recent-receipts";
 const RECENT_MAX = 30;
 
-function remembered() {
+function recentPacks() {
   try {
     const list = JSON.parse(sessionStorage.getItem(STORED_AS) ?? "[]");
     return Array.isArray(list) ? list : [];
@@ -24,32 +24,32 @@ function remembered() {
 
 /** Remembers a pack of this page, for as long as its tab is open. */
 export function remember(packed) {
-  const { asked, result: made } = packed;
+  const { packRequest, result: packResult } = packed;
   const entry = {
-    id: made.assembly.receipt,
-    workspace: asked.workspace,
-    recipe: asked.recipe,
-    query: shortened(String(asked.request.query ?? ""), 200),
-    budget: made.assembly.budget,
-    tokens: made.assembly.tokens,
+    id: packResult.assembly.receipt,
+    workspace: packRequest.workspace,
+    recipe: packRequest.recipe,
+    query: shortened(String(packRequest.request.query ?? ""), 200),
+    budget: packResult.assembly.budget,
+    tokens: packResult.assembly.tokens,
   };
-  const others = remembered().filter((known) => known.id !== entry.id || known.workspace !== entry.workspace);
+  const others = recentPacks().filter((one) => one.id !== entry.id || one.workspace !== entry.workspace);
   const list = [entry, ...others].slice(0, RECENT_MAX);
   try {
     sessionStorage.setItem(STORED_AS, JSON.stringify(list));
   } catch {
-    // Without storage the list is only shorter.
+    // Without storage the list is just shorter.
   }
 }
 
-/** Shows the packs of this page that are of the workspace. */
+/** Lists the packs that this page made of a workspace. */
 export function showRecent(workspace) {
-  const own = remembered().filter((entry) => entry.workspace === workspace);
+  const own = recentPacks().filter((entry) => entry.workspace === workspace);
   const rows = own.map((entry) =>
     make(
       "li",
       {},
-      link(entry.id, () => look(entry.id), { class: "link code" }),
+      link(entry.id, () => showReceipt(entry.id), { class: "link code" }),
       make("span", { class: "quiet" }, `${entry.recipe}, ${count(entry.tokens)} of ${count(entry.budget)}`),
       make("span", { class: "said" }, entry.query),
       link("compare", () => (other.value = entry.id), { "aria-label": `Compare with ${entry.id}` }),
@@ -106,8 +106,8 @@ function changeWords(change) {
   }
 }
 
-function difference(told, heading, context) {
-  const names = Object.entries(told.candidates);
+function differenceView(comparison, heading, context) {
+  const names = Object.entries(comparison.candidates);
   const rows = names.map(([name, changes]) =>
     make(
       "tr",
@@ -130,16 +130,16 @@ function difference(told, heading, context) {
     make("h3", {}, heading),
     make(
       "p",
-      { class: told.same ? "verdict same" : "verdict", id: "verdict" },
-      told.same ? "The same bytes." : "Different bytes.",
+      { class: comparison.same ? "verdict same" : "verdict", id: "verdict" },
+      comparison.same ? "The same bytes." : "Different bytes.",
     ),
-    told.causes.length
+    comparison.causes.length
       ? [
           make("h4", {}, "Causes"),
           make(
             "ul",
             {},
-            told.causes.map((cause) => make("li", {}, causeWords(cause))),
+            comparison.causes.map((cause) => make("li", {}, causeWords(cause))),
           ),
         ]
       : null,
@@ -152,7 +152,7 @@ function difference(told, heading, context) {
   );
 }
 
-function described(receipt, context) {
+function receiptView(receipt, context) {
   const ledger = make("div", { class: "inner-ledger" });
   const show = button(`Show its ledger: ${counted(receipt.ledger.length, "candidate")}`, () => {
     show.remove();
@@ -206,10 +206,10 @@ async function run(act) {
 }
 
 /** Shows a receipt. */
-export function look(receipt) {
+export function showReceipt(receipt) {
   id.value = receipt;
   return run(async (context) =>
-    described(await api.receipt(context.workspace, receipt, context.viewer), context),
+    receiptView(await api.receipt(context.workspace, receipt, context.viewer), context),
   );
 }
 
@@ -218,12 +218,12 @@ export function start(context) {
   current = context;
   byId("back-form").addEventListener("submit", (event) => {
     event.preventDefault();
-    look(id.value.trim());
+    showReceipt(id.value.trim());
   });
   byId("replay").addEventListener("click", () => {
     if (!byId("back-form").reportValidity()) return;
     run(async (now) =>
-      difference(
+      differenceView(
         (await api.replay(now.workspace, id.value.trim(), now.viewer)).difference,
         "Replay",
         now,
@@ -234,8 +234,8 @@ export function start(context) {
     if (!byId("back-form").reportValidity()) return;
     if (!other.value.trim()) return void other.focus();
     run(async (now) => {
-      const told = await api.diff(now.workspace, id.value.trim(), other.value.trim(), now.viewer);
-      return difference(told, "Changes from the first to the second", now);
+      const comparison = await api.diff(now.workspace, id.value.trim(), other.value.trim(), now.viewer);
+      return differenceView(comparison, "Changes from the first to the second", now);
     });
   });
 }

@@ -14,7 +14,7 @@ import * as storeViews from "./store-views.js";
 import { clearSummary, showSummary } from "./summary.js";
 import * as tabs from "./tabs.js";
 
-const state = { packed: null, drawn: null, running: null, document: null, begun: 0 };
+const state = { packed: null, frontier: null, running: null, document: null, loads: 0 };
 const packButton = byId("pack");
 
 function announce(text) {
@@ -27,7 +27,7 @@ function fail(error) {
 
 /** The workspace and viewer for the other views. */
 function current() {
-  const place = { workspace: form.workspaceChosen(), viewer: form.viewer() };
+  const place = { workspace: form.chosenWorkspace(), viewer: form.viewer() };
   return {
     ...place,
     open: (id, line) => openItem(id, place, line),
@@ -53,30 +53,30 @@ function emptyLedger() {
   );
 }
 
-function show(packed) {
+function showResult(packed) {
   state.packed = packed;
-  const { result, asked } = packed;
-  const place = { workspace: asked.workspace, viewer: asked.viewer };
+  const { result, packRequest } = packed;
+  const place = { workspace: packRequest.workspace, viewer: packRequest.viewer };
   const open = (id, line) => openItem(id, place, line);
   const lines = result.assembly.ledger ?? [];
   showSummary(packed, openReceipt);
   showPack(packed, open);
   new Ledger(byId("panel-ledger"), lines, { open, useBudget, unlisted: packed.receipt?.unlisted ?? 0 });
-  tabs.note("ledger", count(lines.length));
+  tabs.setCount("ledger", count(lines.length));
   const sum = (name) => lines.filter((line) => fate(line) === name).length;
   announce(
     `${counted(result.assembly.tokens, "token")} packed; ${sum("in")} in, ${sum("cut")} cut, ${sum("out")} out.`,
   );
 }
 
-function forget() {
+function clearPack() {
   state.packed = null;
-  state.drawn = null;
+  state.frontier = null;
   clearSummary();
   emptyPack();
   emptyLedger();
   emptyFrontier();
-  tabs.note("ledger", "");
+  tabs.setCount("ledger", "");
 }
 
 /** Packs the form's request. A pack opened through a link stores no receipt. */
@@ -87,22 +87,22 @@ async function pack({ linked = false } = {}) {
   state.running = running;
   packButton.setAttribute("aria-busy", "true");
   try {
-    const asked = form.asked();
-    form.toAddress(tabs.shown());
+    const packRequest = form.readRequest();
+    form.writeAddress(tabs.activeView());
     const preview = linked || !form.keepsReceipt();
-    const result = await api.pack(asked, { preview, signal: running.signal });
+    const result = await api.pack(packRequest, { preview, signal: running.signal });
     // Without its receipt a pack is shown in less detail.
     const receipt = preview
       ? null
-      : await api.receipt(asked.workspace, result.assembly.receipt, asked.viewer).catch(() => null);
+      : await api.receipt(packRequest.workspace, result.assembly.receipt, packRequest.viewer).catch(() => null);
     if (state.running !== running) return;
-    const packed = { asked, result, receipt, preview, linked };
+    const packed = { packRequest, result, receipt, preview, linked };
     if (!preview) lookBack.remember(packed);
-    show(packed);
-    await viewChanged(tabs.shown());
+    showResult(packed);
+    await viewChanged(tabs.activeView());
   } catch (error) {
     if (state.running !== running || error.name === "AbortError") return;
-    forget();
+    clearPack();
     emptyPack({ failed: true });
     fail(error);
   } finally {
@@ -113,21 +113,21 @@ async function pack({ linked = false } = {}) {
 async function drawFrontier() {
   const { packed } = state;
   if (!packed) return;
-  const { asked, result } = packed;
-  const wanted = JSON.stringify([
-    asked.workspace,
-    asked.recipe,
-    asked.viewer,
-    asked.requestWithoutBudget,
+  const { packRequest, result } = packed;
+  const cacheKey = JSON.stringify([
+    packRequest.workspace,
+    packRequest.recipe,
+    packRequest.viewer,
+    packRequest.requestWithoutBudget,
     result.assembly.revision,
   ]);
   try {
-    if (state.drawn?.wanted !== wanted) {
+    if (state.frontier?.cacheKey !== cacheKey) {
       emptyFrontier("Drawing…");
-      const { points } = await api.frontier(asked);
-      state.drawn = { wanted, points };
+      const { points } = await api.frontier(packRequest);
+      state.frontier = { cacheKey, points };
     }
-    if (state.packed === packed) showFrontier(state.drawn.points, result.assembly.budget, useBudget);
+    if (state.packed === packed) showFrontier(state.frontier.points, result.assembly.budget, useBudget);
   } catch (error) {
     emptyFrontier("The frontier could not be drawn.");
     fail(error);
@@ -136,111 +136,111 @@ async function drawFrontier() {
 
 function openReceipt(id) {
   tabs.show("back");
-  form.toAddress("back");
-  lookBack.showRecent(form.workspaceChosen());
-  return lookBack.look(id);
+  form.writeAddress("back");
+  lookBack.showRecent(form.chosenWorkspace());
+  return lookBack.showReceipt(id);
 }
 
 const itemsView = storeViews.start(current);
 
 async function viewChanged(view) {
-  form.toAddress(view);
+  form.writeAddress(view);
   if (view === "frontier") await drawFrontier();
-  if (view === "back") lookBack.showRecent(form.workspaceChosen());
-  if (view === "items" && form.workspaceChosen() && !itemsView.isBegun()) await itemsView.begin();
+  if (view === "back") lookBack.showRecent(form.chosenWorkspace());
+  if (view === "items" && form.chosenWorkspace() && !itemsView.isLoaded()) await itemsView.load();
   if (view === "search" && !byId("search-query").value) byId("search-query").value = form.queryText();
 }
 
 async function describeWorkspace() {
   const area = byId("workspace-facts");
-  const name = form.workspaceChosen();
+  const name = form.chosenWorkspace();
   if (!name) return fill(area, "There is no workspace yet.");
   try {
     const { items, revision } = await api.workspace(name, form.viewer());
-    if (name === form.workspaceChosen())
+    if (name === form.chosenWorkspace())
       fill(area, `${counted(items, "item")} to read, revision ${revision}`);
   } catch {
     fill(area);
   }
 }
 
-async function chooseWorkspace(wantedRecipe) {
+async function chooseWorkspace(preferredRecipe) {
   clearProblem();
   fill(byId("workspace-facts"));
   itemsView.clear();
-  storeViews.clearFound();
-  const name = form.workspaceChosen();
+  storeViews.clearSearchResults();
+  const name = form.chosenWorkspace();
   if (!name) return describeWorkspace();
   const { names } = await api.recipes(name);
-  if (name !== form.workspaceChosen()) return;
-  form.offerRecipes(names, wantedRecipe);
+  if (name !== form.chosenWorkspace()) return;
+  form.listRecipes(names, preferredRecipe);
   form.describeOptions(state.document);
   lookBack.showRecent(name);
   await describeWorkspace();
 }
 
-/** Loads what there is to choose from, and packs what a shared address asks. */
-async function begin() {
+/** Loads the workspaces and recipes, and packs the request of a shared address. */
+async function load() {
   clearProblem();
   state.running?.abort();
-  state.begun += 1;
-  const turn = state.begun;
-  const said = form.fromAddress();
-  form.restore(said);
-  tabs.show(said.view ?? "pack");
-  forget();
+  state.loads += 1;
+  const thisLoad = state.loads;
+  const address = form.readAddress();
+  form.restore(address);
+  tabs.show(address.view ?? "pack");
+  clearPack();
   try {
     const { workspaces } = await api.workspaces();
-    if (turn !== state.begun) return;
+    if (thisLoad !== state.loads) return;
     byId("key-area").hidden = true;
-    form.offerWorkspaces(
+    form.listWorkspaces(
       workspaces.map((each) => each.name),
-      said.workspace,
+      address.workspace,
     );
-    await chooseWorkspace(said.recipe);
-    if (turn !== state.begun) return;
-    if (said.query || said.options) await pack({ linked: true });
-    else await viewChanged(tabs.shown());
+    await chooseWorkspace(address.recipe);
+    if (thisLoad !== state.loads) return;
+    if (address.query || address.options) await pack({ linked: true });
+    else await viewChanged(tabs.activeView());
   } catch (error) {
-    if (error.told?.status !== 401 || api.hasKey()) fail(error);
+    if (error.details?.status !== 401 || api.hasKey()) fail(error);
   }
 }
 
-function startKey() {
+function setUpKeyForm() {
   const area = byId("key-area");
-  api.onKeyWanted(() => {
+  api.onMissingKey(() => {
     if (api.hasKey()) byId("key-title").textContent = "This key is not good: it is unknown, expired or revoked";
     area.hidden = false;
     byId("key").focus();
   });
   byId("key-form").addEventListener("submit", (event) => {
     event.preventDefault();
-    api.useKey(byId("key").value);
+    api.setKey(byId("key").value);
     byId("key").value = "";
-    begin();
+    load();
   });
 }
 
 function start() {
-  startKey();
+  setUpKeyForm();
   lookBack.start(current);
   tabs.listen((view) => viewChanged(view));
   form.listen({
     send: () => pack(),
     workspaceChanged: () => {
-      forget();
-      chooseWorkspace().then(() => viewChanged(tabs.shown()), fail);
+      clearPack();
+      chooseWorkspace().then(() => viewChanged(tabs.activeView()), fail);
     },
     recipeChanged: () => {
       form.describeOptions(state.document);
-      form.toAddress(tabs.shown());
+      form.writeAddress(tabs.activeView());
     },
     viewerChanged: () => {
       itemsView.clear();
       describeWorkspace();
     },
   });
-  window.addEventListener("hashchange", begin);
+  window.addEventListener("hashchange", load);
   api.health().then(
     ({ version }) => fill(byId("server"), `server ${version}`),
     () => {},
@@ -252,7 +252,7 @@ function start() {
     },
     () => {},
   );
-  begin();
+  load();
 }
 
 start();

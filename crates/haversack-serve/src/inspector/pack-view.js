@@ -12,20 +12,20 @@ const STEPS = ["analyse", "embed", "collect", "measure", "rank", "pack"];
 /** All citation ids of a result, in whichever shape its recipe has. */
 export function citationsOf(result) {
   const found = new Map();
-  const note = (id, item) => {
+  const add = (id, item) => {
     if (typeof id === "string" && id.length > 2) found.set(id, item);
   };
   for (const cited of [...(result.citations ?? []), ...(result.data?.citations ?? [])])
-    note(cited.id, cited.item);
+    add(cited.id, cited.item);
   const groups = [...(result.sections ?? []), { items: result.contexts }, { items: result.history }];
   for (const group of groups) {
-    for (const item of group.items ?? []) note(item.citation, item.id);
+    for (const item of group.items ?? []) add(item.citation, item.id);
   }
   return found;
 }
 
 /** Where an item's own part of a stretch begins: at its fence, or at the line that cites it. */
-function beginning(text, ids) {
+function itemStart(text, ids) {
   for (const id of ids) {
     const cited = text.indexOf(id);
     if (cited < 0) continue;
@@ -38,7 +38,7 @@ function beginning(text, ids) {
   return /^\n*/.exec(text)[0].length;
 }
 
-/** The final string in rows, each from one item or from what holds them, or null if no receipt tells. */
+/** The final string in rows, each from one item or from what holds them, or null without a usable receipt. */
 export function rows(text, receipt, citations) {
   const lines = receipt?.ledger.filter((line) => line.outcome !== "out") ?? [];
   const marks = receipt?.marks ?? [];
@@ -57,13 +57,13 @@ export function rows(text, receipt, citations) {
       ids.push(unlisted);
       citations.set(unlisted, line.item);
     }
-    const at = line ? beginning(stretch, ids) : stretch.length;
+    const at = line ? itemStart(stretch, ids) : stretch.length;
     const before = stretch.slice(0, at);
     if (before.trim() === "" && all.length) all.at(-1).text += before;
     else if (before) all.push({ text: before, layer: line?.layer });
     if (line) all.push({ text: stretch.slice(at), layer: line.layer, line });
   });
-  // What is shown must be what was packed, to the last character.
+  // The rows must be exactly the packed text.
   return all.map((row) => row.text).join("") === text ? all : null;
 }
 
@@ -73,7 +73,7 @@ function pattern(citations) {
   return new RegExp([...escaped, fences].join("|"), "gm");
 }
 
-function marked(text, { citations, special, titles, open }) {
+function highlight(text, { citations, special, titles, open }) {
   const nodes = [];
   let at = 0;
   const plain = (stretch) => {
@@ -135,7 +135,7 @@ function page(packed, open) {
   const all = rows(result.context, receipt, citations);
   const show = { citations, special: pattern(citations), titles, open };
   if (!all)
-    return make("pre", { class: "page", id: "pack-text", tabindex: "0" }, marked(result.context, show));
+    return make("pre", { class: "page", id: "pack-text", tabindex: "0" }, highlight(result.context, show));
   let before;
   const stretches = all.map((row) => {
     const layer = layers.get(row.layer) ?? { title: row.layer ?? "", look: "look-between" };
@@ -145,16 +145,16 @@ function page(packed, open) {
       "div",
       { class: row.line ? "stretch" : "stretch between" },
       gutter(row, layer, first, open),
-      make("pre", {}, marked(row.text, show)),
+      make("pre", {}, highlight(row.text, show)),
     );
   });
   return make("div", { class: "page mapped", id: "pack-text", tabindex: "0" }, stretches);
 }
 
 function timings(assembly) {
-  const known = STEPS.filter((step) => step in assembly.timingsMs);
-  const others = Object.keys(assembly.timingsMs).filter((step) => step !== "total" && !known.includes(step));
-  const steps = [...known, ...others].map((step, n) => ({
+  const usual = STEPS.filter((step) => step in assembly.timingsMs);
+  const others = Object.keys(assembly.timingsMs).filter((step) => step !== "total" && !usual.includes(step));
+  const steps = [...usual, ...others].map((step, n) => ({
     size: assembly.timingsMs[step],
     look: look(n),
     step,
@@ -210,13 +210,13 @@ function quality(figures) {
   );
 }
 
-async function copy(text, shown, pressed) {
+async function copy(text, element, pressed) {
   try {
     await navigator.clipboard.writeText(text);
     pressed.textContent = "Copied";
   } catch {
     // Pages over plain HTTP from other machines may not use the clipboard.
-    getSelection().selectAllChildren(shown);
+    getSelection().selectAllChildren(element);
     pressed.textContent = "Selected: press Ctrl+C";
   }
   setTimeout(() => (pressed.textContent = "Copy"), 2000);
@@ -244,8 +244,8 @@ export function emptyPack({ failed = false } = {}) {
 /** Shows a pack; `open` shows an item. */
 export function showPack(packed, open) {
   const { result } = packed;
-  const shown = page(packed, open);
-  const pressed = button("Copy", () => copy(result.context, shown, pressed));
+  const text = page(packed, open);
+  const pressed = button("Copy", () => copy(result.context, text, pressed));
   const length = new TextEncoder().encode(result.context).length;
   fill(
     panel,
@@ -255,7 +255,7 @@ export function showPack(packed, open) {
       pressed,
       make("span", { class: "quiet" }, `${count(length)} bytes, exactly what the model gets`),
     ),
-    shown,
+    text,
     make(
       "div",
       { class: "asides" },

@@ -21,7 +21,7 @@ export function showProblem(error, useBudget) {
     );
     return;
   }
-  const { title, detail, field, code, status, least, request } = error.told;
+  const { title, detail, field, code, status, least, request } = error.details;
   const small = [field ? `field ${field}` : "", code, status, request ? `request ${request}` : ""].filter(
     Boolean,
   );

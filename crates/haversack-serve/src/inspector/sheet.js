@@ -14,7 +14,7 @@ sheet.addEventListener("click", (event) => {
   if (event.target === sheet) sheet.close();
 });
 
-function standing(line) {
+function ledgerSection(line) {
   if (!line) return null;
   const rows = parts(line).map((part) =>
     make(
@@ -63,14 +63,14 @@ function standing(line) {
 }
 
 function text(item) {
-  const shown = make("pre", { class: "body" }, item.body.slice(0, BODY_AT_FIRST));
+  const pre = make("pre", { class: "body" }, item.body.slice(0, BODY_AT_FIRST));
   if (item.body.length <= BODY_AT_FIRST)
-    return item.body ? shown : make("p", { class: "quiet" }, "It has no text of its own.");
+    return item.body ? pre : make("p", { class: "quiet" }, "It has no text of its own.");
   const rest = button(`Show all ${count(item.body.length)} characters`, () => {
-    shown.textContent = item.body;
+    pre.textContent = item.body;
     rest.remove();
   });
-  return [shown, rest];
+  return [pre, rest];
 }
 
 function readers(item, viewer) {
@@ -79,7 +79,7 @@ function readers(item, viewer) {
   return "those who may read its parent; without one, everyone";
 }
 
-function described(item, place) {
+function itemView(item, place) {
   const fields = Object.keys(item.fields ?? {});
   const parent = item.parent
     ? link(item.parent, () => openItem(item.parent, place), { class: "link code" })
@@ -109,14 +109,14 @@ function described(item, place) {
 export async function openItem(id, place, line = null) {
   title.textContent = id;
   const rest = make("div", {}, make("p", { class: "quiet" }, "Loading…"));
-  fill(body, standing(line), rest);
+  fill(body, ledgerSection(line), rest);
   if (!sheet.open) sheet.showModal();
   try {
     const item = await api.item(place.workspace, id, place.viewer);
     // Another item was opened meanwhile.
     if (!rest.isConnected) return;
     title.textContent = item.title || item.id;
-    fill(rest, described(item, place));
+    fill(rest, itemView(item, place));
   } catch (error) {
     fill(rest, make("p", { class: "problem" }, error.message));
   }

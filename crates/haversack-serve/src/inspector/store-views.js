@@ -171,21 +171,21 @@ function startItems(current) {
     pages.pop();
     return show(pages.at(-1));
   }
-  const begin = () => {
+  const load = () => {
     pages = [undefined];
     return show(undefined);
   };
   byId("items-form").addEventListener("submit", (event) => {
     event.preventDefault();
-    begin();
+    load();
   });
   return {
-    begin,
+    load,
     clear: () => {
       pages = [];
       fill(area);
     },
-    isBegun: () => pages.length > 0,
+    isLoaded: () => pages.length > 0,
   };
 }
 
@@ -195,6 +195,6 @@ export function start(current) {
   return startItems(current);
 }
 
-export function clearFound() {
+export function clearSearchResults() {
   fill(byId("found"));
 }

@@ -50,13 +50,13 @@ function legend({ filled, between, reserve }, assembly) {
   );
 }
 
-function notice(told) {
-  const suggestions = told.suggestions ?? [];
+function noticeEntry(notice) {
+  const suggestions = notice.suggestions ?? [];
   return make(
     "li",
     {},
-    make("code", {}, told.code),
-    ` ${told.message}`,
+    make("code", {}, notice.code),
+    ` ${notice.message}`,
     suggestions.length ? make("span", { class: "quiet" }, `: ${suggestions.join("; ")}`) : null,
   );
 }
@@ -105,7 +105,7 @@ export function showSummary({ result, preview, linked }, openReceipt) {
     ),
     bar(parts, Math.max(assembly.budget, assembly.tokens), { class: "bar tall" }),
     legend(used, assembly),
-    assembly.notices.length ? make("ul", { class: "notices" }, assembly.notices.map(notice)) : null,
+    assembly.notices.length ? make("ul", { class: "notices" }, assembly.notices.map(noticeEntry)) : null,
   );
   area.hidden = false;
 }

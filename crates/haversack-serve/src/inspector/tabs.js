@@ -10,22 +10,22 @@ function panelOf(tab) {
 }
 
 /** The view that is shown. */
-export function shown() {
+export function activeView() {
   return list.querySelector("[aria-selected=true]")?.dataset.view ?? "pack";
 }
 
 /** Shows a view. */
 export function show(view) {
-  const known = tabs.find((tab) => tab.dataset.view === view) ?? tabs[0];
+  const active = tabs.find((tab) => tab.dataset.view === view) ?? tabs[0];
   for (const tab of tabs) {
-    const chosen = tab === known;
+    const chosen = tab === active;
     tab.setAttribute("aria-selected", String(chosen));
     tab.tabIndex = chosen ? 0 : -1;
     panelOf(tab).hidden = !chosen;
   }
 }
 
-/** Says what happens when another view is chosen. */
+/** Sets the handler for choosing another view. */
 export function listen(changed) {
   list.addEventListener("click", (event) => {
     const tab = event.target.closest("[role=tab]");
@@ -46,7 +46,7 @@ export function listen(changed) {
 }
 
 /** Writes a count beside a view's name. */
-export function note(view, figure) {
+export function setCount(view, figure) {
   const tab = tabs.find((each) => each.dataset.view === view);
   tab.dataset.figure = figure;
 }

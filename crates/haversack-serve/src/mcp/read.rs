@@ -270,7 +270,7 @@ pub(crate) fn find(
     .boxed()
 }
 
-fn hit(found: haversack::search::Found) -> SearchHit {
+fn hit(found: haversack::search::HybridHit) -> SearchHit {
     let hit = search::hit(found);
     SearchHit {
         item: hit.id,

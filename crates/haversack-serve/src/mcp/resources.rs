@@ -2,7 +2,7 @@
 
 use haversack_core::ids::ItemId;
 use haversack_store::store::item::Stored;
-use haversack_store::store::query::{Filter, Order, Page};
+use haversack_store::store::query::{Filter, ListOrder, Page};
 use haversack_store::store::viewer::Viewer;
 use rmcp::model::{
     CacheScope, ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource,
@@ -50,7 +50,7 @@ pub(crate) async fn list(
     let workspace = caller.workspace(state, None).await?;
     let after = cursor.filter(|cursor| !cursor.is_empty()).map(item_of_cursor).transpose()?;
     let snapshot = workspace.store().snapshot(&caller.viewer()?).await?;
-    let page = Page { order: Order::Id, after, limit: PAGE };
+    let page = Page { order: ListOrder::Id, after, limit: PAGE };
     let stored = snapshot.list(&Filter::default(), &page).await?;
     let next = stored.last().filter(|_| stored.len() == PAGE);
     let next = next.map(|last| uri::item_uri(workspace.name(), last.item.id.as_str()));

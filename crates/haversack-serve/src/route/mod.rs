@@ -215,44 +215,44 @@ pub(crate) static RECIPES: [RecipeShape; 6] = [
             shape::<WireRequest>,
             r#"{"query": "who approves a discount?", "tokenBudget": 1500, "user": "anna"}"#,
         ),
-        result: shape::<sections::Context>,
+        result: shape::<sections::SectionsContext>,
     },
     RecipeShape {
         name: "proposal",
         request: content(
-            shape::<proposal::Request>,
+            shape::<proposal::ProposalRequest>,
             r#"{"opportunityId": "opp-1", "userPrompt": "Write the executive summary", "targetBudget": 8000}"#,
         ),
-        result: shape::<proposal::Context>,
+        result: shape::<proposal::ProposalContext>,
     },
     RecipeShape {
         name: "prime",
         request: content(
-            shape::<prime::Request>,
+            shape::<prime::PrimeRequest>,
             r#"{"threadId": "thread-1", "message": "what did we decide about the login page?"}"#,
         ),
-        result: shape::<prime::Answer>,
+        result: shape::<prime::PrimeAnswer>,
     },
     RecipeShape {
         name: "workspace",
         request: content(
-            shape::<workspace::Request>,
+            shape::<workspace::WorkspaceRequest>,
             r#"{"query": "What tasks are overdue?", "type": "assist", "user": "mara"}"#,
         ),
-        result: shape::<workspace::Context>,
+        result: shape::<workspace::WorkspaceContext>,
     },
     RecipeShape {
         name: "situation",
         request: content(
-            shape::<situation::Request>,
+            shape::<situation::SituationRequest>,
             r#"{"currentContext": "deploy", "situation": {"environment": "production"}}"#,
         ),
-        result: shape::<situation::Context>,
+        result: shape::<situation::SituationContext>,
     },
     RecipeShape {
         name: "memory",
         request: content(
-            shape::<memory::Request>,
+            shape::<memory::MemoryRequest>,
             r#"{"query": "what should I cook for Anna?", "tokenBudget": 800}"#,
         ),
         result: memory_result,
@@ -262,8 +262,8 @@ pub(crate) static RECIPES: [RecipeShape; 6] = [
 /// The schema of built or previewed memories.
 fn memory_result(generator: &mut SchemaGenerator) -> Schema {
     let shapes = [
-        generator.subschema_for::<memory::Context>(),
-        generator.subschema_for::<memory::Preview>(),
+        generator.subschema_for::<memory::MemoryContext>(),
+        generator.subschema_for::<memory::MemoryPreview>(),
     ];
     schemars::json_schema!({ "anyOf": shapes })
 }

@@ -227,7 +227,7 @@ impl KeyUrl {
                     known.fetched = now;
                 }
                 Err(error) => {
-                    let error = haversack_store::store::error::chain(&error);
+                    let error = haversack_store::store::error::error_chain(&error);
                     tracing::warn!(target: "haversack", error, "the key set was not renewed");
                 }
             }

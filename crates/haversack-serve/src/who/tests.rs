@@ -202,7 +202,7 @@ async fn a_set_that_cannot_be_fetched_at_the_start_is_named() {
     let issuer = Issuer::with("").await;
     issuer.says("302 Found", "location: http://127.0.0.1:1/\r\n", "");
     let failed = TokenVerifier::open(&config(&issuer.url)).await.unwrap_err();
-    let message = haversack_store::store::error::chain(&failed);
+    let message = haversack_store::store::error::error_chain(&failed);
     assert!(
         message.contains(&issuer.url) && message.contains("redirects are not followed"),
         "{message}"

@@ -1,6 +1,6 @@
 //! One story through every route, as an application would live it (X5).
 
-use haversack::recipes::request_of;
+use haversack::recipes::parse_request;
 use haversack_eval::samples::SampleQuestion;
 use serde_json::{Value, json};
 
@@ -69,7 +69,7 @@ async fn every_recipe_gives_what_the_library_gives_x5() {
         for question in sample.questions {
             let body = asked(question);
             let shape = workspace.recipe(name).await.unwrap().shape;
-            let direct = request_of(name, shape, body.clone()).unwrap();
+            let direct = parse_request(name, shape, body.clone()).unwrap();
             let expected = workspace.pack(direct).await.unwrap();
             let path = format!("/v1/workspaces/{name}/context/{name}?explain=true");
             let reply = running.post(&path, &body).await;

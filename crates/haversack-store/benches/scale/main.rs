@@ -15,7 +15,7 @@ use std::time::Instant;
 use haversack_core::embed::{BuiltIn, Embedder};
 use haversack_core::rank::{RankedList, fuse_ranks};
 use haversack_core::units::{Score, Timestamp};
-use haversack_store::embedded::{Embedded, Home, View};
+use haversack_store::embedded::{DataFolder, EmbeddedStore, View};
 use haversack_store::store::change::Batch;
 use haversack_store::store::query::{Effort, Filter, Hit, TextSearch, VectorSearch};
 use haversack_store::store::viewer::Viewer;
@@ -42,8 +42,8 @@ fn main() {
 fn run(size: usize, file: Option<&PathBuf>, table: &mut MeasurementTable) {
     let folder = tempfile::tempdir().expect("a folder for the store");
     let embedder: Arc<dyn Embedder> = Arc::new(BuiltIn::new());
-    let home = Home::open(folder.path()).expect("an empty folder opens");
-    let store = home.workspace("bench", Arc::clone(&embedder)).expect("a workspace opens");
+    let data_folder = DataFolder::open(folder.path()).expect("an empty folder opens");
+    let store = data_folder.workspace("bench", Arc::clone(&embedder)).expect("a workspace opens");
     let started = Instant::now();
     ingest(&store, size, file);
     let seconds = started.elapsed().as_secs_f64();
@@ -53,7 +53,7 @@ fn run(size: usize, file: Option<&PathBuf>, table: &mut MeasurementTable) {
     drop(store);
 
     let started = Instant::now();
-    let store = home.workspace("bench", Arc::clone(&embedder)).expect("it opens again");
+    let store = data_folder.workspace("bench", Arc::clone(&embedder)).expect("it opens again");
     table.row(size, "open, ms", started.elapsed().as_secs_f64() * 1e3);
     let queries = queries(size, file, QUERIES);
     search(&store, &embedder, size, &queries, table);
@@ -67,7 +67,7 @@ fn run(size: usize, file: Option<&PathBuf>, table: &mut MeasurementTable) {
 }
 
 /// Two threads prepare and embed, one writer commits.
-fn ingest(store: &Embedded, size: usize, file: Option<&PathBuf>) {
+fn ingest(store: &EmbeddedStore, size: usize, file: Option<&PathBuf>) {
     let (send, receive) = sync_channel::<Vec<SourceBlock>>(4);
     let receive = Mutex::new(receive);
     std::thread::scope(|scope| {
@@ -95,7 +95,7 @@ fn ingest(store: &Embedded, size: usize, file: Option<&PathBuf>) {
 }
 
 fn search(
-    store: &Embedded,
+    store: &EmbeddedStore,
     embedder: &Arc<dyn Embedder>,
     size: usize,
     queries: &[String],
@@ -131,7 +131,7 @@ fn text(view: &View, query: &str) -> Vec<Hit> {
         filter: Filter::everything(),
         limit: LIMIT,
     };
-    view.text(&search).expect("a text search answers")
+    view.search_text(&search).expect("a text search answers")
 }
 
 fn vector(view: &View, embedder: &Arc<dyn Embedder>, query: &str) -> Vec<Hit> {
@@ -141,7 +141,7 @@ fn vector(view: &View, embedder: &Arc<dyn Embedder>, query: &str) -> Vec<Hit> {
 fn vector_with(view: &View, embedder: &Arc<dyn Embedder>, query: &str, effort: Effort) -> Vec<Hit> {
     let vector = embedder.embed(&[query]).expect("the built-in model embeds").remove(0);
     let search = VectorSearch { vector, effort, filter: Filter::everything(), limit: LIMIT };
-    view.vector(&search).expect("a vector search answers")
+    view.search_vectors(&search).expect("a vector search answers")
 }
 
 /// The recall of the fast search.

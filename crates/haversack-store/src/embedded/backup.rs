@@ -1,4 +1,4 @@
-//! Copying a live workspace, and what it measures.
+//! Backup and statistics of a live workspace.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -6,18 +6,18 @@ use std::time::Duration;
 use rusqlite::Connection;
 use rusqlite::backup::Backup;
 
-use super::engine::Embedded;
+use super::engine::EmbeddedStore;
 use super::records::{file, storage};
 use crate::revision::Revision;
 use crate::store::error::{Cause, OpenError, ReadError};
-use crate::store::maintenance::Stats;
+use crate::store::maintenance::StoreStats;
 
-/// Pages that are copied at a time; between two helpings writers go on.
+/// Pages that are copied at a time. Writers can proceed between two steps.
 const PAGES_AT_ONCE: i32 = 1_024;
 
-impl Embedded {
-    /// Copies the truth of the live workspace into a new folder, as of one commit. Its indexes
-    /// are made when the copy is opened.
+impl EmbeddedStore {
+    /// Copies the records of the live workspace into an empty folder, as of one commit. The indexes
+    /// are rebuilt when the copy is opened.
     ///
     /// # Errors
     /// When the folder is not empty, or something cannot be read or written.
@@ -28,7 +28,7 @@ impl Embedded {
         if entries.next().is_some() {
             return Err(io("the folder is not empty".into()));
         }
-        // Under another name until it is whole, so that half a copy is never taken for one.
+        // The copy has another name until it is complete, so that a partial one is never opened.
         let unfinished = folder.join("store.db.unfinished");
         let copy = |source: &Connection| -> rusqlite::Result<()> {
             let mut target = Connection::open(&unfinished)?;
@@ -40,8 +40,8 @@ impl Embedded {
         self.shared
             .pool
             .read(|connection| {
-                // A question is one transaction, and this pins its state for the whole copy: else
-                // every write would start it over.
+                // This read starts a transaction, which pins the state for the whole copy.
+                // Otherwise every write would restart it.
                 connection
                     .query_row("SELECT max(revision) FROM commits", [], |_| Ok(()))
                     .and_then(|()| copy(connection))
@@ -56,11 +56,11 @@ impl Embedded {
         finish().map_err(|error| io(error.into()))
     }
 
-    /// What the workspace holds.
+    /// The counts and sizes of the workspace.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn stats(&self) -> Result<Stats, ReadError> {
+    pub fn stats(&self) -> Result<StoreStats, ReadError> {
         let folder = &self.shared.folder;
         let bytes = [folder.clone(), folder.join("text"), folder.join("vectors")]
             .map(|folder| bytes_in(&folder));
@@ -79,7 +79,7 @@ impl Embedded {
             };
             let model = super::records::usage::model(connection).map_err(storage)?;
             let model = model.unwrap_or_else(|| self.model().clone());
-            Ok(Stats {
+            Ok(StoreStats {
                 revision: Revision::new(count("SELECT coalesce(max(revision), 0) FROM commits")?),
                 items: count("SELECT count(*) FROM items WHERE died IS NULL")?,
                 versions: count("SELECT count(*) FROM items")?,
@@ -94,7 +94,7 @@ impl Embedded {
     }
 }
 
-/// The bytes of the files in a folder, not counting folders in it.
+/// The size of the files in a folder, without subfolders.
 fn bytes_in(folder: &PathBuf) -> u64 {
     let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
     let size = |entry: std::io::Result<std::fs::DirEntry>| entry.ok()?.metadata().ok();

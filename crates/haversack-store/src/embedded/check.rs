@@ -5,25 +5,25 @@ use std::collections::BTreeSet;
 use rusqlite::Connection;
 
 use super::catalogue::Catalogue;
-use super::engine::Embedded;
+use super::engine::EmbeddedStore;
 use super::records::lines::{COLUMNS, TABLES, VersionRow};
 use super::records::{lookup, storage};
 use super::row::Row;
 use super::state::VectorSnapshot;
 use super::writer::Writer;
-use crate::store::error::{CommitError, ReadError, chain};
+use crate::store::error::{CommitError, ReadError, error_chain};
 use crate::store::maintenance::CheckReport;
 
 /// Most findings that are listed.
 const FINDINGS_MAX: usize = 100;
 
-impl Embedded {
+impl EmbeddedStore {
     /// Verifies everything; with `repair`, makes anew what is derived and wrong.
     ///
     /// # Errors
     /// When the store cannot be read at all.
     pub fn check(&self, repair: bool) -> Result<CheckReport, CommitError> {
-        self.call(move |writer| {
+        self.call_writer(move |writer| {
             let report = check(writer, repair);
             report.map_err(|error| CommitError::Storage { cause: error.into() })
         })?
@@ -44,7 +44,9 @@ fn check(writer: &mut Writer, repair: bool) -> Result<CheckReport, ReadError> {
         let rebuilt = writer.indexes.rebuild(&writer.connection, &model, writer.revision);
         match rebuilt.and_then(|()| writer.catch_up()) {
             Ok(()) => report.repaired = true,
-            Err(error) => report.derived.push(format!("cannot be made anew: {}", chain(&error))),
+            Err(error) => {
+                report.derived.push(format!("cannot be made anew: {}", error_chain(&error)))
+            }
         }
     }
     Ok(report)

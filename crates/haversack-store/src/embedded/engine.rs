@@ -1,4 +1,4 @@
-//! A workspace of the embedded engine: opened, written, looked at, closed.
+//! A workspace of the embedded engine: opening, writing, taking views, closing.
 
 use std::fmt;
 use std::path::Path;
@@ -10,52 +10,52 @@ use haversack_core::embed::Model;
 use haversack_core::units::Timestamp;
 
 use super::catalogue::Catalogue;
-use super::home::Lock;
+use super::data_folder::FolderLock;
 use super::indexes::{IndexError, Indexes};
 use super::records::{self, lookup, storage, usage};
-use super::refresh::refresh;
 use super::seals::{self, StateNamer};
-use super::state::{PublishedState, SharedState, Visibility, WatchedState};
+use super::state::{PublishedState, StoreHandles, Visibility, WatchedState};
 use super::text::TextError;
+use super::upgrade::recompute_derived;
 use super::vectors::VectorsError;
 use super::view::View;
 use super::writer::{Job, Writer};
 use crate::kinds::Kinds;
 use crate::prepare::{SharedEmbedder, prepare};
 use crate::revision::{Revision, StateToken};
-use crate::store::change::{Batch, Committed};
+use crate::store::change::{Batch, CommitReport};
 use crate::store::error::{CommitError, OpenError, ReadError};
-use crate::store::maintenance::Progress;
+use crate::store::maintenance::MaintenanceProgress;
 use crate::store::viewer::Viewer;
 
-/// Batches that wait for the writer; who brings more waits too.
+/// The most batches queued for the writer; further callers block.
 const WAITING_MAX: usize = 64;
 
 /// One workspace in a folder of its own. Shared by reference; closing waits for the writer.
-pub struct Embedded {
-    pub(super) shared: Arc<SharedState>,
+pub struct EmbeddedStore {
+    pub(super) shared: Arc<StoreHandles>,
     jobs: SyncSender<Job>,
     writer: Mutex<Option<JoinHandle<()>>>,
     repaired: Vec<String>,
-    _lock: Option<Arc<Lock>>,
+    _lock: Option<Arc<FolderLock>>,
 }
 
-impl fmt::Debug for Embedded {
+impl fmt::Debug for EmbeddedStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Embedded").field("folder", &self.shared.folder).finish_non_exhaustive()
+        f.debug_struct("EmbeddedStore").field("folder", &self.shared.folder).finish_non_exhaustive()
     }
 }
 
-impl Embedded {
-    /// Opens the workspace in a folder that nobody else has open, and brings its indexes up to
+impl EmbeddedStore {
+    /// Opens the workspace in a folder that is not open elsewhere, and brings its indexes up to
     /// date.
     pub(super) fn open(
         folder: &Path,
         embedder: SharedEmbedder,
         kinds: Arc<Kinds>,
-        lock: Option<Arc<Lock>>,
-        on_upgrade: impl FnMut(Progress),
-    ) -> Result<Embedded, OpenError> {
+        lock: Option<Arc<FolderLock>>,
+        on_upgrade: impl FnMut(MaintenanceProgress),
+    ) -> Result<EmbeddedStore, OpenError> {
         let io = |path: &Path, cause: std::io::Error| OpenError::Io {
             path: path.to_owned(),
             cause: cause.into(),
@@ -66,7 +66,7 @@ impl Embedded {
             path: records::file(folder),
             cause: error.into(),
         };
-        refresh(&mut connection, &kinds, on_upgrade).map_err(truth)?;
+        recompute_derived(&mut connection, &kinds, on_upgrade).map_err(truth)?;
         seals::seal_missing_rows(&mut connection).map_err(truth)?;
         let model = usage::model_number(&connection, embedder.model()).map_err(truth)?;
         let stored = match usage::model(&connection).map_err(truth)? {
@@ -89,17 +89,18 @@ impl Embedded {
         let repaired = indexes.repaired().to_vec();
         let (text, vectors) = indexes.readers();
         let state = PublishedState::new(revision, catalogue.clone(), text, vectors);
-        let shared = Arc::new(SharedState::new(folder.to_owned(), (embedder, model), kinds, state));
+        let shared =
+            Arc::new(StoreHandles::new(folder.to_owned(), (embedder, model), kinds, state));
         let writer = Writer::new(connection, Arc::clone(&shared), indexes, (revision, catalogue));
         let (jobs, inbox) = sync_channel(WAITING_MAX);
         let thread = std::thread::Builder::new()
             .name("haversack-writer".to_owned())
             .spawn(move || writer.run(&inbox))
             .map_err(|error| io(folder, error))?;
-        Ok(Embedded { shared, jobs, writer: Mutex::new(Some(thread)), repaired, _lock: lock })
+        Ok(EmbeddedStore { shared, jobs, writer: Mutex::new(Some(thread)), repaired, _lock: lock })
     }
 
-    /// What was found damaged at opening and made anew.
+    /// Damage that was found and repaired at opening.
     #[must_use]
     pub fn repaired(&self) -> &[String] {
         &self.repaired
@@ -111,13 +112,13 @@ impl Embedded {
         self.shared.embedder.model()
     }
 
-    /// The kinds that are known here.
+    /// The definitions of kinds in use.
     #[must_use]
     pub fn kinds(&self) -> &Arc<Kinds> {
         &self.shared.kinds
     }
 
-    /// Who embeds here.
+    /// The embedder of new texts and queries.
     #[must_use]
     pub fn embedder(&self) -> &SharedEmbedder {
         &self.shared.embedder
@@ -126,24 +127,25 @@ impl Embedded {
     /// Writes a batch, all or nothing. When it returns, the batch is durable and searchable.
     ///
     /// # Errors
-    /// When the batch is wrong or too large, or the store cannot be written; see [`CommitError`].
-    pub fn write(&self, batch: Batch) -> Result<Committed, CommitError> {
+    /// When the batch is not valid or too large, or the store cannot be written; see
+    /// [`CommitError`].
+    pub fn write(&self, batch: Batch) -> Result<CommitReport, CommitError> {
         let shared = &self.shared;
         let known = |hashes: &[_]| {
             let known = shared
                 .pool
                 .read(|connection| lookup::have_vectors(connection, hashes, shared.model));
-            // Not to know only means to embed again.
+            // If the lookup fails, the texts are embedded again.
             known.unwrap_or_else(|_| vec![false; hashes.len()])
         };
         let prepared = prepare(batch, &*shared.embedder, &shared.kinds, &known)?;
         let (reply, answer) = sync_channel(1);
-        self.jobs.send(Job::Write(prepared, reply)).map_err(|_| gone())?;
-        answer.recv().map_err(|_| gone())?
+        self.jobs.send(Job::Write(prepared, reply)).map_err(|_| writer_stopped())?;
+        answer.recv().map_err(|_| writer_stopped())?
     }
 
-    /// Has the writer do something between two groups of batches, and waits for it.
-    pub(super) fn call<T: Send + 'static>(
+    /// Runs work on the writer's thread between two groups of batches, and waits for the result.
+    pub(super) fn call_writer<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Writer) -> T + Send + 'static,
     ) -> Result<T, CommitError> {
@@ -151,17 +153,17 @@ impl Embedded {
         let job = Job::Call(Box::new(move |writer| {
             let _ = reply.send(work(writer));
         }));
-        self.jobs.send(job).map_err(|_| gone())?;
-        answer.recv().map_err(|_| gone())
+        self.jobs.send(job).map_err(|_| writer_stopped())?;
+        answer.recv().map_err(|_| writer_stopped())
     }
 
-    /// The present state, for a viewer.
+    /// A view of the present state for a viewer.
     #[must_use]
     pub fn view(&self, viewer: &Viewer) -> View {
-        present(self.shared.watch(), viewer)
+        view_present(self.shared.watch(), viewer)
     }
 
-    /// The state at a moment, for a viewer who may read these items today.
+    /// A view of the state at a moment, by the viewer's present permissions.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -170,39 +172,39 @@ impl Embedded {
         let watched = self.shared.watch();
         let at_moment = |connection: &_| usage::revision_at(connection, moment).map_err(storage);
         let revision = Revision::new(self.shared.pool.read(at_moment)?);
-        state_at(watched, viewer, revision)
+        view_at(watched, viewer, revision)
     }
 
-    /// The state of a number, for a viewer who may read these items today.
+    /// A view of a revision, by the viewer's present permissions.
     ///
     /// # Errors
-    /// When there is no such state yet or the store cannot be read.
-    pub fn at(&self, viewer: &Viewer, revision: Revision) -> Result<View, ReadError> {
+    /// When the revision is above the present one or the store cannot be read.
+    pub fn at_revision(&self, viewer: &Viewer, revision: Revision) -> Result<View, ReadError> {
         let watched = self.shared.watch();
         let now = watched.state.revision;
         if revision > now {
             let what = format!("{revision} is above the present one, {now}");
             return Err(ReadError::invalid("revision", what));
         }
-        state_at(watched, viewer, revision)
+        view_at(watched, viewer, revision)
     }
 
-    /// The last state that a viewer knows by this name, as long as all that was in it is kept and the
-    /// viewer can read as much of it as then.
+    /// A view of the last state with this token, if everything in it is still kept and the viewer
+    /// can still read as much of it.
     ///
     /// # Errors
-    /// When the viewer knows no state by this name, or the store cannot be read.
-    pub fn named(&self, viewer: &Viewer, token: StateToken) -> Result<View, ReadError> {
+    /// When no state has this token for the viewer, or the store cannot be read.
+    pub fn at_token(&self, viewer: &Viewer, token: StateToken) -> Result<View, ReadError> {
         let watched = self.shared.watch();
         let seen = watched.state.visibility_of(viewer);
         if seen.token == token {
-            return Ok(present(watched, viewer));
+            return Ok(view_present(watched, viewer));
         }
         let find = |connection: &_| {
             seals::find_state(connection, &StateNamer::new(viewer), &seen.lists, token)
         };
         match self.shared.pool.read(find)? {
-            Some(revision) => state_at(watched, viewer, revision),
+            Some(revision) => view_at(watched, viewer, revision),
             None => {
                 let what = format!(
                     "{token} names no state that this viewer can read again: it is another \
@@ -213,33 +215,33 @@ impl Embedded {
         }
     }
 
-    /// Ends the writer after what waits, and leaves the indexes ready for a quick start.
+    /// Stops the writer after the queued jobs, and leaves the indexes ready for a quick start.
     pub fn close(&self) {
         let _ = self.jobs.send(Job::Stop);
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(writer) = writer {
-            // A panic of the writer has been answered to everyone who waited for it.
+            // Every caller that waited for the writer has been told of a panic.
             let _ = writer.join();
         }
     }
 }
 
-impl Drop for Embedded {
+impl Drop for EmbeddedStore {
     fn drop(&mut self) {
         self.close();
     }
 }
 
-/// The watched state.
-fn present(watched: WatchedState, viewer: &Viewer) -> View {
+/// A view of the watched state.
+fn view_present(watched: WatchedState, viewer: &Viewer) -> View {
     let seen = watched.state.visibility_of(viewer);
     view(watched, seen, None)
 }
 
-/// The watched state or one before it.
-fn state_at(watched: WatchedState, viewer: &Viewer, revision: Revision) -> Result<View, ReadError> {
+/// A view of the watched state or of an earlier revision.
+fn view_at(watched: WatchedState, viewer: &Viewer, revision: Revision) -> Result<View, ReadError> {
     if revision >= watched.state.revision {
-        return Ok(present(watched, viewer));
+        return Ok(view_present(watched, viewer));
     }
     let (trimmed, catalogue) = watched.shared.pool.read(|connection| {
         let trimmed = usage::trimmed_lists(connection, revision.get()).map_err(storage)?;
@@ -250,7 +252,7 @@ fn state_at(watched: WatchedState, viewer: &Viewer, revision: Revision) -> Resul
     Ok(View { history_is_whole, ..view(watched, seen, Some(revision)) })
 }
 
-/// What a viewer sees of the watched state, or of one before it.
+/// Makes a view of the watched state, or of an earlier revision.
 fn view(watched: WatchedState, seen: Visibility, before: Option<Revision>) -> View {
     let revision = before.unwrap_or(watched.state.revision);
     let activity = watched.shared.activity(&seen.lists);
@@ -258,7 +260,7 @@ fn view(watched: WatchedState, seen: Visibility, before: Option<Revision>) -> Vi
     View { watched, revision, visible, token, activity, history_is_whole: true }
 }
 
-fn gone() -> CommitError {
+fn writer_stopped() -> CommitError {
     CommitError::Stopped { cause: "the writer has ended".into() }
 }
 

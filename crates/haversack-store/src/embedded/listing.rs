@@ -153,8 +153,8 @@ impl View {
                 while let Some(line) = lines.next().map_err(storage)? {
                     if self.sees(Row::new(line.get(0).map_err(storage)?)) {
                         let text = |index: usize| line.get::<_, String>(index).map_err(storage);
-                        let (to, sort) = (id_of(&text(1)?)?, text(2)?);
-                        links.push(Link { from: from.clone(), to, sort });
+                        let (to, link_type) = (id_of(&text(1)?)?, text(2)?);
+                        links.push(Link { from: from.clone(), to, link_type });
                     }
                 }
             }
@@ -162,7 +162,8 @@ impl View {
         })
     }
 
-    /// The events that are kept of each of these items, item by item, ordered by time, user and type.
+    /// The events that are kept of each of these items, item by item, ordered by time, user and
+    /// type.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -177,7 +178,7 @@ impl View {
                 let mut lines = statement.query([node]).map_err(storage)?;
                 while let Some(line) = lines.next().map_err(storage)? {
                     let text = |index: usize| line.get::<_, String>(index).map_err(storage);
-                    let Some(event_kind) = EventKind::named(&text(1)?) else { continue };
+                    let Some(event_kind) = EventKind::from_name(&text(1)?) else { continue };
                     let at = Timestamp::from_millis(line.get(2).map_err(storage)?);
                     events.push(Event { item: item.clone(), user: text(0)?, event_kind, at });
                 }

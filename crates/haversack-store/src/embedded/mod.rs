@@ -1,33 +1,34 @@
-//! The embedded engine: a folder per workspace, SQLite as the truth, derived indexes beside it.
+//! The embedded engine: a folder per workspace, with SQLite as the source of truth and derived
+//! indexes beside it.
 //!
-//! One idea carries it. Each version of an item is a [`row::Row`] that is written once and never
-//! changed. The indexes are supersets: they may hold rows that died, that are not committed yet or
+//! Each version of an item is a [`row::Row`] that is written once and never
+//! changed. The indexes are supersets: they may hold rows that ended, that are not committed yet or
 //! that a viewer may not read. One bitmap of rows, made for one viewer at one revision, decides
-//! inside every search what exists. So there is one place where visibility is decided, and what
-//! is not in the bitmap cannot change a result, a score or a count.
+//! inside every search what exists. So visibility is decided in one place,
+//! and a row outside the bitmap cannot change a result, a score or a count.
 
 mod activity;
+mod async_store;
 mod backup;
-mod bridge;
+mod breadcrumbs;
 mod catalogue;
 mod check;
+mod data_folder;
 mod descendants;
 mod engine;
-mod home;
 mod indexes;
 mod links;
 mod listing;
 mod paging;
 mod records;
 mod reembed;
-mod refresh;
 pub mod row;
 mod seals;
 mod search;
 mod state;
 pub mod text;
-mod trails;
 mod undo;
+mod upgrade;
 pub mod vectors;
 mod view;
 mod writer;
@@ -35,7 +36,7 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-pub use bridge::Offloaded;
-pub use engine::Embedded;
-pub use home::{Home, KINDS_FILE};
+pub use async_store::AsyncStore;
+pub use data_folder::{DataFolder, KINDS_FILE};
+pub use engine::EmbeddedStore;
 pub use view::View;

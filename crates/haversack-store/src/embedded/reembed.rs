@@ -1,35 +1,39 @@
-//! Making the vectors anew with the model in use: resumable, and searchable by words meanwhile.
+//! Re-embedding with the model in use. It can be resumed, and text search works meanwhile.
 
 use rusqlite::params;
 
-use super::engine::Embedded;
+use super::engine::EmbeddedStore;
 use super::records::lookup::chunks_of;
 use super::records::{storage, usage};
 use super::row::Row;
 use super::writer::Writer;
 use crate::prepare::{Hash, embedded_text};
-use crate::store::error::{Cause, CommitError, ReadError, chain};
-use crate::store::maintenance::Progress;
+use crate::store::error::{Cause, CommitError, ReadError, error_chain};
+use crate::store::maintenance::MaintenanceProgress;
 
-/// Texts that are embedded and stored at a time, but for the last item's.
+/// Texts that are embedded and stored at a time; the last item's texts may exceed it.
 const TEXTS_AT_ONCE: usize = 1_000;
 
-/// Rows that are looked at before others may write.
+/// Rows that are read before other writes get a turn.
 const ROWS_AT_ONCE: u64 = 10_000;
 
-impl Embedded {
-    /// Makes the vectors of all texts with the model in use, then switches to them. What an
-    /// interrupted run has done is not done again.
+impl EmbeddedStore {
+    /// Embeds all texts with the model in use, then switches searches to the new vectors. A run
+    /// that was interrupted continues where it stopped.
     ///
     /// # Errors
-    /// When a text cannot be embedded or the store cannot be written; what is done stays.
-    pub fn reembed(&self, mut progress: impl FnMut(Progress)) -> Result<Progress, CommitError> {
-        let total = self.stats().map_err(cause)?.versions;
-        let mut reached = Reached { row: Row::new(0), done: 0 };
+    /// When a text cannot be embedded or the store cannot be written; finished vectors stay.
+    pub fn reembed(
+        &self,
+        mut progress: impl FnMut(MaintenanceProgress),
+    ) -> Result<MaintenanceProgress, CommitError> {
+        let total = self.stats().map_err(storage_error)?.versions;
+        let mut cursor = ReembedCursor { row: Row::new(0), done: 0 };
         loop {
-            let (next, finished) = self.call(move |writer| step(writer, reached))??;
-            reached = next;
-            let now = Progress { done: reached.done, total: total.max(reached.done) };
+            let (next, finished) =
+                self.call_writer(move |writer| embed_next_rows(writer, cursor))??;
+            cursor = next;
+            let now = MaintenanceProgress { done: cursor.done, total: total.max(cursor.done) };
             progress(now);
             if finished {
                 return Ok(now);
@@ -38,23 +42,28 @@ impl Embedded {
     }
 }
 
-/// Up to which row the texts have their vectors.
+/// The last row whose texts have vectors, and the number of rows up to it.
 #[derive(Clone, Copy)]
-struct Reached {
+struct ReembedCursor {
     row: Row,
     done: u64,
 }
 
-fn cause(error: impl Into<Cause>) -> CommitError {
+fn storage_error(error: impl Into<Cause>) -> CommitError {
     CommitError::Storage { cause: error.into() }
 }
 
-/// Embeds the texts of the next rows, or switches over when there are none.
-fn step(writer: &mut Writer, reached: Reached) -> Result<(Reached, bool), CommitError> {
-    let (texts, next) = missing(writer, reached).map_err(storage).map_err(cause)?;
-    if next.row == reached.row {
-        switch(writer).map_err(cause)?;
-        return Ok((reached, true));
+/// Embeds the texts of the next rows, or switches to the new vectors if there are none. Returns
+/// whether it has finished.
+fn embed_next_rows(
+    writer: &mut Writer,
+    cursor: ReembedCursor,
+) -> Result<(ReembedCursor, bool), CommitError> {
+    let (texts, next) =
+        texts_without_vector(writer, cursor).map_err(storage).map_err(storage_error)?;
+    if next.row == cursor.row {
+        switch_model(writer).map_err(storage_error)?;
+        return Ok((cursor, true));
     }
     let borrowed: Vec<&str> = texts.iter().map(|(_, text)| text.as_str()).collect();
     let vectors = writer.shared.embedder.embed(&borrowed)?;
@@ -70,29 +79,32 @@ fn step(writer: &mut Writer, reached: Reached) -> Result<(Reached, bool), Commit
             }
             Ok(())
         })
-        .map_err(cause)?;
+        .map_err(storage_error)?;
     Ok((next, false))
 }
 
-/// Texts of the next rows that have no vector by the model in use.
-fn missing(writer: &Writer, reached: Reached) -> rusqlite::Result<(Vec<(Hash, String)>, Reached)> {
+/// The texts of the next rows that have no vector of the model in use.
+fn texts_without_vector(
+    writer: &Writer,
+    cursor: ReembedCursor,
+) -> rusqlite::Result<(Vec<(Hash, String)>, ReembedCursor)> {
     let connection = &writer.connection;
     let mut statement = connection.prepare_cached(
         "SELECT row, title, coalesce(text, body) FROM items WHERE row > ? ORDER BY row",
     )?;
-    let mut known =
+    let mut has_vector =
         connection.prepare_cached("SELECT 1 FROM embeddings WHERE hash = ? AND model = ?")?;
     let mut texts = Vec::new();
-    let mut next = reached;
-    let mut lines = statement.query([reached.row.get()])?;
+    let mut next = cursor;
+    let mut lines = statement.query([cursor.row.get()])?;
     while let Some(line) = lines.next()?
         && texts.len() < TEXTS_AT_ONCE
-        && next.done < reached.done + ROWS_AT_ONCE
+        && next.done < cursor.done + ROWS_AT_ONCE
     {
-        next = Reached { row: Row::new(line.get(0)?), done: next.done + 1 };
+        next = ReembedCursor { row: Row::new(line.get(0)?), done: next.done + 1 };
         let (title, text): (String, &str) = (line.get(1)?, line.get_ref(2)?.as_str()?);
         for piece in chunks_of(connection, next.row)? {
-            if !known.exists(params![piece.hash, writer.shared.model])? {
+            if !has_vector.exists(params![piece.hash, writer.shared.model])? {
                 let body = text.get(piece.bytes).unwrap_or("");
                 let headings = piece.headings.unwrap_or_default();
                 texts.push((piece.hash, embedded_text(&title, &headings, body)));
@@ -102,8 +114,8 @@ fn missing(writer: &Writer, reached: Reached) -> rusqlite::Result<(Vec<(Hash, St
     Ok((texts, next))
 }
 
-/// Makes the model's vectors the ones that are searched, and forgets all others.
-fn switch(writer: &mut Writer) -> Result<(), ReadError> {
+/// Switches searches to the vectors of the model in use, and deletes all others.
+fn switch_model(writer: &mut Writer) -> Result<(), ReadError> {
     let model = writer.shared.model;
     writer.chore(|transaction| {
         usage::set_model(transaction, model)?;
@@ -111,8 +123,9 @@ fn switch(writer: &mut Writer) -> Result<(), ReadError> {
         Ok(())
     })?;
     let tag = writer.shared.embedder.model().clone();
-    let failed =
-        |error: super::indexes::IndexError| ReadError::Storage { cause: chain(&error).into() };
+    let failed = |error: super::indexes::IndexError| ReadError::Storage {
+        cause: error_chain(&error).into(),
+    };
     writer.indexes.rebuild(&writer.connection, &tag, writer.revision).map_err(failed)?;
     writer.catch_up().map_err(failed)
 }

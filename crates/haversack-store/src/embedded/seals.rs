@@ -74,9 +74,9 @@ pub(crate) fn version_seal(item: &Item, updated: Timestamp, author: Option<&str>
 }
 
 /// The seal of a link.
-pub(crate) fn link_seal(from: &str, sort: &str, to: &str) -> Seal {
+pub(crate) fn link_seal(from: &str, link_type: &str, to: &str) -> Seal {
     let mut parts = PartsHasher::new("link");
-    for part in [from, sort, to] {
+    for part in [from, link_type, to] {
         parts.add(part);
     }
     parts.seal()

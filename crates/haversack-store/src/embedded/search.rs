@@ -12,7 +12,7 @@ use super::state::VectorSnapshot;
 use super::text::{MatchRule, QueryOptions, TextError, TextQuery, excerpt};
 use super::vectors::VectorSearchError;
 use super::view::{View, check_limit};
-use crate::store::error::{ReadError, Stale};
+use crate::store::error::{ReadError, StaleVectors};
 use crate::store::item::Passage;
 use crate::store::query::{
     Excerpt, FREQUENCIES_MAX, Filter, Frequencies, FuzzySearch, Hit, NAMES_MAX, TextSearch,
@@ -24,7 +24,7 @@ impl View {
     ///
     /// # Errors
     /// When the limit is too large or the store cannot be read.
-    pub fn text(&self, search: &TextSearch) -> Result<Vec<Hit>, ReadError> {
+    pub fn search_text(&self, search: &TextSearch) -> Result<Vec<Hit>, ReadError> {
         check_limit(search.limit)?;
         let among = self.rows_matching(&search.filter)?;
         let query = text_query(search);
@@ -39,13 +39,16 @@ impl View {
     /// # Errors
     /// When the vector is not of the workspace's model, the limit is too large, or the store
     /// cannot be read.
-    pub fn vector(&self, search: &VectorSearch) -> Result<Vec<Hit>, ReadError> {
+    pub fn search_vectors(&self, search: &VectorSearch) -> Result<Vec<Hit>, ReadError> {
         check_limit(search.limit)?;
         let vectors = match &self.watched.state.vectors {
             VectorSnapshot::Ready(vectors) => vectors,
             VectorSnapshot::Stale(stored) => {
                 let now = self.watched.shared.embedder.model().clone();
-                return Err(ReadError::Stale(Box::new(Stale { stored: stored.clone(), now })));
+                return Err(ReadError::Stale(Box::new(StaleVectors {
+                    stored: stored.clone(),
+                    now,
+                })));
             }
         };
         let among = self.rows_matching(&search.filter)?;
@@ -69,7 +72,7 @@ impl View {
     ///
     /// # Errors
     /// When the limit is too large or the store cannot be read.
-    pub fn fuzzy(&self, search: &FuzzySearch) -> Result<Vec<Hit>, ReadError> {
+    pub fn search_fuzzy(&self, search: &FuzzySearch) -> Result<Vec<Hit>, ReadError> {
         check_limit(search.limit)?;
         let among = self.rows_matching(&search.filter)?;
         #[expect(clippy::cast_possible_truncation, reason = "a similarity needs no more digits")]
@@ -86,7 +89,7 @@ impl View {
     ///
     /// # Errors
     /// When there are too many keys or the store cannot be read.
-    pub fn named(
+    pub fn chunks_by_name(
         &self,
         keys: &[String],
         filter: &Filter,
@@ -117,12 +120,12 @@ impl View {
             }
         });
         let (index, visible) = (&self.watched.state.text, &self.visible);
-        let mut with = BTreeMap::new();
+        let mut by_term = BTreeMap::new();
         for term in terms {
             let count = index.frequency(visible, &term).map_err(index_error)?;
-            with.insert(term, count);
+            by_term.insert(term, count);
         }
-        Ok(Frequencies { texts: visible.statistics(index).n_documents, with })
+        Ok(Frequencies { texts: visible.statistics(index).n_documents, by_term })
     }
 
     /// The best excerpt of each passage for a query, with the matches marked.

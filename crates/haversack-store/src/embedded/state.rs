@@ -31,7 +31,7 @@ const NAMES_MAX: usize = 300_000;
 
 /// The handles and caches that the writer and all readers of a workspace share.
 #[derive(Debug)]
-pub(crate) struct SharedState {
+pub(crate) struct StoreHandles {
     pub(crate) folder: PathBuf,
     pub(crate) pool: ConnectionPool,
     pub(crate) embedder: SharedEmbedder,
@@ -39,7 +39,7 @@ pub(crate) struct SharedState {
     /// The key of the embedder's model in the `models` table.
     pub(crate) model: i64,
     state: RwLock<Arc<PublishedState>>,
-    /// Activity counters by list of readers; see [`SharedState::bump_activity`].
+    /// Activity counters by list of readers; see [`StoreHandles::bump_activity`].
     activity: Mutex<BTreeMap<u32, u64>>,
     /// The number of open snapshots per revision.
     watched: Mutex<BTreeMap<Revision, usize>>,
@@ -84,17 +84,17 @@ pub(crate) enum VectorSnapshot {
     Stale(Model),
 }
 
-impl SharedState {
+impl StoreHandles {
     pub(crate) fn new(
         folder: PathBuf,
         (embedder, model): (SharedEmbedder, i64),
         kinds: Arc<Kinds>,
         state: PublishedState,
-    ) -> SharedState {
+    ) -> StoreHandles {
         let pool = ConnectionPool::new(&folder);
         let (state, watched) = (RwLock::new(Arc::new(state)), Mutex::default());
         let (activity, names) = (Mutex::default(), Mutex::default());
-        SharedState { folder, pool, embedder, kinds, model, state, activity, watched, names }
+        StoreHandles { folder, pool, embedder, kinds, model, state, activity, watched, names }
     }
 
     /// Raises the activity counters of these lists. Call it after the commit: a reader that sees
@@ -147,7 +147,7 @@ impl SharedState {
     }
 
     /// The latest state. Its history is kept until the returned guard is dropped.
-    pub(crate) fn watch(self: &Arc<SharedState>) -> WatchedState {
+    pub(crate) fn watch(self: &Arc<StoreHandles>) -> WatchedState {
         // Taken under this lock, so that the horizon cannot move past the state in between.
         let mut watched = lock(&self.watched);
         let state = Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner));
@@ -207,7 +207,7 @@ impl PublishedState {
     /// Rows of any revision that pass a filter, regardless of permissions; `None` when all pass.
     pub(crate) fn rows_passing(
         &self,
-        shared: &SharedState,
+        shared: &StoreHandles,
         wanted: &Filter,
     ) -> Result<Option<Arc<Bitmap>>, ReadError> {
         let known = lock(&self.filters).iter().find(|(known, _)| known == wanted).cloned();
@@ -236,7 +236,7 @@ impl PublishedState {
 /// A guard on a state: its history is kept until the guard is dropped.
 #[derive(Debug)]
 pub(crate) struct WatchedState {
-    pub(crate) shared: Arc<SharedState>,
+    pub(crate) shared: Arc<StoreHandles>,
     pub(crate) state: Arc<PublishedState>,
     revision: Revision,
 }

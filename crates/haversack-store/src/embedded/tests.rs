@@ -5,11 +5,11 @@ use haversack_core::ids::ItemId;
 use haversack_core::item::Kind;
 use haversack_core::units::Timestamp;
 
-use super::Home;
+use super::DataFolder;
 use crate::store::change::{Batch, Change};
 use crate::store::error::{CommitError, ReadError};
 use crate::store::item::{DocumentKind, Event, EventKind, Item, Record};
-use crate::store::query::{Effort, Filter, Order, Page, TextSearch, VectorSearch};
+use crate::store::query::{Effort, Filter, ListOrder, Page, TextSearch, VectorSearch};
 use crate::store::viewer::{Principal, Readers, Viewer};
 
 /// Embeds letter pairs: enough to distinguish texts, without a model file.
@@ -63,8 +63,8 @@ fn written_items_are_searchable_and_survive_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let now = Timestamp::from_millis(1_000);
     for round in 0..2 {
-        let home = Home::open(folder.path()).unwrap();
-        let store = home.workspace("acme", PairEmbedder::shared()).unwrap();
+        let data_folder = DataFolder::open(folder.path()).unwrap();
+        let store = data_folder.workspace("acme", PairEmbedder::shared()).unwrap();
         assert_eq!(store.repaired(), [] as [String; 0]);
         let mut secret = item("secret", "the secret launch of the green rocket");
         secret.readers = Readers::Only([Principal::user("anna").unwrap()].into());
@@ -75,7 +75,7 @@ fn written_items_are_searchable_and_survive_a_restart() {
         assert_eq!((done.stored, done.unchanged), if round == 0 { (3, 0) } else { (0, 3) });
 
         let hits = |viewer: &Viewer, query: &str| -> Vec<String> {
-            let hits = store.view(viewer).text(&text(query)).unwrap();
+            let hits = store.view(viewer).search_text(&text(query)).unwrap();
             hits.into_iter().map(|hit| hit.id.to_string()).collect()
         };
         let anna = Viewer::user("anna").unwrap();
@@ -86,7 +86,7 @@ fn written_items_are_searchable_and_survive_a_restart() {
         let search =
             VectorSearch { vector, effort: Effort::Fast, filter: Filter::default(), limit: 2 };
         let view = store.view(&Viewer::anyone());
-        let found = view.vector(&search).unwrap();
+        let found = view.search_vectors(&search).unwrap();
         assert_eq!(found[0].id.to_string(), "tea#0");
         assert_eq!(found.len(), 1);
     }
@@ -95,8 +95,8 @@ fn written_items_are_searchable_and_survive_a_restart() {
 #[test]
 fn deleting_removes_descendants_and_as_of_still_shows_them() {
     let folder = tempfile::tempdir().unwrap();
-    let home = Home::open(folder.path()).unwrap();
-    let store = home.workspace("acme", PairEmbedder::shared()).unwrap();
+    let data_folder = DataFolder::open(folder.path()).unwrap();
+    let store = data_folder.workspace("acme", PairEmbedder::shared()).unwrap();
     let mut leaf = item("leaf", "autumn leaf");
     leaf.parent = Some(ItemId::new("tree").unwrap());
     store.write(Batch::put(Timestamp::from_millis(1), vec![leaf, item("tree", "oak")])).unwrap();
@@ -107,41 +107,42 @@ fn deleting_removes_descendants_and_as_of_still_shows_them() {
     assert!(store.view(&viewer).is_empty());
     let then = store.as_of(&viewer, Timestamp::from_millis(1)).unwrap();
     assert_eq!(then.len(), 2);
-    assert_eq!(then.text(&text("autumn")).unwrap().len(), 1);
-    assert!(store.view(&viewer).text(&text("autumn")).unwrap().is_empty());
+    assert_eq!(then.search_text(&text("autumn")).unwrap().len(), 1);
+    assert!(store.view(&viewer).search_text(&text("autumn")).unwrap().is_empty());
 }
 
 /// M4: vectors of another model are reported as stale until they are re-embedded.
 #[test]
 fn vectors_of_another_model_are_stale_until_reembedded() {
     let folder = tempfile::tempdir().unwrap();
-    let home = Home::open(folder.path()).unwrap();
+    let data_folder = DataFolder::open(folder.path()).unwrap();
     let now = Timestamp::from_millis(1);
     let items = || (0..30).map(|n| item(&format!("n{n}"), &format!("note {n} on tea"))).collect();
-    home.workspace("acme", PairEmbedder::version("1"))
+    data_folder
+        .workspace("acme", PairEmbedder::version("1"))
         .unwrap()
         .write(Batch::put(now, items()))
         .unwrap();
 
-    let store = home.workspace("acme", PairEmbedder::version("2")).unwrap();
+    let store = data_folder.workspace("acme", PairEmbedder::version("2")).unwrap();
     assert!(store.stats().unwrap().stale);
     let vector = store.embedder().embed(&["\nnote 7 on tea"]).unwrap().remove(0);
     let search = VectorSearch { vector, effort: Effort::Fast, filter: Filter::default(), limit: 1 };
     let view = store.view(&Viewer::anyone());
-    assert!(matches!(view.vector(&search), Err(ReadError::Stale(_))));
-    assert_eq!(view.text(&text("tea")).unwrap().len(), 10, "words are found all the same");
+    assert!(matches!(view.search_vectors(&search), Err(ReadError::Stale(_))));
+    assert_eq!(view.search_text(&text("tea")).unwrap().len(), 10, "words are found all the same");
     let refused = store.write(Batch::put(now, vec![item("new", "tea")]));
     assert!(matches!(refused, Err(CommitError::Stale(_))));
 
     let mut seen = Vec::new();
     store.reembed(|progress| seen.push(progress)).unwrap();
     assert_eq!(seen.last().map(|progress| (progress.done, progress.total)), Some((30, 30)));
-    let found = store.view(&Viewer::anyone()).vector(&search).unwrap();
+    let found = store.view(&Viewer::anyone()).search_vectors(&search).unwrap();
     assert_eq!(found[0].id.to_string(), "n7#0");
     assert_eq!(store.write(Batch::put(now, items())).unwrap().unchanged, 30);
     assert!(store.check(false).unwrap().is_sound());
     drop(store);
-    let store = home.workspace("acme", PairEmbedder::version("2")).unwrap();
+    let store = data_folder.workspace("acme", PairEmbedder::version("2")).unwrap();
     assert!(!store.stats().unwrap().stale);
     assert_eq!(store.repaired(), [] as [String; 0]);
 }
@@ -150,8 +151,8 @@ fn vectors_of_another_model_are_stale_until_reembedded() {
 #[test]
 fn an_import_can_be_undone() {
     let folder = tempfile::tempdir().unwrap();
-    let home = Home::open(folder.path()).unwrap();
-    let store = home.workspace("acme", PairEmbedder::shared()).unwrap();
+    let data_folder = DataFolder::open(folder.path()).unwrap();
+    let store = data_folder.workspace("acme", PairEmbedder::shared()).unwrap();
     let put = |at: i64, origin: Option<&str>, items: Vec<Item>| {
         let mut batch = Batch::put(Timestamp::from_millis(at), items);
         batch.origin = origin.map(str::to_owned);
@@ -181,15 +182,15 @@ fn an_import_can_be_undone() {
 #[test]
 fn a_backup_opens_as_a_store() {
     let folder = tempfile::tempdir().unwrap();
-    let home = Home::open(&folder.path().join("a")).unwrap();
-    let store = home.workspace("acme", PairEmbedder::shared()).unwrap();
+    let data_folder = DataFolder::open(&folder.path().join("a")).unwrap();
+    let store = data_folder.workspace("acme", PairEmbedder::shared()).unwrap();
     store.write(Batch::put(Timestamp::from_millis(1), vec![item("tea", "green tea")])).unwrap();
     let copy = folder.path().join("b/workspaces/acme");
     store.backup(&copy).unwrap();
     assert!(store.backup(&copy).is_err(), "a backup never overwrites");
-    let home = Home::open(&folder.path().join("b")).unwrap();
-    let copy = home.existing("acme", PairEmbedder::shared()).unwrap();
-    assert_eq!(copy.view(&Viewer::anyone()).text(&text("tea")).unwrap().len(), 1);
+    let data_folder = DataFolder::open(&folder.path().join("b")).unwrap();
+    let copy = data_folder.existing_workspace("acme", PairEmbedder::shared()).unwrap();
+    assert_eq!(copy.view(&Viewer::anyone()).search_text(&text("tea")).unwrap().len(), 1);
     assert!(copy.check(false).unwrap().is_sound());
 }
 
@@ -197,8 +198,8 @@ fn a_backup_opens_as_a_store() {
 #[test]
 fn a_snapshot_outlives_a_purge() {
     let folder = tempfile::tempdir().unwrap();
-    let home = Home::open(folder.path()).unwrap();
-    let store = home.workspace("acme", PairEmbedder::shared()).unwrap();
+    let data_folder = DataFolder::open(folder.path()).unwrap();
+    let store = data_folder.workspace("acme", PairEmbedder::shared()).unwrap();
     let now = Timestamp::from_millis(1);
     store.write(Batch::put(now, vec![item("tea", "green tea"), item("oak", "old oak")])).unwrap();
     let view = store.view(&Viewer::anyone());
@@ -209,35 +210,35 @@ fn a_snapshot_outlives_a_purge() {
     let ids = |hits: Vec<crate::store::query::Hit>| -> Vec<String> {
         hits.into_iter().map(|hit| hit.id.to_string()).collect()
     };
-    assert_eq!(ids(view.vector(&search).unwrap()), ["oak#0"]);
-    assert_eq!(ids(view.text(&text("tea")).unwrap()), [] as [String; 0]);
+    assert_eq!(ids(view.search_vectors(&search).unwrap()), ["oak#0"]);
+    assert_eq!(ids(view.search_text(&text("tea")).unwrap()), [] as [String; 0]);
 }
 
 /// Events and named documents keep the caches of a state, and survive a restart.
 #[test]
 fn quiet_batches_publish_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let home = Home::open(folder.path()).unwrap();
+    let data_folder = DataFolder::open(folder.path()).unwrap();
     let now = Timestamp::from_millis(1);
     let (user, anyone) = ("anna".to_owned(), Viewer::anyone());
     let tea = ItemId::new("tea").unwrap();
     let event = Event { item: tea.clone(), user, event_kind: EventKind::Viewed, at: now };
     let (document_kind, name) = (DocumentKind::Receipt, "r".to_owned());
     let record = Record { document_kind, name, text: "text".to_owned(), at: now };
-    let store = home.workspace("acme", PairEmbedder::shared()).unwrap();
+    let store = data_folder.workspace("acme", PairEmbedder::shared()).unwrap();
     let put = store.write(Batch::put(now, vec![item("tea", "green tea")])).unwrap();
     let before = store.view(&anyone);
-    for change in [Change::Note(event), Change::Write(record)] {
+    for change in [Change::AddEvent(event), Change::PutRecord(record)] {
         let done = store.write(Batch::new(now, vec![change])).unwrap();
         assert_eq!(done.revision, put.revision);
     }
     let after = store.view(&anyone);
     assert!(Arc::ptr_eq(&before.watched.state, &after.watched.state));
     assert!(Arc::ptr_eq(&before.visible, &after.visible));
-    let present = store.at(&anyone, put.revision).unwrap();
+    let present = store.at_revision(&anyone, put.revision).unwrap();
     assert!(Arc::ptr_eq(&present.visible, &after.visible), "the present state is the present one");
     drop((before, after, present, store));
-    let store = home.workspace("acme", PairEmbedder::shared()).unwrap();
+    let store = data_folder.workspace("acme", PairEmbedder::shared()).unwrap();
     assert_eq!(store.repaired(), [] as [String; 0]);
     let view = store.view(&anyone);
     assert_eq!(view.revision(), put.revision);
@@ -249,8 +250,8 @@ fn quiet_batches_publish_nothing() {
 #[test]
 fn pages_of_a_small_set_equal_those_of_a_full_list() {
     let folder = tempfile::tempdir().unwrap();
-    let home = Home::open(folder.path()).unwrap();
-    let store = home.workspace("acme", PairEmbedder::shared()).unwrap();
+    let data_folder = DataFolder::open(folder.path()).unwrap();
+    let store = data_folder.workspace("acme", PairEmbedder::shared()).unwrap();
     // Five items older than all others, two of equal time, first and last by id.
     let mut items: Vec<Item> = (0..400).map(|n| item(&format!("m{n:03}"), "many")).collect();
     for (id, updated) in [("z", 3), ("a", 1), ("m2x", 3), ("zz", 2), ("b", 4)] {
@@ -261,7 +262,7 @@ fn pages_of_a_small_set_equal_those_of_a_full_list() {
     }
     store.write(Batch::put(Timestamp::from_millis(1_000), items)).unwrap();
     let view = store.view(&Viewer::anyone());
-    let check = |order: Order, expected: &[&str]| {
+    let check = |order: ListOrder, expected: &[&str]| {
         let rare = Filter::kind(Kind::new("rare").unwrap());
         for limit in [1, 2, 5, 100] {
             let mut found: Vec<String> = Vec::new();
@@ -277,6 +278,6 @@ fn pages_of_a_small_set_equal_those_of_a_full_list() {
             assert_eq!(found, expected, "{order:?}, {limit} a page");
         }
     };
-    check(Order::Newest, &["b", "m2x", "z", "zz", "a"]);
-    check(Order::Id, &["a", "b", "m2x", "z", "zz"]);
+    check(ListOrder::Newest, &["b", "m2x", "z", "zz", "a"]);
+    check(ListOrder::Id, &["a", "b", "m2x", "z", "zz"]);
 }

@@ -6,12 +6,12 @@ use haversack_core::ids::ItemId;
 use haversack_core::units::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::engine::Embedded;
+use super::engine::EmbeddedStore;
 use super::records::lookup;
 use super::records::storage;
 use super::row::Row;
-use crate::store::change::{BATCH_CHANGES_MAX, Batch, Change, Undone};
-use crate::store::error::{CommitError, Problem, ReadError};
+use crate::store::change::{BATCH_CHANGES_MAX, Batch, Change, UndoReport};
+use crate::store::error::{ChangeProblem, CommitError, ReadError};
 use crate::store::item::Item;
 
 /// What an undo does with one item.
@@ -21,12 +21,12 @@ enum UndoStep {
     Keep(ItemId),
 }
 
-impl Embedded {
+impl EmbeddedStore {
     /// Reverts what an import wrote, except items that were changed since.
     ///
     /// # Errors
     /// When there was no such import, or the store cannot be read or written.
-    pub fn undo(&self, origin: &str, at: Timestamp) -> Result<Undone, CommitError> {
+    pub fn undo(&self, origin: &str, at: Timestamp) -> Result<UndoReport, CommitError> {
         let read = |connection: &Connection| {
             let known = connection
                 .prepare_cached("SELECT 1 FROM commits WHERE origin = ?")
@@ -36,10 +36,13 @@ impl Embedded {
         };
         let steps = self.shared.pool.read(read);
         let steps = steps.map_err(|error| CommitError::Storage { cause: error.into() })?;
-        let missing =
-            || Problem { change: 0, item: None, message: format!("there is no import {origin:?}") };
+        let missing = || ChangeProblem {
+            change: 0,
+            item: None,
+            message: format!("there is no import {origin:?}"),
+        };
         let steps = steps.ok_or_else(|| CommitError::Invalid(vec![missing()]))?;
-        let mut undone = Undone::default();
+        let mut undone = UndoReport::default();
         // Restoring comes first, so that parents exist; removing comes last.
         let (mut restored, mut removed) = (Vec::new(), BTreeMap::new());
         for step in steps {
@@ -67,7 +70,7 @@ impl Embedded {
         origin: &str,
         at: Timestamp,
         changes: &[Change],
-        undone: &mut Undone,
+        undone: &mut UndoReport,
     ) -> Result<(), CommitError> {
         for changes in changes.chunks(BATCH_CHANGES_MAX) {
             let mut batch = Batch::new(at, changes.to_vec());

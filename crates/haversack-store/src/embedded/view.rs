@@ -21,7 +21,7 @@ use crate::revision::{Revision, StateToken};
 use crate::store::error::ReadError;
 use crate::store::item::{DocumentKind, Passage, Record, Stored, Version};
 use crate::store::query::{
-    FAMILY_MAX, Filter, Hit, LIMIT_MAX, Order, PAGE_BYTES_MAX, Page, TreeDistance,
+    FAMILY_MAX, Filter, Hit, LIMIT_MAX, ListOrder, PAGE_BYTES_MAX, Page, TreeDistance,
 };
 
 /// A snapshot of a state for one viewer.
@@ -159,7 +159,7 @@ impl View {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn are_there(&self, ids: &[ItemId]) -> Result<Vec<bool>, ReadError> {
+    pub fn exist(&self, ids: &[ItemId]) -> Result<Vec<bool>, ReadError> {
         self.read(|connection| {
             ids.iter().map(|id| Ok(self.visible_row_of_id(connection, id)?.is_some())).collect()
         })
@@ -223,8 +223,8 @@ impl View {
         let among = self.rows_matching(filter)?;
         self.read(|connection| {
             let rows = match page.order {
-                Order::Id => paging::page_by_id(connection, page, &among),
-                Order::Newest => {
+                ListOrder::Id => paging::page_by_id(connection, page, &among),
+                ListOrder::Newest => {
                     let after = page.after.as_ref().map(|id| self.updated_of(id)).transpose()?;
                     paging::page_by_time(connection, page, after, &among)
                 }
@@ -413,7 +413,7 @@ impl View {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn beside(&self, ids: &[ItemId]) -> Result<Vec<Vec<ItemId>>, ReadError> {
+    pub fn adjacent(&self, ids: &[ItemId]) -> Result<Vec<Vec<ItemId>>, ReadError> {
         let mut families: BTreeMap<i64, Vec<(i64, Row)>> = BTreeMap::new();
         let found: Vec<Vec<Row>> = self.read(|connection| {
             let mut found = Vec::with_capacity(ids.len());

@@ -12,11 +12,11 @@ use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use super::catalogue::Catalogue;
 use super::indexes::{IndexError, Indexes};
 use super::records::write::{self, CommitDelta, WriteError};
-use super::state::{PublishedState, SharedState};
+use super::state::{PublishedState, StoreHandles};
 use crate::prepare::PreparedBatch;
 use crate::revision::Revision;
-use crate::store::change::{Change, Committed};
-use crate::store::error::{Cause, CommitError, ReadError, Stale, chain};
+use crate::store::change::{Change, CommitReport};
+use crate::store::error::{Cause, CommitError, ReadError, StaleVectors, error_chain};
 
 /// The most changes in one transaction.
 const GROUP_CHANGES_MAX: usize = 20_000;
@@ -32,13 +32,13 @@ pub(crate) enum Job {
 }
 
 /// The channel for the result of a batch.
-pub(crate) type CommitReply = SyncSender<Result<Committed, CommitError>>;
+pub(crate) type CommitReply = SyncSender<Result<CommitReport, CommitError>>;
 
 /// The one writer of a workspace.
 #[derive(Debug)]
 pub(crate) struct Writer {
     pub(crate) connection: Connection,
-    pub(crate) shared: Arc<SharedState>,
+    pub(crate) shared: Arc<StoreHandles>,
     pub(crate) indexes: Indexes,
     pub(crate) catalogue: Catalogue,
     pub(crate) revision: Revision,
@@ -56,7 +56,8 @@ struct PendingBatch {
 }
 
 impl PendingBatch {
-    /// The reader lists of the items that its events are about; see [`SharedState::bump_activity`].
+    /// The reader lists of the items that its events are about; see
+    /// [`StoreHandles::bump_activity`].
     fn activity_lists(&self) -> &[u32] {
         match &self.outcome {
             BatchOutcome::Done(_, delta) | BatchOutcome::Quiet(_, delta) => &delta.noted,
@@ -68,11 +69,11 @@ impl PendingBatch {
 /// The result of a batch within the transaction.
 enum BatchOutcome {
     /// It changed items or links.
-    Done(Committed, CommitDelta),
+    Done(CommitReport, CommitDelta),
     /// It wrote events or named documents only: nothing versioned or searched.
-    Quiet(Committed, CommitDelta),
+    Quiet(CommitReport, CommitDelta),
     /// It changed nothing.
-    Unchanged(Committed),
+    Unchanged(CommitReport),
     /// It was refused; the other batches go on.
     Refused(CommitError),
     /// The transaction failed at or before it.
@@ -82,7 +83,7 @@ enum BatchOutcome {
 /// Why no batch can be written.
 enum Refusal {
     Stopped(String),
-    Stale(Stale),
+    Stale(StaleVectors),
     /// The indexes lag and cannot catch up; the batch was not written.
     Behind(String),
 }
@@ -100,7 +101,7 @@ impl Refusal {
 impl Writer {
     pub(crate) fn new(
         connection: Connection,
-        shared: Arc<SharedState>,
+        shared: Arc<StoreHandles>,
         indexes: Indexes,
         (revision, catalogue): (Revision, Catalogue),
     ) -> Writer {
@@ -147,10 +148,10 @@ impl Writer {
         }
         if let Some(stored) = self.indexes.stale_model() {
             let now = self.shared.embedder.model().clone();
-            return Err(Refusal::Stale(Stale { stored: stored.clone(), now }));
+            return Err(Refusal::Stale(StaleVectors { stored: stored.clone(), now }));
         }
         if self.behind {
-            return self.catch_up().map_err(|error| Refusal::Behind(chain(&error)));
+            return self.catch_up().map_err(|error| Refusal::Behind(error_chain(&error)));
         }
         Ok(())
     }
@@ -164,7 +165,7 @@ impl Writer {
         }
         let Some(pending) = self.commit_group(group) else { return };
         self.shared.bump_activity(pending.iter().flat_map(PendingBatch::activity_lists));
-        let failed = self.index_and_publish(&pending).err().map(|error| chain(&error));
+        let failed = self.index_and_publish(&pending).err().map(|error| error_chain(&error));
         self.behind = failed.is_some();
         for PendingBatch { reply, outcome, .. } in pending {
             let outcome = match (outcome, &failed) {
@@ -238,10 +239,10 @@ impl Writer {
         let only_puts = prepared.batch.changes.iter().all(|c| matches!(c, Change::Put(_)));
         let outcome = match written {
             Ok((committed, _)) if only_puts && committed.stored == 0 => {
-                BatchOutcome::Unchanged(Committed { revision, ..committed })
+                BatchOutcome::Unchanged(CommitReport { revision, ..committed })
             }
-            Ok((committed, delta)) if prepared.batch.is_quiet() => {
-                BatchOutcome::Quiet(Committed { revision, ..committed }, delta)
+            Ok((committed, delta)) if prepared.batch.is_unversioned() => {
+                BatchOutcome::Quiet(CommitReport { revision, ..committed }, delta)
             }
             Ok((committed, delta)) => BatchOutcome::Done(committed, delta),
             Err(WriteError::Refused(refused)) => BatchOutcome::Refused(refused),
@@ -331,6 +332,6 @@ impl Writer {
 }
 
 /// Sends the result of a batch; the caller may have stopped waiting.
-fn send_reply(reply: &CommitReply, outcome: Result<Committed, CommitError>) {
+fn send_reply(reply: &CommitReply, outcome: Result<CommitReport, CommitError>) {
     let _ = reply.send(outcome);
 }

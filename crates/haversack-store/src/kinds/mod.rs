@@ -36,7 +36,7 @@ use haversack_core::query::FieldRole;
 use haversack_core::units::Timestamp;
 use serde_json::Value;
 
-/// The typed part of an item, in the order in which it was written.
+/// The fields of an item, typed by its kind, in the order in which they were written.
 pub type Fields = serde_json::Map<String, Value>;
 
 /// The definitions that come with Haversack, application by application.
@@ -175,11 +175,11 @@ impl Kinds {
 
     /// The subtype of an item, for kinds with a type field.
     #[must_use]
-    pub fn sort<'f>(&self, kind: &Kind, fields: &'f Fields) -> Option<&'f str> {
+    pub fn subtype<'f>(&self, kind: &Kind, fields: &'f Fields) -> Option<&'f str> {
         let by_role = |field: &&FieldSpec| field.role == Some(FieldMeaning::Fact(FieldRole::Type));
         let specs = self.fields_of(kind);
         let field = specs.iter().find(by_role).or_else(|| self.find(kind)?.field("type"))?;
-        fields.get(&field.name)?.as_str().filter(|sort| !sort.trim().is_empty())
+        fields.get(&field.name)?.as_str().filter(|subtype| !subtype.trim().is_empty())
     }
 
     /// Whether items of this kind give instructions to the model (X11).

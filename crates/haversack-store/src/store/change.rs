@@ -1,4 +1,4 @@
-//! What can be written, and what came of it.
+//! Batches of changes, and the reports of what they did.
 
 use std::fmt;
 
@@ -9,120 +9,120 @@ use super::item::{DocumentKind, Event, Item, Link, Record};
 use super::viewer::Viewer;
 use crate::revision::Revision;
 
-/// Most changes in one batch.
+/// The most changes in one batch.
 pub const BATCH_CHANGES_MAX: usize = 10_000;
 
-/// Most bytes of text in one batch.
+/// The most bytes of text in one batch.
 pub const BATCH_BYTES_MAX: usize = 64 << 20;
 
-/// Longest body of an item in bytes.
+/// The longest body of an item in bytes.
 pub const BODY_BYTES_MAX: usize = 16 << 20;
 
-/// Longest title, path, author, origin or name in bytes.
+/// The longest title, path, author, origin or name in bytes.
 pub const LINE_BYTES_MAX: usize = 4_096;
 
-/// Longest text of a record in bytes.
+/// The longest text of a record in bytes.
 pub const RECORD_BYTES_MAX: usize = 4 << 20;
 
-/// Deepest tree of parents.
+/// The greatest depth of a tree of parents.
 pub const DEPTH_MAX: usize = 256;
 
-/// One thing to write.
+/// One change to a store.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Change {
-    /// Adds an item or replaces it; the earlier version is kept, within bounds.
+    /// Adds an item or replaces it. Earlier versions are kept, up to a limit.
     Put(Box<Item>),
-    /// Takes an item and what hangs under it out of sight; the history stays, within bounds.
+    /// Deletes an item and its descendants. Their history is kept, up to a limit.
     Delete(ItemId),
-    /// Removes an item, what hangs under it and their history for good.
+    /// Erases an item, its descendants and their history.
     Purge(ItemId),
-    /// Adds a link; one that is there stays.
+    /// Adds a link. A link that exists stays as it is.
     Link(Link),
-    /// Takes a link away.
+    /// Removes a link.
     Unlink(Link),
-    /// Notes that something happened.
-    Note(Event),
-    /// Writes a named document.
-    Write(Record),
+    /// Records an event.
+    AddEvent(Event),
+    /// Adds or replaces a named document.
+    PutRecord(Record),
     /// Removes a named document.
-    Remove(DocumentKind, String),
+    RemoveRecord(DocumentKind, String),
 }
 
 impl Change {
-    /// Whether the items stay as they are: events and named documents have no versions.
+    /// Whether it makes no revision: events and named documents have no versions.
     #[must_use]
-    pub const fn is_quiet(&self) -> bool {
-        matches!(self, Change::Note(_) | Change::Write(_) | Change::Remove(..))
+    pub const fn is_unversioned(&self) -> bool {
+        matches!(self, Change::AddEvent(_) | Change::PutRecord(_) | Change::RemoveRecord(..))
     }
 }
 
-/// Changes that are made together or not at all. A batch of nothing but events and named documents
-/// makes no new state.
+/// Changes that are written together or not at all. A batch of only events and named documents
+/// makes no revision.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Batch {
     /// The time of the commit.
     pub at: Timestamp,
-    /// Who writes.
+    /// The author.
     pub author: Option<String>,
-    /// The import this belongs to, by which it can be undone.
+    /// The name of the import that it belongs to, by which it can be undone.
     pub origin: Option<String>,
-    /// With whose rights it is written. The owner of the data may do everything; anybody else
-    /// changes what they can read, and says who may read an item, or where it hangs, only of what is
-    /// their own.
+    /// The viewer with whose rights it is written. The owner of the data may change everything. Any
+    /// other viewer may change items that they can read, and may set the readers or the parent only
+    /// of items that they created.
     pub rights: Viewer,
-    /// What to write, in this order; items may come before their parents.
+    /// The changes, in this order. Items may come before their parents.
     pub changes: Vec<Change>,
 }
 
 impl Batch {
-    /// A batch at a time by nobody in particular.
+    /// A batch without an author, with the owner's rights.
     #[must_use]
     pub const fn new(at: Timestamp, changes: Vec<Change>) -> Batch {
         Batch { at, author: None, origin: None, rights: Viewer::owner(), changes }
     }
 
-    /// Whether it makes no new state.
+    /// Whether it makes no revision.
     #[must_use]
-    pub fn is_quiet(&self) -> bool {
-        self.changes.iter().all(Change::is_quiet)
+    pub fn is_unversioned(&self) -> bool {
+        self.changes.iter().all(Change::is_unversioned)
     }
 
-    /// The same batch, written by somebody under their name and with their rights.
+    /// The same batch with a viewer's name as the author and with their rights.
     #[must_use]
-    pub fn by(mut self, rights: Viewer) -> Batch {
+    pub fn with_rights(mut self, rights: Viewer) -> Batch {
         self.author = rights.name().map(str::to_owned);
         self.rights = rights;
         self
     }
 
-    /// A batch that puts items.
+    /// A batch that adds or replaces items.
     #[must_use]
     pub fn put(at: Timestamp, items: Vec<Item>) -> Batch {
         Batch::new(at, items.into_iter().map(|item| Change::Put(Box::new(item))).collect())
     }
 }
 
-/// What a batch did. It is durable, and searches from now on see it.
+/// The result of a batch that was written. It is durable and searchable.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Committed {
-    /// The state it made; the last one when no item or link changed.
+pub struct CommitReport {
+    /// The revision that it made, or the last one if no item or link changed.
     pub revision: Revision,
     /// Items added or replaced.
     pub stored: usize,
-    /// Items that were there already, just so.
+    /// Items that the store already had in the same form.
     pub unchanged: usize,
-    /// Items taken out of sight or purged, those below them included.
+    /// Items deleted or purged, including descendants.
     pub deleted: usize,
-    /// What the writer should know.
+    /// Warnings for the author.
     pub warnings: Vec<Warning>,
 }
 
-/// Something about a written item that its author should know.
+/// A warning about a written item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
-    /// Which item.
+    /// The item.
     pub item: ItemId,
-    /// What about it.
+    /// The warning.
     pub message: String,
 }
 
@@ -132,16 +132,16 @@ impl fmt::Display for Warning {
     }
 }
 
-/// What undoing an import did.
+/// The result of undoing an import.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Undone {
-    /// The state it made.
+pub struct UndoReport {
+    /// The revision that it made.
     pub revision: Revision,
-    /// Items that were new with the import and are gone now.
+    /// Items that the import added and that are deleted now.
     pub removed: usize,
-    /// Items that are again as they were before.
+    /// Items that have their version from before the import again.
     pub restored: usize,
-    /// Items that were changed since, whose earlier text is no longer kept, or under which
-    /// something hangs that the import did not bring: left as they are.
+    /// Items that were left as they are: they were changed since, their earlier version is no
+    /// longer kept, or they have descendants that the import did not add.
     pub kept: Vec<ItemId>,
 }

@@ -1,4 +1,4 @@
-//! What can go wrong: opening, reading, writing. Each says what to do next.
+//! Errors of opening, reading and writing. Each message says what to do next.
 
 use crate::kinds::DefinitionError;
 use std::error::Error as StdError;
@@ -11,31 +11,31 @@ use thiserror::Error;
 
 use crate::revision::Revision;
 
-/// What is underneath an error, for the log.
+/// The cause of an error, for the log.
 pub type Cause = Box<dyn StdError + Send + Sync>;
 
-/// Why a data folder or workspace cannot be opened.
+/// An error from opening a data folder or workspace.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// Another process has it.
+    /// Another process has it open.
     #[error("{} is in use by process {owner}: stop it, or choose another folder", folder.display())]
     InUse {
         /// The data folder.
         folder: PathBuf,
-        /// The other process, as it wrote itself down.
+        /// The id of the other process, read from the lock file.
         owner: String,
     },
-    /// The name cannot be that of a workspace.
+    /// The name is not a valid workspace name.
     #[error(
         "{name:?} cannot name a workspace: use 1 to 64 of a-z, 0-9, '-', '_' and '.', beginning \
          with a letter or digit"
     )]
     Name {
-        /// The refused name.
+        /// The invalid name.
         name: String,
     },
-    /// The kinds that the data folder defines cannot be read.
+    /// The data folder's definitions of kinds are not valid.
     #[error("{} cannot be used: {cause}", path.display())]
     Kinds {
         /// The file.
@@ -48,7 +48,7 @@ pub enum OpenError {
     Missing {
         /// The name.
         name: String,
-        /// Where it was looked for.
+        /// The data folder.
         folder: PathBuf,
     },
     /// A later version of Haversack wrote it.
@@ -57,17 +57,17 @@ pub enum OpenError {
         path.display()
     )]
     Newer {
-        /// What was opened.
+        /// The path.
         path: PathBuf,
         /// Its format.
         found: u32,
         /// The newest format known here.
         known: u32,
     },
-    /// It is not a store, or the store itself is damaged.
+    /// It is not a store, or the records are damaged.
     #[error("{} is damaged: restore a backup, or export what can be read", path.display())]
     Damaged {
-        /// What was opened.
+        /// The path.
         path: PathBuf,
         /// What is wrong.
         #[source]
@@ -76,7 +76,7 @@ pub enum OpenError {
     /// A folder or file cannot be read or written.
     #[error("cannot open {}", path.display())]
     Io {
-        /// What was opened.
+        /// The path.
         path: PathBuf,
         /// Why not.
         #[source]
@@ -84,40 +84,40 @@ pub enum OpenError {
     },
 }
 
-/// Vectors that were made by another model than the one in use.
+/// A mismatch of models: the stored vectors were made by another model than the one in use.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stale {
-    /// Which model made the stored ones.
+pub struct StaleVectors {
+    /// The model that made the stored vectors.
     pub stored: Model,
-    /// Which model is in use.
+    /// The model in use.
     pub now: Model,
 }
 
-impl fmt::Display for Stale {
+impl fmt::Display for StaleVectors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "vectors are stale: stored by {}, in use is {}", self.stored, self.now)
     }
 }
 
-/// Why a question has no answer.
+/// An error from reading.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// The question itself cannot be asked.
+    /// An argument of the read is not valid.
     #[error("{field}: {what}")]
     Invalid {
-        /// The part of it that is wrong, such as `vector` or `filter.fields`.
+        /// The argument, such as `vector` or `filter.fields`.
         field: String,
         /// What is wrong with it.
         what: String,
     },
     /// The vectors were made by another model.
     #[error("{0}; re-embed the workspace")]
-    Stale(Box<Stale>),
-    /// Something that was stored does not read back as it was written.
+    Stale(Box<StaleVectors>),
+    /// Stored data does not read back as it was written.
     #[error("{what} is damaged: run `haversack check`")]
     Damaged {
-        /// What it is.
+        /// The damaged part.
         what: String,
     },
     /// The store cannot be read.
@@ -130,24 +130,24 @@ pub enum ReadError {
 }
 
 impl ReadError {
-    /// A part of a question that cannot be asked, and what is wrong with it.
+    /// An error about an argument that is not valid.
     pub fn invalid(field: impl Into<String>, what: impl Into<String>) -> ReadError {
         ReadError::Invalid { field: field.into(), what: what.into() }
     }
 }
 
-/// Something wrong with one change of a batch.
+/// A problem with one change of a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    /// Which change of the batch, from 0.
+pub struct ChangeProblem {
+    /// The index of the change in the batch.
     pub change: usize,
-    /// The item it is about, if it has a name.
+    /// The item, if the change is about one.
     pub item: Option<ItemId>,
-    /// What is wrong; names the field.
+    /// The problem, with the name of the field.
     pub message: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ChangeProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.item {
             Some(item) => write!(f, "{item}: {}", self.message),
@@ -156,18 +156,18 @@ impl fmt::Display for Problem {
     }
 }
 
-/// What somebody may not do with an item.
+/// An operation on an item that the writer may not do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Denial {
-    /// Write under an id that is not theirs to change.
+    /// Write under the id of an item that they cannot read.
     Id,
-    /// Speak of it at all: for them it is not there.
+    /// Change an item that they cannot read.
     Missing,
-    /// Hang something under it: for them it is not there.
+    /// Use an item that they cannot read as a parent.
     Parent,
-    /// Say who may read it.
+    /// Set its readers.
     Readers,
-    /// Move it to another place.
+    /// Move it to another parent.
     Move,
 }
 
@@ -189,60 +189,60 @@ impl fmt::Display for Denial {
     }
 }
 
-/// Why nothing of a batch was written.
+/// An error from writing a batch. Except for [`CommitError::NotSearchable`], nothing was written.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CommitError {
-    /// Changes that cannot be made; all of them are named, up to a hundred.
+    /// Some changes are not valid. All of them are listed, up to a hundred.
     #[error("{}", problems_line(.0))]
-    Invalid(Vec<Problem>),
-    /// Whoever writes may not change this.
+    Invalid(Vec<ChangeProblem>),
+    /// The writer lacks the right to a change.
     #[error("{item}: {denial}")]
     Denied {
         /// The item.
         item: ItemId,
-        /// What they may not do with it.
+        /// The operation that is denied.
         denial: Denial,
     },
     /// The batch is too large.
     #[error("a batch of {found} {unit} is larger than the limit of {limit}: send smaller ones")]
     TooLarge {
-        /// What was counted.
+        /// The unit of the limit: changes or bytes.
         unit: &'static str,
-        /// How many there are.
+        /// The size of the batch.
         found: usize,
-        /// How many there may be.
+        /// The limit.
         limit: usize,
     },
-    /// A text has no vector.
+    /// A text cannot be embedded.
     #[error("cannot embed the batch")]
     Embed(#[from] EmbedError),
     /// The vectors of the workspace were made by another model.
     #[error("{0}; re-embed the workspace first")]
-    Stale(Box<Stale>),
-    /// There is no room on the disk; what was there is as it was, and reads go on.
+    Stale(Box<StaleVectors>),
+    /// The disk is full. The store is unchanged, and reads go on.
     #[error("no room to write: free some disk space and send the batch again")]
     Full {
-        /// What the disk said.
+        /// The error of the disk.
         #[source]
         cause: Cause,
     },
-    /// Written, but searches will not see it before the index works again.
+    /// The batch is durable, but searches do not see it until the index can be written again.
     #[error(
         "stored as revision {revision}, but the index cannot be written; searches show it after \
          the next write or start that succeeds"
     )]
     NotSearchable {
-        /// The state that was stored.
+        /// The revision of the batch.
         revision: Revision,
         /// Why the index failed.
         #[source]
         cause: Cause,
     },
-    /// The disk failed and what it holds is not known: open the store again.
+    /// The disk failed and its content is unknown. The store has to be opened again.
     #[error("the disk failed and writing has stopped: open the store again to recover")]
     Stopped {
-        /// What failed first.
+        /// The first failure.
         #[source]
         cause: Cause,
     },
@@ -255,17 +255,18 @@ pub enum CommitError {
     },
 }
 
-fn problems_line(problems: &[Problem]) -> String {
-    let mut line = problems.iter().take(3).map(Problem::to_string).collect::<Vec<_>>().join("; ");
+fn problems_line(problems: &[ChangeProblem]) -> String {
+    let mut line =
+        problems.iter().take(3).map(ChangeProblem::to_string).collect::<Vec<_>>().join("; ");
     if problems.len() > 3 {
         line.push_str(&format!("; and {} more", problems.len() - 3));
     }
     line
 }
 
-/// An error with all that led to it, in one line.
+/// An error and its chain of causes, in one line.
 #[must_use]
-pub fn chain(error: &dyn StdError) -> String {
+pub fn error_chain(error: &dyn StdError) -> String {
     let mut line = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -1,4 +1,4 @@
-//! What is kept: items and what hangs on them.
+//! Stored data: items, links, events and named documents.
 
 use std::sync::Arc;
 
@@ -6,51 +6,50 @@ use haversack_core::embed::TextFeatures;
 use haversack_core::ids::ItemId;
 use haversack_core::item::{Kind, Trust};
 use haversack_core::units::{Score, Span, Timestamp};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::viewer::Readers;
 use crate::kinds::{Fact, Kinds, Relation};
 use crate::revision::Revision;
 
-/// The fields of an item, typed by its kind (see [`crate::kinds`]).
-pub type Fields = Map<String, Value>;
+pub use crate::kinds::Fields;
 
-/// One thing that can be found: a file, a message, a product, a memory, a block.
+/// A searchable item: a file, a message, a product, a memory, a block.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
-    /// Its name, unique in the workspace.
+    /// Its id, unique in the workspace.
     pub id: ItemId,
-    /// What sort of thing it is.
+    /// Its kind.
     pub kind: Kind,
-    /// What people call it; may be empty.
+    /// Its title; may be empty.
     pub title: String,
-    /// Its text; may be empty when its fields say it all.
+    /// Its text; may be empty if it has fields.
     pub body: String,
-    /// What its kind adds.
+    /// Its fields, defined by its kind.
     pub fields: Fields,
-    /// Where it is in a file tree or site, for people and for search.
+    /// Its path in a file tree or site. Shown and searched.
     pub path: Option<String>,
-    /// What it hangs under; must exist.
+    /// Its parent, which must exist.
     pub parent: Option<ItemId>,
-    /// Its place among its siblings; equal places are ordered by id.
+    /// Its position among its siblings. Equal positions are ordered by id.
     pub position: i64,
-    /// When it came to be, if known.
+    /// When it was created, if known.
     pub created: Option<Timestamp>,
-    /// When it last changed at its source, if known; else the time of the commit, or for an item
-    /// that is new here the time when it came to be.
+    /// When it last changed at its source. If unknown, the store uses the time of the commit, or
+    /// `created` for an item that is new to it.
     pub updated: Option<Timestamp>,
-    /// How sure its source is of it.
+    /// The confidence of its source.
     pub confidence: Option<Score>,
-    /// Who may read it.
+    /// Its readers.
     pub readers: Readers,
-    /// Who could have written it.
+    /// The trust in its source: who could have written it.
     pub trust: Trust,
-    /// Whether it is in use; what is not is kept and left out by filters.
+    /// Whether it is active. Filters leave out inactive items by default.
     pub active: bool,
 }
 
 impl Item {
-    /// Bytes of its texts, those in its fields included.
+    /// The bytes of its texts, including those in its fields.
     pub(crate) fn bytes(&self) -> usize {
         fn of(value: &Value) -> usize {
             match value {
@@ -66,7 +65,7 @@ impl Item {
         self.body.len() + self.title.len() + fields.sum::<usize>()
     }
 
-    /// An item with a text and nothing else: internal, active, readable like its parent.
+    /// An item with a body only: internal, active, with the readers of its parent.
     #[must_use]
     pub fn new(id: ItemId, kind: Kind, body: &str) -> Item {
         Item {
@@ -88,23 +87,23 @@ impl Item {
     }
 }
 
-/// An item as a viewer finds it.
+/// A stored version of an item, as a viewer may see it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stored {
-    /// The item. Its parent is left out when the viewer may not read it.
+    /// The item, without its parent if the viewer may not read that.
     pub item: Item,
     /// The commit that wrote this version.
     pub revision: Revision,
-    /// When that was.
+    /// The time of that commit.
     pub committed: Timestamp,
-    /// Who wrote it, if they said so.
+    /// The author of that commit, if it named one.
     pub author: Option<String>,
-    /// The kinds that its store knows: they say how it is read.
+    /// The definitions of kinds by which its fields are read.
     pub kinds: Arc<Kinds>,
 }
 
 impl Stored {
-    /// What the item is searched by and shown as.
+    /// The text that is searched and shown.
     #[must_use]
     pub fn text(&self) -> String {
         self.kinds.text(&self.item)
@@ -117,37 +116,37 @@ impl Stored {
         self.kinds.essential(kind, title, body, fields)
     }
 
-    /// How people mention it.
+    /// The names by which people mention it.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
         self.kinds.names(&self.item.kind, &self.item.title, &self.item.fields)
     }
 
-    /// What its further fields call it by.
+    /// Further names from its fields, such as an author; searched along with its headings.
     #[must_use]
     pub fn byline(&self) -> String {
         self.kinds.byline(&self.item.kind, &self.item.fields)
     }
 
-    /// What sort of thing it is within its kind.
+    /// Its subtype within its kind, such as a memory's type.
     #[must_use]
-    pub fn sort(&self) -> Option<&str> {
-        self.kinds.sort(&self.item.kind, &self.item.fields)
+    pub fn subtype(&self) -> Option<&str> {
+        self.kinds.subtype(&self.item.kind, &self.item.fields)
     }
 
-    /// What its fields say that questions ask for.
+    /// The facts in its fields that queries can filter by.
     #[must_use]
     pub fn facts(&self) -> Vec<Fact> {
         self.kinds.facts(&self.item.kind, &self.item.fields)
     }
 
-    /// The items that its fields name.
+    /// Its relations: the items that its fields name.
     #[must_use]
     pub fn relations(&self) -> Vec<Relation> {
         self.kinds.relations(&self.item.kind, &self.item.fields)
     }
 
-    /// When it was said or last changed. It is not later than the item's `updated`.
+    /// When it was said or last changed. Never later than the item's `updated`.
     #[must_use]
     pub fn moment(&self) -> Option<Timestamp> {
         let Item { kind, created, updated, .. } = &self.item;
@@ -155,49 +154,50 @@ impl Stored {
     }
 }
 
-/// An item on the way to another one, for people to read.
+/// An ancestor of an item, for display.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Crumb {
-    /// Its name.
+pub struct Breadcrumb {
+    /// Its id.
     pub id: ItemId,
-    /// What sort of thing it is.
+    /// Its kind.
     pub kind: Kind,
-    /// What people call it; may be empty.
+    /// Its title; may be empty.
     pub title: String,
 }
 
-/// One version in an item's history.
+/// A version in an item's history.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Version {
-    /// The item as it was.
+    /// The version.
     pub stored: Stored,
     /// The commit that replaced or deleted it.
     pub until: Option<Revision>,
 }
 
-/// A typed edge between two items. Its ends need not exist yet; it shows when both can be read.
+/// A typed edge between two items, which need not exist yet. A viewer sees it if they can read
+/// both.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Link {
-    /// Where it starts.
+    /// The source item.
     pub from: ItemId,
-    /// Where it leads.
+    /// The target item.
     pub to: ItemId,
-    /// What it means: `link`, `relation`, `supports`, …
-    pub sort: String,
+    /// Its type: `link`, `relation`, `supports`, …
+    pub link_type: String,
 }
 
-/// What happened to an item.
+/// The kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EventKind {
-    /// Somebody looked at it.
+    /// A user viewed the item.
     Viewed,
-    /// Somebody changed it.
+    /// A user edited it.
     Edited,
-    /// It went into a pack.
+    /// A pack included it.
     Used,
-    /// Somebody said that it helped.
+    /// A user rated it as useful.
     Useful,
-    /// Somebody said that it did not.
+    /// A user rated it as not useful.
     NotUseful,
 }
 
@@ -225,28 +225,28 @@ impl EventKind {
 
     /// The event kind with this name.
     #[must_use]
-    pub fn named(name: &str) -> Option<EventKind> {
+    pub fn from_name(name: &str) -> Option<EventKind> {
         EventKind::ALL.into_iter().find(|event_kind| event_kind.as_str() == name)
     }
 }
 
-/// Something that happened to an item.
+/// An event: something that a user did with an item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// To which item.
+    /// The item.
     pub item: ItemId,
-    /// Who did it.
+    /// The user.
     pub user: String,
-    /// What.
+    /// What happened.
     pub event_kind: EventKind,
-    /// When.
+    /// When it happened.
     pub at: Timestamp,
 }
 
-/// What sort of named document a record is.
+/// The kind of a named document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DocumentKind {
-    /// Proof of a pack; the oldest go when there are too many.
+    /// A receipt of a pack. The oldest are removed when there are too many.
     Receipt,
     /// A template of the workspace.
     Template,
@@ -254,7 +254,7 @@ pub enum DocumentKind {
     Ranker,
     /// A recipe of the workspace.
     Recipe,
-    /// A folder or file that was added, as it was then, so that adding it again is quick.
+    /// The state of a folder or file when it was added, so that adding it again is quick.
     Source,
 }
 
@@ -282,7 +282,7 @@ impl DocumentKind {
 
     /// The document kind with this name.
     #[must_use]
-    pub fn named(name: &str) -> Option<DocumentKind> {
+    pub fn from_name(name: &str) -> Option<DocumentKind> {
         DocumentKind::ALL.into_iter().find(|document_kind| document_kind.as_str() == name)
     }
 }
@@ -290,7 +290,7 @@ impl DocumentKind {
 /// A named document that is not searched: a receipt, template, ranker, recipe or source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// Which sort.
+    /// Its kind.
     pub document_kind: DocumentKind,
     /// Its name, unique among documents of its kind.
     pub name: String,
@@ -307,34 +307,34 @@ pub struct PathEntry {
     pub id: ItemId,
     /// Its path.
     pub path: String,
-    /// The length of its body.
+    /// The length of its body in bytes.
     pub bytes: u64,
     /// When it last changed at its source.
     pub updated: Timestamp,
-    /// When it was written here.
+    /// When it was written to the store.
     pub committed: Timestamp,
 }
 
-/// A piece of an item's text with its place, as a search found it.
+/// A chunk of an item's text with its position in the item.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Passage {
     /// The item, without its body.
     pub stored: Stored,
-    /// Which chunk of it.
+    /// The index of the chunk in the item.
     pub chunk: u32,
-    /// Whether it is the only chunk, and so all of the item's text.
+    /// Whether it is the item's only chunk, and so its whole text.
     pub is_whole: bool,
-    /// The chunk's bytes in the item's text.
+    /// The byte range of the chunk in the item's text.
     pub span: Span,
     /// The chunk's text.
     pub text: String,
-    /// What ranking needs of the text, made when it was written. Its tokens are those of
-    /// `o200k`. `None` when it has to be made now.
+    /// The text features for ranking, computed on write, with tokens of `o200k`. `None` if they
+    /// have to be computed now.
     pub features: Option<Arc<TextFeatures>>,
-    /// First and last line in the item's text, from 1.
+    /// The first and last line in the item's text, counted from 1.
     pub lines: (u32, u32),
-    /// The headings it stands under, outermost first.
+    /// The headings above it, outermost first.
     pub headings: Vec<String>,
-    /// Code of the language that its words were read in.
+    /// The code of the language that its words were analysed in.
     pub language: String,
 }

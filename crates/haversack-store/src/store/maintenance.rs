@@ -1,5 +1,4 @@
-//! Maintenance of a store, and the stores of all workspaces: what operators need beside reads and
-//! writes.
+//! Maintenance of a store (check, backup, re-embedding), and the stores of all workspaces.
 
 use std::fmt;
 use std::path::Path;
@@ -9,21 +8,22 @@ use futures_util::future::BoxFuture;
 use haversack_core::embed::{Embedder, Model};
 
 use super::error::{CommitError, OpenError};
-use super::{Answer, Store};
+use super::{Store, StoreFuture};
 use crate::kinds::Kinds;
 use crate::revision::Revision;
 
 /// A store with its maintenance.
 pub trait Maintenance: Store {
-    /// The same store for threads that may block: its futures need no runtime ([`super::wait`]), and
-    /// small reads finish on the calling thread instead of going to another and back.
+    /// The same store for threads that may block: its futures need no runtime
+    /// ([`super::block_on`]), and small reads finish on the calling thread instead of going to
+    /// another and back.
     fn for_blocking_threads(&self) -> Arc<dyn Maintenance>;
 
     /// Damage that was found and repaired when the store was opened.
     fn repaired(&self) -> &[String];
 
     /// Counts items and bytes.
-    fn stats(&self) -> Answer<'_, Stats>;
+    fn stats(&self) -> StoreFuture<'_, StoreStats>;
 
     /// Verifies everything; with `repair`, rebuilds derived indexes that are wrong.
     fn check(&self, repair: bool) -> BoxFuture<'_, Result<CheckReport, CommitError>>;
@@ -32,11 +32,11 @@ pub trait Maintenance: Store {
     /// interrupted continues where it stopped.
     fn reembed<'a>(
         &'a self,
-        progress: &'a mut (dyn FnMut(Progress) + Send),
-    ) -> BoxFuture<'a, Result<Progress, CommitError>>;
+        progress: &'a mut (dyn FnMut(MaintenanceProgress) + Send),
+    ) -> BoxFuture<'a, Result<MaintenanceProgress, CommitError>>;
 
-    /// Copies the live workspace into an empty folder, as of one commit. Indexes are rebuilt when the
-    /// copy is opened.
+    /// Copies the live workspace into an empty folder, as of one commit. Indexes are rebuilt when
+    /// the copy is opened.
     fn backup<'a>(&'a self, folder: &'a Path) -> BoxFuture<'a, Result<(), OpenError>>;
 
     /// Waits for pending writes, then refuses further ones.
@@ -81,14 +81,14 @@ pub trait Stores: fmt::Debug + Send + Sync {
     fn kinds(&self) -> &Arc<Kinds>;
 }
 
-/// What a workspace holds.
+/// Counts and sizes of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stats {
+pub struct StoreStats {
     /// The last commit.
     pub revision: Revision,
     /// Items that are present.
     pub items: u64,
-    /// Versions that are kept, the present ones included.
+    /// Versions that are kept, including the present ones.
     pub versions: u64,
     /// Chunks of all versions.
     pub chunks: u64,
@@ -113,14 +113,14 @@ pub struct CheckReport {
     pub chunks: u64,
     /// Damage to the records themselves. It cannot be repaired; restore a backup.
     pub damage: Vec<String>,
-    /// What is wrong with derived indexes.
+    /// Problems with derived indexes.
     pub derived: Vec<String>,
     /// Whether the derived indexes were rebuilt.
     pub repaired: bool,
 }
 
 impl CheckReport {
-    /// Whether nothing is wrong, or no longer.
+    /// Whether nothing is wrong, or everything was repaired.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.damage.is_empty() && (self.derived.is_empty() || self.repaired)
@@ -129,7 +129,7 @@ impl CheckReport {
 
 /// Progress of re-embedding, or of upgrading a workspace of an older version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Progress {
+pub struct MaintenanceProgress {
     /// Versions of items that are done.
     pub done: u64,
     /// All versions.
@@ -140,15 +140,15 @@ pub struct Progress {
 #[derive(Clone)]
 pub struct OnUpgrade(Arc<UpgradeCallback>);
 
-type UpgradeCallback = dyn Fn(&str, Progress) + Send + Sync;
+type UpgradeCallback = dyn Fn(&str, MaintenanceProgress) + Send + Sync;
 
 impl OnUpgrade {
     /// Wraps a function.
-    pub fn new(report: impl Fn(&str, Progress) + Send + Sync + 'static) -> OnUpgrade {
+    pub fn new(report: impl Fn(&str, MaintenanceProgress) + Send + Sync + 'static) -> OnUpgrade {
         OnUpgrade(Arc::new(report))
     }
 
-    pub(crate) fn report(&self, workspace: &str, progress: Progress) {
+    pub(crate) fn report(&self, workspace: &str, progress: MaintenanceProgress) {
         (self.0)(workspace, progress);
     }
 }

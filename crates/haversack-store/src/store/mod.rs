@@ -1,9 +1,9 @@
-//! The store: what every engine promises, in its own words and types.
+//! The traits of a store and the types that they use.
 //!
-//! A store is one workspace. Nothing crosses it. A write is acknowledged when it is durable and
-//! searchable. A [`Snapshot`] is one state of the store as one viewer may see it: what the viewer
-//! may not read changes no answer, score, count or order. Engines find and list; they do not fuse,
-//! rank or know recipes.
+//! A store is one workspace, isolated from all others. A write is acknowledged when it is durable
+//! and searchable. A [`Snapshot`] is one state of the store as one viewer may see it: items that
+//! the viewer may not read change no result, score, count or order. A store retrieves and lists; it
+//! does not fuse or rank, and knows no recipes.
 
 pub mod change;
 pub mod error;
@@ -20,183 +20,200 @@ use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::query::FieldRole;
 use haversack_core::units::Timestamp;
 
-use self::change::{Batch, Committed, Undone};
+use self::change::{Batch, CommitReport, UndoReport};
 use self::error::{CommitError, ReadError};
 use self::item::{
-    Crumb, DocumentKind, Event, EventKind, Link, Passage, PathEntry, Record, Stored, Version,
+    Breadcrumb, DocumentKind, Event, EventKind, Link, Passage, PathEntry, Record, Stored, Version,
 };
 use self::query::{
-    Descendants, Descent, Direction, Excerpt, Filter, Frequencies, FuzzySearch, Hit, Linked,
+    Descendants, Descent, Direction, Excerpt, Filter, Frequencies, FuzzySearch, Hit, LinkedItem,
     Neighbours, Page, TextSearch, TreeDistance, Usage, VectorSearch,
 };
 use self::viewer::Viewer;
 use crate::kinds::Kinds;
 use crate::revision::{Revision, StateToken};
 
-/// What a read comes to.
-pub type Answer<'a, T> = BoxFuture<'a, Result<T, ReadError>>;
+/// The future of a read.
+pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, ReadError>>;
 
-/// Blocks this thread until a future is ready. No runtime is needed for the futures of
-/// [`maintenance::Maintenance::for_blocking_threads`].
-pub fn wait<T>(future: impl Future<Output = T>) -> T {
+/// Blocks this thread until a future is ready. The futures of
+/// [`maintenance::Maintenance::for_blocking_threads`] need no runtime.
+pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     futures_executor::block_on(future)
 }
 
-/// One workspace: writes, and snapshots to read from.
+/// One workspace: takes writes and gives snapshots to read from.
 pub trait Store: Send + Sync {
     /// Writes a batch, all or nothing. When it returns, the batch is durable and searchable.
-    fn write(&self, batch: Batch) -> BoxFuture<'_, Result<Committed, CommitError>>;
+    fn write(&self, batch: Batch) -> BoxFuture<'_, Result<CommitReport, CommitError>>;
 
-    /// Takes back what an import wrote, where nobody has changed it since.
+    /// Undoes an import, except for items that were changed since.
     fn undo<'a>(
         &'a self,
         origin: &'a str,
         at: Timestamp,
-    ) -> BoxFuture<'a, Result<Undone, CommitError>>;
+    ) -> BoxFuture<'a, Result<UndoReport, CommitError>>;
 
-    /// The present state, for a viewer.
-    fn snapshot<'a>(&'a self, viewer: &'a Viewer) -> Answer<'a, Arc<dyn Snapshot>>;
+    /// A snapshot of the present state for a viewer.
+    fn snapshot<'a>(&'a self, viewer: &'a Viewer) -> StoreFuture<'a, Arc<dyn Snapshot>>;
 
-    /// The state at a moment, for a viewer who may read these items today.
-    fn as_of<'a>(&'a self, viewer: &'a Viewer, moment: Timestamp) -> Answer<'a, Arc<dyn Snapshot>>;
+    /// A snapshot of the state at a moment, by the viewer's present permissions.
+    fn as_of<'a>(
+        &'a self,
+        viewer: &'a Viewer,
+        moment: Timestamp,
+    ) -> StoreFuture<'a, Arc<dyn Snapshot>>;
 
-    /// The state of a number, for a viewer who may read these items today. The present number is
-    /// the present state; one above it is refused.
-    fn at<'a>(&'a self, viewer: &'a Viewer, revision: Revision) -> Answer<'a, Arc<dyn Snapshot>>;
+    /// A snapshot of a revision, by the viewer's present permissions. A revision above the present
+    /// one is an error.
+    fn at_revision<'a>(
+        &'a self,
+        viewer: &'a Viewer,
+        revision: Revision,
+    ) -> StoreFuture<'a, Arc<dyn Snapshot>>;
 
-    /// The last state that the viewer knows by this name ([`Snapshot::token`]). A name of another
-    /// viewer is refused, and so is one of a state that is no longer what it was: items were purged,
+    /// A snapshot of the last state with this token ([`Snapshot::token`]). It is an error if the
+    /// token is another viewer's, or if the state cannot be read again because items were purged,
     /// versions trimmed, or readers changed.
-    fn named_state<'a>(
+    fn at_token<'a>(
         &'a self,
         viewer: &'a Viewer,
         token: StateToken,
-    ) -> Answer<'a, Arc<dyn Snapshot>>;
+    ) -> StoreFuture<'a, Arc<dyn Snapshot>>;
 
     /// The model that embeds new texts and queries.
     fn model(&self) -> &Model {
         self.embedder().model()
     }
 
-    /// What embeds new texts and queries.
+    /// The embedder of new texts and queries.
     fn embedder(&self) -> &Arc<dyn Embedder>;
 
-    /// The kinds that are known here.
+    /// The definitions of kinds in use.
     fn kinds(&self) -> &Arc<Kinds>;
 }
 
 /// One state of a workspace as one viewer may see it.
 pub trait Snapshot: Send + Sync {
-    /// Which state. The number counts what the viewer cannot see, too: only those who see everything
-    /// may be told.
+    /// The revision of the state. It also counts commits that the viewer cannot see, so reveal it
+    /// only to viewers who see everything.
     fn revision(&self) -> Revision;
 
-    /// The viewer's own name for the state. It follows from who they are and from what they can read,
-    /// items and links, and from nothing else.
+    /// The token that identifies the state to this viewer. It depends only on the viewer and on the
+    /// items and links that they can read.
     fn token(&self) -> StateToken;
 
-    /// Whether every version of this state is still kept; a state of long ago may miss some.
+    /// Whether every version of this state is still kept; an old state may lack some.
     fn history_is_whole(&self) -> bool;
 
-    /// The kinds that are known here.
+    /// The definitions of kinds in use.
     fn kinds(&self) -> &Arc<Kinds>;
 
-    /// The items of these names, in their order; `None` for what is not there or not readable.
-    fn get<'a>(&'a self, ids: &'a [ItemId]) -> Answer<'a, Vec<Option<Stored>>>;
+    /// The items with these ids, in their order; `None` if an item does not exist or is not
+    /// readable.
+    fn get<'a>(&'a self, ids: &'a [ItemId]) -> StoreFuture<'a, Vec<Option<Stored>>>;
 
-    /// Whether each of these items is there and readable, without reading it.
-    fn are_there<'a>(&'a self, ids: &'a [ItemId]) -> Answer<'a, Vec<bool>>;
+    /// Whether each of these items exists and is readable, without reading it.
+    fn exist<'a>(&'a self, ids: &'a [ItemId]) -> StoreFuture<'a, Vec<bool>>;
 
-    /// A page of the items that pass a filter. It has fewer than there are, but one at least, when
-    /// their texts and fields have more than [`query::PAGE_BYTES_MAX`] together.
-    fn list<'a>(&'a self, filter: &'a Filter, page: &'a Page) -> Answer<'a, Vec<Stored>>;
+    /// A page of the items that pass a filter. A page ends early, after at least one item, when its
+    /// texts and fields exceed [`query::PAGE_BYTES_MAX`].
+    fn list<'a>(&'a self, filter: &'a Filter, page: &'a Page) -> StoreFuture<'a, Vec<Stored>>;
 
-    /// How many items pass a filter.
-    fn count<'a>(&'a self, filter: &'a Filter) -> Answer<'a, u64>;
+    /// The number of items that pass a filter.
+    fn count<'a>(&'a self, filter: &'a Filter) -> StoreFuture<'a, u64>;
 
-    /// Chunks that hold the words, best first.
-    fn text<'a>(&'a self, search: &'a TextSearch) -> Answer<'a, Vec<Hit>>;
+    /// Chunks that match a full-text query, best first.
+    fn search_text<'a>(&'a self, search: &'a TextSearch) -> StoreFuture<'a, Vec<Hit>>;
 
-    /// Chunks that mean the same, nearest first.
-    fn vector<'a>(&'a self, search: &'a VectorSearch) -> Answer<'a, Vec<Hit>>;
+    /// Chunks nearest to a vector, nearest first.
+    fn search_vectors<'a>(&'a self, search: &'a VectorSearch) -> StoreFuture<'a, Vec<Hit>>;
 
-    /// Chunks whose title, path or short text is spelt alike, most similar first.
-    fn fuzzy<'a>(&'a self, search: &'a FuzzySearch) -> Answer<'a, Vec<Hit>>;
+    /// Chunks whose title, path or short text has similar trigrams, most similar first.
+    fn search_fuzzy<'a>(&'a self, search: &'a FuzzySearch) -> StoreFuture<'a, Vec<Hit>>;
 
-    /// The first chunks of items whose titles have these keys ([`haversack_core::text::names`]), by
-    /// key; none for a key that more than `most` items have.
-    fn named<'a>(
+    /// The first chunks of the items whose titles have these name keys
+    /// ([`haversack_core::text::names`]), by key; none for a key that more than `most` items share.
+    fn chunks_by_name<'a>(
         &'a self,
         keys: &'a [String],
         filter: &'a Filter,
         most: usize,
-    ) -> Answer<'a, Vec<Vec<CandidateId>>>;
+    ) -> StoreFuture<'a, Vec<Vec<CandidateId>>>;
 
-    /// In how many readable chunks the terms of a text occur, in the language that it seems to be in.
-    fn frequencies<'a>(&'a self, text: &'a str) -> Answer<'a, Frequencies>;
+    /// The document frequencies of a text's terms among readable chunks. The language is detected.
+    fn frequencies<'a>(&'a self, text: &'a str) -> StoreFuture<'a, Frequencies>;
 
     /// Whether a readable item has each of these values, in lower case, in a field of that role.
-    fn have_facts<'a>(&'a self, facts: &'a [(FieldRole, String)]) -> Answer<'a, Vec<bool>>;
+    fn have_facts<'a>(&'a self, facts: &'a [(FieldRole, String)]) -> StoreFuture<'a, Vec<bool>>;
 
-    /// The texts and places of chunks, in their order.
-    fn passages<'a>(&'a self, ids: &'a [CandidateId]) -> Answer<'a, Vec<Option<Passage>>>;
+    /// The texts and positions of chunks, in their order.
+    fn passages<'a>(&'a self, ids: &'a [CandidateId]) -> StoreFuture<'a, Vec<Option<Passage>>>;
 
-    /// The most telling stretch of each passage for a query, with the hits marked.
+    /// The excerpt of each passage that matches a query best, with the matches marked.
     fn excerpts(&self, passages: &[&Passage], query: &str, characters_max: usize) -> Vec<Excerpt>;
 
-    /// What an item hangs under, nearest first, up to where the viewer may not read on.
-    fn ancestors<'a>(&'a self, id: &'a ItemId, limit: usize) -> Answer<'a, Vec<Stored>>;
+    /// The ancestors of an item, nearest first, up to the first that the viewer may not read.
+    fn ancestors<'a>(&'a self, id: &'a ItemId, limit: usize) -> StoreFuture<'a, Vec<Stored>>;
 
-    /// What each of these items hangs under, outermost first, beginning where the viewer may read
-    /// on; nothing for an item that is not there or not readable.
-    fn trails<'a>(&'a self, ids: &'a [ItemId]) -> Answer<'a, Vec<Vec<Crumb>>>;
+    /// The ancestors of each of these items, outermost first, from below the nearest one that the
+    /// viewer may not read; empty for an item that does not exist or is not readable.
+    fn breadcrumbs<'a>(&'a self, ids: &'a [ItemId]) -> StoreFuture<'a, Vec<Vec<Breadcrumb>>>;
 
-    /// What hangs under an item, in order.
-    fn children<'a>(&'a self, id: &'a ItemId, limit: usize) -> Answer<'a, Vec<Stored>>;
+    /// The children of an item, in order.
+    fn children<'a>(&'a self, id: &'a ItemId, limit: usize) -> StoreFuture<'a, Vec<Stored>>;
 
-    /// What hangs under an item and is in use, level by level as it stands on a page; what is not read
-    /// for the limit is counted.
-    fn descendants<'a>(&'a self, id: &'a ItemId, descent: &'a Descent) -> Answer<'a, Descendants>;
+    /// The active descendants of an item in document order. Descendants beyond the limit are
+    /// counted but not read.
+    fn descendants<'a>(
+        &'a self,
+        id: &'a ItemId,
+        descent: &'a Descent,
+    ) -> StoreFuture<'a, Descendants>;
 
-    /// The readable neighbours before and after an item under the same parent, in order.
+    /// The readable siblings before and after an item, in order.
     fn siblings<'a>(
         &'a self,
         id: &'a ItemId,
         either_side: usize,
-    ) -> Answer<'a, (Vec<Stored>, Vec<Stored>)>;
+    ) -> StoreFuture<'a, (Vec<Stored>, Vec<Stored>)>;
 
-    /// What stands right before and right after each of these items under the same parent, unless
-    /// that has more than [`query::FAMILY_MAX`] children.
-    fn beside<'a>(&'a self, ids: &'a [ItemId]) -> Answer<'a, Vec<Vec<ItemId>>>;
+    /// The siblings right before and right after each of these items; none if the parent has more
+    /// than [`query::FAMILY_MAX`] children.
+    fn adjacent<'a>(&'a self, ids: &'a [ItemId]) -> StoreFuture<'a, Vec<Vec<ItemId>>>;
 
-    /// What is linked with an item, by sort of link (all when empty), ordered by sort and id.
-    fn linked<'a>(
+    /// The items that links of these types (all types if empty) connect with an item, ordered by
+    /// link type and id.
+    fn linked_items<'a>(
         &'a self,
         id: &'a ItemId,
         direction: Direction,
-        sorts: &'a [String],
+        link_types: &'a [String],
         limit: usize,
-    ) -> Answer<'a, Vec<Linked>>;
+    ) -> StoreFuture<'a, Vec<LinkedItem>>;
 
-    /// What is linked with each of several items, outward and inward, as [`Snapshot::linked`] has it.
+    /// The linked items of several items, outward and inward; see [`Snapshot::linked_items`].
     fn neighbours<'a>(
         &'a self,
         ids: &'a [ItemId],
-        sorts: &'a [String],
+        link_types: &'a [String],
         limit: usize,
-    ) -> Answer<'a, Vec<Neighbours>>;
+    ) -> StoreFuture<'a, Vec<Neighbours>>;
 
-    /// How far items are from one in the tree; `None` where no readable way leads.
-    fn distances<'a>(&'a self, from: &'a ItemId, to: &'a [ItemId])
-    -> Answer<'a, Vec<TreeDistance>>;
+    /// The distances in the tree from one item to others; `None` if no readable path connects them.
+    fn distances<'a>(
+        &'a self,
+        from: &'a ItemId,
+        to: &'a [ItemId],
+    ) -> StoreFuture<'a, Vec<TreeDistance>>;
 
-    /// A number that is another one in snapshots taken after an event was noted of something that the
-    /// viewer can read, but for [`EventKind::Used`]: what was answered from events before may be answered so again until it
-    /// changes. It means nothing after the store was opened again.
+    /// A counter that changes when an event other than [`EventKind::Used`] is recorded of an item
+    /// that the viewer can read. A result that depends on events may be reused while the counter is
+    /// the same. Counters of different openings of the store are not comparable.
     fn activity(&self) -> u64;
 
-    /// What a user viewed, edited or used since a moment, the latest first. With `until`, what was
-    /// noted or written after that moment does not count.
+    /// The items that a user viewed, edited or used since a moment, the latest first. Events and
+    /// items that were written after `until` are left out.
     fn recent<'a>(
         &'a self,
         user: &'a str,
@@ -204,22 +221,24 @@ pub trait Snapshot: Send + Sync {
         since: Timestamp,
         until: Option<Timestamp>,
         limit: usize,
-    ) -> Answer<'a, Vec<Usage>>;
+    ) -> StoreFuture<'a, Vec<Usage>>;
 
-    /// What happened to items at the hand of one user, or of all when `None`. With `until`, what
-    /// was noted after that moment does not count.
+    /// The usage of items by one user, or by all users if `None`. Events that were recorded after
+    /// `until` are left out.
     fn usage<'a>(
         &'a self,
         ids: &'a [ItemId],
         user: Option<&'a str>,
         until: Option<Timestamp>,
-    ) -> Answer<'a, Vec<Usage>>;
+    ) -> StoreFuture<'a, Vec<Usage>>;
 
-    /// The versions of an item that are kept, the latest first.
-    fn history<'a>(&'a self, id: &'a ItemId) -> Answer<'a, Vec<Version>>;
+    /// The kept versions of an item, the latest first.
+    fn history<'a>(&'a self, id: &'a ItemId) -> StoreFuture<'a, Vec<Version>>;
 
-    /// The items at one path, by id and without their texts, and how many there are beyond the limit.
-    fn at_path<'a>(&'a self, path: &'a str, limit: usize) -> Answer<'a, (Vec<PathEntry>, u64)>;
+    /// The items at a path, by id and without their texts, and how many more there are than the
+    /// limit.
+    fn at_path<'a>(&'a self, path: &'a str, limit: usize)
+    -> StoreFuture<'a, (Vec<PathEntry>, u64)>;
 
     /// The items whose path starts with a prefix, by path and id, after one of them.
     fn under_path<'a>(
@@ -227,23 +246,23 @@ pub trait Snapshot: Send + Sync {
         prefix: &'a str,
         after: Option<&'a PathEntry>,
         limit: usize,
-    ) -> Answer<'a, Vec<PathEntry>>;
+    ) -> StoreFuture<'a, Vec<PathEntry>>;
 
     /// The ids of all items, parents before children, level by level and by id.
-    fn ids_parents_first(&self) -> Answer<'_, Vec<ItemId>>;
+    fn ids_parents_first(&self) -> StoreFuture<'_, Vec<ItemId>>;
 
-    /// The links that start at each of these items, item by item, ordered by type and target.
-    fn links_from<'a>(&'a self, ids: &'a [ItemId]) -> Answer<'a, Vec<Link>>;
+    /// The outgoing links of these items, item by item, ordered by type and target.
+    fn links_from<'a>(&'a self, ids: &'a [ItemId]) -> StoreFuture<'a, Vec<Link>>;
 
-    /// The events that are kept of each of these items, item by item, ordered by time, user and type.
-    fn events_of<'a>(&'a self, ids: &'a [ItemId]) -> Answer<'a, Vec<Event>>;
+    /// The kept events of these items, item by item, ordered by time, user and kind.
+    fn events_of<'a>(&'a self, ids: &'a [ItemId]) -> StoreFuture<'a, Vec<Event>>;
 
     /// A named document.
     fn record<'a>(
         &'a self,
         document_kind: DocumentKind,
         name: &'a str,
-    ) -> Answer<'a, Option<Record>>;
+    ) -> StoreFuture<'a, Option<Record>>;
 
     /// The names of the documents of one kind, in order, after a name.
     fn records<'a>(
@@ -251,5 +270,5 @@ pub trait Snapshot: Send + Sync {
         document_kind: DocumentKind,
         after: Option<&'a str>,
         limit: usize,
-    ) -> Answer<'a, Vec<String>>;
+    ) -> StoreFuture<'a, Vec<String>>;
 }

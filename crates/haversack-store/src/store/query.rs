@@ -1,4 +1,4 @@
-//! What can be asked of a snapshot, and the answers.
+//! Queries on a snapshot: filters, searches and pages, and their results.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,57 +12,58 @@ use serde_json::Value;
 
 use super::item::{EventKind, Link, Stored};
 
-/// Most answers to one question.
+/// The most results of one query.
 pub const LIMIT_MAX: usize = 1_000;
 
-/// Bytes of texts and fields after which a page ends, however many items were asked for.
+/// The bytes of texts and fields after which a page ends, whatever its limit.
 pub const PAGE_BYTES_MAX: usize = 64 << 20;
 
-/// Most kinds in one filter.
+/// The most kinds in one filter.
 pub const KINDS_MAX: usize = 64;
 
-/// Most fields in one filter.
+/// The most fields in one filter.
 pub const FIELDS_MAX: usize = 32;
 
-/// Most values of one field in a filter.
+/// The most values of one field in a filter.
 pub const VALUES_MAX: usize = 64;
 
-/// Most distinct terms whose frequencies are counted at once; later ones are left out.
+/// The most distinct terms whose frequencies are counted at once. Later terms are left out.
 pub const FREQUENCIES_MAX: usize = 256;
 
-/// Most keys of names that are looked up at once.
+/// The most name keys that are looked up at once.
 pub const NAMES_MAX: usize = 1_024;
 
-/// Children of one parent that have neighbours; those of a larger family stand beside nobody.
+/// The most children of a parent for which adjacent siblings are found.
 pub const FAMILY_MAX: usize = 10_000;
 
-/// Which of the readable items are asked for. The default is all that are active.
+/// A filter over readable items. The default passes all active items.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Filter {
-    /// Only these kinds; empty for all.
+    /// Only items of these kinds; all kinds if empty.
     pub kinds: Vec<Kind>,
-    /// Only items in use.
+    /// Only active items.
     pub active_only: bool,
-    /// Only what changed in this time (the start is in, the end is not).
+    /// Only items that changed in this period, without its end.
     pub updated: (Option<Timestamp>, Option<Timestamp>),
-    /// Only what its source is at least this sure of; what says nothing passes.
+    /// Only items with at least this confidence, or with none.
     pub confidence_least: Option<Score>,
-    /// Only this item and what hangs under it.
+    /// Only this item and its descendants.
     pub under: Option<ItemId>,
-    /// Only paths that start so.
+    /// Only items whose path starts with this prefix.
     pub path_prefix: Option<String>,
-    /// Only items that have one of the values in each of these top-level fields: texts, numbers,
-    /// yes, no, or nothing at all (null). An array has the values that are its entries. Without a
-    /// value nothing passes.
+    /// Only items that have one of the values in each of these top-level fields. A value is a text,
+    /// a number, a boolean, or null for a missing field. An array has the values of its entries. A
+    /// field with an empty list of values passes no item.
     pub fields: Vec<(String, Vec<Value>)>,
-    /// Only items of which all of these hold.
+    /// Only items of which all these facts hold.
     pub facts: Vec<FactFilter>,
 }
 
-/// What must hold of an item, whatever its fields are called (see [`crate::kinds::Kinds::facts`]).
+/// A condition on an item's facts, which are independent of field names (see
+/// [`crate::kinds::Kinds::facts`]).
 #[derive(Debug, Clone, PartialEq)]
 pub enum FactFilter {
-    /// A number of this role is in a range, the end not included.
+    /// A number of this role is in a range, without its end.
     Within(FieldRole, i64, i64),
     /// A text of this role, in lower case, is one of these.
     OneOf(FieldRole, Vec<String>),
@@ -84,7 +85,7 @@ impl Default for Filter {
 }
 
 impl Filter {
-    /// All that can be read, in use or not.
+    /// All readable items, active or not.
     #[must_use]
     pub fn everything() -> Filter {
         Filter { active_only: false, ..Filter::default() }
@@ -97,110 +98,111 @@ impl Filter {
     }
 }
 
-/// In which order items are listed.
+/// The order in which items are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Order {
+pub enum ListOrder {
     /// By id.
     Id,
-    /// The latest change first; equal ones by id.
+    /// By time of change, the latest first; ties by id.
     Newest,
 }
 
 /// A page of a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page {
-    /// In which order.
-    pub order: Order,
-    /// The last one of the page before.
+    /// The order.
+    pub order: ListOrder,
+    /// The last item of the previous page.
     pub after: Option<ItemId>,
-    /// How many at most.
+    /// The most results.
     pub limit: usize,
 }
 
-/// A full-text search: words, `"phrases"` and beginnings (`config*`). Any text is a query.
+/// A full-text search: words, `"phrases"` and prefixes (`config*`). Any text is a valid query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TextSearch {
-    /// What is looked for.
+    /// The query.
     pub query: String,
-    /// Whether the last word may be unfinished.
+    /// Whether the last word may be incomplete, as while typing.
     pub unfinished: bool,
     /// Whether every word must occur.
     pub all_words: bool,
-    /// Among which items.
+    /// The items that are searched.
     pub filter: Filter,
-    /// How many at most.
+    /// The most results.
     pub limit: usize,
 }
 
-/// How hard a vector search tries.
+/// How thorough a vector search is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Effort {
-    /// Binary codes first: milliseconds at a million, nearly all of the nearest.
+    /// Scans binary codes first: takes milliseconds over a million vectors and finds nearly all of
+    /// the nearest.
     #[default]
     Fast,
-    /// Eight-bit codes of everything: slower, practically all of the nearest.
+    /// Scans eight-bit codes of all vectors: slower, and finds practically all of the nearest.
     Full,
-    /// Every vector in full: all of the nearest.
+    /// Compares every full vector: finds all of the nearest.
     Exact,
 }
 
-/// A search for what means the same.
+/// A search for the texts nearest to a vector.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VectorSearch {
-    /// What is looked for, by the workspace's own model.
+    /// The query's vector, made by the workspace's model.
     pub vector: Vector,
-    /// How hard to try.
+    /// How thorough the search is.
     pub effort: Effort,
-    /// Among which items.
+    /// The items that are searched.
     pub filter: Filter,
-    /// How many at most.
+    /// The most results.
     pub limit: usize,
 }
 
-/// A search for what is spelt alike.
+/// A search for similar spellings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FuzzySearch {
-    /// What is looked for.
+    /// The query.
     pub query: String,
-    /// The least similarity of trigrams that counts; PostgreSQL's default is 0.3.
+    /// The least trigram similarity of a hit. PostgreSQL's default is 0.3.
     pub similarity_least: Score,
-    /// Among which items.
+    /// The items that are searched.
     pub filter: Filter,
-    /// How many at most.
+    /// The most results.
     pub limit: usize,
 }
 
-/// One answer of a search.
+/// A result of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hit {
-    /// Which chunk of which item.
+    /// The chunk.
     pub id: CandidateId,
-    /// How well it answers, in the search's own measure.
+    /// Its score, on the scale of the search.
     pub score: Score,
 }
 
-/// A passage around the hits of a text search.
+/// A part of a passage around the matches of a text search.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Excerpt {
-    /// The passage, with an ellipsis where it was cut.
+    /// The text, with an ellipsis where it was cut.
     pub text: String,
-    /// Where the hits are in it, in bytes.
+    /// The byte ranges of the matches in it.
     pub hits: Vec<Range<usize>>,
 }
 
-/// In how many texts that a viewer can read the terms of another text occur.
+/// The document frequencies of a text's terms among the texts that a viewer can read.
 ///
 /// The keys are those of [`haversack_core::text::terms::terms`], so that
-/// [`haversack_core::rank::Corpus::from_counts`] can weigh with them.
+/// [`haversack_core::rank::Corpus::from_counts`] can compute weights from them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Frequencies {
-    /// How many texts there are; a text is a chunk with its title and path.
+    /// The number of texts. A text is a chunk with its title and path.
     pub texts: u64,
-    /// How many of them have each term.
-    pub with: BTreeMap<String, u64>,
+    /// The number of texts that contain each term.
+    pub by_term: BTreeMap<String, u64>,
 }
 
-/// Which way a link is followed.
+/// The direction in which a link is followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
     /// From the item to others.
@@ -209,56 +211,58 @@ pub enum Direction {
     Inward,
 }
 
-/// What is linked with an item.
+/// The items that are linked with an item.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Neighbours {
-    /// By links that begin at the item.
-    pub outward: Vec<Linked>,
-    /// By links that end at it.
-    pub inward: Vec<Linked>,
+    /// The targets of the item's outgoing links.
+    pub outward: Vec<LinkedItem>,
+    /// The sources of its incoming links.
+    pub inward: Vec<LinkedItem>,
 }
 
 /// An item at the other end of a link.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Linked {
+pub struct LinkedItem {
     /// The link that was followed.
     pub link: Link,
-    /// What is at the other end.
+    /// The item at the other end.
     pub stored: Stored,
 }
 
-/// How often something happened to an item, and when last.
+/// The number of an item's events of one kind, and the time of the last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Usage {
     /// The item.
     pub item: ItemId,
-    /// What happened.
+    /// The kind of the events.
     pub event_kind: EventKind,
-    /// How often.
+    /// The number of events.
     pub count: u64,
-    /// When last. Where that event is no longer kept, no later than the oldest that is.
+    /// The time of the last event. If that event is no longer kept, a time no later than the oldest
+    /// kept event.
     pub last: Timestamp,
 }
 
-/// How far down a tree is read.
+/// The limits within which descendants are read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Descent {
-    /// How many levels.
+    /// The most levels.
     pub depth: usize,
-    /// Kinds that are found and not looked into: a page on a page has blocks of its own.
+    /// Kinds whose items are found but not descended into: a page on a page has blocks of its own.
     pub closed: Vec<Kind>,
-    /// How many items are read at most; the others are counted.
+    /// The most items that are read. The others are only counted.
     pub limit: usize,
 }
 
-/// What hangs under an item.
+/// The descendants of an item.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Descendants {
-    /// Items in use, as they stand: each, then what hangs under it. With its level, from 1.
+    /// Active items in document order, each before its own descendants, with their level from 1.
     pub found: Vec<(usize, Stored)>,
-    /// How many there are, up to [`FAMILY_MAX`].
+    /// The number of all descendants, up to [`FAMILY_MAX`].
     pub total: usize,
 }
 
-/// How far two items are apart in the tree: steps up from one to what they share, then down.
+/// The distance of two items in the tree: the steps up from one to their common ancestor, and down
+/// to the other.
 pub type TreeDistance = Option<u32>;

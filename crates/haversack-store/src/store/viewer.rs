@@ -1,4 +1,4 @@
-//! Who asks: principals, viewers, and who may read an item.
+//! Permissions to read: principals, viewers, and the readers of an item.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -6,18 +6,18 @@ use std::sync::Arc;
 
 use haversack_core::ids::{IdError, check_name};
 
-/// Longest name of a principal in bytes.
+/// The longest name of a principal in bytes.
 pub const PRINCIPAL_BYTES_MAX: usize = 256;
 
-/// Most principals on one list of readers, and most groups of one viewer.
+/// The most principals on one reader list, and the most groups of one viewer.
 pub const PRINCIPALS_MAX: usize = 1_000;
 
-/// A user, a group, or everyone: what a list of readers names.
+/// An entry of a reader list: a user, a group, or everyone.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Principal(Arc<str>);
 
 impl Principal {
-    /// Whoever may open the workspace at all.
+    /// Everyone who may open the workspace.
     #[must_use]
     pub fn everyone() -> Principal {
         Principal("everyone".into())
@@ -28,7 +28,7 @@ impl Principal {
     /// # Errors
     /// When the name is empty, too long or holds a control character.
     pub fn user(name: &str) -> Result<Principal, IdError> {
-        Principal::named("user:", name)
+        Principal::with_prefix("user:", name)
     }
 
     /// The members of a group.
@@ -36,16 +36,15 @@ impl Principal {
     /// # Errors
     /// When the name is empty, too long or holds a control character.
     pub fn group(name: &str) -> Result<Principal, IdError> {
-        Principal::named("group:", name)
+        Principal::with_prefix("group:", name)
     }
 
-    fn named(sort: &str, name: &str) -> Result<Principal, IdError> {
+    fn with_prefix(prefix: &str, name: &str) -> Result<Principal, IdError> {
         check_name(name, PRINCIPAL_BYTES_MAX)?;
-        Ok(Principal(format!("{sort}{name}").into()))
+        Ok(Principal(format!("{prefix}{name}").into()))
     }
 
-    /// A principal as it is written: `user:anna`, `group:sales` or `everyone`; a bare name is a
-    /// user.
+    /// Parses `user:anna`, `group:sales` or `everyone`; a bare name is a user.
     ///
     /// # Errors
     /// When the name is empty, too long or holds a control character.
@@ -58,7 +57,7 @@ impl Principal {
         }
     }
 
-    /// The principal as it is written.
+    /// The principal in the form that [`Principal::parse`] reads.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -71,31 +70,31 @@ impl fmt::Display for Principal {
     }
 }
 
-/// Who may read an item.
+/// The readers of an item.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Readers {
-    /// Whoever may read its parent; at the top of the tree, everyone in the workspace.
+    /// The readers of its parent; everyone in the workspace if it has no parent.
     #[default]
     Inherit,
-    /// These and nobody else; an empty list means nobody.
+    /// Only these principals; nobody if the list is empty.
     Only(BTreeSet<Principal>),
 }
 
-/// Who asks. Every read has one.
+/// The viewer on whose behalf a read is made. Every read has one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Viewer(Sight);
+pub struct Viewer(ReadAccess);
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-enum Sight {
-    All,
-    Through(BTreeSet<Principal>),
+enum ReadAccess {
+    Everything,
+    Principals(BTreeSet<Principal>),
 }
 
 impl Viewer {
-    /// Somebody of whom nothing is known: sees what everyone sees.
+    /// An unknown viewer, who sees what everyone sees.
     #[must_use]
     pub fn anyone() -> Viewer {
-        Viewer(Sight::Through([Principal::everyone()].into()))
+        Viewer(ReadAccess::Principals([Principal::everyone()].into()))
     }
 
     /// A user.
@@ -103,13 +102,13 @@ impl Viewer {
     /// # Errors
     /// When the name is empty, too long or holds a control character.
     pub fn user(name: &str) -> Result<Viewer, IdError> {
-        Ok(Viewer(Sight::Through([Principal::everyone(), Principal::user(name)?].into())))
+        Ok(Viewer(ReadAccess::Principals([Principal::everyone(), Principal::user(name)?].into())))
     }
 
-    /// The one who owns the data folder: sees everything, for chores such as export and check.
+    /// The owner of the data folder, who sees everything. For chores such as export and check.
     #[must_use]
     pub const fn owner() -> Viewer {
-        Viewer(Sight::All)
+        Viewer(ReadAccess::Everything)
     }
 
     /// The same viewer as a member of a group.
@@ -118,41 +117,41 @@ impl Viewer {
     /// When the name is empty, too long or holds a control character.
     pub fn in_group(mut self, name: &str) -> Result<Viewer, IdError> {
         let group = Principal::group(name)?;
-        if let Sight::Through(principals) = &mut self.0 {
+        if let ReadAccess::Principals(principals) = &mut self.0 {
             principals.insert(group);
         }
         Ok(self)
     }
 
-    /// Whoever reads through these principals; everyone is always among them.
+    /// A viewer with the permissions of these principals. Everyone is always added.
     #[must_use]
-    pub fn through(principals: BTreeSet<Principal>) -> Viewer {
+    pub fn with_principals(principals: BTreeSet<Principal>) -> Viewer {
         let mut principals = principals;
         principals.insert(Principal::everyone());
-        Viewer(Sight::Through(principals))
+        Viewer(ReadAccess::Principals(principals))
     }
 
-    /// Through which principals the viewer reads; `None` for the owner, who needs none.
+    /// The principals whose permissions the viewer has; `None` for the owner, who needs none.
     #[must_use]
     pub const fn principals(&self) -> Option<&BTreeSet<Principal>> {
         match &self.0 {
-            Sight::All => None,
-            Sight::Through(principals) => Some(principals),
+            ReadAccess::Everything => None,
+            ReadAccess::Principals(principals) => Some(principals),
         }
     }
 
-    /// The name of the user that the viewer is, if it is one.
+    /// The viewer's user name, if it is a user.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.principals()?.iter().find_map(|principal| principal.as_str().strip_prefix("user:"))
     }
 
-    /// Whether the viewer may read what these principals may read.
+    /// Whether the viewer is on a reader list.
     #[must_use]
     pub fn is_among(&self, readers: &BTreeSet<Principal>) -> bool {
         match &self.0 {
-            Sight::All => true,
-            Sight::Through(principals) => principals.iter().any(|p| readers.contains(p)),
+            ReadAccess::Everything => true,
+            ReadAccess::Principals(principals) => principals.iter().any(|p| readers.contains(p)),
         }
     }
 }

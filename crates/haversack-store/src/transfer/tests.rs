@@ -42,7 +42,8 @@ fn changes() -> Vec<Change> {
     let mut nobody = item("日本語 id", "x");
     nobody.readers = Readers::Only([].into());
     nobody.path = Some("docs/ü.md".to_owned());
-    let link = Link { from: child.id.clone(), to: nobody.id.clone(), sort: "supports".to_owned() };
+    let link =
+        Link { from: child.id.clone(), to: nobody.id.clone(), link_type: "supports".to_owned() };
     let event = Event {
         item: nobody.id.clone(),
         user: "anna".to_owned(),
@@ -57,8 +58,8 @@ fn changes() -> Vec<Change> {
     };
     let put = |item| Change::Put(Box::new(item));
     let mut changes: Vec<Change> = [child, parent, nobody].into_iter().map(put).collect();
-    changes.extend([Change::Link(link), Change::Note(event.clone()), Change::Note(event)]);
-    changes.push(Change::Write(record));
+    changes.extend([Change::Link(link), Change::AddEvent(event.clone()), Change::AddEvent(event)]);
+    changes.push(Change::PutRecord(record));
     changes
 }
 
@@ -68,7 +69,7 @@ fn open(folder: &std::path::Path) -> Arc<dyn Maintenance> {
 }
 
 fn snapshot(store: &dyn Store, viewer: &Viewer) -> Arc<dyn Snapshot> {
-    wait(store.snapshot(viewer)).unwrap()
+    block_on(store.snapshot(viewer)).unwrap()
 }
 
 fn exported(store: &dyn Store) -> String {
@@ -77,7 +78,7 @@ fn exported(store: &dyn Store) -> String {
     String::from_utf8(out).unwrap()
 }
 
-fn imported(store: &dyn Store, text: &str) -> Result<Imported, ImportError> {
+fn imported(store: &dyn Store, text: &str) -> Result<ImportReport, ImportError> {
     let origin = ("import-1", Timestamp::from_millis(99));
     import(store, &mut text.as_bytes(), origin, &mut |_| {})
 }
@@ -86,7 +87,7 @@ fn imported(store: &dyn Store, text: &str) -> Result<Imported, ImportError> {
 fn what_goes_out_comes_in_and_goes_out_the_same() {
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let store = open(folders[0].path());
-    wait(store.write(Batch::new(Timestamp::from_millis(50), changes()))).unwrap();
+    block_on(store.write(Batch::new(Timestamp::from_millis(50), changes()))).unwrap();
     let first = exported(&*store);
     assert_eq!(first, exported(&*store));
     assert_eq!(first.lines().count(), 8);
@@ -97,7 +98,7 @@ fn what_goes_out_comes_in_and_goes_out_the_same() {
     let done = imported(&*other, &first).unwrap();
     assert_eq!((done.lines, done.stored, done.others), (8, 3, 4));
     assert_eq!(exported(&*other), first);
-    let undone = wait(other.undo("import-1", Timestamp::from_millis(100))).unwrap();
+    let undone = block_on(other.undo("import-1", Timestamp::from_millis(100))).unwrap();
     assert_eq!(undone.removed, 3);
 }
 
@@ -105,7 +106,7 @@ fn what_goes_out_comes_in_and_goes_out_the_same() {
 fn a_viewer_exports_what_it_can_read() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());
-    wait(store.write(Batch::new(Timestamp::from_millis(50), changes()))).unwrap();
+    block_on(store.write(Batch::new(Timestamp::from_millis(50), changes()))).unwrap();
     let mut out = Vec::new();
     let done = export(&*snapshot(&*store, &Viewer::user("anna").unwrap()), &mut out).unwrap();
     assert_eq!((done.items, done.links, done.events), (2, 0, 0));
@@ -120,7 +121,8 @@ fn a_bad_line_is_named_and_stops_its_batch() {
     let check = |line: &str, expected: &str| {
         let error = imported(&*store, &format!("{header}{good}\n{line}\n")).unwrap_err();
         assert!(error.to_string().contains(expected), "{error}");
-        let n_items = wait(snapshot(&*store, &Viewer::owner()).count(&Filter::default())).unwrap();
+        let n_items =
+            block_on(snapshot(&*store, &Viewer::owner()).count(&Filter::default())).unwrap();
         assert_eq!(n_items, 0, "nothing of the batch is written");
     };
     check("{", "line 4: not a JSON object: EOF while parsing an object (at character 1)");
@@ -151,7 +153,7 @@ fn a_row_and_an_item_are_read_alike() {
     for line in lines {
         assert_eq!(read_item(read(line), kinds).unwrap(), expected, "{line}");
         assert_eq!(read_row(read(line), || "none".to_owned(), &kind).unwrap(), expected, "{line}");
-        let exported = form::line(&Change::Put(Box::new(expected.clone()))).unwrap();
+        let exported = json::change_to_json(&Change::Put(Box::new(expected.clone()))).unwrap();
         let Value::Object(exported) = exported else { panic!("{exported}") };
         assert_eq!(read_item(exported, kinds).unwrap(), expected);
     }

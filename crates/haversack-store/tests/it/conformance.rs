@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use haversack_store::embedded::{Home, Offloaded};
+use haversack_store::embedded::{AsyncStore, DataFolder};
 use haversack_store::store::Store;
 
 use crate::support::{LetterPairs, scratch};
 
 fn check(part: &str) {
     let folder = scratch();
-    let home = Home::open(folder.path()).unwrap();
+    let data_folder = DataFolder::open(folder.path()).unwrap();
     let empty = async |case: &'static str| {
         let name = case.replace('_', "-");
-        let engine = home.workspace(&name, LetterPairs::shared()).unwrap();
-        let store: Arc<dyn Store> = Arc::new(Offloaded::new(Arc::new(engine)));
+        let engine = data_folder.workspace(&name, LetterPairs::shared()).unwrap();
+        let store: Arc<dyn Store> = Arc::new(AsyncStore::new(Arc::new(engine)));
         store
     };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();

@@ -12,10 +12,10 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use haversack_core::ids::ItemId;
-use haversack_store::embedded::Embedded;
+use haversack_store::embedded::EmbeddedStore;
 use haversack_store::store::change::Change;
 use haversack_store::store::item::{DocumentKind, Item, Record};
-use haversack_store::store::query::{Filter, Order, Page};
+use haversack_store::store::query::{Filter, ListOrder, Page};
 use haversack_store::store::viewer::Viewer;
 
 use crate::support::{
@@ -100,7 +100,7 @@ fn changes(slots: &SlotStates, thread: usize, number: u64) -> Vec<Change> {
         }
         (CrashStep::Hide, None) => Vec::new(),
     };
-    changes.push(Change::Write(Record {
+    changes.push(Change::PutRecord(Record {
         document_kind: DocumentKind::Template,
         name: format!("thread-{thread}"),
         text: number.to_string(),
@@ -179,14 +179,14 @@ fn run_and_kill(folder: &Path, done: &[u64; THREADS], moment: Duration) -> [u64;
 }
 
 /// What a viewer sees of a thread, item by item.
-fn visible_texts(store: &Embedded, viewer: &Viewer) -> BTreeMap<ItemId, String> {
-    let page = Page { order: Order::Id, after: None, limit: 1_000 };
+fn visible_texts(store: &EmbeddedStore, viewer: &Viewer) -> BTreeMap<ItemId, String> {
+    let page = Page { order: ListOrder::Id, after: None, limit: 1_000 };
     let listed = store.view(viewer).list(&Filter::everything(), &page).unwrap();
     listed.into_iter().map(|stored| (stored.item.id, stored.item.body)).collect()
 }
 
 /// Compares the store with the expected content and returns the progress of each thread.
-fn verify(store: &Embedded, acknowledged: &[u64; THREADS], context: &str) -> [u64; THREADS] {
+fn verify(store: &EmbeddedStore, acknowledged: &[u64; THREADS], context: &str) -> [u64; THREADS] {
     let mut done = *acknowledged;
     let (mut all, mut open_to_bob) = (BTreeMap::new(), BTreeMap::new());
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -213,7 +213,7 @@ fn verify(store: &Embedded, acknowledged: &[u64; THREADS], context: &str) -> [u6
     assert_eq!(visible_texts(store, &user("anna")), all, "{context}: items");
     assert_eq!(visible_texts(store, &user("bob")), open_to_bob, "{context}: items for bob");
     for (word, expected) in found {
-        let hits = store.view(&Viewer::owner()).text(&words(&word)).unwrap();
+        let hits = store.view(&Viewer::owner()).search_text(&words(&word)).unwrap();
         let mut hits: Vec<String> = hits.into_iter().map(|hit| hit.id.item.to_string()).collect();
         hits.sort();
         assert_eq!(hits, expected, "{context}: {word}");

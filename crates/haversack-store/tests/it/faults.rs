@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use haversack_core::units::Score;
-use haversack_store::embedded::{Embedded, Home};
+use haversack_store::embedded::{DataFolder, EmbeddedStore};
 use haversack_store::store::error::CommitError;
 use haversack_store::store::item::Item;
-use haversack_store::store::query::{Effort, Filter, FuzzySearch, Order, Page, VectorSearch};
+use haversack_store::store::query::{Effort, Filter, FuzzySearch, ListOrder, Page, VectorSearch};
 use haversack_store::store::viewer::Viewer;
 use rusqlite::Connection;
 
@@ -25,7 +25,7 @@ fn workspace(folder: &Path) -> PathBuf {
 }
 
 /// A few commits, so that every index has several segments.
-fn fill(store: &Embedded) {
+fn fill(store: &EmbeddedStore) {
     let mut random = Random::new(7);
     for round in 0..6 {
         let items = (0..8).map(|n| {
@@ -39,26 +39,26 @@ fn fill(store: &Embedded) {
 }
 
 /// The results of every search, as text.
-fn answers(store: &Embedded) -> Vec<String> {
+fn answers(store: &EmbeddedStore) -> Vec<String> {
     let mut answers = Vec::new();
     for viewer in [Viewer::owner(), user("bob")] {
         let view = store.view(&viewer);
-        let page = Page { order: Order::Id, after: None, limit: 1_000 };
+        let page = Page { order: ListOrder::Id, after: None, limit: 1_000 };
         let items = view.list(&Filter::everything(), &page).unwrap();
         answers.extend(items.iter().map(|stored| format!("{stored:?}")));
         for word in WORDS {
-            answers.push(format!("{:?}", view.text(&words(word)).unwrap()));
+            answers.push(format!("{:?}", view.search_text(&words(word)).unwrap()));
             let (filter, limit) = (Filter::everything(), 100);
             let vector = LetterPairs::vector(word);
             let search = VectorSearch { vector, effort: Effort::Fast, filter, limit };
-            answers.push(format!("{:?}", view.vector(&search).unwrap()));
+            answers.push(format!("{:?}", view.search_vectors(&search).unwrap()));
             let search = FuzzySearch {
                 query: format!("{word}x"),
                 similarity_least: Score::unit(0.1),
                 filter: Filter::everything(),
                 limit,
             };
-            answers.push(format!("{:?}", view.fuzzy(&search).unwrap()));
+            answers.push(format!("{:?}", view.search_fuzzy(&search).unwrap()));
         }
     }
     answers
@@ -136,8 +136,8 @@ fn a_damaged_index_is_detected_and_rebuilt_r7() {
             copy(sound.path(), folder.path());
             damage(&workspace(folder.path()).join(file), how);
             let context = format!("{} {how:?}", file.display());
-            let home = Home::open(folder.path()).unwrap();
-            let store = home.workspace("acme", LetterPairs::shared());
+            let data_folder = DataFolder::open(folder.path()).unwrap();
+            let store = data_folder.workspace("acme", LetterPairs::shared());
             let store = store.unwrap_or_else(|error| panic!("{context}: {error:?}"));
             assert!(answers(&store) == expected, "{context}: other answers");
             let report = store.check(false).unwrap();
@@ -186,13 +186,13 @@ fn an_index_deleted_while_open_loses_no_write_r3() {
         assert_eq!(store.view(&Viewer::owner()).get(&[id("item 1")]).unwrap().len(), 1);
         drop(store);
         // An obstacle is either reported as an error or replaced and reported as repaired.
-        let home = Home::open(folder.path()).unwrap();
-        let store = match home.workspace("acme", LetterPairs::shared()) {
+        let data_folder = DataFolder::open(folder.path()).unwrap();
+        let store = match data_folder.workspace("acme", LetterPairs::shared()) {
             Ok(store) => store,
             Err(error) => {
                 assert!(error.to_string().contains("cannot open"), "{part}: {error}");
                 fs::remove_file(&path).unwrap();
-                home.workspace("acme", LetterPairs::shared()).unwrap()
+                data_folder.workspace("acme", LetterPairs::shared()).unwrap()
             }
         };
         for name in &acknowledged {
@@ -201,7 +201,7 @@ fn an_index_deleted_while_open_loses_no_write_r3() {
         for name in &refused {
             assert!(store.view(&Viewer::owner()).get(&[id(name)]).unwrap()[0].is_none());
         }
-        let hits = store.view(&Viewer::owner()).text(&words("late")).unwrap();
+        let hits = store.view(&Viewer::owner()).search_text(&words("late")).unwrap();
         assert_eq!(hits.len(), acknowledged.len());
         assert!(store.check(false).unwrap().is_sound(), "{part}");
     }
@@ -212,8 +212,8 @@ fn a_damaged_store_is_an_error_or_harmless_r8() {
     let sound = scratch();
     let store = open(sound.path());
     fill(&store);
-    let page = Page { order: Order::Id, after: None, limit: 1_000 };
-    let items = |store: &Embedded| -> Result<BTreeMap<String, Item>, String> {
+    let page = Page { order: ListOrder::Id, after: None, limit: 1_000 };
+    let items = |store: &EmbeddedStore| -> Result<BTreeMap<String, Item>, String> {
         let listed = store.view(&Viewer::owner()).list(&Filter::everything(), &page);
         let listed = listed.map_err(|error| error.to_string())?;
         Ok(listed.into_iter().map(|s| (s.item.id.to_string(), s.item)).collect())
@@ -232,14 +232,14 @@ fn a_damaged_store_is_an_error_or_harmless_r8() {
         let folder = scratch();
         copy(sound.path(), folder.path());
         damage(&workspace(folder.path()).join("store.db"), Damage::Flip(bit));
-        let home = Home::open(folder.path()).unwrap();
-        let Ok(store) = home.workspace("acme", LetterPairs::shared()) else {
+        let data_folder = DataFolder::open(folder.path()).unwrap();
+        let Ok(store) = data_folder.workspace("acme", LetterPairs::shared()) else {
             refused += 1;
             continue;
         };
         let found = items(&store);
         for word in WORDS {
-            let _ = store.view(&user("bob")).text(&words(word));
+            let _ = store.view(&user("bob")).search_text(&words(word));
         }
         let report = store.check(false);
         let complains = report.as_ref().map_or(true, |report| !report.is_sound());
@@ -289,11 +289,11 @@ fn a_full_disk_stops_writing_only_until_there_is_room_r5() {
         ),
         "{error:?}"
     );
-    let verify = |store: &Embedded, acknowledged: &[i64]| {
+    let verify = |store: &EmbeddedStore, acknowledged: &[i64]| {
         for n in acknowledged {
             let view = store.view(&Viewer::owner());
             assert!(view.get(&[id(format!("n{n}"))]).unwrap()[0].is_some(), "n{n} is lost");
-            assert_eq!(view.text(&words(&format!("unique{n}"))).unwrap().len(), 1, "n{n}");
+            assert_eq!(view.search_text(&words(&format!("unique{n}"))).unwrap().len(), 1, "n{n}");
         }
     };
     verify(&store, &acknowledged);

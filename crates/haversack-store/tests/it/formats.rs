@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use haversack_store::embedded::Home;
+use haversack_store::embedded::DataFolder;
 use haversack_store::store::change::Change;
 use haversack_store::store::error::OpenError;
 use haversack_store::store::item::{Event, EventKind};
@@ -24,7 +24,9 @@ fn store_file(folder: &Path) -> PathBuf {
 }
 
 fn refusal(folder: &Path) -> OpenError {
-    match Home::open(folder).and_then(|home| home.workspace("acme", LetterPairs::shared())) {
+    match DataFolder::open(folder)
+        .and_then(|data_folder| data_folder.workspace("acme", LetterPairs::shared()))
+    {
         Ok(_) => panic!("opened"),
         Err(error) => error,
     }
@@ -84,7 +86,7 @@ fn a_store_without_indexes_gets_them_at_open() {
     message.fields.insert("threadId".to_owned(), json!("t1"));
     let viewed =
         Event { item: id("a"), user: "anna".to_owned(), event_kind: EventKind::Viewed, at: at(5) };
-    open(folder.path()).write(batch(1, vec![put(message), Change::Note(viewed)])).unwrap();
+    open(folder.path()).write(batch(1, vec![put(message), Change::AddEvent(viewed)])).unwrap();
     let names = || -> Vec<String> {
         let connection = Connection::open(store_file(folder.path())).unwrap();
         let sql = "SELECT name FROM sqlite_schema WHERE type = 'index' AND name GLOB '*_by_*'";
@@ -113,23 +115,23 @@ fn a_store_without_indexes_gets_them_at_open() {
 #[test]
 fn a_folder_opens_once_per_process() {
     let folder = scratch();
-    let home = Home::open(folder.path()).unwrap();
-    let error = Home::open(folder.path()).unwrap_err();
+    let data_folder = DataFolder::open(folder.path()).unwrap();
+    let error = DataFolder::open(folder.path()).unwrap_err();
     assert!(error.to_string().contains(&std::process::id().to_string()), "{error}");
-    let store = home.workspace("acme", LetterPairs::shared()).unwrap();
-    drop(home);
-    assert!(Home::open(folder.path()).is_err(), "an open workspace keeps the folder");
+    let store = data_folder.workspace("acme", LetterPairs::shared()).unwrap();
+    drop(data_folder);
+    assert!(DataFolder::open(folder.path()).is_err(), "an open workspace keeps the folder");
     drop(store);
-    Home::open(folder.path()).unwrap();
+    DataFolder::open(folder.path()).unwrap();
 }
 
 #[test]
 fn a_workspace_is_open_once() {
     let folder = scratch();
-    let home = Home::open(folder.path()).unwrap();
-    let store = home.workspace("acme", LetterPairs::shared()).unwrap();
+    let data_folder = DataFolder::open(folder.path()).unwrap();
+    let store = data_folder.workspace("acme", LetterPairs::shared()).unwrap();
     store.write(batch(1, vec![put(item("a", "text"))])).unwrap();
-    assert!(home.workspace("acme", LetterPairs::shared()).is_err());
+    assert!(data_folder.workspace("acme", LetterPairs::shared()).is_err());
     store.write(batch(2, vec![put(item("b", "text"))])).unwrap();
     let report = store.check(false).unwrap();
     assert!(report.is_sound(), "{report:?}");
@@ -139,7 +141,7 @@ fn a_workspace_is_open_once() {
 #[test]
 fn child_that_holds_a_folder() {
     let Ok(folder) = std::env::var(FOLDER) else { return };
-    let _home = Home::open(Path::new(&folder)).unwrap();
+    let _data_folder = DataFolder::open(Path::new(&folder)).unwrap();
     fs::write(Path::new(&folder).join("held"), "").unwrap();
     let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
 }
@@ -158,12 +160,12 @@ fn a_folder_of_another_process_is_refused_with_its_number() {
         assert!(child.try_wait().unwrap().is_none(), "the child ended");
         std::thread::yield_now();
     }
-    let error = Home::open(folder.path()).unwrap_err();
+    let error = DataFolder::open(folder.path()).unwrap_err();
     assert!(matches!(error, OpenError::InUse { .. }), "{error}");
     assert!(error.to_string().contains(&child.id().to_string()), "{error}");
     drop(child.stdin.take());
     assert!(child.wait().unwrap().success());
-    Home::open(folder.path()).unwrap();
+    DataFolder::open(folder.path()).unwrap();
 }
 
 #[test]
@@ -176,11 +178,11 @@ fn a_folder_that_cannot_be_written_is_named() {
         let mut rights = fs::metadata(&place).unwrap().permissions();
         rights.set_readonly(true);
         fs::set_permissions(&place, rights).unwrap();
-        let error = Home::open(&place).unwrap_err();
+        let error = DataFolder::open(&place).unwrap_err();
         assert!(error.to_string().contains(&place.display().to_string()), "{error}");
         return;
     };
-    let error = Home::open(&place).unwrap_err();
+    let error = DataFolder::open(&place).unwrap_err();
     assert!(matches!(error, OpenError::Io { .. }), "{error}");
     assert!(error.to_string().contains(&place.display().to_string()), "{error}");
     assert!(chain(&error).to_lowercase().contains("read-only"), "{}", chain(&error));

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use haversack_core::ids::ItemId;
-use haversack_store::embedded::{Embedded, View};
+use haversack_store::embedded::{EmbeddedStore, View};
 use haversack_store::revision::Revision;
 use haversack_store::store::change::{Batch, Change};
 use haversack_store::store::error::CommitError;
-use haversack_store::store::item::{Crumb, Event, EventKind, Item, Link};
-use haversack_store::store::query::{Direction, Filter, Order, Page};
+use haversack_store::store::item::{Breadcrumb, Event, EventKind, Item, Link};
+use haversack_store::store::query::{Direction, Filter, ListOrder, Page};
 use haversack_store::store::viewer::{Principal, Readers, Viewer};
 
 use crate::support::{Random, amount, at, batch, id, item, open, readers, scratch, user, words};
@@ -230,7 +230,7 @@ struct StoreAndModel {
     random: Random,
     ids: Vec<ItemId>,
     folder: tempfile::TempDir,
-    store: Option<Embedded>,
+    store: Option<EmbeddedStore>,
     model: ReferenceModel,
     millis: i64,
     log: Vec<String>,
@@ -253,7 +253,7 @@ impl StoreAndModel {
         StoreAndModel { random, ids, folder, store, model, millis: 0, log: Vec::new() }
     }
 
-    fn store(&self) -> &Embedded {
+    fn store(&self) -> &EmbeddedStore {
         self.store.as_ref().unwrap()
     }
 
@@ -324,7 +324,7 @@ impl StoreAndModel {
 
     fn link(&mut self) {
         let (from, to) = (self.id(), self.id());
-        let link = Link { from, to, sort: "link".to_owned() };
+        let link = Link { from, to, link_type: "link".to_owned() };
         let mut world = self.model.now().clone();
         let change = if self.random.chance(60) {
             world.links.insert(link.clone());
@@ -344,7 +344,7 @@ impl StoreAndModel {
         let times = self.model.usage.entry((item.clone(), event_kind.as_str())).or_default();
         times.push(millis);
         let event = Event { item, user: "anna".to_owned(), event_kind, at: at(millis) };
-        let revision = self.write(batch(self.millis, vec![Change::Note(event)])).unwrap();
+        let revision = self.write(batch(self.millis, vec![Change::AddEvent(event)])).unwrap();
         assert_eq!(revision, self.model.revision(), "an event makes no state");
     }
 
@@ -396,7 +396,7 @@ impl StoreAndModel {
         let moment = self.moment();
         let then = self.store().as_of(&viewer, at(moment)).unwrap();
         let number = self.random.below(self.model.states.len()) as u64;
-        let at_number = self.store().at(&viewer, Revision::new(number)).unwrap();
+        let at_number = self.store().at_revision(&viewer, Revision::new(number)).unwrap();
         assert_eq!(at_number.revision().get(), number, "state of a number");
         for then in [then, at_number] {
             let state = usize::try_from(then.revision().get()).unwrap();
@@ -418,7 +418,7 @@ impl StoreAndModel {
             assert_eq!(got.as_ref().map(|stored| &stored.item), seen.get(id), "get {id}");
         }
         assert_eq!(view.count(&Filter::everything()).unwrap(), seen.len() as u64, "count");
-        let page = Page { order: Order::Id, after: None, limit: 100 };
+        let page = Page { order: ListOrder::Id, after: None, limit: 100 };
         let listed = view.list(&Filter::everything(), &page).unwrap();
         assert!(listed.iter().map(|stored| &stored.item.id).eq(seen.keys()), "list");
         let active = seen.values().filter(|item| item.active).count();
@@ -429,7 +429,7 @@ impl StoreAndModel {
         };
         let expected: BTreeSet<&ItemId> =
             seen.values().filter(holds).map(|item| &item.id).collect();
-        let hits = view.text(&words(word)).unwrap();
+        let hits = view.search_text(&words(word)).unwrap();
         let found: BTreeSet<&ItemId> = hits.iter().map(|hit| &hit.id.item).collect();
         assert_eq!(found, expected, "text {word}");
     }
@@ -449,15 +449,15 @@ impl StoreAndModel {
         }
         let found = view.ancestors(&one, 100).unwrap();
         assert!(found.iter().map(|stored| &stored.item.id).eq(above), "ancestors of {one}");
-        let trail = view.trails(std::slice::from_ref(&one)).unwrap().remove(0);
+        let trail = view.breadcrumbs(std::slice::from_ref(&one)).unwrap().remove(0);
         let found = found.iter().rev().map(|stored| &stored.item);
-        let same = |(crumb, item): (&Crumb, &Item)| {
+        let same = |(crumb, item): (&Breadcrumb, &Item)| {
             (&crumb.id, &crumb.kind, &crumb.title) == (&item.id, &item.kind, &item.title)
         };
         assert!(trail.len() == found.len() && trail.iter().zip(found).all(same), "trail of {one}");
         let both = |link: &&Link| seen.contains_key(&link.from) && seen.contains_key(&link.to);
         let links = self.model.now().links.iter().filter(|link| link.from == one).filter(both);
-        let found = view.linked(&one, Direction::Outward, &[], 100).unwrap();
+        let found = view.linked_items(&one, Direction::Outward, &[], 100).unwrap();
         assert!(found.iter().map(|linked| &linked.link).eq(links), "links of {one}");
         let reads = self.model.reads(viewer, &one) && seen.contains_key(&one);
         let moment = self.moment();
@@ -465,7 +465,7 @@ impl StoreAndModel {
             let sum = |((_, name), times): (&(ItemId, &'static str), &Vec<i64>)| {
                 let times = times.iter().filter(|millis| **millis <= until);
                 let last = at(*times.clone().max()?);
-                Some((EventKind::named(name).unwrap(), times.count() as u64, last))
+                Some((EventKind::from_name(name).unwrap(), times.count() as u64, last))
             };
             let usage = self.model.usage.iter().filter(|((id, _), _)| reads && *id == one);
             let expected: Vec<_> = usage.filter_map(sum).collect();

@@ -10,11 +10,11 @@ use std::fmt::Write as _;
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::item::Kind;
 use haversack_core::units::Score;
-use haversack_store::embedded::{Embedded, View};
+use haversack_store::embedded::{EmbeddedStore, View};
 use haversack_store::store::change::Change;
 use haversack_store::store::item::{Event, EventKind, Item, Link, Stored};
 use haversack_store::store::query::{
-    Direction, Effort, Filter, FuzzySearch, Hit, Order, Page, TextSearch, VectorSearch,
+    Direction, Effort, Filter, FuzzySearch, Hit, ListOrder, Page, TextSearch, VectorSearch,
 };
 use haversack_store::store::viewer::{Readers, Viewer};
 use serde_json::json;
@@ -167,7 +167,7 @@ fn random_item(random: &mut Random, graph: &Graph, id: ItemId) -> Item {
 }
 
 /// Writes a graph with history: versions, moves, deletions, changing reader lists.
-fn write_full(random: &mut Random, store: &Embedded, prefix: &str) -> Graph {
+fn write_full(random: &mut Random, store: &EmbeddedStore, prefix: &str) -> Graph {
     let mut graph = Graph::default();
     let mut names: Vec<String> =
         (0..5 + random.below(28)).map(|n| format!("{prefix}-{n:02}")).collect();
@@ -213,7 +213,7 @@ fn write_full(random: &mut Random, store: &Embedded, prefix: &str) -> Graph {
     // Purges remove links and events, so these are written last.
     for _ in 0..random.below(15) {
         let (from, to) = (id(random.pick(&names)), id(random.pick(&names)));
-        let link = Link { from, to, sort: (*random.pick(&["link", "supports"])).to_owned() };
+        let link = Link { from, to, link_type: (*random.pick(&["link", "supports"])).to_owned() };
         graph.links.insert(link.clone());
         changes.push(Change::Link(link));
     }
@@ -223,7 +223,7 @@ fn write_full(random: &mut Random, store: &Embedded, prefix: &str) -> Graph {
         let user = (*random.pick(&["anna", "bob"])).to_owned();
         let event = Event { item, user, event_kind, at: at(NOW - (n as i64 % 3)) };
         graph.events.push(event.clone());
-        changes.push(Change::Note(event));
+        changes.push(Change::AddEvent(event));
     }
     let mut last = batch(NOW, changes);
     last.author = Some("anna".to_owned());
@@ -232,19 +232,19 @@ fn write_full(random: &mut Random, store: &Embedded, prefix: &str) -> Graph {
 }
 
 /// Writes what a viewer can see into a store of its own, in another order.
-fn write_seen(random: &mut Random, store: &Embedded, seen: &Graph) {
+fn write_seen(random: &mut Random, store: &EmbeddedStore, seen: &Graph) {
     let mut items: Vec<Item> = seen.items.values().cloned().collect();
     random.shuffle(&mut items);
     let mut changes: Vec<Change> = items.into_iter().map(put).collect();
     let mut rest: Vec<Change> = seen.links.iter().cloned().map(Change::Link).collect();
-    rest.extend(seen.events.iter().cloned().map(Change::Note));
+    rest.extend(seen.events.iter().cloned().map(Change::AddEvent));
     random.shuffle(&mut rest);
     changes.extend(rest);
     store.write(batch(NOW, changes)).unwrap();
 }
 
 /// Removes a graph from a store; half of the time it leaves dead rows behind.
-fn clear(random: &mut Random, store: &Embedded, graph: &Graph, ids: &[ItemId]) {
+fn clear(random: &mut Random, store: &EmbeddedStore, graph: &Graph, ids: &[ItemId]) {
     // Events stay with an id, and ids are reused.
     let purge = random.chance(50) || !graph.events.is_empty();
     let roots = graph.items.values().filter(|item| item.parent.is_none());
@@ -313,7 +313,7 @@ fn ask(random: &mut Random, view: &View, ids: &[ItemId]) -> AnswerLog {
         let limit = *random.pick(&[1, 3, 1_000]);
         ask_searches(random, view, (&filter, limit, round), &mut answers);
         answers.say(&format!("count {filter:?}"), view.count(&filter).unwrap().to_string());
-        for order in [Order::Id, Order::Newest] {
+        for order in [ListOrder::Id, ListOrder::Newest] {
             let mut after = None;
             loop {
                 let page = Page { order, after: after.take(), limit: limit.max(3) };
@@ -351,7 +351,7 @@ fn ask_searches(
         filter: filter.clone(),
         limit,
     };
-    let hits = view.text(&search).unwrap();
+    let hits = view.search_text(&search).unwrap();
     answers.hits(&format!("{search:?}"), &hits);
     let chunks: Vec<CandidateId> = hits.iter().map(|hit| hit.id.clone()).collect();
     for passage in view.passages(&chunks).unwrap().into_iter().flatten() {
@@ -365,7 +365,7 @@ fn ask_searches(
         let vector = LetterPairs::vector(&format!("\n{query}"));
         let search = VectorSearch { vector, effort, filter: filter.clone(), limit };
         let question = format!("vector {query} {effort:?} {filter:?} {limit}");
-        answers.hits(&question, &view.vector(&search).unwrap());
+        answers.hits(&question, &view.search_vectors(&search).unwrap());
     }
     let search = FuzzySearch {
         query: format!("{one}x {two}"),
@@ -373,7 +373,7 @@ fn ask_searches(
         filter: filter.clone(),
         limit,
     };
-    answers.hits(&format!("{search:?}"), &view.fuzzy(&search).unwrap());
+    answers.hits(&format!("{search:?}"), &view.search_fuzzy(&search).unwrap());
     let frequencies = view.frequencies(&format!("{query} {one} {two}")).unwrap();
     answers.say(&format!("frequencies {query} {one} {two}"), format!("{frequencies:?}"));
 }
@@ -388,7 +388,7 @@ fn ask_structure(random: &mut Random, view: &View, ids: &[ItemId], answers: &mut
         answers.items(&format!("before {id}"), &before);
         answers.items(&format!("after {id}"), &after);
         for direction in [Direction::Outward, Direction::Inward] {
-            for linked in view.linked(id, direction, &[], 100).unwrap() {
+            for linked in view.linked_items(id, direction, &[], 100).unwrap() {
                 let shown = format!("{:?} {:?}", linked.link, linked.stored.item);
                 answers.say(&format!("linked {direction:?} {id}"), shown);
             }
@@ -402,7 +402,7 @@ fn ask_structure(random: &mut Random, view: &View, ids: &[ItemId], answers: &mut
             )
         });
     }
-    answers.say("trails", format!("{:?}", view.trails(ids).unwrap()));
+    answers.say("trails", format!("{:?}", view.breadcrumbs(ids).unwrap()));
     let from = random.pick(ids);
     answers.say(
         &format!("distances from {from}"),

@@ -8,7 +8,7 @@ use haversack_core::embed::{EmbedError, Embedder, Model, Vector};
 use haversack_core::ids::ItemId;
 use haversack_core::item::Kind;
 use haversack_core::units::Timestamp;
-use haversack_store::embedded::{Embedded, Home};
+use haversack_store::embedded::{DataFolder, EmbeddedStore};
 use haversack_store::store::change::{Batch, Change};
 use haversack_store::store::item::Item;
 use haversack_store::store::query::{Filter, TextSearch};
@@ -58,8 +58,8 @@ pub(crate) fn scratch() -> TempDir {
 }
 
 /// The workspace `acme` in a folder.
-pub(crate) fn open(folder: &Path) -> Embedded {
-    Home::open(folder).unwrap().workspace("acme", LetterPairs::shared()).unwrap()
+pub(crate) fn open(folder: &Path) -> EmbeddedStore {
+    DataFolder::open(folder).unwrap().workspace("acme", LetterPairs::shared()).unwrap()
 }
 
 pub(crate) fn id(name: impl AsRef<str>) -> ItemId {

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 use haversack_core::embed::{BuiltIn, TextFeatures};
 use haversack_core::ids::CandidateId;
 use haversack_core::text::tokenizer::Encoding;
-use haversack_store::embedded::{Embedded, Home};
+use haversack_store::embedded::{DataFolder, EmbeddedStore};
 use haversack_store::store::item::Passage;
-use haversack_store::store::maintenance::{OnUpgrade, Progress};
+use haversack_store::store::maintenance::{MaintenanceProgress, OnUpgrade};
 use haversack_store::store::viewer::Viewer;
 use rusqlite::Connection;
 
@@ -41,17 +41,18 @@ fn store_file(folder: &Path) -> PathBuf {
 }
 
 /// Opens the workspace and returns the reported upgrade progress, too.
-fn open(folder: &Path) -> (Embedded, Vec<(String, Progress)>) {
-    let told: Arc<Mutex<Vec<(String, Progress)>>> = Arc::default();
-    let tell = Arc::clone(&told);
-    let tell = move |name: &str, progress| tell.lock().unwrap().push((name.to_owned(), progress));
-    let home = Home::open(folder).unwrap().on_upgrade(OnUpgrade::new(tell));
-    let store = home.existing("default", Arc::new(BuiltIn::new())).unwrap();
-    let told = told.lock().unwrap().clone();
-    (store, told)
+fn open(folder: &Path) -> (EmbeddedStore, Vec<(String, MaintenanceProgress)>) {
+    let reports: Arc<Mutex<Vec<(String, MaintenanceProgress)>>> = Arc::default();
+    let collected = Arc::clone(&reports);
+    let collect =
+        move |name: &str, progress| collected.lock().unwrap().push((name.to_owned(), progress));
+    let data_folder = DataFolder::open(folder).unwrap().on_upgrade(OnUpgrade::new(collect));
+    let store = data_folder.existing_workspace("default", Arc::new(BuiltIn::new())).unwrap();
+    let reports = reports.lock().unwrap().clone();
+    (store, reports)
 }
 
-fn passages(store: &Embedded) -> Vec<Passage> {
+fn passages(store: &EmbeddedStore) -> Vec<Passage> {
     let chunks = (0..4).map(|chunk| CandidateId::chunk(id("docs/cellar.md"), chunk));
     let notes = CandidateId::chunk(id("docs/notes.txt"), 0);
     let ids: Vec<CandidateId> = chunks.chain([notes]).collect();
@@ -67,8 +68,8 @@ fn a_folder_of_0_1_0_gets_the_features_of_its_texts_once() {
         connection.pragma_query_value(None, "user_version", |line| line.get(0)).unwrap()
     };
     assert_eq!(format(), 1);
-    let (store, told) = open(folder);
-    assert_eq!(told, [("default".to_owned(), Progress { done: 3, total: 3 })]);
+    let (store, reports) = open(folder);
+    assert_eq!(reports, [("default".to_owned(), MaintenanceProgress { done: 3, total: 3 })]);
     let found = passages(&store);
     assert!(found.len() >= 3, "{found:?}");
     assert!(found.iter().any(|passage| passage.text.contains("Tom and Ines repair")));
@@ -80,8 +81,8 @@ fn a_folder_of_0_1_0_gets_the_features_of_its_texts_once() {
     assert!(report.is_sound(), "{report:?}");
     drop(store);
     assert_eq!(format(), 2);
-    let (store, told) = open(folder);
-    assert_eq!(told, []);
+    let (store, reports) = open(folder);
+    assert_eq!(reports, []);
     assert_eq!(passages(&store).len(), found.len());
 }
 
@@ -94,8 +95,8 @@ fn an_upgrade_that_was_interrupted_is_done_at_the_next_start() {
     connection.execute_batch("DELETE FROM settings WHERE name = 'features'").unwrap();
     connection.execute_batch("UPDATE chunks SET features = NULL WHERE chunk > 0").unwrap();
     drop(connection);
-    let (store, told) = open(folder);
-    assert_eq!(told.len(), 1);
+    let (store, reports) = open(folder);
+    assert_eq!(reports.len(), 1);
     assert!(passages(&store).iter().all(|passage| passage.features.is_some()));
 }
 

@@ -14,10 +14,10 @@ use std::time::Instant;
 use haversack::{Engine, Request, Workspace};
 use haversack_core::ids::ItemId;
 use haversack_core::units::Timestamp;
+use haversack_store::store::block_on;
 use haversack_store::store::change::Batch;
 use haversack_store::store::query::{Effort, Filter, TextSearch, VectorSearch};
 use haversack_store::store::viewer::Viewer;
-use haversack_store::store::wait;
 use serde_json::json;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
@@ -173,7 +173,7 @@ fn floor(
 ) {
     let embedder = haversack::embedder();
     let viewer = Viewer::user("mara").expect("a name");
-    let snapshot = wait(workspace.blocking_store().snapshot(&viewer)).expect("a snapshot");
+    let snapshot = block_on(workspace.blocking_store().snapshot(&viewer)).expect("a snapshot");
     let mut latencies: [Vec<f64>; 3] = Default::default();
     let millis = |started: Instant| started.elapsed().as_secs_f64() * 1e3;
     for queries in [warm, queries] {
@@ -183,7 +183,7 @@ fn floor(
             let vector = embedder.embed(&[query]).expect("the built-in model embeds").remove(0);
             let (filter, limit) = (Filter::default(), 200);
             let search = VectorSearch { vector, effort: Effort::Fast, filter, limit };
-            wait(snapshot.vector(&search)).expect("a vector search answers");
+            block_on(snapshot.search_vectors(&search)).expect("a vector search answers");
             let by_meaning = millis(started);
             let search = TextSearch {
                 query: query.clone(),
@@ -192,7 +192,7 @@ fn floor(
                 filter: Filter::default(),
                 limit,
             };
-            wait(snapshot.text(&search)).expect("a text search answers");
+            block_on(snapshot.search_text(&search)).expect("a text search answers");
             let both = millis(started);
             for (all, one) in latencies.iter_mut().zip([by_meaning, both - by_meaning, both]) {
                 all.push(one);

@@ -70,7 +70,7 @@ fn blocks(size: usize, file: Option<&PathBuf>) -> Box<dyn Iterator<Item = BenchT
 
 /// Makes a block of words of which few are frequent and most are rare, as in real text.
 fn synthetic_block(number: usize) -> BenchText {
-    let mut random = BenchRandom(number as u64 + 1);
+    let mut random = EngineBenchRandom(number as u64 + 1);
     let n_words = 20 + random.below(80);
     let words: Vec<String> = (0..n_words).map(|_| random.word()).collect();
     let (id, title) = (format!("made-up-{number}"), words[..3].join(" "));
@@ -80,7 +80,7 @@ fn synthetic_block(number: usize) -> BenchText {
 /// Makes queries of five to eight consecutive words of some block.
 pub(crate) fn queries(size: usize, file: Option<&PathBuf>, n: usize) -> Vec<String> {
     let every = (size / n).max(1);
-    let mut random = BenchRandom(7);
+    let mut random = EngineBenchRandom(7);
     let mut queries = Vec::new();
     for block in blocks(size, file).filter(|block| block.number % every == every / 2) {
         let words: Vec<&str> = block
@@ -98,9 +98,9 @@ pub(crate) fn queries(size: usize, file: Option<&PathBuf>, n: usize) -> Vec<Stri
 }
 
 /// Pseudo-random numbers that are the same in every run.
-struct BenchRandom(u64);
+struct EngineBenchRandom(u64);
 
-impl BenchRandom {
+impl EngineBenchRandom {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

@@ -1,4 +1,5 @@
-//! What the first finds lead to: items that they call by name, and items that stand beside them.
+//! Collectors of items that the best candidates lead to: those that they name, and their
+//! neighbours.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,242 +14,243 @@ use haversack_store::store::error::ReadError;
 use haversack_store::store::item::Passage;
 use haversack_store::store::query::NAMES_MAX;
 
-use super::make::{collected, from_passages};
-use super::sieve::Sieve;
-use super::{Collected, Collector, Question};
+use super::candidates::{candidates_from_passages, collector_output};
+use super::item_filter::ItemFilter;
+use super::{Collector, CollectorOutput, Question};
 use crate::recipe::CollectorSpec;
 
-/// How many items may go by one name before it says too little.
+/// Most items that share a name; a name of more items says too little.
 const NAMESAKES_MAX: usize = 5;
 
-/// How many possible names are looked at in one text.
+/// Most possible names that are taken from one text.
 const NAMES_OF_TEXT_MAX: usize = 96;
 
-/// How many runs of words are looked up of a question.
+/// Most runs of words of a question that are looked up as names.
 const NAMES_OF_QUESTION_MAX: usize = 256;
 
-/// What it is worth to be named by the question itself.
-const ASKED_FOR: Score = Score::ONE;
+/// The score of an item that the question itself names.
+const QUESTION_SCORE: Score = Score::ONE;
 
-/// What is left of it when the name is a single word.
-const ONE_WORD: f64 = 0.4;
+/// The factor for a name in the question that is a single word.
+const SINGLE_WORD_FACTOR: f64 = 0.4;
 
-/// What is left of a worth with each further step.
-const PER_HOP: f64 = 0.6;
+/// The factor for each further hop.
+const HOP_DECAY: f64 = 0.6;
 
-/// What is left of a find's worth for each find before it: whom the best one names matters most.
-const PER_PLACE: f64 = 0.9;
+/// The factor for each better candidate: the names in the best one matter most.
+const RANK_DECAY: f64 = 0.9;
 
-/// A single word is a name only if at most one text in so many has it, or no more than a few do:
-/// what all write about names nobody.
-const RARE: u64 = 250;
-const FEW: u64 = 3;
+/// A single word counts as a name only if it is rare: in at most one text of this many, or in no
+/// more than this many texts. A common word names nothing.
+const RARE_ONE_IN: u64 = 250;
+const RARE_TEXTS_MAX: u64 = 3;
 
-/// What the question and the first finds call by name, and what that calls by name: the second and
-/// third steps of a question that takes several.
-pub(super) struct Follow;
+/// Collects items that the question and the best candidates name, and items that those name: the
+/// second and third hop of a question that takes several.
+pub(super) struct FollowCollector;
 
-impl Collector for Follow {
+impl Collector for FollowCollector {
     fn collect<'a>(
         &'a self,
         question: &'a Question,
         spec: &'a CollectorSpec,
         found: &'a [Candidate],
-    ) -> BoxFuture<'a, Result<Collected, ReadError>> {
+    ) -> BoxFuture<'a, Result<CollectorOutput, ReadError>> {
         async move {
-            let sieve = Sieve::searching(question, spec)?;
-            let mut trail = Trail { question, sieve: &sieve, worth: BTreeMap::new() };
-            let first = first(spec, found).into_iter().enumerate();
-            let mut callers: Vec<Caller> = vec![Caller::question(question)];
-            callers.extend(first.map(|(place, candidate)| Caller {
+            let filter = ItemFilter::for_search(question, spec)?;
+            let mut walk = NameWalk { question, filter: &filter, scores: BTreeMap::new() };
+            let best = best_candidates(spec, found).into_iter().enumerate();
+            let mut texts: Vec<NamingText> = vec![NamingText::of_question(question)];
+            texts.extend(best.map(|(rank, candidate)| NamingText {
                 item: Some(candidate.id.item.clone()),
                 names: possible(&candidate.text, NAMES_OF_TEXT_MAX),
-                worth: faded(candidate, place),
+                score: decayed_relevance(candidate, rank),
             }));
             for hop in 0..spec.settings.count("hops") {
-                let reached = trail.step(&callers).await?;
+                let reached = walk.look_up_names(&texts).await?;
                 if hop + 1 == spec.settings.count("hops") || reached.is_empty() {
                     break;
                 }
-                callers = trail.callers(reached, spec.settings.count("first")).await?;
+                texts = walk.next_texts(reached, spec.settings.count("first")).await?;
             }
-            candidates(question, spec, &sieve, Component::Mention, trail.worth).await
+            scored_output(question, spec, &filter, Component::Mention, walk.scores).await
         }
         .boxed()
     }
 
-    fn comes_after(&self) -> bool {
+    fn runs_after_others(&self) -> bool {
         true
     }
 }
 
-/// A text that may call items by name.
-struct Caller {
-    /// Whose text; nobody's when it is the question.
+/// A text that may name items.
+struct NamingText {
+    /// The item it belongs to; none if it is the question.
     item: Option<ItemId>,
     names: Vec<String>,
-    /// What it is worth to be called by it.
-    worth: Score,
+    /// The score of an item that it names.
+    score: Score,
 }
 
-impl Caller {
-    fn question(question: &Question) -> Caller {
+impl NamingText {
+    fn of_question(question: &Question) -> NamingText {
         let names = runs(&question.request.query, NAMES_OF_QUESTION_MAX);
-        Caller { item: None, names, worth: ASKED_FOR }
+        NamingText { item: None, names, score: QUESTION_SCORE }
     }
-}
 
-impl Caller {
-    /// What it is worth to be called so. A question has words that happen to be titles.
-    fn worth_of(&self, name: &str) -> Score {
+    /// Returns the score of an item with this name. Single words of a question may be titles by
+    /// chance.
+    fn score_of(&self, name: &str) -> Score {
         let is_chance = self.item.is_none() && !name.contains(' ');
-        if is_chance { Score::unit(self.worth.get() * ONE_WORD) } else { self.worth }
+        if is_chance { Score::unit(self.score.get() * SINGLE_WORD_FACTOR) } else { self.score }
     }
 }
 
-/// The way from names to items.
-struct Trail<'t> {
+/// A walk from names to items, hop by hop.
+struct NameWalk<'t> {
     question: &'t Question,
-    sieve: &'t Sieve<'t>,
-    /// What was reached so far.
-    worth: BTreeMap<CandidateId, Score>,
+    filter: &'t ItemFilter<'t>,
+    /// The best score of each item that was reached so far.
+    scores: BTreeMap<CandidateId, Score>,
 }
 
-impl Trail<'_> {
-    /// Looks up what callers name; gives back what was reached for the first time.
-    async fn step(
+impl NameWalk<'_> {
+    /// Looks up the names in texts, and returns the items that were reached for the first time.
+    async fn look_up_names(
         &mut self,
-        callers: &[Caller],
+        texts: &[NamingText],
     ) -> Result<BTreeMap<CandidateId, Score>, ReadError> {
         let mut named: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-        for (place, caller) in callers.iter().enumerate() {
-            for key in &caller.names {
+        for (index, text) in texts.iter().enumerate() {
+            for key in &text.names {
                 if named.len() < NAMES_MAX || named.contains_key(key.as_str()) {
-                    named.entry(key).or_default().push(place);
+                    named.entry(key).or_default().push(index);
                 }
             }
         }
         let keys: Vec<String> = named.keys().map(|&key| key.to_owned()).collect();
-        let filter = self.sieve.filter();
-        let known = self.question.snapshot.named(&keys, &filter, NAMESAKES_MAX).await?;
-        let called = keys.into_iter().zip(known).filter(|(_, ids)| !ids.is_empty());
-        let called: Vec<(String, Vec<CandidateId>)> = called.collect();
-        let common = common(self.question, called.iter().map(|(key, _)| key)).await?;
+        let filter = self.filter.store_filter();
+        let known = self.question.snapshot.chunks_by_name(&keys, &filter, NAMESAKES_MAX).await?;
+        let found = keys.into_iter().zip(known).filter(|(_, ids)| !ids.is_empty());
+        let found: Vec<(String, Vec<CandidateId>)> = found.collect();
+        let common = common_words(self.question, found.iter().map(|(key, _)| key)).await?;
         let mut reached = BTreeMap::new();
-        for (key, ids) in called.iter().filter(|(key, _)| !common.contains(key)) {
+        for (key, ids) in found.iter().filter(|(key, _)| !common.contains(key)) {
             for id in ids {
-                let callers = named[key.as_str()].iter().map(|&place| &callers[place]);
-                // Everything names itself.
-                let others = callers.filter(|caller| caller.item.as_ref() != Some(&id.item));
-                let best = others.map(|caller| caller.worth_of(key)).max();
-                if !self.worth.contains_key(id) {
-                    raise(&mut reached, id, best);
+                let naming = named[key.as_str()].iter().map(|&index| &texts[index]);
+                // A text often contains its own item's name.
+                let others = naming.filter(|text| text.item.as_ref() != Some(&id.item));
+                let best = others.map(|text| text.score_of(key)).max();
+                if !self.scores.contains_key(id) {
+                    raise_score(&mut reached, id, best);
                 }
-                raise(&mut self.worth, id, best);
+                raise_score(&mut self.scores, id, best);
             }
         }
         Ok(reached)
     }
 
-    /// The texts of what was reached, the most worthy first, as the next to be read for names.
-    async fn callers(
+    /// Reads the texts of the best items that were reached, to look for names in them.
+    async fn next_texts(
         &self,
         reached: BTreeMap<CandidateId, Score>,
-        most: usize,
-    ) -> Result<Vec<Caller>, ReadError> {
+        texts_max: usize,
+    ) -> Result<Vec<NamingText>, ReadError> {
         let mut order: Vec<(CandidateId, Score)> = reached.into_iter().collect();
         order.sort_by(|(a, x), (b, y)| y.cmp(x).then_with(|| a.cmp(b)));
-        order.truncate(most);
-        let (ids, worth): (Vec<CandidateId>, Vec<Score>) = order.into_iter().unzip();
+        order.truncate(texts_max);
+        let (ids, scores): (Vec<CandidateId>, Vec<Score>) = order.into_iter().unzip();
         let passages = self.question.snapshot.passages(&ids).await?;
-        let caller = |(passage, worth): (Option<Passage>, Score)| {
+        let text = |(passage, score): (Option<Passage>, Score)| {
             let passage = passage?;
-            Some(Caller {
+            Some(NamingText {
                 names: possible(&passage.text, NAMES_OF_TEXT_MAX),
                 item: Some(passage.stored.item.id),
-                worth: Score::unit(worth.get() * PER_HOP),
+                score: Score::unit(score.get() * HOP_DECAY),
             })
         };
-        Ok(passages.into_iter().zip(worth).filter_map(caller).collect())
+        Ok(passages.into_iter().zip(scores).filter_map(text).collect())
     }
 }
 
-/// What stands before and after the first finds under the same parent: the answer to a question
-/// that a turn of a conversation asks is in the next one.
-pub(super) struct Beside;
+/// Collects the items before and after the best candidates, under the same parent: if one turn of a
+/// conversation asks something, the next one answers it.
+pub(super) struct BesideCollector;
 
-impl Collector for Beside {
+impl Collector for BesideCollector {
     fn collect<'a>(
         &'a self,
         question: &'a Question,
         spec: &'a CollectorSpec,
         found: &'a [Candidate],
-    ) -> BoxFuture<'a, Result<Collected, ReadError>> {
+    ) -> BoxFuture<'a, Result<CollectorOutput, ReadError>> {
         async move {
             let mut best: BTreeMap<&ItemId, Score> = BTreeMap::new();
             let mut items: Vec<ItemId> = Vec::new();
-            for candidate in first(spec, found) {
+            for candidate in best_candidates(spec, found) {
                 let item = &candidate.id.item;
-                let fusion = relevance(candidate);
+                let score = relevance(candidate);
                 let known = best.entry(item).or_insert_with(|| {
                     items.push(item.clone());
-                    fusion
+                    score
                 });
-                *known = (*known).max(fusion);
+                *known = (*known).max(score);
             }
-            let mut worth: BTreeMap<CandidateId, Score> = BTreeMap::new();
-            for (item, beside) in items.iter().zip(question.snapshot.beside(&items).await?) {
+            let mut scores: BTreeMap<CandidateId, Score> = BTreeMap::new();
+            for (item, beside) in items.iter().zip(question.snapshot.adjacent(&items).await?) {
                 for id in beside {
                     let id = CandidateId::chunk(id, 0);
-                    raise(&mut worth, &id, best.get(item).copied());
+                    raise_score(&mut scores, &id, best.get(item).copied());
                 }
             }
-            let sieve = Sieve::searching(question, spec)?;
-            candidates(question, spec, &sieve, Component::Neighbour, worth).await
+            let filter = ItemFilter::for_search(question, spec)?;
+            scored_output(question, spec, &filter, Component::Neighbour, scores).await
         }
         .boxed()
     }
 
-    fn comes_after(&self) -> bool {
+    fn runs_after_others(&self) -> bool {
         true
     }
 }
 
-/// The finds that lead on, best first.
-fn first<'c>(spec: &CollectorSpec, found: &'c [Candidate]) -> Vec<&'c Candidate> {
-    let mut first = best_first(found);
-    first.truncate(spec.settings.count("first"));
-    first
+/// Returns the best candidates, as many as the setting `first` says.
+fn best_candidates<'c>(spec: &CollectorSpec, found: &'c [Candidate]) -> Vec<&'c Candidate> {
+    let mut best = best_first(found);
+    best.truncate(spec.settings.count("first"));
+    best
 }
 
-/// Finds by how well they answer, as far as the searches tell.
+/// Sorts candidates by the relevance that the searches gave them.
 pub(super) fn best_first(found: &[Candidate]) -> Vec<&Candidate> {
-    let mut first: Vec<&Candidate> = found.iter().collect();
-    first.sort_by(|a, b| relevance(b).cmp(&relevance(a)).then_with(|| a.id.cmp(&b.id)));
-    first
+    let mut sorted: Vec<&Candidate> = found.iter().collect();
+    sorted.sort_by(|a, b| relevance(b).cmp(&relevance(a)).then_with(|| a.id.cmp(&b.id)));
+    sorted
 }
 
-/// How well a find answers, by whichever search found it.
+/// Returns the relevance of a candidate, by the search that found it.
 fn relevance(candidate: &Candidate) -> Score {
     let signals = &candidate.signals;
     let fused = signals.get(Component::Fusion).or_else(|| signals.get(Component::Collector));
     fused.unwrap_or(Score::ZERO)
 }
 
-fn faded(candidate: &Candidate, place: usize) -> Score {
+/// Returns a candidate's relevance, lowered for each better candidate.
+fn decayed_relevance(candidate: &Candidate, rank: usize) -> Score {
     // Multiplied out, because the platform's powers differ in the last bit.
-    Score::unit((0..place).fold(relevance(candidate).get(), |left, _| left * PER_PLACE))
+    Score::unit((0..rank).fold(relevance(candidate).get(), |left, _| left * RANK_DECAY))
 }
 
-fn raise(worth: &mut BTreeMap<CandidateId, Score>, id: &CandidateId, to: Option<Score>) {
+/// Raises an item's score to at least this one.
+fn raise_score(scores: &mut BTreeMap<CandidateId, Score>, id: &CandidateId, to: Option<Score>) {
     if let Some(to) = to {
-        let known = worth.entry(id.clone()).or_insert(to);
+        let known = scores.entry(id.clone()).or_insert(to);
         *known = (*known).max(to);
     }
 }
 
-/// Single words that too many texts have.
-async fn common<'k>(
+/// Returns the single-word names that occur in too many texts.
+async fn common_words<'k>(
     question: &Question,
     keys: impl Iterator<Item = &'k String>,
 ) -> Result<BTreeSet<String>, ReadError> {
@@ -256,23 +258,23 @@ async fn common<'k>(
     let mut common = BTreeSet::new();
     for word in single {
         let frequencies = question.snapshot.frequencies(word).await?;
-        let most = frequencies.with.values().copied().max().unwrap_or(0);
-        if most > FEW.max(frequencies.texts / RARE) {
+        let most = frequencies.by_term.values().copied().max().unwrap_or(0);
+        if most > RARE_TEXTS_MAX.max(frequencies.texts / RARE_ONE_IN) {
             common.insert(word.to_owned());
         }
     }
     Ok(common)
 }
 
-/// Candidates for what was reached, the most worthy first, as many as are wanted.
-async fn candidates(
+/// Makes the output of the best-scored items, with the score as a component's signal.
+async fn scored_output(
     question: &Question,
     spec: &CollectorSpec,
-    sieve: &Sieve<'_>,
+    filter: &ItemFilter<'_>,
     component: Component,
-    worth: BTreeMap<CandidateId, Score>,
-) -> Result<Collected, ReadError> {
-    let mut order: Vec<(CandidateId, Score)> = worth.into_iter().collect();
+    scores: BTreeMap<CandidateId, Score>,
+) -> Result<CollectorOutput, ReadError> {
+    let mut order: Vec<(CandidateId, Score)> = scores.into_iter().collect();
     order.sort_by(|(a, x), (b, y)| y.cmp(x).then_with(|| a.cmp(b)));
     order.truncate(spec.settings.count("limit"));
     let ids: Vec<CandidateId> = order.iter().map(|(id, _)| id.clone()).collect();
@@ -280,10 +282,10 @@ async fn candidates(
     let reached: Vec<_> = passages
         .into_iter()
         .zip(order)
-        .filter_map(|(passage, (_, worth))| {
-            let passage = passage.filter(|passage| sieve.passes(&passage.stored))?;
-            Some((passage, Signals::default().with(component, worth)))
+        .filter_map(|(passage, (_, score))| {
+            let passage = passage.filter(|passage| filter.accepts(&passage.stored))?;
+            Some((passage, Signals::default().with(component, score)))
         })
         .collect();
-    Ok(collected(spec, from_passages(question, &reached).await?))
+    Ok(collector_output(spec, candidates_from_passages(question, &reached).await?))
 }

@@ -1,4 +1,4 @@
-//! What is linked with what the asker looks at (W4), and with what was found (M7).
+//! Collectors of items that are linked with the focus (W4), and with other candidates (M7).
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -14,115 +14,115 @@ use haversack_store::kinds::{Relation, RelationFamily};
 use haversack_store::store::error::ReadError;
 use haversack_store::store::item::Stored;
 use haversack_store::store::query::{
-    Direction, FactFilter, Filter, LIMIT_MAX, Linked, Neighbours, Order, Page, VALUES_MAX,
+    Direction, FactFilter, Filter, LIMIT_MAX, LinkedItem, ListOrder, Neighbours, Page, VALUES_MAX,
 };
 use serde_json::{Value, json};
 
+use super::candidates::{candidate_from_item, collector_output, get_items, relevant_candidate};
 use super::follow::best_first;
-use super::limits::{Total, left_unread};
-use super::make::{collected, from_stored, get, relevant};
-use super::sieve::Sieve;
-use super::tree::roots;
-use super::{Collected, Collector, Question};
+use super::item_filter::ItemFilter;
+use super::partial_read::{Total, partial_read_notice};
+use super::tree::focused_items;
+use super::{Collector, CollectorOutput, Question};
 use crate::notice::Notice;
 use crate::recipe::CollectorSpec;
 
-/// What a step is worth by the way it goes (W4).
-const ROW: f64 = 0.75;
-const OUTWARD: f64 = 0.7;
-const INWARD: f64 = 0.65;
+/// The scores of a related row, an outward link and a backlink (W4).
+const ROW_SCORE: f64 = 0.75;
+const OUTWARD_SCORE: f64 = 0.7;
+const INWARD_SCORE: f64 = 0.65;
 
-/// What is left of that for each step before it. Small enough that the best of a step is worth less
-/// than the worst of the step before: nearer always comes first.
-const PER_STEP: f64 = 0.8;
+/// The factor for each further step. It is small enough that the best item of a step scores less
+/// than the worst item of the step before: nearer items always come first.
+const STEP_DECAY: f64 = 0.8;
 
-/// Most steps, whatever a request says.
+/// Most steps, whatever the request says.
 const DEPTH_MAX: usize = 8;
 
-/// From how many items the next step is taken.
+/// Most items from which the next step is taken.
 const FRONTIER_MAX: usize = 100;
 
-/// From how many finds, the best first, links are followed when the request names no number.
-const EXPANDED: usize = 20;
+/// How many of the best candidates have their links followed if the request has no limit.
+const STARTS_DEFAULT: usize = 20;
 
-/// Most links between what was found that are told.
-const BETWEEN_MAX: usize = 200;
+/// Most reported links between items that were reached already.
+const CROSS_LINKS_MAX: usize = 200;
 
-/// How many links of one item and direction are followed at least.
+/// The least limit for links of one item in one direction.
 const LINKS_LEAST: usize = 100;
 
-/// Related rows, links and backlinks of the focus.
-pub(super) struct Relations;
+/// Collects related rows, links and backlinks of the focus.
+pub(super) struct RelationsCollector;
 
-impl Collector for Relations {
+impl Collector for RelationsCollector {
     fn collect<'a>(
         &'a self,
         question: &'a Question,
         spec: &'a CollectorSpec,
         _found: &'a [Candidate],
-    ) -> BoxFuture<'a, Result<Collected, ReadError>> {
+    ) -> BoxFuture<'a, Result<CollectorOutput, ReadError>> {
         async move {
-            let roots = roots(question).await?;
+            let roots = focused_items(question).await?;
             let seen = roots.iter().map(|stored| stored.item.id.clone()).collect();
-            let walked = walk(question, spec, roots.into_iter(), seen).await?;
-            let candidate = |node: &Node| relevant(&node.stored, node.relevance);
-            let mut collected = collected(spec, walked.reached.iter().map(candidate).collect());
-            collected.facts = facts(&walked);
-            collected.notices.extend(walked.notice);
-            Ok(collected)
+            let walk = follow_links(question, spec, roots.into_iter(), seen).await?;
+            let candidate = |node: &Node| relevant_candidate(&node.stored, node.relevance);
+            let mut output = collector_output(spec, walk.reached.iter().map(candidate).collect());
+            output.facts = link_facts(&walk);
+            output.notices.extend(walk.notice);
+            Ok(output)
         }
         .boxed()
     }
 }
 
-/// What is related to what the layer's other collectors found.
-pub(super) struct Expand;
+/// Collects items that are related to the candidates of the layer's other collectors.
+pub(super) struct ExpandCollector;
 
-impl Collector for Expand {
+impl Collector for ExpandCollector {
     fn collect<'a>(
         &'a self,
         question: &'a Question,
         spec: &'a CollectorSpec,
         found: &'a [Candidate],
-    ) -> BoxFuture<'a, Result<Collected, ReadError>> {
+    ) -> BoxFuture<'a, Result<CollectorOutput, ReadError>> {
         async move {
-            if depth(question, spec) == 0 {
-                return Ok(Collected::default());
+            if walk_depth(question, spec) == 0 {
+                return Ok(CollectorOutput::default());
             }
             let mut seen = BTreeSet::new();
             let items = best_first(found).into_iter().map(|candidate| &candidate.id.item);
             let mut ids: Vec<ItemId> =
                 items.filter(|id| seen.insert((*id).clone())).cloned().collect();
-            // A search finds more than is shown; what is related to the rest of it is noise. What
-            // was found further down may still be reached from the first.
-            let first = question.request.limit.unwrap_or(EXPANDED).min(FRONTIER_MAX);
+            // A search finds more than the pack shows, and what is related to the rest is noise.
+            // Candidates of the rest may still be reached from the best ones.
+            let first = question.request.limit.unwrap_or(STARTS_DEFAULT).min(FRONTIER_MAX);
             for id in ids.drain(first.min(ids.len())..) {
                 seen.remove(&id);
             }
-            // What is not of the store, such as a turn of the conversation, leads nowhere.
-            let starts = get(question, &ids).await?;
-            let walked = walk(question, spec, starts.into_iter().flatten(), seen).await?;
+            // Candidates that are not stored, such as turns of the conversation, have no links.
+            let starts = get_items(question, &ids).await?;
+            let walk = follow_links(question, spec, starts.into_iter().flatten(), seen).await?;
             let candidate = |node: &Node| {
                 let start = found.iter().filter(|candidate| candidate.id.item == node.start);
-                expanded(node, start)
+                expanded_candidate(node, start)
             };
-            let mut collected = collected(spec, walked.reached.iter().map(candidate).collect());
-            collected.facts = facts(&walked);
-            collected.notices.extend(walked.notice);
-            Ok(collected)
+            let mut output = collector_output(spec, walk.reached.iter().map(candidate).collect());
+            output.facts = link_facts(&walk);
+            output.notices.extend(walk.notice);
+            Ok(output)
         }
         .boxed()
     }
 
-    fn comes_after(&self) -> bool {
+    fn runs_after_others(&self) -> bool {
         true
     }
 }
 
-/// A candidate that is as near to the question as the one it was reached from, less what the steps
-/// cost: nobody has compared it with the question itself.
-fn expanded<'c>(node: &Node, start: impl Iterator<Item = &'c Candidate>) -> Candidate {
-    let mut candidate = from_stored(&node.stored);
+/// Makes a candidate with the search scores of the one it was reached from, lowered by its own
+/// relevance: the item itself was not compared with the question.
+fn expanded_candidate<'c>(node: &Node, start: impl Iterator<Item = &'c Candidate>) -> Candidate {
+    let mut candidate = candidate_from_item(&node.stored);
     candidate.signals.set(Component::Collector, node.relevance);
     for start in start {
         for component in [Component::Semantic, Component::Fusion] {
@@ -135,23 +135,23 @@ fn expanded<'c>(node: &Node, start: impl Iterator<Item = &'c Candidate>) -> Cand
     candidate
 }
 
-/// How each item was reached, and what links those that were found, for those who show it: each
-/// link once.
-fn facts(walked: &Walked) -> Value {
+/// Returns facts for the result: how each item was reached, and links between items, each link
+/// once.
+fn link_facts(walk: &LinkWalk) -> Value {
     let mut seen = BTreeSet::new();
-    let nodes = walked.reached.iter().chain(&walked.between);
+    let nodes = walk.reached.iter().chain(&walk.cross_links);
     let related: Vec<Value> = nodes
         .filter(|node| {
             let is_outward = matches!(node.direction, Direction::Outward);
             let ends = (node.start.clone(), node.from.clone(), node.stored.item.id.clone());
-            seen.insert((ends, node.sort.clone(), is_outward))
+            seen.insert((ends, node.link_type.clone(), is_outward))
         })
         .map(|node| {
             json!({
                 "id": node.stored.item.id.as_str(),
                 "start": node.start.as_str(),
                 "from": node.from.as_str(),
-                "sort": node.sort,
+                "sort": node.link_type,
                 "direction": match node.direction {
                     Direction::Outward => "outward",
                     Direction::Inward => "inward",
@@ -163,177 +163,188 @@ fn facts(walked: &Walked) -> Value {
     if related.is_empty() { Value::Null } else { json!({ "related": related }) }
 }
 
-fn depth(question: &Question, spec: &CollectorSpec) -> usize {
-    let asked = question.request.depth.map(|depth| usize::try_from(depth).unwrap_or(usize::MAX));
-    asked.unwrap_or_else(|| spec.settings.count("depth")).min(DEPTH_MAX)
+/// Returns how many steps to take: as the request, or else the recipe says.
+fn walk_depth(question: &Question, spec: &CollectorSpec) -> usize {
+    let requested =
+        question.request.depth.map(|depth| usize::try_from(depth).unwrap_or(usize::MAX));
+    requested.unwrap_or_else(|| spec.settings.count("depth")).min(DEPTH_MAX)
 }
 
-/// An item that was reached.
+/// An item that was reached by a link.
 struct Node {
     stored: Stored,
-    /// What the first step went from.
+    /// The item that the first step went from.
     start: ItemId,
-    /// What the last step went from.
+    /// The item that the last step went from.
     from: ItemId,
-    /// The sort of link that the last step followed.
-    sort: String,
-    /// Whether it did so from the link's beginning or from its end.
+    /// The type of the link that the last step followed.
+    link_type: String,
+    /// The direction in which the last step followed the link.
     direction: Direction,
     depth: usize,
     relevance: Score,
 }
 
-/// What was met on the way.
+/// The result of following links.
 #[derive(Default)]
-struct Walked {
-    /// What was reached, each once.
+struct LinkWalk {
+    /// The items that were reached, each once.
     reached: Vec<Node>,
-    /// Links from the starts to what was met already: other starts, or what another one led to.
-    between: Vec<Node>,
-    /// Word of what was not reached for the limit.
+    /// Links from the starts to items that were reached already, or to other starts.
+    cross_links: Vec<Node>,
+    /// Says how many items were not reached because of the limit.
     notice: Option<Notice>,
 }
 
-/// One possible step.
+/// A link that can be followed.
 struct Edge {
     to: Stored,
-    /// The place in the frontier that it goes from.
+    /// The index in the frontier of the item that it goes from.
     from: usize,
-    sort: String,
+    link_type: String,
     direction: Direction,
-    worth: f64,
+    score: f64,
 }
 
-/// Follows relations and links from item to item, nearest first. Each is reached once, and what
-/// was seen before is not.
-async fn walk(
+/// Follows relations and links from item to item, breadth first. Each item is reached once; those
+/// in `seen` are not reached.
+async fn follow_links(
     question: &Question,
     spec: &CollectorSpec,
     starts: impl Iterator<Item = Stored>,
     mut seen: BTreeSet<ItemId>,
-) -> Result<Walked, ReadError> {
-    // What is related to finds is among what is asked for (M7); what is around a focus need not be.
-    let sieve = match spec.by.as_str() {
-        "expand" => Sieve::searching(question, spec)?,
-        _ => Sieve::following(question, spec),
+) -> Result<LinkWalk, ReadError> {
+    // Items related to candidates must meet the request's conditions (M7); those around a focus
+    // need not.
+    let filter = match spec.by.as_str() {
+        "expand" => ItemFilter::for_search(question, spec)?,
+        _ => ItemFilter::for_links(question, spec),
     };
     let limit = spec.settings.count("limit");
-    // Each with the start that it was reached from.
+    // Each item with the start that it was reached from.
     let mut frontier: Vec<(Stored, ItemId)> =
         starts.map(|stored| (stored.clone(), stored.item.id)).collect();
-    let mut walked = Walked::default();
-    let (mut total, mut is_cut) = (0, false);
+    let mut walk = LinkWalk::default();
+    let (mut total, mut is_truncated) = (0, false);
     let mut scale = 1.0;
-    for depth in 1..=depth(question, spec) {
-        if frontier.is_empty() || walked.reached.len() >= limit {
+    for depth in 1..=walk_depth(question, spec) {
+        if frontier.is_empty() || walk.reached.len() >= limit {
             break;
         }
         let mut next = Vec::new();
-        let edges = edges(question, spec, &frontier).await?;
-        is_cut |= edges.is_cut;
-        for edge in edges.found {
+        let links = links_from(question, spec, &frontier).await?;
+        is_truncated |= links.is_truncated;
+        for edge in links.edges {
             let (from, start) = &frontier[edge.from];
             let id = &edge.to.item.id;
-            let is_out = !edge.to.item.active || question.request.exclude.contains(id);
-            if is_out || *id == from.item.id {
+            let is_excluded = !edge.to.item.active || question.request.exclude.contains(id);
+            if is_excluded || *id == from.item.id {
                 continue;
             }
             let is_new = seen.insert(edge.to.item.id.clone());
             if is_new && next.len() < FRONTIER_MAX {
                 next.push((edge.to.clone(), start.clone()));
             }
-            let passes = sieve.passes(&edge.to);
-            total += usize::from(is_new && passes);
-            let (list, most) = match is_new {
-                true => (&mut walked.reached, limit),
-                false => (&mut walked.between, BETWEEN_MAX),
+            let is_accepted = filter.accepts(&edge.to);
+            total += usize::from(is_new && is_accepted);
+            let (list, nodes_max) = match is_new {
+                true => (&mut walk.reached, limit),
+                false => (&mut walk.cross_links, CROSS_LINKS_MAX),
             };
-            // What leads back from farther away says nothing new.
-            if list.len() < most && (is_new || depth == 1) && passes {
+            // Of cross links only those from the starts are kept: a link back from farther away
+            // says nothing new.
+            if list.len() < nodes_max && (is_new || depth == 1) && is_accepted {
                 list.push(Node {
                     stored: edge.to,
                     start: start.clone(),
                     from: from.item.id.clone(),
-                    sort: edge.sort,
+                    link_type: edge.link_type,
                     direction: edge.direction,
                     depth,
-                    relevance: Score::unit(edge.worth * scale),
+                    relevance: Score::unit(edge.score * scale),
                 });
             }
         }
-        is_cut |= next.len() >= FRONTIER_MAX;
+        is_truncated |= next.len() >= FRONTIER_MAX;
         frontier = next;
-        scale *= PER_STEP;
+        scale *= STEP_DECAY;
     }
-    // Steps that were not taken for the limit are not counted.
-    let total = if is_cut { Total::AtLeast(total) } else { Total::Exactly(total) };
-    walked.notice = left_unread(&spec.by, walked.reached.len(), total, "related items");
-    Ok(walked)
+    // Items beyond the limits were not counted.
+    let total = if is_truncated { Total::AtLeast(total) } else { Total::Exactly(total) };
+    walk.notice = partial_read_notice(&spec.by, walk.reached.len(), total, "related items");
+    Ok(walk)
 }
 
-/// The steps from a frontier, and whether there are more than were read.
-struct Edges {
-    found: Vec<Edge>,
-    is_cut: bool,
+/// The links from a frontier, and whether there are more than were read.
+struct FrontierLinks {
+    edges: Vec<Edge>,
+    is_truncated: bool,
 }
 
-/// The steps that can be taken from a frontier, the most worth first; equal ones as the frontier
-/// stands, then by sort and id.
-async fn edges(
+/// Reads the links from a frontier, best score first; equal scores in the order of the frontier,
+/// then by link type and id.
+async fn links_from(
     question: &Question,
     spec: &CollectorSpec,
     frontier: &[(Stored, ItemId)],
-) -> Result<Edges, ReadError> {
-    let sorts = spec.settings.texts("sorts");
+) -> Result<FrontierLinks, ReadError> {
+    let link_types = spec.settings.texts("sorts");
     let limit = spec.settings.count("limit").clamp(LINKS_LEAST, LIMIT_MAX);
     let froms: Vec<ItemId> = frontier.iter().map(|(stored, _)| stored.item.id.clone()).collect();
-    let links = question.snapshot.neighbours(&froms, sorts, limit);
-    let named: Vec<Vec<Pointer>> =
-        frontier.iter().map(|(stored, _)| pointers(stored, sorts)).collect();
-    let ids: Vec<ItemId> = named.iter().flatten().map(|pointer| pointer.to.clone()).collect();
+    let links = question.snapshot.neighbours(&froms, link_types, limit);
+    let by_fields: Vec<Vec<FieldLink>> =
+        frontier.iter().map(|(stored, _)| field_links(stored, link_types)).collect();
+    let ids: Vec<ItemId> = by_fields.iter().flatten().map(|link| link.to.clone()).collect();
     let targets =
         async { if ids.is_empty() { Ok(Vec::new()) } else { question.snapshot.get(&ids).await } };
-    // What names finds in a field is for whoever shows the finds; around a focus it matters.
+    // Items that name the frontier in a field matter around a focus only. For other candidates,
+    // whoever shows them adds such items.
     let backward = async {
         match spec.by.as_str() {
-            "relations" => naming(question, &froms, limit).await,
+            "relations" => items_naming(question, &froms, limit).await,
             _ => Ok(Vec::new()),
         }
     };
     let (links, targets, backward) = try_join3(links, targets, backward).await?;
-    let mut is_cut = backward.len() >= limit;
+    let mut is_truncated = backward.len() >= limit;
     let mut targets = targets.into_iter();
     let mut edges: Vec<Edge> = Vec::new();
-    for (from, (Neighbours { outward, inward }, pointers)) in
-        links.into_iter().zip(named).enumerate()
+    for (from, (Neighbours { outward, inward }, field_links)) in
+        links.into_iter().zip(by_fields).enumerate()
     {
-        for Pointer { sort, worth, .. } in pointers {
+        for FieldLink { link_type, score, .. } in field_links {
             let (direction, target) = (Direction::Outward, targets.next().flatten());
-            edges.extend(target.map(|to| Edge { to, from, sort, direction, worth }));
+            edges.extend(target.map(|to| Edge { to, from, link_type, direction, score }));
         }
-        for (linked, direction, worth) in
-            [(outward, Direction::Outward, OUTWARD), (inward, Direction::Inward, INWARD)]
-        {
-            let edge =
-                |Linked { link, stored: to }| Edge { to, from, sort: link.sort, direction, worth };
-            is_cut |= linked.len() >= limit;
+        for (linked, direction, score) in [
+            (outward, Direction::Outward, OUTWARD_SCORE),
+            (inward, Direction::Inward, INWARD_SCORE),
+        ] {
+            let edge = |LinkedItem { link, stored: to }| Edge {
+                to,
+                from,
+                link_type: link.link_type,
+                direction,
+                score,
+            };
+            is_truncated |= linked.len() >= limit;
             edges.extend(linked.into_iter().map(edge));
         }
     }
     for to in backward {
-        for pointer in pointers(&to, sorts) {
-            let Some(from) = froms.iter().position(|id| *id == pointer.to) else { continue };
-            let worth = if pointer.worth < ROW { INWARD } else { ROW };
-            let (sort, direction) = (pointer.sort, Direction::Inward);
-            edges.push(Edge { to: to.clone(), from, sort, direction, worth });
+        for link in field_links(&to, link_types) {
+            let Some(from) = froms.iter().position(|id| *id == link.to) else { continue };
+            let score = if link.score < ROW_SCORE { INWARD_SCORE } else { ROW_SCORE };
+            let (link_type, direction) = (link.link_type, Direction::Inward);
+            edges.push(Edge { to: to.clone(), from, link_type, direction, score });
         }
     }
-    edges.sort_by_key(|edge| Reverse(Score::unit(edge.worth)));
-    Ok(Edges { found: edges, is_cut })
+    edges.sort_by_key(|edge| Reverse(Score::unit(edge.score)));
+    Ok(FrontierLinks { edges, is_truncated })
 }
 
-/// The items that name one of these in a field, by id.
-async fn naming(
+/// Reads the items that name one of these in a relation field, sorted by id.
+async fn items_naming(
     question: &Question,
     ids: &[ItemId],
     limit: usize,
@@ -342,28 +353,30 @@ async fn naming(
     for ids in ids.chunks(VALUES_MAX) {
         let ids = ids.iter().map(|id| id.as_str().to_owned()).collect();
         let facts = vec![FactFilter::OneOf(FieldRole::Relation, ids)];
-        let page = Page { order: Order::Id, after: None, limit };
+        let page = Page { order: ListOrder::Id, after: None, limit };
         found.extend(question.snapshot.list(&Filter { facts, ..Filter::default() }, &page).await?);
     }
     Ok(found)
 }
 
-/// A link that an item's fields make.
-struct Pointer {
+/// A link that an item's field states.
+struct FieldLink {
     to: ItemId,
-    sort: String,
-    worth: f64,
+    link_type: String,
+    score: f64,
 }
 
-/// The links that an item's fields make, of these sorts.
-fn pointers(stored: &Stored, sorts: &[String]) -> Vec<Pointer> {
+/// Returns the links that an item's fields state, of these types or of all if there are none.
+fn field_links(stored: &Stored, link_types: &[String]) -> Vec<FieldLink> {
     let is_wanted = |relation: &Relation| {
         let family = relation.family.as_str();
-        sorts.is_empty() || sorts.iter().any(|sort| *sort == relation.name || sort == family)
+        link_types.is_empty()
+            || link_types.iter().any(|wanted| *wanted == relation.name || wanted == family)
     };
-    let pointer = |relation: Relation| {
-        let worth = if relation.family == RelationFamily::Row { ROW } else { OUTWARD };
-        Pointer { to: relation.to, sort: relation.name, worth }
+    let field_link = |relation: Relation| {
+        let is_row = relation.family == RelationFamily::Row;
+        let score = if is_row { ROW_SCORE } else { OUTWARD_SCORE };
+        FieldLink { to: relation.to, link_type: relation.name, score }
     };
-    stored.relations().into_iter().filter(is_wanted).map(pointer).collect()
+    stored.relations().into_iter().filter(is_wanted).map(field_link).collect()
 }

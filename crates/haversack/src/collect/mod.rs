@@ -1,22 +1,23 @@
-//! Collectors: each finds candidates for a layer, on one snapshot, for one viewer.
+//! Collectors: each retrieves candidates for a layer from one snapshot, for one viewer.
 //!
-//! They measure nothing that ranking can measure for all alike; they note who was found how, and
-//! what their own way says of it.
+//! A collector notes how each candidate was found, and the scores of its own search. Signals that
+//! can be measured for all candidates alike are measured later, for ranking.
 
-mod asked;
+mod candidates;
 mod contexts;
+mod field_matches;
 mod follow;
-mod limits;
+mod history;
+mod item_filter;
 mod links;
-mod make;
-mod matching;
 mod names;
+mod partial_read;
 mod search;
-mod sieve;
+mod search_cache;
 mod similar;
+mod situation;
 mod subject;
 pub(crate) mod table;
-mod talk;
 mod time;
 mod tree;
 
@@ -38,53 +39,53 @@ use haversack_store::store::item::Stored;
 use serde_json::Value;
 
 use crate::notice::Notice;
-use crate::pipeline::Matches;
+use crate::pipeline::FieldMatches;
 use crate::recipe::CollectorSpec;
 use crate::request::Request;
 use crate::situation::Judge;
 
-pub use asked::Searches;
-pub use contexts::Contexts;
-pub(crate) use make::{from_passage, from_stored};
-pub(crate) use matching::{is_linked, is_named, keep_matching};
-pub(crate) use search::plan;
-pub(crate) use sieve::is_known;
-pub use similar::Looked;
+pub(crate) use candidates::{candidate_from_item, candidate_from_passage};
+pub use contexts::ContextsCollector;
+pub(crate) use field_matches::{is_found_by_link, is_found_by_name, retain_field_matches};
+pub(crate) use item_filter::was_recorded_by;
+pub(crate) use search::plan_searches;
+pub use search_cache::SearchCache;
+pub use similar::FocusQuery;
 pub(crate) use similar::{has_no_subject, is_about_focus};
 pub use subject::{Subject, Subjects};
 pub use table::{BUILT_IN, BuiltInCollector, FindsBy, RequestField};
 pub(crate) use tree::focus_text;
 
-/// A request as it stands when collecting begins: resolved, analysed, embedded.
+/// A request when collecting begins: resolved, analysed and embedded.
 #[derive(Clone)]
 pub struct Question {
-    /// What was asked.
+    /// The request itself.
     pub request: Request,
-    /// One state of the workspace, as the asker may see it.
+    /// One state of the workspace, as the viewer may read it.
     pub snapshot: Arc<dyn Snapshot>,
-    /// What time it is.
+    /// The time of the request.
     pub now: Timestamp,
-    /// What the query says on its face.
+    /// The analysis of the query.
     pub analysis: Analysis,
-    /// The query's vector; `None` when there is none to be had and the answer may do without.
+    /// The query's vector; `None` if it could not be made and the pack may do without.
     pub vector: Option<Vector>,
-    /// What the request is about.
+    /// The items that the request is about.
     pub subjects: Subjects,
-    /// Who judges conditions in plain language.
+    /// The judge of conditions in plain language.
     pub judge: Arc<dyn Judge>,
-    /// Searches that were made already, for layers that make the same.
-    pub searches: Searches,
-    /// What a question about fields asks for.
-    pub matches: Option<Matches>,
-    /// What the asker looks at, where the question is about it.
-    pub looked: Option<Looked>,
+    /// The searches so far, shared by all layers.
+    pub search_cache: SearchCache,
+    /// The items that match, if the question is about fields.
+    pub matches: Option<FieldMatches>,
+    /// The focus to search by, if the question is about it.
+    pub focus_query: Option<FocusQuery>,
 }
 
 impl Question {
-    /// The last moment whose events count. What happens at the very moment of a request, its own
-    /// use of items among it, comes after it: so a replay sees what the first run saw.
+    /// The last moment whose events count: just before the request. The request itself records that
+    /// it used items; those events come later, so that a replay sees what the first run saw.
     #[must_use]
-    pub const fn before(&self) -> Timestamp {
+    pub const fn events_until(&self) -> Timestamp {
         Timestamp::from_millis(self.now.as_millis().saturating_sub(1))
     }
 }
@@ -95,53 +96,53 @@ impl fmt::Debug for Question {
     }
 }
 
-/// Whether an item is among what a collector may find for a question.
-pub(crate) fn is_asked_for(question: &Question, spec: &CollectorSpec, stored: &Stored) -> bool {
-    sieve::Sieve::searching(question, spec).is_ok_and(|sieve| sieve.passes(stored))
+/// Whether a collector could find an item for a question, by the conditions of recipe and request.
+pub(crate) fn may_be_found(question: &Question, spec: &CollectorSpec, stored: &Stored) -> bool {
+    item_filter::ItemFilter::for_search(question, spec).is_ok_and(|filter| filter.accepts(stored))
 }
 
-/// What a collector found.
+/// The candidates of a collector, and what it reports beside them.
 #[derive(Debug, Default)]
-pub struct Collected {
-    /// Candidates, best first in the collector's own eyes.
+pub struct CollectorOutput {
+    /// The candidates, best first by the collector's own scores.
     pub candidates: Vec<Candidate>,
     /// What the caller should know.
     pub notices: Vec<Notice>,
-    /// What was found out on the way, for the result to show; `null` for nothing.
+    /// Facts for the result, such as links that were followed; `null` for none.
     pub facts: Value,
     /// Pages and databases whose blocks are among the candidates.
     pub outlines: Vec<Outline>,
 }
 
-/// A page or database with its blocks or rows, in its order.
+/// A page or database with its blocks or rows, in document order.
 #[derive(Debug, Clone)]
 pub struct Outline {
-    /// Which item.
+    /// Its id.
     pub id: ItemId,
-    /// What people call it.
+    /// Its name in notices.
     pub name: String,
-    /// What stands on it: `blocks` or `rows`.
+    /// What it consists of: `blocks` or `rows`.
     pub what: String,
-    /// What was read, each with the place of the one that it stands under.
+    /// The blocks that were read, each with the index of its parent block or heading.
     pub blocks: Vec<(ItemId, Option<usize>)>,
 }
 
 /// Finds candidates. Implement it to bring your own source; see `Builder::collector`.
 pub trait Collector: Send + Sync {
-    /// Finds candidates for a layer. `found` is what the layer's other collectors found, for those
-    /// that come [after](Collector::comes_after) them; else it is empty.
+    /// Finds candidates for a layer. `found` has the candidates of the layer's other collectors if
+    /// this one [runs after them](Collector::runs_after_others); else it is empty.
     ///
-    /// What is returned must depend on nothing that the asker may not read: use the question's
-    /// snapshot, or sources that know the asker.
+    /// The output must not depend on anything that the viewer may not read: use the question's
+    /// snapshot, or sources that check the viewer's rights.
     fn collect<'a>(
         &'a self,
         question: &'a Question,
         spec: &'a CollectorSpec,
         found: &'a [Candidate],
-    ) -> BoxFuture<'a, Result<Collected, ReadError>>;
+    ) -> BoxFuture<'a, Result<CollectorOutput, ReadError>>;
 
-    /// Whether it builds on what the layer's other collectors found.
-    fn comes_after(&self) -> bool {
+    /// Whether it builds on the candidates of the layer's other collectors.
+    fn runs_after_others(&self) -> bool {
         false
     }
 }

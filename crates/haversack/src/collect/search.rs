@@ -9,116 +9,129 @@ use haversack_core::candidate::{Candidate, merge};
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::rank::{Component, Signals};
 use haversack_core::units::Score;
-use haversack_store::store::error::{ReadError, chain};
+use haversack_store::store::error::{ReadError, error_chain};
 use haversack_store::store::query::{
     Effort, Filter, FuzzySearch, Hit, LIMIT_MAX, TextSearch, VectorSearch,
 };
 
-use super::asked::{Asked, Searches};
-use super::make::{collected, from_passages};
-use super::sieve::Sieve;
-use super::{Collected, Collector, Question};
+use super::candidates::{candidates_from_passages, collector_output};
+use super::item_filter::ItemFilter;
+use super::search_cache::{SearchCache, SearchKey};
+use super::{Collector, CollectorOutput, Question};
 use crate::notice::{Notice, NoticeCode};
 use crate::recipe::{CollectorSpec, LayerSpec};
-use crate::search::{FusedHit, SIMILARITY, Way, depth, fused, search_all_ways};
+use crate::search::{
+    FusedHit, SIMILARITY_LEAST, SearchMethod, fuse_hits, fusion_depth, search_all_methods,
+};
 
-/// What is nearest in meaning (W3, P8, P10, M2).
-pub(super) struct Semantic;
+/// Collects what is nearest in meaning (W3, P8, P10, M2).
+pub(super) struct SemanticCollector;
 
-impl Collector for Semantic {
+impl Collector for SemanticCollector {
     fn collect<'a>(
         &'a self,
         question: &'a Question,
         spec: &'a CollectorSpec,
         _found: &'a [Candidate],
-    ) -> BoxFuture<'a, Result<Collected, ReadError>> {
+    ) -> BoxFuture<'a, Result<CollectorOutput, ReadError>> {
         async move {
-            let sieve = Sieve::searching(question, spec)?;
-            let mut room = Room::of_items(limit(question, spec), spec.settings.count("per_item"));
+            let filter = ItemFilter::for_search(question, spec)?;
+            let mut quota =
+                PassageQuota::of_items(items_max(question, spec), spec.settings.count("per_item"));
             let least = Score::unit(spec.settings.number("minimum"));
-            let hits = by_meaning(question, sieve.filter(), reach(&sieve, &room)).await?;
+            let hits =
+                search_by_meaning(question, filter.store_filter(), search_limit(&filter, &quota))
+                    .await?;
             let near = |hit: &&Hit| Score::unit(hit.score.get()) >= least;
             let hits = hits.iter().filter(near).collect();
             let measured = |hit: &Hit, _| signals(&[Component::Semantic], hit.score);
-            pick(question, spec, &sieve, &mut room, hits, measured).await
+            pick_passages(question, spec, &filter, &mut quota, hits, measured).await
         }
         .boxed()
     }
 }
 
-/// What holds the query's words (K3).
-pub(super) struct Text;
+/// Collects texts with words of the query (K3).
+pub(super) struct TextCollector;
 
-impl Collector for Text {
+impl Collector for TextCollector {
     fn collect<'a>(
         &'a self,
         question: &'a Question,
         spec: &'a CollectorSpec,
         _found: &'a [Candidate],
-    ) -> BoxFuture<'a, Result<Collected, ReadError>> {
-        words(question, spec, question.request.query.clone(), false).boxed()
+    ) -> BoxFuture<'a, Result<CollectorOutput, ReadError>> {
+        collect_by_words(question, spec, question.request.query.clone(), false).boxed()
     }
 }
 
-/// What holds all of the query's keywords and phrases (K3).
-pub(super) struct Keyword;
+/// Collects texts with all keywords and phrases of the query (K3).
+pub(super) struct KeywordCollector;
 
-impl Collector for Keyword {
+impl Collector for KeywordCollector {
     fn collect<'a>(
         &'a self,
         question: &'a Question,
         spec: &'a CollectorSpec,
         _found: &'a [Candidate],
-    ) -> BoxFuture<'a, Result<Collected, ReadError>> {
+    ) -> BoxFuture<'a, Result<CollectorOutput, ReadError>> {
         let analysis = &question.analysis;
         let phrases = analysis.phrases.iter().map(|phrase| {
             // A quote inside would end the phrase.
             format!("\"{}\"", phrase.replace('"', " "))
         });
         let parts: Vec<String> = analysis.keywords.iter().cloned().chain(phrases).collect();
-        words(question, spec, parts.join(" "), true).boxed()
+        collect_by_words(question, spec, parts.join(" "), true).boxed()
     }
 }
 
-/// What is spelt alike (K3).
-pub(super) struct Fuzzy;
+/// Collects titles, paths and short texts with a similar spelling (K3).
+pub(super) struct FuzzyCollector;
 
-impl Collector for Fuzzy {
+impl Collector for FuzzyCollector {
     fn collect<'a>(
         &'a self,
         question: &'a Question,
         spec: &'a CollectorSpec,
         _found: &'a [Candidate],
-    ) -> BoxFuture<'a, Result<Collected, ReadError>> {
+    ) -> BoxFuture<'a, Result<CollectorOutput, ReadError>> {
         async move {
-            let sieve = Sieve::searching(question, spec)?;
-            // One title, path or text is spelt alike, not several parts of an item.
-            let mut room = Room::of_items(limit(question, spec), 1);
+            let filter = ItemFilter::for_search(question, spec)?;
+            // A match is one title, path or text, not several parts of an item.
+            let mut quota = PassageQuota::of_items(items_max(question, spec), 1);
             let least = spec.settings.number("similarity");
-            let hits = by_spelling(question, sieve.filter(), least, reach(&sieve, &room)).await?;
+            let hits = search_by_spelling(
+                question,
+                filter.store_filter(),
+                least,
+                search_limit(&filter, &quota),
+            )
+            .await?;
             let measured = |hit: &Hit, _| signals(&[Component::TextSimilarity], hit.score);
-            pick(question, spec, &sieve, &mut room, hits.iter().collect(), measured).await
+            pick_passages(question, spec, &filter, &mut quota, hits.iter().collect(), measured)
+                .await
         }
         .boxed()
     }
 }
 
-/// Words and meaning, fused by score.
-pub(super) struct Hybrid;
+/// Collects by words and meaning, fused by score.
+pub(super) struct HybridCollector;
 
-impl Collector for Hybrid {
+impl Collector for HybridCollector {
     fn collect<'a>(
         &'a self,
         question: &'a Question,
         spec: &'a CollectorSpec,
         _found: &'a [Candidate],
-    ) -> BoxFuture<'a, Result<Collected, ReadError>> {
+    ) -> BoxFuture<'a, Result<CollectorOutput, ReadError>> {
         async move {
-            let mut found = hybrid(question, spec).await?;
-            // Kinds that were asked for first are not crowded out by others that match better.
+            let mut found = collect_hybrid(question, spec).await?;
+            // Prioritized kinds are searched alone, too, so that others do not crowd them out.
             if spec.kinds.is_empty() && !question.request.prioritize.is_empty() {
                 let kinds = question.request.prioritize.clone();
-                let first = hybrid(question, &CollectorSpec { kinds, ..spec.clone() }).await?;
+                let first =
+                    collect_hybrid(question, &CollectorSpec { kinds, ..spec.clone() }).await?;
                 found.candidates =
                     merge(found.candidates.into_iter().chain(first.candidates).collect());
             }
@@ -128,75 +141,85 @@ impl Collector for Hybrid {
     }
 }
 
-async fn hybrid(question: &Question, spec: &CollectorSpec) -> Result<Collected, ReadError> {
-    let sieve = Sieve::searching(question, spec)?;
-    let mut room = Room::of_passages(deep(question, spec), spec.settings.count("per_item"));
-    let reach = question.searches.reach(&sieve.filter(), reach(&sieve, &room));
+async fn collect_hybrid(
+    question: &Question,
+    spec: &CollectorSpec,
+) -> Result<CollectorOutput, ReadError> {
+    let filter = ItemFilter::for_search(question, spec)?;
+    let mut quota =
+        PassageQuota::of_passages(passages_max(question, spec), spec.settings.count("per_item"));
+    let limit =
+        question.search_cache.limit_for(&filter.store_filter(), search_limit(&filter, &quota));
     let mut notices = Vec::new();
-    let lists = lists(question, &sieve, reach, &mut notices).await?;
-    let weight = |way: Way| match way {
-        Way::Text => Score::unit(spec.settings.number("text")),
-        Way::Vector => Score::unit(spec.settings.number("vector")),
-        Way::Fuzzy => way.weight(),
+    let lists = hit_lists(question, &filter, limit, &mut notices).await?;
+    let weight = |method: SearchMethod| match method {
+        SearchMethod::Text => Score::unit(spec.settings.number("text")),
+        SearchMethod::Vector => Score::unit(spec.settings.number("vector")),
+        SearchMethod::Fuzzy => method.weight(),
     };
-    let fused = fused(&lists, weight);
-    let best_by_words = best(&lists[0].1);
-    let all = |hit: &Hit, place: usize| {
+    let fused = fuse_hits(&lists, weight);
+    let best_by_words = best_score(&lists[0].1);
+    let measured = |hit: &Hit, index: usize| {
         let mut all = signals(&[Component::Fusion], hit.score);
-        all.strengthen(&by_way(&fused[place], best_by_words));
+        all.strengthen(&signals_by_method(&fused[index], best_by_words));
         all
     };
     let hits = fused.iter().map(|fused| &fused.hit).collect();
-    let mut collected = pick(question, spec, &sieve, &mut room, hits, all).await?;
-    collected.notices = notices;
-    Ok(collected)
+    let mut output = pick_passages(question, spec, &filter, &mut quota, hits, measured).await?;
+    output.notices = notices;
+    Ok(output)
 }
 
-/// The searches of a question by a recipe, before any of them is made.
-pub(crate) fn plan(question: &Question, layers: &[LayerSpec]) -> Searches {
+/// Creates the cache for a question's searches, with the limits that the recipe's layers need.
+pub(crate) fn plan_searches(question: &Question, layers: &[LayerSpec]) -> SearchCache {
     let specs = layers.iter().flat_map(|layer| &layer.collect).filter(|spec| spec.by == "hybrid");
-    Searches::reaching(specs.filter_map(|spec| {
-        // A collector that cannot search says so itself.
-        let sieve = Sieve::searching(question, spec).ok()?;
-        let room = Room::of_passages(deep(question, spec), 1);
-        Some((sieve.filter(), reach(&sieve, &room)))
+    SearchCache::with_planned_limits(specs.filter_map(|spec| {
+        // A collector whose filter is not valid reports the error itself.
+        let filter = ItemFilter::for_search(question, spec).ok()?;
+        let quota = PassageQuota::of_passages(passages_max(question, spec), 1);
+        Some((filter.store_filter(), search_limit(&filter, &quota)))
     }))
 }
 
-/// How many the request, or else the recipe, asks for.
-fn limit(question: &Question, spec: &CollectorSpec) -> usize {
+/// Returns the most items to find: the request's limit, or else the recipe's.
+fn items_max(question: &Question, spec: &CollectorSpec) -> usize {
     let limit = question.request.limit.unwrap_or_else(|| spec.settings.count("limit"));
     limit.min(LIMIT_MAX)
 }
 
-/// How many passages are fused: as many as the recipe says, and more where the request would have
-/// more. What a request's limit leaves out is decided after ranking, when it is known what is best.
-fn deep(question: &Question, spec: &CollectorSpec) -> usize {
+/// Returns the most passages of a hybrid search: the recipe's limit, or the request's if it is
+/// larger. A smaller limit of the request is applied after ranking, when it is known which
+/// candidates are best.
+fn passages_max(question: &Question, spec: &CollectorSpec) -> usize {
     let limit = question.request.limit.unwrap_or(0);
     limit.max(spec.settings.count("limit")).min(LIMIT_MAX)
 }
 
-/// What a list's score says: of the collector, and of these components.
+/// Returns signals with a score for the collector and for each of these components.
 fn signals(components: &[Component], score: Score) -> Signals {
     let with = |signals: Signals, component: &Component| signals.with(*component, score);
     components.iter().fold(Signals::default().with(Component::Collector, score), with)
 }
 
-/// How many hits are asked of a search so that enough pass.
-fn reach(sieve: &Sieve<'_>, room: &Room) -> usize {
-    if sieve.is_exact() { depth(room.wanted) } else { LIMIT_MAX }
+/// Returns how many hits to search for, so that enough of them meet the filter.
+fn search_limit(filter: &ItemFilter<'_>, quota: &PassageQuota) -> usize {
+    if filter.is_store_filter_exact() { fusion_depth(quota.wanted) } else { LIMIT_MAX }
 }
 
 type Hits = Arc<[Hit]>;
 
-async fn by_meaning(question: &Question, filter: Filter, limit: usize) -> Result<Hits, ReadError> {
+async fn search_by_meaning(
+    question: &Question,
+    filter: Filter,
+    limit: usize,
+) -> Result<Hits, ReadError> {
     let Some(vector) = question.vector.clone() else { return Ok(Hits::default()) };
-    let asked = Asked::Vector(filter.clone(), limit);
+    let key = SearchKey::Vector(filter.clone(), limit);
     let search = VectorSearch { vector, effort: Effort::Fast, filter, limit };
-    question.searches.once(asked, question.snapshot.vector(&search)).await
+    question.search_cache.get_or_search(key, question.snapshot.search_vectors(&search)).await
 }
 
-async fn by_words(
+async fn search_by_words(
     question: &Question,
     query: String,
     all_words: bool,
@@ -204,10 +227,13 @@ async fn by_words(
     limit: usize,
 ) -> Result<Hits, ReadError> {
     let search = TextSearch { query, unfinished: false, all_words, filter, limit };
-    question.searches.once(Asked::Text(search.clone()), question.snapshot.text(&search)).await
+    question
+        .search_cache
+        .get_or_search(SearchKey::Text(search.clone()), question.snapshot.search_text(&search))
+        .await
 }
 
-async fn by_spelling(
+async fn search_by_spelling(
     question: &Question,
     filter: Filter,
     least: f64,
@@ -215,93 +241,101 @@ async fn by_spelling(
 ) -> Result<Hits, ReadError> {
     let (query, similarity_least) = (question.request.query.clone(), Score::unit(least));
     let search = FuzzySearch { query, similarity_least, filter, limit };
-    question.searches.once(Asked::Fuzzy(search.clone()), question.snapshot.fuzzy(&search)).await
+    question
+        .search_cache
+        .get_or_search(SearchKey::Fuzzy(search.clone()), question.snapshot.search_fuzzy(&search))
+        .await
 }
 
-async fn words(
+async fn collect_by_words(
     question: &Question,
     spec: &CollectorSpec,
     query: String,
     all_words: bool,
-) -> Result<Collected, ReadError> {
-    let sieve = Sieve::searching(question, spec)?;
-    let mut room = Room::of_items(limit(question, spec), spec.settings.count("per_item"));
-    let filter = sieve.filter();
-    let hits = by_words(question, query, all_words, filter, reach(&sieve, &room)).await?;
-    let best = best(&hits);
-    let measured = |hit: &Hit, _| signals(&[Component::TextSimilarity], part(hit.score, best));
-    pick(question, spec, &sieve, &mut room, hits.iter().collect(), measured).await
+) -> Result<CollectorOutput, ReadError> {
+    let filter = ItemFilter::for_search(question, spec)?;
+    let mut quota =
+        PassageQuota::of_items(items_max(question, spec), spec.settings.count("per_item"));
+    let limit = search_limit(&filter, &quota);
+    let hits = search_by_words(question, query, all_words, filter.store_filter(), limit).await?;
+    let best = best_score(&hits);
+    let measured =
+        |hit: &Hit, _| signals(&[Component::TextSimilarity], relative_score(hit.score, best));
+    pick_passages(question, spec, &filter, &mut quota, hits.iter().collect(), measured).await
 }
 
-/// The lists that are fused; spelling joins in where words found little. Vectors that cannot be
-/// searched leave the words alone, with a notice, unless the request would have an error.
-async fn lists(
+/// Runs the searches whose hits are fused; spelling is searched where words find little. If vectors
+/// cannot be searched, words are searched alone, with a notice, unless the request prefers an
+/// error.
+async fn hit_lists(
     question: &Question,
-    sieve: &Sieve<'_>,
+    filter: &ItemFilter<'_>,
     limit: usize,
     notices: &mut Vec<Notice>,
-) -> Result<Vec<(Way, Hits)>, ReadError> {
-    let filter = sieve.filter();
+) -> Result<Vec<(SearchMethod, Hits)>, ReadError> {
+    let filter = filter.store_filter();
     let meaning = async {
-        match by_meaning(question, filter.clone(), limit).await {
+        match search_by_meaning(question, filter.clone(), limit).await {
             Err(error @ ReadError::Stale(_)) if question.request.degrade != Some(false) => {
-                Ok(Err(chain(&error)))
+                Ok(Err(error_chain(&error)))
             }
             other => other.map(Ok),
         }
     };
     let query = question.request.query.clone();
-    let words = by_words(question, query, false, filter.clone(), limit);
-    let spelling = async || by_spelling(question, filter.clone(), SIMILARITY, limit).await;
-    let (lists, notice) = search_all_ways(words, meaning, spelling).await?;
+    let words = search_by_words(question, query, false, filter.clone(), limit);
+    let spelling =
+        async || search_by_spelling(question, filter.clone(), SIMILARITY_LEAST, limit).await;
+    let (lists, notice) = search_all_methods(words, meaning, spelling).await?;
     notices.extend(notice.map(|message| Notice::new(NoticeCode::Degraded, message)));
     Ok(lists)
 }
 
-/// What each way says of a hit, in the component that it measures.
-fn by_way(fused: &FusedHit, best_by_words: Score) -> Signals {
+/// Returns the scores of a hit by each method, as signals of the component that the method
+/// measures.
+fn signals_by_method(fused: &FusedHit, best_by_words: Score) -> Signals {
     let mut signals = Signals::default();
-    for way in Way::ALL {
-        let Some(score) = fused.by(way) else { continue };
-        let (component, score) = match way {
-            Way::Text => (Component::TextSimilarity, part(score, best_by_words)),
-            Way::Vector => (Component::Semantic, score),
-            Way::Fuzzy => (Component::TextSimilarity, score),
+    for method in SearchMethod::ALL {
+        let Some(score) = fused.score_by(method) else { continue };
+        let (component, score) = match method {
+            SearchMethod::Text => (Component::TextSimilarity, relative_score(score, best_by_words)),
+            SearchMethod::Vector => (Component::Semantic, score),
+            SearchMethod::Fuzzy => (Component::TextSimilarity, score),
         };
         signals.strengthen(&Signals::default().with(component, score));
     }
     signals
 }
 
-fn best(hits: &[Hit]) -> Score {
+fn best_score(hits: &[Hit]) -> Score {
     hits.iter().map(|hit| hit.score).max().unwrap_or(Score::ZERO)
 }
 
-/// A score as a part of the best: BM25 has no upper bound of its own.
-fn part(score: Score, best: Score) -> Score {
+/// Returns a score as a fraction of the best, because BM25 has no upper bound.
+fn relative_score(score: Score, best: Score) -> Score {
     if best > Score::ZERO { Score::unit(score.get() / best.get()) } else { Score::ZERO }
 }
 
-/// Reads hits, best first, as long as there is room for them. What does not pass the sieve takes
-/// none, so the next one is read in its place. What was measured of a hit is asked for by its place
-/// among them.
-async fn pick(
+/// Reads the passages of hits, best first, until the quota is used up. A passage that does not meet
+/// the filter is given back to the quota, so the next one is read instead. `measured` returns the
+/// signals of a hit by its index.
+async fn pick_passages(
     question: &Question,
     spec: &CollectorSpec,
-    sieve: &Sieve<'_>,
-    room: &mut Room,
+    filter: &ItemFilter<'_>,
+    quota: &mut PassageQuota,
     hits: Vec<&Hit>,
     measured: impl Fn(&Hit, usize) -> Signals,
-) -> Result<Collected, ReadError> {
+) -> Result<CollectorOutput, ReadError> {
     let mut hits = hits.into_iter().zip(0..).peekable();
     let mut picked = Vec::new();
     loop {
         let mut batch = Vec::new();
         while let Some((hit, _)) = hits.peek() {
-            match room.take(&hit.id.item) {
-                Taken::No => break,
-                Taken::NotThis => drop(hits.next()),
-                Taken::Yes => batch.extend(hits.next()),
+            match quota.admit(&hit.id.item) {
+                Admission::QuotaFull => break,
+                Admission::ItemFull => drop(hits.next()),
+                Admission::Admitted => batch.extend(hits.next()),
             }
         }
         if batch.is_empty() {
@@ -309,44 +343,48 @@ async fn pick(
         }
         let ids: Vec<CandidateId> = batch.iter().map(|(hit, _)| hit.id.clone()).collect();
         let passages = question.snapshot.passages(&ids).await?;
-        for ((hit, place), passage) in batch.into_iter().zip(passages) {
-            match passage.filter(|passage| sieve.passes(&passage.stored)) {
-                Some(passage) => picked.push((passage, measured(hit, place))),
-                None => room.give_back(&hit.id.item),
+        for ((hit, index), passage) in batch.into_iter().zip(passages) {
+            match passage.filter(|passage| filter.accepts(&passage.stored)) {
+                Some(passage) => picked.push((passage, measured(hit, index))),
+                None => quota.give_back(&hit.id.item),
             }
         }
     }
-    Ok(collected(spec, from_passages(question, &picked).await?))
+    Ok(collector_output(spec, candidates_from_passages(question, &picked).await?))
 }
 
-/// How much may still be picked.
-struct Room {
-    /// How many were asked for, items or passages.
+/// How many passages may still be picked.
+struct PassageQuota {
+    /// The limit, in items or passages.
     wanted: usize,
     items_max: usize,
     passages_max: usize,
     per_item_max: usize,
+    /// How many passages of each item were picked.
     of_item: BTreeMap<ItemId, usize>,
+    /// How many passages were picked in all.
     passages: usize,
 }
 
-enum Taken {
-    Yes,
-    /// There are enough of this item.
-    NotThis,
-    /// There is enough altogether.
-    No,
+/// Whether a passage may be picked.
+enum Admission {
+    Admitted,
+    /// There are enough passages of this item.
+    ItemFull,
+    /// There are enough passages altogether.
+    QuotaFull,
 }
 
-impl Room {
-    /// Room for so many items, with so many chunks of each.
-    fn of_items(limit: usize, per_item: usize) -> Room {
-        Room { items_max: limit, passages_max: usize::MAX, ..Room::of_passages(limit, per_item) }
+impl PassageQuota {
+    /// A quota of items, with at most `per_item` chunks of each.
+    fn of_items(limit: usize, per_item: usize) -> PassageQuota {
+        let quota = PassageQuota::of_passages(limit, per_item);
+        PassageQuota { items_max: limit, passages_max: usize::MAX, ..quota }
     }
 
-    /// Room for so many chunks, and so many of one item.
-    fn of_passages(limit: usize, per_item: usize) -> Room {
-        Room {
+    /// A quota of chunks, with at most `per_item` of one item.
+    fn of_passages(limit: usize, per_item: usize) -> PassageQuota {
+        PassageQuota {
             wanted: limit,
             items_max: usize::MAX,
             passages_max: limit,
@@ -356,20 +394,22 @@ impl Room {
         }
     }
 
-    fn take(&mut self, item: &ItemId) -> Taken {
+    /// Counts a passage of an item if it may be picked.
+    fn admit(&mut self, item: &ItemId) -> Admission {
         let of_item = self.of_item.get(item).copied().unwrap_or(0);
         if of_item >= self.per_item_max {
-            return Taken::NotThis;
+            return Admission::ItemFull;
         }
         let is_new = of_item == 0;
         if self.passages >= self.passages_max || is_new && self.of_item.len() >= self.items_max {
-            return Taken::No;
+            return Admission::QuotaFull;
         }
         self.of_item.insert(item.clone(), of_item + 1);
         self.passages += 1;
-        Taken::Yes
+        Admission::Admitted
     }
 
+    /// Uncounts a passage that is not used.
     fn give_back(&mut self, item: &ItemId) {
         self.passages -= 1;
         if let Some(count) = self.of_item.get_mut(item) {

@@ -1,4 +1,4 @@
-//! What is like that which the asker looks at, for questions that are about it.
+//! The collector of items that are similar to the focus, for questions about the focus.
 
 use std::collections::BTreeSet;
 
@@ -13,26 +13,26 @@ use haversack_core::units::Score;
 use haversack_store::store::error::ReadError;
 use haversack_store::store::query::{Effort, LIMIT_MAX, TextSearch, VectorSearch};
 
-use super::make::{collected, from_passages};
-use super::sieve::Sieve;
-use super::{Collected, Collector, Question};
+use super::candidates::{candidates_from_passages, collector_output};
+use super::item_filter::ItemFilter;
+use super::{Collector, CollectorOutput, Question};
 use crate::recipe::CollectorSpec;
-use crate::search::{Way, depth, fused};
+use crate::search::{SearchMethod, fuse_hits, fusion_depth};
 
-/// How much of the focus is searched by words, in bytes.
+/// Most bytes of the focus that are searched by words.
 const WORDS_BYTES_MAX: usize = 400;
 
-/// Words that point at what the asker looks at.
+/// Words that point at the focus.
 #[rustfmt::skip]
-const POINTING: &[&str] = &[
+const POINTING_WORDS: &[&str] = &[
     "this", "these", "that", "those", "it", "its", "here", "above", "below", "same", "similar",
     "dies", "diese", "diesem", "diesen", "dieser", "dieses", "hier", "davon", "daraus", "dazu",
     "darin", "dafür", "darüber", "oben", "unten", "ähnlich", "ähnliche", "ähnlichen",
 ];
 
-/// Words that say what to do or in which form, and nothing of a subject.
+/// Words that say what to do or in which form, and that name no subject.
 #[rustfmt::skip]
-const FORM: &[&str] = &[
+const INSTRUCTION_WORDS: &[&str] = &[
     "action", "add", "advice", "break", "breakdown", "bullet", "bullets", "change", "check", "checklist",
     "clarify", "complete", "continue", "create", "describe", "details", "divide", "do", "draft",
     "estimate", "expand", "explain", "feedback", "fill", "finish", "fix", "format", "give", "help",
@@ -50,53 +50,59 @@ const FORM: &[&str] = &[
     "weiter", "wissen", "zeile", "zerlege", "zusammen", "zusammenfassung",
 ];
 
-/// With so few words of its own a question that has others, too, is taken to be about the focus.
-const FEW_WORDS: usize = 2;
+/// A question with at most this many keywords among other words is taken to be about the focus.
+const KEYWORDS_MAX: usize = 2;
 
-/// What the asker looks at, as something to search by.
+/// The focus as a query: what the user looks at, to search for similar items.
 #[derive(Debug, Clone)]
-pub struct Looked {
-    /// Its text, and those of what hangs under it.
+pub struct FocusQuery {
+    /// The text of the focus and of the blocks under it.
     pub text: String,
-    /// The text's vector; `None` when there is none to be had.
+    /// The text's vector; `None` if it could not be made.
     pub vector: Option<Vector>,
 }
 
-/// Whether a question has no subject of its own: it says what to do with what the asker looks at.
+/// Whether a question has no subject of its own and only says what to do with the focus.
 pub(crate) fn has_no_subject(analysis: &Analysis) -> bool {
-    analysis.keywords.iter().all(|word| FORM.contains(&word.as_str()) || is_pointing(word))
+    analysis
+        .keywords
+        .iter()
+        .all(|word| INSTRUCTION_WORDS.contains(&word.as_str()) || is_pointing(word))
 }
 
 fn is_pointing(word: &str) -> bool {
-    POINTING.contains(&word)
+    POINTING_WORDS.contains(&word)
 }
 
-/// Whether a question is about what the asker looks at, and so about what is like it.
+/// Whether a question is about the focus, so that similar items matter to it.
 pub(crate) fn is_about_focus(query: &str, analysis: &Analysis) -> bool {
     let lower = query.to_lowercase();
     let words: Vec<&str> =
         lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
-    let is_short = analysis.keywords.len() <= FEW_WORDS && words.len() > analysis.keywords.len();
+    let is_short = analysis.keywords.len() <= KEYWORDS_MAX && words.len() > analysis.keywords.len();
     has_no_subject(analysis) || is_short || words.iter().any(|word| is_pointing(word))
 }
 
-/// What is like the focus (W3, W15).
-pub(super) struct Similar;
+/// Collects items that are similar to the focus (W3, W15).
+pub(super) struct SimilarCollector;
 
-impl Collector for Similar {
+impl Collector for SimilarCollector {
     fn collect<'a>(
         &'a self,
         question: &'a Question,
         spec: &'a CollectorSpec,
         _found: &'a [Candidate],
-    ) -> BoxFuture<'a, Result<Collected, ReadError>> {
+    ) -> BoxFuture<'a, Result<CollectorOutput, ReadError>> {
         async move {
-            let Some(looked) = &question.looked else { return Ok(Collected::default()) };
-            let sieve = Sieve::searching(question, spec)?;
+            let Some(focus_query) = &question.focus_query else {
+                return Ok(CollectorOutput::default());
+            };
+            let filter = ItemFilter::for_search(question, spec)?;
             let limit = spec.settings.count("limit");
-            let ids = search(question, looked, &sieve, depth(limit).min(LIMIT_MAX)).await?;
-            let own = own(question, &ids).await?;
-            let topic = Topic::new(&looked.text, 0.0, 1);
+            let depth = fusion_depth(limit).min(LIMIT_MAX);
+            let ids = search_by_focus(question, focus_query, &filter, depth).await?;
+            let own = items_in_focus(question, &ids).await?;
+            let topic = Topic::new(&focus_query.text, 0.0, 1);
             let least = Score::unit(spec.settings.number("minimum"));
             let kinds = focus_kinds(question).await?;
             let ids: Vec<CandidateId> =
@@ -104,38 +110,39 @@ impl Collector for Similar {
             let mut picked = Vec::new();
             for passage in question.snapshot.passages(&ids).await?.into_iter().flatten() {
                 let item = &passage.stored.item;
-                let named = pieces(&item.title);
-                let likeness = topic.likeness(named.iter().chain(&pieces(&passage.text)));
-                if picked.len() >= limit || likeness < least || !sieve.passes(&passage.stored) {
+                let title = pieces(&item.title);
+                let likeness = topic.likeness(title.iter().chain(&pieces(&passage.text)));
+                if picked.len() >= limit || likeness < least || !filter.accepts(&passage.stored) {
                     continue;
                 }
                 let mut signals = Signals::default().with(Component::Semantic, likeness);
                 signals.set(Component::Collector, likeness);
-                // Something of the same kind, done or not, is what is looked for.
+                // For TypeMatch, being of the focus's kind counts, whether a task is done or not.
                 if kinds.contains(&item.kind) {
                     signals.set(Component::TypeMatch, Score::ONE);
                 }
                 picked.push((passage, signals));
             }
-            let mut candidates = from_passages(question, &picked).await?;
+            let mut candidates = candidates_from_passages(question, &picked).await?;
             for (candidate, (_, signals)) in candidates.iter_mut().zip(&picked) {
                 candidate.signals.strengthen(signals);
             }
-            Ok(collected(spec, candidates))
+            Ok(collector_output(spec, candidates))
         }
         .boxed()
     }
 }
 
-/// What is nearest to the focus by its words and by its meaning, each item once, best first.
-async fn search(
+/// Searches for items similar to the focus, by its words and its meaning; each item once, best
+/// first.
+async fn search_by_focus(
     question: &Question,
-    looked: &Looked,
-    sieve: &Sieve<'_>,
+    focus_query: &FocusQuery,
+    filter: &ItemFilter<'_>,
     limit: usize,
 ) -> Result<Vec<CandidateId>, ReadError> {
-    let (snapshot, filter) = (&question.snapshot, sieve.filter());
-    let words = &looked.text[..looked.text.floor_char_boundary(WORDS_BYTES_MAX)];
+    let (snapshot, filter) = (&question.snapshot, filter.store_filter());
+    let words = &focus_query.text[..focus_query.text.floor_char_boundary(WORDS_BYTES_MAX)];
     let words = TextSearch {
         query: words.replace(['"', '*'], " "),
         unfinished: false,
@@ -143,37 +150,41 @@ async fn search(
         filter: filter.clone(),
         limit,
     };
-    let mut lists = vec![(Way::Text, snapshot.text(&words).await?)];
-    if let Some(vector) = looked.vector.clone() {
+    let mut lists = vec![(SearchMethod::Text, snapshot.search_text(&words).await?)];
+    if let Some(vector) = focus_query.vector.clone() {
         let search = VectorSearch { vector, effort: Effort::Fast, filter, limit };
-        match snapshot.vector(&search).await {
-            Ok(hits) => lists.push((Way::Vector, hits)),
-            // The search by the question says so.
+        match snapshot.search_vectors(&search).await {
+            Ok(hits) => lists.push((SearchMethod::Vector, hits)),
+            // The search by the question reports this.
             Err(ReadError::Stale(_)) if question.request.degrade != Some(false) => {}
             Err(error) => return Err(error),
         }
     }
     let mut seen = BTreeSet::new();
-    let ids = fused(&lists, Way::weight).into_iter().map(|fused| fused.hit.id);
+    let ids = fuse_hits(&lists, SearchMethod::weight).into_iter().map(|fused| fused.hit.id);
     Ok(ids.filter(|id| seen.insert(id.item.clone())).collect())
 }
 
-/// What of these is the focus itself or stands in it.
-async fn own(question: &Question, ids: &[CandidateId]) -> Result<BTreeSet<ItemId>, ReadError> {
+/// Returns the items that are the focus itself or under it.
+async fn items_in_focus(
+    question: &Question,
+    ids: &[CandidateId],
+) -> Result<BTreeSet<ItemId>, ReadError> {
     let request = &question.request;
     let roots: Vec<&ItemId> =
         [&request.focus, &request.page, &request.database].into_iter().flatten().collect();
     let items: Vec<ItemId> = ids.iter().map(|id| id.item.clone()).collect();
-    let trails = question.snapshot.trails(&items).await?;
-    let is_own = |item: &ItemId, trail: &[haversack_store::store::item::Crumb]| {
+    let trails = question.snapshot.breadcrumbs(&items).await?;
+    let is_own = |item: &ItemId, trail: &[haversack_store::store::item::Breadcrumb]| {
         roots.contains(&item) || trail.iter().any(|crumb| roots.contains(&&crumb.id))
     };
     let own = items.iter().zip(&trails).filter(|(item, trail)| is_own(item, trail));
     Ok(own.map(|(item, _)| item.clone()).collect())
 }
 
+/// Returns the kinds of the focused items.
 async fn focus_kinds(question: &Question) -> Result<Vec<haversack_core::item::Kind>, ReadError> {
-    let roots = super::tree::roots(question).await?;
+    let roots = super::tree::focused_items(question).await?;
     Ok(roots.into_iter().map(|root| root.item.kind).collect())
 }
 

@@ -1,13 +1,14 @@
-//! The built-in collectors, each registered by its row in one table.
+//! The table of built-in collectors, one row each.
 
 use std::sync::Arc;
 
 use super::{
-    Collector, Contexts, follow, links, matching, names, search, similar, talk, time, tree,
+    Collector, ContextsCollector, field_matches, follow, history, links, names, search, similar,
+    situation, time, tree,
 };
 use crate::recipe::{SettingSpec, SettingType};
 
-/// By what a collector finds; it decides how relevant to the question its candidates must be.
+/// What a collector finds by. It decides how relevant to the question its candidates must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FindsBy {
     /// By the question: irrelevant candidates are not shown.
@@ -21,32 +22,32 @@ pub enum FindsBy {
 /// A field of a request without which a collector finds nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestField {
-    /// What the asker looks at.
+    /// What the user looks at.
     Focus,
     /// The conversation so far.
     History,
     /// The situation.
     Situation,
-    /// Who asks.
+    /// The user.
     User,
 }
 
-/// A built-in collector: everything that recipes, messages and the documentation know of it.
+/// A built-in collector, as recipes, messages and the documentation describe it.
 #[derive(Debug, Clone, Copy)]
 pub struct BuiltInCollector {
     /// Its name in a recipe.
     pub name: &'static str,
     /// What it finds, in a line.
     pub about: &'static str,
-    /// By what it finds.
+    /// What it finds by.
     pub finds: FindsBy,
     /// Its settings beside `kinds` and `deadline_ms`.
     pub settings: &'static [SettingSpec],
-    /// What it needs of a request.
+    /// The field of a request that it needs.
     pub needs: Option<RequestField>,
     /// Whether a recipe has to name kinds for it.
     pub needs_kinds: bool,
-    /// Whether it finds something in a recipe that has no subject.
+    /// Whether it finds anything in a recipe without a subject.
     pub works_without_subject: bool,
     /// Creates it.
     pub create: fn() -> Arc<dyn Collector>,
@@ -94,7 +95,7 @@ const fn count(
     SettingSpec { name, about, value: SettingType::Count { min, max, default } }
 }
 
-const fn part(name: &'static str, about: &'static str, default: f64) -> SettingSpec {
+const fn fraction(name: &'static str, about: &'static str, default: f64) -> SettingSpec {
     SettingSpec { name, about, value: SettingType::Number { min: 0.0, max: 1.0, default } }
 }
 
@@ -104,7 +105,7 @@ const fn texts(name: &'static str, about: &'static str) -> SettingSpec {
 
 const LIMIT: (u64, u64) = (1, 1_000);
 
-/// How many chunks of one item are found at most, for searches that count items.
+/// Most chunks of one item, for searches that count items.
 const PER_ITEM: SettingSpec = count("per_item", "how many chunks of one item at most", LIMIT, 3);
 
 const MATCHING: SettingSpec = texts(
@@ -113,12 +114,12 @@ const MATCHING: SettingSpec = texts(
 );
 const WITH: SettingSpec = texts("with", "fields an item must have, as \"name=value\"");
 
-/// Every built-in collector, one in a row.
+/// All built-in collectors.
 pub const BUILT_IN: &[BuiltInCollector] = &[
     collector(
         "focus",
         FindsBy::Name,
-        || Arc::new(tree::Focus),
+        || Arc::new(tree::FocusCollector),
         "what the asker looks at and what stands around it in the tree (W2)",
         &[
             count("ancestors", "how many levels up", (0, 64), 3),
@@ -131,19 +132,19 @@ pub const BUILT_IN: &[BuiltInCollector] = &[
     collector(
         "matching",
         FindsBy::Name,
-        || Arc::new(matching::Matching),
+        || Arc::new(field_matches::MatchingCollector),
         "all of which holds what a question asks of fields: overdue, mine, changed since (X10)",
         &[count("limit", "how many items at most", LIMIT, 200)],
     ),
     collector(
         "semantic",
         FindsBy::Question,
-        || Arc::new(search::Semantic),
+        || Arc::new(search::SemanticCollector),
         "what is nearest in meaning (W3, P8, P10)",
         &[
             count("limit", "how many items at most", LIMIT, 20),
             PER_ITEM,
-            part("minimum", "the least similarity", 0.0),
+            fraction("minimum", "the least similarity", 0.0),
             MATCHING,
             WITH,
         ],
@@ -151,37 +152,37 @@ pub const BUILT_IN: &[BuiltInCollector] = &[
     collector(
         "text",
         FindsBy::Question,
-        || Arc::new(search::Text),
+        || Arc::new(search::TextCollector),
         "what holds the query's words, by BM25 (K3)",
         &[count("limit", "how many items at most", LIMIT, 10), PER_ITEM, WITH],
     ),
     collector(
         "keyword",
         FindsBy::Question,
-        || Arc::new(search::Keyword),
+        || Arc::new(search::KeywordCollector),
         "what holds all of the query's keywords and phrases (K3)",
         &[count("limit", "how many items at most", LIMIT, 10), PER_ITEM, WITH],
     ),
     collector(
         "fuzzy",
         FindsBy::Question,
-        || Arc::new(search::Fuzzy),
+        || Arc::new(search::FuzzyCollector),
         "what is spelt alike: titles, paths and short texts by trigrams (K3)",
         &[
             count("limit", "how many items at most", LIMIT, 5),
-            part("similarity", "the least similarity of trigrams", 0.3),
+            fraction("similarity", "the least similarity of trigrams", 0.3),
         ],
     ),
     collector(
         "hybrid",
         FindsBy::Question,
-        || Arc::new(search::Hybrid),
+        || Arc::new(search::HybridCollector),
         "words and meaning fused by score; what only one of them found can still win",
         &[
             count("limit", "how many chunks at most", LIMIT, 50),
             count("per_item", "how many chunks of one item at most", LIMIT, 1_000),
-            part("text", "what words count for", 0.7),
-            part("vector", "what meaning counts for", 0.3),
+            fraction("text", "what words count for", 0.7),
+            fraction("vector", "what meaning counts for", 0.3),
             MATCHING,
             WITH,
         ],
@@ -189,18 +190,18 @@ pub const BUILT_IN: &[BuiltInCollector] = &[
     collector(
         "similar",
         FindsBy::Name,
-        || Arc::new(similar::Similar),
+        || Arc::new(similar::SimilarCollector),
         "what is like that which the asker looks at, where the question is about it (W3, W15)",
         &[
             count("limit", "how many items at most", LIMIT, 8),
-            part("minimum", "the least likeness", 0.5),
+            fraction("minimum", "the least likeness", 0.5),
             WITH,
         ],
     ),
     collector(
         "relations",
         FindsBy::Link,
-        || Arc::new(links::Relations),
+        || Arc::new(links::RelationsCollector),
         "related rows, links and backlinks of the focus (W4)",
         &[
             count("depth", "how many steps", (1, 8), 2),
@@ -212,7 +213,7 @@ pub const BUILT_IN: &[BuiltInCollector] = &[
     collector(
         "expand",
         FindsBy::Link,
-        || Arc::new(links::Expand),
+        || Arc::new(links::ExpandCollector),
         "what is related to what the layer's other collectors found (M7)",
         &[
             count("depth", "how many steps", (0, 8), 1),
@@ -223,7 +224,7 @@ pub const BUILT_IN: &[BuiltInCollector] = &[
     collector(
         "follow",
         FindsBy::Link,
-        || Arc::new(follow::Follow),
+        || Arc::new(follow::FollowCollector),
         "what the query and the layer's first finds call by name, by its title, and what that calls by name",
         &[
             count("hops", "how many steps from name to name", (1, 4), 2),
@@ -234,7 +235,7 @@ pub const BUILT_IN: &[BuiltInCollector] = &[
     collector(
         "beside",
         FindsBy::Link,
-        || Arc::new(follow::Beside),
+        || Arc::new(follow::BesideCollector),
         "what stands before and after the layer's first finds, under the same parent",
         &[
             count("first", "how many finds have neighbours", LIMIT, 20),
@@ -244,7 +245,7 @@ pub const BUILT_IN: &[BuiltInCollector] = &[
     collector(
         "activity",
         FindsBy::Question,
-        || Arc::new(time::Activity),
+        || Arc::new(time::ActivityCollector),
         "what the asker edited and viewed of late (W5)",
         &[
             count("edits", "how many edited", (0, 1_000), 10),
@@ -256,7 +257,7 @@ pub const BUILT_IN: &[BuiltInCollector] = &[
     collector(
         "recent",
         FindsBy::Question,
-        || Arc::new(time::Recent),
+        || Arc::new(time::RecentCollector),
         "files the asker opened or was given of late (K2)",
         &[
             count("limit", "how many at most", LIMIT, 5),
@@ -267,7 +268,7 @@ pub const BUILT_IN: &[BuiltInCollector] = &[
     collector(
         "references",
         FindsBy::Name,
-        || Arc::new(names::References),
+        || Arc::new(names::ReferencesCollector),
         "what the subject or the query refers to by name, and what the request includes (K2)",
         &[
             OF_SUBJECT,
@@ -278,7 +279,7 @@ pub const BUILT_IN: &[BuiltInCollector] = &[
     collector(
         "history",
         FindsBy::Name,
-        || Arc::new(talk::History),
+        || Arc::new(history::HistoryCollector),
         "the last messages of the subject or of the conversation in the request (K2, W9)",
         &[OF_SUBJECT, count("limit", "how many at most", LIMIT, 20)],
     )
@@ -286,7 +287,7 @@ pub const BUILT_IN: &[BuiltInCollector] = &[
     collector(
         "singleton",
         FindsBy::Name,
-        || Arc::new(time::Singleton),
+        || Arc::new(time::SingletonCollector),
         "the one item of a kind, such as the company's profile (P5, P6)",
         &[],
     )
@@ -294,7 +295,7 @@ pub const BUILT_IN: &[BuiltInCollector] = &[
     collector(
         "newest",
         FindsBy::Name,
-        || Arc::new(time::Newest),
+        || Arc::new(time::NewestCollector),
         "items that belong to something, newest first (P7)",
         &[
             SettingSpec {
@@ -308,21 +309,21 @@ pub const BUILT_IN: &[BuiltInCollector] = &[
     collector(
         "subject",
         FindsBy::Name,
-        || Arc::new(time::Subject),
+        || Arc::new(time::SubjectCollector),
         "the item that the request is about (P1)",
         &[OF_SUBJECT_OR_FOCUS],
     ),
     collector(
         "heading",
         FindsBy::Name,
-        || Arc::new(time::Heading),
+        || Arc::new(time::HeadingCollector),
         "the item that the request is about, where others of the layer found something",
         &[OF_SUBJECT_OR_FOCUS],
     ),
     collector(
         "mentions",
         FindsBy::Name,
-        || Arc::new(names::Mentioned::default()),
+        || Arc::new(names::MentionsCollector::default()),
         "what is mentioned by name in the query and the subject, misspellings included (P9)",
         &[
             count("limit", "how many at most", LIMIT, 20),
@@ -336,7 +337,7 @@ pub const BUILT_IN: &[BuiltInCollector] = &[
     collector(
         "situation",
         FindsBy::Name,
-        || Arc::new(talk::Situation),
+        || Arc::new(situation::SituationCollector),
         "the situation itself, as the request describes it, or how the pack came about (S6)",
         &[SettingSpec {
             name: "part",
@@ -348,22 +349,22 @@ pub const BUILT_IN: &[BuiltInCollector] = &[
     collector(
         "contexts",
         FindsBy::Name,
-        || Arc::new(Contexts::new()),
+        || Arc::new(ContextsCollector::new()),
         "the current context, its ancestors, and what their rules inject (S1 to S5)",
         &[count("depth", "how long a chain of parents may be", (1, 256), 64)],
     )
     .needs(RequestField::Situation),
 ];
 
-/// Whose messages or references are collected.
+/// The subject whose messages or references are collected.
 const OF_SUBJECT: SettingSpec =
     SettingSpec { name: "of", about: "of which subject", value: SettingType::Subject(&[]) };
 
-/// Which of the items that a request is about.
+/// The item that the request is about: a subject or the focus.
 const OF_SUBJECT_OR_FOCUS: SettingSpec =
     SettingSpec { name: "of", about: "which of them", value: SettingType::Subject(&["focus"]) };
 
-/// The built-in collector of that name.
+/// Returns the built-in collector of a name.
 #[must_use]
 pub(crate) fn find(name: &str) -> Option<&'static BuiltInCollector> {
     BUILT_IN.iter().find(|collector| collector.name == name)

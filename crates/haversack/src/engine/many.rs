@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use haversack_core::pack::{PackError, Plan, Request as PackRequest, pack};
+use haversack_core::pack::{PackError, PackRequest, Plan, pack};
 use haversack_core::units::Tokens;
 
 use super::blocking::on_blocking_thread;

@@ -23,9 +23,9 @@ use haversack_core::text::tokenizer::Tokenizer;
 use haversack_core::units::Timestamp;
 use haversack_store::DataFolder;
 use haversack_store::kinds::Kinds;
+use haversack_store::store::block_on;
 use haversack_store::store::error::OpenError;
-use haversack_store::store::maintenance::{Maintenance, OnUpgrade, Progress, Stores};
-use haversack_store::store::wait;
+use haversack_store::store::maintenance::{Maintenance, MaintenanceProgress, OnUpgrade, Stores};
 
 use crate::collect::{self, Collector};
 use crate::embed::CachingEmbedder;
@@ -202,7 +202,7 @@ impl Engine {
         let mut place = locked(&slot);
         // Nothing may be written while the folder goes.
         if let Some(workspace) = &*place {
-            wait(workspace.blocking_store().close());
+            block_on(workspace.blocking_store().close());
         }
         let removed = self.shared.stores.remove(name);
         if removed.is_ok() {
@@ -329,7 +329,10 @@ impl Builder {
     /// Is told how far a workspace of an older version is with being brought up to date when it is
     /// opened, by its name.
     #[must_use]
-    pub fn on_upgrade(mut self, tell: impl Fn(&str, Progress) + Send + Sync + 'static) -> Builder {
+    pub fn on_upgrade(
+        mut self,
+        tell: impl Fn(&str, MaintenanceProgress) + Send + Sync + 'static,
+    ) -> Builder {
         self.on_upgrade = Some(OnUpgrade::new(tell));
         self
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use haversack_store::store::change::Batch;
-use haversack_store::store::{Store, wait};
+use haversack_store::store::{Store, block_on};
 use tokio::sync::Mutex as Turn;
 
 /// How long something waits for others at most.
@@ -58,9 +58,9 @@ impl Outbox {
     pub(crate) fn close(&self, store: &dyn Store) {
         let waiting = self.0.take();
         if let Some(all) = together(&waiting)
-            && wait(store.write(all)).is_err()
+            && block_on(store.write(all)).is_err()
         {
-            waiting.into_iter().for_each(|batch| log_failure(wait(store.write(batch)).err()));
+            waiting.into_iter().for_each(|batch| log_failure(block_on(store.write(batch)).err()));
         }
     }
 }
@@ -134,7 +134,7 @@ mod tests {
             let (document_kind, name, at) =
                 (DocumentKind::Receipt, name.to_owned(), Timestamp::from_millis(1));
             let record = Record { document_kind, name, text: "{}".to_owned(), at };
-            Batch::new(at, vec![Change::Write(record)])
+            Batch::new(at, vec![Change::PutRecord(record)])
         };
         let names = ["one", "", "two"];
         for name in names {

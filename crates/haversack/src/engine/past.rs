@@ -66,7 +66,8 @@ impl Workspace {
             workspace.assemble(ready, snapshot, request, before, None).await
         };
         let assembled = on_blocking_thread(work).await?;
-        let again = Receipt::of(&assembled, &self.0.shared.embedder.model().to_string());
+        let again =
+            Receipt::from_assembled(&assembled, &self.0.shared.embedder.model().to_string());
         Ok(Replay { difference: receipt.diff(&again), assembled })
     }
 

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::ready::expression_ranker;
 use super::{CompiledRecipe, Workspace};
 use crate::error::Error;
-use crate::recipe::{Known, Recipe};
+use crate::recipe::{Recipe, RecipeRegistry};
 use crate::request::TemplateChoice;
 
 /// Most templates or rankers that a workspace may store.
@@ -114,8 +114,8 @@ impl Workspace {
     /// When the recipe has problems, which are all listed, or cannot be written.
     pub async fn put_recipe(&self, name: &str, source: &str) -> Result<(), Error> {
         let (templates, rankers) = self.named_templates_and_rankers().await?;
-        let known = self.names_for_recipe(name, source, &templates, &rankers).await?;
-        let recipe = Recipe::parse(name, source, &known)?;
+        let registry = self.names_for_recipe(name, source, &templates, &rankers).await?;
+        let recipe = Recipe::parse(name, source, &registry)?;
         CompiledRecipe::new(recipe, templates, rankers)?;
         self.write_document(DocumentKind::Recipe, name, source.to_owned()).await
     }
@@ -165,7 +165,7 @@ impl Workspace {
     ) -> Result<(), Error> {
         let at = self.now();
         let record = Record { document_kind, name: name.to_owned(), text, at };
-        self.write(Batch::new(at, vec![Change::Write(record)])).await?;
+        self.write(Batch::new(at, vec![Change::PutRecord(record)])).await?;
         Ok(())
     }
 
@@ -200,8 +200,11 @@ impl Workspace {
         document_kind: DocumentKind,
         name: &str,
     ) -> Result<(), Error> {
-        self.write(Batch::new(self.now(), vec![Change::Remove(document_kind, name.to_owned())]))
-            .await?;
+        self.write(Batch::new(
+            self.now(),
+            vec![Change::RemoveRecord(document_kind, name.to_owned())],
+        ))
+        .await?;
         Ok(())
     }
 
@@ -268,8 +271,8 @@ impl Workspace {
         source: &str,
         templates: &Templates,
         rankers: &BTreeMap<String, Ranker>,
-    ) -> Result<Known, Error> {
-        let mut known = Known {
+    ) -> Result<RecipeRegistry, Error> {
+        let mut registry = RecipeRegistry {
             collectors: self.0.shared.collectors.keys().cloned().collect(),
             templates: templates.names().map(str::to_owned).collect(),
             rankers: rankers.keys().cloned().collect(),
@@ -278,10 +281,10 @@ impl Workspace {
         for other in self.recipes().await? {
             if other != name {
                 let source = self.recipe_source(&other).await?;
-                known.recipes.insert(other, source);
+                registry.recipes.insert(other, source);
             }
         }
-        Ok(known)
+        Ok(registry)
     }
 
     pub(super) async fn compiled_recipe(&self, name: &str) -> Result<Arc<CompiledRecipe>, Error> {
@@ -290,8 +293,8 @@ impl Workspace {
         }
         let source = self.recipe_source(name).await?;
         let (templates, rankers) = self.named_templates_and_rankers().await?;
-        let known = self.names_for_recipe(name, &source, &templates, &rankers).await?;
-        let recipe = Recipe::parse(name, &source, &known)?;
+        let registry = self.names_for_recipe(name, &source, &templates, &rankers).await?;
+        let recipe = Recipe::parse(name, &source, &registry)?;
         let mut ready = CompiledRecipe::new(recipe, templates, rankers)?;
         ready.named_tokenizers.clone_from(&self.0.shared.tokenizers);
         let ready = Arc::new(ready);

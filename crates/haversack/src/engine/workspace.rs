@@ -11,7 +11,7 @@ use haversack_core::pack::{Plan, Point, Previous};
 use haversack_core::units::{Timestamp, Tokens};
 use haversack_store::kinds::Kinds;
 use haversack_store::revision::Revision;
-use haversack_store::store::change::{Batch, Change, Committed};
+use haversack_store::store::change::{Batch, Change, CommitReport};
 use haversack_store::store::item::{DocumentKind, Event, EventKind, Item, Record};
 use haversack_store::store::maintenance::Maintenance;
 use haversack_store::store::viewer::Viewer;
@@ -32,7 +32,7 @@ use crate::pipeline::{
 use crate::receipt::Receipt;
 use crate::request::{AsOf, OPPORTUNITY, RankerChoice, Request};
 use crate::revision::RevisionId;
-use crate::search::{Answers, Search, SearchError, hybrid};
+use crate::search::{HybridResults, Search, SearchError, hybrid};
 use crate::wire::{WireRequest, principals_of};
 
 /// How long a recipe made ready is used without looking at its text again (P14).
@@ -114,7 +114,7 @@ impl Workspace {
     }
 
     /// The store for threads that may block, with its maintenance: its futures need no runtime
-    /// ([`haversack_store::store::wait`]).
+    /// ([`haversack_store::store::block_on`]).
     #[must_use]
     pub fn blocking_store(&self) -> &Arc<dyn Maintenance> {
         &self.0.blocking_store
@@ -124,7 +124,11 @@ impl Workspace {
     ///
     /// # Errors
     /// When the search is wrong or the store cannot be read.
-    pub async fn search(&self, viewer: &Viewer, search: Search) -> Result<Answers, SearchError> {
+    pub async fn search(
+        &self,
+        viewer: &Viewer,
+        search: Search,
+    ) -> Result<HybridResults, SearchError> {
         let (workspace, viewer) = (self.clone(), viewer.clone());
         on_blocking_thread(async move {
             let store = &workspace.0.blocking_store;
@@ -144,10 +148,10 @@ impl Workspace {
     ///
     /// # Errors
     /// When the batch is wrong or cannot be written.
-    pub async fn write(&self, batch: Batch) -> Result<Committed, Error> {
+    pub async fn write(&self, batch: Batch) -> Result<CommitReport, Error> {
         let changes_rules = batch.changes.iter().any(|change| match change {
-            Change::Write(record) => record.document_kind != DocumentKind::Receipt,
-            Change::Remove(document_kind, _) => *document_kind != DocumentKind::Receipt,
+            Change::PutRecord(record) => record.document_kind != DocumentKind::Receipt,
+            Change::RemoveRecord(document_kind, _) => *document_kind != DocumentKind::Receipt,
             _ => false,
         });
         let committed = self.0.store.write(batch).await?;
@@ -161,7 +165,7 @@ impl Workspace {
     ///
     /// # Errors
     /// When an item is wrong or cannot be written.
-    pub async fn put(&self, items: Vec<Item>) -> Result<Committed, Error> {
+    pub async fn put(&self, items: Vec<Item>) -> Result<CommitReport, Error> {
         self.write(Batch::put(self.now(), items)).await
     }
 
@@ -179,9 +183,9 @@ impl Workspace {
                 }
             }
             Some(AsOf::Revision(revision)) => {
-                store.at(&request.viewer, Revision::new(revision)).await?
+                store.at_revision(&request.viewer, Revision::new(revision)).await?
             }
-            Some(AsOf::Token(token)) => store.named_state(&request.viewer, token).await?,
+            Some(AsOf::Token(token)) => store.at_token(&request.viewer, token).await?,
         })
     }
 
@@ -334,12 +338,12 @@ impl Workspace {
     /// What is kept of a pack, behind the answer: its receipt, and that its items were used (K10).
     fn note(&self, assembled: &Assembled) -> Batch {
         let embedder = self.0.shared.embedder.model().to_string();
-        let receipt = Arc::new(Receipt::of(assembled, &embedder));
+        let receipt = Arc::new(Receipt::from_assembled(assembled, &embedder));
         self.0.receipts.insert(receipt.id.clone(), Arc::clone(&receipt));
         let at = self.now();
         let mut changes = Vec::new();
         match serde_json::to_string(&*receipt) {
-            Ok(text) => changes.push(Change::Write(Record {
+            Ok(text) => changes.push(Change::PutRecord(Record {
                 document_kind: DocumentKind::Receipt,
                 name: receipt.id.clone(),
                 text,
@@ -381,7 +385,7 @@ impl Workspace {
         let event_kind = if useful { EventKind::Useful } else { EventKind::NotUseful };
         let at = self.now();
         let event = Event { item: item.clone(), user: user.to_owned(), event_kind, at };
-        self.write(Batch::new(at, vec![Change::Note(event)])).await?;
+        self.write(Batch::new(at, vec![Change::AddEvent(event)])).await?;
         Ok(())
     }
 
@@ -448,7 +452,7 @@ fn uses(assembled: &Assembled, user: &str, at: Timestamp) -> Vec<Change> {
     items
         .into_iter()
         .filter(|item| !assembled.is_synthetic(item))
-        .map(|item| Change::Note(event(item)))
+        .map(|item| Change::AddEvent(event(item)))
         .collect()
 }
 

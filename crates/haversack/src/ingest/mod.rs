@@ -1,17 +1,17 @@
-//! Folders and files become items.
+//! Ingestion: turns folders and files into items.
 //!
-//! A file of Markdown, text or source code is one item, called by its path from the folder that
-//! holds what was added. Each line of a JSONL file and each record of a table is one item. What
-//! cannot be added is passed over with a reason, and the rest goes on.
+//! A file of Markdown, text or source code is one item. Its id is its path, starting with the name
+//! of the folder that was added. Each line of a JSONL file and each record of a table is one item.
+//! Files and lines that cannot be added are skipped with a reason, and the run continues.
 //!
-//! Adding again is quick. A file that has the length and time of its item is not read. That needs
-//! no notes: an item's body is the file's text, byte by byte, and its time is the file's. A file of
-//! many items has no item of its own, so its length and time are kept as a record
-//! ([`haversack_store::store::item::DocumentKind::Source`]) with the number of its items, which must
-//! still be there.
+//! Adding the same files again is quick: a file is not read when its item has the same length and
+//! time. This needs no extra records, because an item's body is the file's text, byte by byte, and
+//! its time is the file's. A file of many items has no item of its own, so its length and time are
+//! stored as a record ([`haversack_store::store::item::DocumentKind::Source`]) with the number of
+//! its items. It is skipped only while the store still has that many.
 
-mod notice;
 mod run;
+mod skip;
 mod sources;
 mod table;
 mod text;
@@ -28,86 +28,86 @@ use haversack_store::store::error::{CommitError, ReadError};
 use haversack_store::store::viewer::Principal;
 use thiserror::Error;
 
-pub use self::notice::{Reason, Skip};
-use self::walk::Naming;
+pub use self::skip::{IngestSkipReason, Skip};
+use self::walk::RootNaming;
 
-/// Skips, warnings and missing items that are listed; more are only counted.
+/// Most skips, warnings and missing items that are listed. Further ones are only counted.
 pub const LISTED_MAX: usize = 1_000;
 
-/// What to add, and how.
+/// A request to add files to a workspace.
 #[derive(Debug, Clone)]
-pub struct Add {
-    /// Folders and files.
+pub struct IngestRequest {
+    /// The folders and files to add.
     pub paths: Vec<PathBuf>,
-    /// What the items are when they do not say so themselves: else `file`, `document` (a line of
+    /// The kind of items that do not name their own. When left out: `file`, `document` (a line of
     /// JSONL) or `row` (a record of a table).
     pub kind: Option<Kind>,
-    /// Users that data names, and who they are here. An item that a line says is of one of them is for
-    /// that user alone; what names anybody else only says so.
+    /// Maps user names in the data to principals of this workspace. An item that names one of these
+    /// users is readable by that user alone. Any other name is only stored as a field.
     pub users: BTreeMap<String, Principal>,
-    /// Whether items whose files are gone are deleted.
+    /// Whether to delete items whose files no longer exist.
     pub prune: bool,
     /// The time of the import.
     pub at: Timestamp,
-    /// Its name, by which it can be undone.
+    /// The name of the import, by which it can be undone.
     pub origin: String,
 }
 
-/// How far an addition is.
+/// Progress of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Progress {
-    /// Files that were looked at.
+pub struct IngestProgress {
+    /// Files that were examined.
     pub files: u64,
     /// Items stored.
     pub stored: u64,
-    /// Items that were there already, just so.
+    /// Items that were already stored and did not change.
     pub unchanged: u64,
-    /// Files and lines that were passed over.
+    /// Files and lines that were skipped.
     pub skipped: u64,
 }
 
-/// What an addition did.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Summary {
-    /// The counts.
-    pub progress: Progress,
-    /// What was passed over, and why: the first [`LISTED_MAX`].
+pub struct IngestSummary {
+    /// The final counts.
+    pub progress: IngestProgress,
+    /// The files and lines that were skipped, with reasons: the first [`LISTED_MAX`].
     pub skips: Vec<Skip>,
-    /// Ids whose file or line is no longer there: the first [`LISTED_MAX`].
-    pub missing: Vec<String>,
-    /// How many there are.
+    /// Ids of items whose file or line no longer exists: the first [`LISTED_MAX`].
+    pub missing_ids: Vec<String>,
+    /// How many such items there are.
     pub missing_count: u64,
     /// How many of them were deleted.
     pub deleted: u64,
-    /// What else the user should know.
+    /// Remarks for the user, in words.
     pub remarks: Vec<String>,
 }
 
-/// Why an addition ended early. What was stored before stays and can be undone.
+/// An error that ended a run early. Items stored before it stay and can be undone.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum IngestError {
-    /// A given path is not there or cannot be read.
+    /// A given path does not exist or cannot be read.
     #[error("cannot add {}", path.display())]
     Path {
         /// The path.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         #[source]
         cause: std::io::Error,
     },
-    /// Another folder of this name was added before.
+    /// Another path was added under this name before.
     #[error(
         "{} would replace {}, which is {name:?} in this workspace: rename one of them, or use \
          another workspace",
-        given.display(), known.display()
+        given.display(), existing.display()
     )]
-    Taken {
+    NameTaken {
         /// The name.
         name: String,
-        /// What was added before.
-        known: PathBuf,
-        /// What was to be added now.
+        /// The path that was added before.
+        existing: PathBuf,
+        /// The path that was to be added now.
         given: PathBuf,
     },
     /// The workspace cannot be read.
@@ -118,30 +118,30 @@ pub enum IngestError {
     Write(#[from] CommitError),
 }
 
-/// Adds files and folders to a workspace. The store is one for blocking threads.
+/// Adds files and folders to a workspace. The store must be a handle for blocking threads.
 ///
 /// # Errors
-/// When a path is not there, or the workspace cannot be read or written. What is wrong with single
-/// files, lines and items is no error; see [`Summary::skips`].
+/// When a path does not exist, or the workspace cannot be read or written. Problems of single
+/// files, lines and items are no errors; see [`IngestSummary::skips`].
 pub fn add(
     store: &dyn Store,
-    add: &Add,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Summary, IngestError> {
-    run::run(store, add, Naming::Last, progress)
+    request: &IngestRequest,
+    progress: &mut dyn FnMut(IngestProgress),
+) -> Result<IngestSummary, IngestError> {
+    run::run(store, request, RootNaming::LastComponent, progress)
 }
 
-/// Adds files and folders as [`add`] does, but calls them by their whole path as it was given and
-/// not by its last part alone: `a/notes.md` and `b/notes.md` are two items.
+/// Adds files and folders as [`add`] does, but names them by the whole path as it was given, not
+/// only by its last component: `a/notes.md` and `b/notes.md` are two items.
 ///
 /// # Errors
 /// As [`add`].
 pub fn add_by_path(
     store: &dyn Store,
-    add: &Add,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Summary, IngestError> {
-    run::run(store, add, Naming::Whole, progress)
+    request: &IngestRequest,
+    progress: &mut dyn FnMut(IngestProgress),
+) -> Result<IngestSummary, IngestError> {
+    run::run(store, request, RootNaming::FullPath, progress)
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! One addition from beginning to end: walk, read, hand over, and look what is gone.
+//! One run of ingestion: walks the files, reads them, sends changes to the writers and finds the
+//! items whose files no longer exist.
 
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, HashSet};
@@ -14,16 +15,16 @@ use haversack_store::store::error::ReadError;
 use haversack_store::store::item::{Item, PathEntry};
 use haversack_store::store::query::LIMIT_MAX;
 use haversack_store::store::viewer::{Principal, Readers, Viewer};
-use haversack_store::store::{Snapshot, Store, wait};
+use haversack_store::store::{Snapshot, Store, block_on};
 
-use super::notice::{Reason, Skip};
-use super::sources::{self, Stamp, TableStamp};
-use super::table::{Source, Table};
-use super::walk::{Files, Naming, Root, Step};
-use super::write::{Parcel, Sender, conclude};
-use super::{Add, IngestError, LISTED_MAX, Progress, Summary, text};
+use super::skip::{IngestSkipReason, Skip};
+use super::sources::{self, FileStamp, TableStamp};
+use super::table::{RowSource, TableFormat};
+use super::walk::{FileWalk, Root, RootNaming, WalkStep};
+use super::write::{BatchSender, PendingChange, take_tally};
+use super::{IngestError, IngestProgress, IngestRequest, IngestSummary, LISTED_MAX, text};
 
-/// How many files pass between two reports of progress.
+/// Files between two reports of progress.
 const FILES_PER_REPORT: u64 = 64;
 
 /// Rows of a table between two reports of progress.
@@ -31,57 +32,59 @@ const ROWS_PER_REPORT: u64 = 500;
 
 pub(super) fn run(
     store: &dyn Store,
-    add: &Add,
-    naming: Naming,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Summary, IngestError> {
-    let snapshot = wait(store.snapshot(&Viewer::owner()))?;
+    request: &IngestRequest,
+    naming: RootNaming,
+    progress: &mut dyn FnMut(IngestProgress),
+) -> Result<IngestSummary, IngestError> {
+    let snapshot = block_on(store.snapshot(&Viewer::owner()))?;
     let snapshot = &*snapshot;
     let mut roots = Vec::new();
     let mut remarks = Vec::new();
-    for path in &add.paths {
-        let root = find(snapshot, (path, naming), &mut remarks)?;
+    for path in &request.paths {
+        let root = resolve_root(snapshot, (path, naming), &mut remarks)?;
         if !roots.contains(&root) {
             roots.push(root);
         }
     }
-    let (seen, tally) = std::thread::scope(|scope| {
-        let sender = Sender::start(scope, store, add);
+    let (walk, tally) = std::thread::scope(|scope| {
+        let sender = BatchSender::start(scope, store, request);
         let tally = std::sync::Arc::clone(&sender.tally);
-        let mut run = Run { snapshot, add, sender, seen: Seen::default(), progress };
-        let done = roots.iter().try_for_each(|root| run.root(root));
+        let mut run = IngestRun { snapshot, request, sender, walk: WalkState::default(), progress };
+        let done = roots.iter().try_for_each(|root| run.add_root(root));
         let done = done.and_then(|()| run.sender.flush());
-        // With the sender goes the queue, and the threads end.
-        let Run { seen, .. } = run;
-        done.map(|()| (seen, tally))
+        // Dropping the sender closes the queue, which ends the threads.
+        let IngestRun { walk, .. } = run;
+        done.map(|()| (walk, tally))
     })?;
-    let mut tally = conclude(&tally)?;
-    let mut summary = Summary { remarks, ..Summary::default() };
+    let mut tally = take_tally(&tally)?;
+    let mut summary = IngestSummary { remarks, ..IngestSummary::default() };
     summary.remarks.append(&mut tally.warnings);
     for root in &roots {
-        missing(snapshot, root, &seen, &mut summary, |ids| {
-            if !add.prune {
+        find_missing_items(snapshot, root, &walk, &mut summary, |ids| {
+            if !request.prune {
                 return Ok(0);
             }
-            let mut batch = Batch::new(add.at, ids.into_iter().map(Change::Delete).collect());
-            batch.origin = Some(add.origin.clone());
-            Ok(wait(store.write(batch))?.deleted as u64)
+            let mut batch = Batch::new(request.at, ids.into_iter().map(Change::Delete).collect());
+            batch.origin = Some(request.origin.clone());
+            Ok(block_on(store.write(batch))?.deleted as u64)
         })?;
     }
-    let mut notes: Vec<Change> =
-        roots.iter().map(|root| sources::note_root(&root.name, &root.folder, add.at)).collect();
-    notes.extend(seen.tables.iter().map(|(path, table)| {
+    let mut records: Vec<Change> = roots
+        .iter()
+        .map(|root| sources::record_root(&root.name, &root.folder, request.at))
+        .collect();
+    records.extend(walk.tables.iter().map(|(path, table)| {
         let refused = tally.refused.get(path).copied().unwrap_or(0);
         let items = table.items.saturating_sub(refused);
-        sources::note_table(path, TableStamp { items, ..*table }, add.at)
+        sources::record_table(path, TableStamp { items, ..*table }, request.at)
     }));
-    for notes in notes.chunks(LISTED_MAX) {
-        wait(store.write(Batch::new(add.at, notes.to_vec())))?;
+    for records in records.chunks(LISTED_MAX) {
+        block_on(store.write(Batch::new(request.at, records.to_vec())))?;
     }
-    summary.progress = Progress {
-        files: seen.files,
+    summary.progress = IngestProgress {
+        files: walk.files,
         stored: tally.stored,
-        unchanged: tally.unchanged + seen.unchanged,
+        unchanged: tally.unchanged + walk.unchanged,
         skipped: tally.skipped,
     };
     progress(summary.progress);
@@ -89,73 +92,74 @@ pub(super) fn run(
     Ok(summary)
 }
 
-/// Looks a path up, and whether its name is free.
-fn find(
+/// Resolves a given path, and checks that its name does not stand for another path.
+fn resolve_root(
     snapshot: &dyn Snapshot,
-    (given, naming): (&Path, Naming),
+    (given, naming): (&Path, RootNaming),
     remarks: &mut Vec<String>,
 ) -> Result<Root, IngestError> {
     let root = Root::find(given, naming)
         .map_err(|cause| IngestError::Path { path: given.to_owned(), cause })?;
-    match sources::root(snapshot, &root.name)? {
-        Some(known) if known != root.folder && known.exists() => {
+    match sources::stored_root(snapshot, &root.name)? {
+        Some(existing) if existing != root.folder && existing.exists() => {
             let (name, given) = (root.name, root.folder);
-            Err(IngestError::Taken { name, known, given })
+            Err(IngestError::NameTaken { name, existing, given })
         }
-        Some(known) if known != root.folder => {
-            let (name, known) = (&root.name, known.display());
-            remarks.push(format!("{name}: was {known} before, which is gone; taken as moved"));
+        Some(previous) if previous != root.folder => {
+            let (name, previous) = (&root.name, previous.display());
+            remarks.push(format!("{name}: was {previous} before, which is gone; taken as moved"));
             Ok(root)
         }
         _ => Ok(root),
     }
 }
 
-/// What was come upon.
+/// Everything that the walk has found so far.
 #[derive(Debug, Default)]
-struct Seen {
+struct WalkState {
     files: u64,
     unchanged: u64,
-    /// Hashes of the paths of files; a chance collision keeps an item that could have gone.
-    paths: HashSet<u64>,
-    /// Hashes of the ids of items from files of many.
-    ids: HashSet<u64>,
-    /// Files of many items that were read to the end.
+    /// Hashes of the files' paths. A chance collision only keeps an item that could have been
+    /// deleted.
+    path_hashes: HashSet<u64>,
+    /// Hashes of the ids of items from tables.
+    id_hashes: HashSet<u64>,
+    /// Tables that were read to the end.
     tables: BTreeMap<String, TableStamp>,
-    /// Folders that could not be read, and what lies in them is not known.
-    closed: Vec<String>,
+    /// Folders that could not be read. Their items count as present.
+    unreadable_folders: Vec<String>,
 }
 
-fn hash(text: &str) -> u64 {
+fn hash_text(text: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
     hasher.finish()
 }
 
-struct Run<'a> {
+struct IngestRun<'a> {
     snapshot: &'a dyn Snapshot,
-    add: &'a Add,
-    sender: Sender,
-    seen: Seen,
-    progress: &'a mut dyn FnMut(Progress),
+    request: &'a IngestRequest,
+    sender: BatchSender,
+    walk: WalkState,
+    progress: &'a mut dyn FnMut(IngestProgress),
 }
 
-impl Run<'_> {
-    fn root(&mut self, root: &Root) -> Result<(), IngestError> {
-        for step in Files::new(root.clone()) {
+impl IngestRun<'_> {
+    fn add_root(&mut self, root: &Root) -> Result<(), IngestError> {
+        for step in FileWalk::new(root.clone()) {
             match step {
-                Step::File { at, path } => self.file(&at, path)?,
-                Step::Skip(skip) => {
-                    self.seen.files += 1;
-                    self.seen.paths.insert(hash(&skip.path));
+                WalkStep::File { at, path } => self.add_file(&at, path)?,
+                WalkStep::Skip(skip) => {
+                    self.walk.files += 1;
+                    self.walk.path_hashes.insert(hash_text(&skip.path));
                     self.sender.tally().skip(skip);
                 }
-                Step::Closed(skip) => {
-                    self.seen.closed.push(skip.path.clone());
+                WalkStep::UnreadableFolder(skip) => {
+                    self.walk.unreadable_folders.push(skip.path.clone());
                     self.sender.tally().skip(skip);
                 }
             }
-            if self.seen.files.is_multiple_of(FILES_PER_REPORT) {
+            if self.walk.files.is_multiple_of(FILES_PER_REPORT) {
                 self.report();
             }
         }
@@ -163,59 +167,64 @@ impl Run<'_> {
     }
 
     fn report(&mut self) {
-        let (files, unchanged) = (self.seen.files, self.seen.unchanged);
+        let (files, unchanged) = (self.walk.files, self.walk.unchanged);
         let tally = self.sender.tally();
         let (stored, skipped) = (tally.stored, tally.skipped);
         let unchanged = unchanged + tally.unchanged;
         drop(tally);
-        (self.progress)(Progress { files, stored, unchanged, skipped });
+        (self.progress)(IngestProgress { files, stored, unchanged, skipped });
     }
 
-    fn skip(&self, path: String, line: Option<u64>, reason: Reason) {
+    fn skip(&self, path: String, line: Option<u64>, reason: IngestSkipReason) {
         self.sender.tally().skip(Skip { path, line, reason });
     }
 
-    fn file(&mut self, at: &Path, path: String) -> Result<(), IngestError> {
-        self.seen.files += 1;
-        if !self.seen.paths.insert(hash(&path)) {
-            // Given twice, or once alone and once with its folder.
+    fn add_file(&mut self, at: &Path, path: String) -> Result<(), IngestError> {
+        self.walk.files += 1;
+        if !self.walk.path_hashes.insert(hash_text(&path)) {
+            // The file was given twice, or once alone and once with its folder.
             return Ok(());
         }
         let stamp = match std::fs::symlink_metadata(at) {
-            Ok(file) => Stamp::of(&file),
+            Ok(file) => FileStamp::from_metadata(&file),
             Err(error) => {
-                self.skip(path, None, Reason::Unreadable { cause: error.to_string() });
+                self.skip(path, None, IngestSkipReason::Unreadable { cause: error.to_string() });
                 return Ok(());
             }
         };
-        match Table::of_path(&path) {
-            Some(table) => self.table(table, at, path, stamp),
-            None => self.text(at, path, stamp),
+        match TableFormat::from_path(&path) {
+            Some(table) => self.add_table(table, at, path, stamp),
+            None => self.add_text_file(at, path, stamp),
         }
     }
 
-    /// A file that is one item.
-    fn text(&mut self, at: &Path, path: String, stamp: Stamp) -> Result<(), IngestError> {
+    /// Adds a file that is one item.
+    fn add_text_file(
+        &mut self,
+        at: &Path,
+        path: String,
+        stamp: FileStamp,
+    ) -> Result<(), IngestError> {
         let id = match ItemId::new(&path) {
             Ok(id) => id,
             Err(error) => {
-                self.skip(path, None, Reason::Name { what: error.to_string() });
+                self.skip(path, None, IngestSkipReason::UnusableName { what: error.to_string() });
                 return Ok(());
             }
         };
         let limit = BODY_BYTES_MAX as u64;
         if stamp.bytes > limit {
-            self.skip(path, None, Reason::TooLarge { bytes: stamp.bytes, limit });
+            self.skip(path, None, IngestSkipReason::TooLarge { bytes: stamp.bytes, limit });
             return Ok(());
         }
-        let (found, _) = wait(self.snapshot.at_path(&path, 1))?;
-        let known = found.first().filter(|known| known.id == id);
-        let is_same = |known: &PathEntry| {
-            let stored = Stamp { bytes: known.bytes, modified: known.updated };
-            stored == stamp && stamp.was_settled(known.committed)
+        let (found, _) = block_on(self.snapshot.at_path(&path, 1))?;
+        let stored_entry = found.first().filter(|entry| entry.id == id);
+        let is_same = |entry: &PathEntry| {
+            let stored = FileStamp { bytes: entry.bytes, modified: entry.updated };
+            stored == stamp && stamp.was_settled(entry.committed)
         };
-        if known.is_some_and(is_same) && self.keeps_kind(&id)? {
-            self.seen.unchanged += 1;
+        if stored_entry.is_some_and(is_same) && self.has_requested_kind(&id)? {
+            self.walk.unchanged += 1;
             return Ok(());
         }
         let body = match text::read(at) {
@@ -225,112 +234,118 @@ impl Run<'_> {
                 return Ok(());
             }
         };
-        let kind = self.kind("file");
+        let kind = self.kind_or("file");
         let mut item = Item::new(id, kind, &body);
         item.title = text::title(&path, &body);
         item.updated = Some(stamp.modified);
         item.path = Some(path.clone());
-        if let Some(field) = text::claimed(self.snapshot.kinds(), &body) {
+        if let Some(field) = text::find_authority_claim(self.snapshot.kinds(), &body) {
             let remark = format!("{path}: {field}: not for a file to say; kept as text");
             self.sender.tally().warn(remark);
         }
-        if known.is_some() && self.is_stored(&mut item)? {
-            self.seen.unchanged += 1;
+        if stored_entry.is_some() && self.is_same_as_stored(&mut item)? {
+            self.walk.unchanged += 1;
             return Ok(());
         }
-        self.sender.send(Parcel { path, line: None, change: Change::Put(Box::new(item)) })
+        self.sender.send(PendingChange { path, line: None, change: Change::Put(Box::new(item)) })
     }
 
-    fn kind(&self, usual: &str) -> Kind {
-        self.add
+    fn kind_or(&self, default: &str) -> Kind {
+        self.request
             .kind
             .clone()
-            .unwrap_or_else(|| Kind::new(usual).expect("the usual kinds are short names"))
+            .unwrap_or_else(|| Kind::new(default).expect("the default kinds are short names"))
     }
 
-    /// Whether an item has the kind that is asked for; only looked up when one is.
-    fn keeps_kind(&self, id: &ItemId) -> Result<bool, ReadError> {
-        let Some(kind) = &self.add.kind else { return Ok(true) };
-        let stored = wait(self.snapshot.get(std::slice::from_ref(id)))?.pop().flatten();
+    /// Whether a stored item has the requested kind. It is only looked up when a kind was
+    /// requested.
+    fn has_requested_kind(&self, id: &ItemId) -> Result<bool, ReadError> {
+        let Some(kind) = &self.request.kind else { return Ok(true) };
+        let stored = block_on(self.snapshot.get(std::slice::from_ref(id)))?.pop().flatten();
         Ok(stored.is_some_and(|stored| stored.item.kind == *kind))
     }
 
-    /// Whether an item is stored just so, but for its time: a file that was only touched is none
-    /// that changed. A file says nothing of readers, so those that were given to its item stay.
-    fn is_stored(&self, item: &mut Item) -> Result<bool, ReadError> {
-        let stored = wait(self.snapshot.get(std::slice::from_ref(&item.id)))?.pop().flatten();
+    /// Whether the store has the same item except for its time, because a file that was only
+    /// touched did not change. The item takes over the stored readers, since a file does not name
+    /// any.
+    fn is_same_as_stored(&self, item: &mut Item) -> Result<bool, ReadError> {
+        let stored = block_on(self.snapshot.get(std::slice::from_ref(&item.id)))?.pop().flatten();
         let Some(stored) = stored else { return Ok(false) };
         item.readers.clone_from(&stored.item.readers);
         Ok(Item { updated: item.updated, ..stored.item } == *item)
     }
 
-    /// A file of many items.
-    fn table(
+    /// Adds the rows of a table.
+    fn add_table(
         &mut self,
-        table: Table,
+        table: TableFormat,
         at: &Path,
         path: String,
-        stamp: Stamp,
+        stamp: FileStamp,
     ) -> Result<(), IngestError> {
-        if let Some(known) = sources::table(self.snapshot, &path)?
-            && known.stamp == stamp
-            && self.add.kind.is_none()
-            && self.add.users.is_empty()
-            && wait(self.snapshot.at_path(&path, 0))?.1 == known.items
+        if let Some(stored) = sources::stored_table(self.snapshot, &path)?
+            && stored.stamp == stamp
+            && self.request.kind.is_none()
+            && self.request.users.is_empty()
+            && block_on(self.snapshot.at_path(&path, 0))?.1 == stored.items
         {
-            self.seen.unchanged += known.items;
+            self.walk.unchanged += stored.items;
             return Ok(());
         }
         let file = match File::open(at) {
             Ok(file) => file,
             Err(error) => {
-                self.skip(path, None, Reason::Unreadable { cause: error.to_string() });
+                self.skip(path, None, IngestSkipReason::Unreadable { cause: error.to_string() });
                 return Ok(());
             }
         };
-        let kind = self.kind(table.kind());
+        let kind = self.kind_or(table.default_kind());
         let mut items = 0;
         let mut rows = 0;
         let kinds = Arc::clone(self.snapshot.kinds());
-        let mut sink = |line: u64, row: Result<Item, Reason>| {
+        let mut sink = |line: u64, row: Result<Item, IngestSkipReason>| {
             rows += 1u64;
             if rows.is_multiple_of(ROWS_PER_REPORT) {
                 self.report();
             }
-            items += u64::from(self.row(&path, line, row)?);
+            items += u64::from(self.add_row(&path, line, row)?);
             Ok(())
         };
-        let ended =
-            table.read(file, Source { path: &path, kind: &kind, kinds: &kinds }, &mut sink)?;
-        match ended {
+        let file_problem =
+            table.read(file, RowSource { path: &path, kind: &kind, kinds: &kinds }, &mut sink)?;
+        match file_problem {
             Some(reason) => self.skip(path, None, reason),
             None => {
-                self.seen.tables.insert(path, TableStamp { stamp, items });
+                self.walk.tables.insert(path, TableStamp { stamp, items });
             }
         }
         Ok(())
     }
 
-    /// Takes a row of a table; says whether it is an item of that file.
-    fn row(
+    /// Adds a row of a table. Returns whether it is an item of that file.
+    fn add_row(
         &mut self,
         path: &str,
         line: u64,
-        row: Result<Item, Reason>,
+        row: Result<Item, IngestSkipReason>,
     ) -> Result<bool, IngestError> {
         let skipped = match row {
             Err(reason) => reason,
-            Ok(item) if !self.seen.ids.insert(hash(item.id.as_str())) => {
-                Reason::Repeated { id: item.id.as_str().to_owned() }
+            Ok(item) if !self.walk.id_hashes.insert(hash_text(item.id.as_str())) => {
+                IngestSkipReason::DuplicateId { id: item.id.as_str().to_owned() }
             }
-            Ok(mut item) => match self.elsewhere(&mut item, path)? {
+            Ok(mut item) => match self.find_id_conflict(&mut item, path)? {
                 Some(reason) => reason,
                 None => {
-                    if let Some(user) = user_of(&item, &self.add.users) {
+                    if let Some(user) = mapped_user(&item, &self.request.users) {
                         item.readers = Readers::Only([user.clone()].into());
                     }
                     let change = Change::Put(Box::new(item));
-                    self.sender.send(Parcel { path: path.to_owned(), line: Some(line), change })?;
+                    self.sender.send(PendingChange {
+                        path: path.to_owned(),
+                        line: Some(line),
+                        change,
+                    })?;
                     return Ok(true);
                 }
             },
@@ -339,62 +354,67 @@ impl Run<'_> {
         Ok(false)
     }
 
-    /// Why a file may not write to an id: an item from elsewhere has it (X11). Readers that were given
-    /// to its own item stay.
-    fn elsewhere(&self, item: &mut Item, path: &str) -> Result<Option<Reason>, ReadError> {
-        if wait(self.snapshot.are_there(std::slice::from_ref(&item.id)))? == [false] {
+    /// Returns the reason for skipping an item whose id belongs to an item from elsewhere, which a
+    /// file may not overwrite (X11). An item of the same file keeps its readers.
+    fn find_id_conflict(
+        &self,
+        item: &mut Item,
+        path: &str,
+    ) -> Result<Option<IngestSkipReason>, ReadError> {
+        if block_on(self.snapshot.exist(std::slice::from_ref(&item.id)))? == [false] {
             return Ok(None);
         }
-        let stored = wait(self.snapshot.get(std::slice::from_ref(&item.id)))?.pop().flatten();
-        let (known, readers) =
+        let stored = block_on(self.snapshot.get(std::slice::from_ref(&item.id)))?.pop().flatten();
+        let (stored_path, readers) =
             stored.map_or_else(Default::default, |stored| (stored.item.path, stored.item.readers));
-        if known.as_deref() == Some(path) {
+        if stored_path.as_deref() == Some(path) {
             item.readers = readers;
             return Ok(None);
         }
         let id = item.id.as_str().to_owned();
-        Ok(Some(Reason::Elsewhere { id, path: known }))
+        Ok(Some(IngestSkipReason::IdTaken { id, path: stored_path }))
     }
 }
 
-/// The fields in which data names the user that something is of.
+/// The fields in which data names the user that an item belongs to.
 const USER_FIELDS: [&str; 6] = ["user", "userId", "user_id", "owner", "author", "speaker"];
 
-/// Who a row is of, if it names one of the users that the operator said who they are.
-fn user_of<'u>(item: &Item, users: &'u BTreeMap<String, Principal>) -> Option<&'u Principal> {
+/// The principal of the user that a row names, if the operator mapped that user.
+fn mapped_user<'u>(item: &Item, users: &'u BTreeMap<String, Principal>) -> Option<&'u Principal> {
     let mut named = USER_FIELDS.iter().filter_map(|field| item.fields.get(*field)?.as_str());
     named.find_map(|name| users.get(name))
 }
 
-/// Finds what was added from a root before and is no longer there.
-fn missing(
+/// Finds items that were added from a root before and whose file or row no longer exists, and
+/// passes them to `delete` page by page.
+fn find_missing_items(
     snapshot: &dyn Snapshot,
     root: &Root,
-    seen: &Seen,
-    summary: &mut Summary,
+    walk: &WalkState,
+    summary: &mut IngestSummary,
     mut delete: impl FnMut(Vec<ItemId>) -> Result<u64, IngestError>,
 ) -> Result<(), IngestError> {
     let is_gone = |path: &str, id: &ItemId| {
         if root.is_file && path != root.name {
             return false;
         }
-        if !seen.paths.contains(&hash(path)) {
+        if !walk.path_hashes.contains(&hash_text(path)) {
             let is_under = |closed: &String| {
                 path.strip_prefix(closed.as_str()).is_some_and(|rest| rest.starts_with('/'))
             };
-            return !seen.closed.iter().any(is_under);
+            return !walk.unreadable_folders.iter().any(is_under);
         }
-        seen.tables.contains_key(path) && !seen.ids.contains(&hash(id.as_str()))
+        walk.tables.contains_key(path) && !walk.id_hashes.contains(&hash_text(id.as_str()))
     };
     let mut after = None;
     loop {
-        let page = wait(snapshot.under_path(&root.prefix(), after.as_ref(), LIMIT_MAX))?;
+        let page = block_on(snapshot.under_path(&root.prefix(), after.as_ref(), LIMIT_MAX))?;
         let mut gone = Vec::new();
         for entry in &page {
             if is_gone(&entry.path, &entry.id) {
                 summary.missing_count += 1;
-                if summary.missing.len() < LISTED_MAX {
-                    summary.missing.push(entry.id.as_str().to_owned());
+                if summary.missing_ids.len() < LISTED_MAX {
+                    summary.missing_ids.push(entry.id.as_str().to_owned());
                 }
                 gone.push(entry.id.clone());
             }

@@ -1,4 +1,4 @@
-//! Files of many items: JSON lines and tables of comma-separated values, read as they come.
+//! Tables: files of many items, as JSON lines or separated values, read as a stream.
 
 use std::fs::File;
 use std::io::{BufReader, Error, Read};
@@ -8,50 +8,52 @@ use haversack_core::item::Kind;
 use haversack_store::kinds::Kinds;
 use haversack_store::store::change::{BODY_BYTES_MAX, LINE_BYTES_MAX};
 use haversack_store::store::item::{Fields, Item};
-use haversack_store::transfer::{self, Line, Lines, header_format, json_error};
+use haversack_store::transfer::{self, BoundedLines, Line, header_format, json_error};
 use serde_json::{Map, Value};
 
 use super::IngestError;
-use super::notice::Reason;
+use super::skip::IngestSkipReason;
 use super::text::{claims_authority, refuse_binary};
 
-/// Where a table's rows go: the line a row begins at, and what is in it.
-pub(super) type Sink<'a> = dyn FnMut(u64, Result<Item, Reason>) -> Result<(), IngestError> + 'a;
+/// Receives the rows of a table: the line that a row begins at, and its item or the reason to skip
+/// it.
+pub(super) type RowSink<'a> =
+    dyn FnMut(u64, Result<Item, IngestSkipReason>) -> Result<(), IngestError> + 'a;
 
-/// A file of many items.
+/// The format of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Table {
+pub(super) enum TableFormat {
     JsonLines,
     Separated(u8),
 }
 
-impl Table {
-    pub(super) fn of_path(path: &str) -> Option<Table> {
+impl TableFormat {
+    pub(super) fn from_path(path: &str) -> Option<TableFormat> {
         let ending = path.rsplit('/').next()?.rsplit_once('.')?.1.to_ascii_lowercase();
         match ending.as_str() {
-            "jsonl" | "ndjson" => Some(Table::JsonLines),
-            "csv" => Some(Table::Separated(b',')),
-            "tsv" => Some(Table::Separated(b'\t')),
+            "jsonl" | "ndjson" => Some(TableFormat::JsonLines),
+            "csv" => Some(TableFormat::Separated(b',')),
+            "tsv" => Some(TableFormat::Separated(b'\t')),
             _ => None,
         }
     }
 
-    /// What a row is when it does not say so itself.
-    pub(super) const fn kind(self) -> &'static str {
+    /// The kind of rows that do not name their own.
+    pub(super) const fn default_kind(self) -> &'static str {
         match self {
-            Table::JsonLines => "document",
-            Table::Separated(_) => "row",
+            TableFormat::JsonLines => "document",
+            TableFormat::Separated(_) => "row",
         }
     }
 
-    /// Reads a file row by row. What is wrong with the file as a whole comes back; what is wrong
-    /// with a row goes where the rows go.
+    /// Reads a file row by row. Returns a problem of the file as a whole; problems of single rows
+    /// go to the sink.
     pub(super) fn read(
         self,
         file: File,
-        source: Source<'_>,
-        sink: &mut Sink<'_>,
-    ) -> Result<Option<Reason>, IngestError> {
+        source: RowSource<'_>,
+        sink: &mut RowSink<'_>,
+    ) -> Result<Option<IngestSkipReason>, IngestError> {
         let mut input = BufReader::with_capacity(64 << 10, file);
         match std::io::BufRead::fill_buf(&mut input).map(refuse_binary) {
             Ok(Ok(())) => {}
@@ -59,30 +61,30 @@ impl Table {
             Err(error) => return Ok(Some(unreadable(&error))),
         }
         match self {
-            Table::JsonLines => json_lines(input, source, sink),
-            Table::Separated(separator) => separated(input, separator, source, sink),
+            TableFormat::JsonLines => read_json_lines(input, source, sink),
+            TableFormat::Separated(separator) => read_separated(input, separator, source, sink),
         }
     }
 }
 
-/// Where rows come from, and what they are unless they say so.
+/// The file that rows come from, the kind of rows that name none, and the definitions of kinds.
 #[derive(Clone, Copy)]
-pub(super) struct Source<'a> {
+pub(super) struct RowSource<'a> {
     pub(super) path: &'a str,
     pub(super) kind: &'a Kind,
     pub(super) kinds: &'a Kinds,
 }
 
-fn unreadable(error: &Error) -> Reason {
-    Reason::Unreadable { cause: error.to_string() }
+fn unreadable(error: &Error) -> IngestSkipReason {
+    IngestSkipReason::Unreadable { cause: error.to_string() }
 }
 
-fn json_lines(
+fn read_json_lines(
     input: BufReader<File>,
-    source: Source<'_>,
-    sink: &mut Sink<'_>,
-) -> Result<Option<Reason>, IngestError> {
-    let mut lines = Lines::new(input, transfer::LINE_BYTES_MAX);
+    source: RowSource<'_>,
+    sink: &mut RowSink<'_>,
+) -> Result<Option<IngestSkipReason>, IngestError> {
+    let mut lines = BoundedLines::new(input, transfer::LINE_BYTES_MAX);
     loop {
         let number = lines.number() + 1;
         let bytes = match lines.next_line() {
@@ -90,7 +92,7 @@ fn json_lines(
             Err(error) => return Ok(Some(unreadable(&error))),
             Ok(Some(Line::TooLong { .. })) => {
                 let limit = transfer::LINE_BYTES_MAX as u64;
-                sink(number, Err(Reason::LineTooLong { limit }))?;
+                sink(number, Err(IngestSkipReason::LineTooLong { limit }))?;
                 continue;
             }
             Ok(Some(Line::Whole(bytes))) => bytes,
@@ -99,9 +101,9 @@ fn json_lines(
         if bytes.trim_ascii().is_empty() {
             continue;
         }
-        match object(bytes) {
+        match parse_object(bytes) {
             Ok(line) if number == 1 && header_format(&line).is_some() => {
-                return Ok(Some(Reason::Export));
+                return Ok(Some(IngestSkipReason::Export));
             }
             Ok(line) => sink(number, json_item(line, number, source))?,
             Err(reason) => sink(number, Err(reason))?,
@@ -109,68 +111,73 @@ fn json_lines(
     }
 }
 
-fn object(bytes: &[u8]) -> Result<Map<String, Value>, Reason> {
+fn parse_object(bytes: &[u8]) -> Result<Map<String, Value>, IngestSkipReason> {
     let text = std::str::from_utf8(bytes)
-        .map_err(|error| Reason::NotUtf8 { at: error.valid_up_to() as u64 })?;
-    serde_json::from_str(text).map_err(|error| Reason::Json { what: json_error(&error) })
+        .map_err(|error| IngestSkipReason::NotUtf8 { at: error.valid_up_to() as u64 })?;
+    serde_json::from_str(text)
+        .map_err(|error| IngestSkipReason::MalformedJson { what: json_error(&error) })
 }
 
-/// An object as an item ([`transfer::read_row`]).
-fn json_item(line: Map<String, Value>, number: u64, source: Source<'_>) -> Result<Item, Reason> {
-    if let Some(field) = authority(&line, source.kinds) {
-        return Err(Reason::Authority { field });
+/// Converts an object into an item ([`transfer::read_row`]).
+fn json_item(
+    line: Map<String, Value>,
+    number: u64,
+    source: RowSource<'_>,
+) -> Result<Item, IngestSkipReason> {
+    if let Some(field) = find_authority_claim(&line, source.kinds) {
+        return Err(IngestSkipReason::ClaimsAuthority { field });
     }
     let mut item = transfer::read_row(line, || line_id(source.path, number), source.kind)
-        .map_err(|error| Reason::Refused { what: error.to_string() })?;
-    item.title = short(item.title);
+        .map_err(|error| IngestSkipReason::Refused { what: error.to_string() })?;
+    item.title = truncate_title(item.title);
     item.path = Some(source.path.to_owned());
-    whole(item)
+    refuse_empty(item)
 }
 
-/// What a line says that is not for a file to say (X11).
-fn authority(line: &Map<String, Value>, kinds: &Kinds) -> Option<&'static str> {
+/// Finds the field by which a line claims an authority that files do not have (X11).
+fn find_authority_claim(line: &Map<String, Value>, kinds: &Kinds) -> Option<&'static str> {
     if line.get("readers").is_some_and(Value::is_array) {
         return Some("readers");
     }
-    AUTHORITY.into_iter().find(|field| {
+    AUTHORITY_FIELDS.into_iter().find(|field| {
         let value = line.get(*field).and_then(Value::as_str);
         value.is_some_and(|value| claims_authority(kinds, field, value))
     })
 }
 
-/// The fields that could give a text authority.
-const AUTHORITY: [&str; 3] = ["readers", "trust", "kind"];
+/// The fields by which a text could claim authority.
+const AUTHORITY_FIELDS: [&str; 3] = ["readers", "trust", "kind"];
 
 /// The id of a row that has none of its own.
 fn line_id(path: &str, number: u64) -> String {
     format!("{path}#{number}")
 }
 
-fn whole(item: Item) -> Result<Item, Reason> {
-    let nothing = |value: &Value| match value {
+fn refuse_empty(item: Item) -> Result<Item, IngestSkipReason> {
+    let is_blank = |value: &Value| match value {
         Value::Null => true,
         Value::String(text) => text.trim().is_empty(),
         _ => false,
     };
     let is_empty = item.body.trim().is_empty()
         && item.title.trim().is_empty()
-        && item.fields.values().all(nothing);
-    if is_empty { Err(Reason::Empty) } else { Ok(item) }
+        && item.fields.values().all(is_blank);
+    if is_empty { Err(IngestSkipReason::Empty) } else { Ok(item) }
 }
 
-/// A title that the store takes.
-fn short(mut title: String) -> String {
+/// Truncates a title to the length that the store accepts.
+fn truncate_title(mut title: String) -> String {
     title.truncate(title.floor_char_boundary(LINE_BYTES_MAX));
     title
 }
 
-/// A stream that gives up when one record does not end.
-struct Bounded<R> {
+/// A stream that fails when one record is longer than an item can be.
+struct RecordLimitReader<R> {
     input: R,
     since_record: usize,
 }
 
-impl<R: Read> Read for Bounded<R> {
+impl<R: Read> Read for RecordLimitReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         if self.since_record > BODY_BYTES_MAX {
             let limit = BODY_BYTES_MAX >> 20;
@@ -182,22 +189,24 @@ impl<R: Read> Read for Bounded<R> {
     }
 }
 
-fn separated(
+fn read_separated(
     input: BufReader<File>,
     separator: u8,
-    source: Source<'_>,
-    sink: &mut Sink<'_>,
-) -> Result<Option<Reason>, IngestError> {
+    source: RowSource<'_>,
+    sink: &mut RowSink<'_>,
+) -> Result<Option<IngestSkipReason>, IngestError> {
     let mut reader = csv::ReaderBuilder::new()
         .delimiter(separator)
         .flexible(true)
-        .from_reader(Bounded { input, since_record: 0 });
+        .from_reader(RecordLimitReader { input, since_record: 0 });
     let headers = match reader.byte_headers() {
         Ok(headers) => headers.clone(),
-        Err(error) => return Ok(Some(Reason::Table { what: error.to_string() })),
+        Err(error) => {
+            return Ok(Some(IngestSkipReason::MalformedTable { what: error.to_string() }));
+        }
     };
-    let headers = match texts(&headers) {
-        Ok(headers) => names(headers),
+    let headers = match utf8_values(&headers) {
+        Ok(headers) => column_names(headers),
         Err(reason) => return Ok(Some(reason)),
     };
     let mut record = csv::ByteRecord::new();
@@ -209,27 +218,28 @@ fn separated(
             Ok(false) => return Ok(None),
             Err(error) => {
                 let what = format!("the record at line {number} cannot be read: {error}");
-                return Ok(Some(Reason::Table { what }));
+                return Ok(Some(IngestSkipReason::MalformedTable { what }));
             }
         }
         let number = record.position().map_or(number, csv::Position::line);
-        let item = texts(&record).and_then(|values| table_item(&headers, values, number, source));
+        let item =
+            utf8_values(&record).and_then(|values| table_item(&headers, values, number, source));
         sink(number, item)?;
     }
 }
 
-fn texts(record: &csv::ByteRecord) -> Result<Vec<&str>, Reason> {
+fn utf8_values(record: &csv::ByteRecord) -> Result<Vec<&str>, IngestSkipReason> {
     record
         .iter()
         .map(|value| {
             std::str::from_utf8(value)
-                .map_err(|error| Reason::NotUtf8 { at: error.valid_up_to() as u64 })
+                .map_err(|error| IngestSkipReason::NotUtf8 { at: error.valid_up_to() as u64 })
         })
         .collect()
 }
 
-/// The names of the columns: each one its own, none empty.
-fn names(headers: Vec<&str>) -> Vec<String> {
+/// The names of the columns, made unique and not empty.
+fn column_names(headers: Vec<&str>) -> Vec<String> {
     let mut names: Vec<String> = Vec::with_capacity(headers.len());
     for (index, header) in headers.into_iter().enumerate() {
         let header = header.trim_start_matches('\u{feff}').trim();
@@ -243,28 +253,29 @@ fn names(headers: Vec<&str>) -> Vec<String> {
     names
 }
 
-/// A record as an item: `Header: value` lines, unless a column is the text.
+/// Converts a record into an item. Its text is `Header: value` lines, unless a column holds the
+/// text.
 fn table_item(
     headers: &[String],
     values: Vec<&str>,
     number: u64,
-    source: Source<'_>,
-) -> Result<Item, Reason> {
-    let (mut own, mut title, mut text) = (None, None, None);
+    source: RowSource<'_>,
+) -> Result<Item, IngestSkipReason> {
+    let (mut id, mut title, mut text) = (None, None, None);
     let mut fields = Fields::new();
     for (index, value) in values.into_iter().enumerate() {
         let extra = || format!("column {}", index + 1);
         let header = headers.get(index).cloned().unwrap_or_else(extra);
         match header.to_ascii_lowercase().as_str() {
-            "id" if own.is_none() => own = Some(value.trim().to_owned()),
+            "id" if id.is_none() => id = Some(value.trim().to_owned()),
             "title" if title.is_none() => title = Some(value.to_owned()),
             name if text.is_none() && transfer::BODY_KEYS.contains(&name) => {
                 text = Some(value.to_owned())
             }
             _ if value.trim().is_empty() => {}
             name if claims_authority(source.kinds, name, value.trim()) => {
-                let field = AUTHORITY.into_iter().find(|field| *field == name);
-                return Err(Reason::Authority { field: field.unwrap_or("trust") });
+                let field = AUTHORITY_FIELDS.into_iter().find(|field| *field == name);
+                return Err(IngestSkipReason::ClaimsAuthority { field: field.unwrap_or("trust") });
             }
             _ => {
                 fields.insert(header, value.into());
@@ -278,13 +289,14 @@ fn table_item(
         fields.iter().filter_map(line).collect::<String>()
     };
     let text = text.unwrap_or_else(lines);
-    let id = own.filter(|id| !id.is_empty()).unwrap_or_else(|| line_id(source.path, number));
-    let id = ItemId::new(&id).map_err(|error| Reason::Refused { what: format!("id: {error}") })?;
+    let id = id.filter(|id| !id.is_empty()).unwrap_or_else(|| line_id(source.path, number));
+    let id = ItemId::new(&id)
+        .map_err(|error| IngestSkipReason::Refused { what: format!("id: {error}") })?;
     let mut item = Item::new(id, source.kind.clone(), &text);
     item.path = Some(source.path.to_owned());
-    item.title = title.map(short).unwrap_or_default();
+    item.title = title.map(truncate_title).unwrap_or_default();
     item.fields = fields;
-    whole(item)
+    refuse_empty(item)
 }
 
 #[cfg(test)]
@@ -296,10 +308,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let at = folder.path().join("x");
         std::fs::write(&at, content).unwrap();
-        let table = Table::of_path(name).unwrap();
-        let kind = Kind::new(table.kind()).unwrap();
+        let table = TableFormat::from_path(name).unwrap();
+        let kind = Kind::new(table.default_kind()).unwrap();
         let mut shown = Vec::new();
-        let mut sink = |line: u64, row: Result<Item, Reason>| {
+        let mut sink = |line: u64, row: Result<Item, IngestSkipReason>| {
             shown.push(match row {
                 Ok(item) => format!(
                     "{line} {} {} {:?} {:?} {}",
@@ -315,7 +327,7 @@ mod tests {
         };
         let file = File::open(&at).unwrap();
         if let Some(reason) = table
-            .read(file, Source { path: name, kind: &kind, kinds: Kinds::built_in() }, &mut sink)
+            .read(file, RowSource { path: name, kind: &kind, kinds: Kinds::built_in() }, &mut sink)
             .unwrap()
         {
             shown.push(format!("all {}", reason.name()));

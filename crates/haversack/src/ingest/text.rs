@@ -1,4 +1,4 @@
-//! Files that are one item each: Markdown, plain text, source code.
+//! Text files, which are one item each: Markdown, plain text, source code.
 
 use std::fs::File;
 use std::io::Read;
@@ -9,21 +9,22 @@ use haversack_core::text::chunk::Format;
 use haversack_store::kinds::Kinds;
 use haversack_store::store::change::BODY_BYTES_MAX;
 
-use super::notice::Reason;
+use super::skip::IngestSkipReason;
 
-/// How much of a file is looked at to tell text from anything else.
+/// The bytes at the start of a file that are checked to tell text from binary data.
 pub(super) const HEAD_BYTES: usize = 8 << 10;
 
 /// Longest title in characters.
 const TITLE_CHARS_MAX: usize = 200;
 
-/// The text of a file.
-pub(super) fn read(at: &Path) -> Result<String, Reason> {
-    let unreadable = |error: std::io::Error| Reason::Unreadable { cause: error.to_string() };
+/// Reads the text of a file.
+pub(super) fn read(at: &Path) -> Result<String, IngestSkipReason> {
+    let unreadable =
+        |error: std::io::Error| IngestSkipReason::Unreadable { cause: error.to_string() };
     let file = File::open(at).map_err(unreadable)?;
     let limit = BODY_BYTES_MAX as u64;
     let mut bytes = Vec::new();
-    // The head first, so that little is read of what is no text.
+    // The head is read first, so that little is read of a binary file.
     (&file).take(HEAD_BYTES as u64).read_to_end(&mut bytes).map_err(unreadable)?;
     refuse_binary(&bytes)?;
     // One more than allowed: a file can grow while it is read.
@@ -31,21 +32,21 @@ pub(super) fn read(at: &Path) -> Result<String, Reason> {
     (&file).take(rest).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() as u64 > limit {
         let bytes = file.metadata().map_or(bytes.len() as u64, |file| file.len());
-        return Err(Reason::TooLarge { bytes, limit });
+        return Err(IngestSkipReason::TooLarge { bytes, limit });
     }
     String::from_utf8(bytes)
-        .map_err(|error| Reason::NotUtf8 { at: error.utf8_error().valid_up_to() as u64 })
+        .map_err(|error| IngestSkipReason::NotUtf8 { at: error.utf8_error().valid_up_to() as u64 })
 }
 
-/// Refuses what begins like no text.
-pub(super) fn refuse_binary(head: &[u8]) -> Result<(), Reason> {
+/// Refuses a file whose head has a NUL byte.
+pub(super) fn refuse_binary(head: &[u8]) -> Result<(), IngestSkipReason> {
     match head.iter().take(HEAD_BYTES).position(|byte| *byte == 0) {
-        Some(at) => Err(Reason::Binary { at }),
+        Some(at) => Err(IngestSkipReason::Binary { at }),
         None => Ok(()),
     }
 }
 
-/// What people call a file: its first heading if it is Markdown, else its name.
+/// The title of a file: its first heading if it is Markdown, else its name.
 pub(super) fn title(path: &str, text: &str) -> String {
     let heading = (Format::of_path(path) == Format::Markdown).then(|| heading(text)).flatten();
     let name = path.rsplit('/').next().unwrap_or(path);
@@ -91,8 +92,9 @@ fn heading(text: &str) -> Option<&str> {
     None
 }
 
-/// The field of a file's front matter that says what is not for a file to say, with its line (X11).
-pub(super) fn claimed(kinds: &Kinds, text: &str) -> Option<String> {
+/// Finds the field of a file's front matter that claims an authority files do not have, with its
+/// line (X11).
+pub(super) fn find_authority_claim(kinds: &Kinds, text: &str) -> Option<String> {
     let mut lines = text.trim_start_matches('\u{feff}').lines();
     if lines.next()?.trim_end() != "---" {
         return None;
@@ -110,8 +112,8 @@ pub(super) fn claimed(kinds: &Kinds, text: &str) -> Option<String> {
     None
 }
 
-/// Whether a field with a plain text would say who reads an item, that it is trusted, or that it tells
-/// models what to do.
+/// Whether a field with this value would name an item's readers, mark it as trusted, or give it a
+/// kind that guides models.
 pub(super) fn claims_authority(kinds: &Kinds, field: &str, value: &str) -> bool {
     match field {
         "readers" => {
@@ -144,7 +146,11 @@ mod tests {
     #[test]
     fn front_matter_that_claims_authority_is_named() {
         let check = |text: &str, expected: Option<&str>| {
-            assert_eq!(claimed(Kinds::built_in(), text).as_deref(), expected, "{text}");
+            assert_eq!(
+                find_authority_claim(Kinds::built_in(), text).as_deref(),
+                expected,
+                "{text}"
+            );
         };
         check("---\ntitle: x\ntrust: trusted\n---\n", Some("line 3: trust"));
         check("---\nreaders: [\"user:anna\"]\n---\n", Some("line 2: readers"));
@@ -156,16 +162,16 @@ mod tests {
     #[test]
     fn what_is_no_text_is_named() {
         let folder = tempfile::tempdir().unwrap();
-        let check = |bytes: &[u8], expected: Result<&str, Reason>| {
+        let check = |bytes: &[u8], expected: Result<&str, IngestSkipReason>| {
             let at = folder.path().join("x");
             std::fs::write(&at, bytes).unwrap();
             assert_eq!(read(&at), expected.map(str::to_owned));
         };
         check(b"", Ok(""));
         check("\u{feff}ok".as_bytes(), Ok("\u{feff}ok"));
-        check(b"ab\0", Err(Reason::Binary { at: 2 }));
-        check(b"caf\xe9", Err(Reason::NotUtf8 { at: 3 }));
+        check(b"ab\0", Err(IngestSkipReason::Binary { at: 2 }));
+        check(b"caf\xe9", Err(IngestSkipReason::NotUtf8 { at: 3 }));
         let missing = read(&folder.path().join("gone"));
-        assert!(matches!(missing, Err(Reason::Unreadable { .. })));
+        assert!(matches!(missing, Err(IngestSkipReason::Unreadable { .. })));
     }
 }

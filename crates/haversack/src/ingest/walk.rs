@@ -1,5 +1,5 @@
-//! From a path to the files in it: what `.gitignore` names and what is hidden stays out, links are
-//! not followed.
+//! Walks the files under a path. Hidden files and those that `.gitignore` names are left out, and
+//! symbolic links are not followed.
 
 use std::fs::FileType;
 use std::io::ErrorKind;
@@ -7,76 +7,77 @@ use std::path::{Component, Path, PathBuf};
 
 use ignore::{Walk, WalkBuilder};
 
-use super::notice::{Reason, Skip};
+use super::skip::{IngestSkipReason, Skip};
 
-/// What the items of a path are called by.
+/// How a root is named in the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Naming {
-    /// Its last part: what was added from another place is the same when it is moved.
-    Last,
-    /// All of it, as it was given: two of one name can stand side by side.
-    Whole,
+pub(super) enum RootNaming {
+    /// By the last component of its path, so that a folder keeps its items when it is moved.
+    LastComponent,
+    /// By the whole path as it was given, so that two files of one name are two items.
+    FullPath,
 }
 
-/// A path to add, and what it is called in the store.
+/// A path to add, with its name in the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Root {
-    /// Where it is, without links and dots.
+    /// The canonical path, without links and dots.
     pub(super) folder: PathBuf,
-    /// Its own name, with which the names of its files begin.
+    /// The name in the store, with which the paths of its files begin.
     pub(super) name: String,
     pub(super) is_file: bool,
 }
 
 impl Root {
-    /// Looks a given path up.
-    pub(super) fn find(given: &Path, naming: Naming) -> std::io::Result<Root> {
+    /// Resolves a given path.
+    pub(super) fn find(given: &Path, naming: RootNaming) -> std::io::Result<Root> {
         let folder = given.canonicalize()?;
-        let named = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let file_name =
+            |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
         let last = given.components().next_back();
         let own = matches!(last, Some(Component::Normal(_))).then(|| match naming {
-            Naming::Last => named(given),
-            Naming::Whole => Some(whole(given)),
+            RootNaming::LastComponent => file_name(given),
+            RootNaming::FullPath => Some(full_path_name(given)),
         });
         let own = own.flatten();
-        let name = own.or_else(|| named(&folder)).unwrap_or_else(|| "root".to_owned());
+        let name = own.or_else(|| file_name(&folder)).unwrap_or_else(|| "root".to_owned());
         let is_file = !folder.is_dir();
         Ok(Root { folder, name, is_file })
     }
 
-    /// What the paths of its files begin with.
+    /// The prefix of the paths of its files.
     pub(super) fn prefix(&self) -> String {
         if self.is_file { self.name.clone() } else { format!("{}/", self.name) }
     }
 }
 
-/// A path as it was given, with one sort of slash and without dots that say nothing.
-fn whole(given: &Path) -> String {
+/// A path as it was given, with forward slashes and without `.` components.
+fn full_path_name(given: &Path) -> String {
     let parts = given.components().filter(|part| *part != Component::CurDir);
     let path: PathBuf = parts.collect();
     path.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/")
 }
 
-/// What the walk came upon.
+/// One result of the walk.
 #[derive(Debug)]
-pub(super) enum Step {
+pub(super) enum WalkStep {
     File {
         at: PathBuf,
         path: String,
     },
     Skip(Skip),
-    /// A folder that cannot be read, so that nobody knows what is in it.
-    Closed(Skip),
+    /// A folder that cannot be read, so that its content is unknown.
+    UnreadableFolder(Skip),
 }
 
-/// The files under a root, in order.
-pub(super) struct Files {
+/// An iterator over the files under a root, in the order of their paths.
+pub(super) struct FileWalk {
     walk: Walk,
     root: Root,
 }
 
-impl Files {
-    pub(super) fn new(root: Root) -> Files {
+impl FileWalk {
+    pub(super) fn new(root: Root) -> FileWalk {
         let walk = WalkBuilder::new(&root.folder)
             .follow_links(false)
             .require_git(false)
@@ -84,18 +85,22 @@ impl Files {
             .git_exclude(false)
             .sort_by_file_path(Path::cmp)
             .build();
-        Files { walk, root }
+        FileWalk { walk, root }
     }
 
-    /// The name of a path in the store.
-    fn name(&self, at: &Path) -> Result<String, Skip> {
+    /// The path of a file in the store.
+    fn stored_path(&self, at: &Path) -> Result<String, Skip> {
         let below = at.strip_prefix(&self.root.folder).unwrap_or(at);
         let mut name = self.root.name.clone();
         for part in below.components() {
             let Some(part) = part.as_os_str().to_str() else {
                 let path = format!("{}/{}", self.root.name, below.to_string_lossy());
                 let what = "its name is not UTF-8".to_owned();
-                return Err(Skip { path, line: None, reason: Reason::Name { what } });
+                return Err(Skip {
+                    path,
+                    line: None,
+                    reason: IngestSkipReason::UnusableName { what },
+                });
             };
             name.push('/');
             name.push_str(part);
@@ -103,82 +108,84 @@ impl Files {
         Ok(name)
     }
 
-    fn step(&self, entry: &ignore::DirEntry) -> Option<Step> {
+    fn to_step(&self, entry: &ignore::DirEntry) -> Option<WalkStep> {
         let kind = entry.file_type()?;
         if kind.is_dir() {
             return None;
         }
-        let path = match self.name(entry.path()) {
+        let path = match self.stored_path(entry.path()) {
             Ok(path) => path,
-            Err(skip) => return Some(Step::Skip(skip)),
+            Err(skip) => return Some(WalkStep::Skip(skip)),
         };
         let reason = if kind.is_symlink() {
-            self.link(entry.path())?
+            self.check_link(entry.path())?
         } else if !kind.is_file() {
-            Reason::NotAFile { sort: sort(kind) }
+            IngestSkipReason::NotAFile { file_type: special_file_type(kind) }
         } else {
-            return Some(Step::File { at: entry.path().to_owned(), path });
+            return Some(WalkStep::File { at: entry.path().to_owned(), path });
         };
-        Some(Step::Skip(Skip { path, line: None, reason }))
+        Some(WalkStep::Skip(Skip { path, line: None, reason }))
     }
 
-    /// What is wrong with a link. One to something in the folder needs no word: that is read under
-    /// its own name.
-    fn link(&self, at: &Path) -> Option<Reason> {
+    /// The reason for skipping a symbolic link. A link into the same folder has none, because its
+    /// target is read under its own name.
+    fn check_link(&self, at: &Path) -> Option<IngestSkipReason> {
         let target = match at.canonicalize() {
             Ok(target) => target,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Some(Reason::LinkBroken),
-            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-                return Some(Reason::Unreadable { cause: error.to_string() });
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Some(IngestSkipReason::LinkBroken);
             }
-            Err(_) => return Some(Reason::LinkLoop),
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                return Some(IngestSkipReason::Unreadable { cause: error.to_string() });
+            }
+            Err(_) => return Some(IngestSkipReason::LinkLoop),
         };
         if at.starts_with(&target) {
-            return Some(Reason::LinkLoop);
+            return Some(IngestSkipReason::LinkLoop);
         }
-        (!target.starts_with(&self.root.folder)).then_some(Reason::LinkOut { target })
+        (!target.starts_with(&self.root.folder)).then_some(IngestSkipReason::LinkOutside { target })
     }
 }
 
-impl Iterator for Files {
-    type Item = Step;
+impl Iterator for FileWalk {
+    type Item = WalkStep;
 
-    fn next(&mut self) -> Option<Step> {
+    fn next(&mut self) -> Option<WalkStep> {
         loop {
             match self.walk.next()? {
                 Ok(entry) => {
-                    if let Some(step) = self.step(&entry) {
+                    if let Some(step) = self.to_step(&entry) {
                         return Some(step);
                     }
                 }
                 Err(error) => {
-                    let path = path_of(&error)
-                        .and_then(|at| self.name(at).ok())
+                    let path = error_path(&error)
+                        .and_then(|at| self.stored_path(at).ok())
                         .unwrap_or_else(|| self.root.name.clone());
                     let cause = match error.io_error() {
                         Some(error) => error.to_string(),
                         None => error.to_string(),
                     };
-                    let reason = Reason::Unreadable { cause };
-                    return Some(Step::Closed(Skip { path, line: None, reason }));
+                    let reason = IngestSkipReason::Unreadable { cause };
+                    return Some(WalkStep::UnreadableFolder(Skip { path, line: None, reason }));
                 }
             }
         }
     }
 }
 
-fn path_of(error: &ignore::Error) -> Option<&Path> {
+fn error_path(error: &ignore::Error) -> Option<&Path> {
     match error {
         ignore::Error::WithPath { path, .. } => Some(path),
         ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => {
-            path_of(err)
+            error_path(err)
         }
         _ => None,
     }
 }
 
 #[cfg(unix)]
-fn sort(kind: FileType) -> &'static str {
+fn special_file_type(kind: FileType) -> &'static str {
     use std::os::unix::fs::FileTypeExt;
     if kind.is_fifo() {
         "pipe"
@@ -190,6 +197,6 @@ fn sort(kind: FileType) -> &'static str {
 }
 
 #[cfg(not(unix))]
-fn sort(_: FileType) -> &'static str {
+fn special_file_type(_: FileType) -> &'static str {
     "device"
 }

@@ -1,4 +1,4 @@
-//! Batches on their way into the store, on threads of their own.
+//! Collects changes into batches and writes them to the store on separate threads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -7,29 +7,32 @@ use std::thread::Scope;
 
 use haversack_store::store::change::{Batch, Change};
 use haversack_store::store::error::CommitError;
-use haversack_store::store::{Store, wait};
+use haversack_store::store::{Store, block_on};
 
-use super::notice::{Reason, Skip};
-use super::{Add, IngestError, LISTED_MAX};
+use super::skip::{IngestSkipReason, Skip};
+use super::{IngestError, IngestRequest, LISTED_MAX};
 
 /// Threads that prepare batches; the store has one writer behind them.
-const THREADS: usize = 2;
+const WRITER_THREADS: usize = 2;
 
-/// Batches that wait for a thread.
-const WAITING_MAX: usize = 2;
+/// Most batches that wait for a thread.
+const QUEUED_BATCHES_MAX: usize = 2;
 
-/// Changes and bytes of one batch.
-const BATCH: (usize, usize) = (1_000, 8 << 20);
+/// Most changes of one batch.
+const BATCH_CHANGES_MAX: usize = 1_000;
 
-/// A change and where it came from.
+/// A batch is handed over when its bodies and titles have this many bytes.
+const BATCH_BYTES_MAX: usize = 8 << 20;
+
+/// A change that is not yet written, with the file and line that it came from.
 #[derive(Debug, Clone)]
-pub(super) struct Parcel {
+pub(super) struct PendingChange {
     pub(super) path: String,
     pub(super) line: Option<u64>,
     pub(super) change: Change,
 }
 
-impl Parcel {
+impl PendingChange {
     fn bytes(&self) -> usize {
         match &self.change {
             Change::Put(item) => item.body.len() + item.title.len(),
@@ -38,20 +41,20 @@ impl Parcel {
     }
 }
 
-/// What the threads have done so far.
+/// Counts, skips and warnings of the run so far, shared with the writing threads.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct IngestTally {
     pub(super) stored: u64,
     pub(super) unchanged: u64,
     pub(super) skips: Vec<Skip>,
     pub(super) skipped: u64,
-    /// How many were refused of each file.
+    /// How many items of each file the store refused.
     pub(super) refused: BTreeMap<String, u64>,
     pub(super) warnings: Vec<String>,
-    failed: Option<CommitError>,
+    failure: Option<CommitError>,
 }
 
-impl Tally {
+impl IngestTally {
     pub(super) fn warn(&mut self, warning: String) {
         if self.warnings.len() < LISTED_MAX {
             self.warnings.push(warning);
@@ -66,48 +69,48 @@ impl Tally {
     }
 }
 
-/// Collects changes into batches and hands them to threads.
-pub(super) struct Sender {
-    waiting: Vec<Parcel>,
+/// Collects changes into batches and sends them to the writing threads.
+pub(super) struct BatchSender {
+    waiting: Vec<PendingChange>,
     bytes: usize,
-    jobs: SyncSender<Vec<Parcel>>,
-    pub(super) tally: Arc<Mutex<Tally>>,
+    jobs: SyncSender<Vec<PendingChange>>,
+    pub(super) tally: Arc<Mutex<IngestTally>>,
 }
 
-impl Sender {
+impl BatchSender {
     /// Starts the threads.
     pub(super) fn start<'scope, 'a>(
         scope: &'scope Scope<'scope, '_>,
         store: &'a dyn Store,
-        add: &'a Add,
-    ) -> Sender
+        request: &'a IngestRequest,
+    ) -> BatchSender
     where
         'a: 'scope,
     {
-        let (jobs, inbox) = sync_channel(WAITING_MAX);
+        let (jobs, inbox) = sync_channel(QUEUED_BATCHES_MAX);
         let inbox = Arc::new(Mutex::new(inbox));
-        let tally = Arc::new(Mutex::new(Tally::default()));
-        for _ in 0..THREADS {
+        let tally = Arc::new(Mutex::new(IngestTally::default()));
+        for _ in 0..WRITER_THREADS {
             let (inbox, tally) = (Arc::clone(&inbox), Arc::clone(&tally));
-            scope.spawn(move || work(store, add, &inbox, &tally));
+            scope.spawn(move || run_writer(store, request, &inbox, &tally));
         }
-        Sender { waiting: Vec::new(), bytes: 0, jobs, tally }
+        BatchSender { waiting: Vec::new(), bytes: 0, jobs, tally }
     }
 
-    pub(super) fn tally(&self) -> MutexGuard<'_, Tally> {
+    pub(super) fn tally(&self) -> MutexGuard<'_, IngestTally> {
         lock(&self.tally)
     }
 
-    pub(super) fn send(&mut self, parcel: Parcel) -> Result<(), IngestError> {
-        self.bytes += parcel.bytes();
-        self.waiting.push(parcel);
-        if self.waiting.len() >= BATCH.0 || self.bytes >= BATCH.1 {
+    pub(super) fn send(&mut self, pending_change: PendingChange) -> Result<(), IngestError> {
+        self.bytes += pending_change.bytes();
+        self.waiting.push(pending_change);
+        if self.waiting.len() >= BATCH_CHANGES_MAX || self.bytes >= BATCH_BYTES_MAX {
             self.flush()?;
         }
         Ok(())
     }
 
-    /// Hands over what waits.
+    /// Sends the collected changes, and returns the first failure of a thread.
     pub(super) fn flush(&mut self) -> Result<(), IngestError> {
         let waiting = std::mem::take(&mut self.waiting);
         self.bytes = 0;
@@ -115,7 +118,7 @@ impl Sender {
             let cause = "the threads that write have ended".into();
             return Err(IngestError::Write(CommitError::Stopped { cause }));
         }
-        self.tally().failed.take().map_or(Ok(()), |error| Err(error.into()))
+        self.tally().failure.take().map_or(Ok(()), |error| Err(error.into()))
     }
 }
 
@@ -123,30 +126,40 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What failed on a thread after the last batch was handed over.
-pub(super) fn conclude(tally: &Mutex<Tally>) -> Result<Tally, IngestError> {
+/// Takes the final tally, or the failure of a thread after the last batch was sent.
+pub(super) fn take_tally(tally: &Mutex<IngestTally>) -> Result<IngestTally, IngestError> {
     let mut tally = std::mem::take(&mut *lock(tally));
-    tally.failed.take().map_or(Ok(tally), |error| Err(error.into()))
+    tally.failure.take().map_or(Ok(tally), |error| Err(error.into()))
 }
 
-fn work(store: &dyn Store, add: &Add, inbox: &Mutex<Receiver<Vec<Parcel>>>, tally: &Mutex<Tally>) {
+fn run_writer(
+    store: &dyn Store,
+    request: &IngestRequest,
+    inbox: &Mutex<Receiver<Vec<PendingChange>>>,
+    tally: &Mutex<IngestTally>,
+) {
     loop {
         let next = lock(inbox).recv();
-        let Ok(parcels) = next else { return };
-        // After a failure what still comes is let go; whoever sends it is told.
-        if lock(tally).failed.is_none() {
-            write(store, add, parcels, tally);
+        let Ok(pending) = next else { return };
+        // After a failure further batches are dropped. `BatchSender::flush` returns the failure.
+        if lock(tally).failure.is_none() {
+            write_batch(store, request, pending, tally);
         }
     }
 }
 
-/// Writes a batch; what the store refuses of it is noted, and the rest is written.
-fn write(store: &dyn Store, add: &Add, mut parcels: Vec<Parcel>, tally: &Mutex<Tally>) {
-    while !parcels.is_empty() {
-        let changes = parcels.iter().map(|parcel| parcel.change.clone()).collect();
-        let mut batch = Batch::new(add.at, changes);
-        batch.origin = Some(add.origin.clone());
-        let refused = match wait(store.write(batch)) {
+/// Writes a batch. Changes that the store refuses are recorded as skips, and the rest is written.
+fn write_batch(
+    store: &dyn Store,
+    request: &IngestRequest,
+    mut pending: Vec<PendingChange>,
+    tally: &Mutex<IngestTally>,
+) {
+    while !pending.is_empty() {
+        let changes = pending.iter().map(|pending_change| pending_change.change.clone()).collect();
+        let mut batch = Batch::new(request.at, changes);
+        batch.origin = Some(request.origin.clone());
+        let problems = match block_on(store.write(batch)) {
             Ok(done) => {
                 let mut tally = lock(tally);
                 tally.stored += done.stored as u64;
@@ -157,30 +170,30 @@ fn write(store: &dyn Store, add: &Add, mut parcels: Vec<Parcel>, tally: &Mutex<T
             }
             Err(CommitError::Invalid(problems)) if !problems.is_empty() => problems,
             Err(error) => {
-                lock(tally).failed.get_or_insert(error);
+                lock(tally).failure.get_or_insert(error);
                 return;
             }
         };
         let mut tally = lock(tally);
-        let mut out: BTreeSet<usize> = BTreeSet::new();
-        for problem in refused {
-            let Some(parcel) = parcels.get(problem.change) else { continue };
-            if out.insert(problem.change) {
-                *tally.refused.entry(parcel.path.clone()).or_default() += 1;
-                let (path, line) = (parcel.path.clone(), parcel.line);
-                let reason = Reason::Refused { what: problem.message };
+        let mut refused_indexes: BTreeSet<usize> = BTreeSet::new();
+        for problem in problems {
+            let Some(pending_change) = pending.get(problem.change) else { continue };
+            if refused_indexes.insert(problem.change) {
+                *tally.refused.entry(pending_change.path.clone()).or_default() += 1;
+                let (path, line) = (pending_change.path.clone(), pending_change.line);
+                let reason = IngestSkipReason::Refused { what: problem.message };
                 tally.skip(Skip { path, line, reason });
             }
         }
-        if out.is_empty() {
+        if refused_indexes.is_empty() {
             let cause = "a batch was refused, but none of its changes".into();
-            tally.failed.get_or_insert(CommitError::Storage { cause });
+            tally.failure.get_or_insert(CommitError::Storage { cause });
             return;
         }
         let mut index = 0;
-        parcels.retain(|_| {
+        pending.retain(|_| {
             index += 1;
-            !out.contains(&(index - 1))
+            !refused_indexes.contains(&(index - 1))
         });
     }
 }

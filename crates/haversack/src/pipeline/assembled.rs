@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use haversack_core::assemble::Section;
 use haversack_core::ids::{CandidateId, ItemId};
-use haversack_core::ledger::{Entry, Notice as CoreNotice, Outcome, Reason};
-use haversack_core::pack::{Pack, PackError, Plan, Request as PackRequest};
+use haversack_core::ledger::{Entry, Outcome, PackNotice, Reason};
+use haversack_core::pack::{Pack, PackError, PackRequest, Plan};
 use haversack_core::query::Analysis;
 use haversack_core::rank::Ranked;
 use haversack_core::units::{Score, Timestamp, Tokens};
@@ -165,8 +165,8 @@ pub struct Assembled {
     pub fields: BTreeMap<ItemId, Map<String, Value>>,
     /// What is linked with items that are in, where the recipe's shape shows it.
     pub related: BTreeMap<ItemId, Stored>,
-    /// Excerpts of packed candidates, where the recipe's shape shows them; hits are between `<<<` and
-    /// `>>>`.
+    /// Excerpts of packed candidates, where the recipe's shape shows them; hits are between `<<<`
+    /// and `>>>`.
     pub excerpts: BTreeMap<CandidateId, String>,
     /// What the caller should know.
     pub notices: Vec<Notice>,
@@ -195,11 +195,11 @@ fn pack_at_own_budget(core: &PackRequest) -> Result<Pack, PackError> {
 }
 
 /// How often the least budget is searched anew, as recipes adapt to the budget.
-const LEAST_TRIES: usize = 8;
+const LEAST_BUDGET_TRIES: usize = 8;
 
 /// Makes the error that names the least budget that works, with the recipe adapted to that budget.
 pub(crate) fn budget_too_small(prepared: &PreparedPack, total: Tokens, mut least: Tokens) -> Error {
-    for _ in 0..LEAST_TRIES {
+    for _ in 0..LEAST_BUDGET_TRIES {
         let within = match prepared.with_budget(least) {
             Ok(within) => within,
             Err(error) => return error,
@@ -302,9 +302,9 @@ fn is_for_lack_of_room(reason: &Reason) -> bool {
 }
 
 /// Converts a notice of core's packing, except those that the engine reports itself.
-fn engine_notice(notice: &CoreNotice, core: &PackRequest) -> Option<Notice> {
+fn engine_notice(notice: &PackNotice, core: &PackRequest) -> Option<Notice> {
     match notice {
-        CoreNotice::OverBudget { tokens, limit } => {
+        PackNotice::OverBudget { tokens, limit } => {
             let total = core.budget.total();
             let message = format!("pinned text has {tokens} tokens, over the limit of {limit}");
             let details = json!({
@@ -314,7 +314,7 @@ fn engine_notice(notice: &CoreNotice, core: &PackRequest) -> Option<Notice> {
             });
             Some(Notice { details, ..Notice::new(NoticeCode::OverBudget, message) })
         }
-        CoreNotice::Truncated { .. } | CoreNotice::Estimated { .. } => None,
+        PackNotice::Truncated { .. } | PackNotice::Estimated { .. } => None,
     }
 }
 
@@ -361,8 +361,8 @@ fn truncation_notice(
     core: &PackRequest,
 ) -> Option<Notice> {
     let much = |report: &LayerReport| {
-        let is_much = |notice: &CoreNotice| match notice {
-            CoreNotice::Truncated { layer, .. } => **layer == *report.name,
+        let is_much = |notice: &PackNotice| match notice {
+            PackNotice::Truncated { layer, .. } => **layer == *report.name,
             _ => false,
         };
         pack.notices.iter().any(is_much)
@@ -449,8 +449,8 @@ impl Assembled {
         all.find(|ranked| ranked.candidate.id == *id)
     }
 
-    /// Returns a candidate's text as the pack shows it, without template and fence: the whole text, its
-    /// essential form, or the truncated text.
+    /// Returns a candidate's text as the pack shows it, without template and fence: the whole text,
+    /// its essential form, or the truncated text.
     #[must_use]
     pub fn content(&self, item: &haversack_core::assemble::PackedItem) -> String {
         item.short_text.clone().unwrap_or_else(|| {

@@ -1,5 +1,5 @@
-//! Carries candidates over from the previous pack of a conversation, so that the beginning of the text
-//! can stay unchanged (P17).
+//! Carries candidates over from the previous pack of a conversation, so that the beginning of the
+//! text can stay unchanged (P17).
 //!
 //! A carried candidate scores a part of the best new score, more the earlier it stood. So good new
 //! candidates rank before it, poor ones do not, and the end of the text changes first.
@@ -16,14 +16,14 @@ use haversack_store::store::Snapshot;
 use haversack_store::store::error::ReadError;
 
 use super::assembled::is_synthetic_id;
-use crate::collect::{from_passage, from_stored};
+use crate::collect::{candidate_from_item, candidate_from_passage};
 use crate::recipe::LayerSpec;
 
 /// Scores of the last and the first carried candidate, as parts of the best score.
-const WORTH: (f64, f64) = (0.35, 0.5);
+const CARRIED_SCORES: (f64, f64) = (0.35, 0.5);
 
 /// The collector that the ledger names for carried candidates.
-const FINDER: &str = "previous";
+const COLLECTOR: &str = "previous";
 
 /// Reads a layer's candidates of the previous pack, with the parts that it showed.
 ///
@@ -41,9 +41,10 @@ pub(super) async fn previous_candidates(
     let mut previous_parts = Vec::new();
     for ((stored, shown), rank) in stored.into_iter().zip(shown).zip(1..) {
         // Items that are gone, no longer readable or changed are not carried.
-        let candidate = stored.and_then(|stored| candidate_as_shown(&from_stored(&stored), shown));
+        let candidate =
+            stored.and_then(|stored| candidate_as_shown(&candidate_from_item(&stored), shown));
         if let Some(mut candidate) = candidate {
-            candidate.found.push(FoundBy { collector: FINDER.into(), rank });
+            candidate.found.push(FoundBy { collector: COLLECTOR.into(), rank });
             previous_parts.push(candidate);
         }
     }
@@ -109,11 +110,12 @@ pub(crate) async fn add_carried(
             missing.into_iter().partition(|id| id.chunk.is_none());
         let items: Vec<_> = wholes.into_iter().map(|id| id.item).collect();
         let stored = snapshot.get(&items).await?.into_iter().flatten();
-        let mut carried: Vec<Candidate> = stored.map(|stored| from_stored(&stored)).collect();
+        let mut carried: Vec<Candidate> =
+            stored.map(|stored| candidate_from_item(&stored)).collect();
         let passages = snapshot.passages(&chunks).await?.into_iter().flatten();
-        carried.extend(passages.map(|passage| from_passage(&passage)));
+        carried.extend(passages.map(|passage| candidate_from_passage(&passage)));
         for (mut candidate, rank) in carried.into_iter().zip(1..) {
-            candidate.found.push(FoundBy { collector: FINDER.into(), rank });
+            candidate.found.push(FoundBy { collector: COLLECTOR.into(), rank });
             layer.push(candidate);
         }
     }
@@ -134,7 +136,7 @@ pub(crate) fn raise_carried_scores(previous: &Previous, layer: &str, ranked: &mu
     let places: BTreeMap<&CandidateId, u32> = previous_parts.into_iter().zip(0..).collect();
     for ranked in ranked.iter_mut() {
         let Some(&place) = places.get(&ranked.candidate.id) else { continue };
-        let (last, first) = WORTH;
+        let (last, first) = CARRIED_SCORES;
         let part = first - (first - last) * f64::from(place) / count;
         let worth = Score::new(best.get() * part).unwrap_or(Score::ZERO);
         ranked.score = ranked.score.max(worth);
@@ -142,9 +144,9 @@ pub(crate) fn raise_carried_scores(previous: &Previous, layer: &str, ranked: &mu
     sort(ranked);
 }
 
-/// Takes the weakest items out of a layer with carried candidates, so that it has no more items than
-/// were found now or shown then: else it would grow from turn to turn (P17). Returns them with the
-/// limit.
+/// Takes the weakest items out of a layer with carried candidates, so that it has no more items
+/// than were found now or shown then: else it would grow from turn to turn (P17). Returns them with
+/// the limit.
 pub(super) fn take_excess_carried(
     previous: &Previous,
     layer: &str,
@@ -152,7 +154,7 @@ pub(super) fn take_excess_carried(
 ) -> (Vec<Ranked>, usize) {
     let is_new = |ranked: &&Ranked| {
         let found = &ranked.candidate.found;
-        found.is_empty() || found.iter().any(|found| *found.collector != *FINDER)
+        found.is_empty() || found.iter().any(|found| *found.collector != *COLLECTOR)
     };
     let item = |ranked: &Ranked| ranked.candidate.id.item.clone();
     let found: BTreeSet<ItemId> = ranked.iter().filter(is_new).map(item).collect();

@@ -1,4 +1,5 @@
-//! Removes characters that are invisible to people but not to models from candidates, and reports them.
+//! Removes characters that are invisible to people but not to models from candidates, and reports
+//! them.
 //!
 //! Stored texts keep their bytes, so that spans and hashes stay valid; only the output is cleaned.
 
@@ -53,7 +54,7 @@ fn clean_candidate(candidate: &mut Candidate) -> usize {
     }
     let place = &mut candidate.place;
     let names = place.title.iter_mut().chain(&mut place.path).chain(&mut place.breadcrumb);
-    let names = names.chain(&mut place.sort);
+    let names = names.chain(&mut place.subtype);
     for name in names {
         if let Some(text) = clean_text(name, &mut hidden) {
             *name = text;

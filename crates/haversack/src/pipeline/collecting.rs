@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use haversack_core::candidate::{Candidate, merge};
-use haversack_store::store::error::{ReadError, chain};
+use haversack_store::store::error::{ReadError, error_chain};
 use serde_json::{Value, json};
 
 use super::cleaning::clean_all;
-use crate::collect::{Collected, Collector, Outline, Question};
+use crate::collect::{Collector, CollectorOutput, Outline, Question};
 use crate::engine::Shared;
 use crate::error::Error;
 use crate::notice::{Notice, NoticeCode};
@@ -47,7 +47,7 @@ pub(crate) async fn collect(
         let mut candidates = Vec::new();
         for (by, outcome) in outcomes {
             match outcome {
-                Ok(collected) => collection.add_collected(layer, &by, collected, &mut candidates),
+                Ok(output) => collection.add_output(layer, &by, output, &mut candidates),
                 Err(CollectorFailure::Read(ReadError::Invalid { field, what })) => {
                     return Err(Error::invalid(field, what));
                 }
@@ -69,18 +69,18 @@ pub(crate) async fn collect(
 }
 
 impl Collection {
-    fn add_collected(
+    fn add_output(
         &mut self,
         layer: &LayerSpec,
         by: &str,
-        collected: Collected,
+        output: CollectorOutput,
         candidates: &mut Vec<Candidate>,
     ) {
-        candidates.extend(collected.candidates);
-        self.notices.extend(collected.notices);
-        self.outlines.extend(collected.outlines);
-        if !collected.facts.is_null() {
-            self.facts.insert(format!("{}.{by}", layer.name), collected.facts);
+        candidates.extend(output.candidates);
+        self.notices.extend(output.notices);
+        self.outlines.extend(output.outlines);
+        if !output.facts.is_null() {
+            self.facts.insert(format!("{}.{by}", layer.name), output.facts);
         }
         if !self.used.iter().any(|used| used == by) {
             self.used.push(by.to_owned());
@@ -99,7 +99,7 @@ impl CollectorFailure {
     /// The notice of a pack that was made without the collector.
     fn notice(&self, layer: &str, collector: &str) -> Notice {
         let (message, reason, deadline) = match self {
-            CollectorFailure::Read(error) => (chain(error), "failed", None),
+            CollectorFailure::Read(error) => (error_chain(error), "failed", None),
             CollectorFailure::Timeout(deadline) => {
                 let millis = deadline.as_millis();
                 (format!("took longer than its {millis} ms"), "timeout", Some(millis))
@@ -114,7 +114,8 @@ impl CollectorFailure {
     }
 }
 
-type CollectorOutcome = (String, Result<Collected, CollectorFailure>);
+/// A collector's name, and its output or failure.
+type CollectorOutcome = (String, Result<CollectorOutput, CollectorFailure>);
 
 /// Runs a layer's collectors: first the independent ones together, then those that build on them.
 async fn collect_layer(
@@ -124,8 +125,9 @@ async fn collect_layer(
 ) -> Vec<CollectorOutcome> {
     let collectors: Vec<(&CollectorSpec, Option<Arc<dyn Collector>>)> =
         layer.collect.iter().map(|spec| (spec, find_collector(shared, &spec.by))).collect();
-    let (after, first): (Vec<_>, Vec<_>) =
-        collectors.into_iter().partition(|(_, by)| by.as_ref().is_some_and(|by| by.comes_after()));
+    let (after, first): (Vec<_>, Vec<_>) = collectors
+        .into_iter()
+        .partition(|(_, by)| by.as_ref().is_some_and(|by| by.runs_after_others()));
     let first = first.into_iter().map(|(spec, by)| run_collector(spec, by, question, &[]));
     let mut outcomes = join_all(first).await;
     if after.is_empty() {
@@ -134,7 +136,7 @@ async fn collect_layer(
     let found: Vec<Candidate> = outcomes
         .iter()
         .filter_map(|(_, outcome)| outcome.as_ref().ok())
-        .flat_map(|collected| collected.candidates.iter().cloned())
+        .flat_map(|output| output.candidates.iter().cloned())
         .collect();
     let found = merge(found);
     let after = after.into_iter().map(|(spec, by)| run_collector(spec, by, question, &found));
@@ -159,7 +161,7 @@ async fn run_collector(
     };
     let outcome = tokio::time::timeout(spec.deadline, by.collect(question, spec, found)).await;
     let outcome = match outcome {
-        Ok(collected) => collected.map_err(CollectorFailure::Read),
+        Ok(result) => result.map_err(CollectorFailure::Read),
         Err(_) => Err(CollectorFailure::Timeout(spec.deadline)),
     };
     (spec.by.clone(), outcome)

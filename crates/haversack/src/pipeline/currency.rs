@@ -15,39 +15,39 @@ use haversack_store::store::error::ReadError;
 use haversack_store::store::item::{Item, Stored};
 use serde_json::Value;
 
-use crate::collect::{Question, from_stored, is_asked_for, is_known};
+use crate::collect::{Question, candidate_from_item, may_be_found, was_recorded_by};
 use crate::recipe::LayerSpec;
 use crate::request::RankerChoice;
 
 /// How many of a layer's best candidates are examined.
-const LOOKED_AT: usize = 60;
+const ITEMS_EXAMINED_MAX: usize = 60;
 
 /// Most links of one item that are followed.
 const LINKS_MAX: usize = 16;
 
 /// Types of links by which an item replaces another.
-const REPLACING: [&str; 4] = ["supersedes", "replaces", "corrects", "cancels"];
+const REPLACING_LINK_TYPES: [&str; 4] = ["supersedes", "replaces", "corrects", "cancels"];
 
 /// Longest text that counts as one fact, in bytes.
 const FACT_BYTES_MAX: usize = 300;
 
-/// The share of words that two texts about the same subject have in common. Numbers do not count, as
-/// they are what changes.
-const SAME_SUBJECT: f64 = 0.6;
+/// The share of words that two texts about the same subject have in common. Numbers do not count,
+/// as they are what changes.
+const SAME_SUBJECT_SHARE: f64 = 0.6;
 
 /// Verbs that state a fact. Two texts that are equal up to one of them ("My car is a …") state the
 /// same fact.
 #[rustfmt::skip]
-const STATING: &[&str] = &[
+const STATING_VERBS: &[&str] = &[
     "is", "are", "lives", "works", "costs", "has", "takes", "ist", "sind", "heißt", "wohnt",
     "arbeitet", "kostet", "hat", "nimmt",
 ];
 
 /// How near the scores of two texts must be when only their words suggest the same fact.
-const NEAR: f64 = 0.9;
+const NEAR_SCORE_FACTOR: f64 = 0.9;
 
 /// Factor on the score of an item that is not valid at the time of the query.
-const NOT_HOLDING: f64 = 0.5;
+const INVALID_FACTOR: f64 = 0.5;
 
 /// Which items are outdated, and what replaced them.
 #[derive(Debug, Default)]
@@ -55,11 +55,11 @@ pub(super) struct Currency {
     /// Current items, each with one that it replaced or will replace.
     pairs: Vec<Replacement>,
     /// Items that are not valid at the time of the query.
-    not_holding: BTreeSet<ItemId>,
+    invalid: BTreeSet<ItemId>,
     /// Notes about an item's validity, shown behind its text.
     notes: BTreeMap<ItemId, String>,
-    /// Whether the request names a ranker: then that ranker decides the order, and outdated items are
-    /// only marked.
+    /// Whether the request names a ranker: then that ranker decides the order, and outdated items
+    /// are only marked.
     ranks_otherwise: bool,
 }
 
@@ -99,16 +99,16 @@ impl Currency {
         layer: &mut Vec<Candidate>,
     ) -> Result<(), ReadError> {
         let best = best_items(layer);
-        let sorts: Vec<String> = REPLACING.iter().map(|sort| (*sort).to_owned()).collect();
+        let link_types = REPLACING_LINK_TYPES.map(str::to_owned);
         let snapshot = &question.snapshot;
-        let neighbours = snapshot.neighbours(&best, &sorts, LINKS_MAX);
+        let neighbours = snapshot.neighbours(&best, &link_types, LINKS_MAX);
         let (neighbours, stored) = try_join(neighbours, snapshot.get(&best)).await?;
         let mut known: BTreeMap<ItemId, Stored> = BTreeMap::new();
         let mut replaced: Vec<(ItemId, ItemId)> = Vec::new();
         let known_by = question.request.facts_moment();
         for (id, mut neighbours) in best.iter().zip(neighbours) {
-            neighbours.inward.retain(|linked| is_known(&linked.stored.item, known_by));
-            neighbours.outward.retain(|linked| is_known(&linked.stored.item, known_by));
+            neighbours.inward.retain(|linked| was_recorded_by(&linked.stored.item, known_by));
+            neighbours.outward.retain(|linked| was_recorded_by(&linked.stored.item, known_by));
             for linked in neighbours.inward {
                 replaced.push((linked.stored.item.id.clone(), id.clone()));
                 known.insert(linked.stored.item.id.clone(), linked.stored);
@@ -131,21 +131,21 @@ impl Currency {
         for stored in known.values() {
             if let Some(note) = validity_note(&stored.item, at, zone) {
                 self.notes.insert(stored.item.id.clone(), note);
-                self.not_holding.insert(stored.item.id.clone());
+                self.invalid.insert(stored.item.id.clone());
             }
         }
         for (number, (new, old)) in replaced.into_iter().enumerate() {
             let was_said = number < n_said;
             let (Some(new), Some(old)) = (known.get(&new), known.get(&old)) else { continue };
             let is_known_then = stated_at(&new.item).is_none_or(|moment| moment <= at);
-            let is_new = is_known_then && !self.not_holding.contains(&new.item.id);
+            let is_new = is_known_then && !self.invalid.contains(&new.item.id);
             if let Some(since) = change_moment(&new.item, zone) {
                 let is_over = since <= question.now;
                 self.note_change((new, old), &zone.day(since), (is_new, is_over, was_said));
             }
             let (current, other) = if is_new { (new, old) } else { (old, new) };
             let by = spec.collect.first();
-            if was_said && by.is_some_and(|by| is_asked_for(question, by, current)) {
+            if was_said && by.is_some_and(|by| may_be_found(question, by, current)) {
                 add_current(layer, current, &other.item.id);
             }
             let (current, other) = (current.item.id.clone(), other.item.id.clone());
@@ -154,8 +154,8 @@ impl Currency {
         Ok(())
     }
 
-    /// Notes that one item replaced another on a day: that the older one is outdated, or, when the query
-    /// is about the time before, since when the newer one is valid.
+    /// Notes that one item replaced another on a day: that the older one is outdated, or, when the
+    /// query is about the time before, since when the newer one is valid.
     fn note_change(
         &mut self,
         (new, old): (&Stored, &Stored),
@@ -186,12 +186,12 @@ impl Currency {
                 candidate.place.note = Some(note.clone());
             }
         }
-        if self.ranks_otherwise || self.pairs.is_empty() && self.not_holding.is_empty() {
+        if self.ranks_otherwise || self.pairs.is_empty() && self.invalid.is_empty() {
             return;
         }
         for ranked in ranked.iter_mut() {
-            if self.not_holding.contains(&ranked.candidate.id.item) {
-                let lowered = ranked.score.get() * NOT_HOLDING;
+            if self.invalid.contains(&ranked.candidate.id.item) {
+                let lowered = ranked.score.get() * INVALID_FACTOR;
                 ranked.score = Score::new(lowered).unwrap_or(ranked.score);
             }
         }
@@ -204,7 +204,7 @@ impl Currency {
                 };
                 let (Some(now), Some(then)) = (best_of(current), best_of(other)) else { continue };
                 // Two texts that state the same fact answer a query equally well.
-                let is_near = *was_said || now.get() >= NEAR * then.get();
+                let is_near = *was_said || now.get() >= NEAR_SCORE_FACTOR * then.get();
                 if now > then || !is_near {
                     continue;
                 }
@@ -247,7 +247,7 @@ fn best_items(layer: &[Candidate]) -> Vec<ItemId> {
     best.sort();
     let mut items: Vec<ItemId> = Vec::new();
     for (_, item) in best {
-        if items.len() == LOOKED_AT {
+        if items.len() == ITEMS_EXAMINED_MAX {
             break;
         }
         if !items.contains(item) {
@@ -261,8 +261,8 @@ fn best_items(layer: &[Candidate]) -> Vec<ItemId> {
 fn replaced_by_fields(item: &Item) -> Vec<(ItemId, ItemId)> {
     let relationships = item.fields.get("relationships").and_then(Value::as_array);
     let target = |relationship: &Value| {
-        let sort = relationship.get("type")?.as_str()?;
-        REPLACING.contains(&sort).then_some(())?;
+        let link_type = relationship.get("type")?.as_str()?;
+        REPLACING_LINK_TYPES.contains(&link_type).then_some(())?;
         ItemId::new(relationship.get("target")?.as_str()?).ok()
     };
     let by_list = relationships.into_iter().flatten().filter_map(target);
@@ -318,7 +318,7 @@ impl StatedFact<'_> {
             .collect();
         words.sort_unstable();
         words.dedup();
-        let stating = |word: &str| STATING.contains(&word);
+        let stating = |word: &str| STATING_VERBS.contains(&word);
         let until = text.split_whitespace().position(stating).filter(|at| *at > 0);
         let subject = until
             .map(|until| text.split_whitespace().take(until + 1).collect::<Vec<_>>().join(" "));
@@ -340,7 +340,7 @@ impl StatedFact<'_> {
         let all = self.words.len() + other.words.len() - shared;
         #[expect(clippy::cast_precision_loss, reason = "texts have few words")]
         let share = shared as f64 / all.max(1) as f64;
-        shared > 1 && share >= SAME_SUBJECT
+        shared > 1 && share >= SAME_SUBJECT_SHARE
     }
 }
 
@@ -359,8 +359,8 @@ fn moment_in(value: &Value, zone: &Zone) -> Option<Timestamp> {
     value.as_str().and_then(|day| zone.start_of(day)).or_else(|| kinds::moment(value))
 }
 
-/// Returns a note for an item that is not valid at a moment by its fields. An item that is valid until
-/// a day is valid on that day.
+/// Returns a note for an item that is not valid at a moment by its fields. An item that is valid
+/// until a day is valid on that day.
 fn validity_note(item: &Item, at: Timestamp, zone: &Zone) -> Option<String> {
     let from = validity_field(item, ["validFrom", "valid_from"]);
     if let Some(from) = from.and_then(|from| moment_in(from, zone)).filter(|from| *from > at) {
@@ -390,7 +390,7 @@ fn add_current(layer: &mut Vec<Candidate>, current: &Stored, other: &ItemId) {
         return;
     }
     let Some(found) = layer.iter().find(|candidate| candidate.id.item == *other) else { return };
-    let mut candidate = from_stored(current);
+    let mut candidate = candidate_from_item(current);
     candidate.signals.strengthen(&found.signals);
     candidate.found.clone_from(&found.found);
     layer.push(candidate);

@@ -1,5 +1,5 @@
-//! Joins the passages of an item into one candidate: a document under one title, in its own order, that
-//! is bought block by block.
+//! Joins the passages of an item into one candidate: a document under one title, in its own order,
+//! that is bought block by block.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -25,39 +25,39 @@ use super::cleaning::clean_all;
 use super::interaction::Interaction;
 use super::openings::{FenceState, heading_line, leftover_len, table_headers};
 use super::ranking::RankedLayers;
-use crate::collect::from_passage;
+use crate::collect::candidate_from_passage;
 use crate::notice::Notice;
 use crate::recipe::LayerSpec;
 
-/// How many of a layer's best passages get their neighbours read: an answer may begin in one passage
-/// and end in the next.
-const COMPLETED: usize = 24;
+/// How many of a layer's best passages get their neighbours read: an answer may begin in one
+/// passage and end in the next.
+const COMPLETED_MAX: usize = 24;
 
 /// Penalty of a neighbouring passage that was not found itself.
-const UNFOUND: f64 = 0.2;
+const NEIGHBOUR_PENALTY: f64 = 0.2;
 
 /// Further penalty for each passage in between.
-const FARTHER: f64 = 0.03;
+const DISTANCE_PENALTY: f64 = 0.03;
 
-/// How many of the best passages get their whole document read if it is short, and how many chunks a
-/// short document has.
-const WHOLE_OF: usize = 12;
-const CHUNKS_OF_SHORT: u32 = 8;
+/// How many of the best passages get their whole document read if it is short, and how many chunks
+/// a short document has.
+const WHOLE_DOCUMENTS_MAX: usize = 12;
+const SHORT_DOCUMENT_CHUNKS: u32 = 8;
 
 /// Penalty factor of a block that matches the query less than the best block of its passage.
-const WEAKER: f64 = 0.8;
+const WEAKER_BLOCK_PENALTY: f64 = 0.8;
 
 /// Penalty of a listing that repeats the one before it.
-const REPEAT: f64 = 0.5;
+const REPEAT_PENALTY: f64 = 0.5;
 
 /// Penalty of a block of imports, navigation and the like.
-const CLUTTER: f64 = 0.4;
+const CLUTTER_PENALTY: f64 = 0.4;
 
 /// Separates passages of one section where text is omitted.
 const GAP: &str = "\n\n…\n\n";
 
-/// Joins the passages of layers that are bought by blocks into documents. Returns notices about hidden
-/// characters in passages that are read here.
+/// Joins the passages of layers that are bought by blocks into documents. Returns notices about
+/// hidden characters in passages that are read here.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -123,17 +123,17 @@ async fn read_neighbouring_passages(
     let found: BTreeSet<&CandidateId> = layer.iter().map(|ranked| &ranked.candidate.id).collect();
     // The score of each, and whether it is directly beside a found passage.
     let mut wanted: BTreeMap<CandidateId, (Score, bool)> = BTreeMap::new();
-    for (place, ranked) in layer.iter().take(COMPLETED).enumerate() {
+    for (place, ranked) in layer.iter().take(COMPLETED_MAX).enumerate() {
         let CandidateId { item, chunk: Some(chunk) } = &ranked.candidate.id else { continue };
         let near = chunk.saturating_sub(1)..=chunk.saturating_add(1);
         // Of the best, as many as a short document has, and one more to see whether it is short.
-        let is_wanted_whole = place < WHOLE_OF && *chunk < CHUNKS_OF_SHORT;
-        let all = is_wanted_whole.then_some(0..=CHUNKS_OF_SHORT).into_iter().flatten();
+        let is_wanted_whole = place < WHOLE_DOCUMENTS_MAX && *chunk < SHORT_DOCUMENT_CHUNKS;
+        let all = is_wanted_whole.then_some(0..=SHORT_DOCUMENT_CHUNKS).into_iter().flatten();
         for beside in near.clone().chain(all) {
             let id = CandidateId::chunk(item.clone(), beside);
             if !found.contains(&id) {
-                let far = f64::from(beside.abs_diff(*chunk).saturating_sub(1)) * FARTHER;
-                let worth = ranked.score.get() - UNFOUND - far;
+                let far = f64::from(beside.abs_diff(*chunk).saturating_sub(1)) * DISTANCE_PENALTY;
+                let worth = ranked.score.get() - NEIGHBOUR_PENALTY - far;
                 let worth = Score::new(worth).unwrap_or(Score::ZERO);
                 let known = wanted.entry(id).or_insert((worth, false));
                 *known = (known.0.max(worth), known.1 || near.contains(&beside));
@@ -145,7 +145,7 @@ async fn read_neighbouring_passages(
     }
     let (ids, worth): (Vec<CandidateId>, Vec<(Score, bool)>) = wanted.into_iter().unzip();
     let passages = snapshot.passages(&ids).await?;
-    let is_long = |id: &&CandidateId| id.chunk.is_some_and(|chunk| chunk >= CHUNKS_OF_SHORT);
+    let is_long = |id: &&CandidateId| id.chunk.is_some_and(|chunk| chunk >= SHORT_DOCUMENT_CHUNKS);
     let there = ids.iter().zip(&passages).filter(|(_, passage)| passage.is_some());
     let there = there.map(|(id, _)| id).chain(found.iter().copied());
     let long: BTreeSet<&ItemId> = there.filter(is_long).map(|id| &id.item).collect();
@@ -154,7 +154,7 @@ async fn read_neighbouring_passages(
         |(id, (_, is_near)): &(&CandidateId, (Score, bool))| *is_near || !long.contains(&id.item);
     let passages = ids.iter().zip(worth).zip(passages).filter(|(place, _)| belongs(place));
     let (candidates, scores): (Vec<Candidate>, Vec<Score>) = passages
-        .filter_map(|((_, (score, _)), passage)| Some((from_passage(&passage?), score)))
+        .filter_map(|((_, (score, _)), passage)| Some((candidate_from_passage(&passage?), score)))
         .unzip();
     let mut candidates = vec![candidates];
     // Collected candidates are clean already.
@@ -418,8 +418,8 @@ impl<'h> DocumentText<'h> {
         self.add_blocks(interaction, base, &known);
     }
 
-    /// Splits the text from `base` on into blocks. `known` has the features of passages in it, each with
-    /// the position where its text begins, so that they are not computed again.
+    /// Splits the text from `base` on into blocks. `known` has the features of passages in it, each
+    /// with the position where its text begins, so that they are not computed again.
     fn add_blocks(
         &mut self,
         interaction: &Interaction<'_>,
@@ -487,9 +487,9 @@ impl<'h> DocumentText<'h> {
         let scored = scored.map(|(at, ((block, passage), met))| {
             let passage = passage.map(|at| (scores[at].1, best[at]));
             let (score, best) = passage.unwrap_or((least, met));
-            let clutter = if block.is_clutter { CLUTTER } else { 0.0 };
-            let repeat = if repeats[at] { REPEAT } else { 0.0 };
-            let score = score.get() - WEAKER * (best - met) - clutter - repeat;
+            let clutter = if block.is_clutter { CLUTTER_PENALTY } else { 0.0 };
+            let repeat = if repeats[at] { REPEAT_PENALTY } else { 0.0 };
+            let score = score.get() - WEAKER_BLOCK_PENALTY * (best - met) - clutter - repeat;
             Block {
                 range: block.range.clone(),
                 score: Score::new(score).unwrap_or(Score::ZERO),

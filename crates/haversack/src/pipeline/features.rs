@@ -1,5 +1,5 @@
-//! A cache of text features, for texts that have none stored or whose stored features were counted by
-//! another tokenizer. The same texts are found again and again.
+//! A cache of text features, for texts that have none stored or whose stored features were counted
+//! by another tokenizer. The same texts are found again and again.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Queries about fields become a filter, and all matches are known before anything is searched (X10).
+//! Queries about fields become a filter, and all matches are known before anything is searched
+//! (X10).
 
 use std::collections::BTreeSet;
 
@@ -14,9 +15,9 @@ use haversack_store::kinds::FactValue;
 use haversack_store::store::Snapshot;
 use haversack_store::store::error::ReadError;
 use haversack_store::store::item::Stored;
-use haversack_store::store::query::{FactFilter, Filter, LIMIT_MAX, Order, Page};
+use haversack_store::store::query::{FactFilter, Filter, LIMIT_MAX, ListOrder, Page};
 
-use crate::collect::is_known;
+use crate::collect::was_recorded_by;
 use crate::request::Request;
 
 /// Longest query about fields, in bytes. A longer one is about texts, or is pasted text.
@@ -30,14 +31,14 @@ const WORDS_MAX: usize = 64;
 
 /// The items that a query about fields asks for.
 #[derive(Debug, Clone)]
-pub struct Matches {
+pub struct FieldMatches {
     /// Sorted by due date, or else newest first.
     pub items: Vec<Stored>,
     /// Whether there are more than the limit.
-    pub is_cut: bool,
+    pub is_truncated: bool,
 }
 
-impl Matches {
+impl FieldMatches {
     /// The ids of the items.
     #[must_use]
     pub fn ids(&self) -> BTreeSet<&ItemId> {
@@ -54,47 +55,48 @@ pub(super) async fn find_matches(
     request: &Request,
     analysis: &mut Analysis,
     (now, vocabulary): (Timestamp, &Vocabulary),
-) -> Result<Option<Matches>, ReadError> {
+) -> Result<Option<FieldMatches>, ReadError> {
     if request.query.len() > QUESTION_BYTES_MAX {
         return Ok(None);
     }
     let known = NamedValues::look_up(snapshot, request).await?;
     let (times, language) = (&*analysis.times, analysis.language);
     let reading = QuestionContext { times, now, zone: &request.time_zone, language };
-    let Some(asked) = understand(&request.query, &reading, vocabulary, &known) else {
+    let Some(field_query) = understand(&request.query, &reading, vocabulary, &known) else {
         return Ok(None);
     };
     // Where no item has such a field, the query is about something else.
-    for role in [asked.due.map(|_| FieldRole::Due), asked.done.map(|_| FieldRole::Done)] {
-        let Some(role) = role else { continue };
+    let due = field_query.due.map(|_| FieldRole::Due);
+    let done = field_query.done.map(|_| FieldRole::Done);
+    for role in due.into_iter().chain(done) {
         let any = Filter { facts: vec![any_value(role)], ..Filter::default() };
         if snapshot.count(&any).await? == 0 {
             return Ok(None);
         }
     }
-    let page = Page { order: Order::Newest, after: None, limit: LIMIT_MAX };
-    let mut items = snapshot.list(&store_filter(&asked, request), &page).await?;
-    let is_cut = items.len() >= LIMIT_MAX;
-    if let Some((from, to)) = asked.created {
+    let page = Page { order: ListOrder::Newest, after: None, limit: LIMIT_MAX };
+    let mut items = snapshot.list(&store_filter(&field_query, request), &page).await?;
+    let is_truncated = items.len() >= LIMIT_MAX;
+    if let Some((from, to)) = field_query.created {
         items.retain(|stored| {
             let created = stored.item.created.or(stored.item.updated);
             created.is_some_and(|at| from <= at && at < to)
         });
     }
-    items.retain(|stored| is_known(&stored.item, request.facts_moment()));
-    if let Some(range) = asked.due {
-        let overdue_at = asked.overdue.then_some(now);
+    items.retain(|stored| was_recorded_by(&stored.item, request.facts_moment()));
+    if let Some(range) = field_query.due {
+        let overdue_at = field_query.overdue.then_some(now);
         items.retain(|stored| {
             due_at(stored).is_some_and(|due| is_due(due, range, overdue_at, &request.time_zone))
         });
         items.sort_by_key(|stored| (due_at(stored), stored.item.id.clone()));
     }
-    analysis.fields = Some(asked);
-    Ok(Some(Matches { items, is_cut }))
+    analysis.fields = Some(field_query);
+    Ok(Some(FieldMatches { items, is_truncated }))
 }
 
-/// Whether a due date is in a range. A date at midnight UTC is a day without a time, and is compared
-/// in the zone. A moment is overdue as soon as it is past.
+/// Whether a due date is in a range. A date at midnight UTC is a day without a time, and is
+/// compared in the zone. A moment is overdue as soon as it is past.
 fn is_due(
     due: i64,
     (from, to): (Timestamp, Timestamp),
@@ -124,30 +126,30 @@ fn due_at(stored: &Stored) -> Option<i64> {
 }
 
 /// Converts a query about fields into a filter of the store.
-fn store_filter(asked: &FieldQuery, request: &Request) -> Filter {
+fn store_filter(field_query: &FieldQuery, request: &Request) -> Filter {
     let mut facts: Vec<FactFilter> = Vec::new();
-    if let Some((from, to)) = asked.due {
+    if let Some((from, to)) = field_query.due {
         // A day without a time is stored as midnight UTC, which is another moment in other zones.
         let (from, to) = (from.as_millis() - 2 * DAY_MILLIS, to.as_millis() + 2 * DAY_MILLIS);
         facts.push(FactFilter::Within(FieldRole::Due, from, to));
     }
-    match asked.done {
+    match field_query.done {
         Some(done) => {
             let done = i64::from(done);
             facts.push(FactFilter::Within(FieldRole::Done, done, done + 1));
         }
-        None => facts.extend(asked.tasks.then(|| any_value(FieldRole::Done))),
+        None => facts.extend(field_query.tasks.then(|| any_value(FieldRole::Done))),
     }
-    for (role, values) in &asked.values {
+    for (role, values) in &field_query.values {
         facts.push(FactFilter::OneOf(*role, values.clone()));
     }
     let (mut from, mut until) = request.time;
-    if let Some((first, last)) = asked.changed {
+    if let Some((first, last)) = field_query.changed {
         from = Some(from.map_or(first, |from| from.max(first)));
         until = Some(until.map_or(last, |until| until.min(last)));
     }
     Filter {
-        kinds: asked.kinds.iter().filter_map(|kind| Kind::new(kind).ok()).collect(),
+        kinds: field_query.kinds.iter().filter_map(|kind| Kind::new(kind).ok()).collect(),
         updated: (from, until),
         confidence_least: request.confidence_least,
         fields: request.fields.iter().filter(|(_, values)| !values.is_empty()).cloned().collect(),
@@ -178,11 +180,14 @@ impl NamedValues {
             words.insert(word);
         }
         let roles = [FieldRole::Assignee, FieldRole::Author, FieldRole::Status, FieldRole::Type];
-        let asked: Vec<(FieldRole, String)> =
+        let possible_values: Vec<(FieldRole, String)> =
             words.into_iter().flat_map(|word| roles.map(|role| (role, word.clone()))).collect();
-        let known = snapshot.have_facts(&asked).await?;
-        let values =
-            asked.into_iter().zip(known).filter(|(_, known)| *known).map(|(value, _)| value);
+        let known = snapshot.have_facts(&possible_values).await?;
+        let values = possible_values
+            .into_iter()
+            .zip(known)
+            .filter(|(_, known)| *known)
+            .map(|(value, _)| value);
         let asker = request.user.as_ref().map(|user| user.to_lowercase());
         Ok(NamedValues { values: values.collect(), asker })
     }

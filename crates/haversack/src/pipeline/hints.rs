@@ -1,5 +1,5 @@
-//! A request's hints: kinds that rank first, and items to include or exclude by name (W9). A hint that
-//! names nothing becomes a notice.
+//! A request's hints: kinds that rank first, and items to include or exclude by name (W9). A hint
+//! that names nothing becomes a notice.
 
 use std::collections::BTreeSet;
 
@@ -14,9 +14,9 @@ use haversack_store::store::query::Filter;
 use crate::notice::{Notice, NoticeCode};
 use crate::request::Request;
 
-/// The part of the best match that a candidate needs to rank first for its kind: a kind is no reason
-/// to show something irrelevant.
-const NEAR: f64 = 0.5;
+/// The part of the best match that a candidate needs to rank first for its kind: a kind is no
+/// reason to show something irrelevant.
+const PRIORITIZED_SCORE_SHARE: f64 = 0.5;
 
 /// Returns notices about hints that name nothing this viewer can read.
 ///
@@ -29,7 +29,7 @@ pub(super) async fn check_hints(
     let mut notices = Vec::new();
     let mut add_notice = |message: String| notices.push(Notice::new(NoticeCode::NotFound, message));
     if !request.exclude.is_empty() {
-        let there = snapshot.are_there(&request.exclude).await?;
+        let there = snapshot.exist(&request.exclude).await?;
         for (id, _) in request.exclude.iter().zip(there).filter(|(_, is_there)| !is_there) {
             add_notice(format!(
                 "exclude: there is no item {:?} that this user can read",
@@ -69,7 +69,7 @@ pub(super) fn rank_prioritized_first(request: &Request, ranker: &Ranker, ranked:
     let met = |ranked: &Ranked| ranked.candidate.signals.get(Component::MaxSim);
     let best = ranked.iter().filter_map(met).max().unwrap_or(Score::ZERO).get();
     for ranked in ranked.iter_mut() {
-        let is_near = met(ranked).is_none_or(|met| met.get() >= best * NEAR);
+        let is_near = met(ranked).is_none_or(|met| met.get() >= best * PRIORITIZED_SCORE_SHARE);
         let is_first = is_near && request.prioritize.contains(&ranked.candidate.kind);
         let score = ranked.score.get().clamp(0.0, 1.0);
         let score = if is_first { 0.5 + score / 2.0 } else { score / 2.0 };

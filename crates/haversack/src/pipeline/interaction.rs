@@ -16,10 +16,10 @@ use super::features::FeatureReader;
 use crate::collect::Question;
 
 /// Weight of a word that every text contains.
-const LEAST_WEIGHT: f64 = 1.0;
+const WEIGHT_LEAST: f64 = 1.0;
 
 /// How many of the best candidates decide whether anything is relevant.
-const NEAREST: usize = 8;
+const RELEVANCE_SAMPLE: usize = 8;
 
 /// A query to match against texts. Without a word that counts it measures nothing.
 pub(super) struct Interaction<'r> {
@@ -65,8 +65,8 @@ impl<'r> Interaction<'r> {
         Ok(Interaction { reader, query: MaxSim::new(words).map(|query| (query, topic)) })
     }
 
-    /// Sets the candidates' `MaxSim` signal. Returns how likely it is that they are relevant, if there is
-    /// a query and a candidate.
+    /// Sets the candidates' `MaxSim` signal. Returns how likely it is that they are relevant, if
+    /// there is a query and a candidate.
     pub(super) fn measure(&mut self, candidates: &mut [Candidate]) -> Option<Score> {
         let (query, topic) = self.query.as_mut()?;
         let mut found = Vec::with_capacity(candidates.len());
@@ -85,7 +85,7 @@ impl<'r> Interaction<'r> {
             found.push((Reverse(score), at, coverage));
         }
         found.sort_by_key(|(score, at, _)| (*score, &candidates[*at].id));
-        found.truncate(NEAREST);
+        found.truncate(RELEVANCE_SAMPLE);
         let coverage = found.iter().map(|(_, _, coverage)| *coverage).max()?;
         let likeness = found.iter().map(|(_, at, _)| {
             let candidate = &candidates[*at];
@@ -142,9 +142,9 @@ impl WordWeight {
     fn new(word: &str, terms: &mut TermsOfMany, frequencies: &Frequencies) -> WordWeight {
         let mut found = WordWeight { weight: 0.0, is_absent: true };
         terms.each(word, |term| {
-            let with = frequencies.with.get(term).copied().unwrap_or(0);
+            let with = frequencies.by_term.get(term).copied().unwrap_or(0);
             // In a small workspace every text may contain a word that still matters to the query.
-            found.weight = found.weight.max(LEAST_WEIGHT + idf(frequencies.texts.max(1), with));
+            found.weight = found.weight.max(WEIGHT_LEAST + idf(frequencies.texts.max(1), with));
             found.is_absent &= with == 0;
         });
         found

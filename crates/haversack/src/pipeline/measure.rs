@@ -1,5 +1,5 @@
-//! Measures signals for ranking, the same for every candidate, however it was found. Only signals that
-//! a recipe's scores use are measured.
+//! Measures signals for ranking, the same for every candidate, however it was found. Only signals
+//! that a recipe's scores use are measured.
 
 use std::collections::BTreeMap;
 
@@ -130,7 +130,7 @@ impl StoreSignals {
         let uses = |component| rankers.iter().any(|ranker| ranker.uses(component));
         let request = &question.request;
         let snapshot = &question.snapshot;
-        let until = Some(question.before());
+        let until = Some(question.events_until());
         let focus = [&request.focus, &request.page, &request.database].into_iter().flatten().next();
         let distances = async {
             match focus {
@@ -193,8 +193,8 @@ fn structural_scores(items: &[ItemId], distances: &[TreeDistance]) -> BTreeMap<I
     items.iter().cloned().zip(distances.iter().map(score)).collect()
 }
 
-/// K4, K8: feedback `useful` less `not useful`. Being packed does not count, or what was packed once
-/// would be packed for ever.
+/// K4, K8: feedback `useful` less `not useful`. Being packed does not count, or what was packed
+/// once would be packed for ever.
 fn usage_scores(events: &[Usage]) -> BTreeMap<ItemId, Score> {
     let mut counts: BTreeMap<ItemId, (u64, u64)> = BTreeMap::new();
     for event in events {

@@ -1,7 +1,7 @@
 //! From a request to a pack: resolve, analyse, collect, measure, rank, select, assemble.
 //!
-//! Each step is a file. The applications differ only in their recipes; nothing here knows a recipe by
-//! name.
+//! Each step is a file. The applications differ only in their recipes; nothing here knows a recipe
+//! by name.
 
 mod assembled;
 mod carry;
@@ -30,7 +30,7 @@ pub(crate) use assembled::{
     budget_too_small, describe_pack, select_and_assemble, truncated_layers,
 };
 pub(crate) use features::FeatureCache;
-pub use fields::Matches;
+pub use fields::FieldMatches;
 pub(crate) use illustrate::add_fields_and_excerpts;
 pub use quality::Quality;
 pub use resolve::BUDGET_MAX;

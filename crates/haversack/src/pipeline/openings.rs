@@ -1,5 +1,5 @@
-//! How a run of passages begins: under headings that come before it, in the middle of a split listing
-//! or table, or with leftovers of the passage before it.
+//! How a run of passages begins: under headings that come before it, in the middle of a split
+//! listing or table, or with leftovers of the passage before it.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
 //! Orders the blocks of a focused page that may not fit (W2, X9).
 //!
-//! Blocks that answer the query rank first, then their neighbours, then the rest of their sections; a
-//! heading follows the best block of its section. Where the query has no subject of its own, as
-//! "summarise this page", the beginning of every section ranks before the rest of any. The order does
-//! not depend on the budget.
+//! Blocks that answer the query rank first, then their neighbours, then the rest of their sections;
+//! a heading follows the best block of its section. Where the query has no subject of its own, as
+//! "summarise this page", the beginning of every section ranks before the rest of any. The order
+//! does not depend on the budget.
 
 use std::collections::BTreeMap;
 
@@ -16,14 +16,15 @@ use crate::collect::{Outline, Question, has_no_subject};
 use crate::notice::{Notice, NoticeCode};
 
 /// Weight of a block's own score beside its place in the order.
-const OWN: f64 = 0.2;
+const OWN_SCORE_WEIGHT: f64 = 0.2;
 
-/// Worth of a block for a neighbour that answers, and for an answer in the same section.
-const BESIDE: f64 = 0.75;
-const SAME_SECTION: f64 = 0.5;
+/// Scores of a block beside one that answers the query, and of one in the same section, relative to
+/// it.
+const NEIGHBOUR_SCORE: f64 = 0.75;
+const SAME_SECTION_SCORE: f64 = 0.5;
 
 /// Breaks ties without changing any other order.
-const HAIR: f64 = 1e-6;
+const TIE_BREAK: f64 = 1e-6;
 
 /// Scores the blocks of outlines by their order of usefulness, and sorts the layers.
 pub(super) fn order_outlines(
@@ -104,10 +105,10 @@ fn answer_scores(
     }
     let near = |place: usize, other: Option<usize>| {
         let other = other.filter(|other| *other < own.len() && under(*other) == under(place));
-        other.map_or(0.0, |other| BESIDE * own[other])
+        other.map_or(0.0, |other| NEIGHBOUR_SCORE * own[other])
     };
     let worth = (0..own.len()).map(|place| {
-        let section = SAME_SECTION * of_section.get(&under(place)).copied().unwrap_or(0.0);
+        let section = SAME_SECTION_SCORE * of_section.get(&under(place)).copied().unwrap_or(0.0);
         // A block without a heading has no section.
         let section = if under(place).is_some() { section } else { 0.0 };
         let beside = near(place, place.checked_sub(1)).max(near(place, Some(place + 1)));
@@ -129,17 +130,18 @@ fn apply_order_scores(
     for (place, index) in at.iter().enumerate() {
         let Some(index) = *index else { continue };
         #[expect(clippy::cast_precision_loss, reason = "a page has fewer than 2^52 blocks")]
-        let later = HAIR * place as f64;
+        let later = TIE_BREAK * place as f64;
         let is_asked_for = focus == Some(&outline.blocks[place].0)
             || question.request.prioritize.contains(&layer[index].candidate.kind);
         let worth = if is_asked_for { 1.0 } else { worth[place] };
-        scores[place] = OWN * layer[index].score.get() + (1.0 - OWN) * worth - later;
+        scores[place] =
+            OWN_SCORE_WEIGHT * layer[index].score.get() + (1.0 - OWN_SCORE_WEIGHT) * worth - later;
     }
     // A heading comes before its blocks, so going backwards visits all of them first.
     let mut best_below = vec![f64::NEG_INFINITY; at.len()];
     for place in (0..at.len()).rev() {
         if best_below[place].is_finite() {
-            scores[place] = scores[place].max(best_below[place] - HAIR);
+            scores[place] = scores[place].max(best_below[place] - TIE_BREAK);
         }
         if let Some(under) = outline.blocks[place].1 {
             best_below[under] = best_below[under].max(scores[place]);
@@ -148,16 +150,21 @@ fn apply_order_scores(
     for (place, index) in at.iter().enumerate() {
         let Some(index) = *index else { continue };
         let ranked = &mut layer[index];
-        let own: f64 = ranked.score.get() * OWN;
-        ranked.parts.iter_mut().for_each(|part| part.weight *= OWN);
-        let value = Score::new((scores[place] - own) / (1.0 - OWN)).unwrap_or(Score::ZERO);
-        ranked.parts.push(ScorePart { component: Component::MaxSim, value, weight: 1.0 - OWN });
+        let own: f64 = ranked.score.get() * OWN_SCORE_WEIGHT;
+        ranked.parts.iter_mut().for_each(|part| part.weight *= OWN_SCORE_WEIGHT);
+        let value =
+            Score::new((scores[place] - own) / (1.0 - OWN_SCORE_WEIGHT)).unwrap_or(Score::ZERO);
+        ranked.parts.push(ScorePart {
+            component: Component::MaxSim,
+            value,
+            weight: 1.0 - OWN_SCORE_WEIGHT,
+        });
         ranked.score = Score::new(scores[place]).unwrap_or(Score::ZERO);
     }
     // The page itself ranks before its blocks.
     let best = layer.iter().map(|ranked| ranked.score).max().unwrap_or(Score::ZERO);
     if let Some(root) = layer.iter_mut().find(|it| it.candidate.id.item == outline.id) {
-        root.score = Score::new(best.get() + HAIR).unwrap_or(best);
+        root.score = Score::new(best.get() + TIE_BREAK).unwrap_or(best);
     }
 }
 

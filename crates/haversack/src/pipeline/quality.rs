@@ -1,7 +1,7 @@
 //! A pack's quality in figures that need no model: relevance, coverage, redundancy, freshness and
 //! budget use (P17).
 
-use haversack_core::pack::{Pack, Request};
+use haversack_core::pack::{Pack, PackRequest};
 use haversack_core::rank::Recency;
 use haversack_core::units::{Score, Timestamp};
 
@@ -19,19 +19,19 @@ pub struct Quality {
     pub freshness: Score,
     /// How much of the budget it uses.
     pub budget_use: Score,
-    /// All of it in one number: 0.4 relevance, 0.3 coverage, 0.1 each for what is not redundant, for
-    /// freshness and for use. Where relevance is unknown, coverage counts 0.7.
+    /// All of it in one number: 0.4 relevance, 0.3 coverage, 0.1 each for what is not redundant,
+    /// for freshness and for use. Where relevance is unknown, coverage counts 0.7.
     pub score: Score,
 }
 
 /// Words in a row that are compared as one unit.
-const RUN: usize = 4;
+const RUN_WORDS: usize = 4;
 
 impl Quality {
     /// Measures a pack.
     pub(crate) fn of(
         pack: &Pack,
-        request: &Request,
+        request: &PackRequest,
         relevance: Option<Score>,
         now: Timestamp,
     ) -> Quality {
@@ -63,7 +63,7 @@ fn count(count: usize) -> f64 {
 /// The share of runs of words that occurred before in the same pack.
 fn redundancy(pack: &Pack) -> Score {
     let words: Vec<u64> = pack.text.split_whitespace().map(hash).collect();
-    let mut runs: Vec<[u64; RUN]> = words.array_windows::<RUN>().copied().collect();
+    let mut runs: Vec<[u64; RUN_WORDS]> = words.array_windows::<RUN_WORDS>().copied().collect();
     let all = runs.len();
     runs.sort_unstable();
     runs.dedup();
@@ -78,7 +78,7 @@ fn hash(word: &str) -> u64 {
 }
 
 /// How new the texts are, each by its size.
-fn freshness(pack: &Pack, request: &Request, now: Timestamp) -> Score {
+fn freshness(pack: &Pack, request: &PackRequest, now: Timestamp) -> Score {
     let candidates = request.layers.iter().flat_map(|(_, ranked)| ranked);
     let mut moments: Vec<_> =
         candidates.map(|ranked| (&ranked.candidate.id, ranked.candidate.moment)).collect();

@@ -1,5 +1,5 @@
-//! Ranks each layer's candidates, and drops those that are excluded, irrelevant, duplicates, in another
-//! layer already, or beyond a limit. Each dropped candidate carries its reason.
+//! Ranks each layer's candidates, and drops those that are excluded, irrelevant, duplicates, in
+//! another layer already, or beyond a limit. Each dropped candidate carries its reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use haversack_core::units::Score;
 use super::carry::{raise_carried_scores, take_excess_carried};
 use super::currency::Currency;
 use super::hints::rank_prioritized_first;
-use crate::collect::{is_linked, is_named};
+use crate::collect::{is_found_by_link, is_found_by_name};
 use crate::error::Error;
 use crate::notice::{Notice, NoticeCode};
 use crate::recipe::LayerSpec;
@@ -32,16 +32,16 @@ pub(crate) struct RankedLayers {
 }
 
 /// The collector whose items a request's limit counts.
-const SEARCH: &str = "hybrid";
+const SEARCH_COLLECTOR: &str = "hybrid";
 /// The collector of items similar to the focus.
-const SIMILAR: &str = "similar";
+const SIMILAR_COLLECTOR: &str = "similar";
 /// The collector of items linked with the focus.
-const LINKED: &str = "relations";
+const RELATIONS_COLLECTOR: &str = "relations";
 /// The collector of related items, which the limit does not count.
-const RELATED: &str = "expand";
+const EXPAND_COLLECTOR: &str = "expand";
 
 /// How many bytes of two texts are compared for diversity.
-const COMPARED: usize = 400;
+const COMPARED_BYTES_MAX: usize = 400;
 
 /// Ranks every layer, and drops candidates with their reasons.
 ///
@@ -75,7 +75,7 @@ pub(crate) fn rank_layers(
         let excluded = |ranked: &mut Ranked| request.exclude.contains(&ranked.candidate.id.item);
         ranked.extract_if(.., excluded).for_each(|ranked| drop(ranked, Reason::Excluded));
         if let Some(reason) = below_floor_reason(spec, *relevance) {
-            let was_searched = |ranked: &mut Ranked| !is_named(&ranked.candidate);
+            let was_searched = |ranked: &mut Ranked| !is_found_by_name(&ranked.candidate);
             let below = ranked.extract_if(.., was_searched);
             below.for_each(|ranked| drop(ranked, reason.clone()));
         }
@@ -84,7 +84,9 @@ pub(crate) fn rank_layers(
             // An item stays with all its chunks if its best one does.
             let stays = |ranked: &&Ranked| {
                 let candidate = &ranked.candidate;
-                max_sim(candidate) >= least || is_named(candidate) || is_linked(candidate)
+                max_sim(candidate) >= least
+                    || is_found_by_name(candidate)
+                    || is_found_by_link(candidate)
             };
             let near: BTreeSet<ItemId> =
                 ranked.iter().filter(stays).map(|it| it.candidate.id.item.clone()).collect();
@@ -138,9 +140,10 @@ impl RankedLayers {
         let searched = specs.iter().zip(&self.layers).filter(|(spec, _)| spec.floor.is_some());
         let mut found = searched.flat_map(|(_, layer)| layer);
         let is_similar = |ranked: &Ranked| {
-            ranked.candidate.found.iter().any(|found| *found.collector == *SIMILAR)
+            ranked.candidate.found.iter().any(|found| *found.collector == *SIMILAR_COLLECTOR)
         };
-        let is_empty = found.all(|ranked| is_named(&ranked.candidate) && !is_similar(ranked));
+        let is_empty =
+            found.all(|ranked| is_found_by_name(&ranked.candidate) && !is_similar(ranked));
         (is_empty && self.dropped.iter().any(left_out)).then(|| {
             let message =
                 "nothing relevant was found: the nearest texts have too little to do with the query";
@@ -193,15 +196,17 @@ impl RankedLayers {
         }
     }
 
-    /// Drops search results that a later layer of linked items ranks higher: the search's own layer may
-    /// have no room for them.
+    /// Drops search results that a later layer of linked items ranks higher: the search's own layer
+    /// may have no room for them.
     fn drop_in_favour_of_links(&mut self, specs: &[LayerSpec]) {
-        let is_linked = |ranked: &Ranked| {
-            ranked.candidate.found.iter().any(|found| *found.collector == *LINKED)
+        let is_linked_with_focus = |ranked: &Ranked| {
+            ranked.candidate.found.iter().any(|found| *found.collector == *RELATIONS_COLLECTOR)
         };
         let mut linked: BTreeMap<CandidateId, (usize, usize)> = BTreeMap::new();
         for (index, layer) in self.layers.iter().enumerate() {
-            for (place, ranked) in layer.iter().enumerate().filter(|(_, it)| is_linked(it)) {
+            for (place, ranked) in
+                layer.iter().enumerate().filter(|(_, it)| is_linked_with_focus(it))
+            {
                 linked.insert(ranked.candidate.id.clone(), (index, place));
             }
         }
@@ -209,7 +214,9 @@ impl RankedLayers {
             for (place, ranked) in std::mem::take(&mut self.layers[index]).into_iter().enumerate() {
                 match linked.get(&ranked.candidate.id) {
                     Some(&(layer, first))
-                        if layer > index && first < place && !is_named(&ranked.candidate) =>
+                        if layer > index
+                            && first < place
+                            && !is_found_by_name(&ranked.candidate) =>
                     {
                         let layer = specs[layer].name.as_str().into();
                         self.drop(spec, ranked, Reason::Elsewhere { layer });
@@ -220,8 +227,8 @@ impl RankedLayers {
         }
     }
 
-    /// Drops duplicate texts, and keeps the first by layer, then by rank. A text's own layer sets its
-    /// threshold.
+    /// Drops duplicate texts, and keeps the first by layer, then by rank. A text's own layer sets
+    /// its threshold.
     fn drop_duplicates(&mut self, specs: &[LayerSpec]) {
         let mut thresholds: Vec<Score> = specs.iter().filter_map(|spec| spec.repeats).collect();
         thresholds.sort_unstable();
@@ -289,13 +296,14 @@ impl RankedLayers {
 
     /// Drops items beyond the request's limit. Related items do not count (M3).
     fn limit_items(&mut self, index: usize, spec: &LayerSpec, limit: usize) {
-        if !spec.collect.iter().any(|collector| collector.by == SEARCH) {
+        if !spec.collect.iter().any(|collector| collector.by == SEARCH_COLLECTOR) {
             return;
         }
         let mut items: BTreeSet<ItemId> = BTreeSet::new();
         for ranked in std::mem::take(&mut self.layers[index]) {
             let candidate = &ranked.candidate;
-            let is_related = candidate.found.iter().any(|found| *found.collector == *RELATED);
+            let is_related =
+                candidate.found.iter().any(|found| *found.collector == *EXPAND_COLLECTOR);
             let counts = !is_related && !items.contains(&candidate.id.item);
             if counts && items.len() >= limit {
                 self.drop(spec, ranked, Reason::OverLimit { limit });
@@ -313,7 +321,7 @@ impl RankedLayers {
 fn beginning_similarity(a: &Ranked, b: &Ranked) -> Score {
     let beginning = |ranked: &Ranked| {
         let text = &ranked.candidate.text;
-        text[..text.floor_char_boundary(COMPARED)].to_owned()
+        text[..text.floor_char_boundary(COMPARED_BYTES_MAX)].to_owned()
     };
     Score::unit(f64::from(trigram::similarity(&beginning(a), &beginning(b))))
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use haversack_core::candidate::Candidate;
 use haversack_core::rank::{Component, Ranker, RerankError, Reranker, rank};
 use haversack_core::units::Score;
-use haversack_store::store::error::chain;
+use haversack_store::store::error::error_chain;
 
 use crate::error::Error;
 use crate::notice::{Notice, NoticeCode};
@@ -38,7 +38,7 @@ pub(super) fn rerank(
                 }
             }
             Err(error) if degrade => {
-                let message = format!("nothing was reranked: {}", chain(&error));
+                let message = format!("nothing was reranked: {}", error_chain(&error));
                 return Ok(Some(Notice::new(NoticeCode::Degraded, message)));
             }
             Err(error) => return Err(error.into()),

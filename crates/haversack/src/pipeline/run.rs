@@ -8,13 +8,13 @@ use haversack_core::candidate::Candidate;
 use haversack_core::embed::{EmbedError, Vector};
 use haversack_core::ids::ItemId;
 use haversack_core::layer::Order as PaymentOrder;
-use haversack_core::pack::{Frame, Previous, Request as PackRequest};
+use haversack_core::pack::{Frame, PackRequest, Previous};
 use haversack_core::query::{Analysis, FieldQuery, analyse_in};
 use haversack_core::rank::{Component, Ranker};
 use haversack_core::text::tokenizer::{Accuracy, Tokenizer};
 use haversack_core::units::{Score, Timestamp, Tokens};
 use haversack_store::store::Snapshot;
-use haversack_store::store::error::chain;
+use haversack_store::store::error::error_chain;
 use serde_json::{Value, json};
 
 use super::assembled::Timings;
@@ -33,8 +33,8 @@ use super::reranking::rerank;
 use super::resolve::{ResolvedRequest, resolve_request};
 use super::subjects;
 use crate::collect::{
-    Looked, Outline, Question, Searches, Subjects, focus_text, has_no_subject, is_about_focus,
-    keep_matching, plan,
+    FocusQuery, Outline, Question, SearchCache, Subjects, focus_text, has_no_subject,
+    is_about_focus, plan_searches, retain_field_matches,
 };
 use crate::condition::Facts;
 use crate::engine::{CompiledRecipe, Shared};
@@ -44,7 +44,7 @@ use crate::recipe::{LayerSpec, QueryPart, Recipe, default_facts};
 use crate::request::Request;
 
 /// How many of the last turns go into the query's vector.
-const TURNS: usize = 4;
+const EMBEDDED_TURNS_MAX: usize = 4;
 
 /// How likely it is that candidates are relevant to the query.
 #[derive(Debug, Default)]
@@ -56,7 +56,7 @@ struct Relevance {
 }
 
 /// How many texts of a layer are measured when only the pack's quality needs it.
-const SAMPLE: usize = 5;
+const QUALITY_SAMPLE: usize = 5;
 
 /// Everything that packing needs, with what the answer reports about it.
 #[derive(Debug, Clone)]
@@ -138,7 +138,7 @@ pub(crate) async fn prepare(shared: &Shared, inputs: PackInputs) -> Result<Prepa
     question.request.degrade = own_choice;
     let Collection { mut layers, notices: more, facts, used, outlines } = collection;
     notices.extend(more);
-    keep_matching(&question, &mut layers);
+    retain_field_matches(&question, &mut layers);
     timings.collect = timer.finish_stage("collect");
     if let Some(previous) = &previous {
         add_carried(&*question.snapshot, previous, &recipe.layers, &mut layers).await?;
@@ -178,8 +178,8 @@ pub(crate) async fn prepare(shared: &Shared, inputs: PackInputs) -> Result<Prepa
     Ok(prepared)
 }
 
-/// Checks the items that the request names, and returns notices about missing ones and a query that is
-/// too long.
+/// Checks the items that the request names, and returns notices about missing ones and a query that
+/// is too long.
 async fn check_request_names(
     snapshot: &dyn Snapshot,
     request: &Request,
@@ -208,7 +208,7 @@ async fn build_question(
     };
     // A query about fields is not extended by items similar to the focus.
     let is_about_focus = matches.is_none() && is_about_focus(&request.query, &analysis);
-    let looked = match recipe.collects("similar") && is_about_focus {
+    let focus_query = match recipe.collects("similar") && is_about_focus {
         true => focus_search(shared, &*snapshot, &request).await?,
         false => None,
     };
@@ -220,11 +220,11 @@ async fn build_question(
         vector,
         subjects,
         judge: Arc::clone(&shared.judge),
-        searches: Searches::default(),
+        search_cache: SearchCache::default(),
         matches,
-        looked,
+        focus_query,
     };
-    question.searches = plan(&question, &recipe.layers);
+    question.search_cache = plan_searches(&question, &recipe.layers);
     Ok(question)
 }
 
@@ -300,7 +300,7 @@ async fn measure_relevance<'r>(
         let ranks = of.1.uses(Component::MaxSim) || in_blocks(of.0);
         let measured = match by_words(of) {
             true if decides || ranks => interaction.measure(layer),
-            true => interaction.measure(first_n(layer, SAMPLE)),
+            true => interaction.measure(first_n(layer, QUALITY_SAMPLE)),
             false => None,
         };
         relevance.of_query = relevance.of_query.max(measured);
@@ -320,7 +320,7 @@ fn first_n<T>(list: &mut [T], count: usize) -> &mut [T] {
 
 /// Whether the query only says what to do with the focus.
 fn is_for_focus(question: &Question) -> bool {
-    question.looked.is_some() && has_no_subject(&question.analysis)
+    question.focus_query.is_some() && has_no_subject(&question.analysis)
 }
 
 /// Whether any layer's score uses the reranker.
@@ -344,8 +344,8 @@ fn limitation_notices(recipe: &Recipe, tokenizer: &dyn Tokenizer) -> Vec<Notice>
 }
 
 impl PreparedPack {
-    /// Returns the same candidates with another budget. Budget and layers are resolved anew; nothing is
-    /// collected again.
+    /// Returns the same candidates with another budget. Budget and layers are resolved anew;
+    /// nothing is collected again.
     ///
     /// # Errors
     /// When the budget is over the limit, or less than its reserves.
@@ -423,7 +423,7 @@ fn query_vector(
         texts.iter().map(|text| shared.embedder.embed_query(text)).collect();
     let error = match vectors {
         Ok(vectors) => return Ok(mean_direction(vectors)),
-        Err(error) if degrade => chain(&error),
+        Err(error) if degrade => error_chain(&error),
         Err(error) => return Err(error.into()),
     };
     let message = format!("the query could not be embedded, so only text search was used: {error}");
@@ -437,9 +437,9 @@ async fn focus_search(
     shared: &Shared,
     snapshot: &dyn Snapshot,
     request: &Request,
-) -> Result<Option<Looked>, Error> {
+) -> Result<Option<FocusQuery>, Error> {
     let text = focus_text(snapshot, request).await?;
-    Ok(text.map(|text| Looked { vector: shared.embedder.embed_query(&text).ok(), text }))
+    Ok(text.map(|text| FocusQuery { vector: shared.embedder.embed_query(&text).ok(), text }))
 }
 
 /// Averages the directions of vectors, so that the lengths of their texts do not matter.
@@ -473,7 +473,7 @@ fn texts_to_embed(parts: &[QueryPart], request: &Request, subjects: &Subjects) -
                 }
             }
             QueryPart::History => {
-                let turns = request.history.iter().rev().take(TURNS).rev();
+                let turns = request.history.iter().rev().take(EMBEDDED_TURNS_MAX).rev();
                 asked.extend(turns.map(|turn| turn.content.clone()));
             }
         }
@@ -506,7 +506,7 @@ async fn add_trails(snapshot: &dyn Snapshot, layers: &mut [Vec<Candidate>]) -> R
         layers.iter().flatten().map(|candidate| candidate.id.item.clone()).collect();
     items.sort_unstable();
     items.dedup();
-    let trails = snapshot.trails(&items).await?;
+    let trails = snapshot.breadcrumbs(&items).await?;
     for candidate in layers.iter_mut().flatten() {
         let Ok(at) = items.binary_search(&candidate.id.item) else { continue };
         let titles = trails[at].iter().map(|crumb| &crumb.title).chain(&candidate.place.title);

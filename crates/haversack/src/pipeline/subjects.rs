@@ -6,7 +6,7 @@ use haversack_core::query::analyse;
 use haversack_core::units::Timestamp;
 use haversack_store::store::Snapshot;
 use haversack_store::store::item::Stored;
-use haversack_store::store::query::{Filter, Order as ListOrder, Page};
+use haversack_store::store::query::{Filter, ListOrder, Page};
 use serde_json::{Value, json};
 
 use crate::collect::{Subject, Subjects};
@@ -19,12 +19,12 @@ use crate::request::Request;
 /// Most items of the first subject that are read for a request.
 const ITEMS_MAX: usize = 200;
 /// Most bytes of the first subject's text in the query's vector.
-const CHARS_MAX: usize = 2_000;
+const TEXT_BYTES_MAX: usize = 2_000;
 /// Keywords that a subject's own text needs to be searched by, when it has no other items.
-const WORDS_LEAST: usize = 20;
+const KEYWORDS_LEAST: usize = 20;
 
-/// Looks up the subjects that a request names. A wrong id is an error: else its items would be missing
-/// silently.
+/// Looks up the subjects that a request names. A wrong id is an error: else its items would be
+/// missing silently.
 ///
 /// # Errors
 /// When a subject does not exist or is of another kind.
@@ -140,14 +140,14 @@ pub(super) fn add_facts(facts: &mut Facts, subjects: &Subjects) {
 /// Returns a subject's text in short: the item itself and its newest items (P8).
 pub(super) fn subject_text(subject: &Subject) -> String {
     let mut text = String::new();
-    for stored in subject.stored() {
+    for stored in subject.all_items() {
         text.push_str(&stored.text());
         text.push('\n');
-        if text.len() >= CHARS_MAX {
+        if text.len() >= TEXT_BYTES_MAX {
             break;
         }
     }
-    text.truncate(text.floor_char_boundary(CHARS_MAX));
+    text.truncate(text.floor_char_boundary(TEXT_BYTES_MAX));
     text
 }
 
@@ -159,5 +159,5 @@ pub(super) fn is_searchable(subject: &Subject) -> bool {
         analyse(&text, Timestamp::from_millis(0)).keywords.len()
     };
     !subject.items.is_empty()
-        || subject.item.as_ref().is_some_and(|item| words(item) >= WORDS_LEAST)
+        || subject.item.as_ref().is_some_and(|item| words(item) >= KEYWORDS_LEAST)
 }

@@ -28,8 +28,8 @@ pub(super) struct TermStatistics {
 }
 
 impl TermStatistics {
-    /// Uses the corpus's frequencies for the query's terms. Other words only affect a text's norm, so
-    /// their frequencies are estimated from the candidates.
+    /// Uses the corpus's frequencies for the query's terms. Other words only affect a text's norm,
+    /// so their frequencies are estimated from the candidates.
     pub(super) fn new(
         analysis: &Analysis,
         frequencies: &Frequencies,
@@ -124,7 +124,7 @@ fn idf_weights(vocabulary: &[String], frequencies: &Frequencies, texts: &[Vec<u3
         counted_runs(text).for_each(|(term, _)| seen[term as usize] += 1);
     }
     let weight = |(term, seen): (&String, u64)| {
-        let with = match frequencies.with.get(term) {
+        let with = match frequencies.by_term.get(term) {
             Some(with) => *with,
             None if seen == 0 => 0,
             None => (seen * n_texts / n_candidates).max(1),
@@ -198,8 +198,11 @@ mod tests {
             vec![candidate("c", texts[2]), candidate("d", texts[3])],
         ];
         let with = BTreeMap::from([("refund".to_owned(), 7), ("late".to_owned(), 30)]);
-        let words =
-            TermStatistics::new(&analysis, &Frequencies { texts: 50, with: with.clone() }, &layers);
+        let words = TermStatistics::new(
+            &analysis,
+            &Frequencies { texts: 50, by_term: with.clone() },
+            &layers,
+        );
         let mut counts = with;
         for text in texts {
             let mut own = terms(text, analysis.language);

@@ -150,14 +150,14 @@ pub enum ContentPart {
 }
 
 impl ContentPart {
-    fn of(segment: &Segment) -> ContentPart {
+    fn from_segment(segment: &Segment) -> ContentPart {
         match segment {
             Segment::Body(span) => ContentPart::Body(span.start(), span.end()),
             Segment::Words(words) => ContentPart::Words(words.clone()),
         }
     }
 
-    fn segment(&self) -> Result<Segment, Error> {
+    fn to_segment(&self) -> Result<Segment, Error> {
         match self {
             ContentPart::Body(start, end) => {
                 Span::recorded(*start, *end).map(Segment::Body).ok_or_else(|| {
@@ -220,7 +220,7 @@ pub fn outcome_and_detail(entry: &Entry) -> (&'static str, Option<String>) {
 impl Receipt {
     /// Makes the receipt of a pack.
     #[must_use]
-    pub fn of(assembled: &Assembled, embedder: &str) -> Receipt {
+    pub fn from_assembled(assembled: &Assembled, embedder: &str) -> Receipt {
         let pack = &assembled.pack;
         let (ledger, unlisted) = receipt_lines(assembled);
         Receipt {
@@ -280,7 +280,7 @@ impl Receipt {
         let shown = self.ledger.iter().filter(|line| line.is_in());
         let shown = shown.map(|line| {
             let content: Result<Vec<Segment>, Error> =
-                line.content.iter().map(ContentPart::segment).collect();
+                line.content.iter().map(ContentPart::to_segment).collect();
             Ok(ShownCandidate {
                 layer: line.layer.as_str().into(),
                 id: line.id()?,
@@ -403,6 +403,6 @@ fn receipt_line(entry: &Entry, ranked: Option<&Ranked>, content: &[Segment]) -> 
         tokens_whole: entry.tokens_whole.get(),
         displaced_by: entry.displaced_by.as_ref().map(ToString::to_string),
         text: ranked.map(|ranked| short_hash(&ranked.candidate.text)),
-        content: content.iter().map(ContentPart::of).collect(),
+        content: content.iter().map(ContentPart::from_segment).collect(),
     }
 }

@@ -1,4 +1,4 @@
-//! The recipes that come with Haversack: files beside this one, read like any other.
+//! The built-in recipes: files beside this one, parsed like any other recipe.
 
 /// Names and texts of the built-in recipes, sorted by name.
 pub const BUILT_IN: &[(&str, &str)] = &[

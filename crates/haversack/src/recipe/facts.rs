@@ -12,9 +12,9 @@ pub struct FactSpec {
     pub name: &'static str,
     /// Its value when the request does not set it.
     pub default: FactDefault,
-    /// What it is, in a line.
+    /// Its meaning, in one line.
     pub about: &'static str,
-    /// The words that it usually is; none when it may be anything.
+    /// Its usual values; none when it may be anything.
     pub words: &'static [&'static str],
 }
 

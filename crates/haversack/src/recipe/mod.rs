@@ -1,16 +1,17 @@
-//! Recipes: which layers a pack has, what finds, ranks, bounds and shows them. Data, not code (X6).
+//! Recipes: the layers of a pack, and how each is collected, ranked, bounded and rendered. A recipe
+//! is data, not code (X6).
 //!
-//! A recipe is a TOML file. The built-in ones stand beside this file and are read like any other.
+//! A recipe is a TOML file. The built-in ones are beside this file and are parsed like any other.
 
 mod built_in;
 mod document;
 mod facts;
 mod keys;
-mod known;
 mod lint;
 mod parse;
 mod problem;
 mod read;
+mod registry;
 mod settings;
 mod starter;
 #[cfg(test)]
@@ -35,12 +36,12 @@ use crate::condition::{Condition, ConditionError, Facts};
 pub use built_in::{BUILT_IN, builtin};
 pub use document::document;
 pub use facts::{FACTS, FactDefault, FactSpec, default_facts};
-pub use known::Known;
-pub use lint::{Finding, Severity, lint};
-pub use problem::{Places, Problem, RecipeError};
+pub use lint::{RecipeFinding, Severity, lint};
+pub use problem::{Places, RecipeError, RecipeProblem};
+pub use registry::RecipeRegistry;
 pub use settings::{Setting, SettingSpec, SettingType, Settings};
 
-/// The version of the format that is read and written here.
+/// The version of the format that is parsed and written.
 pub const FORMAT: u32 = 1;
 /// Longest recipe in bytes.
 pub const RECIPE_BYTES_MAX: usize = 256 << 10;
@@ -48,97 +49,97 @@ pub const RECIPE_BYTES_MAX: usize = 256 << 10;
 pub const COLLECTORS_MAX: usize = 16;
 /// Most subjects of a recipe.
 pub const SUBJECTS_MAX: usize = 16;
-/// Most facts that a subject gives to conditions.
+/// Most facts that a subject provides for conditions.
 pub const SUBJECT_FACTS_MAX: usize = 32;
 /// Most adaptations of a recipe.
 pub const ADAPTATIONS_MAX: usize = 64;
-/// Most recipes that extend each other in a row.
+/// Most recipes in a chain of `extends`.
 pub const CHAIN_MAX: usize = 16;
 
 /// The form of a recipe's result on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Shape {
-    /// Sections and citations: what every recipe can be shown as.
+    /// Sections and citations; every recipe can have this shape.
     #[default]
     Sections,
-    /// P11.
+    /// Categories with their truncation, for a sales proposal (P11).
     Proposal,
-    /// K6.
+    /// Items with excerpts and citations, for files and threads (K6).
     Prime,
-    /// W10.
+    /// Sections of blocks, for a block workspace (W10).
     Workspace,
-    /// S6.
+    /// Active contexts and their rules, for a situation (S6).
     Situation,
-    /// M9.
+    /// A context and its memories, for a chat assistant (M9).
     Memory,
 }
 
-/// A recipe, checked.
+/// A validated recipe.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recipe {
     /// Its name.
     pub name: String,
-    /// What it is for, in a line.
+    /// Its purpose, in one line.
     pub description: String,
     /// The form of its result.
     pub shape: Shape,
-    /// The recipe it was made from, if any.
+    /// The recipe that it extends, if any.
     pub extends: Option<String>,
-    /// What may be spent.
+    /// Its budget.
     pub budget: BudgetSpec,
-    /// Who counts.
+    /// The model or tokenizer that counts tokens.
     pub counting: CountingSpec,
-    /// What requests can be about. The first is what the recipe is made for.
+    /// The subjects that requests can be about. The first is the main one.
     pub subjects: Vec<SubjectSpec>,
-    /// What the query's vector is made from.
+    /// The parts of the request that are embedded as the query.
     pub embed: Vec<QueryPart>,
-    /// Words of questions about fields beside the built-in ones, by the name of what they say; those
-    /// of a kind under `kind NAME`.
+    /// Words of questions about fields, beside the built-in ones, by the name of their meaning.
+    /// Words for a kind are under `kind NAME`.
     pub words: Vec<(String, Vec<String>)>,
-    /// How long an answer is given again; `None` never.
+    /// How results are cached; `None` for no cache.
     pub cache: Option<CacheSpec>,
-    /// What stands around all sections; may name `{{query}}`.
+    /// The text around all sections; may name `{{query}}`.
     pub frame: FrameSpec,
-    /// Which texts are fenced.
+    /// The texts that are fenced.
     pub fencing: Fencing,
-    /// How candidates are chosen.
+    /// How candidates are selected.
     pub selector: Selector,
-    /// When enough is enough.
+    /// When selection stops before the budget is spent.
     pub stop: Option<Stop>,
-    /// Whether a pack without a failed provider is better than none (M11).
+    /// Whether to pack without a failed provider rather than return an error (M11).
     pub degrade: bool,
-    /// Its layers, in the order in which they stand.
+    /// Its layers, in order.
     pub layers: Vec<LayerSpec>,
-    /// What changes with the request.
+    /// Changes that depend on the request.
     pub adapt: Vec<Adaptation>,
 }
 
-/// What a recipe may spend.
+/// The budget of a recipe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BudgetSpec {
-    /// All of it.
+    /// The total, reserves included.
     pub total: Tokens,
-    /// What is kept free for others, by name.
+    /// Tokens that are kept free for other text, by name.
     pub reserves: Vec<(String, Tokens)>,
     /// What happens when pinned text does not fit.
     pub overflow: Overflow,
 }
 
-/// Who counts when the request does not say.
+/// What counts tokens when the request does not name a model or tokenizer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CountingSpec {
-    /// As this model does.
+    /// The tokenizer of this model.
     Model(String),
-    /// By this encoding.
+    /// This encoding.
     Tokenizer(String),
 }
 
-/// What a query's vector is made from.
+/// A part of the request that is embedded as the query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum QueryPart {
     /// The query itself.
     Query,
-    /// What the first subject is about: its own text and its latest items (P8).
+    /// The first subject: its own text and its latest items (P8).
     Subject,
     /// The situation's facts.
     Situation,
@@ -149,24 +150,24 @@ pub enum QueryPart {
 /// Something that requests can be about: an opportunity, a thread, a ticket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubjectSpec {
-    /// What the recipe and its requests call it.
+    /// Its name in the recipe and in requests.
     pub name: String,
     /// The kind of the item.
     pub kind: Kind,
     /// The field by which other items name it.
     pub field: String,
-    /// Fields of it that conditions can name.
+    /// The fields of the item that conditions can name.
     pub facts: Vec<String>,
-    /// Whether it may be known by what names it alone, without an item of its own.
+    /// Whether the items that name it are enough, without an item of its own.
     pub implied: bool,
 }
 
-/// How long answers are given again.
+/// How results are cached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheSpec {
-    /// How many are kept.
+    /// How many results are kept.
     pub entries: u64,
-    /// How long after it was last asked for.
+    /// How long a result is kept after it was last requested.
     pub idle: Duration,
 }
 
@@ -176,82 +177,82 @@ impl Default for CacheSpec {
     }
 }
 
-/// What stands around all sections.
+/// The text around all sections.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FrameSpec {
-    /// Before the first.
+    /// The text before the first section.
     pub before: String,
-    /// After the last.
+    /// The text after the last section.
     pub after: String,
 }
 
-/// One layer.
+/// A layer of a recipe: one section of the pack.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a key of its own in a recipe")]
 pub struct LayerSpec {
     /// Its name, unique in the recipe; on the wire where the shape has categories.
     pub name: String,
-    /// What its header calls it.
+    /// Its title in the header.
     pub title: String,
-    /// Whether all of it is always in, whole.
+    /// Whether all of it is always in the pack, untruncated.
     pub pinned: bool,
-    /// What it is guaranteed of what pinned layers leave.
+    /// The share it is guaranteed of the budget that pinned layers leave.
     pub share: Share,
-    /// The most it may take.
+    /// The most tokens that it may take.
     pub cap: Option<Tokens>,
-    /// Its place when leftovers are given away, lowest first; the highest is cut first.
+    /// Its position when unused budget is passed on, lowest first; the highest is truncated first.
     pub spill: u32,
-    /// In which order its candidates are paid for.
+    /// The order in which its candidates are bought.
     pub order: Order,
-    /// How the one that does not fit is shortened; `None` leaves it out.
+    /// How a text that does not fit is truncated; `None` leaves it out.
     pub cut: Option<Truncation>,
-    /// Whether a model is to summarise what does not fit, where one is configured; `cut` says what
-    /// is done without one (W8).
+    /// Whether a model summarises texts that do not fit. Without a configured model, `cut` applies
+    /// (W8).
     pub summarise: bool,
-    /// The least of a text that is worth showing.
+    /// The least tokens of a text that are worth showing.
     pub least: Tokens,
-    /// Whether reduced forms may stand for whole texts.
+    /// Whether essential forms may replace whole texts.
     pub essential: bool,
-    /// In which order the chosen stand.
+    /// The order of the selected texts.
     pub arrange: Arrangement,
-    /// How steady it is from one request to the next.
+    /// How stable it is from one request to the next.
     pub stability: Stability,
     /// A limit on one kind.
     pub kind_cap: Option<KindCap>,
-    /// Which of its texts are fenced; `None` goes by the recipe.
+    /// The texts that are fenced; `None` uses the recipe's setting.
     pub fencing: Option<Fencing>,
-    /// How it looks.
+    /// How it is rendered.
     pub template: TemplateSpec,
-    /// Who finds its candidates.
+    /// The collectors that find its candidates.
     pub collect: Vec<CollectorSpec>,
     /// How they are scored.
     pub score: ScoreSpec,
-    /// How age counts.
+    /// How age affects the score.
     pub recency: Recency,
-    /// How many a reranker reads, best first, where the score counts what it says.
+    /// How many candidates a reranker reads, best first, where the score uses the reranker.
     pub rerank: usize,
-    /// The least score that is considered.
+    /// The minimum score of a candidate.
     pub minimum: Option<Score>,
-    /// How likely the layer's finds must be to have to do with the query for any to be shown.
+    /// How likely the layer's candidates must be to be relevant for any to be shown.
     pub floor: Option<Score>,
-    /// The part of what the best find meets of the query that every find must meet to be shown.
+    /// The fraction of the best candidate's relevance that every other candidate must reach.
     pub relative_floor: Option<Score>,
-    /// Whether what holds now stands before what it replaced (B1).
+    /// Whether current facts come before those they replaced (B1).
     pub prefer_current: bool,
-    /// How alike two texts may be before one is left out as a repeat; `None` lets both in.
+    /// How similar two texts may be before one is left out as a repeat; `None` keeps both.
     pub repeats: Option<Score>,
-    /// How much a text that says something new is preferred: 1 is by score alone.
+    /// How much novelty is preferred: 1 is by score alone.
     pub diversity: Option<Score>,
-    /// How many candidates go on to selection at most, best first.
+    /// The most candidates that go on to selection, best first.
     pub limit: Option<usize>,
 }
 
-/// How a layer looks.
+/// The template of a layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TemplateSpec {
     /// A template by name: built in, or registered in the workspace.
     Named(String),
-    /// Written out.
+    /// A template written out in the recipe.
     Inline {
         /// Before the first item.
         header: String,
@@ -261,7 +262,7 @@ pub enum TemplateSpec {
         separator: String,
         /// After the last item.
         footer: String,
-        /// What it says when there is none.
+        /// The text when there is no item; `None` leaves the section out.
         empty: Option<String>,
     },
 }
@@ -271,51 +272,51 @@ pub enum TemplateSpec {
 pub enum ScoreSpec {
     /// A weighted sum.
     Weights {
-        /// What every score starts at.
+        /// The constant term.
         base: f64,
-        /// What each component counts for.
+        /// The weight of each component.
         weights: Vec<(Component, f64)>,
     },
     /// An expression over the components.
     Expression(String),
-    /// A ranker that was registered, by name.
+    /// A registered ranker, by name.
     Named(String),
 }
 
-/// Who finds, among what.
+/// A collector of a layer, with its settings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CollectorSpec {
     /// The collector's name.
     pub by: String,
     /// Only these kinds; empty for all.
     pub kinds: Vec<Kind>,
-    /// What else it is told.
+    /// Its own settings.
     pub settings: Settings,
-    /// How long it may take.
+    /// Its deadline.
     pub deadline: Duration,
 }
 
 impl CollectorSpec {
-    /// Which subject it is told to follow, for collectors that follow one: a subject's name, `focus`,
-    /// `workspace`, or nothing for the first subject.
+    /// The setting `of` of collectors that follow a subject: a subject's name, `focus`,
+    /// `workspace`, or empty for the first subject.
     #[must_use]
     pub fn subject(&self) -> Option<&str> {
         self.settings.get("of").map(|_| self.settings.text("of"))
     }
 }
 
-/// What changes when a request is of a certain sort (W9, P17). All of a recipe whose conditions hold
-/// are used, in their order.
+/// A change of budget, shares or caps for requests that meet a condition (W9, P17). All adaptations
+/// whose conditions hold are applied, in order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Adaptation {
     /// A condition over the request's facts, such as `type == "search"` or
     /// `complexity == "high"`.
     pub when: Condition,
-    /// The budget then.
+    /// The budget.
     pub total: Option<Tokens>,
-    /// Shares of layers then, by name.
+    /// Shares of layers, by name.
     pub shares: Vec<(String, Share)>,
-    /// Caps of layers then, by name.
+    /// Caps of layers, by name.
     pub caps: Vec<(String, Tokens)>,
 }
 
@@ -325,7 +326,7 @@ pub struct Adaptation {
 pub struct AdaptationError {
     /// The condition.
     pub condition: String,
-    /// Why.
+    /// The cause.
     pub cause: ConditionError,
 }
 
@@ -336,7 +337,7 @@ impl Recipe {
         self.layers.iter().flat_map(|layer| &layer.collect).any(|spec| spec.by == by)
     }
 
-    /// The subject of that name; without a name, the first.
+    /// The subject with this name; the first when the name is empty.
     #[must_use]
     pub fn subject(&self, name: &str) -> Option<&SubjectSpec> {
         match name {
@@ -345,34 +346,39 @@ impl Recipe {
         }
     }
 
-    /// Reads a recipe. `name` is what it is called when it does not say so itself.
+    /// Parses a recipe. `name` is its name when the text does not set one.
     ///
     /// # Errors
-    /// All that is wrong with it, each with its line and column.
-    pub fn parse(name: &str, source: &str, known: &Known) -> Result<Recipe, RecipeError> {
-        parse::parse(name, source, known).map(|(recipe, _)| recipe)
+    /// All its problems, each with line and column.
+    pub fn parse(
+        name: &str,
+        source: &str,
+        registry: &RecipeRegistry,
+    ) -> Result<Recipe, RecipeError> {
+        parse::parse(name, source, registry).map(|(recipe, _)| recipe)
     }
 
-    /// Reads a recipe, and where everything in it stands, for those who have more to say of it.
+    /// Parses a recipe, and returns the positions of its keys for further messages such as those of
+    /// [`lint()`].
     ///
     /// # Errors
     /// As [`Recipe::parse`].
     pub fn parse_with_places(
         name: &str,
         source: &str,
-        known: &Known,
+        registry: &RecipeRegistry,
     ) -> Result<(Recipe, Places), RecipeError> {
-        parse::parse(name, source, known)
+        parse::parse(name, source, registry)
     }
 
-    /// The layer of that name.
+    /// The layer with this name.
     #[must_use]
     pub fn layer(&self, name: &str) -> Option<&LayerSpec> {
         self.layers.iter().find(|layer| layer.name == name)
     }
 
-    /// What changes in a request with these facts: every adaptation whose condition holds, in the
-    /// recipe's order, so that the later of two that speak of the same thing wins.
+    /// The adaptations whose conditions hold for a request with these facts, in the recipe's order,
+    /// so that the later of two that change the same thing wins.
     ///
     /// # Errors
     /// When a condition fails.

@@ -1,22 +1,22 @@
-//! What is wrong with a recipe: all of it at once, each with its place.
+//! Problems of a recipe, reported all at once, each with its place in the text.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use thiserror::Error;
 
-/// Something wrong with a recipe's text.
+/// A problem in a recipe's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct RecipeProblem {
     /// The line it is on, from 1.
     pub line: usize,
     /// The column it begins at, in characters from 1.
     pub column: usize,
-    /// What is wrong, and what would do.
+    /// What is wrong, and what would be accepted.
     pub message: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for RecipeProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}: {}", self.line, self.column, self.message)
     }
@@ -28,16 +28,17 @@ impl fmt::Display for Problem {
 pub struct RecipeError {
     /// Which recipe.
     pub recipe: String,
-    /// All that is wrong with it, in the order of its lines.
-    pub problems: Vec<Problem>,
+    /// Its problems, in the order of its lines.
+    pub problems: Vec<RecipeProblem>,
 }
 
-fn lines(problems: &[Problem]) -> String {
+fn lines(problems: &[RecipeProblem]) -> String {
     problems.iter().map(|problem| format!("  {problem}")).collect::<Vec<_>>().join("\n")
 }
 
-/// Where things stand in a recipe's own text: line and column, both from 1, by path such as
-/// `budget.total`, `layer.found.cap` or `adapt.0.when`. What a base says stands in another text.
+/// The positions of keys in a recipe's own text: line and column, both from 1, by path such as
+/// `budget.total`, `layer.found.cap` or `adapt.0.when`. Keys of a base are in another text and are
+/// not listed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Places(BTreeMap<String, (usize, usize)>);
 
@@ -46,7 +47,8 @@ impl Places {
         self.0.insert(path, place);
     }
 
-    /// Where something stands, or, when it is not said, where what it would be in stands.
+    /// The position of a key. When the key is not set, the position of the table that would hold
+    /// it.
     #[must_use]
     pub fn find(&self, path: &str) -> Option<(usize, usize)> {
         let mut path = path;

@@ -1,28 +1,28 @@
-//! Reading a TOML document key by key: values with their places, and all problems at once.
+//! Reads a TOML document key by key: values with their places, and all problems at once.
 
 use haversack_core::text::spelling::{nearest, shown};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::problem::{Places, Problem};
-use super::words::{NONE, Word};
+use super::problem::{Places, RecipeProblem};
+use super::words::{ChoiceWord, NONE};
 
-/// A table of the document, with what messages and places call it.
+/// A table of the document, with its name in messages and in paths.
 #[derive(Debug, Clone)]
-pub(super) struct Table<'t> {
+pub(super) struct TomlTable<'t> {
     entries: &'t DeTable<'t>,
-    /// Where it begins.
+    /// The byte at which it begins.
     pub(super) at: usize,
-    /// What messages call it; empty for the document itself.
+    /// Its name in messages; empty for the document itself.
     pub(super) label: String,
-    /// What places call it; empty for the document itself.
+    /// Its path in [`Places`]; empty for the document itself.
     pub(super) path: String,
 }
 
-impl<'t> Table<'t> {
-    pub(super) fn document(document: &'t Spanned<DeTable<'t>>) -> Table<'t> {
+impl<'t> TomlTable<'t> {
+    pub(super) fn document(document: &'t Spanned<DeTable<'t>>) -> TomlTable<'t> {
         let (label, path) = (String::new(), String::new());
-        Table { entries: document.get_ref(), at: document.span().start, label, path }
+        TomlTable { entries: document.get_ref(), at: document.span().start, label, path }
     }
 
     pub(super) fn get(&self, key: &str) -> Option<&'t Spanned<DeValue<'t>>> {
@@ -33,7 +33,8 @@ impl<'t> Table<'t> {
         self.get(key).is_some()
     }
 
-    /// Where a key's value stands, or the table when it is not there.
+    /// The byte at which a key's value begins, or at which the table begins when the key is not
+    /// set.
     pub(super) fn place(&self, key: &str) -> usize {
         self.get(key).map_or(self.at, |value| value.span().start)
     }
@@ -58,20 +59,20 @@ impl<'t> Table<'t> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds<T>(pub(super) T, pub(super) T);
 
-/// Reads values and keeps what is wrong.
+/// Reads values and collects the problems.
 #[derive(Debug)]
-pub(super) struct Reader<'s> {
+pub(super) struct TomlReader<'s> {
     source: &'s str,
     line_starts: Vec<usize>,
     problems: Vec<(usize, String)>,
     places: Places,
 }
 
-impl<'s> Reader<'s> {
-    pub(super) fn new(source: &'s str) -> Reader<'s> {
+impl<'s> TomlReader<'s> {
+    pub(super) fn new(source: &'s str) -> TomlReader<'s> {
         let after_breaks = source.match_indices('\n').map(|(at, _)| at + 1);
         let line_starts = std::iter::once(0).chain(after_breaks).collect();
-        Reader { source, line_starts, problems: Vec::new(), places: Places::default() }
+        TomlReader { source, line_starts, problems: Vec::new(), places: Places::default() }
     }
 
     /// Line and column of a byte, both from 1.
@@ -83,33 +84,33 @@ impl<'s> Reader<'s> {
         (line, column + 1)
     }
 
-    /// Notes a problem at a byte of the source.
-    pub(super) fn wrong(&mut self, at: usize, message: impl Into<String>) {
+    /// Reports a problem at a byte of the source.
+    pub(super) fn report(&mut self, at: usize, message: impl Into<String>) {
         self.problems.push((at, message.into()));
     }
 
-    /// Notes a problem with a key of a table, at its value or, when it is missing, at the table.
-    pub(super) fn wrong_in(&mut self, table: &Table<'_>, key: &str, message: &str) {
-        let label = label(table);
-        self.wrong(table.place(key), format!("{label}{key} {message}"));
+    /// Reports a problem with a key of a table, at its value or, when it is missing, at the table.
+    pub(super) fn report_key(&mut self, table: &TomlTable<'_>, key: &str, message: &str) {
+        let label = message_prefix(table);
+        self.report(table.place(key), format!("{label}{key} {message}"));
     }
 
-    /// Notes a problem where something was read before, by its path; else at a byte.
-    pub(super) fn wrong_at(&mut self, path: &str, at: usize, message: impl Into<String>) {
+    /// Reports a problem at the recorded position of a path, or else at a byte.
+    pub(super) fn report_at_path(&mut self, path: &str, at: usize, message: impl Into<String>) {
         let noted = self.places.find(path).map(|(line, column)| {
             let start = self.line_starts.get(line - 1).copied().unwrap_or_default();
             let line = &self.source[start..];
             start + line.char_indices().nth(column - 1).map_or(0, |(byte, _)| byte)
         });
-        self.wrong(noted.unwrap_or(at), message);
+        self.report(noted.unwrap_or(at), message);
     }
 
     pub(super) fn problem_count(&self) -> usize {
         self.problems.len()
     }
 
-    /// What was wrong, in the order of the file, and where everything stands.
-    pub(super) fn finish(mut self) -> (Vec<Problem>, Places) {
+    /// Returns the problems in the order of the file, and the positions of all keys.
+    pub(super) fn finish(mut self) -> (Vec<RecipeProblem>, Places) {
         self.problems.sort();
         self.problems.dedup();
         let problems = std::mem::take(&mut self.problems);
@@ -117,138 +118,141 @@ impl<'s> Reader<'s> {
             .into_iter()
             .map(|(at, message)| {
                 let (line, column) = self.place(at);
-                Problem { line, column, message }
+                RecipeProblem { line, column, message }
             })
             .collect();
         (problems, self.places)
     }
 
-    /// Notes where a table's keys stand and refuses those that are not allowed.
-    pub(super) fn names(&mut self, table: &Table<'_>, allowed: &[&str], there_are: &str) {
+    /// Records the positions of a table's keys and reports those that are not allowed.
+    pub(super) fn check_keys(&mut self, table: &TomlTable<'_>, allowed: &[&str], there_are: &str) {
         for (name, at, _) in table.entries() {
             if allowed.contains(&name) {
                 let place = self.place(at);
                 self.places.note(table.path_of(name), place);
             } else {
                 let hint = hint(name, allowed, there_are);
-                self.wrong(at, format!("{}unknown key {}{hint}", label(table), shown(name)));
+                self.report(
+                    at,
+                    format!("{}unknown key {}{hint}", message_prefix(table), shown(name)),
+                );
             }
         }
     }
 
-    /// Notes where something stands.
+    /// Records the position of a path.
     pub(super) fn note(&mut self, path: String, at: usize) {
         let place = self.place(at);
         self.places.note(path, place);
     }
 
-    fn mistaken(&mut self, table: &Table<'_>, key: &str, expected: &str) {
-        let found = table.get(key).map_or("nothing", |value| type_of(value.get_ref()));
-        self.wrong_in(table, key, &format!("is {found}; it must be {expected}"));
+    fn report_type(&mut self, table: &TomlTable<'_>, key: &str, expected: &str) {
+        let found = table.get(key).map_or("nothing", |value| type_name(value.get_ref()));
+        self.report_key(table, key, &format!("is {found}; it must be {expected}"));
     }
 
-    /// A text, if there is one.
+    /// Reads a text, if the key is set.
     pub(super) fn text<'t>(
         &mut self,
-        table: &Table<'t>,
+        table: &TomlTable<'t>,
         key: &str,
         bytes_max: usize,
     ) -> Option<&'t str> {
         let Some(text) = table.get(key)?.get_ref().as_str() else {
-            self.mistaken(table, key, "a text");
+            self.report_type(table, key, "a text");
             return None;
         };
         if text.len() > bytes_max {
             let message = format!("has {} bytes, more than the limit of {bytes_max}", text.len());
-            self.wrong_in(table, key, &message);
+            self.report_key(table, key, &message);
             return None;
         }
         Some(text)
     }
 
-    /// Yes or no, if said.
-    pub(super) fn flag(&mut self, table: &Table<'_>, key: &str) -> Option<bool> {
+    /// Reads a flag, if the key is set.
+    pub(super) fn flag(&mut self, table: &TomlTable<'_>, key: &str) -> Option<bool> {
         let flag = table.get(key)?.get_ref().as_bool();
         if flag.is_none() {
-            self.mistaken(table, key, "true or false");
+            self.report_type(table, key, "true or false");
         }
         flag
     }
 
-    /// A whole number within bounds, if said.
+    /// Reads a whole number within bounds, if the key is set.
     pub(super) fn count(
         &mut self,
-        table: &Table<'_>,
+        table: &TomlTable<'_>,
         key: &str,
         bounds: Bounds<u64>,
     ) -> Option<u64> {
         let Bounds(min, max) = bounds;
-        let count = whole(table.get(key)?.get_ref());
+        let count = integer(table.get(key)?.get_ref());
         let within = count.and_then(|count| u64::try_from(count).ok());
         let within = within.filter(|count| (min..=max).contains(count));
         if within.is_none() {
             let expected = format!("a whole number from {} to {}", grouped(min), grouped(max));
             match count {
                 Some(count) => {
-                    self.wrong_in(table, key, &format!("is {count}; it must be {expected}"))
+                    self.report_key(table, key, &format!("is {count}; it must be {expected}"))
                 }
-                None => self.mistaken(table, key, &expected),
+                None => self.report_type(table, key, &expected),
             }
         }
         within
     }
 
-    /// A number within bounds, if said.
+    /// Reads a number within bounds, if the key is set.
     pub(super) fn number(
         &mut self,
-        table: &Table<'_>,
+        table: &TomlTable<'_>,
         key: &str,
         bounds: Bounds<f64>,
     ) -> Option<f64> {
         let Bounds(min, max) = bounds;
-        let number = number(table.get(key)?.get_ref());
+        let number = finite_number(table.get(key)?.get_ref());
         let within = number.filter(|number| (min..=max).contains(number));
         if within.is_none() {
             let expected = format!("a number from {min} to {max}");
             match number {
                 Some(number) => {
-                    self.wrong_in(table, key, &format!("is {number}; it must be {expected}"))
+                    self.report_key(table, key, &format!("is {number}; it must be {expected}"))
                 }
-                None => self.mistaken(table, key, &expected),
+                None => self.report_type(table, key, &expected),
             }
         }
         within
     }
 
-    /// One of the words, if said.
+    /// Reads one of the words, if the key is set.
     pub(super) fn word<T: Copy>(
         &mut self,
-        table: &Table<'_>,
+        table: &TomlTable<'_>,
         key: &str,
-        words: &[Word<T>],
+        words: &[ChoiceWord<T>],
     ) -> Option<T> {
         let value = table.get(key)?;
         let names: Vec<&str> = words.iter().map(|word| word.name).collect();
         let Some(text) = value.get_ref().as_str() else {
-            self.mistaken(table, key, &format!("one of {}", names.join(", ")));
+            self.report_type(table, key, &format!("one of {}", names.join(", ")));
             return None;
         };
         let word = words.iter().find(|word| word.name == text);
         if word.is_none() {
             let hint = hint(text, &names, "it must be one of");
-            self.wrong_in(table, key, &format!("is {:?}{hint}", shown(text)));
+            self.report_key(table, key, &format!("is {:?}{hint}", shown(text)));
         }
         word.map(|word| word.value)
     }
 
-    /// Texts with their places, if said.
+    /// Reads a list of texts with their positions, if the key is set.
     pub(super) fn texts<'t>(
         &mut self,
-        table: &Table<'t>,
+        table: &TomlTable<'t>,
         key: &str,
     ) -> Option<Vec<(&'t str, usize)>> {
         let Some(values) = table.get(key)?.get_ref().as_array() else {
-            self.mistaken(table, key, "a list of texts");
+            self.report_type(table, key, "a list of texts");
             return None;
         };
         let mut texts = Vec::with_capacity(values.len());
@@ -256,26 +260,28 @@ impl<'s> Reader<'s> {
             match value.get_ref().as_str() {
                 Some(text) => texts.push((text, value.span().start)),
                 None => {
-                    let found = type_of(value.get_ref());
-                    let message =
-                        format!("{}{key} holds {found}; it must be a list of texts", label(table));
-                    self.wrong(value.span().start, message);
+                    let found = type_name(value.get_ref());
+                    let message = format!(
+                        "{}{key} holds {found}; it must be a list of texts",
+                        message_prefix(table)
+                    );
+                    self.report(value.span().start, message);
                 }
             }
         }
         Some(texts)
     }
 
-    /// A table inside, if there is one; its keys are for the caller to check.
+    /// Reads an inner table, if the key is set. The caller checks its keys.
     pub(super) fn table<'t>(
         &mut self,
-        table: &Table<'t>,
+        table: &TomlTable<'t>,
         key: &str,
         name: &str,
-    ) -> Option<Table<'t>> {
+    ) -> Option<TomlTable<'t>> {
         let value = table.get(key)?;
         let Some(entries) = value.get_ref().as_table() else {
-            self.mistaken(table, key, "a table");
+            self.report_type(table, key, "a table");
             return None;
         };
         let label = if table.label.is_empty() {
@@ -283,16 +289,16 @@ impl<'s> Reader<'s> {
         } else {
             format!("{} {name}", table.label)
         };
-        Some(Table { entries, at: value.span().start, label, path: table.path_of(key) })
+        Some(TomlTable { entries, at: value.span().start, label, path: table.path_of(key) })
     }
 
-    /// A list of tables; none when it is not there.
+    /// Reads a list of tables; empty when the key is not set.
     pub(super) fn tables<'t>(
         &mut self,
-        table: &Table<'t>,
+        table: &TomlTable<'t>,
         key: &str,
         count_max: usize,
-    ) -> Vec<Table<'t>> {
+    ) -> Vec<TomlTable<'t>> {
         let Some(value) = table.get(key) else { return Vec::new() };
         let Some(values) = value.get_ref().as_array() else {
             let expected = if value.get_ref().is_table() {
@@ -300,22 +306,25 @@ impl<'s> Reader<'s> {
             } else {
                 "a list of tables"
             };
-            self.mistaken(table, key, expected);
+            self.report_type(table, key, expected);
             return Vec::new();
         };
         if values.len() > count_max {
             let message =
                 format!("has {} entries, more than the limit of {count_max}", values.len());
-            self.wrong_in(table, key, &message);
+            self.report_key(table, key, &message);
         }
         let mut tables = Vec::with_capacity(values.len().min(count_max));
         for (index, value) in values.iter().take(count_max).enumerate() {
             let at = value.span().start;
             let Some(entries) = value.get_ref().as_table() else {
-                let found = type_of(value.get_ref());
-                self.wrong(
+                let found = type_name(value.get_ref());
+                self.report(
                     at,
-                    format!("{}{key} holds {found}; it must be a list of tables", label(table)),
+                    format!(
+                        "{}{key} holds {found}; it must be a list of tables",
+                        message_prefix(table)
+                    ),
                 );
                 continue;
             };
@@ -324,22 +333,22 @@ impl<'s> Reader<'s> {
                 if table.label.is_empty() { name } else { format!("{} {name}", table.label) };
             let path = format!("{}.{index}", table.path_of(key));
             self.note(path.clone(), at);
-            tables.push(Table { entries, at, label, path });
+            tables.push(TomlTable { entries, at, label, path });
         }
         tables
     }
 }
 
-/// Whether a key says `"none"`.
-pub(super) fn is_none(table: &Table<'_>, key: &str) -> bool {
+/// Whether the value of a key is the word `"none"`.
+pub(super) fn is_none(table: &TomlTable<'_>, key: &str) -> bool {
     table.get(key).and_then(|value| value.get_ref().as_str()) == Some(NONE)
 }
 
-fn label(table: &Table<'_>) -> String {
+fn message_prefix(table: &TomlTable<'_>) -> String {
     if table.label.is_empty() { String::new() } else { format!("{}: ", table.label) }
 }
 
-/// What a message adds to a name that is not known: the nearest ones, and all when they are few.
+/// The end of a message about an unknown name: the nearest known names, and all when they are few.
 pub(super) fn hint(name: &str, known: &[&str], there_are: &str) -> String {
     let near = nearest(name, known.iter().map(|&known| (known, known)));
     match near.as_slice() {
@@ -352,8 +361,8 @@ pub(super) fn hint(name: &str, known: &[&str], there_are: &str) -> String {
     }
 }
 
-/// What messages call a value's type.
-pub(super) fn type_of(value: &DeValue<'_>) -> &'static str {
+/// The name of a value's type in messages.
+pub(super) fn type_name(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a text",
         DeValue::Integer(_) => "a whole number",
@@ -365,23 +374,23 @@ pub(super) fn type_of(value: &DeValue<'_>) -> &'static str {
     }
 }
 
-/// A whole number; `None` when it is none, or too large to be one.
-pub(super) fn whole(value: &DeValue<'_>) -> Option<i64> {
+/// Reads a value as a whole number; `None` when it is not one or does not fit.
+pub(super) fn integer(value: &DeValue<'_>) -> Option<i64> {
     let integer = value.as_integer()?;
     i64::from_str_radix(integer.as_str(), integer.radix()).ok()
 }
 
-/// A finite number, whole or decimal.
-pub(super) fn number(value: &DeValue<'_>) -> Option<f64> {
+/// Reads a value as a finite number, whole or decimal.
+pub(super) fn finite_number(value: &DeValue<'_>) -> Option<f64> {
     if let Some(float) = value.as_float() {
         return float.as_str().parse::<f64>().ok().filter(|number| number.is_finite());
     }
     #[expect(clippy::cast_precision_loss, reason = "bounds are far below 2^52")]
-    let number = whole(value)? as f64;
+    let number = integer(value)? as f64;
     Some(number)
 }
 
-/// 1234567 as 1,234,567.
+/// Formats 1234567 as 1,234,567.
 pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);

@@ -1,36 +1,36 @@
-//! What a collector can be told: named settings with types, bounds and defaults, as a table, so
-//! that recipes are checked, errors are helpful, and the documentation cannot be wrong.
+//! Settings of collectors: names with types, bounds and defaults. The parser, its messages and the
+//! documentation all use the same tables.
 
 use std::collections::BTreeMap;
 
-/// What a setting may hold.
+/// The type of a setting, with bounds and default.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SettingType {
     /// A whole number, bounds included.
     Count {
-        /// The least.
+        /// The minimum.
         min: u64,
-        /// The most.
+        /// The maximum.
         max: u64,
-        /// When it is not said.
+        /// The default.
         default: u64,
     },
     /// A number, bounds included.
     Number {
-        /// The least.
+        /// The minimum.
         min: f64,
-        /// The most.
+        /// The maximum.
         max: f64,
-        /// When it is not said.
+        /// The default.
         default: f64,
     },
-    /// One of these words; the first when it is not said.
+    /// One of these words. The first is the default.
     OneOf(&'static [&'static str]),
-    /// A subject of the recipe, or one of these words; the first subject when it is not said.
+    /// A subject of the recipe, or one of these words. The first subject is the default.
     Subject(&'static [&'static str]),
-    /// A list of words; empty when it is not said.
+    /// A list of words; empty by default.
     Texts,
-    /// Yes or no; no when it is not said.
+    /// A flag; false by default.
     Flag,
 }
 
@@ -39,9 +39,9 @@ pub enum SettingType {
 pub struct SettingSpec {
     /// Its name in a recipe.
     pub name: &'static str,
-    /// What it does, in a line.
+    /// What it does, in one line.
     pub about: &'static str,
-    /// What it may hold.
+    /// Its type.
     pub value: SettingType,
 }
 
@@ -56,11 +56,11 @@ pub enum Setting {
     Text(String),
     /// Words.
     Texts(Vec<String>),
-    /// Yes or no.
+    /// A flag.
     Flag(bool),
 }
 
-/// What a collector was told, defaults filled in.
+/// The settings of a collector, with defaults filled in.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Settings(BTreeMap<String, Setting>);
 
@@ -81,7 +81,7 @@ impl Settings {
         Settings(specs.iter().map(|spec| (spec.name.to_owned(), of(spec))).collect())
     }
 
-    /// Sets one.
+    /// Sets a setting.
     pub fn set(&mut self, name: &str, value: Setting) {
         self.0.insert(name.to_owned(), value);
     }
@@ -134,7 +134,7 @@ impl Settings {
         }
     }
 
-    /// Yes or no; no when there is no such setting.
+    /// A flag; false when there is no such setting.
     #[must_use]
     pub fn flag(&self, name: &str) -> bool {
         matches!(self.0.get(name), Some(Setting::Flag(true)))

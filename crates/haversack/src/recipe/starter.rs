@@ -1,24 +1,24 @@
-//! A recipe to start from: short, complete, with comments that say what could be changed.
+//! The starter recipe: short and complete, with comments on what could be changed.
 
 use std::fmt::Write as _;
 
-use super::{FORMAT, Known, Recipe, RecipeError, write};
+use super::{FORMAT, Recipe, RecipeError, RecipeRegistry, write};
 
 impl Recipe {
-    /// The text of a new recipe, on top of another one or on its own.
+    /// Writes the text of a new recipe that extends another one or stands on its own.
     ///
     /// # Errors
-    /// When the name cannot be used.
+    /// When the name is not allowed.
     pub fn starter(
         name: &str,
         base: Option<&Recipe>,
-        known: &Known,
+        registry: &RecipeRegistry,
     ) -> Result<String, RecipeError> {
         let text = match base {
             Some(base) => extending(name, base),
             None => STARTER.replace("NAME", name),
         };
-        Recipe::parse(name, &text, known).map(|_| text)
+        Recipe::parse(name, &text, registry).map(|_| text)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The words of the format: what a closed choice may be called, and what each word means.
+//! The words of the format: the names and meanings of the values of each closed choice.
 //!
 //! Parsing, writing, messages and the documentation read the same tables.
 
@@ -11,30 +11,30 @@ use haversack_core::text::truncate::Truncation;
 
 use super::{QueryPart, Shape};
 
-/// The word that takes a limit away.
+/// The word that removes a limit.
 pub(super) const NONE: &str = "none";
 
-/// One word of a closed choice.
+/// A word that names one value of a closed choice.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Word<T> {
-    /// As it is written.
+pub(super) struct ChoiceWord<T> {
+    /// The word.
     pub(super) name: &'static str,
-    /// What it stands for.
+    /// The value.
     pub(super) value: T,
-    /// What it means, in a line.
+    /// The meaning, in one line.
     pub(super) about: &'static str,
 }
 
-const fn word<T: Copy>(name: &'static str, value: T, about: &'static str) -> Word<T> {
-    Word { name, value, about }
+const fn word<T: Copy>(name: &'static str, value: T, about: &'static str) -> ChoiceWord<T> {
+    ChoiceWord { name, value, about }
 }
 
-/// The word for a value. Every value of a closed choice has one; a test holds it.
-pub(super) fn name_of<T: PartialEq>(words: &[Word<T>], value: &T) -> &'static str {
+/// The word for a value. A test checks that every value of a closed choice has one.
+pub(super) fn name_of<T: PartialEq>(words: &[ChoiceWord<T>], value: &T) -> &'static str {
     words.iter().find(|word| word.value == *value).map_or("", |word| word.name)
 }
 
-/// How a text that does not fit is shortened.
+/// The value of `cut`: how a text that does not fit is shortened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CutWord {
     pub(super) cut: Option<Truncation>,
@@ -45,7 +45,7 @@ const fn cut(cut: Option<Truncation>) -> CutWord {
     CutWord { cut, summarise: false }
 }
 
-pub(super) const SHAPES: &[Word<Shape>] = &[
+pub(super) const SHAPES: &[ChoiceWord<Shape>] = &[
     word("sections", Shape::Sections, "sections and citations; the default"),
     word(
         "proposal",
@@ -58,7 +58,7 @@ pub(super) const SHAPES: &[Word<Shape>] = &[
     word("memory", Shape::Memory, "a context and its memories, for a chat assistant (M9)"),
 ];
 
-pub(super) const OVERFLOWS: &[Word<Overflow>] = &[
+pub(super) const OVERFLOWS: &[ChoiceWord<Overflow>] = &[
     word(
         "refuse",
         Overflow::Refuse,
@@ -72,7 +72,7 @@ pub(super) const OVERFLOWS: &[Word<Overflow>] = &[
     ),
 ];
 
-pub(super) const FENCES: &[Word<Fencing>] = &[
+pub(super) const FENCES: &[ChoiceWord<Fencing>] = &[
     word("untrusted", Fencing::Untrusted, "texts that are not trusted; the default"),
     word(
         "sections",
@@ -88,7 +88,7 @@ pub(super) const FENCES: &[Word<Fencing>] = &[
     word("off", Fencing::Off, "none: the application marks data in its own way"),
 ];
 
-pub(super) const SELECTORS: &[Word<Selector>] = &[
+pub(super) const SELECTORS: &[ChoiceWord<Selector>] = &[
     word(
         "greedy",
         Selector::Greedy,
@@ -101,7 +101,7 @@ pub(super) const SELECTORS: &[Word<Selector>] = &[
     ),
 ];
 
-pub(super) const ORDERS: &[Word<Order>] = &[
+pub(super) const ORDERS: &[ChoiceWord<Order>] = &[
     word("density", Order::Density, "most value for a token first; the default"),
     word("rank", Order::Rank, "best score first, each whole; the default when pinned"),
     word(
@@ -116,7 +116,7 @@ pub(super) const ORDERS: &[Word<Order>] = &[
     ),
 ];
 
-pub(super) const CUTS: &[Word<CutWord>] = &[
+pub(super) const CUTS: &[ChoiceWord<CutWord>] = &[
     word(
         "extractive",
         cut(Some(Truncation::Extractive)),
@@ -132,7 +132,7 @@ pub(super) const CUTS: &[Word<CutWord>] = &[
     word(NONE, cut(None), "leave it out; the only way when pinned"),
 ];
 
-pub(super) const ARRANGEMENTS: &[Word<Arrangement>] = &[
+pub(super) const ARRANGEMENTS: &[ChoiceWord<Arrangement>] = &[
     word("ranked", Arrangement::Ranked, "best first; the default"),
     word("edges", Arrangement::Edges, "best first and last, weakest in the middle"),
     word("newest", Arrangement::Newest, "newest first"),
@@ -140,7 +140,7 @@ pub(super) const ARRANGEMENTS: &[Word<Arrangement>] = &[
     word("found", Arrangement::Found, "as they were found: a page's blocks as they stand on it"),
 ];
 
-pub(super) const STABILITIES: &[Word<Stability>] = &[
+pub(super) const STABILITIES: &[ChoiceWord<Stability>] = &[
     word(
         "foundational",
         Stability::Foundational,
@@ -150,21 +150,21 @@ pub(super) const STABILITIES: &[Word<Stability>] = &[
     word("volatile", Stability::Volatile, "another for each request; the default"),
 ];
 
-pub(super) const QUERY_PARTS: &[Word<QueryPart>] = &[
+pub(super) const QUERY_PARTS: &[ChoiceWord<QueryPart>] = &[
     word("query", QueryPart::Query, "the query itself; the default"),
     word("subject", QueryPart::Subject, "the first subject: its own text and its latest items"),
     word("situation", QueryPart::Situation, "the facts of the situation"),
     word("history", QueryPart::History, "the last turns of the conversation"),
 ];
 
-pub(super) const RECENCIES: &[Word<Recency>] = &[
+pub(super) const RECENCIES: &[ChoiceWord<Recency>] = &[
     word("over_month", Recency::WORKSPACE, "falls evenly from 1 to 0 over 30 days; the default"),
     word("over_day", Recency::SITUATION, "falls evenly from 1 to 0 over 24 hours"),
     word("hourly", Recency::PRIME, "loses one per cent of what is left each hour"),
     word("harmonic", Recency::MEMORY, "1 / (1 + days): a half after one day, a third after two"),
 ];
 
-/// Names of rankers that need no registration (M6).
+/// Names of the built-in rankers (M6).
 pub(crate) const RANKERS: &[(&str, &str)] = &[
     ("default", "0.6 semantic + 0.2 recency + 0.2 confidence"),
     ("bySimilarity", "semantic alone"),
@@ -172,7 +172,7 @@ pub(crate) const RANKERS: &[(&str, &str)] = &[
     ("byConfidence", "confidence alone"),
 ];
 
-/// Templates that need no registration.
+/// Names of the built-in templates.
 pub(super) const TEMPLATES: &[(&str, &str)] = &[
     ("chat", "a line that introduces past conversations, then a list with dashes"),
     ("detailed", "each text with its kind, confidence and time"),

@@ -1,4 +1,4 @@
-//! Writes a recipe as TOML, by the rows of its keys.
+//! Writes a recipe as TOML, using the table of keys.
 
 use std::fmt::Write as _;
 
@@ -10,8 +10,8 @@ use super::words::{self, NONE, name_of};
 use super::{CollectorSpec, FORMAT, Recipe, ScoreSpec, Setting, TemplateSpec};
 
 impl Recipe {
-    /// The recipe as a file of its own, with its base and all defaults written out. Parsing it
-    /// gives the same recipe, but for `extends`.
+    /// Writes the recipe as a file of its own, with its base and all defaults written out. Parsing
+    /// it gives the same recipe, except for `extends`.
     #[must_use]
     pub fn to_toml(&self) -> String {
         let mut out = String::new();
@@ -36,8 +36,8 @@ impl Recipe {
         out
     }
 
-    /// The recipe as a file that extends another one, from which it differs in how layers collect
-    /// and score. Parsing it beside that one gives the same recipe.
+    /// Writes the recipe as a file that extends another one, from which only collectors and scores
+    /// of layers differ. Parsing it with that one registered gives the same recipe.
     #[must_use]
     pub fn to_toml_extending(&self, base: &Recipe) -> String {
         let mut out = String::new();
@@ -68,17 +68,17 @@ impl Recipe {
         out.push_str("\n[words]\n");
         let phrases = |phrases: &[String]| list(phrases.iter().map(|phrase| quoted(phrase)));
         let kind = |name: &'_ str| name.strip_prefix("kind ").map(str::to_owned);
-        for (name, said) in self.words.iter().filter(|(name, _)| kind(name).is_none()) {
-            put(out, name, &phrases(said));
+        for (name, values) in self.words.iter().filter(|(name, _)| kind(name).is_none()) {
+            put(out, name, &phrases(values));
         }
         let kinds: Vec<(String, String)> = self
             .words
             .iter()
-            .filter_map(|(name, said)| Some((kind(name)?, phrases(said))))
+            .filter_map(|(name, values)| Some((kind(name)?, phrases(values))))
             .collect();
         if !kinds.is_empty() {
             out.push_str("\n[words.kinds]\n");
-            kinds.iter().for_each(|(name, said)| put(out, name, said));
+            kinds.iter().for_each(|(name, values)| put(out, name, values));
         }
     }
 }
@@ -145,12 +145,12 @@ pub(super) fn tokens(tokens: Tokens) -> String {
     grouped(tokens.get())
 }
 
-/// 12345 as TOML's 12_345.
+/// Formats 12345 as 12_345, as TOML allows.
 fn grouped(count: u32) -> String {
     super::read::grouped(count.into()).replace(',', "_")
 }
 
-/// A number that is read as a decimal again.
+/// Formats a number so that TOML parses it as a decimal.
 pub(super) fn number(number: f64) -> String {
     format!("{number:?}")
 }

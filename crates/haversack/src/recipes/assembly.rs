@@ -1,4 +1,5 @@
-//! What every result shares: the receipt, who counted, notices, timings, and the ledger on request.
+//! The part that all results share: the receipt, the tokenizer, notices, timings, and the ledger on
+//! request.
 
 use std::collections::BTreeMap;
 
@@ -83,7 +84,7 @@ pub struct WireLayer {
 }
 
 impl WireLayer {
-    fn of(report: &LayerReport) -> WireLayer {
+    fn from_report(report: &LayerReport) -> WireLayer {
         WireLayer {
             name: report.name.clone(),
             title: report.title.clone(),
@@ -118,9 +119,9 @@ pub struct WireNotice {
 }
 
 impl WireNotice {
-    /// A notice for the wire.
+    /// Converts a notice to its wire form.
     #[must_use]
-    pub fn of(notice: &Notice) -> WireNotice {
+    pub fn from_notice(notice: &Notice) -> WireNotice {
         WireNotice {
             notice_type: "warning",
             code: notice.code.as_str(),
@@ -240,9 +241,9 @@ impl From<Quality> for WireQuality {
 }
 
 impl Assembly {
-    /// What a pack's result has under `assembly`.
+    /// Makes the shared part of a result from a pack.
     #[must_use]
-    pub fn of(assembled: &Assembled, explain: bool) -> Assembly {
+    pub fn from_assembled(assembled: &Assembled, explain: bool) -> Assembly {
         let pack = &assembled.pack;
         let milliseconds = |duration: std::time::Duration| duration.as_secs_f64() * 1_000.0;
         let mut timings_ms: BTreeMap<&'static str, f64> = assembled
@@ -262,20 +263,20 @@ impl Assembly {
             budget: assembled.core.budget.total().get(),
             limit: pack.limit.get(),
             tokens: pack.tokens.get(),
-            layers: assembled.layers.iter().map(WireLayer::of).collect(),
-            notices: assembled.notices.iter().map(WireNotice::of).collect(),
+            layers: assembled.layers.iter().map(WireLayer::from_report).collect(),
+            notices: assembled.notices.iter().map(WireNotice::from_notice).collect(),
             degraded: assembled.is_degraded(),
-            query: analysis(assembled),
+            query: query_analysis(assembled),
             timings_ms,
             facts: assembled.facts.clone(),
-            delta: delta(assembled),
+            delta: pack_delta(assembled),
             quality: explain.then(|| assembled.quality().into()),
-            ledger: explain.then(|| Receipt::of(assembled, "").ledger),
+            ledger: explain.then(|| Receipt::from_assembled(assembled, "").ledger),
         }
     }
 }
 
-fn analysis(assembled: &Assembled) -> WireAnalysis {
+fn query_analysis(assembled: &Assembled) -> WireAnalysis {
     let analysis = &assembled.analysis;
     WireAnalysis {
         language: analysis.language.code().to_owned(),
@@ -292,17 +293,17 @@ fn analysis(assembled: &Assembled) -> WireAnalysis {
                 end: range.to.to_string(),
             })
             .collect(),
-        filters: analysis.fields.as_ref().map(filters).unwrap_or_default(),
-        understood: analysis.fields.as_ref().map(understood).unwrap_or_default(),
+        filters: analysis.fields.as_ref().map(field_filters).unwrap_or_default(),
+        understood: analysis.fields.as_ref().map(understood_words).unwrap_or_default(),
         intent: format!("{:?}", analysis.intent).to_lowercase(),
     }
 }
 
-fn understood(asked: &FieldQuery) -> Vec<String> {
-    asked.understood.clone()
+fn understood_words(query: &FieldQuery) -> Vec<String> {
+    query.understood.clone()
 }
 
-fn filters(asked: &FieldQuery) -> Vec<WireFieldFilter> {
+fn field_filters(query: &FieldQuery) -> Vec<WireFieldFilter> {
     let range = |field, (from, to): (Timestamp, Timestamp)| {
         let start = (from != TimeRange::EARLIEST).then(|| from.to_string());
         let end = (to != TimeRange::LATEST).then(|| to.to_string());
@@ -310,19 +311,19 @@ fn filters(asked: &FieldQuery) -> Vec<WireFieldFilter> {
     };
     let one_of = |field, values| WireFieldFilter { field, values, start: None, end: None };
     let mut filters = Vec::new();
-    filters.extend(asked.due.map(|due| range("due", due)));
-    filters.extend(asked.done.map(|done| one_of("done", vec![done.to_string()])));
-    filters.extend(asked.changed.map(|changed| range("changed", changed)));
-    filters.extend(asked.created.map(|created| range("created", created)));
-    let values = asked.values.iter();
+    filters.extend(query.due.map(|due| range("due", due)));
+    filters.extend(query.done.map(|done| one_of("done", vec![done.to_string()])));
+    filters.extend(query.changed.map(|changed| range("changed", changed)));
+    filters.extend(query.created.map(|created| range("created", created)));
+    let values = query.values.iter();
     filters.extend(values.map(|(role, values)| one_of(role.as_str(), values.clone())));
-    if !asked.kinds.is_empty() {
-        filters.push(one_of("kind", asked.kinds.clone()));
+    if !query.kinds.is_empty() {
+        filters.push(one_of("kind", query.kinds.clone()));
     }
     filters
 }
 
-fn delta(assembled: &Assembled) -> Option<WireDelta> {
+fn pack_delta(assembled: &Assembled) -> Option<WireDelta> {
     let delta = assembled.delta.as_ref()?;
     let names = |ids: &[haversack_core::ids::CandidateId]| {
         ids.iter().map(ToString::to_string).collect::<Vec<String>>()

@@ -16,17 +16,17 @@ use crate::pipeline::Assembled;
 use crate::request::{RankerChoice, RankingWeights, TemplateChoice};
 use crate::wire::{WireRanker, WireRequest, WireTemplate, moment_in, part, vector};
 
-/// How deep relationships are followed when the request only says that they should be.
-const DEPTH: u32 = 1;
+/// How deep relationships are followed when the request names no depth.
+const DEFAULT_DEPTH: u32 = 1;
 
-/// How many memories a search gives when the request names no number.
+/// How many memories a search returns when the request names no limit.
 pub const SEARCH_LIMIT: usize = 10;
 
 /// What a chat assistant asks (M3).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "MemoryRequest"))]
 #[serde(rename_all = "camelCase", default)]
-pub struct Request {
+pub struct MemoryRequest {
     /// The message.
     pub query: String,
     /// A vector to look for instead (M2).
@@ -95,10 +95,10 @@ pub struct RankingOptions {
 }
 
 impl RankingOptions {
-    /// Has a request ranked by these weights.
+    /// Sets these weights on a request.
     ///
     /// # Errors
-    /// When a weight is not from 0 to 1, or the request names a ranker that has none.
+    /// When a weight is not from 0 to 1, or the request names a ranker that takes no weights.
     pub(crate) fn apply(self, request: &mut crate::Request) -> Result<(), Error> {
         let usual = RankingWeights::default();
         let weight = |name: &str, given: Option<f64>, usual: f64| -> Result<f64, Error> {
@@ -115,8 +115,8 @@ impl RankingOptions {
         check_weights(request)
     }
 
-    /// The options that say such weights.
-    pub(crate) fn of(weights: RankingWeights) -> RankingOptions {
+    /// The options that set these weights.
+    pub(crate) fn from_weights(weights: RankingWeights) -> RankingOptions {
         RankingOptions {
             similarity_weight: Some(weights.similarity),
             recency_weight: Some(weights.recency),
@@ -125,7 +125,7 @@ impl RankingOptions {
     }
 }
 
-/// Refuses weights beside a ranker that has none.
+/// Refuses weights when the request names a ranker that takes none.
 fn check_weights(request: &crate::Request) -> Result<(), Error> {
     let is_default = match &request.ranker {
         Some(RankerChoice::Named(name)) => name == "default",
@@ -138,22 +138,22 @@ fn check_weights(request: &crate::Request) -> Result<(), Error> {
     Err(Error::invalid("rankingOptions", message))
 }
 
-impl Request {
-    /// A message, with nothing else said.
+impl MemoryRequest {
+    /// Makes a request with all other fields at their defaults.
     #[must_use]
-    pub fn new(query: &str) -> Request {
-        Request { query: query.to_owned(), ..Request::default() }
+    pub fn new(query: &str) -> MemoryRequest {
+        MemoryRequest { query: query.to_owned(), ..MemoryRequest::default() }
     }
 
-    /// The request that this says.
+    /// Converts a request of the application into the engine's request.
     ///
     /// # Errors
-    /// When a field is wrong; the error names it.
-    pub fn request(&self) -> Result<crate::Request, Error> {
-        self.request_to("memory")
+    /// When a field is invalid; the error names it.
+    pub fn to_request(&self) -> Result<crate::Request, Error> {
+        self.to_request_for("memory")
     }
 
-    pub(super) fn request_to(&self, recipe: &str) -> Result<crate::Request, Error> {
+    pub(super) fn to_request_for(&self, recipe: &str) -> Result<crate::Request, Error> {
         let common: WireRequest = crate::wire::read(Value::Object(self.other.clone()))?;
         let mut request = common.request(recipe)?;
         request.query.clone_from(&self.query);
@@ -180,14 +180,14 @@ impl Request {
         request.confidence_least =
             self.min_confidence.map(|least| part("minConfidence", least)).transpose()?;
         if !self.memory_types.is_empty() {
-            let types = self.memory_types.iter().map(|sort| json!(sort)).collect();
+            let types = self.memory_types.iter().map(|name| json!(name)).collect();
             request.fields.push(("type".to_owned(), types));
         }
         if let Some(conversation) = &self.conversation_id {
             request.fields.push(("conversation".to_owned(), vec![json!(conversation)]));
         }
         request.depth = match (self.include_relationships, self.relationship_depth) {
-            (true, depth) => Some(depth.unwrap_or(DEPTH)),
+            (true, depth) => Some(depth.unwrap_or(DEFAULT_DEPTH)),
             (false, _) => request.depth,
         };
         request.metadata = self.include_metadata && self.template.is_some();
@@ -215,7 +215,7 @@ pub struct Memory {
     pub content: String,
     /// Its type, such as `fact` or `preference`.
     #[serde(rename = "type")]
-    pub sort: Option<String>,
+    pub memory_type: Option<String>,
     /// How sure it is.
     pub confidence: Option<f64>,
     /// When it was made.
@@ -232,7 +232,7 @@ pub struct Memory {
     schemars(rename = "MemorySearchResult")
 )]
 #[serde(rename_all = "camelCase")]
-pub struct SearchResult {
+pub struct MemorySearchResult {
     /// The memory.
     pub memory: Memory,
     /// How similar it is to the query, 0 to 1.
@@ -243,18 +243,18 @@ pub struct SearchResult {
     pub note: Option<String>,
     /// What it is related to, if that was asked for: what came along because of it, and what was
     /// found beside it.
-    pub relationships: Vec<Related>,
+    pub relationships: Vec<RelatedMemory>,
 }
 
 /// A memory that is related to another (M7).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "MemoryRelated"))]
 #[serde(rename_all = "camelCase")]
-pub struct Related {
+pub struct RelatedMemory {
     /// The memory.
     pub memory: Memory,
     /// How it is related.
-    pub relationship: Relationship,
+    pub relationship: MemoryRelationship,
     /// How many steps away.
     pub depth: u64,
 }
@@ -263,10 +263,10 @@ pub struct Related {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Relationship"))]
 #[serde(rename_all = "camelCase")]
-pub struct Relationship {
+pub struct MemoryRelationship {
     /// Its type, such as `supersedes`.
     #[serde(rename = "type")]
-    pub sort: String,
+    pub relationship_type: String,
     /// `outward` when it leads from the nearer memory to the farther, `inward` when it leads back.
     pub direction: String,
     /// The memory that the link leads from.
@@ -279,13 +279,13 @@ pub struct Relationship {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "MemoryContext"))]
 #[serde(rename_all = "camelCase")]
-pub struct Context {
+pub struct MemoryContext {
     /// The final string.
     pub context: String,
     /// Its tokens.
     pub token_count: u32,
     /// The memories that are in, best first.
-    pub memories: Vec<SearchResult>,
+    pub memories: Vec<MemorySearchResult>,
     /// Whether some that were found are not in, or shortened, for want of room.
     pub truncated: bool,
     /// The template that was used.
@@ -298,10 +298,10 @@ pub struct Context {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "MemoryPreview"))]
 #[serde(rename_all = "camelCase")]
-pub struct Preview {
+pub struct MemoryPreview {
     /// What a build would give.
     #[serde(flatten)]
-    pub context: Context,
+    pub context: MemoryContext,
     /// The ids of the memories that are in.
     pub memory_ids: Vec<String>,
     /// The score of every memory that has to do with the question.
@@ -310,10 +310,10 @@ pub struct Preview {
     pub budget_used: f64,
 }
 
-impl Context {
-    /// What was assembled, in this shape.
+impl MemoryContext {
+    /// Makes the result of a pack in this shape.
     #[must_use]
-    pub fn of(assembled: &Assembled, explain: bool) -> Context {
+    pub fn from_assembled(assembled: &Assembled, explain: bool) -> MemoryContext {
         let sections = &assembled.pack.sections;
         let items = sections.iter().flat_map(|section| &section.items);
         let mut memories: Vec<(&Ranked, String)> = items
@@ -323,28 +323,28 @@ impl Context {
             b.score.cmp(&a.score).then_with(|| a.candidate.id.cmp(&b.candidate.id))
         });
         let template = assembled.request.template.as_ref();
-        Context {
+        MemoryContext {
             context: assembled.text().to_owned(),
             token_count: assembled.pack.tokens.get(),
             memories: memories
                 .into_iter()
-                .map(|(ranked, content)| found(assembled, ranked, content))
+                .map(|(ranked, content)| search_result(assembled, ranked, content))
                 .collect(),
             truncated: assembled.layers.iter().any(crate::pipeline::LayerReport::is_truncated),
             template: template
                 .map_or_else(|| assembled.template_name(), |template| template.name().to_owned()),
-            assembly: Assembly::of(assembled, explain),
+            assembly: Assembly::from_assembled(assembled, explain),
         }
     }
 }
 
-impl Preview {
-    /// What was assembled, as a preview.
+impl MemoryPreview {
+    /// Makes the preview of a pack.
     #[must_use]
-    pub fn of(assembled: &Assembled, explain: bool) -> Preview {
-        let context = Context::of(assembled, explain);
+    pub fn from_assembled(assembled: &Assembled, explain: bool) -> MemoryPreview {
+        let context = MemoryContext::from_assembled(assembled, explain);
         let used = f64::from(assembled.pack.tokens.get()) * 100.0;
-        Preview {
+        MemoryPreview {
             memory_ids: context.memories.iter().map(|found| found.memory.id.clone()).collect(),
             ranking_scores: ranking_scores(assembled),
             budget_used: used / f64::from(assembled.pack.limit.get().max(1)),
@@ -353,18 +353,18 @@ impl Preview {
     }
 }
 
-fn found(assembled: &Assembled, ranked: &Ranked, content: String) -> SearchResult {
+fn search_result(assembled: &Assembled, ranked: &Ranked, content: String) -> MemorySearchResult {
     let candidate = &ranked.candidate;
     let fields = assembled.fields.get(&candidate.id.item);
     let text = |name: &str| {
         let value = fields.and_then(|fields| fields.get(name));
         value.and_then(Value::as_str).map(str::to_owned)
     };
-    SearchResult {
+    MemorySearchResult {
         memory: Memory {
             id: candidate.id.item.as_str().to_owned(),
             content,
-            sort: text("type"),
+            memory_type: text("type"),
             confidence: candidate.confidence.map(Score::get),
             created_at: candidate.moment.map(|moment| moment.to_string()),
             conversation: text("conversation"),
@@ -372,38 +372,38 @@ fn found(assembled: &Assembled, ranked: &Ranked, content: String) -> SearchResul
         score: candidate.signals.similarity().map_or(0.0, Score::get),
         rank: ranked.score.get(),
         note: candidate.place.note.clone(),
-        relationships: related(assembled, &candidate.id),
+        relationships: related_memories(assembled, &candidate.id),
     }
 }
 
-/// The score of every memory that has to do with the question: of a long one that of its best part.
+/// The score of every relevant memory; a long memory has the score of its best part.
 fn ranking_scores(assembled: &Assembled) -> BTreeMap<String, f64> {
     let mut scores: BTreeMap<String, f64> = BTreeMap::new();
     for ranked in assembled.core.layers.iter().flat_map(|(_, ranked)| ranked) {
         let score = ranked.score.get();
         let id = ranked.candidate.id.item.as_str().to_owned();
-        let known = scores.entry(id).or_insert(score);
-        *known = known.max(score);
+        let best = scores.entry(id).or_insert(score);
+        *best = best.max(score);
     }
     scores
 }
 
-/// A memory as the store has it.
-fn memory(stored: &Stored) -> Memory {
+/// Converts a stored item into a memory.
+fn stored_memory(stored: &Stored) -> Memory {
     let item = &stored.item;
     let text = |name: &str| item.fields.get(name).and_then(Value::as_str).map(str::to_owned);
     Memory {
         id: item.id.as_str().to_owned(),
         content: stored.text(),
-        sort: text("type"),
+        memory_type: text("type"),
         confidence: item.confidence.map(Score::get),
         created_at: item.created.or(item.updated).map(|moment| moment.to_string()),
         conversation: text("conversation"),
     }
 }
 
-/// What a memory is related to: what was reached from it, and what it is linked with directly.
-fn related(assembled: &Assembled, id: &CandidateId) -> Vec<Related> {
+/// The memories related to a memory: those reached from it, and those linked with it directly.
+fn related_memories(assembled: &Assembled, id: &CandidateId) -> Vec<RelatedMemory> {
     let facts = assembled.facts.values().filter_map(|facts| facts.get("related"));
     let entries = facts.filter_map(Value::as_array).flatten();
     let own = id.item.as_str();
@@ -416,10 +416,10 @@ fn related(assembled: &Assembled, id: &CandidateId) -> Vec<Related> {
         let stored = assembled.related.iter().find(|(id, _)| id.as_str() == to);
         let direction = text("direction")?;
         let (source, target) = if direction == "outward" { (from, to) } else { (to, from) };
-        Some(Related {
-            memory: memory(stored?.1),
-            relationship: Relationship {
-                sort: text("sort")?.to_owned(),
+        Some(RelatedMemory {
+            memory: stored_memory(stored?.1),
+            relationship: MemoryRelationship {
+                relationship_type: text("sort")?.to_owned(),
                 direction: direction.to_owned(),
                 source: source.to_owned(),
                 target: target.to_owned(),
@@ -431,47 +431,50 @@ fn related(assembled: &Assembled, id: &CandidateId) -> Vec<Related> {
 }
 
 impl Workspace {
-    /// Memories for a prompt (`buildContext`, and `buildContextByVector` with a vector).
+    /// Packs memories for a prompt (`buildContext`, and `buildContextByVector` with a vector).
     ///
     /// # Errors
     /// As [`Workspace::pack`].
-    pub async fn memory(&self, request: &Request) -> Result<Context, Error> {
-        Ok(Context::of(&*self.pack(request.request()?).await?, false))
+    pub async fn memory(&self, request: &MemoryRequest) -> Result<MemoryContext, Error> {
+        Ok(MemoryContext::from_assembled(&*self.pack(request.to_request()?).await?, false))
     }
 
-    /// What a build would give, without keeping a receipt or noting a use.
+    /// Returns what a build would give, without storing a receipt or recording a use.
     ///
     /// # Errors
     /// As [`Workspace::pack`].
-    pub async fn preview_memory(&self, request: &Request) -> Result<Preview, Error> {
-        let mut request = request.request()?;
+    pub async fn preview_memory(&self, request: &MemoryRequest) -> Result<MemoryPreview, Error> {
+        let mut request = request.to_request()?;
         request.keep = false;
-        Ok(Preview::of(&*self.pack(request).await?, false))
+        Ok(MemoryPreview::from_assembled(&*self.pack(request).await?, false))
     }
 
-    /// The memories that answer, best first, without a context (`search`, `searchByVector`).
+    /// Returns matching memories, best first, without a context (`search`, `searchByVector`).
     ///
     /// # Errors
     /// As [`Workspace::pack`].
-    pub async fn search_memories(&self, request: &Request) -> Result<Vec<SearchResult>, Error> {
-        let mut request = request.request()?;
+    pub async fn search_memories(
+        &self,
+        request: &MemoryRequest,
+    ) -> Result<Vec<MemorySearchResult>, Error> {
+        let mut request = request.to_request()?;
         request.keep = false;
         request.limit.get_or_insert(SEARCH_LIMIT);
-        // Enough room for all that is found; what a search wants is the order.
+        // A search only needs the order, so the budget has room for everything.
         request.budget = Some(Tokens::new(1_000_000));
         request.model = None;
         let assembled = self.pack(request).await?;
-        Ok(Context::of(&assembled, false).memories)
+        Ok(MemoryContext::from_assembled(&assembled, false).memories)
     }
 
-    /// Many searches at once, in their order (M12).
+    /// Runs many searches at once and returns their results in order (M12).
     ///
     /// # Errors
-    /// The first error there is.
+    /// The first error of a search.
     pub async fn search_memories_batch(
         &self,
-        requests: &[Request],
-    ) -> Result<Vec<Vec<SearchResult>>, Error> {
+        requests: &[MemoryRequest],
+    ) -> Result<Vec<Vec<MemorySearchResult>>, Error> {
         let searches = requests.iter().map(|request| self.search_memories(request));
         futures_util::future::try_join_all(searches).await
     }

@@ -1,8 +1,8 @@
-//! The five applications: what each asks and gets back, under the names of its own documents.
+//! Requests and results of the five applications, under the names of their own documents.
 //!
-//! Each has a `Request` that becomes a [`crate::Request`], and a `Context` that is made from what
-//! was [assembled](Assembled). What all share stands under one key, `assembly`, and the final
-//! string under `context`.
+//! Each application has a request type that is converted into a [`crate::Request`], and a result
+//! type that is made from an [`Assembled`]. Every result has the final string under `context` and
+//! the shared part under `assembly`.
 
 mod assembly;
 pub mod memory;
@@ -23,26 +23,26 @@ use crate::recipe::Shape;
 use crate::request::Request;
 use crate::wire::{WireRequest, read};
 
-/// Reads a request for a recipe of a certain shape from JSON. What every recipe can be asked is
-/// understood by all; each shape's own names come on top.
+/// Parses a request to a recipe from JSON. Every shape has the fields of all requests, and adds its
+/// own.
 ///
 /// # Errors
-/// When a field is wrong; the error names it.
-pub fn request_of(recipe: &str, shape: Shape, value: Value) -> Result<Request, Error> {
-    let value = in_our_names(value)?;
+/// When a field is invalid; the error names it.
+pub fn parse_request(recipe: &str, shape: Shape, value: Value) -> Result<Request, Error> {
+    let value = normalise_names(value)?;
     match shape {
         Shape::Sections => read::<WireRequest>(value)?.request(recipe),
-        Shape::Proposal => read::<proposal::Request>(value)?.request_to(recipe),
-        Shape::Prime => read::<prime::Request>(value)?.request_to(recipe),
-        Shape::Workspace => read::<workspace::Request>(value)?.request_to(recipe),
-        Shape::Situation => read::<situation::Request>(value)?.request_to(recipe),
-        Shape::Memory => read::<memory::Request>(value)?.request_to(recipe),
+        Shape::Proposal => read::<proposal::ProposalRequest>(value)?.to_request_for(recipe),
+        Shape::Prime => read::<prime::PrimeRequest>(value)?.to_request_for(recipe),
+        Shape::Workspace => read::<workspace::WorkspaceRequest>(value)?.to_request_for(recipe),
+        Shape::Situation => read::<situation::SituationRequest>(value)?.to_request_for(recipe),
+        Shape::Memory => read::<memory::MemoryRequest>(value)?.to_request_for(recipe),
     }
 }
 
-/// The applications' own documents put options into an object of their own, call the asker
-/// `userId`, and name the organisation, which here is the workspace.
-fn in_our_names(mut value: Value) -> Result<Value, Error> {
+/// Converts the names of the applications' own documents: moves the fields of `options` into the
+/// request, renames `userId` to `user`, and drops the organisation, which is the workspace here.
+fn normalise_names(mut value: Value) -> Result<Value, Error> {
     let Value::Object(fields) = &mut value else { return Ok(value) };
     match fields.shift_remove("options") {
         None | Some(Value::Null) => {}
@@ -72,34 +72,56 @@ fn in_our_names(mut value: Value) -> Result<Value, Error> {
     Ok(value)
 }
 
-/// What was assembled, as JSON in the shape of its recipe. With `explain` the ledger and the
-/// quality are told as well.
+/// Converts a pack into JSON in the shape of its recipe. With `explain`, the ledger and the quality
+/// are included.
 #[must_use]
-pub fn result_of(assembled: &Assembled, explain: bool) -> Value {
+pub fn result_json(assembled: &Assembled, explain: bool) -> Value {
     let result = match assembled.recipe.shape {
-        Shape::Sections => serde_json::to_value(sections::Context::of(assembled, explain)),
-        Shape::Proposal => serde_json::to_value(proposal::Context::of(assembled, explain)),
-        Shape::Prime => serde_json::to_value(prime::Answer::of(assembled, explain)),
-        Shape::Workspace => serde_json::to_value(workspace::Context::of(assembled, explain)),
-        Shape::Situation => serde_json::to_value(situation::Context::of(assembled, explain)),
-        Shape::Memory => serde_json::to_value(memory::Context::of(assembled, explain)),
+        Shape::Sections => {
+            serde_json::to_value(sections::SectionsContext::from_assembled(assembled, explain))
+        }
+        Shape::Proposal => {
+            serde_json::to_value(proposal::ProposalContext::from_assembled(assembled, explain))
+        }
+        Shape::Prime => {
+            serde_json::to_value(prime::PrimeAnswer::from_assembled(assembled, explain))
+        }
+        Shape::Workspace => {
+            serde_json::to_value(workspace::WorkspaceContext::from_assembled(assembled, explain))
+        }
+        Shape::Situation => {
+            serde_json::to_value(situation::SituationContext::from_assembled(assembled, explain))
+        }
+        Shape::Memory => {
+            serde_json::to_value(memory::MemoryContext::from_assembled(assembled, explain))
+        }
     };
-    // These shapes are plain data; should one fail all the same, its text is what matters.
+    // These shapes are plain data and do not fail. If one does, the caller still gets its text.
     result
         .unwrap_or_else(|error| json!({ "context": assembled.text(), "error": error.to_string() }))
 }
 
-/// The same as bytes, without building the document first.
+/// Converts a pack into JSON bytes as [`result_json`] does, without building the document first.
 ///
 /// # Errors
-/// Never, as these shapes are plain data; but writing JSON can fail in general.
-pub fn bytes_of(assembled: &Assembled, explain: bool) -> serde_json::Result<Vec<u8>> {
+/// Only if writing JSON fails, which it does not for plain data.
+pub fn result_bytes(assembled: &Assembled, explain: bool) -> serde_json::Result<Vec<u8>> {
     match assembled.recipe.shape {
-        Shape::Sections => serde_json::to_vec(&sections::Context::of(assembled, explain)),
-        Shape::Proposal => serde_json::to_vec(&proposal::Context::of(assembled, explain)),
-        Shape::Prime => serde_json::to_vec(&prime::Answer::of(assembled, explain)),
-        Shape::Workspace => serde_json::to_vec(&workspace::Context::of(assembled, explain)),
-        Shape::Situation => serde_json::to_vec(&situation::Context::of(assembled, explain)),
-        Shape::Memory => serde_json::to_vec(&memory::Context::of(assembled, explain)),
+        Shape::Sections => {
+            serde_json::to_vec(&sections::SectionsContext::from_assembled(assembled, explain))
+        }
+        Shape::Proposal => {
+            serde_json::to_vec(&proposal::ProposalContext::from_assembled(assembled, explain))
+        }
+        Shape::Prime => serde_json::to_vec(&prime::PrimeAnswer::from_assembled(assembled, explain)),
+        Shape::Workspace => {
+            serde_json::to_vec(&workspace::WorkspaceContext::from_assembled(assembled, explain))
+        }
+        Shape::Situation => {
+            serde_json::to_vec(&situation::SituationContext::from_assembled(assembled, explain))
+        }
+        Shape::Memory => {
+            serde_json::to_vec(&memory::MemoryContext::from_assembled(assembled, explain))
+        }
     }
 }

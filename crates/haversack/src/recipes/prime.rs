@@ -21,7 +21,7 @@ use crate::wire::{WireRequest, id_opt};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PrimeRequest"))]
 #[serde(rename_all = "camelCase", default)]
-pub struct Request {
+pub struct PrimeRequest {
     /// The thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread_id: Option<String>,
@@ -33,23 +33,23 @@ pub struct Request {
     pub other: Map<String, Value>,
 }
 
-impl Request {
-    /// A message in a thread.
+impl PrimeRequest {
+    /// Makes a request for a message in a thread; an empty thread is none.
     #[must_use]
-    pub fn new(thread: &str, message: &str) -> Request {
+    pub fn new(thread: &str, message: &str) -> PrimeRequest {
         let thread_id = Some(thread.to_owned()).filter(|thread| !thread.is_empty());
-        Request { thread_id, message: message.to_owned(), other: Map::new() }
+        PrimeRequest { thread_id, message: message.to_owned(), other: Map::new() }
     }
 
-    /// The request that this says.
+    /// Converts a request of the application into the engine's request.
     ///
     /// # Errors
-    /// When a field is wrong; the error names it.
-    pub fn request(&self) -> Result<crate::Request, Error> {
-        self.request_to("prime")
+    /// When a field is invalid; the error names it.
+    pub fn to_request(&self) -> Result<crate::Request, Error> {
+        self.to_request_for("prime")
     }
 
-    pub(super) fn request_to(&self, recipe: &str) -> Result<crate::Request, Error> {
+    pub(super) fn to_request_for(&self, recipe: &str) -> Result<crate::Request, Error> {
         let common: WireRequest = crate::wire::read(Value::Object(self.other.clone()))?;
         let mut request = common.request(recipe)?;
         request.set_subject(THREAD, id_opt("threadId", self.thread_id.as_ref())?);
@@ -67,11 +67,11 @@ impl Request {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PrimeAnswer"))]
 #[serde(rename_all = "camelCase")]
-pub struct Answer {
+pub struct PrimeAnswer {
     /// The context.
-    pub data: Context,
+    pub data: PrimeContext,
     /// Its figures.
-    pub meta: Meta,
+    pub meta: PrimeMeta,
     /// The final string.
     pub context: String,
     /// What every result shares.
@@ -82,7 +82,7 @@ pub struct Answer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PrimeMeta"))]
 #[serde(rename_all = "camelCase")]
-pub struct Meta {
+pub struct PrimeMeta {
     /// Tokens of the final string.
     pub token_usage: u32,
     /// How many items are in.
@@ -95,27 +95,27 @@ pub struct Meta {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PrimeContext"))]
 #[serde(rename_all = "camelCase")]
-pub struct Context {
+pub struct PrimeContext {
     /// Tokens of the final string.
     pub total_tokens: u32,
     /// The items, in the order of the text.
-    pub items: Vec<Item>,
+    pub items: Vec<PrimeItem>,
     /// Their citations.
-    pub citations: Vec<Citation>,
+    pub citations: Vec<PrimeCitation>,
     /// How many were found in which way.
-    pub stats: Stats,
+    pub stats: PrimeStats,
 }
 
 /// An item of the list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PrimeItem"))]
 #[serde(rename_all = "camelCase")]
-pub struct Item {
+pub struct PrimeItem {
     /// The item's id.
     pub id: String,
     /// `reference`, `file`, `chunk`, `message`, or the item's own kind.
     #[serde(rename = "type")]
-    pub sort: String,
+    pub item_type: String,
     /// Its text as it is in.
     pub content: String,
     /// The most telling stretch of it, with the hits between `<<<` and `>>>`.
@@ -128,14 +128,14 @@ pub struct Item {
     /// Its tokens.
     pub tokens: u32,
     /// What else is known.
-    pub metadata: Metadata,
+    pub metadata: PrimeMetadata,
 }
 
 /// What else is known of an item.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PrimeMetadata"))]
 #[serde(rename_all = "camelCase")]
-pub struct Metadata {
+pub struct PrimeMetadata {
     /// Its path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
@@ -158,7 +158,7 @@ pub struct Metadata {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PrimeCitation"))]
 #[serde(rename_all = "camelCase")]
-pub struct Citation {
+pub struct PrimeCitation {
     /// The id as it stands in the text, such as `[fil-1x9k2]`.
     pub id: String,
     /// The item.
@@ -167,7 +167,7 @@ pub struct Citation {
     pub source: String,
     /// `file`, `message` or `document`.
     #[serde(rename = "type")]
-    pub sort: String,
+    pub source_type: String,
     /// Its path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
@@ -184,7 +184,7 @@ pub struct Citation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PrimeStats"))]
 #[serde(rename_all = "camelCase")]
-pub struct Stats {
+pub struct PrimeStats {
     /// By explicit reference.
     pub explicit_count: usize,
     /// By search.
@@ -195,8 +195,8 @@ pub struct Stats {
     pub excluded_count: usize,
 }
 
-/// How K6 calls a candidate.
-fn sort_of(candidate: &Candidate) -> String {
+/// The `type` of an item: `reference`, `chunk`, or the candidate's kind (K6).
+fn item_type(candidate: &Candidate) -> String {
     let found_by = |name: &str| candidate.found.iter().any(|found| &*found.collector == name);
     match candidate.kind.as_str() {
         _ if found_by("references") => "reference".to_owned(),
@@ -205,64 +205,64 @@ fn sort_of(candidate: &Candidate) -> String {
     }
 }
 
-/// Where a candidate comes from, for people: its title or path, or who said it and when.
-fn source_of(candidate: &Candidate) -> String {
+/// The source of a candidate for people: its title, else its speaker and time, else its path or id.
+fn source_label(candidate: &Candidate) -> String {
     let place = &candidate.place;
-    let said = |speaker: &String| match candidate.moment {
+    let speaker_and_time = |speaker: &String| match candidate.moment {
         Some(moment) => format!("{speaker}, {moment}"),
         None => speaker.clone(),
     };
-    let named = place.title.clone().or_else(|| place.speaker.as_ref().map(said));
+    let named = place.title.clone().or_else(|| place.speaker.as_ref().map(speaker_and_time));
     let named = named.or_else(|| place.path.clone());
     named.unwrap_or_else(|| candidate.id.item.as_str().to_owned())
 }
 
-impl Answer {
-    /// What was assembled, in this shape.
+impl PrimeAnswer {
+    /// Makes the result of a pack in this shape.
     #[must_use]
-    pub fn of(assembled: &Assembled, explain: bool) -> Answer {
-        let data = Context::of(assembled);
-        let meta = Meta {
+    pub fn from_assembled(assembled: &Assembled, explain: bool) -> PrimeAnswer {
+        let data = PrimeContext::from_assembled(assembled);
+        let meta = PrimeMeta {
             token_usage: data.total_tokens,
             source_count: data.items.len(),
             citation_count: data.citations.len(),
         };
-        let assembly = Assembly::of(assembled, explain);
-        Answer { data, meta, context: assembled.text().to_owned(), assembly }
+        let assembly = Assembly::from_assembled(assembled, explain);
+        PrimeAnswer { data, meta, context: assembled.text().to_owned(), assembly }
     }
 }
 
-impl Context {
-    fn of(assembled: &Assembled) -> Context {
+impl PrimeContext {
+    fn from_assembled(assembled: &Assembled) -> PrimeContext {
         let sections = &assembled.pack.sections;
-        // The thread's own line only names what is below it.
+        // The thread's own line is only a heading for its messages.
         let is_listed =
             |item: &&PackItem| assembled.request.subjects.get(THREAD) != Some(&item.id.item);
         let items = sections.iter().flat_map(|section| &section.items).filter(is_listed);
-        Context {
+        PrimeContext {
             total_tokens: assembled.pack.tokens.get(),
-            items: items.clone().filter_map(|item| shown(assembled, item)).collect(),
-            citations: items.filter_map(|item| citation(assembled, item)).collect(),
-            stats: stats(assembled),
+            items: items.clone().filter_map(|item| to_item(assembled, item)).collect(),
+            citations: items.filter_map(|item| to_citation(assembled, item)).collect(),
+            stats: count_stats(assembled),
         }
     }
 }
 
-fn shown(assembled: &Assembled, item: &PackItem) -> Option<Item> {
+fn to_item(assembled: &Assembled, item: &PackItem) -> Option<PrimeItem> {
     let ranked = assembled.ranked(&item.id)?;
     let candidate = &ranked.candidate;
     let content = assembled.content(item);
     let lower = content.to_lowercase();
     let keywords = assembled.analysis.keywords.iter();
-    Some(Item {
+    Some(PrimeItem {
         id: item.id.item.as_str().to_owned(),
-        sort: sort_of(candidate),
+        item_type: item_type(candidate),
         excerpt: assembled.excerpts.get(&item.id).cloned(),
         content,
-        source: source_of(candidate),
+        source: source_label(candidate),
         relevance: ranked.score.get(),
         tokens: item.tokens.get(),
-        metadata: Metadata {
+        metadata: PrimeMetadata {
             path: candidate.place.path.clone(),
             created_at: candidate.moment.map(|moment| moment.to_string()),
             matched_keywords: keywords.filter(|word| lower.contains(*word)).cloned().collect(),
@@ -277,14 +277,14 @@ fn shown(assembled: &Assembled, item: &PackItem) -> Option<Item> {
     })
 }
 
-fn citation(assembled: &Assembled, item: &PackItem) -> Option<Citation> {
+fn to_citation(assembled: &Assembled, item: &PackItem) -> Option<PrimeCitation> {
     let ranked = assembled.ranked(&item.id)?;
     let candidate = &ranked.candidate;
-    Some(Citation {
+    Some(PrimeCitation {
         id: format!("[{}]", item.citation),
         item: item.id.item.as_str().to_owned(),
-        source: source_of(candidate),
-        sort: match candidate.kind.as_str() {
+        source: source_label(candidate),
+        source_type: match candidate.kind.as_str() {
             kind @ ("file" | "message") => kind.to_owned(),
             _ => "document".to_owned(),
         },
@@ -295,14 +295,14 @@ fn citation(assembled: &Assembled, item: &PackItem) -> Option<Citation> {
     })
 }
 
-/// Each item is counted once: as a reference, else as history, else as a find. The thread itself was
-/// named by the request, not found.
-fn stats(assembled: &Assembled) -> Stats {
+/// Counts each item once: as a reference, else as history, else as a search result. The thread
+/// itself is not counted, because the request named it.
+fn count_stats(assembled: &Assembled) -> PrimeStats {
     let mut items: BTreeMap<&ItemId, Vec<&Entry>> = BTreeMap::new();
     for entry in &assembled.pack.ledger {
         items.entry(&entry.id.item).or_default().push(entry);
     }
-    let mut stats = Stats::default();
+    let mut stats = PrimeStats::default();
     for entries in items.values() {
         let found = entries.iter().flat_map(|entry| &entry.found);
         let by = |name: &str| found.clone().any(|found| &*found.collector == name);
@@ -325,19 +325,19 @@ fn stats(assembled: &Assembled) -> Stats {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PrimeCited"))]
 #[serde(rename_all = "camelCase")]
-pub struct Cited {
+pub struct ResponseCitations {
     /// Every citation, with whether the response used it.
-    pub citations: Vec<Citation>,
+    pub citations: Vec<PrimeCitation>,
     /// The block of sources; empty when none was used.
     pub sources: String,
 }
 
-/// Marks the citations that a response used.
+/// Marks the citations that a response used, and makes its block of sources.
 #[must_use]
-pub fn cite(assembled: &Assembled, response: &str) -> Cited {
+pub fn cite(assembled: &Assembled, response: &str) -> ResponseCitations {
     let all = &assembled.pack.citations;
     let named = used(all, response);
-    let mut citations = Context::of(assembled).citations;
+    let mut citations = PrimeContext::from_assembled(assembled).citations;
     for citation in &mut citations {
         citation.used_in_response =
             named.iter().any(|named| citation.id == format!("[{}]", named.id));
@@ -351,14 +351,14 @@ pub fn cite(assembled: &Assembled, response: &str) -> Cited {
         [] => String::new(),
         _ => format!("\n\n---\nSources:\n{}", sources.join("\n")),
     };
-    Cited { citations, sources }
+    ResponseCitations { citations, sources }
 }
 
 /// How many characters of an excerpt a line of the Sources block shows.
 const SOURCE_CHARS_MAX: usize = 50;
 
 /// A line of the Sources block (K7).
-fn source_line(citation: &Citation) -> String {
+fn source_line(citation: &PrimeCitation) -> String {
     let excerpt = citation.excerpt.as_deref().unwrap_or_default();
     let excerpt = excerpt.replace("<<<", "").replace(">>>", "");
     let excerpt: String = excerpt.trim().chars().take(SOURCE_CHARS_MAX).collect();
@@ -370,11 +370,11 @@ fn source_line(citation: &Citation) -> String {
 }
 
 impl Workspace {
-    /// One ranked list for a message in a thread.
+    /// Packs one ranked list for a message in a thread.
     ///
     /// # Errors
     /// As [`Workspace::pack`].
-    pub async fn prime(&self, request: &Request) -> Result<Answer, Error> {
-        Ok(Answer::of(&*self.pack(request.request()?).await?, false))
+    pub async fn prime(&self, request: &PrimeRequest) -> Result<PrimeAnswer, Error> {
+        Ok(PrimeAnswer::from_assembled(&*self.pack(request.to_request()?).await?, false))
     }
 }

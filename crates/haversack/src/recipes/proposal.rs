@@ -20,7 +20,7 @@ use crate::wire::{WireRequest, id, tokens};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ProposalRequest"))]
 #[serde(rename_all = "camelCase", default)]
-pub struct Request {
+pub struct ProposalRequest {
     /// The deal.
     pub opportunity_id: String,
     /// What is to be written.
@@ -41,26 +41,26 @@ pub struct Request {
     pub other: Map<String, Value>,
 }
 
-impl Request {
-    /// A prompt for a deal.
+impl ProposalRequest {
+    /// Makes a request for a deal, with all other fields at their defaults.
     #[must_use]
-    pub fn new(opportunity: &str, prompt: &str) -> Request {
-        Request {
+    pub fn new(opportunity: &str, prompt: &str) -> ProposalRequest {
+        ProposalRequest {
             opportunity_id: opportunity.to_owned(),
             user_prompt: prompt.to_owned(),
-            ..Request::default()
+            ..ProposalRequest::default()
         }
     }
 
-    /// The request that this says.
+    /// Converts a request of the application into the engine's request.
     ///
     /// # Errors
-    /// When a field is wrong; the error names it.
-    pub fn request(&self) -> Result<crate::Request, Error> {
-        self.request_to("proposal")
+    /// When a field is invalid; the error names it.
+    pub fn to_request(&self) -> Result<crate::Request, Error> {
+        self.to_request_for("proposal")
     }
 
-    pub(super) fn request_to(&self, recipe: &str) -> Result<crate::Request, Error> {
+    pub(super) fn to_request_for(&self, recipe: &str) -> Result<crate::Request, Error> {
         let common: WireRequest = crate::wire::read(Value::Object(self.other.clone()))?;
         let mut request = common.request(recipe)?;
         if self.opportunity_id.is_empty() {
@@ -87,7 +87,7 @@ impl Request {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ProposalContext"))]
 #[serde(rename_all = "camelCase")]
-pub struct Context {
+pub struct ProposalContext {
     /// The company's profile, if there is one.
     pub company_profile: Option<Value>,
     /// The brand's settings, if there are any.
@@ -174,43 +174,43 @@ pub struct RetrievalMetrics {
     pub playbooks_retrieved: usize,
 }
 
-impl Context {
-    /// What was assembled, in this shape.
+impl ProposalContext {
+    /// Makes the result of a pack in this shape.
     #[must_use]
-    pub fn of(assembled: &Assembled, explain: bool) -> Context {
+    pub fn from_assembled(assembled: &Assembled, explain: bool) -> ProposalContext {
         let found = |name: &str| assembled.layer(name).map_or(0, |layer| layer.candidates);
         let warnings = assembled.notices.iter();
         let warnings = warnings.filter(|notice| {
             use NoticeCode::{BudgetCapped, ContextTruncated, OverBudget, ReservesUsed};
             matches!(notice.code, ContextTruncated | OverBudget | ReservesUsed | BudgetCapped)
         });
-        Context {
-            company_profile: foundation(assembled, "companyProfile"),
-            brand_context: foundation(assembled, "brandContext"),
-            deal_context: texts(assembled, "dealContext"),
-            products: entries(assembled, "products"),
-            competitive: entries(assembled, "competitive"),
-            playbooks: entries(assembled, "playbooks"),
-            historical_patterns: entries(assembled, "historicalPatterns"),
-            budget_status: status(assembled),
+        ProposalContext {
+            company_profile: foundational_item(assembled, "companyProfile"),
+            brand_context: foundational_item(assembled, "brandContext"),
+            deal_context: joined_texts(assembled, "dealContext"),
+            products: item_objects(assembled, "products"),
+            competitive: item_objects(assembled, "competitive"),
+            playbooks: item_objects(assembled, "playbooks"),
+            historical_patterns: item_objects(assembled, "historicalPatterns"),
+            budget_status: budget_status(assembled),
             retrieval_metrics: RetrievalMetrics {
                 deal_context_items: found("dealContext"),
                 products_retrieved: found("products"),
                 battlecards_retrieved: found("competitive"),
                 playbooks_retrieved: found("playbooks"),
             },
-            warnings: warnings.map(WireNotice::of).collect(),
+            warnings: warnings.map(WireNotice::from_notice).collect(),
             context: assembled.text().to_owned(),
-            assembly: Assembly::of(assembled, explain),
+            assembly: Assembly::from_assembled(assembled, explain),
         }
     }
 }
 
-/// A section's items as objects: id, the item's own fields, and its text as it is in.
-fn entries(assembled: &Assembled, layer: &str) -> Vec<Value> {
+/// The items of a section as objects: the id, the item's own fields, and its text in the pack.
+fn item_objects(assembled: &Assembled, layer: &str) -> Vec<Value> {
     let Some(section) = assembled.section(layer) else { return Vec::new() };
     let entry = |item: &haversack_core::assemble::PackedItem| {
-        let mut entry = fields(assembled, &item.id);
+        let mut entry = item_fields(assembled, &item.id);
         entry.insert("id".into(), json!(item.id.item.as_str()));
         entry.insert("content".into(), json!(assembled.content(item)));
         entry.insert("citation".into(), json!(format!("[{}]", item.citation)));
@@ -222,26 +222,26 @@ fn entries(assembled: &Assembled, layer: &str) -> Vec<Value> {
     section.items.iter().map(entry).collect()
 }
 
-/// The fields of the item that a candidate stands for.
-fn fields(assembled: &Assembled, id: &CandidateId) -> Map<String, Value> {
+/// The fields of a candidate's item.
+fn item_fields(assembled: &Assembled, id: &CandidateId) -> Map<String, Value> {
     assembled.fields.get(&id.item).cloned().unwrap_or_default()
 }
 
-/// The one item of a foundational layer: the fields of its kind, those that are not set included.
-fn foundation(assembled: &Assembled, layer: &str) -> Option<Value> {
+/// The item of a foundational layer, with all fields of its kind, including those that are not set.
+fn foundational_item(assembled: &Assembled, layer: &str) -> Option<Value> {
     let item = assembled.section(layer)?.items.last()?;
     let kind = &assembled.ranked(&item.id)?.candidate.kind;
-    Some(Value::Object(assembled.kinds.defined(kind, &fields(assembled, &item.id))))
+    Some(Value::Object(assembled.kinds.defined(kind, &item_fields(assembled, &item.id))))
 }
 
-/// The texts of a layer alone, as they stand in it.
-fn texts(assembled: &Assembled, layer: &str) -> String {
+/// The texts of a layer, joined, without headings and labelled fields.
+fn joined_texts(assembled: &Assembled, layer: &str) -> String {
     let items = assembled.section(layer).into_iter().flat_map(|section| &section.items);
     let text = |item: &haversack_core::assemble::PackedItem| {
         let mut text = assembled.content(item);
-        // What its further fields say stands behind it, as lines with labels.
+        // Further fields follow the text as lines with labels.
         if let Some(ranked) = assembled.ranked(&item.id) {
-            let (kind, fields) = (&ranked.candidate.kind, fields(assembled, &item.id));
+            let (kind, fields) = (&ranked.candidate.kind, item_fields(assembled, &item.id));
             let added = assembled.kinds.labelled(kind, &fields);
             let own = text.strip_suffix(&*added).map_or(text.len(), |own| own.trim_end().len());
             text.truncate(own);
@@ -251,8 +251,8 @@ fn texts(assembled: &Assembled, layer: &str) -> String {
     items.map(text).collect::<Vec<String>>().join("\n\n")
 }
 
-/// How the budget was kept; categories stand in the order in which they are cut (P4).
-fn status(assembled: &Assembled) -> BudgetStatus {
+/// The use of the budget; categories are listed in the order in which they are truncated (P4).
+fn budget_status(assembled: &Assembled) -> BudgetStatus {
     let truncated = truncated_layers(&assembled.recipe, &assembled.layers);
     let detail = |report: &&LayerReport| TruncationDetail {
         category: report.name.clone(),
@@ -270,11 +270,11 @@ fn status(assembled: &Assembled) -> BudgetStatus {
 }
 
 impl Workspace {
-    /// What a proposal is written from.
+    /// Packs the context of a proposal.
     ///
     /// # Errors
     /// As [`Workspace::pack`].
-    pub async fn proposal(&self, request: &Request) -> Result<Context, Error> {
-        Ok(Context::of(&*self.pack(request.request()?).await?, false))
+    pub async fn proposal(&self, request: &ProposalRequest) -> Result<ProposalContext, Error> {
+        Ok(ProposalContext::from_assembled(&*self.pack(request.to_request()?).await?, false))
     }
 }

@@ -1,4 +1,4 @@
-//! What every recipe can be shown as: sections with their items, and citations.
+//! `sections`, the shape that every recipe can have: sections with their items, and citations.
 
 use haversack_core::assemble::Citation;
 use serde::Serialize;
@@ -10,13 +10,13 @@ use crate::pipeline::Assembled;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SectionsContext"))]
 #[serde(rename_all = "camelCase")]
-pub struct Context {
+pub struct SectionsContext {
     /// The final string.
     pub context: String,
     /// Its tokens.
     pub token_count: u32,
     /// Its sections, in order.
-    pub sections: Vec<Section>,
+    pub sections: Vec<SectionsSection>,
     /// Its sources, in the order of the text.
     pub citations: Vec<WireCitation>,
     /// What every result shares.
@@ -27,7 +27,7 @@ pub struct Context {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SectionsSection"))]
 #[serde(rename_all = "camelCase")]
-pub struct Section {
+pub struct SectionsSection {
     /// Its layer.
     pub name: String,
     /// Its title.
@@ -35,14 +35,14 @@ pub struct Section {
     /// Its tokens.
     pub token_count: u32,
     /// Its items, in order.
-    pub items: Vec<Item>,
+    pub items: Vec<SectionsItem>,
 }
 
 /// An item.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SectionsItem"))]
 #[serde(rename_all = "camelCase")]
-pub struct Item {
+pub struct SectionsItem {
     /// The item's id.
     pub id: String,
     /// Which chunk of it; none when it is all of it.
@@ -89,9 +89,9 @@ pub struct WireCitation {
 }
 
 impl WireCitation {
-    /// A source for the wire.
+    /// Converts a citation to its wire form.
     #[must_use]
-    pub fn of(citation: &Citation) -> WireCitation {
+    pub fn from_citation(citation: &Citation) -> WireCitation {
         let place = &citation.place;
         WireCitation {
             id: format!("[{}]", citation.id),
@@ -105,14 +105,14 @@ impl WireCitation {
     }
 }
 
-/// The items of one section of a pack.
-pub(super) fn items(
+/// Converts the items of one section of a pack.
+pub(super) fn section_items(
     assembled: &Assembled,
     section: &haversack_core::assemble::Section,
-) -> Vec<Item> {
+) -> Vec<SectionsItem> {
     let item = |item: &haversack_core::assemble::PackedItem| {
         let ranked = assembled.ranked(&item.id);
-        Item {
+        SectionsItem {
             id: item.id.item.as_str().to_owned(),
             chunk: item.id.chunk,
             kind: ranked.map_or_else(String::new, |ranked| ranked.candidate.kind.to_string()),
@@ -126,22 +126,22 @@ pub(super) fn items(
     section.items.iter().map(item).collect()
 }
 
-impl Context {
-    /// What was assembled, in this shape.
+impl SectionsContext {
+    /// Makes the result of a pack in this shape.
     #[must_use]
-    pub fn of(assembled: &Assembled, explain: bool) -> Context {
-        let section = |section: &haversack_core::assemble::Section| Section {
+    pub fn from_assembled(assembled: &Assembled, explain: bool) -> SectionsContext {
+        let section = |section: &haversack_core::assemble::Section| SectionsSection {
             name: section.layer.to_string(),
             title: section.title.clone(),
             token_count: section.tokens.get(),
-            items: items(assembled, section),
+            items: section_items(assembled, section),
         };
-        Context {
+        SectionsContext {
             context: assembled.text().to_owned(),
             token_count: assembled.pack.tokens.get(),
             sections: assembled.pack.sections.iter().map(section).collect(),
-            citations: assembled.pack.citations.iter().map(WireCitation::of).collect(),
-            assembly: Assembly::of(assembled, explain),
+            citations: assembled.pack.citations.iter().map(WireCitation::from_citation).collect(),
+            assembly: Assembly::from_assembled(assembled, explain),
         }
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::Assembly;
-use super::sections::{Item, items};
+use super::sections::{SectionsItem, section_items};
 use crate::engine::Workspace;
 use crate::error::Error;
 use crate::pipeline::Assembled;
@@ -16,7 +16,7 @@ use crate::wire::{WireRequest, id_opt};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SituationRequest"))]
 #[serde(rename_all = "camelCase", default)]
-pub struct Request {
+pub struct SituationRequest {
     /// The current context, by id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_context: Option<String>,
@@ -35,23 +35,23 @@ pub struct Request {
     pub other: Map<String, Value>,
 }
 
-impl Request {
-    /// A situation in a context.
+impl SituationRequest {
+    /// Makes a request for a situation in a context; an empty context is none.
     #[must_use]
-    pub fn new(context: &str, situation: Map<String, Value>) -> Request {
+    pub fn new(context: &str, situation: Map<String, Value>) -> SituationRequest {
         let current_context = Some(context.to_owned()).filter(|context| !context.is_empty());
-        Request { current_context, situation, ..Request::default() }
+        SituationRequest { current_context, situation, ..SituationRequest::default() }
     }
 
-    /// The request that this says.
+    /// Converts a request of the application into the engine's request.
     ///
     /// # Errors
-    /// When a field is wrong; the error names it.
-    pub fn request(&self) -> Result<crate::Request, Error> {
-        self.request_to("situation")
+    /// When a field is invalid; the error names it.
+    pub fn to_request(&self) -> Result<crate::Request, Error> {
+        self.to_request_for("situation")
     }
 
-    pub(super) fn request_to(&self, recipe: &str) -> Result<crate::Request, Error> {
+    pub(super) fn to_request_for(&self, recipe: &str) -> Result<crate::Request, Error> {
         let common: WireRequest = crate::wire::read(Value::Object(self.other.clone()))?;
         let mut request = common.request(recipe)?;
         request.context = id_opt("currentContext", self.current_context.as_ref())?;
@@ -66,22 +66,22 @@ impl Request {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SituationContext"))]
 #[serde(rename_all = "camelCase")]
-pub struct Context {
+pub struct SituationContext {
     /// The final string.
     pub context: String,
     /// Its tokens.
     pub token_count: u32,
     /// The contexts that hold, in the order of the text.
-    pub contexts: Vec<Item>,
+    pub contexts: Vec<SectionsItem>,
     /// What was said before.
-    pub history: Vec<Item>,
+    pub history: Vec<SectionsItem>,
     /// The rules that were judged: each with who judged it, whether it applies, how sure that is,
     /// and what it brought in.
     pub rules: Value,
     /// The current context and its ancestors, with their distance.
     pub chain: Value,
     /// How the context came about.
-    pub metadata: Metadata,
+    pub metadata: SituationMetadata,
     /// What every result shares.
     pub assembly: Assembly,
 }
@@ -94,7 +94,7 @@ pub struct Context {
     schemars(rename = "SituationMetadata")
 )]
 #[serde(rename_all = "camelCase")]
-pub struct Metadata {
+pub struct SituationMetadata {
     /// The current context.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_context: Option<String>,
@@ -104,42 +104,44 @@ pub struct Metadata {
     pub assembly_time: String,
 }
 
-impl Context {
-    /// What was assembled, in this shape.
+impl SituationContext {
+    /// Makes the result of a pack in this shape.
     #[must_use]
-    pub fn of(assembled: &Assembled, explain: bool) -> Context {
-        let shown = |layer: &str| {
-            assembled.section(layer).map_or_else(Vec::new, |section| items(assembled, section))
+    pub fn from_assembled(assembled: &Assembled, explain: bool) -> SituationContext {
+        let layer_items = |layer: &str| {
+            assembled
+                .section(layer)
+                .map_or_else(Vec::new, |section| section_items(assembled, section))
         };
-        let contexts = shown("contexts");
+        let contexts = layer_items("contexts");
         let fact = |name: &str| {
             let facts = assembled.facts.get("contexts.contexts");
             let none = || Value::Array(Vec::new());
             facts.and_then(|facts| facts.get(name)).cloned().unwrap_or_else(none)
         };
-        Context {
+        SituationContext {
             context: assembled.text().to_owned(),
             token_count: assembled.pack.tokens.get(),
-            metadata: Metadata {
+            metadata: SituationMetadata {
                 current_context: assembled.request.context.as_ref().map(ItemId::to_string),
                 contexts_loaded: contexts.len(),
                 assembly_time: assembled.now.to_string(),
             },
             contexts,
-            history: shown("history"),
+            history: layer_items("history"),
             rules: fact("rules"),
             chain: fact("chain"),
-            assembly: Assembly::of(assembled, explain),
+            assembly: Assembly::from_assembled(assembled, explain),
         }
     }
 }
 
 impl Workspace {
-    /// Guidance for a situation.
+    /// Packs the guidance for a situation.
     ///
     /// # Errors
     /// As [`Workspace::pack`].
-    pub async fn situation(&self, request: &Request) -> Result<Context, Error> {
-        Ok(Context::of(&*self.pack(request.request()?).await?, false))
+    pub async fn situation(&self, request: &SituationRequest) -> Result<SituationContext, Error> {
+        Ok(SituationContext::from_assembled(&*self.pack(request.to_request()?).await?, false))
     }
 }

@@ -1,4 +1,4 @@
-//! Checking a payload of `workspace` that may have come over a wire (W11).
+//! Validates a payload of `workspace` that may have come from a client (W11).
 
 use std::sync::Arc;
 
@@ -9,16 +9,16 @@ use haversack_store::store::item::Stored;
 use haversack_store::store::viewer::Viewer;
 use serde::{Deserialize, Serialize};
 
-use super::workspace::{Context, Item as ShownItem, Section};
+use super::workspace::{WorkspaceContext, WorkspaceItem, WorkspaceSection};
 use crate::engine::Workspace;
 use crate::engine::blocking::on_blocking_thread;
 use crate::error::Error;
 
-/// Where a payload's last section ends.
-const AFTER: &str = "---\n\nUser Query:";
+/// The text after a payload's last section.
+const SECTIONS_END: &str = "---\n\nUser Query:";
 
-/// What stands where text was left out.
-const LEFT_OUT: char = '…';
+/// The mark in place of omitted text.
+const OMISSION_MARK: char = '…';
 
 /// What of a payload is looked at when it is checked; the rest is ignored, so that a result can be
 /// handed back as it came, or with the fields of the application's own document alone.
@@ -44,7 +44,7 @@ pub struct Payload {
 pub struct PayloadSection {
     /// Which.
     #[serde(rename = "type")]
-    pub sort: String,
+    pub section_type: String,
     /// Its title.
     pub title: String,
     /// Its items.
@@ -92,15 +92,15 @@ pub struct PayloadAssembly {
     pub tokenizer: String,
 }
 
-impl From<&Context> for Payload {
-    fn from(context: &Context) -> Payload {
-        let item = |item: &ShownItem| PayloadItem {
+impl From<&WorkspaceContext> for Payload {
+    fn from(context: &WorkspaceContext) -> Payload {
+        let item = |item: &WorkspaceItem| PayloadItem {
             block_id: item.block_id.clone(),
             block_type: Some(item.block_type.clone()),
             content: item.content.clone(),
         };
-        let section = |section: &Section| PayloadSection {
-            sort: section.sort.clone(),
+        let section = |section: &WorkspaceSection| PayloadSection {
+            section_type: section.section_type.clone(),
             title: section.title.clone(),
             items: section.items.iter().map(item).collect(),
             token_count: section.token_count,
@@ -137,21 +137,21 @@ pub struct Validation {
 }
 
 impl Workspace {
-    /// Whether a payload is within its budget, holds no block that its reader may not read now, none
-    /// twice and none with another text than its own, and counts and sections that are what they
-    /// say (W11). A payload that came over a wire is as good as one that was just made.
+    /// Validates a payload (W11): it is within its budget, every block is readable by this viewer
+    /// now, occurs once and has its own text, and the counts and sections are correct. A payload
+    /// that a client sends back is treated like one that was just made.
     ///
     /// # Errors
-    /// When the store cannot be read, or the payload names a block by what cannot be a name.
+    /// When the store cannot be read, or a block id in the payload is invalid.
     pub async fn validate(
         &self,
         payload: &Payload,
         viewer: &Viewer,
         tokenizer: Arc<dyn Tokenizer>,
     ) -> Result<Validation, Error> {
-        let told = payload.clone();
+        let copy = payload.clone();
         // A long text takes a while to count.
-        let mut problems = on_blocking_thread(async move { check_text(&told, &*tokenizer) }).await;
+        let mut problems = on_blocking_thread(async move { check_text(&copy, &*tokenizer) }).await;
         let mut ids = Vec::new();
         for item in payload.items().filter(|item| !is_turn(item)) {
             ids.push(crate::wire::id("sections.items.blockId", &item.block_id)?);
@@ -175,12 +175,12 @@ impl Payload {
     }
 }
 
-/// Whether an item is a turn of the conversation, which no store holds.
+/// Whether an item is a turn of the conversation, which is not stored.
 fn is_turn(item: &PayloadItem) -> bool {
     item.block_id.starts_with("turn:")
 }
 
-/// What of a payload contradicts itself.
+/// Finds contradictions within a payload.
 fn check_text(payload: &Payload, tokenizer: &dyn Tokenizer) -> Vec<String> {
     let mut problems = Vec::new();
     let counted = tokenizer.count(&payload.serialized).get();
@@ -189,9 +189,10 @@ fn check_text(payload: &Payload, tokenizer: &dyn Tokenizer) -> Vec<String> {
     {
         problems.push(format!("{counted} tokens are more than the {limit} there are"));
     }
-    let said = &payload.metadata;
-    if counted != said.total_tokens {
-        problems.push(format!("totalTokens says {}, the text has {counted}", said.total_tokens));
+    let metadata = &payload.metadata;
+    if counted != metadata.total_tokens {
+        problems
+            .push(format!("totalTokens says {}, the text has {counted}", metadata.total_tokens));
     }
     let mut blocks: Vec<&str> =
         payload.items().filter(|item| !is_turn(item)).map(|item| &*item.block_id).collect();
@@ -200,32 +201,35 @@ fn check_text(payload: &Payload, tokenizer: &dyn Tokenizer) -> Vec<String> {
         problems.push(format!("block {:?} is in twice", pair[0]));
     }
     blocks.dedup();
-    if blocks.len() != said.blocks_included {
-        let n = said.blocks_included;
+    if blocks.len() != metadata.blocks_included {
+        let n = metadata.blocks_included;
         problems.push(format!("blocksIncluded says {n}, there are {}", blocks.len()));
     }
-    if said.blocks_considered.is_some_and(|considered| considered < blocks.len()) {
+    if metadata.blocks_considered.is_some_and(|considered| considered < blocks.len()) {
         problems.push("blocksConsidered says less than blocksIncluded".to_owned());
     }
-    let mut sorts: Vec<&str> = payload.sections.iter().map(|section| &*section.sort).collect();
-    sorts.sort_unstable();
-    for pair in sorts.windows(2).filter(|pair| pair[0] == pair[1]) {
+    let mut types: Vec<&str> =
+        payload.sections.iter().map(|section| &*section.section_type).collect();
+    types.sort_unstable();
+    for pair in types.windows(2).filter(|pair| pair[0] == pair[1]) {
         problems.push(format!("section {:?} is in twice", pair[0]));
     }
     check_sections(payload, tokenizer, &mut problems);
     problems
 }
 
-/// Holds every section against its part of the final string.
+/// Compares every section with its part of the final string.
 fn check_sections(payload: &Payload, tokenizer: &dyn Tokenizer, problems: &mut Vec<String>) {
     let text = &*payload.serialized;
-    let end = text.rfind(AFTER).unwrap_or(text.len());
+    let end = text.rfind(SECTIONS_END).unwrap_or(text.len());
     let mut starts: Vec<usize> = Vec::new();
     let mut from = 0;
     for section in &payload.sections {
-        let Some(start) = heading(&text[..end], from, &section.title) else {
-            let (sort, title) = (&section.sort, &section.title);
-            problems.push(format!("section {sort:?}: {title:?} is no heading of the text here"));
+        let Some(start) = find_heading(&text[..end], from, &section.title) else {
+            let (section_type, title) = (&section.section_type, &section.title);
+            problems.push(format!(
+                "section {section_type:?}: {title:?} is no heading of the text here"
+            ));
             return;
         };
         starts.push(start);
@@ -233,28 +237,31 @@ fn check_sections(payload: &Payload, tokenizer: &dyn Tokenizer, problems: &mut V
     }
     starts.push(end);
     for (section, range) in payload.sections.iter().zip(starts.windows(2)) {
-        let (sort, part) = (&section.sort, &text[range[0]..range[1]]);
-        // The note on fences may stand between two sections, and is of neither.
+        let (section_type, part) = (&section.section_type, &text[range[0]..range[1]]);
+        // The note on fences may stand between two sections and belongs to neither.
         let part = part.find(NOTE_START).map_or(part, |note| &part[..note]);
         let counted = tokenizer.count(part).get();
         if counted != section.token_count {
             let said = section.token_count;
-            problems.push(format!("section {sort:?}: tokenCount says {said}, it has {counted}"));
+            problems.push(format!(
+                "section {section_type:?}: tokenCount says {said}, it has {counted}"
+            ));
         }
-        let part = words(part);
+        let part = spaced_words(part);
         for item in &section.items {
-            // Pieces of one block stand apart in the text.
-            let mut pieces = item.content.split(LEFT_OUT).map(words);
+            // Pieces of one block may be apart in the text.
+            let mut pieces = item.content.split(OMISSION_MARK).map(spaced_words);
             if !pieces.all(|piece| part.contains(&piece)) {
                 let id = &item.block_id;
-                problems.push(format!("block {id:?}: its content is not in section {sort:?}"));
+                problems
+                    .push(format!("block {id:?}: its content is not in section {section_type:?}"));
             }
         }
     }
 }
 
-/// Where a line stands that is a heading with this title.
-fn heading(text: &str, from: usize, title: &str) -> Option<usize> {
+/// Finds the heading line with this title.
+fn find_heading(text: &str, from: usize, title: &str) -> Option<usize> {
     let mut at = from;
     for line in text[from..].split_inclusive('\n') {
         if line.starts_with('#') && line.trim_matches(['#', ' ', '\n', '\r']) == title.trim() {
@@ -265,7 +272,7 @@ fn heading(text: &str, from: usize, title: &str) -> Option<usize> {
     None
 }
 
-/// What of an item is not as its block says.
+/// Checks an item against its stored block.
 fn check_block(item: &PayloadItem, stored: &Stored) -> Option<String> {
     let block = &stored.item;
     let id = ItemId::as_str(&block.id);
@@ -273,13 +280,13 @@ fn check_block(item: &PayloadItem, stored: &Stored) -> Option<String> {
         return Some(format!("block {id:?} is a {}", block.kind));
     }
     let own = stored.text();
-    let own = words(&format!("{}\n{own}", block.title));
-    // A message is shown with the role of who said it.
+    let own = spaced_words(&format!("{}\n{own}", block.title));
+    // A message is shown after the role of its speaker.
     let said = item.content.split_once(": ").map_or("", |(_, said)| said);
     let is_own = |content: &str| {
         let mut from = 0;
-        content.split(LEFT_OUT).map(words).all(|piece| match own[from..].find(&piece) {
-            // The space behind the last word is the one before the next.
+        content.split(OMISSION_MARK).map(spaced_words).all(|piece| match own[from..].find(&piece) {
+            // The space after the last word is also the one before the next piece.
             Some(at) => {
                 from += at + piece.len() - 1;
                 true
@@ -292,9 +299,9 @@ fn check_block(item: &PayloadItem, stored: &Stored) -> Option<String> {
     (!is_same).then(|| format!("block {id:?}: its content is not the block's text"))
 }
 
-/// The words of a text, each between two spaces. What stands between words may be written otherwise
-/// where it is shown.
-fn words(text: &str) -> String {
+/// The words of a text, each between two spaces. Punctuation and spacing may differ where the text
+/// is shown.
+fn spaced_words(text: &str) -> String {
     let mut words = String::with_capacity(text.len() + 2);
     words.push(' ');
     for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {

@@ -20,14 +20,14 @@ use crate::error::Error;
 use crate::pipeline::Assembled;
 use crate::wire::{WireFocus, WireHints, WireRequest, WireTurn, tokens, turns, viewer};
 
-/// What a request can be for (W9).
-pub const TYPES: [&str; 4] = ["assist", "chat", "search", "automate"];
+/// The types of requests (W9).
+pub const REQUEST_TYPES: [&str; 4] = ["assist", "chat", "search", "automate"];
 
 /// What an assistant inside a workspace asks (W9).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WorkspaceRequest"))]
 #[serde(rename_all = "camelCase")]
-pub struct Request {
+pub struct WorkspaceRequest {
     /// The question.
     pub query: String,
     /// What the asker looks at.
@@ -36,16 +36,16 @@ pub struct Request {
     /// What the request is for: `assist`, `chat`, `search` or `automate`. It chooses the budgets
     /// of the sections when the request does not.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
-    pub sort: Option<String>,
+    pub request_type: Option<String>,
     /// Who asks: a name, or an object with `id` and `groups`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub user: Option<User>,
+    pub user: Option<WorkspaceUser>,
     /// What was said before.
-    #[serde(default, deserialize_with = "or_nothing", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "null_as_empty", skip_serializing_if = "Vec::is_empty")]
     pub conversation_history: Vec<WireTurn>,
     /// The budget: a number for all of it, or `total` and a cap for each section.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub token_budget: Option<TokenBudget>,
+    pub token_budget: Option<WorkspaceTokenBudget>,
     /// What else to consider, prefer or leave out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hints: Option<WireHints>,
@@ -55,8 +55,8 @@ pub struct Request {
     pub other: Map<String, Value>,
 }
 
-/// A list, where `null` is an empty one.
-fn or_nothing<'de, D: serde::Deserializer<'de>>(given: D) -> Result<Vec<WireTurn>, D::Error> {
+/// Reads a list; `null` is an empty one.
+fn null_as_empty<'de, D: serde::Deserializer<'de>>(given: D) -> Result<Vec<WireTurn>, D::Error> {
     Ok(Option::<Vec<WireTurn>>::deserialize(given)?.unwrap_or_default())
 }
 
@@ -64,7 +64,7 @@ fn or_nothing<'de, D: serde::Deserializer<'de>>(given: D) -> Result<Vec<WireTurn
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WorkspaceUser"))]
 #[serde(untagged)]
-pub enum User {
+pub enum WorkspaceUser {
     /// By name.
     Name(String),
     /// With groups.
@@ -85,50 +85,50 @@ pub enum User {
     schemars(rename = "WorkspaceTokenBudget")
 )]
 #[serde(untagged)]
-pub enum TokenBudget {
+pub enum WorkspaceTokenBudget {
     /// All of it.
     Total(u32),
     /// By section; `system` is kept free for the system prompt.
     Sections(BTreeMap<String, u32>),
 }
 
-impl Request {
-    /// A question, with nothing else said.
+impl WorkspaceRequest {
+    /// Makes a request with all other fields at their defaults.
     #[must_use]
-    pub fn new(query: &str) -> Request {
-        Request { query: query.to_owned(), ..Request::default() }
+    pub fn new(query: &str) -> WorkspaceRequest {
+        WorkspaceRequest { query: query.to_owned(), ..WorkspaceRequest::default() }
     }
 
-    /// The request that this says.
+    /// Converts a request of the application into the engine's request.
     ///
     /// # Errors
-    /// When a field is wrong; the error names it.
-    pub fn request(&self) -> Result<crate::Request, Error> {
-        self.request_to("workspace")
+    /// When a field is invalid; the error names it.
+    pub fn to_request(&self) -> Result<crate::Request, Error> {
+        self.to_request_for("workspace")
     }
 
-    pub(super) fn request_to(&self, recipe: &str) -> Result<crate::Request, Error> {
+    pub(super) fn to_request_for(&self, recipe: &str) -> Result<crate::Request, Error> {
         let common: WireRequest = crate::wire::read(Value::Object(self.other.clone()))?;
         let mut request = common.request(recipe)?;
         request.query.clone_from(&self.query);
         if let Some(focus) = &self.focus {
             focus.apply(&mut request)?;
         }
-        if let Some(sort) = &self.sort
-            && !TYPES.contains(&sort.as_str())
+        if let Some(given) = &self.request_type
+            && !REQUEST_TYPES.contains(&given.as_str())
         {
-            let message = format!("{sort:?} is not one of {}", TYPES.join(", "));
+            let message = format!("{given:?} is not one of {}", REQUEST_TYPES.join(", "));
             return Err(Error::invalid("type", message));
         }
-        request.request_type.clone_from(&self.sort);
+        request.request_type.clone_from(&self.request_type);
         match &self.user {
             None => {}
-            Some(User::Name(name)) => {
+            Some(WorkspaceUser::Name(name)) => {
                 let groups = common.groups.as_slice();
                 request.viewer = viewer(Some(name), groups)?;
                 request.user = Some(name.clone());
             }
-            Some(User::Member { id, groups }) => {
+            Some(WorkspaceUser::Member { id, groups }) => {
                 request.viewer = viewer(Some(id), groups)?;
                 request.user = Some(id.clone());
             }
@@ -139,8 +139,8 @@ impl Request {
         }
         match &self.token_budget {
             None => {}
-            Some(TokenBudget::Total(total)) => request.budget = Some(Tokens::new(*total)),
-            Some(TokenBudget::Sections(figures)) => {
+            Some(WorkspaceTokenBudget::Total(total)) => request.budget = Some(Tokens::new(*total)),
+            Some(WorkspaceTokenBudget::Sections(figures)) => {
                 let mut figures = figures.clone();
                 request.budget = figures.remove("total").map(Tokens::new).or(request.budget);
                 if let Some(system) = figures.remove("system") {
@@ -157,11 +157,11 @@ impl Request {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WorkspaceContext"))]
 #[serde(rename_all = "camelCase")]
-pub struct Context {
+pub struct WorkspaceContext {
     /// The sections, in order.
-    pub sections: Vec<Section>,
+    pub sections: Vec<WorkspaceSection>,
     /// What is known of the payload.
-    pub metadata: Metadata,
+    pub metadata: WorkspaceMetadata,
     /// The final string.
     pub serialized: String,
     /// The same, under the name that every recipe's result has it.
@@ -174,14 +174,14 @@ pub struct Context {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WorkspaceSection"))]
 #[serde(rename_all = "camelCase")]
-pub struct Section {
+pub struct WorkspaceSection {
     /// Which: `focus`, `semantic`, `relations`, `activity`, `history`.
     #[serde(rename = "type")]
-    pub sort: String,
+    pub section_type: String,
     /// Its title.
     pub title: String,
     /// Its items.
-    pub items: Vec<Item>,
+    pub items: Vec<WorkspaceItem>,
     /// Its tokens.
     pub token_count: u32,
 }
@@ -190,7 +190,7 @@ pub struct Section {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WorkspaceItem"))]
 #[serde(rename_all = "camelCase")]
-pub struct Item {
+pub struct WorkspaceItem {
     /// The block.
     pub block_id: String,
     /// Its type.
@@ -200,7 +200,7 @@ pub struct Item {
     /// Its score, between 0 and 1.
     pub relevance: f64,
     /// What else is known.
-    pub metadata: ItemMetadata,
+    pub metadata: WorkspaceItemMetadata,
 }
 
 /// What else is known of an item.
@@ -211,7 +211,7 @@ pub struct Item {
     schemars(rename = "WorkspaceItemMetadata")
 )]
 #[serde(rename_all = "camelCase")]
-pub struct ItemMetadata {
+pub struct WorkspaceItemMetadata {
     /// The title of what it is on, or its own.
     pub page_title: Option<String>,
     /// The titles of what it hangs under, outermost first.
@@ -228,7 +228,7 @@ pub struct ItemMetadata {
     schemars(rename = "WorkspaceMetadata")
 )]
 #[serde(rename_all = "camelCase")]
-pub struct Metadata {
+pub struct WorkspaceMetadata {
     /// Tokens of the final string.
     pub total_tokens: u32,
     /// The block that was looked at.
@@ -246,10 +246,10 @@ pub struct Metadata {
     pub blocks_considered: usize,
 }
 
-impl Context {
-    /// What was assembled, in this shape.
+impl WorkspaceContext {
+    /// Makes the result of a pack in this shape.
     #[must_use]
-    pub fn of(assembled: &Assembled, explain: bool) -> Context {
+    pub fn from_assembled(assembled: &Assembled, explain: bool) -> WorkspaceContext {
         let request = &assembled.request;
         let sections = &assembled.pack.sections;
         let text = |id: &ItemId| id.as_str().to_owned();
@@ -261,9 +261,9 @@ impl Context {
         let items = sections.iter().flat_map(|section| &section.items);
         let found_some = |layer: &&str| entries.iter().any(|entry| *entry.layer == **layer);
         let layers = assembled.recipe.layers.iter().map(|layer| layer.name.as_str());
-        Context {
-            sections: sections.iter().map(|section| shown(assembled, section)).collect(),
-            metadata: Metadata {
+        WorkspaceContext {
+            sections: sections.iter().map(|section| to_section(assembled, section)).collect(),
+            metadata: WorkspaceMetadata {
                 total_tokens: assembled.pack.tokens.get(),
                 focus_block_id: request.focus.as_ref().map(text),
                 focus_page_id: request.page.as_ref().map(text),
@@ -274,12 +274,12 @@ impl Context {
             },
             serialized: assembled.text().to_owned(),
             context: assembled.text().to_owned(),
-            assembly: Assembly::of(assembled, explain),
+            assembly: Assembly::from_assembled(assembled, explain),
         }
     }
 }
 
-/// The title of what a block is on; its own when it hangs under nothing that has one.
+/// The title of the page that a block is on, or the block's own when no ancestor has one.
 fn page_title(candidate: &Candidate) -> Option<String> {
     let path = &candidate.place.breadcrumb;
     let own = candidate.place.title.as_ref();
@@ -291,54 +291,54 @@ fn page_title(candidate: &Candidate) -> Option<String> {
     above.or(own).cloned()
 }
 
-/// The entries of one section: one for each block, however many pieces it has.
-fn shown(assembled: &Assembled, section: &PackSection) -> Section {
+/// Converts a section of a pack. Pieces of one block become one item.
+fn to_section(assembled: &Assembled, section: &PackSection) -> WorkspaceSection {
     let item = |item: &PackItem| {
         let ranked = assembled.ranked(&item.id)?;
         let candidate = &ranked.candidate;
-        Some(Item {
+        Some(WorkspaceItem {
             block_id: item.id.item.as_str().to_owned(),
             block_type: candidate.kind.to_string(),
             content: assembled.content(item),
             relevance: ranked.score.get().clamp(0.0, 1.0),
-            metadata: ItemMetadata {
+            metadata: WorkspaceItemMetadata {
                 page_title: page_title(candidate),
                 path: candidate.place.breadcrumb.clone(),
                 last_modified: candidate.moment.map(|moment| moment.to_string()),
             },
         })
     };
-    let mut items: Vec<Item> = Vec::new();
+    let mut items: Vec<WorkspaceItem> = Vec::new();
     for next in section.items.iter().filter_map(item) {
-        match items.iter_mut().find(|known| known.block_id == next.block_id) {
-            Some(known) => {
-                known.content.push_str("\n\n…\n\n");
-                known.content.push_str(&next.content);
-                known.relevance = known.relevance.max(next.relevance);
+        match items.iter_mut().find(|item| item.block_id == next.block_id) {
+            Some(item) => {
+                item.content.push_str("\n\n…\n\n");
+                item.content.push_str(&next.content);
+                item.relevance = item.relevance.max(next.relevance);
             }
             None => items.push(next),
         }
     }
-    Section {
-        sort: section.layer.to_string(),
+    WorkspaceSection {
+        section_type: section.layer.to_string(),
         title: section.title.clone(),
         items,
         token_count: section.tokens.get(),
     }
 }
 
-/// The tokens of a payload's final string, counted, not estimated (W11).
+/// Counts the tokens of a payload's final string; it is not an estimate (W11).
 #[must_use]
-pub fn estimate_tokens(context: &Context, tokenizer: &dyn Tokenizer) -> Tokens {
+pub fn estimate_tokens(context: &WorkspaceContext, tokenizer: &dyn Tokenizer) -> Tokens {
     tokenizer.count(&context.serialized)
 }
 
 impl Workspace {
-    /// A payload for a question inside the workspace.
+    /// Packs a payload for a question inside the workspace.
     ///
     /// # Errors
     /// As [`Workspace::pack`].
-    pub async fn blocks(&self, request: &Request) -> Result<Context, Error> {
-        Ok(Context::of(&*self.pack(request.request()?).await?, false))
+    pub async fn blocks(&self, request: &WorkspaceRequest) -> Result<WorkspaceContext, Error> {
+        Ok(WorkspaceContext::from_assembled(&*self.pack(request.to_request()?).await?, false))
     }
 }

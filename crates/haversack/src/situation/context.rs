@@ -1,4 +1,4 @@
-//! A context as its rules and its readers see it: the fields of an item, read once.
+//! Parses an item's fields into a context: its guidance, rules and parents.
 
 use haversack_core::ids::ItemId;
 use haversack_core::item::{Kind, Trust};
@@ -6,83 +6,84 @@ use haversack_core::units::{Score, Timestamp};
 use haversack_store::store::item::{Fields, Item, Stored};
 use serde_json::Value;
 
-/// The kind of item that a context is, unless a recipe says otherwise.
+/// The kind of items that are contexts, unless a recipe names others.
 pub const CONTEXT: &str = "context";
 
-/// What to do when something happens.
+/// Guidance for one trigger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BehaviourRule {
-    /// When.
+    /// When to act.
     pub trigger: String,
-    /// What then.
+    /// What to do.
     pub action: String,
 }
 
-/// Which contexts to bring in, and when.
+/// A rule that injects contexts when its condition holds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InjectionRule {
-    /// What people call it; may be empty.
+    /// Its display name; may be empty.
     pub name: String,
-    /// When it applies: empty for always, an expression, or plain language.
+    /// Its condition: empty for always, an expression, or plain language.
     pub condition: String,
-    /// The contexts it brings in.
+    /// The contexts that it injects.
     pub inject: Vec<ItemId>,
-    /// What happens when a judge cannot tell whether it applies.
-    pub unsure: Unsure,
-    /// How sure a judge must be; an answer that is less sure counts as undecided.
+    /// What to do when the judge cannot decide the condition.
+    pub when_undecided: UndecidedAction,
+    /// The sureness that a verdict needs; a less sure answer counts as undecided.
     pub threshold: Score,
 }
 
-/// What a rule does when a judge cannot tell whether it applies.
+/// What a rule does when the judge cannot decide its condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Unsure {
-    /// It brings its contexts in.
+pub enum UndecidedAction {
+    /// It injects its contexts.
     Inject,
-    /// It does not. The default: what a rule brings in are instructions, and instructions for
-    /// another situation do more harm than those that a notice says were left out.
+    /// It injects nothing. This is the default, because injected contexts are instructions:
+    /// instructions for another situation do more harm than left-out ones that a notice lists.
     #[default]
     Skip,
 }
 
-impl Unsure {
+impl UndecidedAction {
     /// The name in documents and on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
-            Unsure::Inject => "inject",
-            Unsure::Skip => "skip",
+            UndecidedAction::Inject => "inject",
+            UndecidedAction::Skip => "skip",
         }
     }
 }
 
 /// Guidance for a situation (S1).
 #[derive(Debug, Clone, PartialEq)]
-pub struct Context {
+pub struct ContextDocument {
     /// Its id.
     pub id: ItemId,
-    /// What kind of item it is.
+    /// The kind of its item.
     pub kind: Kind,
-    /// What people call it.
+    /// Its display name.
     pub name: String,
-    /// What sort of context it is; may be empty.
-    pub sort: String,
-    /// What it is meant to reach; may be empty.
+    /// The type of context, such as `team`; may be empty.
+    pub context_type: String,
+    /// Its business goal; may be empty.
     pub goal: String,
-    /// The sort of intent behind it; may be empty.
+    /// The type of its intent, such as `operate`; may be empty.
     pub intent: String,
-    /// What is different in it.
+    /// How answers are to be adapted, such as `shorter answers`.
     pub adaptations: Vec<String>,
-    /// What to do when.
-    pub behaviour: Vec<BehaviourRule>,
-    /// What to bring in when.
-    pub injection: Vec<InjectionRule>,
-    /// Whose guidance it takes over, as its fields say, in their order.
+    /// What to do on which trigger.
+    pub behaviour_rules: Vec<BehaviourRule>,
+    /// Which contexts to inject, and when.
+    pub injection_rules: Vec<InjectionRule>,
+    /// The contexts that its fields name as parents, in their order.
     pub parents: Vec<ItemId>,
-    /// What it hangs under in the tree: its parent when the fields name none and it is a context.
-    pub under: Option<ItemId>,
+    /// Its item's parent in the tree: the context inherits from it when the fields name no parents
+    /// and it is a context.
+    pub tree_parent: Option<ItemId>,
     /// Free text.
     pub body: String,
-    /// Where it is in a file tree, if it came from one.
+    /// Its path in a file tree, if it came from one.
     pub path: Option<String>,
     /// How far it is trusted.
     pub trust: Trust,
@@ -90,34 +91,38 @@ pub struct Context {
     pub updated: Option<Timestamp>,
 }
 
-impl Context {
-    /// The context that a stored item is. The commit's time stands in for a missing one.
+impl ContextDocument {
+    /// Parses a stored item. `updated` falls back to the time of the commit.
     #[must_use]
-    pub fn of_stored(stored: &Stored) -> Context {
-        let context = Context::of_item(&stored.item);
-        Context { updated: context.updated.or(Some(stored.committed)), ..context }
+    pub fn of_stored(stored: &Stored) -> ContextDocument {
+        let context = ContextDocument::of_item(&stored.item);
+        ContextDocument { updated: context.updated.or(Some(stored.committed)), ..context }
     }
 
-    /// The context that an item is. What has the wrong type says nothing: the store checks the
-    /// fields of a context when it is written, so this is about items of other kinds alone.
+    /// Parses an item. Fields of the wrong type count as empty: the store checks the fields of a
+    /// context when it is written, so only items of other kinds have any.
     #[must_use]
-    pub fn of_item(item: &Item) -> Context {
+    pub fn of_item(item: &Item) -> ContextDocument {
         let fields = &item.fields;
-        let metadata = |name| line(within(fields, "metadata", name));
-        let purpose = |name| line(within(fields, "intent_context", name));
-        let named = [metadata("name"), item.title.trim().to_owned(), item.id.as_str().to_owned()];
-        Context {
+        let metadata = |name| single_line(nested_field(fields, "metadata", name));
+        let purpose = |name| single_line(nested_field(fields, "intent_context", name));
+        let names = [metadata("name"), item.title.trim().to_owned(), item.id.as_str().to_owned()];
+        ContextDocument {
             id: item.id.clone(),
             kind: item.kind.clone(),
-            name: named.into_iter().find(|name| !name.is_empty()).unwrap_or_default(),
-            sort: metadata("type"),
+            name: names.into_iter().find(|name| !name.is_empty()).unwrap_or_default(),
+            context_type: metadata("type"),
             goal: purpose("business_goal"),
             intent: purpose("intent_type"),
-            adaptations: lines(fields.get("adaptations")),
-            behaviour: entries(fields, "behavior_rules").filter_map(behaviour).collect(),
-            injection: entries(fields, "injection_rules").map(injection).collect(),
-            parents: parents(fields),
-            under: item.parent.clone(),
+            adaptations: single_lines(fields.get("adaptations")),
+            behaviour_rules: list_entries(fields, "behavior_rules")
+                .filter_map(parse_behaviour_rule)
+                .collect(),
+            injection_rules: list_entries(fields, "injection_rules")
+                .map(parse_injection_rule)
+                .collect(),
+            parents: parse_parents(fields),
+            tree_parent: item.parent.clone(),
             body: item.body.trim().to_owned(),
             path: item.path.clone(),
             trust: item.trust,
@@ -125,63 +130,67 @@ impl Context {
         }
     }
 
-    /// How a rule is called in messages: its name, or its place from 1.
+    /// The name of an injection rule in messages: its own name, else its position from 1, as `#2`.
     #[must_use]
     pub fn rule_name(&self, index: usize) -> String {
-        match self.injection.get(index) {
+        match self.injection_rules.get(index) {
             Some(rule) if !rule.name.is_empty() => rule.name.clone(),
             _ => format!("#{}", index + 1),
         }
     }
 }
 
-fn parents(fields: &Fields) -> Vec<ItemId> {
-    let mut parents = ids(fields.get("parent"));
-    parents.extend(ids(fields.get("parents")));
-    once(parents)
+fn parse_parents(fields: &Fields) -> Vec<ItemId> {
+    let mut parents = item_ids(fields.get("parent"));
+    parents.extend(item_ids(fields.get("parents")));
+    without_repeats(parents)
 }
 
-fn behaviour(value: &Value) -> Option<BehaviourRule> {
-    let (trigger, action) = (line(value.get("trigger")), line(value.get("action")));
+fn parse_behaviour_rule(value: &Value) -> Option<BehaviourRule> {
+    let (trigger, action) = (single_line(value.get("trigger")), single_line(value.get("action")));
     (!trigger.is_empty() || !action.is_empty()).then_some(BehaviourRule { trigger, action })
 }
 
-fn injection(value: &Value) -> InjectionRule {
+fn parse_injection_rule(value: &Value) -> InjectionRule {
     InjectionRule {
-        name: line(value.get("name")),
+        name: single_line(value.get("name")),
         condition: value.get("condition").and_then(Value::as_str).unwrap_or("").trim().to_owned(),
-        inject: once(ids(value.get("inject"))),
-        unsure: match value.get("unsure").and_then(Value::as_str) {
-            Some("inject") => Unsure::Inject,
-            _ => Unsure::Skip,
+        inject: without_repeats(item_ids(value.get("inject"))),
+        when_undecided: match value.get("unsure").and_then(Value::as_str) {
+            Some("inject") => UndecidedAction::Inject,
+            _ => UndecidedAction::Skip,
         },
         threshold: value.get("threshold").and_then(Value::as_f64).map_or(Score::ZERO, Score::unit),
     }
 }
 
-fn within<'f>(fields: &'f Fields, object: &str, name: &str) -> Option<&'f Value> {
+fn nested_field<'f>(fields: &'f Fields, object: &str, name: &str) -> Option<&'f Value> {
     fields.get(object)?.get(name)
 }
 
-fn entries<'f>(fields: &'f Fields, name: &str) -> impl Iterator<Item = &'f Value> {
+fn list_entries<'f>(fields: &'f Fields, name: &str) -> impl Iterator<Item = &'f Value> {
     fields.get(name).and_then(Value::as_array).into_iter().flatten()
 }
 
-/// A text as one line: whoever shows it in a list must not have it broken.
-fn line(value: Option<&Value>) -> String {
+/// A text in one line, so that it cannot break a list it is rendered in.
+fn single_line(value: Option<&Value>) -> String {
     let text = value.and_then(Value::as_str).unwrap_or("");
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn lines(value: Option<&Value>) -> Vec<String> {
+/// The non-empty texts of a list, or a single text, each in one line and once.
+fn single_lines(value: Option<&Value>) -> Vec<String> {
     let lines = match value {
-        Some(Value::Array(entries)) => entries.iter().map(|entry| line(Some(entry))).collect(),
-        other => vec![line(other)],
+        Some(Value::Array(entries)) => {
+            entries.iter().map(|entry| single_line(Some(entry))).collect()
+        }
+        other => vec![single_line(other)],
     };
-    once(lines.into_iter().filter(|line| !line.is_empty()).collect())
+    without_repeats(lines.into_iter().filter(|line| !line.is_empty()).collect())
 }
 
-fn ids(value: Option<&Value>) -> Vec<ItemId> {
+/// The valid ids in a list or a single text.
+fn item_ids(value: Option<&Value>) -> Vec<ItemId> {
     let id = |value: &Value| ItemId::new(value.as_str()?).ok();
     match value {
         Some(Value::Array(entries)) => entries.iter().filter_map(id).collect(),
@@ -190,8 +199,8 @@ fn ids(value: Option<&Value>) -> Vec<ItemId> {
     }
 }
 
-/// Each entry once, where it stands first.
-pub(super) fn once<T: PartialEq>(entries: Vec<T>) -> Vec<T> {
+/// Removes all but the first of equal entries.
+pub(super) fn without_repeats<T: PartialEq>(entries: Vec<T>) -> Vec<T> {
     let mut kept: Vec<T> = Vec::with_capacity(entries.len());
     for entry in entries {
         if !kept.contains(&entry) {

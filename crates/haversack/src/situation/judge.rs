@@ -1,4 +1,4 @@
-//! Who decides whether a condition in plain language holds.
+//! The interface of judges, which decide whether conditions in plain language hold.
 
 use futures_util::future::BoxFuture;
 use haversack_core::units::{Score, Timestamp};
@@ -6,58 +6,59 @@ use haversack_store::store::error::Cause;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-/// Whether a condition holds, as far as a judge can tell.
+/// A judge's answer to whether a condition holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub enum JudgeAnswer {
     /// It holds.
     Yes,
     /// It does not.
     No,
-    /// What the situation says does not settle it.
+    /// The situation does not settle it.
     Undecided,
 }
 
-impl Answer {
+impl JudgeAnswer {
     /// The name on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
-            Answer::Yes => "yes",
-            Answer::No => "no",
-            Answer::Undecided => "undecided",
+            JudgeAnswer::Yes => "yes",
+            JudgeAnswer::No => "no",
+            JudgeAnswer::Undecided => "undecided",
         }
     }
 
-    /// The answer to the opposite question. Who does not know the one does not know the other.
+    /// The answer to the negated condition; undecided stays undecided.
     #[must_use]
-    pub const fn turned(self) -> Answer {
+    pub const fn negated(self) -> JudgeAnswer {
         match self {
-            Answer::Yes => Answer::No,
-            Answer::No => Answer::Yes,
-            Answer::Undecided => Answer::Undecided,
+            JudgeAnswer::Yes => JudgeAnswer::No,
+            JudgeAnswer::No => JudgeAnswer::Yes,
+            JudgeAnswer::Undecided => JudgeAnswer::Undecided,
         }
     }
 }
 
-/// A judge's answer on one condition.
+/// A judge's answer to one condition, with its sureness.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Verdict {
     /// Whether the condition holds.
-    pub answer: Answer,
-    /// How sure the judge is: 1 is certain, 0 is a toss of a coin. 0 when it is undecided.
+    pub answer: JudgeAnswer,
+    /// How sure the judge is: 1 is certain, 0 is a coin toss. 0 when it is undecided.
     pub sureness: Score,
 }
 
 impl Verdict {
     /// The verdict of a judge that cannot tell.
-    pub const UNDECIDED: Verdict = Verdict { answer: Answer::Undecided, sureness: Score::ZERO };
+    pub const UNDECIDED: Verdict =
+        Verdict { answer: JudgeAnswer::Undecided, sureness: Score::ZERO };
 }
 
-/// A judge that could not decide.
+/// The error of a judge that failed.
 #[derive(Debug, Error)]
 #[error("{judge} could not decide")]
 pub struct JudgeError {
-    /// Which judge.
+    /// The judge's name.
     pub judge: String,
     /// Why not.
     #[source]
@@ -66,11 +67,11 @@ pub struct JudgeError {
 
 /// Decides whether conditions in plain language hold in a situation, all of a request at once (S3).
 pub trait Judge: Send + Sync {
-    /// What the result calls it, such as `local`.
+    /// The judge's name in results, such as `local`.
     fn name(&self) -> &str;
 
-    /// One verdict for each condition, in their order. `now` is the time of the request, against
-    /// which conditions such as `the deadline has passed` are read.
+    /// Returns one verdict for each condition, in order. `now` is the time of the request, by which
+    /// conditions such as `the deadline has passed` are judged.
     fn judge<'a>(
         &'a self,
         situation: &'a Map<String, Value>,

@@ -1,4 +1,4 @@
-//! What the tests of this room share: a real store with contexts in it.
+//! A test fixture for situations: a real store with contexts in it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,33 +14,33 @@ use haversack_store::store::maintenance::{Maintenance, Stores};
 use haversack_store::store::viewer::{Principal, Readers, Viewer};
 use serde_json::Value;
 
-/// When everything in the tests was written.
-pub(crate) const WRITTEN: Timestamp = Timestamp::from_millis(1_700_000_000_000);
+/// The time at which the fixture's items are written.
+pub(crate) const WRITTEN_AT: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 
 pub(crate) fn id(id: &str) -> ItemId {
     ItemId::new(id).unwrap()
 }
 
-/// A store in a folder that goes with the value.
-pub(crate) struct Place {
+/// A store with contexts, in a temporary folder that is deleted on drop.
+pub(crate) struct ContextFixture {
     _folder: tempfile::TempDir,
     store: Arc<dyn Maintenance>,
 }
 
-impl Place {
-    /// A store with these contexts, by id.
-    pub(crate) async fn new(contexts: &Value) -> Place {
+impl ContextFixture {
+    /// A store with these contexts, given by id.
+    pub(crate) async fn new(contexts: &Value) -> ContextFixture {
         let items: Vec<Item> =
             contexts.as_object().unwrap().iter().map(|(id, fields)| item(id, fields)).collect();
-        Place::with(items).await
+        ContextFixture::with_items(items).await
     }
 
-    pub(crate) async fn with(items: Vec<Item>) -> Place {
+    pub(crate) async fn with_items(items: Vec<Item>) -> ContextFixture {
         let folder = tempfile::tempdir().unwrap();
         let stores = DataFolder::open(folder.path()).unwrap();
         let store = stores.open("w", crate::embedder()).unwrap();
-        store.write(Batch::put(WRITTEN, items)).await.unwrap();
-        Place { _folder: folder, store }
+        store.write(Batch::put(WRITTEN_AT, items)).await.unwrap();
+        ContextFixture { _folder: folder, store }
     }
 
     pub(crate) async fn snapshot(&self, viewer: &Viewer) -> Arc<dyn Snapshot> {
@@ -48,8 +48,8 @@ impl Place {
     }
 }
 
-/// An item from fields. Beside a context's own there are `kind`, `body`, `under` for its place in
-/// the tree, `readers` for those who may read it, `active` and `hours` for its age.
+/// An item from fields. Beside the fields of a context there are `kind`, `body`, `under` for its
+/// parent in the tree, `readers` for those who may read it, `active`, and `hours` for its age.
 pub(crate) fn item(name: &str, fields: &Value) -> Item {
     let mut fields = fields.as_object().unwrap().clone();
     let mut take = |name: &str| fields.remove(name);
@@ -64,7 +64,7 @@ pub(crate) fn item(name: &str, fields: &Value) -> Item {
         Readers::Only(names.iter().map(principal).collect::<BTreeSet<_>>())
     });
     let updated = take("hours").map(|hours| {
-        Timestamp::from_millis(WRITTEN.as_millis() - hours.as_i64().unwrap() * 3_600_000)
+        Timestamp::from_millis(WRITTEN_AT.as_millis() - hours.as_i64().unwrap() * 3_600_000)
     });
     Item {
         title: name.to_owned(),

@@ -423,7 +423,7 @@ impl WireRequest {
             time_zone: Some(request.time_zone.name().to_owned())
                 .filter(|_| request.time_zone != Zone::UTC),
             ranker: request.ranker.as_ref().map(WireRanker::of),
-            ranking_options: request.ranking.map(RankingOptions::of),
+            ranking_options: request.ranking.map(RankingOptions::from_weights),
             vector: request.vector.as_ref().map(|vector| vector.as_slice().to_vec()),
             previous: request.previous.clone(),
             now: time(request.now),
@@ -489,7 +489,7 @@ pub fn viewer_of(principals: Option<&[String]>) -> Result<Viewer, Error> {
     let parsed = principals.iter().map(|text| {
         Principal::parse(text).map_err(|error| Error::invalid("viewer", error.to_string()))
     });
-    Ok(Viewer::through(parsed.collect::<Result<_, _>>()?))
+    Ok(Viewer::with_principals(parsed.collect::<Result<_, _>>()?))
 }
 
 pub(crate) fn vector(numbers: &[f32]) -> Result<Vector, Error> {

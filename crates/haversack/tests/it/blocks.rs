@@ -29,11 +29,11 @@ fn block(name: &str, kind: &str, text: &str, parent: &str, position: i64) -> Ite
 }
 
 fn link(from: &str, to: &str) -> Change {
-    Change::Link(Link { from: id(from), to: id(to), sort: "link".to_owned() })
+    Change::Link(Link { from: id(from), to: id(to), link_type: "link".to_owned() })
 }
 
 fn event(user: &str, event_kind: EventKind, item: &str, at: Timestamp) -> Change {
-    Change::Note(Event { item: id(item), user: user.to_owned(), event_kind, at })
+    Change::AddEvent(Event { item: id(item), user: user.to_owned(), event_kind, at })
 }
 
 async fn change(fixture: &Fixture, changes: Vec<Change>) {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
-use haversack::recipes::workspace::{Context, estimate_tokens};
+use haversack::recipes::workspace::{WorkspaceContext, estimate_tokens};
 use haversack::situation::{Judge, JudgeError, LocalJudge, Verdict};
 use haversack::{Engine, ErrorCode, Request, Workspace};
 use haversack_core::text::tokenizer::{CharacterEstimate, Encoding, Tokenizer};
@@ -215,7 +215,7 @@ async fn an_estimate_equals_the_count_with_every_tokenizer_w14() {
         for tokenizer in tokenizers {
             let mut request = user_request("workspace", query, "mara");
             request.tokenizer = Some(tokenizer.name().to_owned());
-            let context = Context::of(&*pack(&fixture, request).await, false);
+            let context = WorkspaceContext::from_assembled(&*pack(&fixture, request).await, false);
             let estimate = estimate_tokens(&context, tokenizer);
             assert_eq!(estimate.get(), context.metadata.total_tokens, "{query}");
             assert_eq!(estimate, tokenizer.count(&context.serialized));

@@ -1,7 +1,7 @@
 //! Budgets hold in every recipe (P2, P3, X1): a budget that is too small is refused, the error names
 //! the least budget, and that budget works.
 
-use haversack::recipes::request_of;
+use haversack::recipes::parse_request;
 use haversack::{Assembled, Engine, Request};
 use haversack_core::units::Tokens;
 use serde_json::{Value, json};
@@ -68,13 +68,13 @@ async fn an_invalid_budget_is_refused_with_its_field_x1() {
         {
             let mut body = body.clone();
             body[field] = budget.clone();
-            let message = refusal(request_of(recipe, shape, body));
+            let message = refusal(parse_request(recipe, shape, body));
             assert!(message.starts_with(field), "{recipe} {budget}: {message}");
             assert!(message.contains("from 1 to 10000000"), "{recipe} {budget}: {message}");
         }
         let mut body = body.clone();
         body[field] = Value::Null;
-        assert!(request_of(recipe, shape, body).is_ok(), "{recipe}");
+        assert!(parse_request(recipe, shape, body).is_ok(), "{recipe}");
     }
     for budget in [0, 10_000_001] {
         let message = refusal(fixture.pack(Request::new("everything", "x").within(budget)).await);

@@ -64,7 +64,7 @@ async fn every_candidate_is_explained_x2() {
             let known = assembled.recipe.layers.iter().any(|layer| *layer.name == *entry.layer);
             assert!(known);
         }
-        let kept = haversack::Receipt::of(&assembled, "");
+        let kept = haversack::Receipt::from_assembled(&assembled, "");
         assert_eq!(kept.ledger.len() + kept.unlisted, assembled.pack.ledger.len());
     }
 }
@@ -258,7 +258,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 }
 
 fn stable_result(assembled: &haversack::Assembled) -> String {
-    let value = haversack::recipes::result_of(assembled, true);
+    let value = haversack::recipes::result_json(assembled, true);
     let mut value = value;
     let assembly = value["assembly"].as_object_mut().unwrap();
     assembly.remove("timingsMs");

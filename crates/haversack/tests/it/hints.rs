@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use haversack::recipes::request_of;
-use haversack::recipes::workspace::{Context, Payload};
+use haversack::recipes::parse_request;
+use haversack::recipes::workspace::{Payload, WorkspaceContext};
 use haversack::{Assembled, NoticeCode, Request};
 use haversack_core::assemble::TemplateText;
 use haversack_core::text::tokenizer::Encoding;
@@ -148,8 +148,9 @@ async fn large_included_blocks_are_truncated_not_dropped_w9() {
     request.exclude = vec![id("t1"), id("t-none")];
     let assembled = pack(&fixture, request).await;
     assert!(assembled.pack.tokens <= assembled.pack.limit);
-    let context = Context::of(&assembled, false);
-    let included = context.sections.iter().find(|section| section.sort == "included").unwrap();
+    let context = WorkspaceContext::from_assembled(&assembled, false);
+    let included =
+        context.sections.iter().find(|section| section.section_type == "included").unwrap();
     let names: Vec<&str> = included.items.iter().map(|item| item.block_id.as_str()).collect();
     assert_eq!(names, ["long-0", "long-1"]);
     for item in &included.items {
@@ -265,9 +266,10 @@ async fn validation_finds_altered_payloads_w11() {
         "tokenBudget": { "total": 3000, "focus": 600, "semantic": 1200, "history": 300, "system": 100 },
     });
     let shape = haversack::recipe::Shape::Workspace;
-    let request = request_of("workspace", shape, request).unwrap();
+    let request = parse_request("workspace", shape, request).unwrap();
     let assembled = pack(&fixture, request).await;
-    let mut sound = serde_json::to_value(Context::of(&assembled, false)).unwrap();
+    let mut sound =
+        serde_json::to_value(WorkspaceContext::from_assembled(&assembled, false)).unwrap();
     let fields = sound.as_object_mut().unwrap();
     for own in ["assembly", "context"] {
         fields.remove(own).unwrap();

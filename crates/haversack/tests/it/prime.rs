@@ -1,6 +1,6 @@
 //! K: an agent over a person's files and chat threads.
 
-use haversack::recipes::prime::{Answer, Request, cite};
+use haversack::recipes::prime::{PrimeAnswer, PrimeRequest, cite};
 use haversack_core::item::Kind;
 use haversack_core::ledger::Outcome;
 use haversack_core::text::tokenizer::{Encoding, Tokenizer};
@@ -22,8 +22,8 @@ fn price() -> haversack::Request {
     request
 }
 
-async fn ask(fixture: &Fixture, request: haversack::Request) -> Answer {
-    Answer::of(&*pack(fixture, request).await, false)
+async fn ask(fixture: &Fixture, request: haversack::Request) -> PrimeAnswer {
+    PrimeAnswer::from_assembled(&*pack(fixture, request).await, false)
 }
 
 #[tokio::test]
@@ -122,7 +122,7 @@ async fn references_score_highest_when_equal_k4() {
     request.set_subject("thread", Some(id("t")));
     let answer = ask(&fixture, request).await;
     let best = answer.data.items.iter().max_by(|a, b| a.relevance.total_cmp(&b.relevance)).unwrap();
-    assert_eq!((best.id.as_str(), best.sort.as_str()), ("two", "reference"));
+    assert_eq!((best.id.as_str(), best.item_type.as_str()), ("two", "reference"));
 }
 
 #[tokio::test]
@@ -166,7 +166,7 @@ async fn citations_are_stable_and_marked_when_used_k7() {
 async fn the_answer_has_the_documented_form_and_feedback_counts_k6_k8() {
     let fixture = sample_workspace("prime");
     let assembled = pack(&fixture, price()).await;
-    let value = haversack::recipes::result_of(&assembled, false);
+    let value = haversack::recipes::result_json(&assembled, false);
     for field in ["tokenUsage", "sourceCount", "citationCount"] {
         assert!(value["meta"][field].is_u64(), "{field}");
     }
@@ -252,7 +252,7 @@ async fn uses_are_recorded_k10() {
     let usage = snapshot.usage(&items, Some("mara"), Some(now())).await.unwrap();
     assert!(usage.iter().any(|usage| usage.event_kind == EventKind::Used && usage.count > 0));
     // Being used does not raise the score.
-    let again = Request::new("t-price", PRICE).request().unwrap();
+    let again = PrimeRequest::new("t-price", PRICE).to_request().unwrap();
     drop(again);
 }
 
@@ -271,7 +271,7 @@ async fn private_items_stay_private_x3() {
         let mut request = user_request("prime", PRICE, user);
         request.budget = Some(haversack_core::units::Tokens::new(20_000));
         let assembled = pack(&fixture, request).await;
-        let value = haversack::recipes::result_of(&assembled, true).to_string();
+        let value = haversack::recipes::result_json(&assembled, true).to_string();
         assert!(!value.contains(forbidden), "{user} sees {forbidden}");
     }
 }

@@ -1,6 +1,6 @@
 //! P: a proposal for one opportunity.
 
-use haversack::recipes::proposal::{Context, Request};
+use haversack::recipes::proposal::{ProposalContext, ProposalRequest};
 use haversack::{ErrorCode, NoticeCode};
 use haversack_core::text::tokenizer::{Encoding, Tokenizer};
 use haversack_store::store::viewer::Viewer;
@@ -19,9 +19,12 @@ fn harrowmere() -> haversack::Request {
     request
 }
 
-async fn at(fixture: &Fixture, budget: u32) -> (std::sync::Arc<haversack::Assembled>, Context) {
+async fn at(
+    fixture: &Fixture,
+    budget: u32,
+) -> (std::sync::Arc<haversack::Assembled>, ProposalContext) {
     let assembled = pack(fixture, harrowmere().within(budget)).await;
-    let context = Context::of(&assembled, false);
+    let context = ProposalContext::from_assembled(&assembled, false);
     (assembled, context)
 }
 
@@ -61,7 +64,7 @@ async fn the_foundation_is_never_cut_at_1000_p2() {
     request.reserves = [("system_prompt", 0), ("safety_buffer", 0)]
         .map(|(name, tokens)| (name.to_owned(), haversack_core::units::Tokens::new(tokens)))
         .into();
-    let tiny = Context::of(&*pack(&fixture, request).await, false);
+    let tiny = ProposalContext::from_assembled(&*pack(&fixture, request).await, false);
     assert_eq!(tiny.company_profile, whole.company_profile);
     assert_eq!(tiny.brand_context, whole.brand_context);
 }
@@ -79,7 +82,7 @@ async fn a_foundation_over_the_budget_is_packed_with_a_notice_p2_x1() {
         [(400, NoticeCode::OverBudget, true), (2_400, NoticeCode::ReservesUsed, false)]
     {
         let assembled = pack(&fixture, request.clone().within(budget)).await;
-        let context = Context::of(&assembled, false);
+        let context = ProposalContext::from_assembled(&assembled, false);
         assert!(context.budget_status.is_over_budget, "the opportunity did not fit");
         assert_eq!(context.budget_status.total_tokens > budget, is_over);
         assert!(assembled.notices.iter().any(|notice| notice.code == code), "{budget}");
@@ -95,7 +98,7 @@ async fn what_is_missing_leaves_no_placeholder_p2() {
     let mut request = user_request("proposal", "write", "priya");
     request.set_subject("opportunity", Some(id("deal")));
     let assembled = pack(&fixture, request).await;
-    let context = Context::of(&assembled, false);
+    let context = ProposalContext::from_assembled(&assembled, false);
     assert_eq!(context.company_profile, None);
     let headings: Vec<&str> =
         context.context.lines().filter(|line| line.starts_with("## ")).collect();
@@ -221,7 +224,7 @@ async fn playbooks_fit_the_vertical_p10() {
 async fn the_result_has_the_documented_fields_p11() {
     let value = {
         let (assembled, _) = at(&sample_workspace("proposal"), 6_000).await;
-        haversack::recipes::result_of(&assembled, false)
+        haversack::recipes::result_json(&assembled, false)
     };
     for field in
         ["companyProfile", "brandContext", "dealContext", "products", "competitive", "playbooks"]
@@ -412,5 +415,5 @@ async fn a_missing_or_forbidden_deal_is_refused_in_the_same_words() {
         errors.push(error.to_string().replace(name, "it"));
     }
     assert_eq!(errors[0], errors[1]);
-    assert!(refusal(Request::default().request()).contains("opportunityId"));
+    assert!(refusal(ProposalRequest::default().to_request()).contains("opportunityId"));
 }

@@ -17,18 +17,20 @@ use haversack_core::units::Timestamp;
 use haversack_store::DataFolder;
 use haversack_store::kinds::Kinds;
 use haversack_store::revision::{Revision, StateToken};
-use haversack_store::store::change::{Batch, Committed, Undone};
+use haversack_store::store::change::{Batch, CommitReport, UndoReport};
 use haversack_store::store::error::{CommitError, OpenError};
 use haversack_store::store::item::{
-    Crumb, DocumentKind, Event, EventKind, Link, Passage, PathEntry, Record, Stored, Version,
+    Breadcrumb, DocumentKind, Event, EventKind, Link, Passage, PathEntry, Record, Stored, Version,
 };
-use haversack_store::store::maintenance::{CheckReport, Maintenance, Progress, Stats, Stores};
+use haversack_store::store::maintenance::{
+    CheckReport, Maintenance, MaintenanceProgress, StoreStats, Stores,
+};
 use haversack_store::store::query::{
-    Descendants, Descent, Direction, Excerpt, Filter, Frequencies, FuzzySearch, Hit, Linked,
+    Descendants, Descent, Direction, Excerpt, Filter, Frequencies, FuzzySearch, Hit, LinkedItem,
     Neighbours, Page, TextSearch, TreeDistance, Usage, VectorSearch,
 };
 use haversack_store::store::viewer::Viewer;
-use haversack_store::store::{Answer, Snapshot, Store};
+use haversack_store::store::{Snapshot, Store, StoreFuture};
 
 /// The names of methods that were called.
 type Calls = Arc<Mutex<BTreeSet<&'static str>>>;
@@ -99,8 +101,8 @@ impl Stores for RecordingStores {
 impl RecordingStore {
     fn wrap<'a>(
         &'a self,
-        snapshot: Answer<'a, Arc<dyn Snapshot>>,
-    ) -> Answer<'a, Arc<dyn Snapshot>> {
+        snapshot: StoreFuture<'a, Arc<dyn Snapshot>>,
+    ) -> StoreFuture<'a, Arc<dyn Snapshot>> {
         let calls = Arc::clone(&self.calls);
         async move {
             let inner = snapshot.await?;
@@ -112,30 +114,38 @@ impl RecordingStore {
 
 impl Store for RecordingStore {
     pass_on! {
-        write(batch: Batch) -> BoxFuture<'a, Result<Committed, CommitError>>;
-        undo(origin: &'a str, at: Timestamp) -> BoxFuture<'a, Result<Undone, CommitError>>;
+        write(batch: Batch) -> BoxFuture<'a, Result<CommitReport, CommitError>>;
+        undo(origin: &'a str, at: Timestamp) -> BoxFuture<'a, Result<UndoReport, CommitError>>;
         embedder() -> &'a Arc<dyn Embedder>;
         kinds() -> &'a Arc<Kinds>;
     }
 
-    fn snapshot<'a>(&'a self, viewer: &'a Viewer) -> Answer<'a, Arc<dyn Snapshot>> {
+    fn snapshot<'a>(&'a self, viewer: &'a Viewer) -> StoreFuture<'a, Arc<dyn Snapshot>> {
         self.wrap(self.inner.snapshot(viewer))
     }
 
-    fn as_of<'a>(&'a self, viewer: &'a Viewer, moment: Timestamp) -> Answer<'a, Arc<dyn Snapshot>> {
+    fn as_of<'a>(
+        &'a self,
+        viewer: &'a Viewer,
+        moment: Timestamp,
+    ) -> StoreFuture<'a, Arc<dyn Snapshot>> {
         self.wrap(self.inner.as_of(viewer, moment))
     }
 
-    fn at<'a>(&'a self, viewer: &'a Viewer, revision: Revision) -> Answer<'a, Arc<dyn Snapshot>> {
-        self.wrap(self.inner.at(viewer, revision))
+    fn at_revision<'a>(
+        &'a self,
+        viewer: &'a Viewer,
+        revision: Revision,
+    ) -> StoreFuture<'a, Arc<dyn Snapshot>> {
+        self.wrap(self.inner.at_revision(viewer, revision))
     }
 
-    fn named_state<'a>(
+    fn at_token<'a>(
         &'a self,
         viewer: &'a Viewer,
         token: StateToken,
-    ) -> Answer<'a, Arc<dyn Snapshot>> {
-        self.wrap(self.inner.named_state(viewer, token))
+    ) -> StoreFuture<'a, Arc<dyn Snapshot>> {
+        self.wrap(self.inner.at_token(viewer, token))
     }
 }
 
@@ -147,9 +157,9 @@ impl Maintenance for RecordingStore {
 
     pass_on! {
         repaired() -> &'a [String];
-        stats() -> Answer<'a, Stats>;
+        stats() -> StoreFuture<'a, StoreStats>;
         check(repair: bool) -> BoxFuture<'a, Result<CheckReport, CommitError>>;
-        reembed(progress: &'a mut (dyn FnMut(Progress) + Send)) -> BoxFuture<'a, Result<Progress, CommitError>>;
+        reembed(progress: &'a mut (dyn FnMut(MaintenanceProgress) + Send)) -> BoxFuture<'a, Result<MaintenanceProgress, CommitError>>;
         backup(folder: &'a Path) -> BoxFuture<'a, Result<(), OpenError>>;
         close() -> BoxFuture<'a, ()>;
     }
@@ -165,37 +175,37 @@ impl Snapshot for RecordingSnapshot {
         token() -> StateToken;
         history_is_whole() -> bool;
         kinds() -> &'a Arc<Kinds>;
-        get(ids: &'a [ItemId]) -> Answer<'a, Vec<Option<Stored>>>;
-        are_there(ids: &'a [ItemId]) -> Answer<'a, Vec<bool>>;
-        list(filter: &'a Filter, page: &'a Page) -> Answer<'a, Vec<Stored>>;
-        count(filter: &'a Filter) -> Answer<'a, u64>;
-        text(search: &'a TextSearch) -> Answer<'a, Vec<Hit>>;
-        vector(search: &'a VectorSearch) -> Answer<'a, Vec<Hit>>;
-        fuzzy(search: &'a FuzzySearch) -> Answer<'a, Vec<Hit>>;
-        named(keys: &'a [String], filter: &'a Filter, most: usize) -> Answer<'a, Vec<Vec<CandidateId>>>;
-        frequencies(text: &'a str) -> Answer<'a, Frequencies>;
-        have_facts(facts: &'a [(FieldRole, String)]) -> Answer<'a, Vec<bool>>;
-        passages(ids: &'a [CandidateId]) -> Answer<'a, Vec<Option<Passage>>>;
-        ancestors(id: &'a ItemId, limit: usize) -> Answer<'a, Vec<Stored>>;
-        trails(ids: &'a [ItemId]) -> Answer<'a, Vec<Vec<Crumb>>>;
-        children(id: &'a ItemId, limit: usize) -> Answer<'a, Vec<Stored>>;
-        descendants(id: &'a ItemId, descent: &'a Descent) -> Answer<'a, Descendants>;
-        siblings(id: &'a ItemId, either_side: usize) -> Answer<'a, (Vec<Stored>, Vec<Stored>)>;
-        beside(ids: &'a [ItemId]) -> Answer<'a, Vec<Vec<ItemId>>>;
-        linked(id: &'a ItemId, direction: Direction, sorts: &'a [String], limit: usize) -> Answer<'a, Vec<Linked>>;
-        neighbours(ids: &'a [ItemId], sorts: &'a [String], limit: usize) -> Answer<'a, Vec<Neighbours>>;
-        distances(from: &'a ItemId, to: &'a [ItemId]) -> Answer<'a, Vec<TreeDistance>>;
+        get(ids: &'a [ItemId]) -> StoreFuture<'a, Vec<Option<Stored>>>;
+        exist(ids: &'a [ItemId]) -> StoreFuture<'a, Vec<bool>>;
+        list(filter: &'a Filter, page: &'a Page) -> StoreFuture<'a, Vec<Stored>>;
+        count(filter: &'a Filter) -> StoreFuture<'a, u64>;
+        search_text(search: &'a TextSearch) -> StoreFuture<'a, Vec<Hit>>;
+        search_vectors(search: &'a VectorSearch) -> StoreFuture<'a, Vec<Hit>>;
+        search_fuzzy(search: &'a FuzzySearch) -> StoreFuture<'a, Vec<Hit>>;
+        chunks_by_name(keys: &'a [String], filter: &'a Filter, most: usize) -> StoreFuture<'a, Vec<Vec<CandidateId>>>;
+        frequencies(text: &'a str) -> StoreFuture<'a, Frequencies>;
+        have_facts(facts: &'a [(FieldRole, String)]) -> StoreFuture<'a, Vec<bool>>;
+        passages(ids: &'a [CandidateId]) -> StoreFuture<'a, Vec<Option<Passage>>>;
+        ancestors(id: &'a ItemId, limit: usize) -> StoreFuture<'a, Vec<Stored>>;
+        breadcrumbs(ids: &'a [ItemId]) -> StoreFuture<'a, Vec<Vec<Breadcrumb>>>;
+        children(id: &'a ItemId, limit: usize) -> StoreFuture<'a, Vec<Stored>>;
+        descendants(id: &'a ItemId, descent: &'a Descent) -> StoreFuture<'a, Descendants>;
+        siblings(id: &'a ItemId, either_side: usize) -> StoreFuture<'a, (Vec<Stored>, Vec<Stored>)>;
+        adjacent(ids: &'a [ItemId]) -> StoreFuture<'a, Vec<Vec<ItemId>>>;
+        linked_items(id: &'a ItemId, direction: Direction, link_types: &'a [String], limit: usize) -> StoreFuture<'a, Vec<LinkedItem>>;
+        neighbours(ids: &'a [ItemId], link_types: &'a [String], limit: usize) -> StoreFuture<'a, Vec<Neighbours>>;
+        distances(from: &'a ItemId, to: &'a [ItemId]) -> StoreFuture<'a, Vec<TreeDistance>>;
         activity() -> u64;
-        recent(user: &'a str, event_kind: EventKind, since: Timestamp, until: Option<Timestamp>, limit: usize) -> Answer<'a, Vec<Usage>>;
-        usage(ids: &'a [ItemId], user: Option<&'a str>, until: Option<Timestamp>) -> Answer<'a, Vec<Usage>>;
-        history(id: &'a ItemId) -> Answer<'a, Vec<Version>>;
-        at_path(path: &'a str, limit: usize) -> Answer<'a, (Vec<PathEntry>, u64)>;
-        under_path(prefix: &'a str, after: Option<&'a PathEntry>, limit: usize) -> Answer<'a, Vec<PathEntry>>;
-        ids_parents_first() -> Answer<'a, Vec<ItemId>>;
-        links_from(ids: &'a [ItemId]) -> Answer<'a, Vec<Link>>;
-        events_of(ids: &'a [ItemId]) -> Answer<'a, Vec<Event>>;
-        record(document_kind: DocumentKind, name: &'a str) -> Answer<'a, Option<Record>>;
-        records(document_kind: DocumentKind, after: Option<&'a str>, limit: usize) -> Answer<'a, Vec<String>>;
+        recent(user: &'a str, event_kind: EventKind, since: Timestamp, until: Option<Timestamp>, limit: usize) -> StoreFuture<'a, Vec<Usage>>;
+        usage(ids: &'a [ItemId], user: Option<&'a str>, until: Option<Timestamp>) -> StoreFuture<'a, Vec<Usage>>;
+        history(id: &'a ItemId) -> StoreFuture<'a, Vec<Version>>;
+        at_path(path: &'a str, limit: usize) -> StoreFuture<'a, (Vec<PathEntry>, u64)>;
+        under_path(prefix: &'a str, after: Option<&'a PathEntry>, limit: usize) -> StoreFuture<'a, Vec<PathEntry>>;
+        ids_parents_first() -> StoreFuture<'a, Vec<ItemId>>;
+        links_from(ids: &'a [ItemId]) -> StoreFuture<'a, Vec<Link>>;
+        events_of(ids: &'a [ItemId]) -> StoreFuture<'a, Vec<Event>>;
+        record(document_kind: DocumentKind, name: &'a str) -> StoreFuture<'a, Option<Record>>;
+        records(document_kind: DocumentKind, after: Option<&'a str>, limit: usize) -> StoreFuture<'a, Vec<String>>;
     }
 }
 

@@ -1,7 +1,7 @@
 //! S: contexts, inheritance and rules.
 
 use haversack::NoticeCode;
-use haversack::recipes::situation::{Context, Request};
+use haversack::recipes::situation::{SituationContext, SituationRequest};
 use serde_json::{Map, Value, json};
 
 use crate::support::{
@@ -12,20 +12,20 @@ fn facts(value: &Value) -> Map<String, Value> {
     value.as_object().cloned().unwrap_or_default()
 }
 
-fn refunds() -> Request {
+fn refunds() -> SituationRequest {
     let situation = json!({
         "environment": "production", "tool": "run_sql", "change_rows": 1823,
         "task": "Set refunds of citizens that are in no bank file back to approved",
     });
-    Request::new("task/refund-backfill", facts(&situation))
+    SituationRequest::new("task/refund-backfill", facts(&situation))
 }
 
 async fn ask(
     fixture: &Fixture,
-    request: &Request,
-) -> (std::sync::Arc<haversack::Assembled>, Context) {
-    let assembled = pack(fixture, request.request().unwrap()).await;
-    let context = Context::of(&assembled, false);
+    request: &SituationRequest,
+) -> (std::sync::Arc<haversack::Assembled>, SituationContext) {
+    let assembled = pack(fixture, request.to_request().unwrap()).await;
+    let context = SituationContext::from_assembled(&assembled, false);
     (assembled, context)
 }
 
@@ -60,9 +60,11 @@ async fn a_missing_injection_is_a_warning_s4() {
         "environment": "production", "tool": "status_page", "severity": "sev1",
         "task": "Card payments fail in all towns since 08:04",
     });
-    let (assembled, _) =
-        ask(&sample_workspace("situation"), &Request::new("team/payments", facts(&situation)))
-            .await;
+    let (assembled, _) = ask(
+        &sample_workspace("situation"),
+        &SituationRequest::new("team/payments", facts(&situation)),
+    )
+    .await;
     let notice =
         assembled.notices.iter().find(|notice| notice.code == NoticeCode::ContextNotLoaded);
     assert!(notice.unwrap().message.contains("helpers/oncall-rota"));
@@ -101,7 +103,7 @@ async fn the_critical_context_wins_within_the_limit_s5() {
         ])
         .await
         .unwrap();
-    let mut request = Request::new("critical", Map::new());
+    let mut request = SituationRequest::new("critical", Map::new());
     request.max_tokens = Some(300);
     let (assembled, result) = ask(&fixture, &request).await;
     assert_eq!(packed_ids(&assembled, "contexts")[0], "critical");
@@ -122,18 +124,18 @@ async fn cycles_and_missing_parents_name_the_chain_s2() {
         item(id, "context", "", json!({ "metadata": { "name": id }, "parent": parent }))
     };
     fixture.put(vec![context("a", "b"), context("b", "a"), context("c", "gone")]).await.unwrap();
-    let cycle = refusal(fixture.situation(&Request::new("a", Map::new())).await);
+    let cycle = refusal(fixture.situation(&SituationRequest::new("a", Map::new())).await);
     assert!(cycle.contains("a → b → a"), "{cycle}");
-    let missing = refusal(fixture.situation(&Request::new("c", Map::new())).await);
+    let missing = refusal(fixture.situation(&SituationRequest::new("c", Map::new())).await);
     assert!(missing.contains("gone"), "{missing}");
-    let unknown = refusal(fixture.situation(&Request::new("nowhere", Map::new())).await);
+    let unknown = refusal(fixture.situation(&SituationRequest::new("nowhere", Map::new())).await);
     assert!(unknown.contains("nowhere"), "{unknown}");
 }
 
 #[tokio::test]
 async fn the_output_has_all_parts_s6() {
     let fixture = sample_workspace("situation");
-    let mut request = refunds().request().unwrap();
+    let mut request = refunds().to_request().unwrap();
     request.set_subject("thread", Some(id("thread/pay-2291")));
     request.viewer = haversack_store::store::viewer::Viewer::user("katja").unwrap();
     let assembled = pack(&fixture, request).await;

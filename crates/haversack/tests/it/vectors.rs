@@ -5,7 +5,7 @@ use std::sync::Arc;
 use haversack::{Engine, ErrorCode, NoticeCode, Request};
 use haversack_core::embed::{EmbedError, Embedder, Model, Vector};
 use haversack_store::store::change::{Batch, Change};
-use haversack_store::store::error::{CommitError, chain};
+use haversack_store::store::error::{CommitError, error_chain};
 use serde_json::json;
 
 use crate::recording::OpenRecorded as _;
@@ -57,7 +57,7 @@ async fn vectors_of_another_length_than_promised_are_never_stored_m4() {
     let folder = tempfile::tempdir().unwrap();
     let workspace = open_with_embedder(folder.path(), Odd::new(8, 7));
     let refused = workspace.put(vec![item("tea", "note", "Green tea.", json!({}))]).await;
-    let told = chain(&refused.unwrap_err());
+    let told = error_chain(&refused.unwrap_err());
     assert!(told.contains("odd@1/8") && told.contains("a vector of 7 dimensions"), "{told}");
     assert_eq!(workspace.blocking_store().stats().await.unwrap().items, 0);
 }

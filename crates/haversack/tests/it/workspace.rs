@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use haversack::ErrorCode;
 use haversack::recipes::workspace::{
-    Context, Payload, Request, TokenBudget, User, estimate_tokens,
+    Payload, WorkspaceContext, WorkspaceRequest, WorkspaceTokenBudget, WorkspaceUser,
+    estimate_tokens,
 };
 use haversack::wire::{WireFocus, WireHints};
 use haversack_core::text::tokenizer::Encoding;
@@ -16,21 +17,24 @@ use crate::support::{
     Fixture, id, item, ledger_ids, pack, packed_ids, refusal, sample_workspace, user_request,
 };
 
-fn budget(figures: &[(&str, u32)]) -> Option<TokenBudget> {
+fn budget(figures: &[(&str, u32)]) -> Option<WorkspaceTokenBudget> {
     let figures = figures.iter().map(|(name, tokens)| ((*name).to_owned(), *tokens));
-    Some(TokenBudget::Sections(figures.collect::<BTreeMap<_, _>>()))
+    Some(WorkspaceTokenBudget::Sections(figures.collect::<BTreeMap<_, _>>()))
 }
 
-fn mara(query: &str) -> Request {
-    Request { user: Some(User::Name("mara".into())), ..Request::new(query) }
+fn mara(query: &str) -> WorkspaceRequest {
+    WorkspaceRequest {
+        user: Some(WorkspaceUser::Name("mara".into())),
+        ..WorkspaceRequest::new(query)
+    }
 }
 
 async fn ask(
     fixture: &Fixture,
-    request: &Request,
-) -> (std::sync::Arc<haversack::Assembled>, Context) {
-    let assembled = pack(fixture, request.request().unwrap()).await;
-    let context = Context::of(&assembled, false);
+    request: &WorkspaceRequest,
+) -> (std::sync::Arc<haversack::Assembled>, WorkspaceContext) {
+    let assembled = pack(fixture, request.to_request().unwrap()).await;
+    let context = WorkspaceContext::from_assembled(&assembled, false);
     (assembled, context)
 }
 
@@ -38,9 +42,9 @@ async fn ask(
 #[tokio::test]
 async fn a_page_is_summarised_from_its_children_w15() {
     let fixture = sample_workspace("workspace");
-    let request = Request {
+    let request = WorkspaceRequest {
         focus: Some(WireFocus { page_id: Some("p-opening".into()), ..WireFocus::default() }),
-        sort: Some("assist".into()),
+        request_type: Some("assist".into()),
         token_budget: budget(&[
             ("total", 3_000),
             ("focus", 2_500),
@@ -67,8 +71,8 @@ async fn a_page_is_summarised_from_its_children_w15() {
 #[tokio::test]
 async fn overdue_tasks_are_found_w15() {
     let fixture = sample_workspace("workspace");
-    let request = |user| Request {
-        sort: Some("chat".into()),
+    let request = |user| WorkspaceRequest {
+        request_type: Some("chat".into()),
         user: Some(user),
         token_budget: budget(&[
             ("total", 4_000),
@@ -83,16 +87,16 @@ async fn overdue_tasks_are_found_w15() {
             prioritize_types: vec!["todo".into(), "kanban_card".into()],
             ..WireHints::default()
         }),
-        ..Request::new("What tasks are overdue?")
+        ..WorkspaceRequest::new("What tasks are overdue?")
     };
     let overdue = ["task-access", "task-freeze", "card-rfid-2", "card-fire"];
-    let (assembled, context) = ask(&fixture, &request(User::Name("mara".into()))).await;
+    let (assembled, context) = ask(&fixture, &request(WorkspaceUser::Name("mara".into()))).await;
     let ids = packed_ids(&assembled, "semantic");
     for task in overdue {
         assert!(ids.contains(&task.to_owned()), "{task} is missing: {ids:?}");
     }
     assert!(!context.serialized.contains("lead-contracts"));
-    let helena = User::Member { id: "helena".into(), groups: vec!["leadership".into()] };
+    let helena = WorkspaceUser::Member { id: "helena".into(), groups: vec!["leadership".into()] };
     let (assembled, _) = ask(&fixture, &request(helena)).await;
     assert!(packed_ids(&assembled, "semantic").contains(&"lead-contracts".to_owned()));
 }
@@ -101,12 +105,12 @@ async fn overdue_tasks_are_found_w15() {
 #[tokio::test]
 async fn a_task_is_broken_down_with_similar_ones_w15() {
     let fixture = sample_workspace("workspace");
-    let request = Request {
+    let request = WorkspaceRequest {
         focus: Some(WireFocus {
             block_id: Some("task-periodicals".into()),
             ..WireFocus::default()
         }),
-        sort: Some("assist".into()),
+        request_type: Some("assist".into()),
         token_budget: budget(&[
             ("total", 2_000),
             ("focus", 1_200),
@@ -166,7 +170,8 @@ async fn every_field_of_a_request_does_what_it_says_w9() {
     let first = found[0].clone();
     // excludeBlocks
     let hints = WireHints { exclude_blocks: vec![first.clone()], ..WireHints::default() };
-    let (without, _) = ask(&fixture, &Request { hints: Some(hints), ..base.clone() }).await;
+    let (without, _) =
+        ask(&fixture, &WorkspaceRequest { hints: Some(hints), ..base.clone() }).await;
     assert!(!without.text().contains(&format!("[{first}]")));
     assert!(!packed_ids(&without, "semantic").contains(&first));
     // timeRange
@@ -177,7 +182,7 @@ async fn every_field_of_a_request_does_what_it_says_w9() {
         }),
         ..WireHints::default()
     };
-    let (recent, _) = ask(&fixture, &Request { hints: Some(hints), ..base.clone() }).await;
+    let (recent, _) = ask(&fixture, &WorkspaceRequest { hints: Some(hints), ..base.clone() }).await;
     for ranked in
         &recent.core.layers.iter().find(|(layer, _)| &*layer.name == "semantic").unwrap().1
     {
@@ -189,10 +194,13 @@ async fn every_field_of_a_request_does_what_it_says_w9() {
         content: "Ines said that the goods lift is late.".into(),
         timestamp: None,
     }];
-    let (told, _) = ask(&fixture, &Request { conversation_history: history, ..base.clone() }).await;
+    let (told, _) =
+        ask(&fixture, &WorkspaceRequest { conversation_history: history, ..base.clone() }).await;
     assert!(told.text().contains("Ines said that the goods lift is late."));
     // type
-    let (search, _) = ask(&fixture, &Request { sort: Some("search".into()), ..base.clone() }).await;
+    let (search, _) =
+        ask(&fixture, &WorkspaceRequest { request_type: Some("search".into()), ..base.clone() })
+            .await;
     let cap = |assembled: &haversack::Assembled| {
         let layer = assembled.core.layers.iter().find(|(layer, _)| &*layer.name == "semantic");
         layer.unwrap().0.cap.unwrap().get()
@@ -204,7 +212,7 @@ async fn every_field_of_a_request_does_what_it_says_w9() {
 async fn bad_fields_are_named_w9() {
     let fixture = sample_workspace("workspace");
     let read = |value| {
-        haversack::recipes::request_of("workspace", haversack::recipe::Shape::Workspace, value)
+        haversack::recipes::parse_request("workspace", haversack::recipe::Shape::Workspace, value)
     };
     for (value, field) in [
         (json!({ "query": 7 }), "query"),
@@ -247,7 +255,7 @@ async fn a_missing_or_forbidden_focus_is_refused_in_the_same_words_w12() {
 #[tokio::test]
 async fn the_payload_has_the_documented_form_w10() {
     let fixture = sample_workspace("workspace");
-    let request = Request {
+    let request = WorkspaceRequest {
         focus: Some(WireFocus {
             block_id: Some("task-periodicals".into()),
             ..WireFocus::default()
@@ -278,7 +286,7 @@ async fn tokens_are_counted_and_payloads_validated_w11() {
     let request = mara("what about the goods lift?");
     let (_, context) = ask(&fixture, &request).await;
     assert_eq!(estimate_tokens(&context, &Encoding::O200k).get(), context.metadata.total_tokens);
-    let general = request.request().unwrap();
+    let general = request.to_request().unwrap();
     let payload = Payload::from(&context);
     let sound =
         fixture.validate(&payload, &general.viewer, Arc::new(Encoding::O200k)).await.unwrap();

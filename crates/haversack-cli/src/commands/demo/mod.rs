@@ -57,10 +57,10 @@ impl DemoFolder {
     fn load(&self, sample: &Sample) -> Result<(Workspace, u64)> {
         let workspace = self.engine.workspace(&workspace_of(sample))?;
         let store = workspace.blocking_store();
-        if haversack_store::store::wait(store.stats())?.items == 0 {
+        if haversack_store::store::block_on(store.stats())?.items == 0 {
             sample.load(&**store)?;
         }
-        let items = haversack_store::store::wait(store.stats())?.items;
+        let items = haversack_store::store::block_on(store.stats())?.items;
         Ok((workspace, items))
     }
 }
@@ -141,7 +141,7 @@ async fn print_json(scenes: &[&'static Scene], workspaces: Vec<Workspace>) -> Re
             "question": question.text,
             "user": question.user,
             "budget": scene.budget,
-            "result": haversack::recipes::result_of(&played.assembled, true),
+            "result": haversack::recipes::result_json(&played.assembled, true),
         }));
         played.workspace.settle().await;
     }

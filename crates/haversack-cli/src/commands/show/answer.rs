@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use haversack::recipes::result_of;
+use haversack::recipes::result_json;
 use haversack::{Assembled, Notice};
 use serde_json::Value;
 
@@ -81,7 +81,7 @@ impl PackAnswer {
         let steps = assembled.timings.steps();
         PackAnswer {
             text: assembled.text().to_owned(),
-            document: result_of(assembled, explain),
+            document: result_json(assembled, explain),
             report: report.then(|| PackReport::of_pack(assembled)),
             notices: assembled.notices.iter().map(NoticeText::from).collect(),
             items: pack.sections.iter().map(|section| section.items.len()).sum(),

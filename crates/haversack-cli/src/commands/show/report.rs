@@ -114,7 +114,7 @@ impl ReportLayer {
 impl PackReport {
     /// The report of a pack that was just made.
     pub(crate) fn of_pack(assembled: &Assembled) -> PackReport {
-        let receipt = Receipt::of(assembled, "");
+        let receipt = Receipt::from_assembled(assembled, "");
         let candidates = assembled.core.layers.iter().flat_map(|(_, ranked)| ranked);
         let dropped = assembled.core.dropped.iter().map(|dropped| &dropped.ranked);
         let labels: BTreeMap<String, String> = candidates

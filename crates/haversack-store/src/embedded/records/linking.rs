@@ -18,7 +18,7 @@ impl BatchWriter<'_> {
                  WHERE NOT EXISTS (SELECT 1 FROM links WHERE source = ?1 AND target = ?2 \
                  AND sort = ?3 AND died IS NULL)",
             )?
-            .execute(params![source, target, link.sort, self.revision.get()])?;
+            .execute(params![source, target, link.link_type, self.revision.get()])?;
         self.record_link_change(link, (source, target), added > 0, true)
     }
 
@@ -32,7 +32,7 @@ impl BatchWriter<'_> {
                 "UPDATE links SET died = ? WHERE source = ? AND target = ? AND sort = ? \
                  AND died IS NULL",
             )?
-            .execute(params![self.revision.get(), source, target, link.sort])?;
+            .execute(params![self.revision.get(), source, target, link.link_type])?;
         self.record_link_change(link, (source, target), taken > 0, false)
     }
 
@@ -46,7 +46,7 @@ impl BatchWriter<'_> {
     ) -> WriteResult<()> {
         let ends = (self.present_version(source)?, self.present_version(target)?);
         if let (true, (Some(from), Some(to))) = (changed, ends) {
-            let seal = seals::link_seal(link.from.as_str(), &link.sort, link.to.as_str());
+            let seal = seals::link_seal(link.from.as_str(), &link.link_type, link.to.as_str());
             let seal = if came { seal } else { seal.wrapping_neg() };
             self.delta.links.push(((from.list, to.list), seal));
         }
@@ -75,8 +75,8 @@ impl BatchWriter<'_> {
                 Ok((line.get(0)?, line.get(1)?, line.get(2)?, line.get(3)?, line.get(4)?))
             })?
             .collect::<rusqlite::Result<_>>()?;
-        for (source, target, from, sort, to) in links {
-            let seal = seals::link_seal(&from, &sort, &to);
+        for (source, target, from, link_type, to) in links {
+            let seal = seals::link_seal(&from, &link_type, &to);
             let other = if source == node { target } else { source };
             let other_list = self.present_version(other)?.map(|present| present.list);
             if other != node && other_list.is_none() {

@@ -15,7 +15,7 @@ use crate::embedded::row::{Bitmap, Row};
 use crate::kinds::Kinds;
 use crate::prepare::Hash;
 use crate::store::error::ReadError;
-use crate::store::item::{Crumb, Passage};
+use crate::store::item::{Breadcrumb, Passage};
 
 /// The node of an item id.
 pub(crate) fn node_of(connection: &Connection, id: &ItemId) -> Result<Option<i64>, ReadError> {
@@ -86,7 +86,7 @@ pub(crate) fn id_of(connection: &Connection, row: Row) -> Result<Option<ItemId>,
 pub(crate) fn crumb(
     connection: &Connection,
     row: Row,
-) -> Result<Option<(Crumb, Option<i64>)>, ReadError> {
+) -> Result<Option<(Breadcrumb, Option<i64>)>, ReadError> {
     let raw: Option<(String, String, String, Option<i64>)> = connection
         .prepare_cached(
             "SELECT n.id, i.kind, i.title, i.parent FROM items i JOIN nodes n ON n.node = i.node \
@@ -102,7 +102,7 @@ pub(crate) fn crumb(
         .map_err(storage)?;
     let Some((id, kind, title, parent)) = raw else { return Ok(None) };
     let damaged = || ReadError::Damaged { what: format!("item {id}") };
-    let crumb = Crumb {
+    let crumb = Breadcrumb {
         id: ItemId::new(&id).map_err(|_| damaged())?,
         kind: Kind::new(&kind).map_err(|_| damaged())?,
         title,

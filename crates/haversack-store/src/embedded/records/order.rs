@@ -7,7 +7,7 @@ use haversack_core::ids::ItemId;
 use super::write::{WriteError, WriteResult};
 use crate::prepare::PreparedBatch;
 use crate::store::change::{Change, DEPTH_MAX};
-use crate::store::error::{CommitError, Problem};
+use crate::store::error::{ChangeProblem, CommitError};
 use crate::store::item::Item;
 
 /// The order in which changes are applied. Between two removals, puts come first: parents before
@@ -45,7 +45,7 @@ fn parents_first(puts: &[(usize, usize, &Item)]) -> WriteResult<Vec<(usize, usiz
         puts.iter().enumerate().map(|(index, (.., item))| (&item.id, index)).collect();
     let refused = |index: usize, message: String| {
         let (change, _, item) = puts[index];
-        let problem = Problem { change, item: Some(item.id.clone()), message };
+        let problem = ChangeProblem { change, item: Some(item.id.clone()), message };
         Err(WriteError::Refused(CommitError::Invalid(vec![problem])))
     };
     let mut order = Vec::with_capacity(puts.len());

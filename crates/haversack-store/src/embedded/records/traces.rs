@@ -155,7 +155,7 @@ pub(crate) fn activity_totals(
         let mut traces = Vec::new();
         let mut lines = statement.query(params![node, user])?;
         while let Some(line) = lines.next()? {
-            if let Some(event_kind) = EventKind::named(line.get_ref(0)?.as_str()?) {
+            if let Some(event_kind) = EventKind::from_name(line.get_ref(0)?.as_str()?) {
                 let last = Timestamp::from_millis(line.get(2)?);
                 let sum = NodeUsage { node, event_kind, count: line.get(1)?, last };
                 traces.extend(total_at(connection, sum, user, until)?);

@@ -16,8 +16,8 @@ use crate::prepare::{
     Hash, PreparedBatch, PreparedItem, SharedEmbedder, embed_one, embedded_text, item_hash,
 };
 use crate::revision::Revision;
-use crate::store::change::{Change, Committed, DEPTH_MAX};
-use crate::store::error::{CommitError, Problem};
+use crate::store::change::{Change, CommitReport, DEPTH_MAX};
+use crate::store::error::{ChangeProblem, CommitError};
 use crate::store::item::{EventKind, Item};
 use crate::store::viewer::{Principal, Readers};
 
@@ -36,7 +36,8 @@ pub(crate) struct CommitDelta {
     pub(crate) lists: Vec<(u32, std::collections::BTreeSet<Principal>)>,
     /// Seals of added links, negated for removed ones, with the lists of both ends.
     pub(crate) links: Vec<((u32, u32), Seal)>,
-    /// The reader lists of items with new events, once per event; see `SharedState::bump_activity`.
+    /// The reader lists of items with new events, once per event; see
+    /// `StoreHandles::bump_activity`.
     pub(crate) noted: Vec<u32>,
 }
 
@@ -78,8 +79,8 @@ pub(crate) struct BatchWriter<'a> {
     pub(super) horizon: Revision,
     pub(super) prepared: &'a PreparedBatch,
     pub(super) delta: CommitDelta,
-    pub(super) committed: Committed,
-    problems: Vec<Problem>,
+    pub(super) committed: CommitReport,
+    problems: Vec<ChangeProblem>,
     /// Puts that would make a cycle unless a later put resolves it.
     waiting: Vec<(usize, usize)>,
     /// Cached list and depth of parent nodes.
@@ -96,7 +97,7 @@ pub(crate) fn write(
     model: i64,
     (revision, horizon): (Revision, Revision),
     prepared: &PreparedBatch,
-) -> WriteResult<(Committed, CommitDelta)> {
+) -> WriteResult<(CommitReport, CommitDelta)> {
     let mut writing = BatchWriter {
         connection,
         embedder,
@@ -105,13 +106,13 @@ pub(crate) fn write(
         horizon,
         prepared,
         delta: CommitDelta::default(),
-        committed: Committed { revision, ..Committed::default() },
+        committed: CommitReport { revision, ..CommitReport::default() },
         problems: Vec::new(),
         waiting: Vec::new(),
         lineage: BTreeMap::new(),
         readable: BTreeMap::new(),
     };
-    if !prepared.batch.is_quiet() {
+    if !prepared.batch.is_unversioned() {
         writing.insert_commit()?;
     }
     for change in change_order(prepared)? {
@@ -173,7 +174,7 @@ impl BatchWriter<'_> {
             Change::Purge(id) => self.purge(id),
             Change::Link(link) => self.link(link),
             Change::Unlink(link) => self.unlink(link),
-            Change::Note(event) => {
+            Change::AddEvent(event) => {
                 self.check_readable(&event.item)?;
                 let node = self.node_or_insert(&event.item)?;
                 // Use in a pack is caused by packing itself, not by people.
@@ -184,15 +185,15 @@ impl BatchWriter<'_> {
                 }
                 Ok(usage::record_event(self.connection, node, event)?)
             }
-            Change::Write(record) => Ok(usage::write_record(self.connection, record)?),
-            Change::Remove(document_kind, name) => {
+            Change::PutRecord(record) => Ok(usage::write_record(self.connection, record)?),
+            Change::RemoveRecord(document_kind, name) => {
                 Ok(usage::remove_record(self.connection, *document_kind, name)?)
             }
         }
     }
 
     fn add_problem(&mut self, change: usize, item: &Item, message: String) {
-        self.problems.push(Problem { change, item: Some(item.id.clone()), message });
+        self.problems.push(ChangeProblem { change, item: Some(item.id.clone()), message });
     }
 
     /// The node of an item id, inserted if it is new.

@@ -88,7 +88,7 @@ pub(super) struct PhraseSlot {
 
 /// A word, stemmed in all languages.
 #[derive(Debug)]
-struct QueryWord {
+struct SearchWord {
     position: u32,
     whole: bool,
     terms: Vec<String>,
@@ -194,14 +194,14 @@ impl TextQuery {
 }
 
 /// The words of a text by byte range, stemmed in all languages.
-fn read_words(text: &str, languages: &[Language]) -> BTreeMap<(usize, usize), QueryWord> {
-    let mut words: BTreeMap<(usize, usize), QueryWord> = BTreeMap::new();
+fn read_words(text: &str, languages: &[Language]) -> BTreeMap<(usize, usize), SearchWord> {
+    let mut words: BTreeMap<(usize, usize), SearchWord> = BTreeMap::new();
     for (at, language) in languages.iter().enumerate() {
         each_token(text, *language, |token: Token<'_>| {
             let place = (token.start, token.end);
             if at == 0 {
                 let stop_word = token.term.is_none();
-                words.entry(place).or_insert(QueryWord {
+                words.entry(place).or_insert(SearchWord {
                     position: token.position,
                     whole: token.whole,
                     terms: Vec::new(),

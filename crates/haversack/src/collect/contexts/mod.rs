@@ -1,4 +1,5 @@
-//! The current context, its ancestors, and what their rules inject (S1 to S5).
+//! The collector of the current context, its ancestors, and the contexts that their rules inject
+//! (S1 to S5).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,16 +13,16 @@ use haversack_core::units::Score;
 use haversack_store::store::error::ReadError;
 use serde_json::{Value, json};
 
-use super::{Collected, Collector, Question};
+use super::{Collector, CollectorOutput, Question};
 use crate::condition::{ConditionCache, Facts};
 use crate::notice::{Notice, NoticeCode};
 use crate::recipe::CollectorSpec;
 use crate::request::Request;
-use crate::situation::block::Block;
-use crate::situation::context::Context;
+use crate::situation::block::ContextBlock;
+use crate::situation::context::ContextDocument;
 use crate::situation::dedupe::{Repeat, dedupe};
 use crate::situation::inherit::{
-    Chain, ChainError, DEPTH_DEFAULT, Library, Replaced, SituationError,
+    Chain, ChainError, ContextLoader, DEPTH_DEFAULT, ReplacedRule, SituationError,
 };
 use crate::situation::rules::{Ruling, Rulings, judge_rules};
 
@@ -31,65 +32,65 @@ const NAME: &str = "contexts";
 /// The context that is current when a request names none, if there is one of this id.
 const DEFAULT_CONTEXT: &str = "default";
 
-/// What an essential form is worth of the whole.
+/// The value of an essential form relative to the whole.
 const ESSENTIAL_WORTH: f64 = 0.5;
 
-/// What each step away from the current context takes off its collector's opinion.
-const STEP: f64 = 0.1;
+/// How much the collector's score falls with each step away from the current context.
+const STEP_PENALTY: f64 = 0.1;
 
-/// Most ids of one notice.
+/// Most rules that a notice lists.
 const LISTED_MAX: usize = 100;
 
-/// Finds the current context, its ancestors, and what their rules inject.
+/// Collects the current context, its ancestors, and the contexts that their rules inject.
 #[derive(Debug, Clone, Default)]
-pub struct Contexts {
+pub struct ContextsCollector {
     conditions: ConditionCache,
 }
 
-impl Contexts {
+impl ContextsCollector {
     /// A collector with an empty cache of compiled conditions.
     #[must_use]
-    pub fn new() -> Contexts {
-        Contexts::default()
+    pub fn new() -> ContextsCollector {
+        ContextsCollector::default()
     }
 
-    /// What the collector does, with all that can go wrong.
+    /// Collects like [`Collector::collect`], with errors that name the context at fault.
     ///
     /// # Errors
     /// When the current context or one of its ancestors cannot be used, or the store cannot be
     /// read. Turn it into the request's own error with `Error::from`.
-    pub async fn gather(
+    pub async fn collect_contexts(
         &self,
         question: &Question,
         spec: &CollectorSpec,
-    ) -> Result<Collected, SituationError> {
+    ) -> Result<CollectorOutput, SituationError> {
         let request = &question.request;
         let depth = match spec.settings.count("depth") {
             0 => DEPTH_DEFAULT,
             depth => depth,
         };
-        let mut library = Library::new(&*question.snapshot, &spec.kinds, depth);
-        let Some(current) = current(request, &mut library).await? else {
-            return Ok(Collected::default());
+        let mut loader = ContextLoader::new(&*question.snapshot, &spec.kinds, depth);
+        let Some(current) = current_context(request, &mut loader).await? else {
+            return Ok(CollectorOutput::default());
         };
-        let chain = library.chain(&current).await?;
+        let chain = loader.load_chain(&current).await?;
         let facts =
             Facts::of_situation(&request.situation, request.intent.as_deref(), question.now);
         let rulings = judge_rules(&chain, &facts, &self.conditions, &*question.judge).await;
-        let (active, notices) = activate(&chain, &rulings, &mut library).await?;
-        Ok(present(&chain, active, rulings, notices, question))
+        let (active, notices) = active_contexts(&chain, &rulings, &mut loader).await?;
+        Ok(ranked_output(&chain, active, rulings, notices, question))
     }
 }
 
-impl Collector for Contexts {
+impl Collector for ContextsCollector {
     fn collect<'a>(
         &'a self,
         question: &'a Question,
         spec: &'a CollectorSpec,
         _found: &'a [Candidate],
-    ) -> BoxFuture<'a, Result<Collected, ReadError>> {
+    ) -> BoxFuture<'a, Result<CollectorOutput, ReadError>> {
         async move {
-            self.gather(question, spec).await.map_err(|error| match error {
+            self.collect_contexts(question, spec).await.map_err(|error| match error {
                 SituationError::Chain(error) => {
                     ReadError::invalid("currentContext", error.to_string())
                 }
@@ -100,52 +101,53 @@ impl Collector for Contexts {
     }
 }
 
-/// The context that the request names; else the default one, if there is one.
-async fn current(
+/// Returns the context that the request names; else the default one, if there is one.
+async fn current_context(
     request: &Request,
-    library: &mut Library<'_>,
+    loader: &mut ContextLoader<'_>,
 ) -> Result<Option<ItemId>, ReadError> {
     if request.context.is_some() {
         return Ok(request.context.clone());
     }
     let Ok(default) = ItemId::new(DEFAULT_CONTEXT) else { return Ok(None) };
-    Ok(library.has(&default).await?.then_some(default))
+    Ok(loader.has_context(&default).await?.then_some(default))
 }
 
-/// A context that takes part, and what is shown of it.
-struct Active {
-    context: Arc<Context>,
+/// A context that takes part, and its block to show.
+struct ActiveContext {
+    context: Arc<ContextDocument>,
     /// Steps from the current context, by inheritance or injection.
     steps: usize,
+    /// Whether it is a parent of the current context.
     is_parent: bool,
-    block: Block,
+    block: ContextBlock,
 }
 
-/// The contexts that take part, each once: the chain, then what the rules inject in their order,
-/// each with what it inherits.
-async fn activate(
+/// Returns the contexts that take part, each once: the chain, then the contexts that rules inject,
+/// in the order of the rules, each with its ancestors.
+async fn active_contexts(
     chain: &Chain,
     rulings: &Rulings,
-    library: &mut Library<'_>,
-) -> Result<(Vec<Active>, Vec<Notice>), ReadError> {
+    loader: &mut ContextLoader<'_>,
+) -> Result<(Vec<ActiveContext>, Vec<Notice>), ReadError> {
     let mut active: BTreeMap<ItemId, usize> = BTreeMap::new();
     let mut all = Vec::new();
     let mut add = |chain: &Chain, steps: usize, is_own: bool| {
-        let behaviour = chain.behaviour().0;
+        let behaviour = chain.behaviour_rules().0;
         for (member, rules) in chain.members().iter().zip(behaviour) {
             let context = &member.context;
             if active.insert(context.id.clone(), all.len()).is_some() {
                 continue;
             }
-            let mut block = Block::of(context);
-            block.behaviour = rules.into_iter().cloned().collect();
+            let mut block = ContextBlock::of(context);
+            block.behaviour_rules = rules.into_iter().cloned().collect();
             if member.distance == 0 {
                 chain.goal().clone_into(&mut block.goal);
                 chain.intent().clone_into(&mut block.intent);
             }
             let is_parent = is_own && member.distance == 1;
             let steps = steps + member.distance;
-            all.push(Active { context: Arc::clone(context), steps, is_parent, block });
+            all.push(ActiveContext { context: Arc::clone(context), steps, is_parent, block });
         }
     };
     add(chain, 0, true);
@@ -156,7 +158,7 @@ async fn activate(
             wanted.push(id.clone());
         }
     }
-    let chains = library.chains(&wanted).await?;
+    let chains = loader.load_chains(&wanted).await?;
     let mut notices = Vec::new();
     for (id, injected) in wanted.iter().zip(chains) {
         let by: Vec<&Ruling> =
@@ -166,14 +168,14 @@ async fn activate(
                 let steps = by.iter().map(|ruling| ruling.distance).min().unwrap_or(0);
                 add(&injected, steps + 1, false);
             }
-            Err(error) => notices.push(not_loaded(id, &by, &error)),
+            Err(error) => notices.push(not_loaded_notice(id, &by, &error)),
         }
     }
     Ok((all, notices))
 }
 
-/// S4: a warning, not a failure.
-fn not_loaded(id: &ItemId, by: &[&Ruling], error: &ChainError) -> Notice {
+/// Returns the warning about an injected context that could not be loaded (S4).
+fn not_loaded_notice(id: &ItemId, by: &[&Ruling], error: &ChainError) -> Notice {
     let rules: Vec<Value> = by
         .iter()
         .take(LISTED_MAX)
@@ -188,21 +190,21 @@ fn not_loaded(id: &ItemId, by: &[&Ruling], error: &ChainError) -> Notice {
     }
 }
 
-/// Turns contexts into candidates, by priority, without repeats.
-fn present(
+/// Makes candidates of contexts, by priority, without repeated text.
+fn ranked_output(
     chain: &Chain,
-    mut active: Vec<Active>,
+    mut active: Vec<ActiveContext>,
     rulings: Rulings,
     mut notices: Vec<Notice>,
     question: &Question,
-) -> Collected {
+) -> CollectorOutput {
     let loaded: Vec<ItemId> = active.iter().map(|one| one.context.id.clone()).collect();
     active.retain(|one| !question.request.exclude.contains(&one.context.id));
     let scoring = Scoring::situation();
-    let mut ranked: Vec<(Score, Active, Signals)> = active
+    let mut ranked: Vec<(Score, ActiveContext, Signals)> = active
         .into_iter()
         .map(|one| {
-            let signals = signals(&one);
+            let signals = context_signals(&one);
             let with_age = signals.clone().with(
                 Component::Recency,
                 one.context
@@ -216,28 +218,31 @@ fn present(
         let by_id = || one.context.id.cmp(&other.context.id);
         right.cmp(left).then(one.steps.cmp(&other.steps)).then_with(by_id)
     });
-    let mut blocks: Vec<Block> = ranked.iter().map(|(_, one, _)| one.block.clone()).collect();
+    let mut blocks: Vec<ContextBlock> =
+        ranked.iter().map(|(_, one, _)| one.block.clone()).collect();
     let repeats = dedupe(&mut blocks);
     let ids: Vec<ItemId> = ranked.iter().map(|(_, one, _)| one.context.id.clone()).collect();
-    let facts = facts(chain, &rulings, &loaded, &repeats, &ids);
+    let facts = context_facts(chain, &rulings, &loaded, &repeats, &ids);
     notices.splice(0..0, rulings.notices);
     let candidates = ranked
         .into_iter()
         .zip(blocks)
         .zip(1..)
-        .map(|(((_, one, signals), block), rank)| candidate(&one.context, &block, signals, rank))
+        .map(|(((_, one, signals), block), rank)| {
+            context_candidate(&one.context, &block, signals, rank)
+        })
         .collect();
-    Collected { candidates, notices, facts, ..Collected::default() }
+    CollectorOutput { candidates, notices, facts, ..CollectorOutput::default() }
 }
 
-fn signals(one: &Active) -> Signals {
+fn context_signals(one: &ActiveContext) -> Signals {
     #[expect(clippy::cast_precision_loss, reason = "steps are few")]
-    let opinion = (1.0 - STEP * one.steps as f64).max(STEP);
-    let mut signals = Signals::default().with(Component::Collector, Score::unit(opinion));
+    let score = (1.0 - STEP_PENALTY * one.steps as f64).max(STEP_PENALTY);
+    let mut signals = Signals::default().with(Component::Collector, Score::unit(score));
     let has = [
         (Component::Current, one.steps == 0),
         (Component::Parent, one.is_parent),
-        (Component::Rules, !one.context.behaviour.is_empty()),
+        (Component::Rules, !one.context.behaviour_rules.is_empty()),
     ];
     for (component, _) in has.into_iter().filter(|(_, has)| *has) {
         signals.set(component, Score::ONE);
@@ -245,10 +250,15 @@ fn signals(one: &Active) -> Signals {
     signals
 }
 
-fn candidate(context: &Context, block: &Block, signals: Signals, rank: u32) -> Candidate {
+fn context_candidate(
+    context: &ContextDocument,
+    block: &ContextBlock,
+    signals: Signals,
+    rank: u32,
+) -> Candidate {
     let text = block.text();
     let essential = block
-        .essential()
+        .essential_text()
         .map(|text| Essential { text: text.into(), worth: Score::unit(ESSENTIAL_WORTH) });
     Candidate {
         place: Place {
@@ -265,8 +275,8 @@ fn candidate(context: &Context, block: &Block, signals: Signals, rank: u32) -> C
     }
 }
 
-/// What was found out, for the result.
-fn facts(
+/// Returns facts for the result: evaluated rules, the chain, replaced rules and repeated text.
+fn context_facts(
     chain: &Chain,
     Rulings { rulings, replaced, .. }: &Rulings,
     loaded: &[ItemId],
@@ -291,11 +301,11 @@ fn facts(
         .iter()
         .map(|member| json!({ "id": member.context.id.as_str(), "distance": member.distance }))
         .collect();
-    let overridden = chain.behaviour().1;
+    let overridden = chain.behaviour_rules().1;
     let replaced: Vec<Value> = replaced
         .iter()
         .chain(&overridden)
-        .map(|Replaced { context, rule, by }| {
+        .map(|ReplacedRule { context, rule, replaced_by: by }| {
             json!({ "context": context.as_str(), "rule": rule, "by": by.as_str() })
         })
         .collect();

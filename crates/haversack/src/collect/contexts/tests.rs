@@ -5,10 +5,10 @@ use haversack_store::store::viewer::Viewer;
 use std::time::Duration;
 
 use super::*;
-use crate::collect::{Searches, table};
+use crate::collect::{SearchCache, table};
 use crate::recipe::Settings;
 use crate::situation::LocalJudge;
-use crate::situation::testing::{Place, WRITTEN, id, item};
+use crate::situation::testing::{ContextFixture, WRITTEN_AT, id, item};
 
 fn spec() -> CollectorSpec {
     let settings = Settings::defaults(table::find(NAME).unwrap().settings);
@@ -17,9 +17,9 @@ fn spec() -> CollectorSpec {
 }
 
 /// Long after all was written, so that newness counts for nothing.
-const LATER: Timestamp = Timestamp::from_millis(WRITTEN.as_millis() + 1_000 * 3_600_000);
+const LATER: Timestamp = Timestamp::from_millis(WRITTEN_AT.as_millis() + 1_000 * 3_600_000);
 
-async fn question(place: &Place, request: Request) -> Question {
+async fn question(place: &ContextFixture, request: Request) -> Question {
     Question {
         snapshot: place.snapshot(&request.viewer).await,
         now: LATER,
@@ -27,9 +27,9 @@ async fn question(place: &Place, request: Request) -> Question {
         vector: None,
         subjects: Subjects::default(),
         judge: Arc::new(LocalJudge::new()),
-        searches: Searches::default(),
+        search_cache: SearchCache::default(),
         matches: None,
-        looked: None,
+        focus_query: None,
         request,
     }
 }
@@ -41,12 +41,12 @@ fn request(context: &str, situation: &Value) -> Request {
     request
 }
 
-async fn collect(place: &Place, request: Request) -> Collected {
+async fn collect(place: &ContextFixture, request: Request) -> CollectorOutput {
     let question = question(place, request).await;
-    Contexts::new().collect(&question, &spec(), &[]).await.unwrap()
+    ContextsCollector::new().collect(&question, &spec(), &[]).await.unwrap()
 }
 
-fn ids(collected: &Collected) -> Vec<&str> {
+fn ids(collected: &CollectorOutput) -> Vec<&str> {
     collected.candidates.iter().map(|candidate| candidate.id.item.as_str()).collect()
 }
 
@@ -93,7 +93,7 @@ fn team() -> Value {
 
 #[tokio::test]
 async fn the_chain_and_what_applying_rules_inject_is_collected_once_each_s3_s4() {
-    let place = Place::new(&team()).await;
+    let place = ContextFixture::new(&team()).await;
     let situation = json!({ "task": "Build distributed system", "environment": "production" });
     let collected = collect(&place, request("team/payments", &situation)).await;
     assert_eq!(
@@ -126,7 +126,7 @@ async fn the_chain_and_what_applying_rules_inject_is_collected_once_each_s3_s4()
 
 #[tokio::test]
 async fn signals_give_the_seeds_priority_s5() {
-    let place = Place::new(&team()).await;
+    let place = ContextFixture::new(&team()).await;
     let situation = json!({ "task": "Build distributed system", "environment": "production" });
     let collected = collect(&place, request("team/payments", &situation)).await;
     let scoring = Scoring::situation();
@@ -141,14 +141,14 @@ async fn signals_give_the_seeds_priority_s5() {
         })
         .collect();
     assert_eq!(scores, [(3.5, 1.0), (2.5, 0.9), (1.0, 0.9), (1.0, 0.8), (1.0, 0.8)]);
-    assert!(collected.candidates.iter().all(|one| one.moment == Some(WRITTEN)));
+    assert!(collected.candidates.iter().all(|one| one.moment == Some(WRITTEN_AT)));
     let ranks: Vec<u32> = collected.candidates.iter().map(|one| one.found[0].rank).collect();
     assert_eq!(ranks, [1, 2, 3, 4, 5]);
 }
 
 #[tokio::test]
 async fn what_fails_to_load_is_a_notice_and_the_rules_are_told_s3_s4() {
-    let place = Place::new(&team()).await;
+    let place = ContextFixture::new(&team()).await;
     let situation = json!({ "task": "Build distributed system", "environment": "production" });
     let collected = collect(&place, request("team/payments", &situation)).await;
     let notices: Vec<(NoticeCode, &str)> =
@@ -199,12 +199,14 @@ async fn what_fails_to_load_is_a_notice_and_the_rules_are_told_s3_s4() {
 
 #[tokio::test]
 async fn a_current_context_that_cannot_be_used_is_an_error_s2() {
-    let place = Place::new(&json!({ "a": { "parent": "b" }, "b": { "parent": "a" } })).await;
+    let place =
+        ContextFixture::new(&json!({ "a": { "parent": "b" }, "b": { "parent": "a" } })).await;
     let check = async |context: &str, expected: &str| {
         let question = question(&place, request(context, &json!({}))).await;
-        let error = Contexts::new().collect(&question, &spec(), &[]).await.unwrap_err();
+        let error = ContextsCollector::new().collect(&question, &spec(), &[]).await.unwrap_err();
         assert_eq!(error.to_string(), format!("currentContext: {expected}"));
-        let error = Contexts::new().gather(&question, &spec()).await.unwrap_err();
+        let error =
+            ContextsCollector::new().collect_contexts(&question, &spec()).await.unwrap_err();
         let error = crate::Error::from(error);
         assert_eq!(error.to_string(), format!("currentContext: {expected}"));
     };
@@ -214,13 +216,14 @@ async fn a_current_context_that_cannot_be_used_is_an_error_s2() {
 
 #[tokio::test]
 async fn without_a_context_the_default_one_counts_if_there_is_one_s1() {
-    let with = Place::new(&json!({ "default": { "metadata": { "name": "Usual" } } })).await;
+    let with =
+        ContextFixture::new(&json!({ "default": { "metadata": { "name": "Usual" } } })).await;
     assert_eq!(ids(&collect(&with, Request::new("situation", "")).await), ["default"]);
     for place in [
-        Place::new(&json!({ "other": {} })).await,
-        Place::new(&json!({ "default": { "kind": "page" } })).await,
-        Place::new(&json!({ "default": { "active": false } })).await,
-        Place::new(&json!({ "default": { "readers": ["anna"] } })).await,
+        ContextFixture::new(&json!({ "other": {} })).await,
+        ContextFixture::new(&json!({ "default": { "kind": "page" } })).await,
+        ContextFixture::new(&json!({ "default": { "active": false } })).await,
+        ContextFixture::new(&json!({ "default": { "readers": ["anna"] } })).await,
     ] {
         let mut request = Request::new("situation", "");
         request.viewer = Viewer::user("bert").unwrap();
@@ -234,7 +237,7 @@ async fn without_a_context_the_default_one_counts_if_there_is_one_s1() {
 async fn what_a_viewer_may_not_read_changes_nothing_w12_x3() {
     let mut secret = team();
     secret["helpers/gone"] = json!({ "readers": ["anna"], "body": "Ask before you guess." });
-    let (with, without) = (Place::new(&secret).await, Place::new(&team()).await);
+    let (with, without) = (ContextFixture::new(&secret).await, ContextFixture::new(&team()).await);
     let ask = |viewer: Viewer| {
         let mut request =
             request("team/payments", &json!({ "task": "easy", "environment": "production" }));
@@ -252,15 +255,15 @@ async fn what_a_viewer_may_not_read_changes_nothing_w12_x3() {
 #[tokio::test]
 async fn a_newer_context_keeps_what_two_say_s5() {
     let paragraph = "Write down who agreed to the change and when, before you make it.";
-    let place = Place::with(vec![
+    let place = ContextFixture::with_items(vec![
         item("now", &json!({ "injection_rules": [{ "inject": ["old", "new"] }] })),
         item("old", &json!({ "body": paragraph, "hours": 500 })),
         item("new", &json!({ "body": paragraph, "hours": 1 })),
     ])
     .await;
     let mut question = question(&place, request("now", &json!({}))).await;
-    question.now = WRITTEN;
-    let collected = Contexts::new().collect(&question, &spec(), &[]).await.unwrap();
+    question.now = WRITTEN_AT;
+    let collected = ContextsCollector::new().collect(&question, &spec(), &[]).await.unwrap();
     let texts: Vec<&str> = collected.candidates.iter().map(|one| &*one.text).collect();
     assert_eq!(texts, ["### now", &format!("### new\n\n{paragraph}"), "### old"]);
     let repeats = json!([{ "context": "old", "text": paragraph, "keptIn": "new" }]);
@@ -269,7 +272,7 @@ async fn a_newer_context_keeps_what_two_say_s5() {
 
 #[tokio::test]
 async fn what_the_request_excludes_stays_out() {
-    let place = Place::new(&team()).await;
+    let place = ContextFixture::new(&team()).await;
     let mut request = request("team/payments", &json!({}));
     request.exclude = vec![id("org")];
     assert_eq!(ids(&collect(&place, request).await), ["team/payments"]);
@@ -281,9 +284,9 @@ async fn the_same_contexts_give_the_same_in_any_order_of_writing_x2() {
     let mut items: Vec<_> =
         all.as_object().unwrap().iter().map(|(id, fields)| item(id, fields)).collect();
     let situation = json!({ "task": "Build distributed system", "environment": "production" });
-    let forward = Place::with(items.clone()).await;
+    let forward = ContextFixture::with_items(items.clone()).await;
     items.reverse();
-    let backward = Place::with(items).await;
+    let backward = ContextFixture::with_items(items).await;
     let one = collect(&forward, request("team/payments", &situation)).await;
     let other = collect(&backward, request("team/payments", &situation)).await;
     assert_eq!(format!("{one:?}"), format!("{other:?}"));
@@ -306,7 +309,7 @@ async fn a_folder_of_documents_works_as_the_seed_says_s1_s3() {
     );
     write("helpers/complexity-guide.md", "---\nmetadata: { type: guide }\n---\nSplit the task.\n");
     let items = crate::situation::items_from_folder(folder.path()).unwrap();
-    let place = Place::with(items).await;
+    let place = ContextFixture::with_items(items).await;
     let complex = json!({ "task": "Build distributed system" });
     let collected = collect(&place, request("test", &complex)).await;
     let texts: Vec<&str> = collected.candidates.iter().map(|one| &*one.text).collect();

@@ -1,12 +1,12 @@
-//! What is linked.
+//! Collectors by links.
 
 use serde_json::json;
 
 use super::*;
 
-async fn linked() -> Place {
+async fn linked_items() -> CollectorStore {
     let mut changes = put(vec![
-        fielded(
+        item_with_fields(
             "row",
             "db_row",
             json!({
@@ -14,7 +14,7 @@ async fn linked() -> Place {
                 "relations": [{"name": "Project", "targetIds": ["project", "gone"]}],
             }),
         ),
-        fielded("project", "db_row", json!({"properties": {"Name": "Apollo"}})),
+        item_with_fields("project", "db_row", json!({"properties": {"Name": "Apollo"}})),
         item("out", "text", "what the row links to"),
         item("back", "text", "what links to the row"),
         item("far", "text", "one step further"),
@@ -30,12 +30,12 @@ async fn linked() -> Place {
         link("far", "link", "farther"),
         link("far", "link", "row"),
     ]);
-    Place::with(changes).await
+    CollectorStore::with(changes).await
 }
 
 #[tokio::test]
 async fn rows_links_and_backlinks_come_nearest_first_w4() {
-    let place = linked().await;
+    let store = linked_items().await;
     let request = Request { focus: Some(id("row")), ..ask("") };
     let expected = "
         project 0.750
@@ -43,26 +43,30 @@ async fn rows_links_and_backlinks_come_nearest_first_w4() {
         back 0.650
         far 0.650
         farther 0.560";
-    place.check(&spec("relations", &[]), request.clone(), expected).await;
+    store.check(&spec("relations", &[]), request.clone(), expected).await;
     let one = Request { depth: Some(1), ..request.clone() };
-    place.check_ids(&spec("relations", &[]), one, &["project", "out", "back", "far"]).await;
+    store.check_ids(&spec("relations", &[]), one, &["project", "out", "back", "far"]).await;
     let none = Request { depth: Some(0), ..request.clone() };
-    place.check_ids(&spec("relations", &[]), none, &[]).await;
-    let two = told(spec("relations", &[]), &[("limit", Setting::Count(2))]);
-    place.check_ids(&two, request.clone(), &["project", "out"]).await;
-    let cites = told(spec("relations", &[]), &[("sorts", one_text("cites"))]);
-    place.check_ids(&cites, request.clone(), &[]).await;
-    let rows = told(spec("relations", &[]), &[("sorts", one_text("relation"))]);
-    place.check_ids(&rows, request.clone(), &["project"]).await;
-    // Other kinds are no answer, but a way.
+    store.check_ids(&spec("relations", &[]), none, &[]).await;
+    let two = with_settings(spec("relations", &[]), &[("limit", Setting::Count(2))]);
+    store.check_ids(&two, request.clone(), &["project", "out"]).await;
+    let cites = with_settings(spec("relations", &[]), &[("sorts", one_text("cites"))]);
+    store.check_ids(&cites, request.clone(), &[]).await;
+    let rows = with_settings(spec("relations", &[]), &[("sorts", one_text("relation"))]);
+    store.check_ids(&rows, request.clone(), &["project"]).await;
+    // Items of other kinds are not collected, but their links are followed.
     let only_rows = spec("relations", &["text"]);
-    place.check_ids(&only_rows, request, &["out", "back", "far", "farther"]).await;
+    store.check_ids(&only_rows, request, &["out", "back", "far", "farther"]).await;
 }
 
 fn memory(name: &str, related: &[(&str, &str)]) -> Item {
     let related: Vec<Value> =
-        related.iter().map(|(to, sort)| json!({"target": to, "type": sort})).collect();
-    fielded(name, "memory", json!({"content": format!("memory {name}"), "relationships": related}))
+        related.iter().map(|(to, link_type)| json!({"target": to, "type": link_type})).collect();
+    item_with_fields(
+        name,
+        "memory",
+        json!({"content": format!("memory {name}"), "relationships": related}),
+    )
 }
 
 #[tokio::test]
@@ -75,14 +79,14 @@ async fn memories_are_expanded_along_their_relationships_m7() {
         memory("e", &[]),
     ]);
     changes.push(link("e", "supersedes", "a"));
-    let place = Place::with(changes).await;
-    let mut hits = place.collect(&spec("text", &[]), ask("memory a")).await.candidates;
+    let store = CollectorStore::with(changes).await;
+    let mut hits = store.collect(&spec("text", &[]), ask("memory a")).await.candidates;
     hits.retain(|candidate| candidate.id.item == id("a"));
     hits[0].signals.set(Component::Semantic, haversack_core::units::Score::HALF);
     let expand = |depth: u32| {
         let request = Request { depth: Some(depth), ..ask("memory a") };
-        let (place, hits) = (&place, &hits);
-        async move { place.collect_after(&spec("expand", &[]), request, hits).await.unwrap() }
+        let (store, hits) = (&store, &hits);
+        async move { store.collect_after(&spec("expand", &[]), request, hits).await.unwrap() }
     };
     assert_eq!(expand(0).await.candidates.len(), 0);
     let two = expand(2).await;
@@ -92,7 +96,7 @@ async fn memories_are_expanded_along_their_relationships_m7() {
         c 0.700 0.350
         e 0.650 0.325
         d 0.560 0.280";
-    assert_eq!(shown(&two, &components), trimmed(expected));
+    assert_eq!(candidate_lines(&two, &components), trim_lines(expected));
     let expected = json!({"related": [
         {"id": "b", "start": "a", "from": "a", "sort": "supports", "direction": "outward", "depth": 1},
         {"id": "c", "start": "a", "from": "a", "sort": "contradicts", "direction": "outward", "depth": 1},
@@ -100,5 +104,5 @@ async fn memories_are_expanded_along_their_relationships_m7() {
         {"id": "d", "start": "a", "from": "b", "sort": "follows", "direction": "outward", "depth": 2},
     ]});
     assert_eq!(two.facts, expected);
-    assert_eq!(shown(&expand(1).await, &[]), "b\nc\ne");
+    assert_eq!(candidate_lines(&expand(1).await, &[]), "b\nc\ne");
 }

@@ -1,12 +1,13 @@
-//! What the collectors find, on real stores.
+//! Tests of the collectors on real stores.
 
 mod follow;
+mod history;
 mod links;
 mod names;
 mod readers;
 mod samples;
 mod search;
-mod talk;
+mod situation;
 mod time;
 mod tree;
 
@@ -26,24 +27,24 @@ use haversack_store::store::change::{Batch, Change};
 use haversack_store::store::error::ReadError;
 use haversack_store::store::item::{Event, EventKind, Item, Link};
 use haversack_store::store::maintenance::{Maintenance, Stores};
-use haversack_store::store::query::{Filter, Order, Page};
+use haversack_store::store::query::{Filter, ListOrder, Page};
 use haversack_store::store::viewer::{Principal, Readers};
 use serde_json::{Map, Value};
 
-use super::{Collected, Question, Searches, Subject, Subjects, table};
+use super::{CollectorOutput, Question, SearchCache, Subject, Subjects, table};
 use crate::recipe::{CollectorSpec, Setting, Settings, SubjectSpec};
 use crate::request::Request;
 use crate::situation::{Judge, JudgeError, Verdict};
 
 const HOUR: i64 = 3_600_000;
 
-/// What time it is in every test.
+/// The time in every test, in milliseconds.
 const NOW: i64 = 1_000 * HOUR;
 
-/// A judge that decides nothing: no collector here may ask it.
-struct Nobody;
+/// A judge that always fails: no collector here may ask it.
+struct FailingJudge;
 
-impl Judge for Nobody {
+impl Judge for FailingJudge {
     fn name(&self) -> &str {
         "nobody"
     }
@@ -67,7 +68,7 @@ fn kind(name: &str) -> Kind {
     Kind::new(name).unwrap()
 }
 
-/// Hours before now.
+/// Returns the moment some hours before now.
 fn ago(hours: i64) -> Timestamp {
     Timestamp::from_millis(NOW - hours * HOUR)
 }
@@ -77,38 +78,39 @@ fn item(name: &str, of: &str, body: &str) -> Item {
 }
 
 /// An item with fields, given as a JSON object.
-fn fielded(name: &str, of: &str, fields: Value) -> Item {
+fn item_with_fields(name: &str, of: &str, fields: Value) -> Item {
     let Value::Object(fields) = fields else { panic!("fields are an object") };
     Item { fields, ..item(name, of, "") }
 }
 
-fn titled(title: &str, item: Item) -> Item {
+fn with_title(title: &str, item: Item) -> Item {
     Item { title: title.to_owned(), ..item }
 }
 
-/// The item under a parent, at a place.
+/// Puts an item under a parent, at a position.
 fn under(parent: &str, position: i64, item: Item) -> Item {
     Item { parent: Some(id(parent)), position, ..item }
 }
 
-fn only(reader: &str, mut item: Item) -> Item {
+fn with_reader(reader: &str, mut item: Item) -> Item {
     item.readers = Readers::Only([Principal::parse(reader).unwrap()].into());
     item
 }
 
-fn link(from: &str, sort: &str, to: &str) -> Change {
-    Change::Link(Link { from: id(from), to: id(to), sort: sort.to_owned() })
+fn link(from: &str, link_type: &str, to: &str) -> Change {
+    Change::Link(Link { from: id(from), to: id(to), link_type: link_type.to_owned() })
 }
 
 fn event(user: &str, event_kind: EventKind, name: &str, at: Timestamp) -> Change {
-    Change::Note(Event { item: id(name), user: user.to_owned(), event_kind, at })
+    Change::AddEvent(Event { item: id(name), user: user.to_owned(), event_kind, at })
 }
 
+/// Makes changes that store items.
 fn put(items: Vec<Item>) -> Vec<Change> {
     items.into_iter().map(|item| Change::Put(Box::new(item))).collect()
 }
 
-/// A collector by name with its defaults.
+/// Returns a collector's specification with its defaults.
 fn spec(by: &str, kinds: &[&str]) -> CollectorSpec {
     let doc = table::find(by).unwrap();
     CollectorSpec {
@@ -119,8 +121,8 @@ fn spec(by: &str, kinds: &[&str]) -> CollectorSpec {
     }
 }
 
-/// A collector that is told something else.
-fn told(mut spec: CollectorSpec, settings: &[(&str, Setting)]) -> CollectorSpec {
+/// Changes settings of a collector.
+fn with_settings(mut spec: CollectorSpec, settings: &[(&str, Setting)]) -> CollectorSpec {
     let doc = table::find(&spec.by).unwrap();
     for (name, value) in settings {
         assert!(doc.settings.iter().any(|setting| setting.name == *name), "{name}");
@@ -137,27 +139,27 @@ fn ask(query: &str) -> Request {
     Request::new("test", query)
 }
 
-/// A store with something in it.
-struct Place {
+/// A store to collect from.
+struct CollectorStore {
     _folder: tempfile::TempDir,
     store: Arc<dyn Maintenance>,
     now: Timestamp,
 }
 
-impl Place {
-    fn new(now: Timestamp, fill: impl FnOnce(&dyn Store)) -> Place {
+impl CollectorStore {
+    fn new(now: Timestamp, fill: impl FnOnce(&dyn Store)) -> CollectorStore {
         let folder = tempfile::tempdir().unwrap();
         let stores = DataFolder::open(folder.path()).unwrap();
         let store = stores.open("w", crate::embedder()).unwrap();
         fill(&*store.for_blocking_threads());
-        Place { _folder: folder, store, now }
+        CollectorStore { _folder: folder, store, now }
     }
 
-    async fn with(changes: Vec<Change>) -> Place {
+    async fn with(changes: Vec<Change>) -> CollectorStore {
         let now = Timestamp::from_millis(NOW);
-        let place = Place::new(now, |_| {});
-        place.store.write(Batch::new(now, changes)).await.unwrap();
-        place
+        let store = CollectorStore::new(now, |_| {});
+        store.store.write(Batch::new(now, changes)).await.unwrap();
+        store
     }
 
     async fn question(&self, request: Request) -> Question {
@@ -171,7 +173,7 @@ impl Place {
         for (name, id) in &request.subjects {
             let mut found = snapshot.get(std::slice::from_ref(id)).await.unwrap();
             let under = Filter { under: Some(id.clone()), ..Filter::default() };
-            let page = Page { order: Order::Newest, after: None, limit: 100 };
+            let page = Page { order: ListOrder::Newest, after: None, limit: 100 };
             let mut items = snapshot.list(&under, &page).await.unwrap();
             items.retain(|stored| stored.item.id != *id);
             let spec = SubjectSpec {
@@ -186,9 +188,9 @@ impl Place {
             subjects.all.push(Subject { spec, id: id.clone(), item, items });
         }
         let analysis = analyse(&request.query, now);
-        let (judge, searches) = (Arc::new(Nobody), Searches::default());
+        let (judge, search_cache) = (Arc::new(FailingJudge), SearchCache::default());
         let matches = None;
-        let looked = None;
+        let focus_query = None;
         Question {
             request,
             snapshot,
@@ -197,9 +199,9 @@ impl Place {
             vector,
             subjects,
             judge,
-            searches,
+            search_cache,
             matches,
-            looked,
+            focus_query,
         }
     }
 
@@ -208,30 +210,30 @@ impl Place {
         spec: &CollectorSpec,
         request: Request,
         found: &[Candidate],
-    ) -> Result<Collected, ReadError> {
+    ) -> Result<CollectorOutput, ReadError> {
         let question = self.question(request).await;
         (table::find(&spec.by).unwrap().create)().collect(&question, spec, found).await
     }
 
-    async fn collect(&self, spec: &CollectorSpec, request: Request) -> Collected {
+    async fn collect(&self, spec: &CollectorSpec, request: Request) -> CollectorOutput {
         self.collect_after(spec, request, &[]).await.unwrap()
     }
 
-    /// What is found, best first, each with what its collector thinks of it.
+    /// Checks the candidates, best first, each with its collector's score.
     async fn check(&self, spec: &CollectorSpec, request: Request, expected: &str) {
         let collected = self.collect(spec, request).await;
-        assert_eq!(shown(&collected, &[Component::Collector]), trimmed(expected));
+        assert_eq!(candidate_lines(&collected, &[Component::Collector]), trim_lines(expected));
     }
 
-    /// What is found, in any measure, one id a line.
+    /// Checks the candidates' ids, best first.
     async fn check_ids(&self, spec: &CollectorSpec, request: Request, expected: &[&str]) {
         let collected = self.collect(spec, request).await;
-        assert_eq!(shown(&collected, &[]), expected.join("\n"));
+        assert_eq!(candidate_lines(&collected, &[]), expected.join("\n"));
     }
 }
 
-/// The candidates as lines: the id, then what was measured.
-fn shown(collected: &Collected, components: &[Component]) -> String {
+/// Renders candidates as lines: the id, then the signals.
+fn candidate_lines(collected: &CollectorOutput, components: &[Component]) -> String {
     let line = |candidate: &Candidate| {
         let value = |component: &Component| {
             candidate
@@ -248,13 +250,13 @@ fn shown(collected: &Collected, components: &[Component]) -> String {
     collected.candidates.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-fn trimmed(block: &str) -> String {
+fn trim_lines(block: &str) -> String {
     block.trim().lines().map(str::trim).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
-fn collectors_that_build_on_others_say_so() {
-    let after = table::BUILT_IN.iter().filter(|row| (row.create)().comes_after());
+fn four_collectors_run_after_the_others() {
+    let after = table::BUILT_IN.iter().filter(|row| (row.create)().runs_after_others());
     let after: Vec<&str> = after.map(|row| row.name).collect();
     assert_eq!(after, ["expand", "follow", "beside", "heading"]);
 }

@@ -1,15 +1,19 @@
-//! What stands around the focus.
+//! The collector `focus`.
 
 use serde_json::json;
 
 use super::*;
 
-async fn page() -> Place {
+async fn page() -> CollectorStore {
     let text = |name: &str, body: &str| item(name, "text", body);
     let mut items = vec![
-        titled("Workspace", item("top", "page", "")),
-        under("top", 1, titled("Team", item("team", "page", ""))),
-        under("team", 1, titled("Launch", fielded("page", "page", json!({"summary": "The plan"})))),
+        with_title("Workspace", item("top", "page", "")),
+        under("top", 1, with_title("Team", item("team", "page", ""))),
+        under(
+            "team",
+            1,
+            with_title("Launch", item_with_fields("page", "page", json!({"summary": "The plan"}))),
+        ),
         under("page", 1, text("b1", "one")),
         under("page", 2, text("b2", "two")),
         under("page", 3, item("list", "list", "three things")),
@@ -21,12 +25,12 @@ async fn page() -> Place {
         under("list", 2, text("l2", "second thing")),
     ];
     items.extend((1..=8).map(|n| under("b4", n, text(&format!("c{n}"), "child"))));
-    Place::with(put(items)).await
+    CollectorStore::with(put(items)).await
 }
 
 #[tokio::test]
-async fn a_block_comes_with_what_stands_around_it_w2() {
-    let place = page().await;
+async fn a_block_comes_with_its_surroundings_w2() {
+    let store = page().await;
     let request = Request { focus: Some(id("b4")), ..ask("") };
     let expected = "
         b4 1.000
@@ -42,22 +46,22 @@ async fn a_block_comes_with_what_stands_around_it_w2() {
         b2 0.700
         c5 0.650
         b7 0.650";
-    place.check(&spec("focus", &[]), request.clone(), expected).await;
-    let collected = place.collect(&spec("focus", &[]), request.clone()).await;
+    store.check(&spec("focus", &[]), request.clone(), expected).await;
+    let collected = store.collect(&spec("focus", &[]), request.clone()).await;
     for candidate in &collected.candidates {
-        // The collector's word is all there is about nearness (W6).
+        // The collector's score is also the semantic score (W6).
         let signal = |component| candidate.signals.get(component);
         assert_eq!(signal(Component::Semantic), signal(Component::Collector));
     }
     let little = [("ancestors", 0), ("siblings", 1), ("children", 0)];
     let little = little.map(|(name, count)| (name, Setting::Count(count)));
-    let spec = told(spec("focus", &[]), &little);
-    place.check(&spec, request, "b4 1.000\nlist 0.800\nb5 0.750").await;
+    let spec = with_settings(spec("focus", &[]), &little);
+    store.check(&spec, request, "b4 1.000\nlist 0.800\nb5 0.750").await;
 }
 
 #[tokio::test]
 async fn a_page_comes_with_its_summary_and_its_blocks_in_order_w2() {
-    let place = page().await;
+    let store = page().await;
     let expected = "
         page 1.000
         b1 0.850
@@ -77,11 +81,11 @@ async fn a_page_comes_with_its_summary_and_its_blocks_in_order_w2() {
         b5 0.836
         b7 0.835";
     let request = Request { page: Some(id("page")), ..ask("Summarize this page") };
-    place.check(&spec("focus", &[]), request.clone(), expected).await;
-    // It is a page by kind, whatever the request calls it.
+    store.check(&spec("focus", &[]), request.clone(), expected).await;
+    // The item's kind decides that it is a page, not the request's field.
     let request = Request { page: None, focus: Some(id("page")), ..request };
-    place.check(&spec("focus", &[]), request.clone(), expected).await;
-    let collected = place.collect(&spec("focus", &[]), request).await;
+    store.check(&spec("focus", &[]), request.clone(), expected).await;
+    let collected = store.collect(&spec("focus", &[]), request).await;
     let page = &collected.candidates[0];
     assert_eq!((&*page.text, page.place.title.as_deref()), ("Summary: The plan", Some("Launch")));
 }
@@ -89,29 +93,33 @@ async fn a_page_comes_with_its_summary_and_its_blocks_in_order_w2() {
 #[tokio::test]
 async fn a_database_comes_with_its_schema_and_rows_w2() {
     let schema = json!({"schema": [{"name": "Owner", "type": "person"}]});
-    let mut items = vec![titled("Tasks", fielded("tasks", "database", schema))];
+    let mut items = vec![with_title("Tasks", item_with_fields("tasks", "database", schema))];
     for n in 1..=12 {
-        let row = fielded(&format!("r{n:02}"), "db_row", json!({"properties": {"Owner": "Ada"}}));
+        let row = item_with_fields(
+            &format!("r{n:02}"),
+            "db_row",
+            json!({"properties": {"Owner": "Ada"}}),
+        );
         items.push(under("tasks", n, row));
     }
-    let place = Place::with(put(items)).await;
+    let store = CollectorStore::with(put(items)).await;
     let request = Request { database: Some(id("tasks")), ..ask("") };
-    let collected = place.collect(&spec("focus", &[]), request.clone()).await;
+    let collected = store.collect(&spec("focus", &[]), request.clone()).await;
     let texts: Vec<&str> = collected.candidates.iter().map(|c| &*c.text).collect();
     assert_eq!(texts[..2], ["Schema: Name: Owner; Type: person", "Owner: Ada"]);
     assert_eq!(texts.len(), 11, "ten rows");
-    let spec = told(spec("focus", &[]), &[("rows", Setting::Count(2))]);
-    place.check(&spec, request, "tasks 1.000\nr01 0.850\nr02 0.849").await;
+    let spec = with_settings(spec("focus", &[]), &[("rows", Setting::Count(2))]);
+    store.check(&spec, request, "tasks 1.000\nr01 0.850\nr02 0.849").await;
 }
 
 #[tokio::test]
-async fn a_focus_that_is_not_there_is_an_error_w12() {
-    let place = page().await;
+async fn a_missing_focus_is_an_error_w12() {
+    let store = page().await;
     let request = Request { focus: Some(id("nowhere")), ..ask("") };
     for by in ["focus", "relations"] {
-        let error = place.collect_after(&spec(by, &[]), request.clone(), &[]).await.unwrap_err();
+        let error = store.collect_after(&spec(by, &[]), request.clone(), &[]).await.unwrap_err();
         let expected = "focus: there is no block \"nowhere\" that this user can read";
         assert_eq!(error.to_string(), expected);
-        place.check(&spec(by, &[]), ask(""), "").await;
+        store.check(&spec(by, &[]), ask(""), "").await;
     }
 }

@@ -1,4 +1,4 @@
-//! The reference of the format, as Markdown, made from the tables that recipes are checked by.
+//! Generates the reference of the format, as Markdown, from the tables that the parser uses.
 
 mod reference;
 
@@ -6,18 +6,18 @@ use std::fmt::Write as _;
 
 use haversack_core::query::Vocabulary;
 
-use super::words::{self, Word};
+use super::words::{self, ChoiceWord};
 use super::{ADAPTATIONS_MAX, CHAIN_MAX, COLLECTORS_MAX, CacheSpec, RECIPE_BYTES_MAX, keys};
 use crate::condition::CONDITION_BYTES_MAX;
 use crate::recipe::keys::{DEFAULT_KIND_CAP, Key};
 use crate::recipe::parse::layer::new_layer;
 use crate::recipe::parse::{adapt, blank, subject};
 
-/// The example of the reference: small, complete, and read by a test.
+/// The example in the reference: small, complete, and parsed by a test.
 const EXAMPLE: &str = include_str!("example.toml");
 
-/// The reference of the format: what a recipe may say, with every key, word, collector, component,
-/// variable and fact there is.
+/// Generates the reference of the format, with every key, word, collector, component, variable and
+/// fact.
 #[must_use]
 pub fn document() -> String {
     let (recipe, layer) = (blank(""), new_layer("", &[]));
@@ -30,7 +30,7 @@ pub fn document() -> String {
     words_table(&mut out, words::SHAPES);
     heading(&mut out, "`[budget]`", BUDGET);
     keys_table(&mut out, keys::BUDGET, &recipe);
-    words_of(&mut out, "overflow", words::OVERFLOWS);
+    choice_table(&mut out, "overflow", words::OVERFLOWS);
     heading(&mut out, "`[[subject]]`", SUBJECT);
     keys_table(&mut out, keys::SUBJECT, &subject::blank());
     heading(&mut out, "`[query]`", "What is looked for.\n");
@@ -47,16 +47,16 @@ pub fn document() -> String {
     keys_table(&mut out, keys::CACHE, &CacheSpec::default());
     heading(&mut out, "`[output]`", "The page around the layers, and how it is filled.\n");
     keys_table(&mut out, keys::OUTPUT, &recipe);
-    words_of(&mut out, "fence", words::FENCES);
-    words_of(&mut out, "selector", words::SELECTORS);
+    choice_table(&mut out, "fence", words::FENCES);
+    choice_table(&mut out, "selector", words::SELECTORS);
     out.push_str("\n`stop` holds:\n");
     keys_table(&mut out, keys::STOP, &keys::BLANK_STOP);
     heading(&mut out, "`[[layer]]`", LAYER);
     keys_table(&mut out, keys::LAYER, &layer);
-    words_of(&mut out, "order", words::ORDERS);
-    words_of(&mut out, "cut", words::CUTS);
-    words_of(&mut out, "arrange", words::ARRANGEMENTS);
-    words_of(&mut out, "stability", words::STABILITIES);
+    choice_table(&mut out, "order", words::ORDERS);
+    choice_table(&mut out, "cut", words::CUTS);
+    choice_table(&mut out, "arrange", words::ARRANGEMENTS);
+    choice_table(&mut out, "stability", words::STABILITIES);
     out.push_str("\n`kind_cap` holds:\n");
     keys_table(&mut out, keys::KIND_CAP, &DEFAULT_KIND_CAP);
     heading(&mut out, "How room is shared", ROOM);
@@ -76,7 +76,7 @@ fn heading(out: &mut String, title: &str, text: &str) {
     let _ = write!(out, "\n## {title}\n\n{text}");
 }
 
-/// The keys of a table, with the defaults that `blank` has.
+/// Writes the keys of a table, with the defaults of `blank`.
 fn keys_table<T>(out: &mut String, keys: &[Key<T>], blank: &T) {
     out.push_str("\n| key | value | default | meaning |\n| --- | --- | --- | --- |\n");
     for key in keys {
@@ -85,15 +85,14 @@ fn keys_table<T>(out: &mut String, keys: &[Key<T>], blank: &T) {
     }
 }
 
-fn words_table<T>(out: &mut String, words: &[Word<T>]) {
+fn words_table<T>(out: &mut String, words: &[ChoiceWord<T>]) {
     out.push_str("\n| word | meaning |\n| --- | --- |\n");
-    for Word { name, about, .. } in words {
+    for ChoiceWord { name, about, .. } in words {
         let _ = writeln!(out, "| `\"{name}\"` | {} |", without_ids(about));
     }
 }
 
-/// The text without the requirements that it names in brackets: those who write recipes do not
-/// know them.
+/// Removes requirement ids in brackets, which mean nothing to authors of recipes.
 fn without_ids(about: &str) -> String {
     let is_id = |word: &str| {
         let digits = word.trim_start_matches(['P', 'K', 'W', 'S', 'M', 'X']);
@@ -113,7 +112,7 @@ fn without_ids(about: &str) -> String {
     out
 }
 
-fn words_of<T>(out: &mut String, key: &str, words: &[Word<T>]) {
+fn choice_table<T>(out: &mut String, key: &str, words: &[ChoiceWord<T>]) {
     let _ = writeln!(out, "\n`{key}` is one of:");
     words_table(out, words);
 }
@@ -279,7 +278,7 @@ fn limits() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recipe::{Known, Places, Recipe, Severity, lint};
+    use crate::recipe::{Places, Recipe, RecipeRegistry, Severity, lint};
 
     #[test]
     fn the_documentation_is_up_to_date_x6() {
@@ -303,7 +302,7 @@ mod tests {
             .collect();
         assert_eq!(examples.len(), 2);
         for example in examples {
-            let recipe = Recipe::parse("example", example, &Known::default());
+            let recipe = Recipe::parse("example", example, &RecipeRegistry::default());
             let recipe = recipe.unwrap_or_else(|error| panic!("{error}"));
             let findings = lint(
                 &recipe,

@@ -1,4 +1,4 @@
-//! The long tables of the reference: collectors, components, variables, facts.
+//! Writes the long tables of the reference: collectors, components, variables, facts.
 
 use std::fmt::Write as _;
 
@@ -179,7 +179,12 @@ pub(super) fn templates(out: &mut String) {
             (true, false) => "item",
             _ => "header, footer",
         };
-        let _ = writeln!(out, "| `{{{{{}}}}}` | {} | {place} |", variable.name(), shown(variable));
+        let _ = writeln!(
+            out,
+            "| `{{{{{}}}}}` | {} | {place} |",
+            variable.name(),
+            variable_meaning(variable)
+        );
     }
     out.push_str(
         "\nTemplates that are always there:\n\n| template | looks like |\n| --- | --- |\n",
@@ -189,7 +194,7 @@ pub(super) fn templates(out: &mut String) {
     }
 }
 
-const fn shown(variable: Variable) -> &'static str {
+const fn variable_meaning(variable: Variable) -> &'static str {
     match variable {
         Variable::Content => "the text; names it exactly once",
         Variable::Type => "its type, such as a memory's, or else its kind",

@@ -1,4 +1,4 @@
-//! Keys at the top of a recipe and of its tables, but for layers.
+//! Keys at the top of a recipe and of its tables, except layers.
 
 use std::time::Duration;
 
@@ -321,7 +321,7 @@ pub(in crate::recipe) const OUTPUT: &[Key<Recipe>] = &[
     ),
 ];
 
-/// A stop without any key.
+/// A stop with no key set.
 pub(in crate::recipe) const BLANK_STOP: Stop = Stop { fill: Share::ZERO, items: 0 };
 
 pub(in crate::recipe) const STOP: &[Key<Stop>] = &[
@@ -387,18 +387,18 @@ pub(in crate::recipe) const ADAPT: &[Key<Adaptation>] = &[
 /// Reads a table whose keys belong to the recipe itself.
 fn read_table(key: &mut KeyReader<'_, '_, '_>, keys: &[Key<Recipe>], recipe: &mut Recipe) {
     if let Some(table) = key.inner_table() {
-        read_keys(key.reader, &table, key.known, keys, recipe);
+        read_keys(key.reader, &table, key.registry, keys, recipe);
     }
 }
 
-/// Reads a table of its own on top of what holds without it.
+/// Reads an inner table on top of the values that apply without it.
 pub(super) fn read_inner<T>(
     key: &mut KeyReader<'_, '_, '_>,
     keys: &[Key<T>],
     mut before: T,
 ) -> Option<T> {
     let table = key.inner_table()?;
-    read_keys(key.reader, &table, key.known, keys, &mut before);
+    read_keys(key.reader, &table, key.registry, keys, &mut before);
     Some(before)
 }
 
@@ -407,7 +407,7 @@ fn read_frame(key: &mut KeyReader<'_, '_, '_>) -> Option<String> {
     match Pattern::frame(text) {
         Ok(_) => Some(text.to_owned()),
         Err(error) => {
-            key.wrong(&format!("cannot be read: {error}"));
+            key.report(&format!("cannot be read: {error}"));
             None
         }
     }
@@ -416,9 +416,9 @@ fn read_frame(key: &mut KeyReader<'_, '_, '_>) -> Option<String> {
 fn read_stop(key: &mut KeyReader<'_, '_, '_>) -> Option<Stop> {
     let table = key.inner_table()?;
     for name in super::names(STOP).into_iter().filter(|name| !table.has(name)) {
-        key.reader.wrong_in(&table, name, "is missing");
+        key.reader.report_key(&table, name, "is missing");
     }
     let mut stop = BLANK_STOP;
-    read_keys(key.reader, &table, key.known, STOP, &mut stop);
+    read_keys(key.reader, &table, key.registry, STOP, &mut stop);
     Some(stop)
 }

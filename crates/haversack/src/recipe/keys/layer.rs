@@ -19,7 +19,7 @@ use crate::recipe::words::{self, CutWord, name_of};
 use crate::recipe::write::{self, inline, list, number, or_none, quoted, share, tokens};
 use crate::recipe::{CollectorSpec, LayerSpec, ScoreSpec};
 
-/// Any score that a recipe can name.
+/// The range of scores that a recipe can name.
 const ANY_SCORE: KeyType = Number(-1_000_000.0, 1_000_000.0);
 
 pub(in crate::recipe) const LAYER: &[Key<LayerSpec>] = &[
@@ -251,7 +251,7 @@ pub(in crate::recipe) const LAYER: &[Key<LayerSpec>] = &[
     ),
 ];
 
-/// A cap on one kind whose table has no keys.
+/// The cap on one kind when its table has no key set.
 pub(in crate::recipe) const DEFAULT_KIND_CAP: KindCap =
     KindCap { share: Share::percent(70), after: 5 };
 
@@ -274,7 +274,7 @@ pub(in crate::recipe) const KIND_CAP: &[Key<KindCap>] = &[
     ),
 ];
 
-/// A template that is written out.
+/// A template that is written out in the recipe.
 pub(in crate::recipe) struct InlineTemplate {
     pub(in crate::recipe) header: String,
     pub(in crate::recipe) item: String,
@@ -421,7 +421,7 @@ pub(in crate::recipe) const RECENCY: &[Key<Recency>] = &[
     ),
 ];
 
-/// Reads `pinned`, which changes the defaults of other keys and leaves some without a meaning.
+/// Reads `pinned`, which changes the defaults of other keys and makes some meaningless.
 fn read_pinned(key: &mut KeyReader<'_, '_, '_>, layer: &mut LayerSpec) {
     match key.flag() {
         Some(true) if !layer.pinned => {
@@ -445,7 +445,7 @@ fn read_pinned(key: &mut KeyReader<'_, '_, '_>, layer: &mut LayerSpec) {
         for name in ["share", "cap", "cut"] {
             if key.table.has(name) && !is_none(key.table, name) {
                 let message = "has no meaning: the layer is pinned, so all of it is in, whole";
-                key.reader.wrong_in(key.table, name, message);
+                key.reader.report_key(key.table, name, message);
             }
         }
     }

@@ -1,14 +1,14 @@
-//! The keys of the format, each described in one row: its name, type, default and meaning, and how
-//! it is read and written. Parsing, writing and the documentation all go by these rows.
+//! The table of keys: one row for each key of the format, with its name, type, default and meaning,
+//! and functions that read and write it. Parsing, writing and the documentation all use these rows.
 
 mod document;
 mod layer;
 
 use haversack_core::units::{Share, Tokens};
 
-use super::Known;
-use super::read::{Bounds, Reader, Table, grouped, is_none};
-use super::words::{NONE, Word};
+use super::RecipeRegistry;
+use super::read::{Bounds, TomlReader, TomlTable, grouped, is_none};
+use super::words::{ChoiceWord, NONE};
 use super::write::quoted;
 
 pub(super) use document::{ADAPT, BLANK_STOP, BUDGET, CACHE, OUTPUT, QUERY, STOP, SUBJECT, TOP};
@@ -23,20 +23,20 @@ const NAME_CHARS_MAX: usize = 64;
 /// Longest title or description in bytes.
 pub(super) const LINE_BYTES_MAX: usize = 1_024;
 
-/// One key of a table whose values are kept in a `T`.
+/// A key of a TOML table whose values are stored in a `T`.
 pub(super) struct Key<T> {
     pub(super) name: &'static str,
     pub(super) value: KeyType,
     pub(super) default: KeyDefault,
-    /// What it does.
+    /// Its meaning.
     pub(super) about: &'static str,
-    /// Reads its value, if there is one.
+    /// Reads its value, if the key is set.
     read: fn(&mut KeyReader<'_, '_, '_>, &mut T),
-    /// Its value in TOML; `None` when it is not written as a value of its own.
+    /// Writes its value as TOML; `None` when it is not written as a value of its own.
     write: fn(&T) -> Option<String>,
 }
 
-/// What a key may hold.
+/// The type of a key's value.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum KeyType {
     Flag,
@@ -46,23 +46,23 @@ pub(super) enum KeyType {
     Count(u64, u64),
     /// A number, bounds included.
     Number(f64, f64),
-    /// This, or the word `"none"`.
+    /// A value of this type, or the word `"none"`.
     OrNone(&'static KeyType),
-    /// Something else, in words.
+    /// Another type, described in words.
     Other(&'static str),
 }
 
-/// A part of a whole.
+/// A number from 0 to 1.
 const FRACTION: KeyType = KeyType::Number(0.0, 1.0);
 
-/// What holds when a key is not there.
+/// The default of a key.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum KeyDefault {
-    /// The value that a table without keys has.
+    /// The value of a table with no key set.
     Value,
     /// The key is required.
     Required,
-    /// Something else, in words.
+    /// Another default, described in words.
     Words(&'static str),
 }
 
@@ -78,7 +78,7 @@ const fn key<T>(
 }
 
 impl<T> Key<T> {
-    /// The default as the documentation shows it, where `blank` has no key set.
+    /// The default as shown in the documentation; `blank` is a target with no key set.
     pub(super) fn default_text(&self, blank: &T) -> String {
         match self.default {
             KeyDefault::Required => "required".to_owned(),
@@ -123,7 +123,7 @@ impl KeyType {
     }
 }
 
-/// −1000.5 as −1,000.5.
+/// Formats −1000.5 as −1,000.5.
 fn decimal(number: f64) -> String {
     let text = number.abs().to_string();
     let (whole, rest) = text.split_once('.').map_or((&*text, None), |(w, r)| (w, Some(r)));
@@ -132,33 +132,33 @@ fn decimal(number: f64) -> String {
     format!("{}{whole}{rest}", if number < 0.0 { "−" } else { "" })
 }
 
-/// Reads the keys of a table into a target and refuses all others.
+/// Reads the keys of a table into a target and reports all others.
 pub(super) fn read_keys<T>(
-    reader: &mut Reader<'_>,
-    table: &Table<'_>,
-    known: &Known,
+    reader: &mut TomlReader<'_>,
+    table: &TomlTable<'_>,
+    registry: &RecipeRegistry,
     keys: &[Key<T>],
     target: &mut T,
 ) {
-    reader.names(table, &names(keys), "there are");
-    read_values(reader, table, known, keys, target);
+    reader.check_keys(table, &names(keys), "there are");
+    read_values(reader, table, registry, keys, target);
 }
 
-/// Reads the keys of a table whose other keys the caller checks.
+/// Reads the keys of a table into a target. The caller checks for other keys.
 pub(super) fn read_values<T>(
-    reader: &mut Reader<'_>,
-    table: &Table<'_>,
-    known: &Known,
+    reader: &mut TomlReader<'_>,
+    table: &TomlTable<'_>,
+    registry: &RecipeRegistry,
     keys: &[Key<T>],
     target: &mut T,
 ) {
     for key in keys {
         let Key { name, value, .. } = *key;
-        (key.read)(&mut KeyReader { reader, table, known, name, value }, target);
+        (key.read)(&mut KeyReader { reader, table, registry, name, value }, target);
     }
 }
 
-/// The keys of a table that are written, with their values in TOML.
+/// The keys of a table that are written, with their values as TOML.
 pub(super) fn written<T>(
     keys: &[Key<T>],
     target: &T,
@@ -172,9 +172,9 @@ pub(super) fn names<T>(keys: &[Key<T>]) -> Vec<&'static str> {
 
 /// Reads the value of one key.
 pub(super) struct KeyReader<'r, 's, 't> {
-    pub(super) reader: &'r mut Reader<'s>,
-    pub(super) table: &'r Table<'t>,
-    pub(super) known: &'r Known,
+    pub(super) reader: &'r mut TomlReader<'s>,
+    pub(super) table: &'r TomlTable<'t>,
+    pub(super) registry: &'r RecipeRegistry,
     pub(super) name: &'static str,
     value: KeyType,
 }
@@ -185,9 +185,9 @@ impl<'t> KeyReader<'_, '_, 't> {
         self.table.has(self.name)
     }
 
-    /// Notes a problem with the value.
-    pub(super) fn wrong(&mut self, message: &str) {
-        self.reader.wrong_in(self.table, self.name, message);
+    /// Reports a problem with the value.
+    pub(super) fn report(&mut self, message: &str) {
+        self.reader.report_key(self.table, self.name, message);
     }
 
     pub(super) fn text(&mut self, bytes_max: usize) -> Option<&'t str> {
@@ -229,16 +229,16 @@ impl<'t> KeyReader<'_, '_, 't> {
         share(self.reader, self.table, self.name)
     }
 
-    fn word<W: Copy>(&mut self, words: &[Word<W>]) -> Option<W> {
+    fn word<W: Copy>(&mut self, words: &[ChoiceWord<W>]) -> Option<W> {
         self.reader.word(self.table, self.name, words)
     }
 
-    /// A table inside, called by the key's name.
-    pub(super) fn inner_table(&mut self) -> Option<Table<'t>> {
+    /// Reads an inner table, named after the key.
+    pub(super) fn inner_table(&mut self) -> Option<TomlTable<'t>> {
         self.reader.table(self.table, self.name, self.name)
     }
 
-    /// `Some(None)` for the word `"none"`, else what `read` gives.
+    /// Returns `Some(None)` for the word `"none"`, else the result of `read`.
     fn or_none<V>(&mut self, read: impl FnOnce(&mut Self) -> Option<V>) -> Option<Option<V>> {
         if is_none(self.table, self.name) { Some(None) } else { read(self).map(Some) }
     }
@@ -246,8 +246,8 @@ impl<'t> KeyReader<'_, '_, 't> {
 
 /// A name made of letters, digits and the characters in `more`.
 pub(super) fn identifier<'t>(
-    reader: &mut Reader<'_>,
-    table: &Table<'t>,
+    reader: &mut TomlReader<'_>,
+    table: &TomlTable<'t>,
     key: &str,
     more: &str,
 ) -> Option<&'t str> {
@@ -261,19 +261,27 @@ pub(super) fn identifier<'t>(
         "is {name:?}; it must have 1 to {NAME_CHARS_MAX} letters, digits or any of {more}, a letter \
          or digit first"
     );
-    reader.wrong_in(table, key, &message);
+    reader.report_key(table, key, &message);
     None
 }
 
-pub(super) fn tokens(reader: &mut Reader<'_>, table: &Table<'_>, key: &str) -> Option<Tokens> {
+pub(super) fn tokens(
+    reader: &mut TomlReader<'_>,
+    table: &TomlTable<'_>,
+    key: &str,
+) -> Option<Tokens> {
     reader.count(table, key, Bounds(0, TOKENS_MAX)).map(Tokens::saturating_from)
 }
 
-pub(super) fn share(reader: &mut Reader<'_>, table: &Table<'_>, key: &str) -> Option<Share> {
+pub(super) fn share(
+    reader: &mut TomlReader<'_>,
+    table: &TomlTable<'_>,
+    key: &str,
+) -> Option<Share> {
     reader.number(table, key, Bounds(0.0, 1.0)).and_then(Share::fraction)
 }
 
-/// Sets a field to what was read, if anything was.
+/// Sets a field to the value that was read, if there is one.
 fn set<V>(field: &mut V, value: Option<V>) {
     if let Some(value) = value {
         *field = value;

@@ -105,7 +105,7 @@ const NOT_WRITTEN: [&str; 2] = ["extends", "remove"];
 fn parse(source: &str) -> Option<Recipe> {
     let base = "haversack = 1\n[[layer]]\nname = \"kept\"\n[[layer]]\nname = \"gone\"\n";
     let recipes = [("base".to_owned(), base.to_owned())].into();
-    Recipe::parse("file", source, &Known { recipes, ..Known::default() }).ok()
+    Recipe::parse("file", source, &RecipeRegistry { recipes, ..RecipeRegistry::default() }).ok()
 }
 
 /// A source without a key of a table, or without the table of that name inside it.

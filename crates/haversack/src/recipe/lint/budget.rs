@@ -1,4 +1,4 @@
-//! What may be spent: reserves, pinned text at its largest, and shares.
+//! Checks the budget: reserves, the largest size of pinned text, and shares.
 
 use haversack_core::assemble::Fencing;
 use haversack_core::pack::Overflow;
@@ -11,7 +11,7 @@ use super::Lint;
 use crate::recipe::read::grouped;
 use crate::recipe::{CountingSpec, LayerSpec};
 
-/// What fences add: a sentence before all sections, and two marks around each text.
+/// The overhead of fences: a sentence before all sections, and two marks around each text.
 const PREAMBLE_TOKENS: Tokens = Tokens::new(40);
 const FENCE_TOKENS: Tokens = Tokens::new(25);
 
@@ -22,25 +22,25 @@ pub(super) fn check(lint: &mut Lint<'_>) {
     check_stop(lint);
 }
 
-/// Whether reserves and what is pinned leave anything of each total that the recipe speaks of.
+/// Checks that reserves and pinned layers leave part of each total that the recipe names.
 fn check_totals(lint: &mut Lint<'_>) {
     let recipe = lint.recipe;
     let reserved: Tokens = recipe.budget.reserves.iter().map(|&(_, tokens)| tokens).sum();
-    let (worst, unbounded) = pinned_worst(lint);
+    let (worst, unbounded) = pinned_tokens_max(lint);
     let adapted = recipe.adapt.iter().enumerate().filter_map(|(index, adaptation)| {
         Some((format!("adapt.{index}.total"), adaptation.total?))
     });
     let own = ("budget.total".to_owned(), recipe.budget.total);
     for (path, total) in std::iter::once(own).chain(adapted) {
         if reserved == total {
-            let message = format!("reserves take all of the {} tokens", shown(total));
+            let message = format!("reserves take all of the {} tokens", format_tokens(total));
             lint.error(&path, message, "raise the total or lower a reserve");
         } else if worst > Tokens::ZERO && reserved + worst >= total {
             let message = format!(
                 "pinned layers may take {} tokens and reserves take {}: nothing is left of {}",
-                shown(worst),
-                shown(reserved),
-                shown(total)
+                format_tokens(worst),
+                format_tokens(reserved),
+                format_tokens(total)
             );
             let help = match recipe.budget.overflow {
                 Overflow::Refuse => "such a request would be refused; raise the total",
@@ -56,19 +56,19 @@ fn check_totals(lint: &mut Lint<'_>) {
     }
 }
 
-/// The most that pinned layers take, where it is known, and those where it is not.
-fn pinned_worst(lint: &Lint<'_>) -> (Tokens, Vec<String>) {
+/// The most tokens of the pinned layers whose size is bounded, and the names of the others.
+fn pinned_tokens_max(lint: &Lint<'_>) -> (Tokens, Vec<String>) {
     let recipe = lint.recipe;
     let tokenizer = lint.tokenizer();
     let has_marks = !matches!(recipe.fencing, Fencing::Off | Fencing::Lines);
     let mut worst = Tokens::ZERO;
     let mut unbounded = Vec::new();
     for layer in recipe.layers.iter().filter(|layer| layer.pinned) {
-        match singletons(lint, layer) {
+        match singleton_sizes(lint, layer) {
             Some(sizes) => {
                 let fence = if has_marks { FENCE_TOKENS } else { Tokens::ZERO };
                 worst += sizes.iter().map(|&size| size + fence).sum::<Tokens>();
-                worst += around(lint, layer, &*tokenizer);
+                worst += overhead_tokens(lint, layer, &*tokenizer);
             }
             None => unbounded.push(layer.name.clone()),
         }
@@ -82,8 +82,8 @@ fn pinned_worst(lint: &Lint<'_>) -> (Tokens, Vec<String>) {
     (worst, unbounded)
 }
 
-/// The sizes of a layer's texts when all are singletons whose size is known.
-fn singletons(lint: &Lint<'_>, layer: &LayerSpec) -> Option<Vec<Tokens>> {
+/// The largest sizes of a layer's texts when all are singletons of bounded size.
+fn singleton_sizes(lint: &Lint<'_>, layer: &LayerSpec) -> Option<Vec<Tokens>> {
     let mut sizes = Vec::new();
     for collector in &layer.collect {
         if collector.by != "singleton" {
@@ -96,8 +96,12 @@ fn singletons(lint: &Lint<'_>, layer: &LayerSpec) -> Option<Vec<Tokens>> {
     Some(sizes)
 }
 
-/// Tokens of a layer's header and footer.
-pub(super) fn around(lint: &Lint<'_>, layer: &LayerSpec, tokenizer: &dyn Tokenizer) -> Tokens {
+/// The tokens of a layer's header and footer.
+pub(super) fn overhead_tokens(
+    lint: &Lint<'_>,
+    layer: &LayerSpec,
+    tokenizer: &dyn Tokenizer,
+) -> Tokens {
     let Some(template) = lint.template(layer) else { return Tokens::ZERO };
     let (before, after) = template.around(&layer.title, "");
     tokenizer.count(&before) + tokenizer.count(&after)
@@ -108,7 +112,11 @@ fn check_model(lint: &mut Lint<'_>) {
     let Ok(model) = model::find(name) else { return };
     let (total, room) = (lint.recipe.budget.total, model.context_max());
     if total > room {
-        let message = format!("{name} has room for {} of the {} tokens", shown(room), shown(total));
+        let message = format!(
+            "{name} has room for {} of the {} tokens",
+            format_tokens(room),
+            format_tokens(total)
+        );
         lint.warn("budget.total", message, "budgets are lowered to what the model has room for");
     }
 }
@@ -117,7 +125,7 @@ fn check_shares(lint: &mut Lint<'_>) {
     let recipe = lint.recipe;
     let mut layers: Vec<&LayerSpec> = recipe.layers.iter().filter(|layer| !layer.pinned).collect();
     let sum: u32 = layers.iter().map(|layer| layer.share.millionths()).sum();
-    // Ties go by the order of the file; sorting keeps it.
+    // The sort is stable, so ties keep the order of the file.
     layers.sort_by_key(|layer| layer.spill);
     let [first, rest @ ..] = layers.as_slice() else { return };
     if sum == 0 && !rest.is_empty() {
@@ -158,6 +166,6 @@ fn check_stop(lint: &mut Lint<'_>) {
     }
 }
 
-pub(super) fn shown(tokens: Tokens) -> String {
+pub(super) fn format_tokens(tokens: Tokens) -> String {
     grouped(tokens.get().into())
 }

@@ -1,4 +1,4 @@
-//! Collectors that find nothing, and what they need of a request.
+//! Checks for collectors that find nothing, or need a field that requests seldom have.
 
 use haversack_core::text::spelling::edits;
 
@@ -15,7 +15,7 @@ const fn name_of(field: RequestField) -> &'static str {
     }
 }
 
-/// The fields that requests of a shape have. The shape of sections takes any request.
+/// The fields that requests of a shape usually have. `Sections` takes any request.
 const fn fields(shape: Shape) -> &'static [RequestField] {
     use RequestField::{Focus, History, Situation, User};
     match shape {
@@ -26,7 +26,7 @@ const fn fields(shape: Shape) -> &'static [RequestField] {
     }
 }
 
-/// The field without which the collector finds nothing.
+/// The request field without which the collector finds nothing.
 fn needed_field(collector: &CollectorSpec) -> Option<RequestField> {
     match collector.by.as_str() {
         "newest" if collector.settings.text("of") == "focus" => Some(RequestField::Focus),
@@ -45,7 +45,7 @@ pub(super) fn check(lint: &mut Lint<'_>) {
     }
 }
 
-/// Kinds that are nearly, but not quite, built in; and singletons of which there may be many.
+/// Reports kinds that are nearly spelled like a known one, and singletons of kinds with many items.
 fn check_kinds(lint: &mut Lint<'_>, path: &str, collector: &CollectorSpec) {
     let path = format!("{path}.kinds");
     for kind in &collector.kinds {

@@ -1,4 +1,4 @@
-//! Adaptations that are always, never or wrongly used.
+//! Checks for adaptations that always or never apply, or contradict each other.
 
 use haversack_core::units::Share;
 use haversack_store::kinds::Type;
@@ -15,7 +15,7 @@ pub(super) fn check(lint: &mut Lint<'_>) {
         check_outcome(lint, &path, index, adaptation);
         check_words(lint, &path, adaptation);
         for (before, other) in recipe.adapt[..index].iter().enumerate() {
-            check_together(lint, &path, (before, other), (index, adaptation));
+            check_overlap(lint, &path, (before, other), (index, adaptation));
         }
         if changes_nothing(recipe, index) {
             let message = format!("adapt {} says what holds anyway", index + 1);
@@ -52,8 +52,8 @@ fn check_outcome(lint: &mut Lint<'_>, path: &str, index: usize, adaptation: &Ada
     }
 }
 
-/// What comes of two adaptations that may hold at once.
-fn check_together(
+/// Reports two adaptations with the same condition, and shares above 1 when both hold.
+fn check_overlap(
     lint: &mut Lint<'_>,
     path: &str,
     (before, first): (usize, &Adaptation),
@@ -68,9 +68,10 @@ fn check_together(
         return;
     }
     let share = |layer: &LayerSpec| {
-        // The later one wins.
-        let said = second.shares.iter().chain(&first.shares).find(|(name, _)| *name == layer.name);
-        said.map_or(layer.share, |&(_, share)| share).millionths()
+        // The later adaptation wins.
+        let adapted =
+            second.shares.iter().chain(&first.shares).find(|(name, _)| *name == layer.name);
+        adapted.map_or(layer.share, |&(_, share)| share).millionths()
     };
     let sum: u64 = lint.recipe.layers.iter().map(|layer| u64::from(share(layer))).sum();
     if sum > u64::from(Share::ALL.millionths()) {
@@ -82,10 +83,10 @@ fn check_together(
     }
 }
 
-/// Words that a fact is compared with and never is.
+/// Reports words that a fact is compared with and never equals.
 fn check_words(lint: &mut Lint<'_>, path: &str, adaptation: &Adaptation) {
     for (name, word) in adaptation.when.comparisons() {
-        let words = words_of(lint, name);
+        let words = usual_words(lint, name);
         if words.is_empty() || word.is_empty() || words.contains(&word) {
             continue;
         }
@@ -94,13 +95,13 @@ fn check_words(lint: &mut Lint<'_>, path: &str, adaptation: &Adaptation) {
     }
 }
 
-/// The words that a fact can be; none when it may be anything.
-fn words_of<'l>(lint: &'l Lint<'_>, name: &str) -> Vec<&'l str> {
+/// The usual values of a fact; none when it may be anything.
+fn usual_words<'l>(lint: &'l Lint<'_>, name: &str) -> Vec<&'l str> {
     if let Some(spec) = FACTS.iter().find(|spec| spec.name == name) {
         return spec.words.to_vec();
     }
-    let is_told = |subject: &&SubjectSpec| subject.facts.iter().any(|fact| fact == name);
-    let subject = lint.recipe.subjects.iter().find(is_told);
+    let provides = |subject: &&SubjectSpec| subject.facts.iter().any(|fact| fact == name);
+    let subject = lint.recipe.subjects.iter().find(provides);
     let kind = subject.and_then(|subject| lint.kinds.find(&subject.kind));
     match kind.and_then(|kind| kind.field(name)).map(|field| &field.value) {
         Some(Type::OneOf(words)) => words.iter().map(String::as_str).collect(),
@@ -108,7 +109,7 @@ fn words_of<'l>(lint: &'l Lint<'_>, name: &str) -> Vec<&'l str> {
     }
 }
 
-/// Whether an adaptation says only what the recipe says, and none before it says otherwise.
+/// Whether an adaptation repeats the recipe's own values and no earlier one changes them.
 fn changes_nothing(recipe: &Recipe, index: usize) -> bool {
     let adaptation = &recipe.adapt[index];
     let before = &recipe.adapt[..index];
@@ -117,12 +118,14 @@ fn changes_nothing(recipe: &Recipe, index: usize) -> bool {
         total == recipe.budget.total && before.iter().all(|other| other.total.is_none())
     });
     let same_shares = adaptation.shares.iter().all(|(name, share)| {
-        let said = before.iter().flat_map(|other| &other.shares).any(|(other, _)| other == name);
-        !said && layer(name).is_some_and(|layer| layer.share == *share)
+        let is_changed =
+            before.iter().flat_map(|other| &other.shares).any(|(other, _)| other == name);
+        !is_changed && layer(name).is_some_and(|layer| layer.share == *share)
     });
     let same_caps = adaptation.caps.iter().all(|(name, cap)| {
-        let said = before.iter().flat_map(|other| &other.caps).any(|(other, _)| other == name);
-        !said && layer(name).is_some_and(|layer| layer.cap == Some(*cap))
+        let is_changed =
+            before.iter().flat_map(|other| &other.caps).any(|(other, _)| other == name);
+        !is_changed && layer(name).is_some_and(|layer| layer.cap == Some(*cap))
     });
     same_total && same_shares && same_caps
 }

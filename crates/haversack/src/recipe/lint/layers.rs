@@ -1,10 +1,10 @@
-//! Layers that nothing can reach, and how they look.
+//! Checks for layers that are always empty, and their templates.
 
 use haversack_core::assemble::Variable;
 use haversack_core::units::Tokens;
 
 use super::Lint;
-use super::budget::{around, shown};
+use super::budget::{format_tokens, overhead_tokens};
 use crate::recipe::{LayerSpec, Shape};
 
 pub(super) fn check(lint: &mut Lint<'_>) {
@@ -31,19 +31,19 @@ fn check_cap(lint: &mut Lint<'_>, layer: &LayerSpec) {
         lint.error(&path, message, "raise the cap, or take the layer away");
         return;
     }
-    let frame = around(lint, layer, &*lint.tokenizer());
+    let frame = overhead_tokens(lint, layer, &*lint.tokenizer());
     if most <= frame {
         let message = format!(
             "layer {name} is always empty: its cap is {}, and its header and footer take {}",
-            shown(most),
-            shown(frame)
+            format_tokens(most),
+            format_tokens(frame)
         );
         lint.error(&path, message, "raise the cap, or shorten the template");
     } else if cap < layer.least && layer.cut.is_some() {
         let message = format!(
             "layer {name} cuts nothing: its cap is {}, less than the least worth showing ({})",
-            shown(cap),
-            shown(layer.least)
+            format_tokens(cap),
+            format_tokens(layer.least)
         );
         lint.warn(&path, message, "raise cap or lower least");
     }

@@ -1,7 +1,7 @@
-//! What can be proved of a recipe without any data: layers that nothing can reach, shares that
-//! leave something over, budgets that cannot hold what is pinned.
+//! Lints a recipe without any data: finds layers that are always empty, shares that leave a
+//! remainder, budgets that cannot hold the pinned layers.
 //!
-//! A recipe with findings can be used; whoever wrote it may have meant it so.
+//! A recipe with findings can be used; its author may have intended them.
 
 mod budget;
 mod collectors;
@@ -25,9 +25,9 @@ use super::{CountingSpec, LayerSpec, Places, Recipe, TemplateSpec};
 pub enum Severity {
     /// Part of the recipe cannot work.
     Error,
-    /// Part of the recipe will hardly do what it says.
+    /// Part of the recipe probably does not do what it says.
     Warning,
-    /// Good to know.
+    /// Useful to know.
     Remark,
 }
 
@@ -41,20 +41,20 @@ impl fmt::Display for Severity {
     }
 }
 
-/// Something that was found out about a recipe.
+/// One finding about a recipe.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct RecipeFinding {
     /// How much it matters.
     pub severity: Severity,
-    /// Line and column, both from 1, when it stands in the recipe's own text.
+    /// Line and column, both from 1, when it is about the recipe's own text.
     pub place: Option<(usize, usize)>,
-    /// What was found out.
+    /// The finding.
     pub message: String,
-    /// What could be done.
+    /// What the author can do; may be empty.
     pub help: String,
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for RecipeFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some((line, column)) = self.place {
             write!(f, "{line}:{column}: ")?;
@@ -64,17 +64,17 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Everything that can be found out about a recipe, in the order of its lines.
+/// Returns all findings about a recipe, in the order of its lines.
 ///
-/// `places` are those that [`Recipe::parse_with_places`] gave, or none; `templates` those there are.
-/// A template that is not among them is passed over.
+/// `places` comes from [`Recipe::parse_with_places`] and may be empty. Checks of a template that is
+/// not in `templates` are skipped.
 #[must_use]
 pub fn lint(
     recipe: &Recipe,
     places: &Places,
     templates: &Templates,
     kinds: &Kinds,
-) -> Vec<Finding> {
+) -> Vec<RecipeFinding> {
     let mut lint = Lint { recipe, places, templates, kinds, findings: Vec::new() };
     budget::check(&mut lint);
     layers::check(&mut lint);
@@ -83,7 +83,8 @@ pub fn lint(
     conditions::check(&mut lint);
     let Lint { mut findings, .. } = lint;
     findings.sort_by(|a, b| {
-        let key = |finding: &Finding| (finding.place.is_none(), finding.place, finding.severity);
+        let key =
+            |finding: &RecipeFinding| (finding.place.is_none(), finding.place, finding.severity);
         key(a).cmp(&key(b)).then_with(|| a.message.cmp(&b.message))
     });
     findings
@@ -94,7 +95,7 @@ struct Lint<'r> {
     places: &'r Places,
     templates: &'r Templates,
     kinds: &'r Kinds,
-    findings: Vec<Finding>,
+    findings: Vec<RecipeFinding>,
 }
 
 impl Lint<'_> {
@@ -112,10 +113,10 @@ impl Lint<'_> {
 
     fn add(&mut self, severity: Severity, path: &str, message: String, help: String) {
         let place = self.places.find(path);
-        self.findings.push(Finding { severity, place, message, help });
+        self.findings.push(RecipeFinding { severity, place, message, help });
     }
 
-    /// How a layer looks; `None` when its template is not known here.
+    /// The template of a layer; `None` when it is not in the given templates.
     fn template(&self, layer: &LayerSpec) -> Option<Template> {
         match &layer.template {
             TemplateSpec::Named(name) => self.templates.get(name).ok().cloned(),
@@ -126,7 +127,7 @@ impl Lint<'_> {
         }
     }
 
-    /// Who counts when the request does not say.
+    /// The tokenizer that is used when the request does not name one.
     fn tokenizer(&self) -> Arc<dyn Tokenizer> {
         match &self.recipe.counting {
             CountingSpec::Model(name) => {

@@ -1,18 +1,18 @@
-//! Between which values a score lies when every component lies between 0 and 1.
+//! The range of a score when every component is between 0 and 1, by interval arithmetic.
 //!
-//! Intervals are sound, not sharp: a score may be unable to reach its bounds, but never beyond.
+//! Ranges are sound but not tight: a score never leaves its range, but may not reach its bounds.
 
 use cel::common::ast::{Expr, LiteralValue, operators};
 use cel::{IdedExpr, Program};
 
-/// The least and the most a score can be.
+/// The lowest and the highest value of a score.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Range {
     pub(super) low: f64,
     pub(super) high: f64,
 }
 
-/// How an expression may fail to give a number.
+/// A way in which an expression can fail to give a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Hazard {
     Division,
@@ -21,17 +21,17 @@ pub(super) enum Hazard {
 }
 
 impl Range {
-    /// Nothing is known.
+    /// Every number.
     const ALL: Range = Range { low: f64::NEG_INFINITY, high: f64::INFINITY };
-    /// A component, or a truth that counts as a number.
+    /// The range of a component, and of a boolean that is used as a number.
     const UNIT: Range = Range { low: 0.0, high: 1.0 };
 
     const fn point(value: f64) -> Range {
         Range { low: value, high: value }
     }
 
-    /// The smallest range that holds all of the values. What is not a number says nothing.
-    fn around(values: &[f64]) -> Range {
+    /// The smallest range that holds all of the values; every number if one of them is NaN.
+    fn enclosing(values: &[f64]) -> Range {
         if values.iter().any(|value| value.is_nan()) {
             return Range::ALL;
         }
@@ -44,13 +44,13 @@ impl Range {
         self.low == self.high
     }
 
-    /// The range of a function that never falls.
-    fn rising(self, function: fn(f64) -> f64) -> Range {
-        Range::around(&[function(self.low), function(self.high)])
+    /// The range of a function that never decreases.
+    fn map_monotone(self, function: fn(f64) -> f64) -> Range {
+        Range::enclosing(&[function(self.low), function(self.high)])
     }
 
-    fn with(self, other: Range, operation: fn(f64, f64) -> f64) -> Range {
-        Range::around(&[
+    fn combine(self, other: Range, operation: fn(f64, f64) -> f64) -> Range {
+        Range::enclosing(&[
             operation(self.low, other.low),
             operation(self.low, other.high),
             operation(self.high, other.low),
@@ -59,11 +59,11 @@ impl Range {
     }
 }
 
-/// The range of a checked expression, and how it may fail.
-pub(super) fn of_expression(source: &str) -> (Range, Vec<Hazard>) {
+/// The range of a valid expression, and the ways in which it can fail.
+pub(super) fn expression_range(source: &str) -> (Range, Vec<Hazard>) {
     let mut hazards = Vec::new();
     let range = match Program::compile(source) {
-        Ok(program) => range(program.expression(), &mut hazards),
+        Ok(program) => node_range(program.expression(), &mut hazards),
         Err(_) => Range::ALL,
     };
     hazards.sort_unstable();
@@ -71,20 +71,20 @@ pub(super) fn of_expression(source: &str) -> (Range, Vec<Hazard>) {
     (range, hazards)
 }
 
-fn range(node: &IdedExpr, hazards: &mut Vec<Hazard>) -> Range {
+fn node_range(node: &IdedExpr, hazards: &mut Vec<Hazard>) -> Range {
     match &node.expr {
-        // Every name of a checked expression is a component.
+        // Every name in a valid expression is a component.
         Expr::Ident(_) => Range::UNIT,
-        Expr::Literal(literal) => of_literal(literal),
+        Expr::Literal(literal) => literal_range(literal),
         Expr::Call(call) => {
-            let args: Vec<Range> = call.args.iter().map(|arg| range(arg, hazards)).collect();
-            of_call(&call.func_name, &args, hazards)
+            let args: Vec<Range> = call.args.iter().map(|arg| node_range(arg, hazards)).collect();
+            call_range(&call.func_name, &args, hazards)
         }
         _ => Range::ALL,
     }
 }
 
-fn of_literal(literal: &LiteralValue) -> Range {
+fn literal_range(literal: &LiteralValue) -> Range {
     match literal {
         LiteralValue::Double(number) => Range::point(*number.inner()),
         #[expect(clippy::cast_precision_loss, reason = "expressions read whole numbers so too")]
@@ -94,17 +94,17 @@ fn of_literal(literal: &LiteralValue) -> Range {
     }
 }
 
-fn of_call(name: &str, args: &[Range], hazards: &mut Vec<Hazard>) -> Range {
+fn call_range(name: &str, args: &[Range], hazards: &mut Vec<Hazard>) -> Range {
     match (name, args) {
-        (operators::ADD, &[a, b]) => a.with(b, |a, b| a + b),
-        (operators::SUBSTRACT, &[a, b]) => a.with(b, |a, b| a - b),
-        (operators::MULTIPLY, &[a, b]) => a.with(b, |a, b| a * b),
+        (operators::ADD, &[a, b]) => a.combine(b, |a, b| a + b),
+        (operators::SUBSTRACT, &[a, b]) => a.combine(b, |a, b| a - b),
+        (operators::MULTIPLY, &[a, b]) => a.combine(b, |a, b| a * b),
         (operators::DIVIDE, &[a, b]) => {
             if b.low <= 0.0 && b.high >= 0.0 {
                 hazards.push(Hazard::Division);
                 return Range::ALL;
             }
-            a.with(b, |a, b| a / b)
+            a.combine(b, |a, b| a / b)
         }
         (operators::NEGATE, &[a]) => Range { low: -a.high, high: -a.low },
         (operators::CONDITIONAL, &[_, a, b]) => {
@@ -116,18 +116,18 @@ fn of_call(name: &str, args: &[Range], hazards: &mut Vec<Hazard>) -> Range {
             low: x.low.max(low.low).min(high.low),
             high: x.high.max(low.high).min(high.high),
         },
-        ("exp", &[a]) => a.rising(f64::exp),
+        ("exp", &[a]) => a.map_monotone(f64::exp),
         ("log", &[a]) => {
             if a.low <= 0.0 {
                 hazards.push(Hazard::Logarithm);
             }
-            Range { low: a.low.max(0.0), high: a.high.max(0.0) }.rising(f64::ln)
+            Range { low: a.low.max(0.0), high: a.high.max(0.0) }.map_monotone(f64::ln)
         }
         ("sqrt", &[a]) => {
             if a.low < 0.0 {
                 hazards.push(Hazard::Root);
             }
-            Range { low: a.low.max(0.0), high: a.high.max(0.0) }.rising(f64::sqrt)
+            Range { low: a.low.max(0.0), high: a.high.max(0.0) }.map_monotone(f64::sqrt)
         }
         (
             operators::EQUALS
@@ -156,7 +156,7 @@ mod tests {
     #[track_caller]
     fn check(source: &str, low: f64, high: f64, hazards: &[Hazard]) {
         Expression::new(source).unwrap();
-        let (range, found) = of_expression(source);
+        let (range, found) = expression_range(source);
         assert_eq!((range, found.as_slice()), (Range { low, high }, hazards), "{source}");
     }
 
@@ -187,7 +187,7 @@ mod tests {
             source in "(semantic|usage|0\\.5|2|recency)( [+*-] (semantic|usage|3|max\\(usage, 0\\.25\\)|sqrt\\(recency\\))){0,5}",
             values in prop::array::uniform3(0.0f64..=1.0),
         ) {
-            let (range, _) = of_expression(&source);
+            let (range, _) = expression_range(&source);
             let signals = Signals::default()
                 .with(Component::Semantic, Score::unit(values[0]))
                 .with(Component::Usage, Score::unit(values[1]))

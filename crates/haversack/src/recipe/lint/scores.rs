@@ -1,9 +1,9 @@
-//! Scores that cannot differ, cannot be reached or may fail.
+//! Checks for scores that are constant, never reach their minimum, or can fail.
 
 use haversack_core::rank::Scoring;
 
 use super::Lint;
-use super::range::{Hazard, Range, of_expression};
+use super::range::{Hazard, Range, expression_range};
 use crate::recipe::{LayerSpec, ScoreSpec};
 
 pub(super) fn check(lint: &mut Lint<'_>) {
@@ -16,8 +16,8 @@ fn check_layer(lint: &mut Lint<'_>, layer: &LayerSpec) {
     let name = &layer.name;
     let path = format!("layer.{name}.score");
     let (range, hazards) = match &layer.score {
-        ScoreSpec::Weights { base, weights } => (of_weights(*base, weights), Vec::new()),
-        ScoreSpec::Expression(source) => of_expression(source),
+        ScoreSpec::Weights { base, weights } => (weights_range(*base, weights), Vec::new()),
+        ScoreSpec::Expression(source) => expression_range(source),
         ScoreSpec::Named(_) => return,
     };
     for hazard in hazards {
@@ -36,7 +36,7 @@ fn check_layer(lint: &mut Lint<'_>, layer: &LayerSpec) {
     }
     let Some(minimum) = layer.minimum.map(haversack_core::units::Score::get) else { return };
     let path = format!("layer.{name}.minimum");
-    // A sum may miss its bound by the last bits.
+    // Rounding may move a sum past its bound by the last bits.
     let slack = 1e-9 * Scoring::WEIGHT_MAX;
     if minimum > range.high + slack {
         let message = format!(
@@ -50,7 +50,7 @@ fn check_layer(lint: &mut Lint<'_>, layer: &LayerSpec) {
     }
 }
 
-fn of_weights(base: f64, weights: &[(haversack_core::rank::Component, f64)]) -> Range {
+fn weights_range(base: f64, weights: &[(haversack_core::rank::Component, f64)]) -> Range {
     let part = |pick: fn(f64, f64) -> f64| -> f64 {
         weights.iter().map(|&(_, weight)| pick(weight, 0.0)).sum()
     };

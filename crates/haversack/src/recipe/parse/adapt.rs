@@ -1,12 +1,12 @@
-//! What changes with the request.
+//! Parses adaptations: changes that depend on the request.
 
 use crate::condition::{CONDITION_BYTES_MAX, Condition};
 use crate::recipe::facts::FACTS;
 use crate::recipe::keys::{self, KeyReader, LINE_BYTES_MAX, read_keys};
-use crate::recipe::read::{Reader, Table, hint};
+use crate::recipe::read::{TomlReader, TomlTable, hint};
 use crate::recipe::{ADAPTATIONS_MAX, Adaptation, Recipe, SubjectSpec};
 
-/// Applies a document's adaptations: a list is taken whole, in place of the base's.
+/// Applies a document's adaptations. They replace the whole list of the base.
 pub(in crate::recipe) fn apply(key: &mut KeyReader<'_, '_, '_>, recipe: &mut Recipe) {
     if !key.is_set() {
         return;
@@ -14,10 +14,10 @@ pub(in crate::recipe) fn apply(key: &mut KeyReader<'_, '_, '_>, recipe: &mut Rec
     let mut adapt = Vec::new();
     for table in key.reader.tables(key.table, key.name, ADAPTATIONS_MAX) {
         let mut adaptation = blank();
-        read_keys(key.reader, &table, key.known, keys::ADAPT, &mut adaptation);
+        read_keys(key.reader, &table, key.registry, keys::ADAPT, &mut adaptation);
         if !["total", "shares", "caps"].iter().any(|key| table.has(key)) {
             let message = format!("{} changes nothing; set total, shares or caps", table.label);
-            key.reader.wrong(table.at, message);
+            key.reader.report(table.at, message);
         }
         check_names(key.reader, &table, &recipe.subjects, &adaptation.when);
         adapt.push(adaptation);
@@ -25,8 +25,8 @@ pub(in crate::recipe) fn apply(key: &mut KeyReader<'_, '_, '_>, recipe: &mut Rec
     recipe.adapt = adapt;
 }
 
-/// An adaptation without any key. Its condition stands in for one that cannot be read, so that
-/// problems of the other keys are reported, too.
+/// An adaptation with no key set. Its condition also takes the place of one that cannot be parsed,
+/// so that problems of the other keys are reported, too.
 pub(in crate::recipe) fn blank() -> Adaptation {
     let (when, total) = (Condition::never(), None);
     Adaptation { when, total, shares: Vec::new(), caps: Vec::new() }
@@ -34,21 +34,21 @@ pub(in crate::recipe) fn blank() -> Adaptation {
 
 pub(in crate::recipe) fn read_condition(key: &mut KeyReader<'_, '_, '_>) -> Option<Condition> {
     if !key.is_set() {
-        key.wrong("is missing; say when it is used, as in 'type == \"search\"'");
+        key.report("is missing; say when it is used, as in 'type == \"search\"'");
     }
     match Condition::compile(key.text(CONDITION_BYTES_MAX.max(LINE_BYTES_MAX))?) {
         Ok(condition) => Some(condition),
         Err(error) => {
-            key.wrong(&format!("cannot be used: {error}"));
+            key.report(&format!("cannot be used: {error}"));
             None
         }
     }
 }
 
-/// Reports names in a condition that are no facts.
+/// Reports names in a condition that are not facts.
 fn check_names(
-    reader: &mut Reader<'_>,
-    table: &Table<'_>,
+    reader: &mut TomlReader<'_>,
+    table: &TomlTable<'_>,
     subjects: &[SubjectSpec],
     condition: &Condition,
 ) {
@@ -60,15 +60,16 @@ fn check_names(
     for name in condition.names() {
         if !facts.contains(&name) {
             let hint = hint(name, &facts, "there are");
-            reader.wrong_in(table, "when", &format!("names {name}, which is no fact{hint}"));
+            reader.report_key(table, "when", &format!("names {name}, which is no fact{hint}"));
         }
     }
 }
 
-/// Reads a table by names of layers. Whether there are such layers is checked when all are known.
+/// Reads a table with names of layers as keys. Whether these layers exist is checked later, when
+/// all layers are read.
 pub(in crate::recipe) fn read_by_layer<T>(
     key: &mut KeyReader<'_, '_, '_>,
-    read: fn(&mut Reader<'_>, &Table<'_>, &str) -> Option<T>,
+    read: fn(&mut TomlReader<'_>, &TomlTable<'_>, &str) -> Option<T>,
 ) -> Vec<(String, T)> {
     let Some(table) = key.inner_table() else { return Vec::new() };
     let mut values = Vec::new();

@@ -1,4 +1,4 @@
-//! What may be spent, and who counts it.
+//! Parses reserves, and the model or tokenizer that counts tokens.
 
 use haversack_core::text::model;
 use haversack_core::text::tokenizer::{CharacterEstimate, Encoding, Tokenizer};
@@ -7,7 +7,7 @@ use crate::recipe::keys::{KeyReader, tokens};
 use crate::recipe::read::hint;
 use crate::recipe::{CountingSpec, Recipe};
 
-/// Adds reserves to those of the base, by name.
+/// Adds reserves to those of the base; a reserve with the same name is replaced.
 pub(in crate::recipe) fn apply_reserves(key: &mut KeyReader<'_, '_, '_>, recipe: &mut Recipe) {
     let Some(table) = key.inner_table() else { return };
     for (name, at, _) in table.entries() {
@@ -26,7 +26,7 @@ pub(in crate::recipe) fn read_model(key: &mut KeyReader<'_, '_, '_>) -> Option<C
     match model::find(&name) {
         Ok(_) => Some(CountingSpec::Model(name)),
         Err(error) => {
-            key.wrong(&format!("names an {error}"));
+            key.report(&format!("names an {error}"));
             None
         }
     }
@@ -34,7 +34,7 @@ pub(in crate::recipe) fn read_model(key: &mut KeyReader<'_, '_, '_>) -> Option<C
 
 pub(in crate::recipe) fn read_tokenizer(key: &mut KeyReader<'_, '_, '_>) -> Option<CountingSpec> {
     if key.is_set() && key.table.has("model") {
-        key.wrong("and model are both set; the model has its tokenizer");
+        key.report("and model are both set; the model has its tokenizer");
     }
     let name = key.line()?;
     let mut names: Vec<String> = Encoding::ALL.iter().map(|e| e.name().to_owned()).collect();
@@ -44,6 +44,6 @@ pub(in crate::recipe) fn read_tokenizer(key: &mut KeyReader<'_, '_, '_>) -> Opti
     }
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let hint = hint(&name, &names, "there are");
-    key.wrong(&format!("is {name:?}, which is not known{hint}"));
+    key.report(&format!("is {name:?}, which is not known{hint}"));
     None
 }

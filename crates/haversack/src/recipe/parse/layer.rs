@@ -1,4 +1,4 @@
-//! Layers: those of the base change, others are added or removed.
+//! Parses layers: changes those of the base, adds new ones, removes others.
 
 use haversack_core::layer::{Arrangement, Layer, Order, Stability};
 use haversack_core::pack::LAYERS_MAX;
@@ -7,21 +7,25 @@ use haversack_core::text::truncate::Truncation;
 use haversack_core::units::Share;
 
 use crate::recipe::keys::{self, KeyReader, identifier, read_keys};
-use crate::recipe::read::{Reader, Table, hint};
+use crate::recipe::read::{TomlReader, TomlTable, hint};
 use crate::recipe::{LayerSpec, Recipe, ScoreSpec, TemplateSpec};
 
-/// Applies every layer of a document: those of the base change, others are added.
+/// Applies the layers of a document: a layer of the base is changed, any other is added.
 pub(in crate::recipe) fn apply_all(key: &mut KeyReader<'_, '_, '_>, recipe: &mut Recipe) {
     let reader = &mut *key.reader;
     let mut seen: Vec<&str> = Vec::new();
     for mut table in reader.tables(key.table, key.name, LAYERS_MAX) {
         let name = identifier(reader, &table, "name", "_-");
         if !table.has("name") {
-            reader.wrong_in(&table, "name", "is missing; every layer has one");
+            reader.report_key(&table, "name", "is missing; every layer has one");
         }
         if let Some(name) = name {
             if seen.contains(&name) {
-                reader.wrong_in(&table, "name", &format!("is {name:?}, and so is another layer's"));
+                reader.report_key(
+                    &table,
+                    "name",
+                    &format!("is {name:?}, and so is another layer's"),
+                );
             }
             seen.push(name);
             table.label = format!("layer {name}");
@@ -33,17 +37,17 @@ pub(in crate::recipe) fn apply_all(key: &mut KeyReader<'_, '_, '_>, recipe: &mut
             Some(at) => recipe.layers[at].clone(),
             None => new_layer(name.unwrap_or_default(), &recipe.layers),
         };
-        read_keys(reader, &table, key.known, keys::LAYER, &mut layer);
+        read_keys(reader, &table, key.registry, keys::LAYER, &mut layer);
         match at {
             Some(at) => recipe.layers[at] = layer,
-            // A layer without a name was read to report its problems.
+            // A layer without a name is read only to report its problems.
             None if name.is_some() => recipe.layers.push(layer),
             None => {}
         }
     }
 }
 
-/// A layer without any key but its name.
+/// A layer with no key set but its name.
 pub(in crate::recipe) fn new_layer(name: &str, before: &[LayerSpec]) -> LayerSpec {
     let spills = before.iter().filter(|layer| !layer.pinned).map(|layer| layer.spill);
     LayerSpec {
@@ -77,7 +81,7 @@ pub(in crate::recipe) fn new_layer(name: &str, before: &[LayerSpec]) -> LayerSpe
     }
 }
 
-/// `dealContext` and `deal_context` as "Deal context".
+/// Makes a title from a name: `dealContext` and `deal_context` become "Deal context".
 fn title_of(name: &str) -> String {
     let mut title = String::with_capacity(name.len() + 4);
     let mut before = ' ';
@@ -96,11 +100,15 @@ fn title_of(name: &str) -> String {
     title
 }
 
-/// Removes layers of the base, with what its adaptations say of them.
-pub(in crate::recipe) fn remove(reader: &mut Reader<'_>, table: &Table<'_>, recipe: &mut Recipe) {
+/// Removes layers of the base, and their entries in its adaptations.
+pub(in crate::recipe) fn remove(
+    reader: &mut TomlReader<'_>,
+    table: &TomlTable<'_>,
+    recipe: &mut Recipe,
+) {
     let Some(names) = reader.texts(table, "remove") else { return };
     if !table.has("extends") {
-        reader.wrong_in(table, "remove", "takes layers of a base away, but there is no extends");
+        reader.report_key(table, "remove", "takes layers of a base away, but there is no extends");
         return;
     }
     for (name, at) in names {
@@ -113,7 +121,7 @@ pub(in crate::recipe) fn remove(reader: &mut Reader<'_>, table: &Table<'_>, reci
         } else {
             let names: Vec<&str> = recipe.layers.iter().map(|layer| &*layer.name).collect();
             let hint = hint(name, &names, "there are");
-            reader.wrong(at, format!("remove names {name:?}, which the base does not have{hint}"));
+            reader.report(at, format!("remove names {name:?}, which the base does not have{hint}"));
         }
     }
 }

@@ -1,17 +1,18 @@
-//! From text to a checked recipe: the document, its base, and what must hold between its parts.
+//! Parses a recipe's text into a validated recipe: the document, its base, and the consistency of
+//! its parts.
 //!
-//! A document is applied to what its base made, key by key, so that what it does not say stays as
-//! it was. Each document of a chain is a whole recipe and is checked as one.
+//! A document is applied to its base key by key, so that keys it does not set keep the base's
+//! values. Each document of a chain is a complete recipe and is checked as one.
 
 pub(super) mod adapt;
 pub(super) mod budget;
 pub(super) mod collector;
+mod consistency;
 pub(super) mod layer;
 pub(super) mod score;
 pub(super) mod subject;
 pub(super) mod template;
 pub(super) mod vocabulary;
-mod whole;
 
 use haversack_core::assemble::Fencing;
 use haversack_core::pack::Overflow;
@@ -19,62 +20,62 @@ use haversack_core::select::Selector;
 use haversack_core::units::Tokens;
 use toml::de::DeTable;
 
-use super::problem::{Places, Problem, RecipeError};
-use super::read::{Reader, Table, hint};
+use super::problem::{Places, RecipeError, RecipeProblem};
+use super::read::{TomlReader, TomlTable, hint};
 use super::{
-    BudgetSpec, CHAIN_MAX, CountingSpec, FORMAT, FrameSpec, Known, QueryPart, RECIPE_BYTES_MAX,
-    Recipe, Shape, keys,
+    BudgetSpec, CHAIN_MAX, CountingSpec, FORMAT, FrameSpec, QueryPart, RECIPE_BYTES_MAX, Recipe,
+    RecipeRegistry, Shape, keys,
 };
 
-/// Reads a recipe and where everything in it stands.
+/// Parses a recipe, with the positions of its keys.
 pub(super) fn parse(
     name: &str,
     source: &str,
-    known: &Known,
+    registry: &RecipeRegistry,
 ) -> Result<(Recipe, Places), RecipeError> {
     let error = |problems| RecipeError { recipe: name.to_owned(), problems };
-    let document = document(source).map_err(|problem| error(vec![problem]))?;
-    let mut reader = Reader::new(source);
-    let table = Table::document(&document);
-    let base = match chain(name, &table, known) {
-        Ok(chain) => based_on(&chain, known),
+    let document = parse_document(source).map_err(|problem| error(vec![problem]))?;
+    let mut reader = TomlReader::new(source);
+    let table = TomlTable::document(&document);
+    let base = match extends_chain(name, &table, registry) {
+        Ok(chain) => resolve_base(&chain, registry),
         Err(message) => Err(message),
     };
     if let Err(message) = &base {
-        reader.wrong(table.place("extends"), message);
+        reader.report(table.place("extends"), message);
     }
-    // Without its base nothing can be said of how the parts go together, but of each part.
+    // Without its base only the single keys can be checked, not their consistency.
     let base_failed = base.is_err();
     let mut recipe = base.unwrap_or_default().unwrap_or_else(|| blank(name));
     recipe.name = name.to_owned();
-    keys::read_keys(&mut reader, &table, known, keys::TOP, &mut recipe);
+    keys::read_keys(&mut reader, &table, registry, keys::TOP, &mut recipe);
     if !base_failed {
-        whole::check(&mut reader, &table, &recipe);
+        consistency::check(&mut reader, &table, &recipe);
     }
     let (problems, places) = reader.finish();
     if problems.is_empty() { Ok((recipe, places)) } else { Err(error(problems)) }
 }
 
-/// A document's tables, of a version that is known.
-fn document(source: &str) -> Result<toml::Spanned<DeTable<'_>>, Problem> {
+/// Parses the text as TOML and checks the version of the format.
+fn parse_document(source: &str) -> Result<toml::Spanned<DeTable<'_>>, RecipeProblem> {
     if source.len() > RECIPE_BYTES_MAX {
         let bytes = source.len();
         let message =
             format!("the recipe has {bytes} bytes, more than the limit of {RECIPE_BYTES_MAX}");
-        return Err(Problem { line: 1, column: 1, message });
+        return Err(RecipeProblem { line: 1, column: 1, message });
     }
-    let reader = Reader::new(source);
+    let reader = TomlReader::new(source);
     let problem = |at: usize, message: String| {
         let (line, column) = reader.place(at);
-        Problem { line, column, message }
+        RecipeProblem { line, column, message }
     };
     let document = DeTable::parse(source).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
         problem(at, format!("this is not TOML: {}", error.message()))
     })?;
-    let table = Table::document(&document);
+    let table = TomlTable::document(&document);
     let at = table.place("haversack");
-    match table.get("haversack").map(|value| super::read::whole(value.get_ref())) {
+    match table.get("haversack").map(|value| super::read::integer(value.get_ref())) {
         Some(Some(version)) if version == i64::from(FORMAT) => Ok(document),
         Some(Some(version)) => Err(problem(
             at,
@@ -94,13 +95,13 @@ fn document(source: &str) -> Result<toml::Spanned<DeTable<'_>>, Problem> {
     }
 }
 
-/// The recipes that a document is based on, from the one at the root to the nearest.
-fn chain<'k>(
+/// The recipes that a document extends, from the root of the chain to the nearest.
+fn extends_chain<'k>(
     name: &str,
-    table: &Table<'_>,
-    known: &'k Known,
+    table: &TomlTable<'_>,
+    registry: &'k RecipeRegistry,
 ) -> Result<Vec<(String, &'k str)>, String> {
-    let extends = |table: &Table<'_>| {
+    let extends = |table: &TomlTable<'_>| {
         table.get("extends").and_then(|value| value.get_ref().as_str()).map(str::to_owned)
     };
     let mut names = vec![name.to_owned()];
@@ -108,10 +109,10 @@ fn chain<'k>(
     let mut next = extends(table);
     while let Some(base) = next {
         let shown = |names: &[String]| format!("{} → {base}", names.join(" → "));
-        // A recipe may extend the built-in one whose name it takes.
+        // A recipe may extend the built-in one whose name it has.
         let built_in = super::builtin(&base).filter(|_| names.last() == Some(&base));
-        let is_known = names.contains(&base) && built_in.is_none();
-        if is_known || chain.iter().any(|(_, source)| built_in == Some(*source)) {
+        let is_repeated = names.contains(&base) && built_in.is_none();
+        if is_repeated || chain.iter().any(|(_, source)| built_in == Some(*source)) {
             return Err(format!("extends leads in a circle: {}", shown(&names)));
         }
         if names.len() > CHAIN_MAX {
@@ -120,15 +121,15 @@ fn chain<'k>(
                 shown(&names)
             ));
         }
-        let Some(source) = built_in.or_else(|| known.recipe(&base)) else {
-            let hint = hint(&base, &known.recipe_names(), "there are");
+        let Some(source) = built_in.or_else(|| registry.recipe(&base)) else {
+            let hint = hint(&base, &registry.recipe_names(), "there are");
             return Err(format!(
                 "extends names {base:?}, which is not there ({}){hint}",
                 shown(&names)
             ));
         };
         let document = DeTable::parse(source).ok();
-        next = document.as_ref().and_then(|document| extends(&Table::document(document)));
+        next = document.as_ref().and_then(|document| extends(&TomlTable::document(document)));
         names.push(base.clone());
         chain.push((base, source));
     }
@@ -136,11 +137,14 @@ fn chain<'k>(
     Ok(chain)
 }
 
-/// What a chain of recipes makes; `None` when there is no base.
-fn based_on(chain: &[(String, &str)], known: &Known) -> Result<Option<Recipe>, String> {
+/// Applies a chain of recipes, one on top of the other; `None` when there is no base.
+fn resolve_base(
+    chain: &[(String, &str)],
+    registry: &RecipeRegistry,
+) -> Result<Option<Recipe>, String> {
     let mut base: Option<Recipe> = None;
     for (name, source) in chain {
-        let broken = |problems: &[Problem]| match problems {
+        let base_error = |problems: &[RecipeProblem]| match problems {
             [] => String::new(),
             [one] => format!("extends {name:?}, which cannot be used: {name}:{one}"),
             [first, rest @ ..] => {
@@ -148,23 +152,23 @@ fn based_on(chain: &[(String, &str)], known: &Known) -> Result<Option<Recipe>, S
                 format!("extends {name:?}, which cannot be used: {name}:{first} (and {more} more)")
             }
         };
-        let document = document(source).map_err(|problem| broken(&[problem]))?;
-        let mut reader = Reader::new(source);
-        let table = Table::document(&document);
+        let document = parse_document(source).map_err(|problem| base_error(&[problem]))?;
+        let mut reader = TomlReader::new(source);
+        let table = TomlTable::document(&document);
         let mut recipe = base.take().unwrap_or_else(|| blank(name));
         recipe.name.clone_from(name);
-        keys::read_keys(&mut reader, &table, known, keys::TOP, &mut recipe);
-        whole::check(&mut reader, &table, &recipe);
+        keys::read_keys(&mut reader, &table, registry, keys::TOP, &mut recipe);
+        consistency::check(&mut reader, &table, &recipe);
         let (problems, _) = reader.finish();
         if !problems.is_empty() {
-            return Err(broken(&problems));
+            return Err(base_error(&problems));
         }
         base = Some(recipe);
     }
     Ok(base)
 }
 
-/// A recipe without any key.
+/// A recipe with no key set.
 pub(super) fn blank(name: &str) -> Recipe {
     Recipe {
         name: name.to_owned(),

@@ -1,4 +1,4 @@
-//! What a text is worth: weights, an expression, or a ranker by name; and how age counts.
+//! Parses scores (weights, an expression, or a ranker by name) and recency.
 
 use haversack_core::rank::{Component, Expression, Recency, Scoring};
 
@@ -6,7 +6,7 @@ use crate::recipe::keys::{self, KeyReader, names, read_keys, read_values};
 use crate::recipe::read::{Bounds, hint};
 use crate::recipe::{ScoreSpec, words};
 
-/// A table of weights without any key.
+/// A table of weights with no key set.
 pub(in crate::recipe) const BLANK_SCORE: ScoreSpec =
     ScoreSpec::Weights { base: 0.0, weights: Vec::new() };
 
@@ -18,31 +18,32 @@ pub(in crate::recipe) fn read(key: &mut KeyReader<'_, '_, '_>) -> Option<ScoreSp
         return match Expression::new(source) {
             Ok(_) => Some(ScoreSpec::Expression(source.to_owned())),
             Err(error) => {
-                key.wrong(&format!("cannot be used: {error}"));
+                key.report(&format!("cannot be used: {error}"));
                 None
             }
         };
     }
     if !value.is_table() {
-        key.wrong("must be a table of weights such as { semantic = 1.0 }, or an expression");
+        key.report("must be a table of weights such as { semantic = 1.0 }, or an expression");
         return None;
     }
     let table = key.inner_table()?;
     let components = Component::ALL.map(Component::name);
     if table.has("ranker") {
         let there_are = "beside a ranker nothing counts; there is only";
-        key.reader.names(&table, &["ranker"], there_are);
+        key.reader.check_keys(&table, &["ranker"], there_are);
     } else {
         let names: Vec<&str> = names(keys::SCORE).into_iter().chain(components).collect();
-        key.reader.names(&table, &names, "there are");
+        key.reader.check_keys(&table, &names, "there are");
         if table.entries().is_empty() {
-            key.reader.wrong(table.at, format!("{} says nothing; name a component", table.label));
+            key.reader.report(table.at, format!("{} says nothing; name a component", table.label));
         }
     }
     let mut score = BLANK_SCORE;
-    read_values(key.reader, &table, key.known, keys::SCORE, &mut score);
+    read_values(key.reader, &table, key.registry, keys::SCORE, &mut score);
     if let ScoreSpec::Weights { weights, .. } = &mut score {
-        // In the order of the components, so that equal recipes add up to equal bits.
+        // In the order of the components, so that equal recipes give sums that are equal to the
+        // bit.
         let bounds = Bounds(-Scoring::WEIGHT_MAX, Scoring::WEIGHT_MAX);
         for component in Component::ALL {
             if let Some(weight) = key.reader.number(&table, component.name(), bounds) {
@@ -55,16 +56,16 @@ pub(in crate::recipe) fn read(key: &mut KeyReader<'_, '_, '_>) -> Option<ScoreSp
 
 pub(in crate::recipe) fn read_ranker(key: &mut KeyReader<'_, '_, '_>) -> Option<ScoreSpec> {
     let name = key.line()?;
-    let names = key.known.ranker_names();
+    let names = key.registry.ranker_names();
     if names.contains(&&*name) {
         return Some(ScoreSpec::Named(name));
     }
     let hint = hint(&name, &names, "there are");
-    key.wrong(&format!("is {name:?}, which is not there{hint}"));
+    key.report(&format!("is {name:?}, which is not there{hint}"));
     None
 }
 
-/// Reads how age counts: a word, or a table with one of its keys.
+/// Reads how age affects the score: a word, or a table with one of its keys.
 pub(in crate::recipe) fn read_recency(key: &mut KeyReader<'_, '_, '_>) -> Option<Recency> {
     let value = key.table.get(key.name)?.get_ref();
     if !value.is_table() {
@@ -72,10 +73,10 @@ pub(in crate::recipe) fn read_recency(key: &mut KeyReader<'_, '_, '_>) -> Option
     }
     let table = key.inner_table()?;
     let mut recency = Recency::WORKSPACE;
-    read_keys(key.reader, &table, key.known, keys::RECENCY, &mut recency);
+    read_keys(key.reader, &table, key.registry, keys::RECENCY, &mut recency);
     if names(keys::RECENCY).into_iter().filter(|name| table.has(name)).count() != 1 {
         let message = format!("{}: set one of per_hour and over_hours", table.label);
-        key.reader.wrong(table.at, message);
+        key.reader.report(table.at, message);
     }
     Some(recency)
 }

@@ -1,4 +1,4 @@
-//! What requests are about.
+//! Parses the subjects that requests can be about.
 
 use haversack_core::item::Kind;
 
@@ -6,7 +6,7 @@ use crate::recipe::facts::FACTS;
 use crate::recipe::keys::{self, KeyReader, read_keys};
 use crate::recipe::{Recipe, SUBJECT_FACTS_MAX, SUBJECTS_MAX, SubjectSpec};
 
-/// Applies a document's subjects: a list is taken whole, in place of the base's.
+/// Applies a document's subjects. They replace the whole list of the base.
 pub(in crate::recipe) fn apply(key: &mut KeyReader<'_, '_, '_>, recipe: &mut Recipe) {
     if !key.is_set() {
         return;
@@ -14,7 +14,7 @@ pub(in crate::recipe) fn apply(key: &mut KeyReader<'_, '_, '_>, recipe: &mut Rec
     let mut subjects: Vec<SubjectSpec> = Vec::new();
     for table in key.reader.tables(key.table, key.name, SUBJECTS_MAX) {
         let mut subject = blank();
-        read_keys(key.reader, &table, key.known, keys::SUBJECT, &mut subject);
+        read_keys(key.reader, &table, key.registry, keys::SUBJECT, &mut subject);
         if subject.name.is_empty() {
             continue;
         }
@@ -28,7 +28,7 @@ pub(in crate::recipe) fn apply(key: &mut KeyReader<'_, '_, '_>, recipe: &mut Rec
         match twice {
             Some(name) => {
                 let message = format!("{}: {name} is the name of another fact", table.label);
-                key.reader.wrong(table.at, message);
+                key.reader.report(table.at, message);
             }
             None => subjects.push(subject),
         }
@@ -36,7 +36,7 @@ pub(in crate::recipe) fn apply(key: &mut KeyReader<'_, '_, '_>, recipe: &mut Rec
     recipe.subjects = subjects;
 }
 
-/// A subject without any key.
+/// A subject with no key set.
 pub(in crate::recipe) fn blank() -> SubjectSpec {
     SubjectSpec {
         name: String::new(),
@@ -47,25 +47,25 @@ pub(in crate::recipe) fn blank() -> SubjectSpec {
     }
 }
 
-/// Reads the name of a subject; empty when it has none that can be used.
+/// Reads the name of a subject; empty when there is no valid one.
 pub(in crate::recipe) fn read_name(key: &mut KeyReader<'_, '_, '_>) -> String {
     if !key.is_set() {
-        key.wrong("is missing");
+        key.report("is missing");
     }
     let name = key.identifier("_").unwrap_or_default();
     if matches!(&*name, "focus" | "workspace") {
-        key.wrong("must not be focus or workspace, which every recipe knows");
+        key.report("must not be focus or workspace, which every recipe knows");
     }
     name
 }
 
-/// Reads the kind of a subject, which is its name when the key is not there.
+/// Reads the kind of a subject, which is its name when the key is not set.
 pub(in crate::recipe) fn read_kind(key: &mut KeyReader<'_, '_, '_>, name: &str) -> Option<Kind> {
     let kind = key.line().or_else(|| (!name.is_empty()).then(|| name.to_owned()))?;
     match Kind::new(&kind) {
         Ok(kind) => Some(kind),
         Err(error) => {
-            key.wrong(&format!("cannot be used: {error}"));
+            key.report(&format!("cannot be used: {error}"));
             None
         }
     }
@@ -86,7 +86,7 @@ pub(in crate::recipe) fn read_facts(key: &mut KeyReader<'_, '_, '_>) -> Vec<Stri
                 facts.push(fact.to_owned());
                 continue;
             };
-        key.reader.wrong(at, format!("{}: facts: {fact:?} {wrong}", key.table.label));
+        key.reader.report(at, format!("{}: facts: {fact:?} {wrong}", key.table.label));
     }
     facts
 }

@@ -1,4 +1,4 @@
-//! How a layer looks: a template by name, or written out.
+//! Parses the template of a layer: by name, or written out.
 
 use haversack_core::assemble::{Template, TemplateError, TemplateText};
 
@@ -6,43 +6,43 @@ use crate::recipe::TemplateSpec;
 use crate::recipe::keys::{self, InlineTemplate, KeyReader, names, read_values};
 use crate::recipe::read::hint;
 
-/// Reads how a layer looks.
+/// Reads the template of a layer.
 pub(in crate::recipe) fn read(key: &mut KeyReader<'_, '_, '_>) -> Option<TemplateSpec> {
     let value = key.table.get(key.name)?.get_ref();
     if value.is_table() {
         return read_inline(key);
     }
     if !value.is_str() {
-        key.wrong("must be a template's name, or a table with an item");
+        key.report("must be a template's name, or a table with an item");
         return None;
     }
     let name = key.line()?;
-    let names = key.known.template_names();
+    let names = key.registry.template_names();
     if names.contains(&name) {
         return Some(TemplateSpec::Named(name));
     }
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let hint = hint(&name, &names, "there are");
-    key.wrong(&format!("is {name:?}, which is not there{hint}"));
+    key.report(&format!("is {name:?}, which is not there{hint}"));
     None
 }
 
 fn read_inline(key: &mut KeyReader<'_, '_, '_>) -> Option<TemplateSpec> {
     let table = key.inner_table()?;
     let reader = &mut *key.reader;
-    reader.names(&table, &names(keys::TEMPLATE), "there are");
+    reader.check_keys(&table, &names(keys::TEMPLATE), "there are");
     let before = reader.problem_count();
     let mut template = InlineTemplate::default();
-    read_values(reader, &table, key.known, keys::TEMPLATE, &mut template);
+    read_values(reader, &table, key.registry, keys::TEMPLATE, &mut template);
     if !table.has("item") {
         let message = "is missing; say how one text looks, such as \"{{content}}\"";
-        reader.wrong_in(&table, "item", message);
+        reader.report_key(&table, "item", message);
     }
     if reader.problem_count() > before {
         return None;
     }
     let InlineTemplate { header, item, separator, footer, empty } = template;
-    // One part after the other, so that each error has its place and none hides the next.
+    // Each part is checked alone, so that each error has its position and none hides another.
     let plain = TemplateText::PLAIN;
     let alone = |header, item, footer| TemplateText { header, item, footer, ..plain };
     for (name, text) in [
@@ -51,7 +51,7 @@ fn read_inline(key: &mut KeyReader<'_, '_, '_>) -> Option<TemplateSpec> {
         ("footer", alone("", plain.item, &footer)),
     ] {
         if let Err(error) = Template::new(text) {
-            reader.wrong_in(&table, name, &format!("cannot be used: {}", with_nearest(&error)));
+            reader.report_key(&table, name, &format!("cannot be used: {}", with_nearest(&error)));
         }
     }
     let is_usable = reader.problem_count() == before;

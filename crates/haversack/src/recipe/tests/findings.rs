@@ -10,7 +10,8 @@ fn found(source: &str) -> String {
         Recipe::parse_with_places("mine", source, &own()).unwrap_or_else(|error| panic!("{error}"));
     let findings =
         lint(&recipe, &places, &Templates::default(), haversack_store::kinds::Kinds::built_in());
-    let lines = findings.into_iter().map(|finding| Finding { help: String::new(), ..finding });
+    let lines =
+        findings.into_iter().map(|finding| RecipeFinding { help: String::new(), ..finding });
     lines.map(|finding| format!("{finding}\n")).collect()
 }
 

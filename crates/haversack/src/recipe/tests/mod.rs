@@ -18,8 +18,8 @@ fn parsed(source: &str) -> Recipe {
 }
 
 /// Names that an application registered.
-fn own() -> Known {
-    Known {
+fn own() -> RecipeRegistry {
+    RecipeRegistry {
         recipes: [
             (
                 "notes",
@@ -136,7 +136,7 @@ caps = { dealContext = 3_000 }
 #[test]
 fn every_built_in_recipe_can_be_used_x6() {
     for &(name, source) in BUILT_IN {
-        let recipe = Recipe::parse(name, source, &Known::default());
+        let recipe = Recipe::parse(name, source, &RecipeRegistry::default());
         let recipe = recipe.unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(recipe.name, name);
         assert!(!recipe.description.is_empty(), "{name}");
@@ -241,11 +241,11 @@ fn a_recipe_written_out_is_read_as_the_same_x6() {
 
 #[test]
 fn what_one_starts_from_is_sound_x6() {
-    let known = Known::default();
+    let registry = RecipeRegistry::default();
     let base = parsed(builtin("everything").unwrap());
     for base in [None, Some(&base)] {
-        let text = Recipe::starter("mine", base, &known).unwrap();
-        let recipe = Recipe::parse("mine", &text, &known).unwrap();
+        let text = Recipe::starter("mine", base, &registry).unwrap();
+        let recipe = Recipe::parse("mine", &text, &registry).unwrap();
         assert_eq!(recipe.extends.as_deref(), base.map(|base| &*base.name));
         let findings = lint(
             &recipe,
@@ -256,10 +256,10 @@ fn what_one_starts_from_is_sound_x6() {
         assert_eq!(findings, [], "{text}");
         // Every line that is commented out by one mark can be put in.
         let whole: String = text.lines().map(|line| format!("{}\n", uncommented(line))).collect();
-        let said = Recipe::parse("mine", &whole, &known);
+        let said = Recipe::parse("mine", &whole, &registry);
         assert!(base.is_some() || said.is_ok(), "{said:?}\n{whole}");
     }
-    assert!(Recipe::starter("not a name", None, &known).is_err());
+    assert!(Recipe::starter("not a name", None, &registry).is_err());
 }
 
 /// A commented line of TOML without its mark; other lines as they are.
@@ -271,7 +271,7 @@ fn uncommented(line: &str) -> &str {
 #[test]
 fn every_choice_has_a_word() {
     use words::*;
-    fn check<T: PartialEq + std::fmt::Debug>(words: &[Word<T>], all: &[T]) {
+    fn check<T: PartialEq + std::fmt::Debug>(words: &[ChoiceWord<T>], all: &[T]) {
         for value in all {
             assert_ne!(name_of(words, value), "", "{value:?}");
         }

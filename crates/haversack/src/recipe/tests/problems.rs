@@ -318,7 +318,7 @@ fn an_error_lists_its_problems_under_the_recipes_name() {
 proptest::proptest! {
     #[test]
     fn any_text_is_read_or_refused(source in "\\PC{0,60}", line in "[a-z]{1,8} = [a-z0-9\\[\\]{}\",. ]{0,30}") {
-        let _ = Recipe::parse("x", &source, &Known::default());
-        let _ = Recipe::parse("x", &format!("haversack = 1\n{line}\n[[layer]]\n{line}\n"), &Known::default());
+        let _ = Recipe::parse("x", &source, &RecipeRegistry::default());
+        let _ = Recipe::parse("x", &format!("haversack = 1\n{line}\n[[layer]]\n{line}\n"), &RecipeRegistry::default());
     }
 }

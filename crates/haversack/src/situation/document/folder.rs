@@ -1,4 +1,4 @@
-//! A folder of context documents: each file is a context, called by its path without its ending.
+//! Reads a folder of context documents: each file's id is its path without the extension.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -11,32 +11,34 @@ use haversack_core::units::Timestamp;
 use haversack_store::store::item::Item;
 use ignore::{DirEntry, WalkBuilder};
 
-use super::{DOCUMENT_BYTES_MAX, DocumentError, DocumentProblem, Format, PROBLEMS_MAX, read};
+use super::{
+    DOCUMENT_BYTES_MAX, DocumentError, DocumentFormat, DocumentProblem, PROBLEMS_MAX, parse,
+};
 
 /// Most documents of a folder.
 pub const FILES_MAX: usize = 10_000;
 
-/// How deep folders may stand in each other.
+/// How deep folders may be nested.
 pub const DEPTH_MAX: usize = 64;
 
 /// Reads every context document (`*.yaml`, `*.yml`, `*.json`, `*.md`) in a folder and those below.
 ///
-/// A file's id is its path in the folder without the ending, such as `helpers/complexity-guide`, so
-/// that rules and parents can name it. What is hidden or named in a `.gitignore` stays out, links
-/// are not followed. The items come in the order of their ids.
+/// A file's id is its path in the folder without the extension, such as `helpers/complexity-guide`, so
+/// that rules and parents can name it. Hidden and git-ignored files are skipped, and links are
+/// not followed. The items are in the order of their ids.
 ///
 /// # Errors
-/// When a file cannot be read or is no context document, or when two have the same id: everything
-/// that is wrong, file by file, with lines.
+/// When a file cannot be read or is not a context document, or when two have the same id. The error
+/// lists all problems, file by file, with lines.
 pub fn items_from_folder(folder: &Path) -> Result<Vec<Item>, DocumentError> {
     let mut problems: Vec<DocumentProblem> = Vec::new();
     let mut items: BTreeMap<ItemId, (String, Item)> = BTreeMap::new();
-    for (file, path) in files(folder)? {
-        match document(folder, &file, &path) {
+    for (file, path) in list_documents(folder)? {
+        match read_document(folder, &file, &path) {
             Ok(item) => {
                 if let Some((other, _)) = items.get(&item.id) {
                     let message = format!("{} is the id of {other}, too: rename one", item.id);
-                    problems.push(about(&file, message));
+                    problems.push(file_problem(&file, message));
                 } else {
                     items.insert(item.id.clone(), (file, item));
                 }
@@ -59,8 +61,9 @@ pub fn items_from_folder(folder: &Path) -> Result<Vec<Item>, DocumentError> {
 }
 
 /// The documents of a folder: what each is called there, and where it is.
-fn files(folder: &Path) -> Result<Vec<(String, PathBuf)>, DocumentError> {
-    let fail = |file: &str, message: String| DocumentError { problems: vec![about(file, message)] };
+fn list_documents(folder: &Path) -> Result<Vec<(String, PathBuf)>, DocumentError> {
+    let fail =
+        |file: &str, message: String| DocumentError { problems: vec![file_problem(file, message)] };
     let mut files = Vec::new();
     let walk = WalkBuilder::new(folder)
         .follow_links(false)
@@ -78,19 +81,19 @@ fn files(folder: &Path) -> Result<Vec<(String, PathBuf)>, DocumentError> {
         let path = entry.path();
         let Ok(below) = path.strip_prefix(folder) else { continue };
         let name = || below.display().to_string();
-        let is_folder = entry.file_type().is_some_and(|sort| sort.is_dir());
+        let is_folder = entry.file_type().is_some_and(|file_type| file_type.is_dir());
         if is_folder && entry.depth() > DEPTH_MAX {
             return Err(fail(&name(), format!("folders stand {DEPTH_MAX} deep at most")));
         }
-        let is_file = entry.file_type().is_some_and(|sort| sort.is_file());
-        if !is_file || Format::of_path(path).is_none() {
+        let is_file = entry.file_type().is_some_and(|file_type| file_type.is_file());
+        if !is_file || DocumentFormat::of_path(path).is_none() {
             continue;
         }
         let parts: Option<Vec<&str>> = below.iter().map(|part| part.to_str()).collect();
         let Some(parts) = parts else {
             return Err(fail(&name(), "the name is not UTF-8".to_owned()));
         };
-        // A path that is a file itself has no name below itself.
+        // When the given path is itself a file, the path below it is empty.
         let file = match parts.join("/") {
             empty if empty.is_empty() => {
                 path.file_name().and_then(|n| n.to_str()).map(str::to_owned)
@@ -106,13 +109,13 @@ fn files(folder: &Path) -> Result<Vec<(String, PathBuf)>, DocumentError> {
     Ok(files)
 }
 
-fn document(folder: &Path, file: &str, path: &Path) -> Result<Item, DocumentError> {
-    let fail = |message: String| DocumentError { problems: vec![about(file, message)] };
+fn read_document(folder: &Path, file: &str, path: &Path) -> Result<Item, DocumentError> {
+    let fail = |message: String| DocumentError { problems: vec![file_problem(file, message)] };
     let unreadable = |error: std::io::Error| fail(format!("cannot be read: {error}"));
     let handle = File::open(path).map_err(unreadable)?;
     let modified = handle.metadata().and_then(|metadata| metadata.modified()).ok();
     let mut bytes = Vec::new();
-    // One byte more than there may be, to tell that there is more.
+    // One byte over the limit shows that the file is too large.
     let limit = DOCUMENT_BYTES_MAX as u64 + 1;
     handle.take(limit).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() > DOCUMENT_BYTES_MAX {
@@ -121,11 +124,11 @@ fn document(folder: &Path, file: &str, path: &Path) -> Result<Item, DocumentErro
     let text = String::from_utf8(bytes).map_err(|error| {
         fail(format!("the text is not UTF-8 at byte {}", error.utf8_error().valid_up_to()))
     })?;
-    let ending = path.extension().map_or(0, |ending| ending.len() + 1);
-    let id = ItemId::new(&file[..file.len() - ending])
+    let extension = path.extension().map_or(0, |extension| extension.len() + 1);
+    let id = ItemId::new(&file[..file.len() - extension])
         .map_err(|error| fail(format!("the path cannot be an id: {error}")))?;
-    let format = Format::of_path(path).unwrap_or(Format::Markdown);
-    let mut item = read(&text, format, Some(&id))?;
+    let format = DocumentFormat::of_path(path).unwrap_or(DocumentFormat::Markdown);
+    let mut item = parse(&text, format, Some(&id))?;
     item.path = Some(file.to_owned());
     item.updated = modified.and_then(|modified| {
         let since = modified.duration_since(UNIX_EPOCH).ok()?;
@@ -135,6 +138,6 @@ fn document(folder: &Path, file: &str, path: &Path) -> Result<Item, DocumentErro
     Ok(item)
 }
 
-fn about(file: &str, message: String) -> DocumentProblem {
+fn file_problem(file: &str, message: String) -> DocumentProblem {
     DocumentProblem { file: Some(file.to_owned()), line: None, field: None, message }
 }

@@ -1,4 +1,4 @@
-//! Context documents: YAML, JSON, or Markdown with front matter, one item each (S1).
+//! Parses context documents (YAML, JSON, or Markdown with front matter) into items (S1).
 
 mod folder;
 mod yaml;
@@ -17,36 +17,36 @@ use serde_json::Value;
 pub use folder::{DEPTH_MAX, FILES_MAX, items_from_folder};
 
 use super::context::CONTEXT;
-use yaml::{Fault, Lines};
+use yaml::{FieldLines, YamlError};
 
 /// Largest document in bytes.
 pub const DOCUMENT_BYTES_MAX: usize = 1 << 20;
 
-/// Most problems that are listed; there may be more.
+/// Most problems that an error lists; there may be more.
 pub const PROBLEMS_MAX: usize = 100;
 
-/// The line that begins and ends front matter.
+/// The line before and after front matter.
 const FENCE: &str = "---";
 
-/// How a document is written.
+/// The file format of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub enum DocumentFormat {
     /// YAML.
     Yaml,
     /// JSON.
     Json,
-    /// Markdown; what stands between `---` lines at its beginning is YAML.
+    /// Markdown; the front matter between `---` lines at its beginning is YAML.
     Markdown,
 }
 
-impl Format {
-    /// The format of a file, by its ending; `None` for files that are no documents.
+impl DocumentFormat {
+    /// The format of a file by its extension; `None` for files that are not documents.
     #[must_use]
-    pub fn of_path(path: &Path) -> Option<Format> {
+    pub fn of_path(path: &Path) -> Option<DocumentFormat> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
-            "yaml" | "yml" => Some(Format::Yaml),
-            "json" => Some(Format::Json),
-            "md" => Some(Format::Markdown),
+            "yaml" | "yml" => Some(DocumentFormat::Yaml),
+            "json" => Some(DocumentFormat::Json),
+            "md" => Some(DocumentFormat::Markdown),
             _ => None,
         }
     }
@@ -55,13 +55,13 @@ impl Format {
 /// Something wrong with a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentProblem {
-    /// The file, as it is called in its folder; `None` for a text that came another way.
+    /// The path of the file in its folder; `None` for a text that is not from a file.
     pub file: Option<String>,
     /// The line, from 1, where it is known.
     pub line: Option<usize>,
     /// The field, such as `injection_rules[0].inject`, where it is known.
     pub field: Option<String>,
-    /// What is wrong; names the field.
+    /// What is wrong, including the field.
     pub message: String,
 }
 
@@ -76,10 +76,10 @@ impl fmt::Display for DocumentProblem {
     }
 }
 
-/// All that is wrong with one document or a folder of them. Displays as one line each.
+/// All problems of one document or of a folder of them. Displays one line for each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentError {
-    /// What is wrong, file by file, up to [`PROBLEMS_MAX`].
+    /// The problems, file by file, up to [`PROBLEMS_MAX`].
     pub problems: Vec<DocumentProblem>,
 }
 
@@ -92,8 +92,8 @@ impl fmt::Display for DocumentError {
 
 impl Error for DocumentError {}
 
-impl From<Fault> for DocumentError {
-    fn from(Fault { line, field, message }: Fault) -> DocumentError {
+impl From<YamlError> for DocumentError {
+    fn from(YamlError { line, field, message }: YamlError) -> DocumentError {
         let message = match &field {
             Some(field) => format!("{field}: {message}"),
             None => message,
@@ -104,18 +104,22 @@ impl From<Fault> for DocumentError {
     }
 }
 
-/// Reads one context document. Its id is the given one, else its `metadata.name`.
+/// Parses one context document into an item. Its id is the given one, else its `metadata.name`.
 ///
 /// The fields are those of the kind `context`; a text under `body` is the item's body, as is the
-/// text of a Markdown document. Markdown without front matter is a context that is all text.
+/// text of a Markdown document. Markdown without front matter is a context with a body only.
 ///
 /// # Errors
-/// When it is too large, cannot be read, or its fields are not those of a context: everything that
-/// is wrong, with lines.
-pub fn read(text: &str, format: Format, id: Option<&ItemId>) -> Result<Item, DocumentError> {
+/// When it is too large, does not parse, or its fields are not those of a context. The error lists
+/// all problems, with lines.
+pub fn parse(
+    text: &str,
+    format: DocumentFormat,
+    id: Option<&ItemId>,
+) -> Result<Item, DocumentError> {
     if text.len() > DOCUMENT_BYTES_MAX {
         let bytes = text.len();
-        return Err(problem(
+        return Err(single_problem(
             None,
             None,
             format!("a document of {bytes} bytes is over the limit of {DOCUMENT_BYTES_MAX}"),
@@ -123,16 +127,20 @@ pub fn read(text: &str, format: Format, id: Option<&ItemId>) -> Result<Item, Doc
     }
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let (value, lines, body) = match format {
-        Format::Yaml => yaml::read(text).map(|(value, lines)| (value, lines, String::new()))?,
-        Format::Json => json(text).map(|(value, lines)| (value, lines, String::new()))?,
-        Format::Markdown => markdown(text)?,
+        DocumentFormat::Yaml => {
+            yaml::parse(text).map(|(value, lines)| (value, lines, String::new()))?
+        }
+        DocumentFormat::Json => {
+            parse_json(text).map(|(value, lines)| (value, lines, String::new()))?
+        }
+        DocumentFormat::Markdown => parse_markdown(text)?,
     };
     let mut fields = match value {
         Value::Null => Fields::new(),
         Value::Object(fields) => fields,
         _ => {
             let message = "a context document is made of named fields".to_owned();
-            return Err(problem(Some(1), None, message));
+            return Err(single_problem(Some(1), None, message));
         }
     };
     let body = match fields.remove("body") {
@@ -143,17 +151,18 @@ pub fn read(text: &str, format: Format, id: Option<&ItemId>) -> Result<Item, Doc
                 Value::String(_) => "body: the text below the front matter is the body already",
                 _ => "body must be a text",
             };
-            return Err(problem(lines.of("body"), Some("body"), message.to_owned()));
+            return Err(single_problem(lines.line_of("body"), Some("body"), message.to_owned()));
         }
     };
-    item(fields, &body, id, &lines)
+    build_item(fields, &body, id, &lines)
 }
 
-fn item(
+/// Builds the item of a document's fields and body, and validates it.
+fn build_item(
     fields: Fields,
     body: &str,
     id: Option<&ItemId>,
-    lines: &Lines,
+    lines: &FieldLines,
 ) -> Result<Item, DocumentError> {
     let name = fields.get("metadata").and_then(|metadata| metadata.get("name"));
     let name = name.and_then(Value::as_str).map(str::trim).filter(|name| !name.is_empty());
@@ -161,11 +170,19 @@ fn item(
         (Some(id), _) => id.clone(),
         (None, Some(name)) => ItemId::new(name).map_err(|error| {
             let field = "metadata.name";
-            problem(lines.of(field), Some(field), format!("{field} is to be the id: {error}"))
+            single_problem(
+                lines.line_of(field),
+                Some(field),
+                format!("{field} is to be the id: {error}"),
+            )
         })?,
         (None, None) => {
             let message = "metadata.name is missing, and no id is given".to_owned();
-            return Err(problem(lines.of("metadata.name"), Some("metadata.name"), message));
+            return Err(single_problem(
+                lines.line_of("metadata.name"),
+                Some("metadata.name"),
+                message,
+            ));
         }
     };
     let title = name.unwrap_or(id.as_str()).to_owned();
@@ -173,7 +190,7 @@ fn item(
     if let Err(errors) = Kinds::built_in().check(&kind, &title, body, &fields) {
         let problems = errors.problems.iter().map(|wrong| DocumentProblem {
             file: None,
-            line: lines.of(&wrong.path),
+            line: lines.line_of(&wrong.path),
             field: Some(wrong.path.clone()),
             message: wrong.to_string(),
         });
@@ -183,39 +200,39 @@ fn item(
     Ok(Item { title, fields, trust, ..Item::new(id, kind, body) })
 }
 
-fn json(text: &str) -> Result<(Value, Lines), DocumentError> {
+fn parse_json(text: &str) -> Result<(Value, FieldLines), DocumentError> {
     let value = serde_json::from_str(text).map_err(|error| {
         let message = format!("the JSON cannot be read: {}", shown(&error.to_string()));
-        problem(Some(error.line()), None, message)
+        single_problem(Some(error.line()), None, message)
     })?;
-    // Nearly all JSON is YAML, too, and its reader knows lines. Where it is not, lines are missing.
-    let lines = yaml::read(text).map(|(_, lines)| lines).unwrap_or_default();
+    // Nearly all JSON is also YAML, whose parser knows lines. For the rest, lines are missing.
+    let lines = yaml::parse(text).map(|(_, lines)| lines).unwrap_or_default();
     Ok((value, lines))
 }
 
-fn markdown(text: &str) -> Result<(Value, Lines, String), DocumentError> {
+fn parse_markdown(text: &str) -> Result<(Value, FieldLines, String), DocumentError> {
     let is_fence = |line: &str| line.trim_end() == FENCE;
     let mut lines = text.split_inclusive('\n');
     let Some(first) = lines.next().filter(|line| is_fence(line)) else {
-        return Ok((Value::Null, Lines::default(), text.trim().to_owned()));
+        return Ok((Value::Null, FieldLines::default(), text.trim().to_owned()));
     };
     let mut end = first.len();
     for line in lines {
         if is_fence(line) {
-            let (value, lines) = yaml::read(&text[first.len()..end]).map_err(|fault| {
-                // The fence itself is a line, too.
-                DocumentError::from(Fault { line: fault.line + 1, ..fault })
+            let (value, lines) = yaml::parse(&text[first.len()..end]).map_err(|error| {
+                // The opening fence counts as a line.
+                DocumentError::from(YamlError { line: error.line + 1, ..error })
             })?;
             let body = text[end + line.len()..].trim().to_owned();
-            return Ok((value, lines.below(1), body));
+            return Ok((value, lines.shifted_by(1), body));
         }
         end += line.len();
     }
     let message = format!("the front matter has no end: close it with a line {FENCE}");
-    Err(problem(Some(1), None, message))
+    Err(single_problem(Some(1), None, message))
 }
 
-fn problem(line: Option<usize>, field: Option<&str>, message: String) -> DocumentError {
+fn single_problem(line: Option<usize>, field: Option<&str>, message: String) -> DocumentError {
     let field = field.map(str::to_owned);
     DocumentError { problems: vec![DocumentProblem { file: None, line, field, message }] }
 }

@@ -31,20 +31,20 @@ fn id(id: &str) -> ItemId {
 }
 
 #[track_caller]
-fn check(text: &str, format: Format) -> Item {
-    read(text, format, Some(&id("x"))).unwrap_or_else(|error| panic!("{error}"))
+fn check(text: &str, format: DocumentFormat) -> Item {
+    parse(text, format, Some(&id("x"))).unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[track_caller]
-fn check_refused(text: &str, format: Format, expected: &[&str]) {
-    let error = read(text, format, Some(&id("x"))).expect_err("it is refused");
+fn check_refused(text: &str, format: DocumentFormat, expected: &[&str]) {
+    let error = parse(text, format, Some(&id("x"))).expect_err("it is refused");
     let lines: Vec<String> = error.problems.iter().map(ToString::to_string).collect();
     assert_eq!(lines, expected, "{text}");
 }
 
 #[test]
 fn a_document_reads_the_same_in_yaml_json_and_markdown_s1() {
-    let yaml = check(PAYMENTS, Format::Yaml);
+    let yaml = check(PAYMENTS, DocumentFormat::Yaml);
     assert_eq!(yaml.title, "Payments");
     assert_eq!(yaml.kind.as_str(), "context");
     assert_eq!(yaml.fields["metadata"], json!({ "name": "Payments", "type": "team" }));
@@ -52,22 +52,22 @@ fn a_document_reads_the_same_in_yaml_json_and_markdown_s1() {
     assert_eq!(yaml.fields["intent_context"]["business_goal"], goal);
     assert_eq!(yaml.fields["injection_rules"][0]["inject"], json!(["helpers/complexity-guide"]));
     let text = Value::Object(yaml.fields.clone());
-    let json = check(&serde_json::to_string_pretty(&text).unwrap(), Format::Json);
+    let json = check(&serde_json::to_string_pretty(&text).unwrap(), DocumentFormat::Json);
     assert_eq!(json, yaml);
     let markdown = format!("---{PAYMENTS}---\n\n# How we work\n\nCalmly.\n");
-    let markdown = check(&markdown, Format::Markdown);
+    let markdown = check(&markdown, DocumentFormat::Markdown);
     assert_eq!(markdown.body, "# How we work\n\nCalmly.");
     assert_eq!(Item { body: String::new(), ..markdown }, yaml);
 }
 
 #[test]
 fn the_id_is_given_or_the_name_s1() {
-    assert_eq!(read(PAYMENTS, Format::Yaml, None).unwrap().id, id("Payments"));
-    let nameless = read("Just text.", Format::Markdown, None).unwrap_err();
+    assert_eq!(parse(PAYMENTS, DocumentFormat::Yaml, None).unwrap().id, id("Payments"));
+    let nameless = parse("Just text.", DocumentFormat::Markdown, None).unwrap_err();
     assert_eq!(nameless.to_string(), "metadata.name is missing, and no id is given");
-    let guide = check("Split the task.\n", Format::Markdown);
+    let guide = check("Split the task.\n", DocumentFormat::Markdown);
     assert_eq!((guide.title.as_str(), guide.body.as_str()), ("x", "Split the task."));
-    let body = check("metadata: {name: A}\nbody: |\n  One.\n\n  Two.\n", Format::Yaml);
+    let body = check("metadata: {name: A}\nbody: |\n  One.\n\n  Two.\n", DocumentFormat::Yaml);
     assert_eq!(body.body, "One.\n\nTwo.\n");
     assert!(!body.fields.contains_key("body"));
 }
@@ -76,7 +76,7 @@ fn the_id_is_given_or_the_name_s1() {
 fn scalars_follow_yamls_core_schema() {
     let text = "a: ~\nb: yes\nc: True\nd: 0x1F\ne: -7\nf: 1e3\ng: '7'\nh: 2026-01-31\ni: !!str 7\n\
                 j: .5\nk: 18446744073709551615\nl: .inf\nm: 1.2.3\nn: 0o17\no: +3\np: 1-2\nq: \"-\"\n";
-    let (value, _) = yaml::read(text).unwrap();
+    let (value, _) = yaml::parse(text).unwrap();
     let expected = json!({
         "a": null, "b": "yes", "c": true, "d": 31, "e": -7, "f": 1000.0, "g": "7",
         "h": "2026-01-31", "i": "7", "j": 0.5, "k": 18_446_744_073_709_551_615_u64, "l": ".inf",
@@ -90,71 +90,79 @@ fn errors_name_line_and_field_s1() {
     let rules =
         "metadata: {name: A}\ninjection_rules:\n  - name: one\n    inject: [x]\n  - name: two\n";
     let refused = ["line 5: injection_rules[1].inject is missing"];
-    check_refused(rules, Format::Yaml, &refused);
+    check_refused(rules, DocumentFormat::Yaml, &refused);
     let markdown = format!("---\n{rules}---\nText.\n");
-    check_refused(&markdown, Format::Markdown, &["line 6: injection_rules[1].inject is missing"]);
+    check_refused(
+        &markdown,
+        DocumentFormat::Markdown,
+        &["line 6: injection_rules[1].inject is missing"],
+    );
     check_refused(
         "{\n \"metadata\": {\"name\": 7},\n \"behavior_rules\": \"none\"\n}",
-        Format::Json,
+        DocumentFormat::Json,
         &[
             "line 2: metadata.name must be a text, not 7",
             "line 3: behavior_rules must be a list of objects, not \"none\"",
         ],
     );
-    check_refused("a: 1\nb: 2\na: 3\n", Format::Yaml, &["line 3: a: the field is given twice"]);
+    check_refused(
+        "a: 1\nb: 2\na: 3\n",
+        DocumentFormat::Yaml,
+        &["line 3: a: the field is given twice"],
+    );
     check_refused(
         "- 1\n- 2\n",
-        Format::Yaml,
+        DocumentFormat::Yaml,
         &["line 1: a context document is made of named fields"],
     );
     check_refused(
         "a: 1\n---\nb: 2\n",
-        Format::Yaml,
+        DocumentFormat::Yaml,
         &["line 2: a file holds one document, and this is a second"],
     );
     check_refused(
         "---\nmetadata: {name: A}\n",
-        Format::Markdown,
+        DocumentFormat::Markdown,
         &["line 1: the front matter has no end: close it with a line ---"],
     );
     check_refused(
         "a: !secret x\n",
-        Format::Yaml,
+        DocumentFormat::Yaml,
         &["line 1: a: the tag !secret is not known here"],
     );
     check_refused(
         "---\nbody: one\n---\ntwo\n",
-        Format::Markdown,
+        DocumentFormat::Markdown,
         &["line 2: body: the text below the front matter is the body already"],
     );
-    let broken = read("a: [1, 2\nb: 3\n", Format::Yaml, None).unwrap_err().to_string();
+    let broken = parse("a: [1, 2\nb: 3\n", DocumentFormat::Yaml, None).unwrap_err().to_string();
     assert!(broken.starts_with("line 2: the YAML cannot be read: "), "{broken}");
-    let broken = read("{\"a\": }", Format::Json, None).unwrap_err().to_string();
+    let broken = parse("{\"a\": }", DocumentFormat::Json, None).unwrap_err().to_string();
     assert!(broken.starts_with("line 1: the JSON cannot be read: "), "{broken}");
 }
 
 #[test]
 fn aliases_cannot_make_a_small_file_large_s1() {
     let one = "a: &a {x: 1}\nb: *a\n";
-    assert_eq!(yaml::read(one).unwrap().0, json!({ "a": { "x": 1 }, "b": { "x": 1 } }));
+    assert_eq!(yaml::parse(one).unwrap().0, json!({ "a": { "x": 1 }, "b": { "x": 1 } }));
     let mut laughs = "a0: &a0 [lol, lol]\n".to_owned();
     for level in 1..30 {
         let before = level - 1;
         laughs.push_str(&format!("a{level}: &a{level} [*a{before}, *a{before}]\n"));
     }
-    let fault = yaml::read(&laughs).unwrap_err();
-    assert!(fault.message.contains("4096 values"), "{}", fault.message);
+    let error = yaml::parse(&laughs).unwrap_err();
+    assert!(error.message.contains("4096 values"), "{}", error.message);
     let long = format!("a: &a {}\nb: [{}]\n", "x".repeat(100_000), ["*a"; 20].join(", "));
-    assert!(yaml::read(&long).unwrap_err().message.contains("1048576 bytes of text"));
+    assert!(yaml::parse(&long).unwrap_err().message.contains("1048576 bytes of text"));
     for own in ["a: &a [*a]\n", "a: &a {b: *a}\n"] {
-        assert!(yaml::read(own).unwrap_err().message.contains("alias"), "{own}");
+        assert!(yaml::parse(own).unwrap_err().message.contains("alias"), "{own}");
     }
     let deep = format!("a: {}{}", "[".repeat(50), "]".repeat(50));
-    assert!(yaml::read(&deep).unwrap_err().message.contains("32 deep"));
+    assert!(yaml::parse(&deep).unwrap_err().message.contains("32 deep"));
     let wide = format!("a: [{}]", ["1"; 5_000].join(","));
-    assert!(yaml::read(&wide).unwrap_err().message.contains("4096 values"));
-    assert!(yaml::read("b: {<<: *x}\n").is_err());
-    assert!(yaml::read("a: &a {x: 1}\nb: {<<: *a}\n").unwrap_err().message.contains("<<"));
+    assert!(yaml::parse(&wide).unwrap_err().message.contains("4096 values"));
+    assert!(yaml::parse("b: {<<: *x}\n").is_err());
+    assert!(yaml::parse("a: &a {x: 1}\nb: {<<: *a}\n").unwrap_err().message.contains("<<"));
 }
 
 fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
@@ -208,7 +216,7 @@ fn everything_wrong_with_a_folder_is_said_at_once_s1() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
-    /// No text brings a reader down.
+    /// No text makes the parser panic.
     #[test]
     fn any_text_is_a_document_or_not(
         pieces in prop::collection::vec(prop_oneof![
@@ -221,8 +229,8 @@ proptest! {
         ], 0..40),
     ) {
         let text = pieces.concat();
-        for format in [Format::Yaml, Format::Json, Format::Markdown] {
-            let _ = read(&text, format, Some(&id("x")));
+        for format in [DocumentFormat::Yaml, DocumentFormat::Json, DocumentFormat::Markdown] {
+            let _ = parse(&text, format, Some(&id("x")));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! YAML into values, with the line of each, within bounds: references to earlier parts (aliases)
+//! Parses YAML into values, with the line of each. Limits also count what aliases repeat, so that they
 //! cannot make a small file large.
 
 use std::collections::BTreeMap;
@@ -7,30 +7,30 @@ use haversack_core::text::spelling::shown;
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, StrInput, Tag};
 use serde_json::{Map, Number, Value};
 
-/// Most values of a document, those inside others and those that aliases repeat included.
+/// Most values of a document, including nested ones and those that aliases repeat.
 pub(super) const VALUES_MAX: usize = 4_096;
-/// How deep values may stand.
+/// How deep values may be nested.
 pub(super) const DEPTH_MAX: usize = 32;
-/// Most bytes of all texts of a document, those that aliases repeat included.
+/// Most bytes of all texts of a document, including those that aliases repeat.
 pub(super) const TEXT_BYTES_MAX: usize = 1 << 20;
 
-/// What is wrong with a text, and where.
+/// Why a text cannot be parsed, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(super) struct YamlError {
     /// The line, from 1.
     pub(super) line: usize,
-    /// The field, if it was reached.
+    /// The field, if the parser was inside one.
     pub(super) field: Option<String>,
     pub(super) message: String,
 }
 
 /// The line of each field, by its path as in `injection_rules[0].inject`.
 #[derive(Debug, Default)]
-pub(super) struct Lines(BTreeMap<String, usize>);
+pub(super) struct FieldLines(BTreeMap<String, usize>);
 
-impl Lines {
-    /// The line of a field, or of the nearest thing around it.
-    pub(super) fn of(&self, path: &str) -> Option<usize> {
+impl FieldLines {
+    /// The line of a field, or of the nearest field that contains it.
+    pub(super) fn line_of(&self, path: &str) -> Option<usize> {
         let mut path = path;
         loop {
             if let Some(line) = self.0.get(path) {
@@ -41,18 +41,18 @@ impl Lines {
     }
 
     /// Moves all lines down, for a text that begins inside another.
-    pub(super) fn below(mut self, lines: usize) -> Lines {
+    pub(super) fn shifted_by(mut self, lines: usize) -> FieldLines {
         self.0.values_mut().for_each(|line| *line += lines);
         self
     }
 }
 
-/// Reads one document.
-pub(super) fn read(text: &str) -> Result<(Value, Lines), Fault> {
-    let mut reader = Reader {
+/// Parses a text that holds one YAML document.
+pub(super) fn parse(text: &str) -> Result<(Value, FieldLines), YamlError> {
+    let mut reader = YamlReader {
         parser: Parser::new_from_str(text),
         anchors: BTreeMap::new(),
-        lines: Lines::default(),
+        lines: FieldLines::default(),
         values: 0,
         text_bytes: 0,
     };
@@ -60,24 +60,24 @@ pub(super) fn read(text: &str) -> Result<(Value, Lines), Fault> {
     Ok((value, reader.lines))
 }
 
-struct Reader<'t> {
+struct YamlReader<'t> {
     parser: Parser<'t, StrInput<'t>>,
     anchors: BTreeMap<usize, Value>,
-    lines: Lines,
+    lines: FieldLines,
     values: usize,
     text_bytes: usize,
 }
 
-impl<'t> Reader<'t> {
-    fn next(&mut self) -> Result<(Event<'t>, Span), Fault> {
+impl<'t> YamlReader<'t> {
+    fn next(&mut self) -> Result<(Event<'t>, Span), YamlError> {
         match self.parser.next_event() {
             Some(Ok(event)) => Ok(event),
-            Some(Err(error)) => Err(scan_fault(&error)),
+            Some(Err(error)) => Err(scan_error(&error)),
             None => Ok((Event::StreamEnd, Span::default())),
         }
     }
 
-    fn document(&mut self) -> Result<Value, Fault> {
+    fn document(&mut self) -> Result<Value, YamlError> {
         let mut value = None;
         loop {
             let (event, span) = self.next()?;
@@ -85,7 +85,11 @@ impl<'t> Reader<'t> {
                 Event::StreamEnd => return Ok(value.unwrap_or(Value::Null)),
                 Event::StreamStart | Event::DocumentEnd | Event::Nothing => {}
                 Event::DocumentStart(_) if value.is_some() => {
-                    return Err(fault(span, "", "a file holds one document, and this is a second"));
+                    return Err(error_at(
+                        span,
+                        "",
+                        "a file holds one document, and this is a second",
+                    ));
                 }
                 Event::DocumentStart(_) => {}
                 event => value = Some(self.value(event, span, "", 0)?),
@@ -99,8 +103,8 @@ impl<'t> Reader<'t> {
         span: Span,
         path: &str,
         depth: usize,
-    ) -> Result<Value, Fault> {
-        let refuse = |message: String| Err(fault(span, path, &message));
+    ) -> Result<Value, YamlError> {
+        let refuse = |message: String| Err(error_at(span, path, &message));
         self.values += 1;
         if self.values > VALUES_MAX {
             return refuse(format!("a document holds {VALUES_MAX} values at most"));
@@ -111,15 +115,15 @@ impl<'t> Reader<'t> {
         let (value, anchor) = match event {
             Event::Scalar(text, style, anchor, tag) => {
                 self.text_bytes += text.len();
-                let value = scalar(&text, style, tag.as_deref());
-                (value.map_err(|message| fault(span, path, &message))?, anchor)
+                let value = parse_scalar(&text, style, tag.as_deref());
+                (value.map_err(|message| error_at(span, path, &message))?, anchor)
             }
             Event::SequenceStart(anchor, tag) => {
-                check_tag(tag.as_deref(), &["seq"]).map_err(|m| fault(span, path, &m))?;
+                check_tag(tag.as_deref(), &["seq"]).map_err(|m| error_at(span, path, &m))?;
                 (self.list(path, depth)?, anchor)
             }
             Event::MappingStart(anchor, tag) => {
-                check_tag(tag.as_deref(), &["map"]).map_err(|m| fault(span, path, &m))?;
+                check_tag(tag.as_deref(), &["map"]).map_err(|m| error_at(span, path, &m))?;
                 (self.object(path, depth)?, anchor)
             }
             Event::Alias(anchor) => (self.alias(anchor, span, path, depth)?, 0),
@@ -134,7 +138,7 @@ impl<'t> Reader<'t> {
         Ok(value)
     }
 
-    fn list(&mut self, path: &str, depth: usize) -> Result<Value, Fault> {
+    fn list(&mut self, path: &str, depth: usize) -> Result<Value, YamlError> {
         let mut entries = Vec::new();
         loop {
             let (event, span) = self.next()?;
@@ -147,23 +151,23 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn object(&mut self, path: &str, depth: usize) -> Result<Value, Fault> {
+    fn object(&mut self, path: &str, depth: usize) -> Result<Value, YamlError> {
         let mut object = Map::new();
         loop {
             let (event, span) = self.next()?;
             let (key, is_plain) = match event {
                 Event::MappingEnd => return Ok(Value::Object(object)),
                 Event::Scalar(key, style, ..) => (key, style == ScalarStyle::Plain),
-                _ => return Err(fault(span, path, "the name of a field must be a text")),
+                _ => return Err(error_at(span, path, "the name of a field must be a text")),
             };
             if key == "<<" && is_plain {
                 let message = "merging with << is not known here: write the fields out, or inherit \
                                them from a parent";
-                return Err(fault(span, path, message));
+                return Err(error_at(span, path, message));
             }
-            let path = joined(path, &key);
+            let path = field_path(path, &key);
             if object.contains_key(&*key) {
-                return Err(fault(span, &path, "the field is given twice"));
+                return Err(error_at(span, &path, "the field is given twice"));
             }
             self.text_bytes += key.len();
             self.lines.0.insert(path.clone(), span.start.line());
@@ -173,18 +177,18 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// A copy of an earlier part, paid for like one that is written out.
+    /// A copy of an anchored value, which counts against the limits as if it were written out.
     fn alias(
         &mut self,
         anchor: usize,
         span: Span,
         path: &str,
         depth: usize,
-    ) -> Result<Value, Fault> {
+    ) -> Result<Value, YamlError> {
         let Some(value) = self.anchors.get(&anchor) else {
-            return Err(fault(span, path, "an alias cannot stand inside what it repeats"));
+            return Err(error_at(span, path, "an alias cannot stand inside what it repeats"));
         };
-        let (values, bytes, levels) = weight(value);
+        let (values, bytes, levels) = size_of_value(value);
         self.values += values - 1;
         self.text_bytes += bytes;
         let too_large = self.values > VALUES_MAX || self.text_bytes > TEXT_BYTES_MAX;
@@ -193,23 +197,23 @@ impl<'t> Reader<'t> {
                 "with what its aliases repeat, a document holds {VALUES_MAX} values, \
                  {TEXT_BYTES_MAX} bytes of text and {DEPTH_MAX} levels at most"
             );
-            return Err(fault(span, path, &message));
+            return Err(error_at(span, path, &message));
         }
         Ok(value.clone())
     }
 }
 
-/// Values, bytes of text, and levels.
-fn weight(value: &Value) -> (usize, usize, usize) {
+/// The number of values, bytes of text, and levels of a value.
+fn size_of_value(value: &Value) -> (usize, usize, usize) {
     let sum = |parts: &mut dyn Iterator<Item = (usize, usize, usize)>| {
         parts.fold((1, 0, 1), |(values, bytes, levels), (v, b, l)| {
             (values + v, bytes + b, levels.max(l + 1))
         })
     };
     match value {
-        Value::Array(entries) => sum(&mut entries.iter().map(weight)),
+        Value::Array(entries) => sum(&mut entries.iter().map(size_of_value)),
         Value::Object(object) => sum(&mut object.iter().map(|(name, value)| {
-            let (values, bytes, levels) = weight(value);
+            let (values, bytes, levels) = size_of_value(value);
             (values, bytes + name.len(), levels)
         })),
         Value::String(text) => (1, text.len(), 1),
@@ -217,8 +221,8 @@ fn weight(value: &Value) -> (usize, usize, usize) {
     }
 }
 
-/// A scalar by YAML's core schema. What is quoted is a text.
-fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Value, String> {
+/// Parses a scalar by YAML's core schema. A quoted one is a text.
+fn parse_scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Value, String> {
     check_tag(tag, &["str", "int", "float", "bool", "null"])?;
     let is_text = tag.is_some_and(|tag| tag.suffix == "str");
     if style != ScalarStyle::Plain || is_text {
@@ -228,23 +232,23 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Value, St
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,
         "true" | "True" | "TRUE" => Value::Bool(true),
         "false" | "False" | "FALSE" => Value::Bool(false),
-        plain => match number(plain) {
+        plain => match parse_number(plain) {
             Some(number) => Value::Number(number),
             None => Value::String(plain.to_owned()),
         },
     })
 }
 
-fn check_tag(tag: Option<&Tag>, known: &[&str]) -> Result<(), String> {
+fn check_tag(tag: Option<&Tag>, allowed: &[&str]) -> Result<(), String> {
     match tag {
-        Some(tag) if !tag.is_yaml_core_schema() || !known.contains(&tag.suffix.as_str()) => {
+        Some(tag) if !tag.is_yaml_core_schema() || !allowed.contains(&tag.suffix.as_str()) => {
             Err(format!("the tag {} is not known here", shown(&tag.to_string())))
         }
         _ => Ok(()),
     }
 }
 
-fn number(text: &str) -> Option<Number> {
+fn parse_number(text: &str) -> Option<Number> {
     let radix = |digits: &str, radix| i64::from_str_radix(digits, radix).ok().map(Number::from);
     if let Some(digits) = text.strip_prefix("0x") {
         return radix(digits, 16).filter(|_| !digits.starts_with(['+', '-']));
@@ -257,7 +261,7 @@ fn number(text: &str) -> Option<Number> {
         || unsigned
             .strip_prefix('.')
             .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-    // Rust reads `inf` and `nan`, too, which are words here.
+    // Rust also parses `inf` and `nan`, which are texts in YAML's core schema.
     if !starts || !unsigned.bytes().all(|c| c.is_ascii_digit() || b".eE+-".contains(&c)) {
         return None;
     }
@@ -270,8 +274,8 @@ fn number(text: &str) -> Option<Number> {
     Number::from_f64(text.parse().ok()?)
 }
 
-/// The path of a field in an object, as messages about fields spell it.
-fn joined(path: &str, key: &str) -> String {
+/// The path of a field in an object, as in messages about fields.
+fn field_path(path: &str, key: &str) -> String {
     let is_plain =
         !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-');
     match (path.is_empty(), is_plain) {
@@ -282,12 +286,12 @@ fn joined(path: &str, key: &str) -> String {
     }
 }
 
-fn fault(span: Span, field: &str, message: &str) -> Fault {
+fn error_at(span: Span, field: &str, message: &str) -> YamlError {
     let field = (!field.is_empty()).then(|| field.to_owned());
-    Fault { line: span.start.line(), field, message: message.to_owned() }
+    YamlError { line: span.start.line(), field, message: message.to_owned() }
 }
 
-fn scan_fault(error: &ScanError) -> Fault {
+fn scan_error(error: &ScanError) -> YamlError {
     let message = format!("the YAML cannot be read: {}", error.info());
-    Fault { line: error.marker().line(), field: None, message }
+    YamlError { line: error.marker().line(), field: None, message }
 }

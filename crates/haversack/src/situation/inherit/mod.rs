@@ -1,8 +1,8 @@
-//! Inheritance: a context with all that it takes over, read level by level from one snapshot (S2).
+//! Inheritance: loads a context and its ancestors, level by level, from one snapshot (S2).
 //!
-//! A child overrides what its parents say, lists are joined with the nearest first, and each
-//! ancestor's distance is the fewest steps that lead to it. What the viewer may not read is
-//! missing, in the same words as what does not exist.
+//! A child overrides its parents, lists are joined with the nearest first, and each ancestor's
+//! distance is the fewest steps that lead to it. A context that the viewer may not read is reported
+//! as missing, in the same words as one that does not exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,72 +15,74 @@ use haversack_store::store::error::ReadError;
 use haversack_store::store::item::Stored;
 use thiserror::Error;
 
-use super::context::{BehaviourRule, CONTEXT, Context, InjectionRule, once};
+use super::context::{BehaviourRule, CONTEXT, ContextDocument, InjectionRule, without_repeats};
 use crate::error::Error;
 
-/// How long a chain of parents may be when nobody says otherwise.
+/// Longest chain of parents, unless the caller sets another limit.
 pub const DEPTH_DEFAULT: usize = 64;
 
 /// Most contexts that are read for one request.
 pub const CONTEXTS_MAX: usize = 2_000;
 
-/// How many are asked for at a time.
+/// How many items are read at a time.
 const BATCH: usize = 200;
 
-/// Names of a chain that a message shows at either end.
+/// How many names from the start of a chain a message shows.
 const SHOWN_FIRST: usize = 8;
+/// How many names from the end of a chain a message shows.
 const SHOWN_LAST: usize = 3;
 
-/// Why a context cannot be used. Each variant's `chain` leads from the context that was asked for to
-/// the one that is to blame.
+/// Why a context cannot be used. Each variant's `chain` leads from the requested context to the one
+/// that causes the error.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ChainError {
-    /// There is no such context, or the viewer may not read it: nobody can tell which.
-    #[error("{} (missing): there is no such context", arrows(.chain))]
+    /// There is no such context, or the viewer may not read it; the error does not reveal which.
+    #[error("{} (missing): there is no such context", format_chain(.chain))]
     Missing {
-        /// How one came there.
+        /// The path to it.
         chain: Vec<ItemId>,
     },
     /// A context would inherit from itself.
-    #[error("{}: a context cannot inherit from itself", arrows(.chain))]
+    #[error("{}: a context cannot inherit from itself", format_chain(.chain))]
     Cycle {
-        /// The way round; its last name stands in it twice.
+        /// The path to the cycle and around it; the last id occurs twice.
         chain: Vec<ItemId>,
     },
-    /// The item is something else.
-    #[error("{} (a {kind}): only a context can be inherited or injected", arrows(.chain))]
+    /// The item is of another kind.
+    #[error("{} (a {kind}): only a context can be inherited or injected", format_chain(.chain))]
     NotAContext {
-        /// How one came there.
+        /// The path to it.
         chain: Vec<ItemId>,
-        /// What it is.
+        /// Its kind.
         kind: Kind,
     },
-    /// The context was put out of use.
-    #[error("{} (not in use): put it to use again or name another", arrows(.chain))]
+    /// The context is not active.
+    #[error("{} (not in use): put it to use again or name another", format_chain(.chain))]
     NotInUse {
-        /// How one came there.
+        /// The path to it.
         chain: Vec<ItemId>,
     },
     /// The chain is too long.
-    #[error("{}: a chain of parents has {limit} steps at most", arrows(.chain))]
+    #[error("{}: a chain of parents has {limit} steps at most", format_chain(.chain))]
     TooLong {
         /// The chain as far as it was followed.
         chain: Vec<ItemId>,
-        /// The most steps.
+        /// The largest number of steps.
         limit: usize,
     },
     /// There are too many contexts.
-    #[error("{}: a request reads {limit} contexts at most", arrows(.chain))]
+    #[error("{}: a request reads {limit} contexts at most", format_chain(.chain))]
     TooMany {
-        /// How one came to the one that was too many.
+        /// The path to the first context over the limit.
         chain: Vec<ItemId>,
-        /// The most contexts.
+        /// The largest number of contexts.
         limit: usize,
     },
 }
 
-fn arrows(chain: &[ItemId]) -> String {
+/// The ids of a chain with arrows between them; a long chain is shortened in the middle.
+fn format_chain(chain: &[ItemId]) -> String {
     let names = |ids: &[ItemId]| ids.iter().map(|id| shown(id.as_str())).collect::<Vec<_>>();
     let mut parts = names(chain);
     if chain.len() > SHOWN_FIRST + SHOWN_LAST + 1 {
@@ -91,10 +93,10 @@ fn arrows(chain: &[ItemId]) -> String {
     parts.join(" → ")
 }
 
-/// Why there is no chain.
+/// Why a chain cannot be loaded.
 #[derive(Debug, Error)]
 pub enum SituationError {
-    /// The contexts are not as they should be.
+    /// A context of the chain cannot be used.
     #[error(transparent)]
     Chain(#[from] ChainError),
     /// The store cannot be read.
@@ -102,7 +104,7 @@ pub enum SituationError {
     Read(#[from] ReadError),
 }
 
-/// As a request's answer: the current context is the asker's choice, so its chain is, too.
+/// The request names the current context, so a fault in its chain is a fault of the request.
 impl From<SituationError> for Error {
     fn from(error: SituationError) -> Error {
         match error {
@@ -114,9 +116,9 @@ impl From<SituationError> for Error {
 
 /// A context in a chain.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Member {
+pub struct ChainMember {
     /// The context.
-    pub context: Arc<Context>,
+    pub context: Arc<ContextDocument>,
     /// The fewest steps that lead to it: 0 for the context itself, 1 for its direct parents.
     pub distance: usize,
 }
@@ -124,36 +126,39 @@ pub struct Member {
 /// A context and its ancestors, nearest first, each once.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chain {
-    members: Vec<Member>,
+    members: Vec<ChainMember>,
 }
 
-/// A rule that gave way to a nearer one.
+/// A rule that a nearer context overrides.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Replaced {
-    /// Where it stands.
+pub struct ReplacedRule {
+    /// The context that has it.
     pub context: ItemId,
     /// Its name or trigger.
     pub rule: String,
-    /// Where the one stands that counts.
-    pub by: ItemId,
+    /// The context whose rule overrides it.
+    pub replaced_by: ItemId,
 }
 
 impl Chain {
-    /// The chain of a context among others that are all at hand. What is missing is left out: whoever
-    /// checks a set of contexts is told of that elsewhere.
+    /// Builds the chain of a context from a set of contexts in memory. Missing parents are left out,
+    /// because the lint of a set of contexts reports them.
     #[must_use]
-    pub fn among(contexts: &BTreeMap<&ItemId, &Context>, id: &ItemId) -> Option<Chain> {
+    pub fn from_contexts(
+        contexts: &BTreeMap<&ItemId, &ContextDocument>,
+        id: &ItemId,
+    ) -> Option<Chain> {
         let first = contexts.get(id)?;
-        let mut members = vec![Member { context: Arc::new((*first).clone()), distance: 0 }];
+        let mut members = vec![ChainMember { context: Arc::new((*first).clone()), distance: 0 }];
         let mut seen: BTreeSet<ItemId> = [id.clone()].into();
         let mut at = 0;
-        while let Some(Member { context, distance }) = members.get(at).cloned() {
-            let under = context.under.iter().filter(|_| context.parents.is_empty());
-            for parent in context.parents.iter().chain(under) {
-                let known = contexts.get(parent).filter(|_| members.len() < CONTEXTS_MAX);
-                if let Some(parent) = known.filter(|_| seen.insert(parent.clone())) {
+        while let Some(ChainMember { context, distance }) = members.get(at).cloned() {
+            let tree_parent = context.tree_parent.iter().filter(|_| context.parents.is_empty());
+            for parent in context.parents.iter().chain(tree_parent) {
+                let found = contexts.get(parent).filter(|_| members.len() < CONTEXTS_MAX);
+                if let Some(parent) = found.filter(|_| seen.insert(parent.clone())) {
                     let context = Arc::new((*parent).clone());
-                    members.push(Member { context, distance: distance + 1 });
+                    members.push(ChainMember { context, distance: distance + 1 });
                 }
             }
             at += 1;
@@ -163,49 +168,51 @@ impl Chain {
 
     /// The context and its ancestors, nearest first.
     #[must_use]
-    pub fn members(&self) -> &[Member] {
+    pub fn members(&self) -> &[ChainMember] {
         &self.members
     }
 
-    /// The context that was asked for.
+    /// The context itself, without its ancestors.
     #[must_use]
-    pub fn own(&self) -> &Arc<Context> {
+    pub fn current(&self) -> &Arc<ContextDocument> {
         &self.members[0].context
     }
 
     /// The goal: the context's own, else the nearest ancestor's.
     #[must_use]
     pub fn goal(&self) -> &str {
-        self.nearest(|context| &context.goal)
+        self.nearest_text(|context| &context.goal)
     }
 
-    /// The sort of intent: the context's own, else the nearest ancestor's.
+    /// The type of intent: the context's own, else the nearest ancestor's.
     #[must_use]
     pub fn intent(&self) -> &str {
-        self.nearest(|context| &context.intent)
+        self.nearest_text(|context| &context.intent)
     }
 
-    fn nearest(&self, of: impl Fn(&Context) -> &String) -> &str {
-        let mut given = self.members.iter().map(|member| of(&member.context).as_str());
-        given.find(|text| !text.is_empty()).unwrap_or("")
+    /// A text of the nearest context where it is not empty.
+    fn nearest_text(&self, text_of: impl Fn(&ContextDocument) -> &String) -> &str {
+        let mut texts = self.members.iter().map(|member| text_of(&member.context).as_str());
+        texts.find(|text| !text.is_empty()).unwrap_or("")
     }
 
-    /// What each member says of behaviour that counts, in the members' order: for one trigger the
-    /// nearest context that names it is heard, and what is said twice is heard once.
+    /// The behaviour rules of each member that are in effect, in the members' order, and those that
+    /// are overridden. For each trigger the nearest context that has it overrides the others, and
+    /// identical rules count once.
     #[must_use]
-    pub fn behaviour(&self) -> (Vec<Vec<&BehaviourRule>>, Vec<Replaced>) {
-        let mut heard: BTreeMap<String, usize> = BTreeMap::new();
+    pub fn behaviour_rules(&self) -> (Vec<Vec<&BehaviourRule>>, Vec<ReplacedRule>) {
+        let mut first_with: BTreeMap<String, usize> = BTreeMap::new();
         let (mut kept, mut replaced) = (Vec::with_capacity(self.members.len()), Vec::new());
-        for (at, Member { context, .. }) in self.members.iter().enumerate() {
-            let mut own: Vec<&BehaviourRule> = Vec::with_capacity(context.behaviour.len());
-            for rule in &context.behaviour {
-                let first = *heard.entry(rule.trigger.to_lowercase()).or_insert(at);
+        for (at, ChainMember { context, .. }) in self.members.iter().enumerate() {
+            let mut own: Vec<&BehaviourRule> = Vec::with_capacity(context.behaviour_rules.len());
+            for rule in &context.behaviour_rules {
+                let first = *first_with.entry(rule.trigger.to_lowercase()).or_insert(at);
                 let nearer = &self.members[first].context;
                 if first == at && !own.contains(&rule) {
                     own.push(rule);
-                } else if first != at && !nearer.behaviour.contains(rule) {
+                } else if first != at && !nearer.behaviour_rules.contains(rule) {
                     let (context, rule) = (context.id.clone(), rule.trigger.clone());
-                    replaced.push(Replaced { context, rule, by: nearer.id.clone() });
+                    replaced.push(ReplacedRule { context, rule, replaced_by: nearer.id.clone() });
                 }
             }
             kept.push(own);
@@ -213,15 +220,15 @@ impl Chain {
         (kept, replaced)
     }
 
-    /// The injection rules that count, nearest first, each with the place of its context among the
-    /// members and its own place there. A named rule stands in for those of the same name further
-    /// up.
+    /// The injection rules in effect, nearest first, each with the index of its context among the
+    /// members and its own index there; and those that are overridden. A named rule overrides
+    /// those of the same name in contexts further up.
     #[must_use]
-    pub fn injection(&self) -> (Vec<(usize, usize, &InjectionRule)>, Vec<Replaced>) {
+    pub fn injection_rules(&self) -> (Vec<(usize, usize, &InjectionRule)>, Vec<ReplacedRule>) {
         let mut named: BTreeMap<&str, usize> = BTreeMap::new();
         let (mut kept, mut replaced) = (Vec::new(), Vec::new());
-        for (at, Member { context, .. }) in self.members.iter().enumerate() {
-            for (index, rule) in context.injection.iter().enumerate() {
+        for (at, ChainMember { context, .. }) in self.members.iter().enumerate() {
+            for (index, rule) in context.injection_rules.iter().enumerate() {
                 let first = match rule.name.as_str() {
                     "" => at,
                     name => *named.entry(name).or_insert(at),
@@ -229,10 +236,10 @@ impl Chain {
                 if first == at {
                     kept.push((at, index, rule));
                 } else {
-                    replaced.push(Replaced {
+                    replaced.push(ReplacedRule {
                         context: context.id.clone(),
                         rule: rule.name.clone(),
-                        by: self.members[first].context.id.clone(),
+                        replaced_by: self.members[first].context.id.clone(),
                     });
                 }
             }
@@ -240,100 +247,105 @@ impl Chain {
         (kept, replaced)
     }
 
-    /// The context with all that it takes over, as one: its own name, sort and text; the nearest
-    /// goal and intent; adaptations and rules of all, nearest first, identical ones once.
+    /// The context merged with all that it inherits: its own name, type and text; the nearest goal
+    /// and intent; adaptations and rules of all, nearest first, identical ones once.
     #[must_use]
-    pub fn effective(&self) -> Context {
-        let own = self.own();
+    pub fn effective(&self) -> ContextDocument {
+        let own = self.current();
         let adaptations =
             self.members.iter().flat_map(|member| member.context.adaptations.clone()).collect();
-        Context {
+        ContextDocument {
             goal: self.goal().to_owned(),
             intent: self.intent().to_owned(),
-            adaptations: once(adaptations),
-            behaviour: self.behaviour().0.into_iter().flatten().cloned().collect(),
-            injection: self.injection().0.into_iter().map(|(_, _, rule)| rule.clone()).collect(),
-            ..Context::clone(own)
+            adaptations: without_repeats(adaptations),
+            behaviour_rules: self.behaviour_rules().0.into_iter().flatten().cloned().collect(),
+            injection_rules: self
+                .injection_rules()
+                .0
+                .into_iter()
+                .map(|(_, _, rule)| rule.clone())
+                .collect(),
+            ..ContextDocument::clone(own)
         }
     }
 }
 
-/// What is known of an id.
+/// The result of reading an id.
 #[derive(Debug, Clone)]
-enum Known {
-    Context(Arc<Context>),
+enum ContextLookup {
+    Found(Arc<ContextDocument>),
     Missing,
     NotAContext(Kind),
     NotInUse,
 }
 
-/// The contexts of one request: each is read once, from one snapshot.
-pub struct Library<'s> {
+/// Loads the contexts of one request, each once, from one snapshot.
+pub struct ContextLoader<'s> {
     snapshot: &'s dyn Snapshot,
     kinds: Vec<Kind>,
     depth_max: usize,
-    known: BTreeMap<ItemId, Known>,
+    loaded: BTreeMap<ItemId, ContextLookup>,
     /// Whether reading stopped because there were too many.
     is_full: bool,
 }
 
-impl std::fmt::Debug for Library<'_> {
+impl std::fmt::Debug for ContextLoader<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Library").field("known", &self.known).finish_non_exhaustive()
+        f.debug_struct("ContextLoader").field("loaded", &self.loaded).finish_non_exhaustive()
     }
 }
 
-impl<'s> Library<'s> {
-    /// A library over a snapshot. Items of `kinds` are contexts; when none are named, those of the
-    /// kind `context` are.
+impl<'s> ContextLoader<'s> {
+    /// Creates a loader for a snapshot. Items of `kinds` are contexts; when `kinds` is empty, those
+    /// of the kind `context` are.
     #[must_use]
-    pub fn new(snapshot: &'s dyn Snapshot, kinds: &[Kind], depth_max: usize) -> Library<'s> {
+    pub fn new(snapshot: &'s dyn Snapshot, kinds: &[Kind], depth_max: usize) -> ContextLoader<'s> {
         let default = || Kind::new(CONTEXT).into_iter().collect();
         let kinds = if kinds.is_empty() { default() } else { kinds.to_vec() };
-        Library { snapshot, kinds, depth_max, known: BTreeMap::new(), is_full: false }
+        ContextLoader { snapshot, kinds, depth_max, loaded: BTreeMap::new(), is_full: false }
     }
 
-    /// Whether the viewer finds a context of this id that is in use.
+    /// Whether the viewer can read an active context with this id.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub async fn has(&mut self, id: &ItemId) -> Result<bool, ReadError> {
+    pub async fn has_context(&mut self, id: &ItemId) -> Result<bool, ReadError> {
         self.read(vec![id.clone()]).await?;
-        Ok(matches!(self.known.get(id), Some(Known::Context(_))))
+        Ok(matches!(self.loaded.get(id), Some(ContextLookup::Found(_))))
     }
 
-    /// A context and its ancestors.
+    /// Loads a context and its ancestors.
     ///
     /// # Errors
     /// When a context is missing, inherits from itself or cannot be one, or the store cannot be
     /// read.
-    pub async fn chain(&mut self, id: &ItemId) -> Result<Chain, SituationError> {
-        self.read_up(vec![id.clone()]).await?;
-        Ok(self.resolve(id)?)
+    pub async fn load_chain(&mut self, id: &ItemId) -> Result<Chain, SituationError> {
+        self.read_with_ancestors(vec![id.clone()]).await?;
+        Ok(self.build_chain(id)?)
     }
 
-    /// The same for many, with one read for each level of all of them.
+    /// Loads the chains of several contexts, with one read per level for all of them.
     ///
     /// # Errors
-    /// When the store cannot be read. What is wrong with one context is said in its place.
-    pub async fn chains(
+    /// When the store cannot be read. An error of one chain is returned in its place.
+    pub async fn load_chains(
         &mut self,
         ids: &[ItemId],
     ) -> Result<Vec<Result<Chain, ChainError>>, ReadError> {
-        self.read_up(ids.to_vec()).await?;
-        Ok(ids.iter().map(|id| self.resolve(id)).collect())
+        self.read_with_ancestors(ids.to_vec()).await?;
+        Ok(ids.iter().map(|id| self.build_chain(id)).collect())
     }
 
-    /// Reads contexts and what they inherit from, level by level, one level further than a chain
-    /// may be long.
-    async fn read_up(&mut self, ids: Vec<ItemId>) -> Result<(), ReadError> {
+    /// Reads contexts and their ancestors level by level, one level further than the longest chain,
+    /// so that a chain that is too long is noticed.
+    async fn read_with_ancestors(&mut self, ids: Vec<ItemId>) -> Result<(), ReadError> {
         let mut level = ids;
         let mut seen: BTreeSet<ItemId> = level.iter().cloned().collect();
         for _ in 0..=self.depth_max.saturating_add(1) {
             self.read(level.clone()).await?;
             let mut above = Vec::new();
             for id in &level {
-                if let Some(Known::Context(context)) = self.known.get(id) {
+                if let Some(ContextLookup::Found(context)) = self.loaded.get(id) {
                     above.extend(self.parents(context).filter(|id| seen.insert((*id).clone())));
                 }
             }
@@ -345,54 +357,58 @@ impl<'s> Library<'s> {
         Ok(())
     }
 
-    /// What a context inherits from: what its fields name, else the context it hangs under.
-    fn parents<'c>(&self, context: &'c Context) -> impl Iterator<Item = &'c ItemId> {
-        let counts = |id: &&ItemId| {
-            self.known.get(*id).is_none_or(|known| matches!(known, Known::Context(_)))
+    /// The parents of a context: those that its fields name, else its parent in the tree if that is a
+    /// context.
+    fn parents<'c>(&self, context: &'c ContextDocument) -> impl Iterator<Item = &'c ItemId> {
+        let may_be_context = |id: &&ItemId| {
+            self.loaded.get(*id).is_none_or(|lookup| matches!(lookup, ContextLookup::Found(_)))
         };
-        let under = context.under.as_ref().filter(|_| context.parents.is_empty()).filter(counts);
-        context.parents.iter().chain(under)
+        let tree_parent = context.tree_parent.as_ref();
+        let tree_parent = tree_parent.filter(|_| context.parents.is_empty()).filter(may_be_context);
+        context.parents.iter().chain(tree_parent)
     }
 
+    /// Reads the ids that are not loaded yet, up to [`CONTEXTS_MAX`] in all.
     async fn read(&mut self, mut ids: Vec<ItemId>) -> Result<(), ReadError> {
-        ids.retain(|id| !self.known.contains_key(id));
-        let ids = once_by_id(ids);
-        let room = CONTEXTS_MAX.saturating_sub(self.known.len());
+        ids.retain(|id| !self.loaded.contains_key(id));
+        let ids = unique_ids(ids);
+        let room = CONTEXTS_MAX.saturating_sub(self.loaded.len());
         self.is_full |= ids.len() > room;
         for batch in ids[..ids.len().min(room)].chunks(BATCH) {
             let found = self.snapshot.get(batch).await?;
             for (id, stored) in batch.iter().zip(found) {
-                let known = stored.map_or(Known::Missing, |stored| self.look_at(&stored));
-                self.known.insert(id.clone(), known);
+                let lookup = stored.map_or(ContextLookup::Missing, |stored| self.classify(&stored));
+                self.loaded.insert(id.clone(), lookup);
             }
         }
         Ok(())
     }
 
-    fn look_at(&self, stored: &Stored) -> Known {
+    fn classify(&self, stored: &Stored) -> ContextLookup {
         if !self.kinds.contains(&stored.item.kind) {
-            Known::NotAContext(stored.item.kind.clone())
+            ContextLookup::NotAContext(stored.item.kind.clone())
         } else if stored.item.active {
-            Known::Context(Arc::new(Context::of_stored(stored)))
+            ContextLookup::Found(Arc::new(ContextDocument::of_stored(stored)))
         } else {
-            Known::NotInUse
+            ContextLookup::NotInUse
         }
     }
 
-    /// The chain of a context whose ancestors were read.
-    fn resolve(&self, id: &ItemId) -> Result<Chain, ChainError> {
+    /// Builds the chain of a context whose ancestors were read.
+    fn build_chain(&self, id: &ItemId) -> Result<Chain, ChainError> {
         let first = self.find(id, &[])?;
-        self.walk(&first)?;
+        self.check_ancestors(&first)?;
         let mut seen: BTreeSet<ItemId> = [id.clone()].into();
-        let mut members = vec![Member { context: first, distance: 0 }];
-        // From which member each was come upon.
+        let mut members = vec![ChainMember { context: first, distance: 0 }];
+        // The index of the member through which each was reached.
         let mut from = vec![0];
         let mut at = 0;
-        while let Some(Member { context, distance }) = members.get(at).cloned() {
+        while let Some(ChainMember { context, distance }) = members.get(at).cloned() {
             for parent in self.parents(&context) {
-                let Some(Known::Context(above)) = self.known.get(parent) else { continue };
+                let Some(ContextLookup::Found(above)) = self.loaded.get(parent) else { continue };
                 if seen.insert(parent.clone()) {
-                    members.push(Member { context: Arc::clone(above), distance: distance + 1 });
+                    members
+                        .push(ChainMember { context: Arc::clone(above), distance: distance + 1 });
                     from.push(at);
                 }
             }
@@ -401,44 +417,49 @@ impl<'s> Library<'s> {
         let Some(far) = members.iter().position(|member| member.distance > self.depth_max) else {
             return Ok(Chain { members });
         };
-        let way = std::iter::successors(Some(far), |&at| (at > 0).then(|| from[at]));
-        let mut chain: Vec<ItemId> = way.map(|at| members[at].context.id.clone()).collect();
+        let path = std::iter::successors(Some(far), |&at| (at > 0).then(|| from[at]));
+        let mut chain: Vec<ItemId> = path.map(|at| members[at].context.id.clone()).collect();
         chain.reverse();
         Err(ChainError::TooLong { chain, limit: self.depth_max })
     }
 
-    /// Walks every way up, to find what is missing and what leads back to itself. Without
-    /// recursion: a way can be as long as there are contexts.
-    fn walk(&self, first: &Arc<Context>) -> Result<(), ChainError> {
+    /// Walks every path up to find missing contexts and cycles. It does not recurse, because a path
+    /// can be as long as there are contexts.
+    fn check_ancestors(&self, first: &Arc<ContextDocument>) -> Result<(), ChainError> {
         let mut done: BTreeSet<ItemId> = BTreeSet::new();
-        let mut on_way: BTreeSet<ItemId> = [first.id.clone()].into();
-        let mut way: Vec<(Arc<Context>, usize)> = vec![(Arc::clone(first), 0)];
-        while let Some((context, next)) = way.last_mut() {
+        let mut on_path: BTreeSet<ItemId> = [first.id.clone()].into();
+        let mut path: Vec<(Arc<ContextDocument>, usize)> = vec![(Arc::clone(first), 0)];
+        while let Some((context, next)) = path.last_mut() {
             let Some(parent) = self.parents(context).nth(*next).cloned() else {
-                on_way.remove(&context.id);
+                on_path.remove(&context.id);
                 done.insert(context.id.clone());
-                way.pop();
+                path.pop();
                 continue;
             };
             *next += 1;
-            if on_way.contains(&parent) {
-                return Err(ChainError::Cycle { chain: ids_to(&way, &parent) });
+            if on_path.contains(&parent) {
+                return Err(ChainError::Cycle { chain: path_to(&path, &parent) });
             }
             if !done.contains(&parent) {
-                way.push((self.find(&parent, &way)?, 0));
-                on_way.insert(parent);
+                path.push((self.find(&parent, &path)?, 0));
+                on_path.insert(parent);
             }
         }
         Ok(())
     }
 
-    fn find(&self, id: &ItemId, way: &[(Arc<Context>, usize)]) -> Result<Arc<Context>, ChainError> {
-        let chain = || ids_to(way, id);
-        match self.known.get(id) {
-            Some(Known::Context(context)) => Ok(Arc::clone(context)),
-            Some(Known::Missing) => Err(ChainError::Missing { chain: chain() }),
-            Some(Known::NotInUse) => Err(ChainError::NotInUse { chain: chain() }),
-            Some(Known::NotAContext(kind)) => {
+    /// A context that was read, or why it cannot be used; `path` leads to it.
+    fn find(
+        &self,
+        id: &ItemId,
+        path: &[(Arc<ContextDocument>, usize)],
+    ) -> Result<Arc<ContextDocument>, ChainError> {
+        let chain = || path_to(path, id);
+        match self.loaded.get(id) {
+            Some(ContextLookup::Found(context)) => Ok(Arc::clone(context)),
+            Some(ContextLookup::Missing) => Err(ChainError::Missing { chain: chain() }),
+            Some(ContextLookup::NotInUse) => Err(ChainError::NotInUse { chain: chain() }),
+            Some(ContextLookup::NotAContext(kind)) => {
                 Err(ChainError::NotAContext { chain: chain(), kind: kind.clone() })
             }
             None if self.is_full => {
@@ -449,11 +470,11 @@ impl<'s> Library<'s> {
     }
 }
 
-fn ids_to(way: &[(Arc<Context>, usize)], last: &ItemId) -> Vec<ItemId> {
-    way.iter().map(|(context, _)| &context.id).chain([last]).cloned().collect()
+fn path_to(path: &[(Arc<ContextDocument>, usize)], last: &ItemId) -> Vec<ItemId> {
+    path.iter().map(|(context, _)| &context.id).chain([last]).cloned().collect()
 }
 
-fn once_by_id(ids: Vec<ItemId>) -> Vec<ItemId> {
+fn unique_ids(ids: Vec<ItemId>) -> Vec<ItemId> {
     let mut seen = BTreeSet::new();
     ids.into_iter().filter(|id| seen.insert(id.clone())).collect()
 }

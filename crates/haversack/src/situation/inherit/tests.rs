@@ -2,21 +2,25 @@ use haversack_store::store::viewer::Viewer;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::situation::testing::{Place, id};
+use crate::situation::testing::{ContextFixture, id};
 
-async fn resolve(place: &Place, viewer: &Viewer, of: &str) -> Result<Chain, SituationError> {
-    let snapshot = place.snapshot(viewer).await;
-    Library::new(&*snapshot, &[], 4).chain(&id(of)).await
+async fn resolve(
+    fixture: &ContextFixture,
+    viewer: &Viewer,
+    of: &str,
+) -> Result<Chain, SituationError> {
+    let snapshot = fixture.snapshot(viewer).await;
+    ContextLoader::new(&*snapshot, &[], 4).load_chain(&id(of)).await
 }
 
-fn shown(chain: &Chain) -> Vec<String> {
-    let member = |member: &Member| format!("{}@{}", member.context.id, member.distance);
+fn ids_with_distances(chain: &Chain) -> Vec<String> {
+    let member = |member: &ChainMember| format!("{}@{}", member.context.id, member.distance);
     chain.members().iter().map(member).collect()
 }
 
 #[track_caller]
 fn check(found: Result<Chain, SituationError>, expected: &[&str]) {
-    assert_eq!(shown(&found.unwrap()), expected);
+    assert_eq!(ids_with_distances(&found.unwrap()), expected);
 }
 
 #[track_caller]
@@ -26,7 +30,7 @@ fn check_refused(found: Result<Chain, SituationError>, expected: &str) {
 
 #[tokio::test]
 async fn a_chain_holds_each_ancestor_once_at_its_least_distance_s2() {
-    let place = Place::new(&json!({
+    let fixture = ContextFixture::new(&json!({
         "org": {},
         "team": { "parent": "org" },
         "guild": { "parents": ["org"] },
@@ -38,16 +42,16 @@ async fn a_chain_holds_each_ancestor_once_at_its_least_distance_s2() {
     }))
     .await;
     let owner = Viewer::owner();
-    let person = resolve(&place, &owner, "person").await;
+    let person = resolve(&fixture, &owner, "person").await;
     check(person, &["person@0", "team@1", "guild@1", "org@1"]);
-    check(resolve(&place, &owner, "hung").await, &["hung@0", "team@1", "org@2"]);
-    check(resolve(&place, &owner, "lone").await, &["lone@0"]);
-    check(resolve(&place, &owner, "both").await, &["both@0", "guild@1", "org@2"]);
+    check(resolve(&fixture, &owner, "hung").await, &["hung@0", "team@1", "org@2"]);
+    check(resolve(&fixture, &owner, "lone").await, &["lone@0"]);
+    check(resolve(&fixture, &owner, "both").await, &["both@0", "guild@1", "org@2"]);
 }
 
 #[tokio::test]
 async fn a_cycle_names_the_chain_s2() {
-    let place = Place::new(&json!({
+    let fixture = ContextFixture::new(&json!({
         "a": { "parent": "b" },
         "b": { "parent": "a" },
         "self": { "parent": "self" },
@@ -57,14 +61,14 @@ async fn a_cycle_names_the_chain_s2() {
     .await;
     let owner = Viewer::owner();
     let end = "a context cannot inherit from itself";
-    check_refused(resolve(&place, &owner, "a").await, &format!("a → b → a: {end}"));
-    check_refused(resolve(&place, &owner, "self").await, &format!("self → self: {end}"));
-    check_refused(resolve(&place, &owner, "start").await, &format!("start → a → b → a: {end}"));
+    check_refused(resolve(&fixture, &owner, "a").await, &format!("a → b → a: {end}"));
+    check_refused(resolve(&fixture, &owner, "self").await, &format!("self → self: {end}"));
+    check_refused(resolve(&fixture, &owner, "start").await, &format!("start → a → b → a: {end}"));
 }
 
 #[tokio::test]
 async fn a_missing_parent_names_the_chain_and_a_secret_one_reads_the_same_s2() {
-    let place = Place::new(&json!({
+    let fixture = ContextFixture::new(&json!({
         "team/x": { "parent": "org" },
         "team/y": { "parent": "secret" },
         "secret": { "readers": ["anna"] },
@@ -77,24 +81,24 @@ async fn a_missing_parent_names_the_chain_and_a_secret_one_reads_the_same_s2() {
     let (anna, bert) = (Viewer::user("anna").unwrap(), Viewer::user("bert").unwrap());
     let end = "there is no such context";
     check_refused(
-        resolve(&place, &bert, "team/x").await,
+        resolve(&fixture, &bert, "team/x").await,
         &format!("team/x → org (missing): {end}"),
     );
     check_refused(
-        resolve(&place, &bert, "team/y").await,
+        resolve(&fixture, &bert, "team/y").await,
         &format!("team/y → secret (missing): {end}"),
     );
-    check(resolve(&place, &anna, "team/y").await, &["team/y@0", "secret@1"]);
-    check_refused(resolve(&place, &bert, "secret").await, &format!("secret (missing): {end}"));
+    check(resolve(&fixture, &anna, "team/y").await, &["team/y@0", "secret@1"]);
+    check_refused(resolve(&fixture, &bert, "secret").await, &format!("secret (missing): {end}"));
     check_refused(
-        resolve(&place, &bert, "on-old").await,
+        resolve(&fixture, &bert, "on-old").await,
         "on-old → old (not in use): put it to use again or name another",
     );
     check_refused(
-        resolve(&place, &bert, "on-page").await,
+        resolve(&fixture, &bert, "on-page").await,
         "on-page → page (a page): only a context can be inherited or injected",
     );
-    let error = Error::from(resolve(&place, &bert, "team/x").await.unwrap_err());
+    let error = Error::from(resolve(&fixture, &bert, "team/x").await.unwrap_err());
     let expected = format!("currentContext: team/x → org (missing): {end}");
     assert_eq!(error.to_string(), expected);
     assert_eq!(error.code(), crate::ErrorCode::Validation);
@@ -106,14 +110,14 @@ async fn a_chain_is_bounded_in_length_and_width_s2() {
         (0..9).map(|at| (format!("c{at}"), json!({ "parent": format!("c{}", at + 1) }))).collect();
     let mut long = Value::Object(long);
     long["c9"] = json!({});
-    let place = Place::new(&long).await;
+    let fixture = ContextFixture::new(&long).await;
     let owner = Viewer::owner();
     let end = "a chain of parents has 4 steps at most";
     let expected = format!("c0 → c1 → c2 → c3 → c4 → c5 → c6: {end}");
-    check_refused(resolve(&place, &owner, "c0").await, &expected);
+    check_refused(resolve(&fixture, &owner, "c0").await, &expected);
     let expected = format!("c4 → c5 → c6 → c7 → c8 → c9: {end}");
-    check_refused(resolve(&place, &owner, "c4").await, &expected);
-    check(resolve(&place, &owner, "c5").await, &["c5@0", "c6@1", "c7@2", "c8@3", "c9@4"]);
+    check_refused(resolve(&fixture, &owner, "c4").await, &expected);
+    check(resolve(&fixture, &owner, "c5").await, &["c5@0", "c6@1", "c7@2", "c8@3", "c9@4"]);
 
     let mut wide = serde_json::Map::new();
     for middle in 0..10 {
@@ -127,15 +131,15 @@ async fn a_chain_is_bounded_in_length_and_width_s2() {
             wide.insert(format!("top-{middle}-{at}"), json!({}));
         }
     }
-    let place = Place::new(&Value::Object(wide)).await;
-    let error = resolve(&place, &owner, "first").await.unwrap_err().to_string();
+    let fixture = ContextFixture::new(&Value::Object(wide)).await;
+    let error = resolve(&fixture, &owner, "first").await.unwrap_err().to_string();
     assert!(error.ends_with("a request reads 2000 contexts at most"), "{error}");
 }
 
 #[tokio::test]
 async fn a_child_overrides_and_lists_are_joined_nearest_first_s2() {
     let rule = |trigger: &str, action: &str| json!({ "trigger": trigger, "action": action });
-    let place = Place::new(&json!({
+    let fixture = ContextFixture::new(&json!({
         "org": {
             "metadata": { "name": "Organisation", "type": "org" },
             "intent_context": { "business_goal": "Grow", "intent_type": "lead" },
@@ -156,23 +160,26 @@ async fn a_child_overrides_and_lists_are_joined_nearest_first_s2() {
         },
     }))
     .await;
-    let chain = resolve(&place, &Viewer::owner(), "team").await.unwrap();
+    let chain = resolve(&fixture, &Viewer::owner(), "team").await.unwrap();
     let effective = chain.effective();
     let of = |name: &str| format!("{}: {}", effective.id, name);
     assert_eq!(of(&effective.name), "team: Team");
     assert_eq!((effective.goal.as_str(), effective.intent.as_str()), ("No lost order", "lead"));
     assert_eq!(effective.adaptations, ["short answers", "German"]);
     let behaviour: Vec<String> = effective
-        .behaviour
+        .behaviour_rules
         .iter()
         .map(|rule| format!("{}: {}", rule.trigger, rule.action))
         .collect();
     assert_eq!(behaviour, ["friday: rest", "asked: answer"]);
     let injection: Vec<&str> =
-        effective.injection.iter().map(|rule| rule.inject[0].as_str()).collect();
+        effective.injection_rules.iter().map(|rule| rule.inject[0].as_str()).collect();
     assert_eq!(injection, ["z", "w", "y"]);
-    let replaced =
-        |rule: &str| Replaced { context: id("org"), rule: rule.to_owned(), by: id("team") };
-    assert_eq!(chain.behaviour().1, [replaced("Friday")]);
-    assert_eq!(chain.injection().1, [replaced("shared")]);
+    let replaced = |rule: &str| ReplacedRule {
+        context: id("org"),
+        rule: rule.to_owned(),
+        replaced_by: id("team"),
+    };
+    assert_eq!(chain.behaviour_rules().1, [replaced("Friday")]);
+    assert_eq!(chain.injection_rules().1, [replaced("shared")]);
 }

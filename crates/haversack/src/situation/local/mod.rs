@@ -1,59 +1,59 @@
 //! A judge without a language model: numbers, days, flags, values of facts, words, opposites and
 //! negation (S3).
 //!
-//! It answers yes, no or undecided. What decides is what stands in the situation by the letter: a
-//! number against a bound, a day of the week, a fact that is false, the value of a fact that the
-//! condition names, a word that excludes another. Where nothing of the sort is found, or two
-//! findings contradict each other, it does not guess. A negation turns the answer to what is left of
-//! the condition, so that a condition and its negation are never both answered the same way.
+//! It answers yes, no or undecided. It decides only by what the situation states literally: a number
+//! compared with a bound, a day of the week, a fact that is false, the value of a fact that the
+//! condition names, a word that excludes another. Where it finds no such evidence, or two findings
+//! contradict each other, it does not guess. A negation inverts the answer to the rest of the
+//! condition, so that a condition and its negation never get the same decided answer.
 
-mod claim;
+mod date_evidence;
+mod dates;
 mod evidence;
-mod measure;
-mod moment;
-mod moments;
-mod number;
-mod token;
-mod told;
-mod word;
-mod words;
+mod lexicon;
+mod number_evidence;
+mod parsed_condition;
+mod quantity;
+mod sentence_token;
+mod situation_facts;
+mod word_lists;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use haversack_core::units::{Score, Timestamp};
 use serde_json::{Map, Value};
 
-use super::judge::{Answer, Judge, JudgeError, Verdict};
-use claim::{Asked, Claim};
-use evidence::{Finding, Sort, findings};
-use told::Told;
-use word::Lexicon;
+use super::judge::{Judge, JudgeAnswer, JudgeError, Verdict};
+use evidence::{EvidenceFinding, EvidenceKind, collect_evidence};
+use lexicon::Lexicon;
+use parsed_condition::{ConditionClause, ParsedCondition};
+use situation_facts::SituationFacts;
 
-/// Judges conditions in plain language with what is built in.
+/// Judges conditions in plain language with built-in rules and word lists.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LocalJudge;
 
-/// How sure each sort of evidence is: 1 is certain, 0 is a toss of a coin. A test measures them.
-fn sureness(sort: Sort) -> f64 {
-    match sort {
-        Sort::Number | Sort::Moment => 0.95,
-        Sort::Limit | Sort::Flag | Sort::Choice => 0.93,
-        Sort::Opposite | Sort::Words | Sort::Denied => 0.9,
+/// How sure each kind of evidence is: 1 is certain, 0 is a coin toss. A test measures them.
+fn sureness(kind: EvidenceKind) -> f64 {
+    match kind {
+        EvidenceKind::Number | EvidenceKind::Date => 0.95,
+        EvidenceKind::Limit | EvidenceKind::Flag | EvidenceKind::Choice => 0.93,
+        EvidenceKind::Opposite | EvidenceKind::StatedWords | EvidenceKind::DeniedWords => 0.9,
     }
 }
 
 impl LocalJudge {
-    /// What the result calls it.
+    /// The judge's name in results.
     pub const NAME: &'static str = "local";
 
-    /// The judge.
+    /// Creates the judge.
     #[must_use]
     pub const fn new() -> LocalJudge {
         LocalJudge
     }
 
-    /// One verdict for each condition, in their order. Days are counted from `now` unless the
-    /// situation says what day it is.
+    /// Returns one verdict for each condition, in order. `now` is today unless the situation states
+    /// the date.
     #[must_use]
     pub fn verdicts(
         &self,
@@ -62,8 +62,10 @@ impl LocalJudge {
         conditions: &[&str],
     ) -> Vec<Verdict> {
         let mut lexicon = Lexicon::default();
-        let told = Told::read(situation, Some(now.as_millis()), &mut lexicon);
-        let verdict = |condition: &&str| verdict(&Asked::read(condition, &mut lexicon), &told);
+        let facts = SituationFacts::read(situation, Some(now.as_millis()), &mut lexicon);
+        let verdict = |condition: &&str| {
+            judge_condition(&ParsedCondition::parse(condition, &mut lexicon), &facts)
+        };
         conditions.iter().map(verdict).collect()
     }
 }
@@ -83,43 +85,50 @@ impl Judge for LocalJudge {
     }
 }
 
-fn verdict(asked: &Asked, told: &Told) -> Verdict {
-    match asked {
-        Asked::One(claim) => of_claim(claim, told),
-        Asked::Not(inner) => {
-            let Verdict { answer, sureness } = verdict(inner, told);
-            Verdict { answer: answer.turned(), sureness }
+fn judge_condition(condition: &ParsedCondition, facts: &SituationFacts) -> Verdict {
+    match condition {
+        ParsedCondition::Clause(clause) => judge_clause(clause, facts),
+        ParsedCondition::Not(inner) => {
+            let Verdict { answer, sureness } = judge_condition(inner, facts);
+            Verdict { answer: answer.negated(), sureness }
         }
-        Asked::All(parts) => joined(parts, told, Answer::No),
-        Asked::Any(parts) => joined(parts, told, Answer::Yes),
-        Asked::Unclear => Verdict::UNDECIDED,
+        ParsedCondition::All(parts) => judge_junction(parts, facts, JudgeAnswer::No),
+        ParsedCondition::Any(parts) => judge_junction(parts, facts, JudgeAnswer::Yes),
+        ParsedCondition::Unclear => Verdict::UNDECIDED,
     }
 }
 
-/// One part that settles it settles the whole; else all must be decided.
-fn joined(parts: &[Asked], told: &Told, settles: Answer) -> Verdict {
-    let verdicts: Vec<Verdict> = parts.iter().map(|part| verdict(part, told)).collect();
+/// Judges parts joined by `and` (`settles` is no) or `or` (`settles` is yes): one part with that
+/// answer decides the whole; otherwise all parts must be decided.
+fn judge_junction(
+    parts: &[ParsedCondition],
+    facts: &SituationFacts,
+    settles: JudgeAnswer,
+) -> Verdict {
+    let verdicts: Vec<Verdict> = parts.iter().map(|part| judge_condition(part, facts)).collect();
     let settled = verdicts.iter().filter(|verdict| verdict.answer == settles);
     if let Some(surest) = settled.max_by_key(|verdict| verdict.sureness) {
         return *surest;
     }
-    if verdicts.iter().any(|verdict| verdict.answer == Answer::Undecided) {
+    if verdicts.iter().any(|verdict| verdict.answer == JudgeAnswer::Undecided) {
         return Verdict::UNDECIDED;
     }
     let least = verdicts.iter().map(|verdict| verdict.sureness).min().unwrap_or(Score::ZERO);
-    Verdict { answer: settles.turned(), sureness: least }
+    Verdict { answer: settles.negated(), sureness: least }
 }
 
-/// What the findings on a claim come to, if none contradicts another.
-fn of_claim(claim: &Claim, told: &Told) -> Verdict {
-    let findings = findings(claim, told);
-    let Some(Finding { holds, .. }) = findings.first().copied() else { return Verdict::UNDECIDED };
+/// Judges a clause by all evidence on it; undecided when there is none or findings contradict.
+fn judge_clause(clause: &ConditionClause, facts: &SituationFacts) -> Verdict {
+    let findings = collect_evidence(clause, facts);
+    let Some(EvidenceFinding { holds, .. }) = findings.first().copied() else {
+        return Verdict::UNDECIDED;
+    };
     if findings.iter().any(|finding| finding.holds != holds) {
         return Verdict::UNDECIDED;
     }
-    let sureness = findings.iter().map(|finding| sureness(finding.sort)).fold(0.0, f64::max);
+    let sureness = findings.iter().map(|finding| sureness(finding.kind)).fold(0.0, f64::max);
     Verdict {
-        answer: if holds { Answer::Yes } else { Answer::No },
+        answer: if holds { JudgeAnswer::Yes } else { JudgeAnswer::No },
         sureness: Score::unit(sureness),
     }
 }

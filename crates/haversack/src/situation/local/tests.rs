@@ -7,14 +7,14 @@ use super::*;
 
 /// 16 November 2026, nine o'clock.
 const NOW: Timestamp = Timestamp::from_millis(1_794_819_600_000);
-/// Parts of the cases, of which each is judged by what the others taught.
+/// Number of folds for cross-validation.
 const FOLDS: usize = 5;
-/// What a sort of evidence must have been right in, among the cases it was learnt from, to decide.
-const RELIABLE: f64 = 0.9;
+/// How often a kind of evidence must have been right in the training folds to decide.
+const RELIABLE_SHARE_MIN: f64 = 0.9;
 
 /// A condition that people judged.
-struct Case {
-    /// Which situation: cases of one situation are never in two parts.
+struct LabelledCase {
+    /// The number of its situation: cases of one situation are all in the same fold.
     group: usize,
     situation: Map<String, Value>,
     condition: String,
@@ -22,7 +22,7 @@ struct Case {
 }
 
 /// The labelled cases of the scenarios.
-fn cases() -> Vec<Case> {
+fn scenario_cases() -> Vec<LabelledCase> {
     let mut groups: BTreeMap<String, usize> = BTreeMap::new();
     let lines = include_str!("judge.jsonl").lines();
     lines
@@ -33,27 +33,27 @@ fn cases() -> Vec<Case> {
             let group = *groups.entry(case["situation"].to_string()).or_insert(count);
             situation.insert("intent".to_owned(), case["intent"].clone());
             let condition = case["condition"].as_str().unwrap().to_owned();
-            Case { group, situation, condition, holds: case["holds"].as_bool().unwrap() }
+            LabelledCase { group, situation, condition, holds: case["holds"].as_bool().unwrap() }
         })
         .collect()
 }
 
-/// Judgements that were made for an earlier judge. About a fifth of them was read before this one was
-/// written, the others were not.
-fn older() -> Vec<Case> {
+/// Cases that were labelled for an earlier judge. About a fifth of them were read before this judge
+/// was written, the others were not.
+fn older_cases() -> Vec<LabelledCase> {
     let mut cases = Vec::new();
     let (mut group, mut situation) = (0, Map::new());
     for line in include_str!("judgements.txt").lines() {
         match line.split_once(' ') {
-            Some((sign @ ("+" | "-"), condition)) => cases.push(Case {
+            Some((sign @ ("+" | "-"), condition)) => cases.push(LabelledCase {
                 group,
                 situation: situation.clone(),
                 condition: condition.to_owned(),
                 holds: sign == "+",
             }),
-            Some(("tuning" | "held" | "other", told)) => {
+            Some(("tuning" | "held" | "other", facts)) => {
                 group += 1;
-                situation = serde_json::from_str(told).unwrap();
+                situation = serde_json::from_str(facts).unwrap();
             }
             _ => assert!(line.is_empty() || line.starts_with('#'), "{line}"),
         }
@@ -61,27 +61,29 @@ fn older() -> Vec<Case> {
     cases
 }
 
-fn verdict_on(case: &Case) -> Verdict {
+fn verdict_on(case: &LabelledCase) -> Verdict {
     LocalJudge::new().verdicts(&case.situation, NOW, &[&case.condition])[0]
 }
 
-/// The sorts of evidence on a condition, in all its parts.
-fn sorts(case: &Case) -> Vec<Sort> {
-    fn walk(asked: &Asked, told: &Told, sorts: &mut Vec<Sort>) {
-        match asked {
-            Asked::One(claim) => sorts.extend(findings(claim, told).iter().map(|found| found.sort)),
-            Asked::Not(inner) => walk(inner, told, sorts),
-            Asked::All(parts) | Asked::Any(parts) => {
-                parts.iter().for_each(|part| walk(part, told, sorts));
+/// The kinds of evidence on a condition, in all its clauses.
+fn evidence_kinds(case: &LabelledCase) -> Vec<EvidenceKind> {
+    fn walk(condition: &ParsedCondition, facts: &SituationFacts, kinds: &mut Vec<EvidenceKind>) {
+        match condition {
+            ParsedCondition::Clause(clause) => {
+                kinds.extend(collect_evidence(clause, facts).iter().map(|finding| finding.kind));
             }
-            Asked::Unclear => {}
+            ParsedCondition::Not(inner) => walk(inner, facts, kinds),
+            ParsedCondition::All(parts) | ParsedCondition::Any(parts) => {
+                parts.iter().for_each(|part| walk(part, facts, kinds));
+            }
+            ParsedCondition::Unclear => {}
         }
     }
     let mut lexicon = Lexicon::default();
-    let told = Told::read(&case.situation, Some(NOW.as_millis()), &mut lexicon);
-    let mut sorts = Vec::new();
-    walk(&Asked::read(&case.condition, &mut lexicon), &told, &mut sorts);
-    sorts
+    let facts = SituationFacts::read(&case.situation, Some(NOW.as_millis()), &mut lexicon);
+    let mut kinds = Vec::new();
+    walk(&ParsedCondition::parse(&case.condition, &mut lexicon), &facts, &mut kinds);
+    kinds
 }
 
 /// How many cases there are, how many were decided, and how many of those are right.
@@ -94,10 +96,10 @@ struct Figures {
 
 #[expect(clippy::cast_precision_loss, reason = "there are a few hundred")]
 impl Figures {
-    fn add(&mut self, answer: Answer, holds: bool) {
+    fn add(&mut self, answer: JudgeAnswer, holds: bool) {
         self.cases += 1;
-        self.decided += usize::from(answer != Answer::Undecided);
-        self.right += usize::from(answer == if holds { Answer::Yes } else { Answer::No });
+        self.decided += usize::from(answer != JudgeAnswer::Undecided);
+        self.right += usize::from(answer == if holds { JudgeAnswer::Yes } else { JudgeAnswer::No });
     }
 
     fn decided(self) -> f64 {
@@ -110,7 +112,7 @@ impl Figures {
 }
 
 #[expect(clippy::print_stderr, reason = "the figures are for people who change the judge")]
-fn show(name: &str, figures: Figures) {
+fn print_figures(name: &str, figures: Figures) {
     let Figures { cases, decided, right } = figures;
     let (share, correct) = (100.0 * figures.decided(), 100.0 * figures.right());
     eprintln!(
@@ -118,40 +120,43 @@ fn show(name: &str, figures: Figures) {
     );
 }
 
-/// Judges each part of the cases with what the other parts taught of how far each sort of evidence
-/// can be relied on.
-fn cross_validated(cases: &[Case]) -> Figures {
+/// Judges each fold with only those kinds of evidence that were reliable in the other folds.
+fn cross_validate(cases: &[LabelledCase]) -> Figures {
     let mut figures = Figures::default();
     for fold in 0..FOLDS {
-        let mut taught: BTreeMap<Sort, Figures> = BTreeMap::new();
+        let mut trained: BTreeMap<EvidenceKind, Figures> = BTreeMap::new();
         for case in cases.iter().filter(|case| case.group % FOLDS != fold) {
             let answer = verdict_on(case).answer;
-            if answer != Answer::Undecided {
-                for sort in sorts(case) {
-                    taught.entry(sort).or_default().add(answer, case.holds);
+            if answer != JudgeAnswer::Undecided {
+                for kind in evidence_kinds(case) {
+                    trained.entry(kind).or_default().add(answer, case.holds);
                 }
             }
         }
-        let is_reliable =
-            |sort: &Sort| taught.get(sort).is_some_and(|figures| figures.right() >= RELIABLE);
+        let is_reliable = |kind: &EvidenceKind| {
+            trained.get(kind).is_some_and(|figures| figures.right() >= RELIABLE_SHARE_MIN)
+        };
         for case in cases.iter().filter(|case| case.group % FOLDS == fold) {
             let verdict = verdict_on(case);
-            let stands = sorts(case).iter().any(is_reliable);
-            figures.add(if stands { verdict.answer } else { Answer::Undecided }, case.holds);
+            let has_reliable = evidence_kinds(case).iter().any(is_reliable);
+            figures.add(
+                if has_reliable { verdict.answer } else { JudgeAnswer::Undecided },
+                case.holds,
+            );
         }
     }
     figures
 }
 
-/// S3: at least half is decided, and of that 95 in 100 are right. Folds are by situation, but the
-/// words were chosen with all cases at hand: [`older`] is nearer to what a new case meets. Whoever
-/// always says yes is right in about half.
+/// S3: at least half of the cases are decided, and 95 in 100 of those are right. Folds are by
+/// situation, but the words were chosen with all cases at hand, so [`older_cases`] are closer to what
+/// a new case meets. Always answering yes is right in about half.
 #[test]
 fn the_local_judge_decides_half_and_is_right_in_95_percent_of_it_s3() {
-    let cases = cases();
+    let cases = scenario_cases();
     assert!(cases.len() >= 150);
-    let figures = cross_validated(&cases);
-    show("cross-validated", figures);
+    let figures = cross_validate(&cases);
+    print_figures("cross-validated", figures);
     assert!(figures.decided() >= 0.5 && figures.right() >= 0.95, "{figures:?}");
     let negated = cases.iter().filter(|case| {
         let words = [" not ", "no ", "nobody", "nothing", "never", " only "];
@@ -159,52 +164,53 @@ fn the_local_judge_decides_half_and_is_right_in_95_percent_of_it_s3() {
     });
     let mut of_negated = Figures::default();
     negated.for_each(|case| of_negated.add(verdict_on(case).answer, case.holds));
-    show("with negation", of_negated);
+    print_figures("with negation", of_negated);
     assert!(of_negated.right() >= 0.95, "{of_negated:?}");
-    for foolish in [Answer::Yes, Answer::No] {
+    for constant in [JudgeAnswer::Yes, JudgeAnswer::No] {
         let mut control = Figures::default();
-        cases.iter().for_each(|case| control.add(foolish, case.holds));
-        show(&format!("always {}", foolish.as_str()), control);
+        cases.iter().for_each(|case| control.add(constant, case.holds));
+        print_figures(&format!("always {}", constant.as_str()), control);
         assert!(control.right() < 0.7, "{control:?}");
     }
 }
 
-/// The same on judgements that were made for another judge.
+/// The same on cases that were labelled for another judge.
 #[test]
-fn older_judgements_are_judged_as_well_s3() {
+fn older_cases_are_judged_as_well_s3() {
     let mut figures = Figures::default();
-    older().iter().for_each(|case| figures.add(verdict_on(case).answer, case.holds));
-    show("older", figures);
+    older_cases().iter().for_each(|case| figures.add(verdict_on(case).answer, case.holds));
+    print_figures("older", figures);
     assert!(figures.decided() >= 0.44 && figures.right() >= 0.95, "{figures:?}");
 }
 
-/// Sureness says how often such evidence is right; it may promise no more than was measured.
+/// Sureness says how often a kind of evidence is right; it may not exceed what was measured.
 #[test]
-fn no_evidence_promises_more_than_it_keeps_s3() {
-    let mut taught: BTreeMap<Sort, Figures> = BTreeMap::new();
-    for case in cases().iter().chain(&older()) {
+fn no_sureness_exceeds_the_measured_accuracy_s3() {
+    let mut trained: BTreeMap<EvidenceKind, Figures> = BTreeMap::new();
+    for case in scenario_cases().iter().chain(&older_cases()) {
         let answer = verdict_on(case).answer;
-        if answer != Answer::Undecided {
-            for sort in sorts(case) {
-                taught.entry(sort).or_default().add(answer, case.holds);
+        if answer != JudgeAnswer::Undecided {
+            for kind in evidence_kinds(case) {
+                trained.entry(kind).or_default().add(answer, case.holds);
             }
         }
     }
-    for (sort, figures) in taught {
-        show(&format!("{sort:?}"), figures);
-        // A sureness of s stands for a chance of (1 + s) / 2 of being right.
-        let promised = f64::midpoint(1.0, sureness(sort));
-        assert!(figures.right() + 0.03 >= promised, "{sort:?}: {figures:?}");
+    for (kind, figures) in trained {
+        print_figures(&format!("{kind:?}"), figures);
+        // A sureness of s means a chance of (1 + s) / 2 of being right.
+        let promised = f64::midpoint(1.0, sureness(kind));
+        assert!(figures.right() + 0.03 >= promised, "{kind:?}: {figures:?}");
     }
 }
 
-fn answer(situation: &Value, condition: &str) -> Answer {
+fn answer(situation: &Value, condition: &str) -> JudgeAnswer {
     LocalJudge::new().verdicts(situation.as_object().unwrap(), NOW, &[condition])[0].answer
 }
 
 #[track_caller]
 fn check(situation: &Value, yes: &[&str], no: &[&str], undecided: &[&str]) {
-    let expected = [(yes, Answer::Yes), (no, Answer::No), (undecided, Answer::Undecided)];
+    let expected =
+        [(yes, JudgeAnswer::Yes), (no, JudgeAnswer::No), (undecided, JudgeAnswer::Undecided)];
     for (conditions, expected) in expected {
         for condition in conditions {
             assert_eq!(answer(situation, condition), expected, "{condition}");
@@ -212,7 +218,7 @@ fn check(situation: &Value, yes: &[&str], no: &[&str], undecided: &[&str]) {
     }
 }
 
-/// Two conditions that were once judged the wrong way round.
+/// Two conditions that an earlier judge answered with the opposite.
 #[test]
 fn production_is_touched_where_the_environment_is_production_s3() {
     check(
@@ -281,7 +287,7 @@ fn claims_are_joined_as_logic_joins_them_s3() {
 }
 
 #[test]
-fn nothing_told_and_nothing_asked_is_no_trouble() {
+fn empty_situations_and_conditions_are_undecided() {
     let judge = LocalJudge::new();
     assert!(judge.verdicts(&Map::new(), NOW, &[]).is_empty());
     let verdicts =
@@ -294,14 +300,14 @@ fn nothing_told_and_nothing_asked_is_no_trouble() {
     assert!(verdicts.iter().all(|verdict| (0.0..=1.0).contains(&verdict.sureness.get())));
 }
 
-/// A condition and its negation are never answered the same way, unless with undecided.
+/// A condition and its negation never get the same answer, unless both are undecided.
 #[test]
-fn a_negation_turns_every_answer_s3() {
-    for case in cases().iter().chain(&older()) {
+fn a_negation_inverts_every_answer_s3() {
+    for case in scenario_cases().iter().chain(&older_cases()) {
         let plain = verdict_on(case).answer;
         for opening in ["it is not true that", "it is not the case that", "it is false that"] {
-            let turned = format!("{opening} {}", case.condition);
-            assert_eq!(answer(&Value::Object(case.situation.clone()), &turned), plain.turned());
+            let negated = format!("{opening} {}", case.condition);
+            assert_eq!(answer(&Value::Object(case.situation.clone()), &negated), plain.negated());
         }
         // `is` becomes `is not`, wherever a sentence has one verb and no negation.
         let verbs = [" is ", " are ", " was ", " were ", " has been "];
@@ -319,11 +325,11 @@ fn a_negation_turns_every_answer_s3() {
         let words = verb.trim().replace("has been", "has not been");
         let denied =
             if words == verb.trim() { format!(" {words} not ") } else { format!(" {words} ") };
-        let turned = case.condition.replacen(*verb, &denied, 1);
-        let answer = answer(&Value::Object(case.situation.clone()), &turned);
+        let negated = case.condition.replacen(*verb, &denied, 1);
+        let answer = answer(&Value::Object(case.situation.clone()), &negated);
         assert!(
-            answer == plain.turned() || answer == Answer::Undecided,
-            "{turned}: {} beside {}",
+            answer == plain.negated() || answer == JudgeAnswer::Undecided,
+            "{negated}: {} beside {}",
             answer.as_str(),
             plain.as_str()
         );
@@ -331,7 +337,7 @@ fn a_negation_turns_every_answer_s3() {
 }
 
 proptest! {
-    /// No text and no situation makes a judge panic or answer a condition and its negation alike.
+    /// For no text and situation does the judge panic or answer a condition and its negation alike.
     #[test]
     fn no_text_is_answered_like_its_negation_s3(
         condition in "[a-zé0-9 ,.%€'-]{0,60}",
@@ -340,7 +346,7 @@ proptest! {
         number in -1_000_000.0..1_000_000.0f64,
     ) {
         let situation = json!({ name.clone(): text, format!("{name}_kg"): number, "ok": false });
-        let turned = format!("it is not true that {condition}");
-        prop_assert_eq!(answer(&situation, &turned), answer(&situation, &condition).turned());
+        let negated = format!("it is not true that {condition}");
+        prop_assert_eq!(answer(&situation, &negated), answer(&situation, &condition).negated());
     }
 }

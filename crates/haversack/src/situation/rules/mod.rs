@@ -1,94 +1,95 @@
-//! Which injection rules apply: expressions here and now, plain language by a judge, all of a
-//! request's conditions in one call (S3).
+//! Decides which injection rules apply: evaluates expressions, and sends all conditions in plain
+//! language of a request to a judge in one call (S3).
 
 use haversack_core::ids::ItemId;
 use haversack_core::units::{Score, Timestamp};
 use serde_json::{Map, Value, json};
 
-use super::context::Unsure;
-use super::inherit::{Chain, Replaced};
-use super::judge::{Answer, Judge, JudgeError, Verdict};
+use super::context::UndecidedAction;
+use super::inherit::{Chain, ReplacedRule};
+use super::judge::{Judge, JudgeAnswer, JudgeError, Verdict};
 use super::local::LocalJudge;
 use crate::condition::{Condition, ConditionCache, ConditionError, Facts};
 use crate::notice::{Notice, NoticeCode};
 
-/// What a condition begins with to be read as an expression whatever it looks like.
+/// Prefix of a condition that is always an expression.
 pub const EXPRESSION_PREFIX: &str = "cel:";
 
-/// Signs that no sentence has. A text that has one and cannot be read is a mistake, not a sentence.
-const SIGNS: [&str; 4] = ["==", "!=", "&&", "||"];
+/// Operators that no sentence has. A text with one that does not compile is a mistake, not a sentence.
+const OPERATORS: [&str; 4] = ["==", "!=", "&&", "||"];
 
-/// Most rules of a chain that are judged, nearest first.
+/// Most rules of a chain that are judged; the nearest come first.
 pub const RULES_MAX: usize = 5_000;
 
 /// Most rules that a message names.
 const NAMED_MAX: usize = 10;
 
-/// How the result calls those who decided, beside a judge's own name.
+/// The `judge` of a rule without a condition.
 const ALWAYS: &str = "always";
+/// The `judge` of a rule whose condition is an expression.
 const CEL: &str = "cel";
 
-/// A rule of the chain, and what was decided about it.
+/// A rule of the chain and the decision on it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ruling {
     /// The context that has the rule.
     pub context: ItemId,
-    /// How far that is from the current context.
+    /// Steps from the current context to that one.
     pub distance: usize,
-    /// The rule's name, or its place such as `#2`.
+    /// The rule's name, or its position such as `#2`.
     pub rule: String,
-    /// Its condition; empty for none.
+    /// Its condition; empty if it has none.
     pub condition: String,
-    /// Who decided: `always` where there is no condition, `cel` for an expression, else a judge's
-    /// name.
+    /// What decided: `always` for a rule without a condition, `cel` for an expression, else a
+    /// judge's name.
     pub judge: String,
-    /// What was answered. Undecided, too, when the answer was less sure than the rule asks for.
-    pub answer: Answer,
-    /// Whether the rule applies: the answer, or what the rule says for when there is none.
+    /// The answer. It is also undecided when the verdict was less sure than the rule requires.
+    pub answer: JudgeAnswer,
+    /// Whether the rule applies: by the answer, or by `when_undecided` if there is none.
     pub applies: bool,
-    /// How sure that is: 1 is certain.
+    /// How sure the answer is: 1 is certain.
     pub sureness: Score,
-    /// Why it does not apply, where that is not the condition's own doing.
+    /// Why it does not apply, if the condition could not be evaluated.
     pub reason: Option<String>,
-    /// What the rule brings in.
+    /// The contexts that the rule injects.
     pub inject: Vec<ItemId>,
-    /// What the rule says for when there is no answer.
-    pub unsure: Unsure,
+    /// What the rule does when there is no answer.
+    pub when_undecided: UndecidedAction,
     threshold: Score,
 }
 
-/// What became of all rules of a chain.
+/// The decisions on all rules of a chain.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Rulings {
-    /// Every rule that counts, nearest context first.
+    /// Every rule in effect, nearest context first.
     pub rulings: Vec<Ruling>,
-    /// Rules that gave way to a nearer one of the same name.
-    pub replaced: Vec<Replaced>,
-    /// What the caller should know.
+    /// Rules that a nearer one of the same name overrides.
+    pub replaced: Vec<ReplacedRule>,
+    /// Notices for the caller.
     pub notices: Vec<Notice>,
 }
 
-/// How the condition of a rule is read.
+/// How the condition of a rule is to be decided.
 #[derive(Debug)]
 pub enum RuleCondition {
-    /// There is none: the rule always applies.
+    /// There is no condition: the rule always applies.
     Always,
     /// An expression in CEL.
     Expression(Condition),
     /// An expression that does not compile.
     Broken(ConditionError),
-    /// Plain language.
-    Plain,
+    /// Plain language, for a judge.
+    PlainLanguage,
 }
 
-/// Reads the condition of a rule as an expression or as plain language.
+/// Classifies the condition of a rule as an expression or as plain language.
 ///
-/// A text after `cel:` is an expression. Without the prefix, a text is one when it compiles and
-/// either has something that no sentence has (a comparison, `&&`, a call, a quoted text) or names
-/// nothing but facts. A text that has `==`, `!=`, `&&` or `||` and does not compile is a mistake.
-/// Everything else is plain language.
+/// A text after `cel:` is an expression. Without the prefix, a text is an expression when it compiles
+/// and either has something that no sentence has (a comparison, `&&`, a call, a quoted text) or
+/// consists only of names of facts. A text that has `==`, `!=`, `&&` or `||` and does not compile is
+/// a mistake. Everything else is plain language.
 #[must_use]
-pub fn read_condition(text: &str, facts: &Facts, conditions: &ConditionCache) -> RuleCondition {
+pub fn classify_condition(text: &str, facts: &Facts, conditions: &ConditionCache) -> RuleCondition {
     let text = text.trim();
     if text.is_empty() {
         return RuleCondition::Always;
@@ -101,21 +102,21 @@ pub fn read_condition(text: &str, facts: &Facts, conditions: &ConditionCache) ->
             Err(error) => RuleCondition::Broken(error),
         };
     }
-    let has_signs = SIGNS.iter().any(|sign| text.contains(sign));
-    if !has_signs && is_sentence(text) {
-        return RuleCondition::Plain;
+    let has_operator = OPERATORS.iter().any(|operator| text.contains(operator));
+    if !has_operator && is_sentence(text) {
+        return RuleCondition::PlainLanguage;
     }
     match conditions.compile_bounded(text) {
         Ok(expression) if expression.is_meant(facts) => RuleCondition::Expression(expression),
-        Err(error) if has_signs => RuleCondition::Broken(error),
-        Ok(_) | Err(_) => RuleCondition::Plain,
+        Err(error) if has_operator => RuleCondition::Broken(error),
+        Ok(_) | Err(_) => RuleCondition::PlainLanguage,
     }
 }
 
-/// Whether two words stand side by side, as they cannot in an expression. It spares sentences the
-/// parser, which takes longest to find out that something is none of its own.
+/// Whether two words follow each other, as they cannot in an expression. Checking this first avoids
+/// the parser for sentences, on which it is slowest.
 fn is_sentence(text: &str) -> bool {
-    // Inside of quotes and behind a comment's sign everything may stand.
+    // Anything can follow inside quotes and after a comment sign.
     if text.contains(['"', '\'', '`']) || text.contains("//") {
         return false;
     }
@@ -125,15 +126,16 @@ fn is_sentence(text: &str) -> bool {
     words.windows(2).any(|pair| ends(pair[0]) && is_word(pair[1]))
 }
 
-/// Judges the injection rules of a context and its ancestors. It never fails: a rule that cannot
-/// be judged does not apply, and a notice says so; when the judge fails, the local one decides.
+/// Judges the injection rules of a context and its ancestors. It never fails: a rule whose condition
+/// cannot be evaluated does not apply, and a notice says so; when the judge fails, the local judge
+/// decides.
 pub async fn judge_rules(
     chain: &Chain,
     facts: &Facts,
     conditions: &ConditionCache,
     judge: &dyn Judge,
 ) -> Rulings {
-    let (mut rules, replaced) = chain.injection();
+    let (mut rules, replaced) = chain.injection_rules();
     let mut notices = Vec::new();
     if rules.len() > RULES_MAX {
         notices.push(Notice::new(
@@ -152,40 +154,43 @@ pub async fn judge_rules(
             rule: member.context.rule_name(index),
             condition: rule.condition.clone(),
             judge: CEL.to_owned(),
-            answer: Answer::No,
+            answer: JudgeAnswer::No,
             applies: false,
             sureness: Score::ONE,
             reason: None,
             inject: rule.inject.clone(),
-            unsure: rule.unsure,
+            when_undecided: rule.when_undecided,
             threshold: rule.threshold,
         };
-        match read_condition(&rule.condition, facts, conditions) {
+        match classify_condition(&rule.condition, facts, conditions) {
             RuleCondition::Always => {
                 ruling.judge = ALWAYS.to_owned();
-                ruling.answer = Answer::Yes;
+                ruling.answer = JudgeAnswer::Yes;
             }
             RuleCondition::Expression(expression) => match expression.evaluate(facts) {
-                Ok(true) => ruling.answer = Answer::Yes,
+                Ok(true) => ruling.answer = JudgeAnswer::Yes,
                 Ok(false) => {}
                 Err(ConditionError::MissingFact { name }) => {
                     ruling.reason = Some(format!("the situation does not say {name:?}"));
                 }
-                Err(error) => fail(&mut ruling, error.to_string(), &mut notices),
+                Err(error) => record_failure(&mut ruling, error.to_string(), &mut notices),
             },
-            RuleCondition::Broken(error) => fail(&mut ruling, error.to_string(), &mut notices),
-            RuleCondition::Plain => plain.push(rulings.len()),
+            RuleCondition::Broken(error) => {
+                record_failure(&mut ruling, error.to_string(), &mut notices);
+            }
+            RuleCondition::PlainLanguage => plain.push(rulings.len()),
         }
-        ruling.applies = ruling.answer == Answer::Yes;
+        ruling.applies = ruling.answer == JudgeAnswer::Yes;
         rulings.push(ruling);
     }
     if !plain.is_empty() {
-        decide(&mut rulings, &plain, facts, judge, &mut notices).await;
+        judge_plain_conditions(&mut rulings, &plain, facts, judge, &mut notices).await;
     }
     Rulings { rulings, replaced, notices }
 }
 
-fn fail(ruling: &mut Ruling, reason: String, notices: &mut Vec<Notice>) {
+/// Notes why a rule could not be evaluated, on the rule and in a notice.
+fn record_failure(ruling: &mut Ruling, reason: String, notices: &mut Vec<Notice>) {
     let Ruling { context, rule, condition, .. } = &*ruling;
     notices.push(Notice {
         details: json!({ "context": context.as_str(), "rule": rule, "condition": condition }),
@@ -198,8 +203,8 @@ fn fail(ruling: &mut Ruling, reason: String, notices: &mut Vec<Notice>) {
     ruling.reason = Some(reason);
 }
 
-/// Has the plain conditions judged, each once.
-async fn decide(
+/// Has the judge decide the conditions in plain language, each once.
+async fn judge_plain_conditions(
     rulings: &mut [Ruling],
     plain: &[usize],
     facts: &Facts,
@@ -210,36 +215,36 @@ async fn decide(
         plain.iter().map(|&at| rulings[at].condition.clone()).collect();
     conditions.sort_unstable();
     conditions.dedup();
-    let asked: Vec<&str> = conditions.iter().map(String::as_str).collect();
+    let unique: Vec<&str> = conditions.iter().map(String::as_str).collect();
     let situation = facts.situation_with_intent();
-    let (name, verdicts) = match ask(judge, &situation, facts.now(), &asked).await {
+    let (name, verdicts) = match request_verdicts(judge, &situation, facts.now(), &unique).await {
         Ok(verdicts) => (judge.name().to_owned(), verdicts),
         Err(error) => {
             tracing::warn!(judge = judge.name(), error = %error, "conditions are judged locally");
             notices.push(Notice::new(
                 NoticeCode::Degraded,
-                format!("{error}: the local model decided {} conditions instead", asked.len()),
+                format!("{error}: the local model decided {} conditions instead", unique.len()),
             ));
             let local = LocalJudge::new();
-            (local.name().to_owned(), local.verdicts(&situation, facts.now(), &asked))
+            (local.name().to_owned(), local.verdicts(&situation, facts.now(), &unique))
         }
     };
     for &at in plain {
         let ruling = &mut rulings[at];
-        let place = conditions.binary_search(&ruling.condition);
-        let Some(verdict) = place.ok().and_then(|place| verdicts.get(place)) else { continue };
+        let index = conditions.binary_search(&ruling.condition);
+        let Some(verdict) = index.ok().and_then(|index| verdicts.get(index)) else { continue };
         ruling.judge.clone_from(&name);
-        ruling.decide(*verdict);
+        ruling.apply_verdict(*verdict);
     }
     let judged: Vec<&Ruling> = plain.iter().map(|&at| &rulings[at]).collect();
     if name == LocalJudge::NAME {
-        notices.push(judged_locally(&judged));
+        notices.push(judged_locally_notice(&judged));
     }
-    notices.extend(undecided(&judged));
+    notices.extend(undecided_notice(&judged));
 }
 
-/// One verdict for each condition, or an error.
-async fn ask(
+/// Asks the judge, and checks that it returned one verdict for each condition.
+async fn request_verdicts(
     judge: &dyn Judge,
     situation: &Map<String, Value>,
     now: Timestamp,
@@ -254,18 +259,19 @@ async fn ask(
     Err(JudgeError { judge: judge.name().to_owned(), cause })
 }
 
-/// Which rules no judge could decide, and what was done.
-fn undecided(rulings: &[&Ruling]) -> Option<Notice> {
+/// A notice of the rules that the judge could not decide, and what they did.
+fn undecided_notice(rulings: &[&Ruling]) -> Option<Notice> {
     let open: Vec<&&Ruling> =
-        rulings.iter().filter(|ruling| ruling.answer == Answer::Undecided).collect();
+        rulings.iter().filter(|ruling| ruling.answer == JudgeAnswer::Undecided).collect();
     if open.is_empty() {
         return None;
     }
-    let list = |unsure: Unsure| {
-        let named = open.iter().filter(|ruling| ruling.unsure == unsure);
+    let names_with = |action: UndecidedAction| {
+        let named = open.iter().filter(|ruling| ruling.when_undecided == action);
         named.map(|ruling| format!("{} of {}", ruling.rule, ruling.context)).collect::<Vec<_>>()
     };
-    let (injected, skipped) = (list(Unsure::Inject), list(Unsure::Skip));
+    let (injected, skipped) =
+        (names_with(UndecidedAction::Inject), names_with(UndecidedAction::Skip));
     let mut done = Vec::new();
     for (rules, what) in [(injected, "brought in anyway"), (skipped, "left out")] {
         let more = rules.len().saturating_sub(NAMED_MAX);
@@ -289,7 +295,8 @@ fn undecided(rulings: &[&Ruling]) -> Option<Notice> {
     })
 }
 
-fn judged_locally(rulings: &[&Ruling]) -> Notice {
+/// A notice that the local judge decided conditions.
+fn judged_locally_notice(rulings: &[&Ruling]) -> Notice {
     let details: Vec<Value> = rulings.iter().map(|ruling| ruling.details()).collect();
     let count = details.len();
     let (noun, verb) = if count == 1 { ("condition", "was") } else { ("conditions", "were") };
@@ -305,13 +312,13 @@ fn judged_locally(rulings: &[&Ruling]) -> Notice {
     }
 }
 
-/// To three places: more would pretend to a precision that no judge has.
-fn rounded(sureness: Score) -> f64 {
+/// Rounds to three decimal places, because no judge is more precise.
+fn round_sureness(sureness: Score) -> f64 {
     (sureness.get() * 1_000.0).round() / 1_000.0
 }
 
 impl Ruling {
-    /// The decision, for programs.
+    /// The decision as JSON.
     pub(crate) fn details(&self) -> Value {
         json!({
             "context": self.context.as_str(),
@@ -320,20 +327,20 @@ impl Ruling {
             "judge": self.judge,
             "applies": self.applies,
             "answer": self.answer.as_str(),
-            "unsure": self.unsure.as_str(),
-            "sureness": rounded(self.sureness),
+            "unsure": self.when_undecided.as_str(),
+            "sureness": round_sureness(self.sureness),
         })
     }
 
-    /// Takes a judge's answer over, unless the rule asks for a surer one.
-    fn decide(&mut self, verdict: Verdict) {
+    /// Applies a judge's verdict; one that is less sure than the rule requires counts as undecided.
+    fn apply_verdict(&mut self, verdict: Verdict) {
         self.sureness = verdict.sureness;
         let is_sure = verdict.sureness >= self.threshold;
-        self.answer = if is_sure { verdict.answer } else { Answer::Undecided };
+        self.answer = if is_sure { verdict.answer } else { JudgeAnswer::Undecided };
         self.applies = match self.answer {
-            Answer::Yes => true,
-            Answer::No => false,
-            Answer::Undecided => self.unsure == Unsure::Inject,
+            JudgeAnswer::Yes => true,
+            JudgeAnswer::No => false,
+            JudgeAnswer::Undecided => self.when_undecided == UndecidedAction::Inject,
         };
     }
 }

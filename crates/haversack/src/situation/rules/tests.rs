@@ -8,19 +8,19 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::situation::inherit::Library;
-use crate::situation::testing::{Place, id};
+use crate::situation::inherit::ContextLoader;
+use crate::situation::testing::{ContextFixture, id};
 
-/// Says yes to conditions that hold a word, notes what it was asked, and fails when told to.
+/// A judge that says yes to conditions with a word, records its calls, and fails on demand.
 #[derive(Default)]
-struct Oracle {
+struct KeywordJudge {
     word: &'static str,
     fails: bool,
     few: bool,
     calls: Mutex<Vec<Vec<String>>>,
 }
 
-impl Judge for Oracle {
+impl Judge for KeywordJudge {
     fn name(&self) -> &str {
         "oracle"
     }
@@ -31,13 +31,17 @@ impl Judge for Oracle {
         _: Timestamp,
         conditions: &'a [&'a str],
     ) -> BoxFuture<'a, Result<Vec<Verdict>, JudgeError>> {
-        let asked = conditions.iter().map(|condition| (*condition).to_owned()).collect();
-        self.calls.lock().unwrap().push(asked);
+        let recorded = conditions.iter().map(|condition| (*condition).to_owned()).collect();
+        self.calls.lock().unwrap().push(recorded);
         let answer = if self.fails {
             Err(JudgeError { judge: "oracle".to_owned(), cause: "the line is dead".into() })
         } else {
             let verdict = |condition: &&str| Verdict {
-                answer: if condition.contains(self.word) { Answer::Yes } else { Answer::No },
+                answer: if condition.contains(self.word) {
+                    JudgeAnswer::Yes
+                } else {
+                    JudgeAnswer::No
+                },
                 sureness: Score::HALF,
             };
             let count = if self.few { 0 } else { conditions.len() };
@@ -47,17 +51,17 @@ impl Judge for Oracle {
     }
 }
 
-async fn rule(contexts: &Value, situation: &Value, judge: &dyn Judge) -> Rulings {
-    let place = Place::new(contexts).await;
-    let snapshot = place.snapshot(&Viewer::owner()).await;
-    let chain = Library::new(&*snapshot, &[], 64).chain(&id("now")).await.unwrap();
+async fn judge_now(contexts: &Value, situation: &Value, judge: &dyn Judge) -> Rulings {
+    let fixture = ContextFixture::new(contexts).await;
+    let snapshot = fixture.snapshot(&Viewer::owner()).await;
+    let chain = ContextLoader::new(&*snapshot, &[], 64).load_chain(&id("now")).await.unwrap();
     let situation = situation.as_object().unwrap();
     let facts = Facts::of_situation(situation, Some("ship it"), Timestamp::from_millis(0));
     judge_rules(&chain, &facts, &ConditionCache::new(), judge).await
 }
 
 /// `context rule judge yes|no`, for every rule.
-fn shown(rulings: &Rulings) -> Vec<String> {
+fn summaries(rulings: &Rulings) -> Vec<String> {
     let line = |ruling: &Ruling| {
         let applies = if ruling.applies { "yes" } else { "no" };
         format!("{} {} {} {applies}", ruling.context, ruling.rule, ruling.judge)
@@ -66,23 +70,23 @@ fn shown(rulings: &Rulings) -> Vec<String> {
 }
 
 #[track_caller]
-fn check_read(condition_text: &str, expected: &str) {
+fn check_class(condition_text: &str, expected: &str) {
     let situation = json!({ "production": true, "tool": "deploy", "labels": ["a"] });
     let facts =
         Facts::of_situation(situation.as_object().unwrap(), None, Timestamp::from_millis(0));
-    let found = match read_condition(condition_text, &facts, &ConditionCache::new()) {
+    let found = match classify_condition(condition_text, &facts, &ConditionCache::new()) {
         RuleCondition::Always => "always",
         RuleCondition::Expression(_) => "expression",
         RuleCondition::Broken(_) => "broken",
-        RuleCondition::Plain => "plain",
+        RuleCondition::PlainLanguage => "plain",
     };
     assert_eq!(found, expected, "{condition_text}");
 }
 
 #[test]
-fn a_condition_is_read_as_it_is_meant_s3() {
+fn conditions_are_classified_s3() {
     for text in ["", "  \n"] {
-        check_read(text, "always");
+        check_class(text, "always");
     }
     for text in [
         "situation.environment == \"production\"",
@@ -98,7 +102,7 @@ fn a_condition_is_read_as_it_is_meant_s3() {
         "branch.startsWith(\"release/\")",
         "true",
     ] {
-        check_read(text, "expression");
+        check_class(text, "expression");
     }
     for text in [
         "task is complex",
@@ -115,17 +119,17 @@ fn a_condition_is_read_as_it_is_meant_s3() {
         "die Aufgabe ist schwierig",
         "任务很复杂",
     ] {
-        check_read(text, "plain");
+        check_class(text, "plain");
     }
     for text in ["cel: task is complex", "tool == \"deploy", "tool == lower(\"X\")", "a && && b"] {
-        check_read(text, "broken");
+        check_class(text, "broken");
     }
 }
 
 #[tokio::test]
 async fn rules_of_the_context_and_its_ancestors_are_judged_in_one_call_s3() {
-    let judge = Oracle { word: "complex", ..Oracle::default() };
-    let rulings = rule(
+    let judge = KeywordJudge { word: "complex", ..KeywordJudge::default() };
+    let rulings = judge_now(
         &json!({
             "org": { "injection_rules": [
                 { "name": "far", "condition": "the task is complex", "inject": ["x"] },
@@ -144,7 +148,7 @@ async fn rules_of_the_context_and_its_ancestors_are_judged_in_one_call_s3() {
     )
     .await;
     assert_eq!(
-        shown(&rulings),
+        summaries(&rulings),
         [
             "now always always yes",
             "now hard oracle yes",
@@ -161,12 +165,12 @@ async fn rules_of_the_context_and_its_ancestors_are_judged_in_one_call_s3() {
     assert_eq!(sureness, [1.0, 0.5, 0.5, 0.5, 1.0, 0.5, 1.0]);
     let reason = rulings.rulings[4].reason.as_deref();
     assert_eq!(reason, Some("the situation does not say \"params\""));
-    assert!(rulings.notices.is_empty(), "another judge than the local one needs no word");
+    assert!(rulings.notices.is_empty(), "only the local judge needs a notice");
 }
 
 #[tokio::test]
 async fn the_local_judge_says_what_it_decided_and_how_sure_it_was_s3() {
-    let rulings = rule(
+    let rulings = judge_now(
         &json!({ "now": { "injection_rules": [
             { "name": "complexity_check", "condition": "task is complex", "inject": ["x"] },
         ] } }),
@@ -174,7 +178,7 @@ async fn the_local_judge_says_what_it_decided_and_how_sure_it_was_s3() {
         &LocalJudge::new(),
     )
     .await;
-    assert_eq!(shown(&rulings), ["now complexity_check local yes"]);
+    assert_eq!(summaries(&rulings), ["now complexity_check local yes"]);
     let [notice] = rulings.notices.as_slice() else { panic!("{:?}", rulings.notices) };
     assert_eq!(notice.code, NoticeCode::JudgedLocally);
     assert_eq!(notice.message, "1 condition in plain language was judged by the local model");
@@ -182,15 +186,16 @@ async fn the_local_judge_says_what_it_decided_and_how_sure_it_was_s3() {
     assert_eq!(details["rule"], "complexity_check");
     assert_eq!(details["condition"], "task is complex");
     assert_eq!((&details["judge"], &details["applies"]), (&json!("local"), &json!(true)));
-    assert_eq!(details["sureness"], json!(rounded(rulings.rulings[0].sureness)));
+    assert_eq!(details["sureness"], json!(round_sureness(rulings.rulings[0].sureness)));
 }
 
 #[tokio::test]
 async fn a_judge_that_fails_is_replaced_and_a_notice_says_so_s3() {
-    for judge in
-        [Oracle { fails: true, ..Oracle::default() }, Oracle { few: true, ..Oracle::default() }]
-    {
-        let rulings = rule(
+    for judge in [
+        KeywordJudge { fails: true, ..KeywordJudge::default() },
+        KeywordJudge { few: true, ..KeywordJudge::default() },
+    ] {
+        let rulings = judge_now(
             &json!({ "now": { "injection_rules": [
                 { "condition": "task is complex", "inject": ["x"] },
             ] } }),
@@ -198,7 +203,7 @@ async fn a_judge_that_fails_is_replaced_and_a_notice_says_so_s3() {
             &judge,
         )
         .await;
-        assert_eq!(shown(&rulings), ["now #1 local yes"]);
+        assert_eq!(summaries(&rulings), ["now #1 local yes"]);
         let codes: Vec<NoticeCode> = rulings.notices.iter().map(|notice| notice.code).collect();
         assert_eq!(codes, [NoticeCode::Degraded, NoticeCode::JudgedLocally]);
     }
@@ -206,7 +211,7 @@ async fn a_judge_that_fails_is_replaced_and_a_notice_says_so_s3() {
 
 #[tokio::test]
 async fn a_condition_that_cannot_be_used_leaves_its_rule_out_with_a_notice_s3() {
-    let rulings = rule(
+    let rulings = judge_now(
         &json!({ "now": { "injection_rules": [
             { "name": "broken", "condition": "tool == \"deploy", "inject": ["x"] },
             { "name": "failed", "condition": "tool > 3", "inject": ["x"] },
@@ -215,7 +220,7 @@ async fn a_condition_that_cannot_be_used_leaves_its_rule_out_with_a_notice_s3() 
         &LocalJudge::new(),
     )
     .await;
-    assert_eq!(shown(&rulings), ["now broken cel no", "now failed cel no"]);
+    assert_eq!(summaries(&rulings), ["now broken cel no", "now failed cel no"]);
     let codes: Vec<NoticeCode> = rulings.notices.iter().map(|notice| notice.code).collect();
     assert_eq!(codes, [NoticeCode::RuleFailed, NoticeCode::RuleFailed]);
     let message = &rulings.notices[0].message;
@@ -224,7 +229,7 @@ async fn a_condition_that_cannot_be_used_leaves_its_rule_out_with_a_notice_s3() 
 
 #[tokio::test]
 async fn a_nearer_rule_of_the_same_name_counts_s2() {
-    let rulings = rule(
+    let rulings = judge_now(
         &json!({
             "org": { "injection_rules": [{ "name": "one", "inject": ["x"] }] },
             "now": { "parent": "org", "injection_rules": [{ "name": "one", "inject": ["y"] }] },
@@ -233,15 +238,16 @@ async fn a_nearer_rule_of_the_same_name_counts_s2() {
         &LocalJudge::new(),
     )
     .await;
-    assert_eq!(shown(&rulings), ["now one always yes"]);
-    let replaced = Replaced { context: id("org"), rule: "one".to_owned(), by: id("now") };
+    assert_eq!(summaries(&rulings), ["now one always yes"]);
+    let replaced =
+        ReplacedRule { context: id("org"), rule: "one".to_owned(), replaced_by: id("now") };
     assert_eq!(rulings.replaced, [replaced]);
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
-    /// What is taken for a sentence without being parsed would not have parsed.
+    /// Texts that are taken for sentences without parsing do not compile.
     #[test]
     fn a_sentence_is_no_expression(
         words in prop::collection::vec(prop_oneof![
@@ -271,17 +277,17 @@ async fn too_many_rules_are_cut_off_with_a_notice_s3() {
         }
         contexts[name] = context;
     }
-    let rulings = rule(&contexts, &json!({}), &LocalJudge::new()).await;
+    let rulings = judge_now(&contexts, &json!({}), &LocalJudge::new()).await;
     assert_eq!(rulings.rulings.len(), RULES_MAX);
     let message = &rulings.notices[0].message;
     assert_eq!(message, "of 5200 rules the nearest 5000 were judged, the limit");
 }
 
-/// S3: what no judge can decide is done as the rule says, is told, and a rule can ask for more
-/// sureness than an answer has.
+/// S3: a rule says what happens when the judge cannot decide, a notice lists such rules, and a rule
+/// can require more sureness than an answer has.
 #[tokio::test]
-async fn a_rule_says_what_happens_when_nobody_can_tell_s3() {
-    let rulings = rule(
+async fn a_rule_says_what_happens_when_its_condition_is_undecided_s3() {
+    let rulings = judge_now(
         &json!({ "now": { "injection_rules": [
             { "name": "careful", "condition": "the moon is made of cheese", "unsure": "inject", "inject": ["x"] },
             { "name": "plain", "condition": "the moon is made of cheese", "inject": ["x"] },
@@ -292,18 +298,18 @@ async fn a_rule_says_what_happens_when_nobody_can_tell_s3() {
         &LocalJudge::new(),
     )
     .await;
-    let told: Vec<(&str, bool, Answer)> = rulings
+    let decisions: Vec<(&str, bool, JudgeAnswer)> = rulings
         .rulings
         .iter()
         .map(|ruling| (ruling.rule.as_str(), ruling.applies, ruling.answer))
         .collect();
     let expected = [
-        ("careful", true, Answer::Undecided),
-        ("plain", false, Answer::Undecided),
-        ("sure", true, Answer::Yes),
-        ("surer", false, Answer::Undecided),
+        ("careful", true, JudgeAnswer::Undecided),
+        ("plain", false, JudgeAnswer::Undecided),
+        ("sure", true, JudgeAnswer::Yes),
+        ("surer", false, JudgeAnswer::Undecided),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(decisions, expected);
     let notice = rulings.notices.iter().find(|one| one.code == NoticeCode::RulesUndecided).unwrap();
     assert_eq!(
         notice.message,

@@ -1,5 +1,4 @@
-//! Rules tried out on situations before anybody depends on them: which rules are expected to apply,
-//! and which do.
+//! Test cases for injection rules: situations, and which rules are expected to apply in each.
 
 use std::collections::BTreeMap;
 
@@ -8,53 +7,53 @@ use haversack_core::units::Timestamp;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::context::Context;
+use super::context::ContextDocument;
 use super::inherit::Chain;
-use super::judge::{Answer, Judge};
+use super::judge::{Judge, JudgeAnswer};
 use super::rules::{Ruling, judge_rules};
 use crate::condition::{ConditionCache, Facts};
 
 /// Most cases of a file.
 pub const CASES_MAX: usize = 10_000;
 
-/// A situation and what is expected of the rules in it.
+/// A situation and the expected outcomes of rules in it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Case {
-    /// What people call it.
+pub struct RuleCase {
+    /// Its display name.
     pub name: String,
     /// The current context, by id.
     pub context: String,
     /// The situation's facts.
     #[serde(default)]
     pub situation: Map<String, Value>,
-    /// What is to be reached.
+    /// The intent of the request.
     #[serde(default)]
     pub intent: Option<String>,
-    /// Rules that are expected to apply, each by its name or as `context#name`.
+    /// Rules that are expected to apply, each by name or as `context#name`.
     #[serde(default)]
     pub apply: Vec<String>,
-    /// Rules that are expected not to.
+    /// Rules that are expected not to apply.
     #[serde(default)]
     pub skip: Vec<String>,
-    /// Rules that no judge is expected to decide.
+    /// Rules that the judge is expected to leave undecided.
     #[serde(default)]
     pub undecided: Vec<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct RuleCaseFile {
     #[serde(default)]
-    case: Vec<Case>,
+    case: Vec<RuleCase>,
 }
 
-/// Reads a file of cases, in TOML.
+/// Parses a file of cases in TOML.
 ///
 /// # Errors
-/// When it is no TOML, has a field that is not known, or more than [`CASES_MAX`] cases; in words.
-pub fn parse(text: &str) -> Result<Vec<Case>, String> {
-    let File { case } = toml::from_str(text).map_err(|error| error.to_string())?;
+/// A message when it is not TOML, has an unknown field, no case, or more than [`CASES_MAX`].
+pub fn parse(text: &str) -> Result<Vec<RuleCase>, String> {
+    let RuleCaseFile { case } = toml::from_str(text).map_err(|error| error.to_string())?;
     match case.len() {
         0 => Err("there is no [[case]] in it".to_owned()),
         1..=CASES_MAX => Ok(case),
@@ -62,57 +61,64 @@ pub fn parse(text: &str) -> Result<Vec<Case>, String> {
     }
 }
 
-/// What is wrong in each case, in their order: nothing where all is as expected.
-pub async fn try_rules(
-    contexts: &[Context],
-    cases: &[Case],
+/// Runs each case and returns, in order, a message for each expectation that fails.
+pub async fn check_rule_cases(
+    contexts: &[ContextDocument],
+    cases: &[RuleCase],
     judge: &dyn Judge,
     now: Timestamp,
 ) -> Vec<Vec<String>> {
-    let known: BTreeMap<&ItemId, &Context> =
+    let by_id: BTreeMap<&ItemId, &ContextDocument> =
         contexts.iter().map(|context| (&context.id, context)).collect();
     let conditions = ConditionCache::new();
     let mut all = Vec::with_capacity(cases.len());
     for case in cases {
-        let chain = ItemId::new(&case.context).ok().and_then(|id| Chain::among(&known, &id));
+        let chain =
+            ItemId::new(&case.context).ok().and_then(|id| Chain::from_contexts(&by_id, &id));
         let Some(chain) = chain else {
             all.push(vec![format!("there is no context {}", case.context)]);
             continue;
         };
         let facts = Facts::of_situation(&case.situation, case.intent.as_deref(), now);
         let rulings = judge_rules(&chain, &facts, &conditions, judge).await.rulings;
-        let expected = case.apply.iter().map(|rule| (rule, Expected::Applies));
-        let expected = expected.chain(case.skip.iter().map(|rule| (rule, Expected::Skipped)));
+        let expected = case.apply.iter().map(|rule| (rule, ExpectedRuling::Applies));
+        let expected = expected.chain(case.skip.iter().map(|rule| (rule, ExpectedRuling::Skipped)));
         let expected =
-            expected.chain(case.undecided.iter().map(|rule| (rule, Expected::Undecided)));
-        all.push(expected.filter_map(|(rule, expected)| wrong(rule, expected, &rulings)).collect());
+            expected.chain(case.undecided.iter().map(|rule| (rule, ExpectedRuling::Undecided)));
+        all.push(
+            expected
+                .filter_map(|(rule, expected)| failure_message(rule, expected, &rulings))
+                .collect(),
+        );
     }
     all
 }
 
+/// What a case expects of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Expected {
+enum ExpectedRuling {
     Applies,
     Skipped,
     Undecided,
 }
 
-/// What is wrong with one expectation.
-fn wrong(rule: &str, expected: Expected, rulings: &[Ruling]) -> Option<String> {
-    let is_meant = |ruling: &&Ruling| {
+/// The message of an expectation that fails; `None` when it is met.
+fn failure_message(rule: &str, expected: ExpectedRuling, rulings: &[Ruling]) -> Option<String> {
+    let is_named = |ruling: &&Ruling| {
         ruling.rule == rule || format!("{}#{}", ruling.context, ruling.rule) == rule
     };
-    let meant: Vec<&Ruling> = rulings.iter().filter(is_meant).collect();
-    let [ruling] = meant.as_slice() else {
+    let matching: Vec<&Ruling> = rulings.iter().filter(is_named).collect();
+    let [ruling] = matching.as_slice() else {
         let names: Vec<String> =
             rulings.iter().map(|ruling| format!("{}#{}", ruling.context, ruling.rule)).collect();
-        let what = if meant.is_empty() { "no rule is called" } else { "several rules are called" };
+        let what =
+            if matching.is_empty() { "no rule is called" } else { "several rules are called" };
         return Some(format!("{what} {rule}; there are {}", names.join(", ")));
     };
     let is_as_expected = match expected {
-        Expected::Applies => ruling.applies,
-        Expected::Skipped => !ruling.applies,
-        Expected::Undecided => ruling.answer == Answer::Undecided,
+        ExpectedRuling::Applies => ruling.applies,
+        ExpectedRuling::Skipped => !ruling.applies,
+        ExpectedRuling::Undecided => ruling.answer == JudgeAnswer::Undecided,
     };
     if is_as_expected {
         return None;
@@ -120,7 +126,7 @@ fn wrong(rule: &str, expected: Expected, rulings: &[Ruling]) -> Option<String> {
     let found = if ruling.applies { "applies" } else { "does not apply" };
     let why = match (&ruling.reason, ruling.answer) {
         (Some(reason), _) => reason.clone(),
-        (None, Answer::Undecided) => {
+        (None, JudgeAnswer::Undecided) => {
             format!("{} could not decide {:?}", ruling.judge, ruling.condition)
         }
         (None, answer) => format!(
@@ -132,9 +138,9 @@ fn wrong(rule: &str, expected: Expected, rulings: &[Ruling]) -> Option<String> {
         ),
     };
     let wanted = match expected {
-        Expected::Applies => "should apply",
-        Expected::Skipped => "should not apply",
-        Expected::Undecided => "should be left undecided",
+        ExpectedRuling::Applies => "should apply",
+        ExpectedRuling::Skipped => "should not apply",
+        ExpectedRuling::Undecided => "should be left undecided",
     };
     Some(format!("{rule} of {} {wanted} and {found}: {why}", ruling.context))
 }
@@ -148,15 +154,15 @@ mod tests {
     use super::*;
     use crate::situation::LocalJudge;
 
-    fn context(id: &str, fields: &Value) -> Context {
+    fn context(id: &str, fields: &Value) -> ContextDocument {
         let (id, kind) = (ItemId::new(id).unwrap(), Kind::new("context").unwrap());
         let fields = fields.as_object().unwrap().clone();
-        Context::of_item(&Item { fields, ..Item::new(id, kind, "") })
+        ContextDocument::of_item(&Item { fields, ..Item::new(id, kind, "") })
     }
 
-    /// S3: rules are tried with a file; what is not as expected is told with the reason.
+    /// S3: a file of cases tests rules; each failed expectation is reported with the reason.
     #[tokio::test]
-    async fn rules_are_tried_on_situations_s3() {
+    async fn rule_cases_report_failed_expectations_s3() {
         let contexts = [
             context(
                 "org",
@@ -188,7 +194,7 @@ mod tests {
         )
         .unwrap();
         let now = Timestamp::from_millis(0);
-        let wrong = try_rules(&contexts, &cases, &LocalJudge::new(), now).await;
+        let wrong = check_rule_cases(&contexts, &cases, &LocalJudge::new(), now).await;
         assert!(wrong[0].is_empty(), "{wrong:?}");
         assert!(wrong[1][0].starts_with("live of org should apply and does not apply: local"));
         assert_eq!(wrong[1][1], "no rule is called liv; there are org#live, org#moon");

@@ -1,36 +1,36 @@
-//! Lines of a stream, none longer than a limit, whatever the stream holds.
+//! Reading lines of bounded length from a stream, in bounded memory.
 
 use std::io::{BufRead, Result};
 
 /// One line of a stream.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line<'a> {
-    /// Its bytes, without the line break.
+    /// A complete line, without the line break.
     Whole(&'a [u8]),
-    /// It is longer than the limit and was passed over.
+    /// A line that is longer than the limit. It was skipped.
     TooLong {
-        /// How long it is.
+        /// Its length.
         bytes: u64,
     },
 }
 
-/// Reads lines and counts them.
+/// Reads lines of a bounded length and counts them.
 #[derive(Debug)]
-pub struct Lines<R> {
+pub struct BoundedLines<R> {
     input: R,
     bytes_max: usize,
     line: Vec<u8>,
     number: u64,
 }
 
-impl<R: BufRead> Lines<R> {
-    /// Lines of at most so many bytes.
+impl<R: BufRead> BoundedLines<R> {
+    /// Reads lines of at most `bytes_max` bytes.
     #[must_use]
-    pub const fn new(input: R, bytes_max: usize) -> Lines<R> {
-        Lines { input, bytes_max, line: Vec::new(), number: 0 }
+    pub const fn new(input: R, bytes_max: usize) -> BoundedLines<R> {
+        BoundedLines { input, bytes_max, line: Vec::new(), number: 0 }
     }
 
-    /// The number of the line that was read last, from 1.
+    /// The number of the last line read, from 1.
     #[must_use]
     pub const fn number(&self) -> u64 {
         self.number
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: &str) {
-        let mut lines = Lines::new(std::io::BufReader::with_capacity(2, text.as_bytes()), 4);
+        let mut lines = BoundedLines::new(std::io::BufReader::with_capacity(2, text.as_bytes()), 4);
         let mut shown = Vec::new();
         while let Some(line) = lines.next_line().unwrap() {
             shown.push(match line {

@@ -1,4 +1,4 @@
-//! The data folder: its lock, and a folder for each workspace in it.
+//! The data folder: a lock, and one folder for each workspace.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -6,37 +6,37 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::bridge::Offloaded;
-use super::engine::Embedded;
+use super::async_store::AsyncStore;
+use super::engine::EmbeddedStore;
 use crate::kinds::{DEFINITION_BYTES_MAX, Kinds};
 use crate::prepare::SharedEmbedder;
 use crate::store::error::OpenError;
 use crate::store::maintenance::{Maintenance, OnUpgrade, Stores};
 
-/// How often, and after which time, a lock that is taken is tried again.
+/// How often and how fast a busy lock is retried.
 const LOCK_TRIES: usize = 20;
 const LOCK_WAIT: Duration = Duration::from_millis(10);
 
-/// A data folder, which only one process can have at a time.
+/// A data folder, which only one process can have open at a time.
 #[derive(Debug)]
-pub struct Home {
+pub struct DataFolder {
     folder: PathBuf,
-    lock: Arc<Lock>,
+    lock: Arc<FolderLock>,
     kinds: Arc<Kinds>,
     on_upgrade: Option<OnUpgrade>,
 }
 
-/// The lock on a data folder; it goes with the process, however that ends.
+/// The lock on a data folder. The system releases it when the process ends, however it ends.
 #[derive(Debug)]
-pub(crate) struct Lock {
+pub(crate) struct FolderLock {
     _file: File,
 }
 
-/// The file of a data folder that defines kinds of one's own.
+/// The file in a data folder that defines further kinds.
 pub const KINDS_FILE: &str = "kinds.toml";
 
-/// The built-in kinds, and those that the folder defines.
-fn defined_kinds(folder: &Path) -> Result<Arc<Kinds>, OpenError> {
+/// Reads the kinds of a folder: the built-in ones and those that it defines.
+fn read_kinds(folder: &Path) -> Result<Arc<Kinds>, OpenError> {
     let path = folder.join(KINDS_FILE);
     let mut source = String::new();
     let read = File::open(&path)
@@ -51,12 +51,12 @@ fn defined_kinds(folder: &Path) -> Result<Arc<Kinds>, OpenError> {
     Kinds::with(&source).map(Arc::new).map_err(|cause| OpenError::Kinds { path, cause })
 }
 
-impl Home {
-    /// Opens a data folder, which is made if need be.
+impl DataFolder {
+    /// Opens a data folder and creates it if it does not exist.
     ///
     /// # Errors
-    /// When another process has it, or it cannot be written.
-    pub fn open(folder: &Path) -> Result<Home, OpenError> {
+    /// When another process has it open, or it cannot be written.
+    pub fn open(folder: &Path) -> Result<DataFolder, OpenError> {
         let io =
             |cause: std::io::Error| OpenError::Io { path: folder.to_owned(), cause: cause.into() };
         std::fs::create_dir_all(folder.join("workspaces")).map_err(io)?;
@@ -71,7 +71,7 @@ impl Home {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let mut owner = String::new();
-                // Who it is only makes the message better.
+                // The owner only improves the message.
                 let _ = file.take(64).read_to_string(&mut owner);
                 let owner = owner.trim();
                 let owner = if owner.is_empty() { "(unknown)" } else { owner }.to_owned();
@@ -79,46 +79,47 @@ impl Home {
             }
             Err(TryLockError::Error(error)) => return Err(io(error)),
         }
-        let note = |file: &mut File| -> std::io::Result<()> {
+        let write_process_id = |file: &mut File| -> std::io::Result<()> {
             file.set_len(0)?;
             file.seek(SeekFrom::Start(0))?;
             write!(file, "{}", std::process::id())
         };
-        note(&mut file).map_err(io)?;
-        sweep(&folder.join("workspaces")).map_err(io)?;
-        let lock = Arc::new(Lock { _file: file });
-        let kinds = defined_kinds(folder)?;
-        Ok(Home { folder: folder.to_owned(), lock, kinds, on_upgrade: None })
+        write_process_id(&mut file).map_err(io)?;
+        delete_removed_workspaces(&folder.join("workspaces")).map_err(io)?;
+        let lock = Arc::new(FolderLock { _file: file });
+        let kinds = read_kinds(folder)?;
+        Ok(DataFolder { folder: folder.to_owned(), lock, kinds, on_upgrade: None })
     }
 
-    /// Knows these kinds instead of those that are defined in the folder.
+    /// Uses these kinds instead of those that the folder defines.
     #[must_use]
-    pub fn with_kinds(mut self, kinds: Arc<Kinds>) -> Home {
+    pub fn with_kinds(mut self, kinds: Arc<Kinds>) -> DataFolder {
         self.kinds = kinds;
         self
     }
 
-    /// The kinds that its workspaces know.
+    /// The definitions of kinds for its workspaces.
     #[must_use]
     pub fn kinds(&self) -> &Arc<Kinds> {
         &self.kinds
     }
 
-    /// Tells somebody how far a workspace of an older version is, when one is opened.
+    /// Sets a callback for the progress of upgrading workspaces of older versions, when they are
+    /// opened.
     #[must_use]
-    pub fn on_upgrade(mut self, tell: OnUpgrade) -> Home {
-        self.on_upgrade = Some(tell);
+    pub fn on_upgrade(mut self, callback: OnUpgrade) -> DataFolder {
+        self.on_upgrade = Some(callback);
         self
     }
 
-    fn open_workspace(
+    fn open_folder(
         &self,
         name: &str,
         path: &Path,
         embedder: SharedEmbedder,
-    ) -> Result<Embedded, OpenError> {
+    ) -> Result<EmbeddedStore, OpenError> {
         let lock = Some(Arc::clone(&self.lock));
-        Embedded::open(path, embedder, Arc::clone(&self.kinds), lock, |progress| {
+        EmbeddedStore::open(path, embedder, Arc::clone(&self.kinds), lock, |progress| {
             if let Some(on_upgrade) = &self.on_upgrade {
                 on_upgrade.report(name, progress);
             }
@@ -136,54 +137,64 @@ impl Home {
         let mut names = Vec::new();
         for entry in std::fs::read_dir(&folder).map_err(io)? {
             let name = entry.map_err(io)?.file_name();
-            names.extend(name.to_str().filter(|name| is_name(name)).map(str::to_owned));
+            names.extend(name.to_str().filter(|name| is_workspace_name(name)).map(str::to_owned));
         }
         names.sort();
         Ok(names)
     }
 
-    fn path(&self, name: &str) -> Result<PathBuf, OpenError> {
-        if !is_name(name) {
+    fn workspace_path(&self, name: &str) -> Result<PathBuf, OpenError> {
+        if !is_workspace_name(name) {
             return Err(OpenError::Name { name: name.to_owned() });
         }
         Ok(self.folder.join("workspaces").join(name))
     }
 
-    /// Opens a workspace, which is made if need be.
+    /// Opens a workspace and creates it if it does not exist.
     ///
     /// # Errors
-    /// When the name cannot be one, or the workspace cannot be opened; see [`OpenError`].
-    pub fn workspace(&self, name: &str, embedder: SharedEmbedder) -> Result<Embedded, OpenError> {
-        self.open_workspace(name, &self.path(name)?, embedder)
+    /// When the name is not valid, or the workspace cannot be opened; see [`OpenError`].
+    pub fn workspace(
+        &self,
+        name: &str,
+        embedder: SharedEmbedder,
+    ) -> Result<EmbeddedStore, OpenError> {
+        self.open_folder(name, &self.workspace_path(name)?, embedder)
     }
 
-    /// Opens a workspace that is there already.
+    /// Opens a workspace that exists.
     ///
     /// # Errors
-    /// When there is none of this name, or it cannot be opened; see [`OpenError`].
-    pub fn existing(&self, name: &str, embedder: SharedEmbedder) -> Result<Embedded, OpenError> {
-        let path = self.path(name)?;
+    /// When there is no such workspace, or it cannot be opened; see [`OpenError`].
+    pub fn existing_workspace(
+        &self,
+        name: &str,
+        embedder: SharedEmbedder,
+    ) -> Result<EmbeddedStore, OpenError> {
+        let path = self.workspace_path(name)?;
         if !super::records::file(&path).exists() {
             return Err(OpenError::Missing { name: name.to_owned(), folder: self.folder.clone() });
         }
-        self.open_workspace(name, &path, embedder)
+        self.open_folder(name, &path, embedder)
     }
 
-    /// Removes a workspace with all that is in it. Whoever has it open should close it before.
+    /// Removes a workspace with everything in it. Close it first.
     ///
-    /// The folder is renamed first: from then on the workspace is gone, whatever is still at work
-    /// in it, and what cannot be deleted now is when the data folder is opened again.
+    /// The folder is renamed before it is deleted, so the workspace is gone at once even if it is
+    /// still in use. Files that cannot be deleted now are deleted when the data folder is opened
+    /// again.
     ///
     /// # Errors
-    /// When there is none of this name, or its folder cannot be removed.
+    /// When there is no such workspace, or its folder cannot be removed.
     pub fn remove(&self, name: &str) -> Result<(), OpenError> {
-        let path = self.path(name)?;
+        let path = self.workspace_path(name)?;
         let workspaces = self.folder.join("workspaces");
-        let mut graves = (0_u32..).map(|n| workspaces.join(format!("{REMOVED}{n}-{name}")));
-        let grave = graves.find(|grave| !grave.exists()).unwrap_or_else(|| path.clone());
-        match std::fs::rename(&path, &grave) {
+        let mut unused_paths =
+            (0_u32..).map(|n| workspaces.join(format!("{REMOVED_PREFIX}{n}-{name}")));
+        let removed = unused_paths.find(|path| !path.exists()).unwrap_or_else(|| path.clone());
+        match std::fs::rename(&path, &removed) {
             Ok(()) => {
-                let _ = std::fs::remove_dir_all(&grave);
+                let _ = std::fs::remove_dir_all(&removed);
                 Ok(())
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -194,13 +205,13 @@ impl Home {
     }
 }
 
-impl Stores for Home {
+impl Stores for DataFolder {
     fn open(
         &self,
         name: &str,
         embedder: SharedEmbedder,
     ) -> Result<Arc<dyn Maintenance>, OpenError> {
-        Ok(Arc::new(Offloaded::new(Arc::new(self.workspace(name, embedder)?))))
+        Ok(Arc::new(AsyncStore::new(Arc::new(self.workspace(name, embedder)?))))
     }
 
     fn open_existing(
@@ -208,7 +219,7 @@ impl Stores for Home {
         name: &str,
         embedder: SharedEmbedder,
     ) -> Result<Arc<dyn Maintenance>, OpenError> {
-        Ok(Arc::new(Offloaded::new(Arc::new(self.existing(name, embedder)?))))
+        Ok(Arc::new(AsyncStore::new(Arc::new(self.existing_workspace(name, embedder)?))))
     }
 
     fn names(&self) -> Result<Vec<String>, OpenError> {
@@ -216,7 +227,7 @@ impl Stores for Home {
     }
 
     fn remove(&self, name: &str) -> Result<(), OpenError> {
-        Home::remove(self, name)
+        DataFolder::remove(self, name)
     }
 
     fn kinds(&self) -> &Arc<Kinds> {
@@ -224,22 +235,23 @@ impl Stores for Home {
     }
 }
 
-/// What the folders of removed workspaces begin with; no workspace's name does.
-const REMOVED: &str = ".removed-";
+/// The prefix of the folders of removed workspaces. No workspace name begins with it.
+const REMOVED_PREFIX: &str = ".removed-";
 
-/// Deletes what was left of workspaces that were removed. What still resists is tried next time.
-fn sweep(workspaces: &Path) -> std::io::Result<()> {
+/// Deletes the remaining files of removed workspaces. Failures are ignored and retried at the next
+/// opening.
+fn delete_removed_workspaces(workspaces: &Path) -> std::io::Result<()> {
     for entry in std::fs::read_dir(workspaces)? {
         let entry = entry?;
-        if entry.file_name().to_str().is_some_and(|name| name.starts_with(REMOVED)) {
+        if entry.file_name().to_str().is_some_and(|name| name.starts_with(REMOVED_PREFIX)) {
             let _ = std::fs::remove_dir_all(entry.path());
         }
     }
     Ok(())
 }
 
-/// Takes the lock, or says after a moment that it is taken: a process that is just being started
-/// holds a copy of every lock until it runs.
+/// Takes the lock, with retries for a moment: a child process that is just being started holds a
+/// copy of every lock of its parent until it runs.
 fn try_lock(file: &File) -> Result<(), TryLockError> {
     for _ in 0..LOCK_TRIES {
         match file.try_lock() {
@@ -250,8 +262,8 @@ fn try_lock(file: &File) -> Result<(), TryLockError> {
     file.try_lock()
 }
 
-/// Whether a text can name a workspace, and so a folder on every system.
-fn is_name(name: &str) -> bool {
+/// Whether a text is a valid workspace name, and so a valid folder name on every system.
+fn is_workspace_name(name: &str) -> bool {
     let plain = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit();
     let bytes = name.as_bytes();
     (1..=64).contains(&bytes.len())
@@ -266,33 +278,33 @@ mod tests {
 
     use haversack_core::embed::BuiltIn;
 
-    use super::{Home, is_name};
+    use super::{DataFolder, is_workspace_name};
     use crate::store::error::OpenError;
 
     #[test]
     fn what_is_removed_is_gone_at_once_and_what_is_left_of_it_swept_later() {
         let folder = tempfile::tempdir().unwrap();
-        let home = Home::open(folder.path()).unwrap();
-        let open = home.workspace("acme", Arc::new(BuiltIn::new())).unwrap();
-        home.remove("acme").unwrap();
-        assert_eq!(home.workspaces().unwrap(), [] as [&str; 0]);
-        assert!(matches!(home.remove("acme"), Err(OpenError::Missing { .. })));
-        drop((open, home));
+        let data_folder = DataFolder::open(folder.path()).unwrap();
+        let open = data_folder.workspace("acme", Arc::new(BuiltIn::new())).unwrap();
+        data_folder.remove("acme").unwrap();
+        assert_eq!(data_folder.workspaces().unwrap(), [] as [&str; 0]);
+        assert!(matches!(data_folder.remove("acme"), Err(OpenError::Missing { .. })));
+        drop((open, data_folder));
         let left = folder.path().join("workspaces/.removed-0-acme/text");
         std::fs::create_dir_all(&left).unwrap();
-        let home = Home::open(folder.path()).unwrap();
+        let data_folder = DataFolder::open(folder.path()).unwrap();
         assert!(!left.exists());
-        assert_eq!(home.workspaces().unwrap(), [] as [&str; 0]);
+        assert_eq!(data_folder.workspaces().unwrap(), [] as [&str; 0]);
     }
 
     #[test]
     fn a_name_is_a_folder_and_nothing_else() {
         for name in ["a", "acme", "team-7", "x.y_z", &"a".repeat(64)] {
-            assert!(is_name(name), "{name}");
+            assert!(is_workspace_name(name), "{name}");
         }
         for name in ["", ".", "..", "-a", "A", "a/b", "a\\b", "a\0", "é", "a ", "a."] {
-            assert!(!is_name(name), "{name}");
+            assert!(!is_workspace_name(name), "{name}");
         }
-        assert!(!is_name(&"a".repeat(65)));
+        assert!(!is_workspace_name(&"a".repeat(65)));
     }
 }

@@ -1,4 +1,5 @@
-//! What a recipe may name beside what is built in: other recipes, collectors, templates, rankers.
+//! The registry of what recipes can name beside the built-in ones: other recipes, collectors,
+//! templates, rankers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,20 +8,20 @@ use haversack_core::assemble::Templates;
 use super::{BUILT_IN, words};
 use crate::collect;
 
-/// Names that were registered, for recipes to use. What is built in is always known.
+/// What was registered for recipes to use. Built-in names need no registration.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Known {
-    /// The text of other recipes, by name. One of these stands in for a built-in one of its name.
+pub struct RecipeRegistry {
+    /// The texts of other recipes, by name. They replace built-in recipes of the same name.
     pub recipes: BTreeMap<String, String>,
-    /// Collectors of one's own. Their settings are not checked.
+    /// Names of custom collectors. Their settings are not checked.
     pub collectors: BTreeSet<String>,
-    /// Templates of one's own.
+    /// Names of custom templates.
     pub templates: BTreeSet<String>,
-    /// Rankers of one's own.
+    /// Names of custom rankers.
     pub rankers: BTreeSet<String>,
 }
 
-impl Known {
+impl RecipeRegistry {
     /// The text of a recipe.
     #[must_use]
     pub fn recipe(&self, name: &str) -> Option<&str> {

@@ -9,10 +9,10 @@ use rusqlite::Connection;
 use super::records::lookup;
 use super::view::View;
 use crate::store::error::ReadError;
-use crate::store::item::Crumb;
+use crate::store::item::Breadcrumb;
 
 /// A node's crumb and parent; `None` if the viewer may not read it.
-type NodeCrumb = Option<(Crumb, Option<i64>)>;
+type NodeCrumb = Option<(Breadcrumb, Option<i64>)>;
 
 impl View {
     /// The readable ancestors of each item, outermost first; empty for an item that is missing or
@@ -20,7 +20,7 @@ impl View {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn trails(&self, ids: &[ItemId]) -> Result<Vec<Vec<Crumb>>, ReadError> {
+    pub fn breadcrumbs(&self, ids: &[ItemId]) -> Result<Vec<Vec<Breadcrumb>>, ReadError> {
         self.read(|connection| {
             // Neighbouring items share their ancestors.
             let mut known = BTreeMap::new();
@@ -33,7 +33,7 @@ impl View {
         connection: &Connection,
         id: &ItemId,
         known: &mut BTreeMap<i64, NodeCrumb>,
-    ) -> Result<Vec<Crumb>, ReadError> {
+    ) -> Result<Vec<Breadcrumb>, ReadError> {
         let mut trail = Vec::new();
         let mut seen = BTreeSet::new();
         let mut next = lookup::node_of(connection, id)?;

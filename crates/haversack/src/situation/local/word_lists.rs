@@ -1,12 +1,12 @@
-//! The words that a judge of conditions has to know: what holds a sentence together, what turns it
-//! round, what compares, what means the same, and what excludes each other. They are words of the
-//! language, not of a trade; a condition that needs to know a trade stays undecided.
+//! The word lists of the local judge: function words, negations, comparisons, synonyms and words that
+//! exclude each other. They cover general language, not any trade; a condition that needs knowledge
+//! of a trade stays undecided.
 
-use super::number::Way;
+use super::quantity::Comparator;
 
-/// Words that only hold a sentence together.
+/// Function words: grammar without meaning of their own.
 #[rustfmt::skip]
-pub(super) const FUNCTION: &[&str] = &[
+pub(super) const FUNCTION_WORDS: &[&str] = &[
     "a", "about", "again", "also", "already", "am", "among", "amongst", "an", "and", "any", "are", "as", "at", "be", "because",
     "been", "being", "both", "but", "by", "can", "could", "currently", "did", "do", "does", "doing", "during",
     "either", "else", "for", "from", "had", "has", "have", "having", "he", "her", "herself", "him", "himself",
@@ -22,17 +22,17 @@ pub(super) const FUNCTION: &[&str] = &[
     "waren", "wegen", "werden", "wir", "wird", "worden", "wurde", "wurden", "zu", "zum", "zur", "über",
 ];
 
-/// Verbs that stand between what a sentence speaks of and what it says of it.
+/// Auxiliary verbs, which separate the subject of a sentence from its predicate.
 #[rustfmt::skip]
-pub(super) const AUXILIARY: &[&str] = &[
+pub(super) const AUXILIARY_VERBS: &[&str] = &[
     "am", "are", "be", "been", "can", "cannot", "could", "did", "do", "does", "had", "has", "have", "is",
     "may", "might", "must", "shall", "should", "was", "were", "will", "would",
     "hat", "haben", "ist", "sind", "war", "waren", "werden", "wird", "wurde", "wurden",
 ];
 
-/// Words that name the setting, or that something is the case, rather than what matters in it.
+/// Words that only name the setting, or say that something happens.
 #[rustfmt::skip]
-pub(super) const GENERIC: &[&str] = &[
+pub(super) const GENERIC_WORDS: &[&str] = &[
     "action", "affect", "anybody", "anyone", "ask", "became", "become", "began", "begin", "begun", "came",
     "bring", "burn", "carried", "carry", "case", "change", "client", "come", "concern", "countries", "country",
     "currency", "current", "customer", "done",
@@ -46,39 +46,39 @@ pub(super) const GENERIC: &[&str] = &[
     "betrifft", "geht", "kunde", "kunden", "person", "soll", "vorgang",
 ];
 
-/// Words that say no more than that something is there or was done.
+/// Words that only say that something is present or was done.
 #[rustfmt::skip]
-pub(super) const PRESENCE: &[&str] = &[
+pub(super) const PRESENCE_WORDS: &[&str] = &[
     "attach", "available", "contain", "do", "done", "enclose", "exist", "found", "given", "has", "have", "held",
     "hold", "include", "involve", "is", "know", "known", "made", "named", "place", "present", "provide", "raise",
     "say", "see", "seen", "send", "sent", "shown", "take", "taken", "there", "was",
 ];
 
-/// Words of names of facts that say nothing of what the fact is about.
+/// Words in the names of facts that do not say what the fact is about.
 #[rustfmt::skip]
-pub(super) const FILLER: &[&str] = &[
+pub(super) const NAME_FILLERS: &[&str] = &[
     "a", "added", "an", "and", "are", "as", "at", "been", "by", "contains", "count", "current", "days", "did", "does",
     "flag", "for", "from", "has", "have", "hours", "id", "in", "includes", "is", "last", "latest", "left",
     "list", "minutes", "months", "n", "no", "num", "number", "of", "on", "or", "per", "seconds", "state",
     "status", "the", "to", "total", "until", "value", "was", "weeks", "were", "with", "years",
 ];
 
-/// Names of facts that tell in what state the thing is that a situation is about, whatever it is.
+/// Names of facts that give the state of whatever the situation is about.
 #[rustfmt::skip]
-pub(super) const STATES: &[&str] = &[
+pub(super) const STATE_FACT_NAMES: &[&str] = &[
     "condition", "level", "mode", "outcome", "phase", "priority", "result", "severity", "stage", "state", "status",
     "urgency", "zustand",
 ];
 
 /// Names of facts whose value is free text, not one of several choices.
 #[rustfmt::skip]
-pub(super) const FREE_TEXT: &[&str] = &[
+pub(super) const FREE_TEXT_FACT_NAMES: &[&str] = &[
     "comment", "complaint", "content", "description", "document", "expense", "goal", "intent", "letter",
     "message", "note", "notes", "prompt", "query", "question", "reason", "request", "review", "subject",
     "summary", "symptoms", "task", "text", "ticket", "title", "topic", "transcript",
 ];
 
-/// Words that turn a sentence round; so does every word that ends in `n't`.
+/// Negations; every word that ends in `n't` is one, too.
 #[rustfmt::skip]
 pub(super) const NEGATIONS: &[&str] = &[
     "absent", "cannot", "hardly", "lack", "lacking", "lacks", "missing", "neither", "never", "no", "nobody",
@@ -87,35 +87,35 @@ pub(super) const NEGATIONS: &[&str] = &[
     "niemals", "niemand", "ohne",
 ];
 
-/// Values that say that something is not there or was not done.
+/// Values that say that something is absent or was not done.
 #[rustfmt::skip]
-pub(super) const NIL: &[&str] = &[
+pub(super) const FALSE_VALUES: &[&str] = &[
     "absent", "false", "keine", "lacking", "missing", "n/a", "na", "nein", "never", "nil", "no", "nobody",
     "none", "nothing", "null", "omitted", "skipped", "undefined", "unknown", "unset",
 ];
 
-/// Words for what is so when something is not there or not on.
+/// Words that can describe something that is absent or switched off.
 #[rustfmt::skip]
-pub(super) const ABSENCE: &[&str] = &[
+pub(super) const ABSENCE_WORDS: &[&str] = &[
     "cancelled", "canceled", "cleared", "closed", "deleted", "disabled", "empty", "ended", "failed", "finished",
     "free", "gone", "idle", "inactive", "off", "offline", "open", "over", "paused", "pending", "refused", "rejected",
     "removed", "resolved", "stopped", "suspended", "waived",
 ];
 
-/// People of whom a claim can speak without a fact that names them.
+/// People that a condition can mention although no fact names them.
 #[rustfmt::skip]
-pub(super) const PERSONS: &[&str] = &[
+pub(super) const PERSON_WORDS: &[&str] = &[
     "applicant", "author", "borrower", "buyer", "caller", "candidate", "claimant", "colleague", "driver", "employee",
     "guest", "owner", "passenger", "patient", "pupil", "recipient", "reporter", "requester", "resident", "sender",
     "student", "supplier", "tenant", "visitor", "worker", "writer",
 ];
 
-/// Values that say that it is.
-pub(super) const AYE: &[&str] = &["done", "ja", "present", "true", "yes"];
+/// Values that say that something is present or was done.
+pub(super) const TRUE_VALUES: &[&str] = &["done", "ja", "present", "true", "yes"];
 
-/// Words that speak of all, or of nothing else: one case cannot show that they hold.
+/// Words that mean `all` or `only`: one case cannot show that they hold.
 #[rustfmt::skip]
-pub(super) const UNIVERSAL: &[&str] = &[
+pub(super) const UNIVERSAL_WORDS: &[&str] = &[
     "all", "always", "completely", "each", "entire", "entirely", "every", "everybody", "everyone",
     "everything", "exclusively", "fully", "merely", "only", "purely", "solely", "alle", "ausschließlich", "immer",
     "jede", "jeder", "jedes", "nur",
@@ -123,102 +123,102 @@ pub(super) const UNIVERSAL: &[&str] = &[
 
 /// Words of degree: whether they hold is a matter of opinion.
 #[rustfmt::skip]
-pub(super) const DEGREE: &[&str] = &[
+pub(super) const DEGREE_WORDS: &[&str] = &[
     "almost", "badly", "barely", "enough", "few", "further", "highly", "less", "likely", "many", "mostly",
     "more", "most", "much", "nearly", "particularly", "partly", "probably", "quite", "rather", "slightly", "soon",
     "too", "unusually", "usually", "very",
 ];
 
-/// Words of a clause that is not said to be so.
+/// Words that leave open whether their clause is true.
 #[rustfmt::skip]
 pub(super) const HEDGES: &[&str] = &[
     "could", "if", "in case", "may", "maybe", "might", "ob", "perhaps", "possibly", "should", "unless",
     "whether", "wenn", "would",
 ];
 
-/// Words of a comparison with a number, and which way it goes. Longer ones come first.
-pub(super) const COMPARISONS: &[(&str, Way)] = &[
-    ("no more than", Way::AtMost),
-    ("not more than", Way::AtMost),
-    ("no less than", Way::AtLeast),
-    ("not less than", Way::AtLeast),
-    ("no fewer than", Way::AtLeast),
-    ("not fewer than", Way::AtLeast),
-    ("no longer than", Way::AtMost),
-    ("no older than", Way::AtMost),
-    ("not older than", Way::AtMost),
-    ("at least", Way::AtLeast),
-    ("at most", Way::AtMost),
-    ("at minimum", Way::AtLeast),
-    ("a minimum of", Way::AtLeast),
-    ("a maximum of", Way::AtMost),
-    ("up to", Way::AtMost),
-    ("more than", Way::Above),
-    ("greater than", Way::Above),
-    ("larger than", Way::Above),
-    ("bigger than", Way::Above),
-    ("higher than", Way::Above),
-    ("longer than", Way::Above),
-    ("older than", Way::Above),
-    ("heavier than", Way::Above),
-    ("hotter than", Way::Above),
-    ("warmer than", Way::Above),
-    ("taller than", Way::Above),
-    ("wider than", Way::Above),
-    ("later than", Way::Above),
-    ("further than", Way::Above),
-    ("faster than", Way::Above),
-    ("in excess of", Way::Above),
-    ("less than", Way::Below),
-    ("fewer than", Way::Below),
-    ("smaller than", Way::Below),
-    ("lower than", Way::Below),
-    ("shorter than", Way::Below),
-    ("younger than", Way::Below),
-    ("lighter than", Way::Below),
-    ("colder than", Way::Below),
-    ("cooler than", Way::Below),
-    ("cheaper than", Way::Below),
-    ("earlier than", Way::Below),
-    ("narrower than", Way::Below),
-    ("mehr als", Way::Above),
-    ("größer als", Way::Above),
-    ("höher als", Way::Above),
-    ("länger als", Way::Above),
-    ("älter als", Way::Above),
-    ("weniger als", Way::Below),
-    ("kleiner als", Way::Below),
-    ("niedriger als", Way::Below),
-    ("kürzer als", Way::Below),
-    ("jünger als", Way::Below),
-    ("mindestens", Way::AtLeast),
-    ("höchstens", Way::AtMost),
-    ("maximal", Way::AtMost),
-    ("über", Way::Above),
-    ("unter", Way::Below),
-    ("over", Way::Above),
-    ("above", Way::Above),
-    ("beyond", Way::Above),
-    ("exceed", Way::Above),
-    ("exceeds", Way::Above),
-    ("exceeding", Way::Above),
-    ("exceeded", Way::Above),
-    ("surpasses", Way::Above),
-    ("surpass", Way::Above),
-    ("under", Way::Below),
-    ("below", Way::Below),
-    ("reach", Way::AtLeast),
-    ("reaches", Way::AtLeast),
-    ("reached", Way::AtLeast),
-    ("within", Way::AtMost),
-    ("exactly", Way::Equal),
-    ("genau", Way::Equal),
-    ("only", Way::Equal),
-    ("just", Way::Equal),
+/// Phrases that compare with a number. Longer ones come first.
+pub(super) const COMPARISONS: &[(&str, Comparator)] = &[
+    ("no more than", Comparator::AtMost),
+    ("not more than", Comparator::AtMost),
+    ("no less than", Comparator::AtLeast),
+    ("not less than", Comparator::AtLeast),
+    ("no fewer than", Comparator::AtLeast),
+    ("not fewer than", Comparator::AtLeast),
+    ("no longer than", Comparator::AtMost),
+    ("no older than", Comparator::AtMost),
+    ("not older than", Comparator::AtMost),
+    ("at least", Comparator::AtLeast),
+    ("at most", Comparator::AtMost),
+    ("at minimum", Comparator::AtLeast),
+    ("a minimum of", Comparator::AtLeast),
+    ("a maximum of", Comparator::AtMost),
+    ("up to", Comparator::AtMost),
+    ("more than", Comparator::Above),
+    ("greater than", Comparator::Above),
+    ("larger than", Comparator::Above),
+    ("bigger than", Comparator::Above),
+    ("higher than", Comparator::Above),
+    ("longer than", Comparator::Above),
+    ("older than", Comparator::Above),
+    ("heavier than", Comparator::Above),
+    ("hotter than", Comparator::Above),
+    ("warmer than", Comparator::Above),
+    ("taller than", Comparator::Above),
+    ("wider than", Comparator::Above),
+    ("later than", Comparator::Above),
+    ("further than", Comparator::Above),
+    ("faster than", Comparator::Above),
+    ("in excess of", Comparator::Above),
+    ("less than", Comparator::Below),
+    ("fewer than", Comparator::Below),
+    ("smaller than", Comparator::Below),
+    ("lower than", Comparator::Below),
+    ("shorter than", Comparator::Below),
+    ("younger than", Comparator::Below),
+    ("lighter than", Comparator::Below),
+    ("colder than", Comparator::Below),
+    ("cooler than", Comparator::Below),
+    ("cheaper than", Comparator::Below),
+    ("earlier than", Comparator::Below),
+    ("narrower than", Comparator::Below),
+    ("mehr als", Comparator::Above),
+    ("größer als", Comparator::Above),
+    ("höher als", Comparator::Above),
+    ("länger als", Comparator::Above),
+    ("älter als", Comparator::Above),
+    ("weniger als", Comparator::Below),
+    ("kleiner als", Comparator::Below),
+    ("niedriger als", Comparator::Below),
+    ("kürzer als", Comparator::Below),
+    ("jünger als", Comparator::Below),
+    ("mindestens", Comparator::AtLeast),
+    ("höchstens", Comparator::AtMost),
+    ("maximal", Comparator::AtMost),
+    ("über", Comparator::Above),
+    ("unter", Comparator::Below),
+    ("over", Comparator::Above),
+    ("above", Comparator::Above),
+    ("beyond", Comparator::Above),
+    ("exceed", Comparator::Above),
+    ("exceeds", Comparator::Above),
+    ("exceeding", Comparator::Above),
+    ("exceeded", Comparator::Above),
+    ("surpasses", Comparator::Above),
+    ("surpass", Comparator::Above),
+    ("under", Comparator::Below),
+    ("below", Comparator::Below),
+    ("reach", Comparator::AtLeast),
+    ("reaches", Comparator::AtLeast),
+    ("reached", Comparator::AtLeast),
+    ("within", Comparator::AtMost),
+    ("exactly", Comparator::Equal),
+    ("genau", Comparator::Equal),
+    ("only", Comparator::Equal),
+    ("just", Comparator::Equal),
 ];
 
 /// Numbers in words.
-pub(super) const NUMBERS: &[(&str, f64)] = &[
+pub(super) const NUMBER_WORDS: &[(&str, f64)] = &[
     ("zero", 0.0),
     ("one", 1.0),
     ("two", 2.0),
@@ -257,9 +257,9 @@ pub(super) const NUMBERS: &[(&str, f64)] = &[
     ("tausend", 1_000.0),
 ];
 
-/// Words that mean the same, but for what a judge can tell.
+/// Groups of words that mean the same as far as the judge can tell.
 #[rustfmt::skip]
-pub(super) const SAME: &[&str] = &[
+pub(super) const SYNONYMS: &[&str] = &[
     "photo picture image photograph foto",
     "hurt injured wounded injury",
     "ill sick illness krank",
@@ -364,9 +364,9 @@ pub(super) const SAME: &[&str] = &[
     "verschlüsselt encrypted",
 ];
 
-/// Words of which one at most is true of a thing. Words in one slot mean the same.
+/// Groups of words of which at most one is true of a thing. Words in one slot mean the same.
 #[rustfmt::skip]
-pub(super) const EXCLUSIVE: &[&[&str]] = &[
+pub(super) const EXCLUSIVE_GROUPS: &[&[&str]] = &[
     &["production prod live produktion", "staging", "development dev", "sandbox"],
     &["monday mon montag", "tuesday tue dienstag", "wednesday wed mittwoch", "thursday thu donnerstag", "friday fri freitag",
       "saturday sat samstag", "sunday sun sonntag"],
@@ -437,8 +437,7 @@ pub(super) const EXCLUSIVE: &[&[&str]] = &[
     &["euro euros eur", "dollar dollars usd", "pound pounds gbp", "franc francs chf", "yen jpy", "krone nok"],
 ];
 
-/// Words that only say what a number of a thing is measured in, by dimension; each with how many of
-/// the first it is.
+/// Units by dimension: their names, and how many base units each is.
 #[rustfmt::skip]
 pub(super) const UNITS: &[(&str, &str, f64)] = &[
     ("time", "days day tage tag tagen d", 86_400.0), ("time", "hours hour stunden stunde h hrs", 3_600.0),
@@ -461,18 +460,18 @@ pub(super) const UNITS: &[(&str, &str, f64)] = &[
     ("chf", "francs franc chf", 1.0), ("nok", "nok", 1.0), ("sek", "sek", 1.0), ("pln", "pln zloty", 1.0),
 ];
 
-/// Dimensions that are money.
-pub(super) const MONEY: &[&str] = &["eur", "usd", "gbp", "chf", "nok", "sek", "pln"];
+/// Dimensions that are currencies.
+pub(super) const CURRENCIES: &[&str] = &["eur", "usd", "gbp", "chf", "nok", "sek", "pln"];
 /// Names of facts that are sums of money, whatever the currency.
 #[rustfmt::skip]
-pub(super) const MONEY_NAMES: &[&str] = &[
+pub(super) const MONEY_FACT_NAMES: &[&str] = &[
     "amount", "sum", "price", "cost", "value", "total", "fee", "fees", "budget", "salary", "rent", "deposit",
     "payment", "refund", "balance", "income", "net", "gross", "turnover", "revenue", "loan", "debt", "betrag", "worth",
 ];
 
-/// Codes of languages and countries, and a word of [`EXCLUSIVE`] for each.
+/// Codes of languages and countries, and a word of [`EXCLUSIVE_GROUPS`] for each.
 #[rustfmt::skip]
-pub(super) const CODES: &[(&str, &str)] = &[
+pub(super) const LOCALE_CODES: &[(&str, &str)] = &[
     ("at", "austria"), ("be", "belgium"), ("ch", "switzerland"), ("cn", "china"), ("cz", "czechia"), ("de", "germany"),
     ("dk", "denmark"), ("da", "danish"), ("en", "english"), ("es", "spain"), ("fi", "finland"), ("fr", "france"),
     ("gb", "britain"), ("gr", "greece"), ("hu", "hungary"), ("ie", "ireland"), ("it", "italy"), ("ja", "japanese"),
@@ -481,9 +480,9 @@ pub(super) const CODES: &[(&str, &str)] = &[
     ("zh", "chinese"),
 ];
 
-/// Words that only look as if they had a prefix that turns them round.
+/// Words that begin like a negating prefix but have none.
 #[rustfmt::skip]
-pub(super) const WHOLE: &[&str] = &[
+pub(super) const UNPREFIXED_WORDS: &[&str] = &[
     "delayed", "disclosed", "discount", "discover", "discovered", "discuss", "disease", "dish", "disk", "dispatch",
     "display", "distance", "district", "document", "image", "impact", "import", "important", "imported", "improve",
     "incident", "include", "included", "including", "income", "increase", "indoor", "inform", "information",

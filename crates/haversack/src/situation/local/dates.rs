@@ -1,6 +1,6 @@
-//! Days and times of day, as situations hold them and conditions speak of them.
+//! Parses days, times of day, weekdays and months.
 
-/// A day, counted from 1970.
+/// A day, counted from 1 January 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Day(pub(super) i64);
 
@@ -12,7 +12,7 @@ impl Day {
         Day(millis.div_euclid(DAY_MILLIS))
     }
 
-    /// The day that a text begins with: `2026-11-20`, `2026-11-20T15:00:00Z`.
+    /// Parses the date that a text begins with: `2026-11-20`, `2026-11-20T15:00:00Z`.
     pub(super) fn parse(text: &str) -> Option<Day> {
         let date = text.get(..10)?;
         let rest = &text[10..];
@@ -25,17 +25,17 @@ impl Day {
         };
         let (year, month, day) = (part(4)?, part(2)?, part(2)?);
         let valid = ends && (1..=12).contains(&month) && (1..=31).contains(&day);
-        valid.then(|| Day(days(year, month, day)))
+        valid.then(|| Day(days_since_1970(year, month, day)))
     }
 
-    /// 0 for Monday.
+    /// The day of the week: 0 for Monday.
     pub(super) fn weekday(self) -> usize {
         usize::try_from((self.0 + 3).rem_euclid(7)).unwrap_or(0)
     }
 
     /// The year and the month, from 1.
-    pub(super) fn month(self) -> (i64, usize) {
-        // The inverse of `days`, by the same reckoning from 1 March of year 0.
+    pub(super) fn year_and_month(self) -> (i64, usize) {
+        // The inverse of `days_since_1970`, by the same count from 1 March of year 0.
         let shifted = self.0 + 719_468;
         let era = shifted.div_euclid(146_097);
         let of_era = shifted.rem_euclid(146_097);
@@ -49,7 +49,7 @@ impl Day {
 }
 
 /// Days from 1970 to a date of the Gregorian calendar.
-fn days(year: i64, month: i64, day: i64) -> i64 {
+fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
     let of_era = year.rem_euclid(400);
@@ -58,8 +58,8 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
-/// The minute of the day that a text names: `21:10`, or the time of a moment.
-pub(super) fn minute(text: &str) -> Option<u32> {
+/// Parses a time of day, as minutes since midnight: `21:10`, or the time of a date with one.
+pub(super) fn parse_minute_of_day(text: &str) -> Option<u32> {
     let time = match Day::parse(text) {
         Some(_) => text.get(11..)?,
         None => text,
@@ -88,10 +88,10 @@ const MONTHS: [&[&str]; 12] = [
     &["december", "dezember"],
 ];
 
-pub(super) fn weekday(word: &str) -> Option<usize> {
+pub(super) fn parse_weekday(word: &str) -> Option<usize> {
     WEEKDAYS.iter().position(|names| names.contains(&word))
 }
 
-pub(super) fn month(word: &str) -> Option<usize> {
+pub(super) fn parse_month(word: &str) -> Option<usize> {
     MONTHS.iter().position(|names| names.contains(&word)).map(|at| at + 1)
 }
