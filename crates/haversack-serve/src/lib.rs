@@ -22,7 +22,7 @@
 mod api_client;
 pub mod audit;
 mod call;
-pub mod client;
+pub use haversack_provider::http as client;
 pub mod codes;
 pub mod config;
 mod decode;

@@ -44,6 +44,12 @@ pub trait Embedder: Send + Sync + fmt::Debug {
     /// The model.
     fn model(&self) -> &Model;
 
+    /// Whether texts leave this process. The same text may then have another vector another time, and
+    /// embedding may take long.
+    fn is_remote(&self) -> bool {
+        false
+    }
+
     /// One vector for each text, in the order of the texts.
     ///
     /// # Errors

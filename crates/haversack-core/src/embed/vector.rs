@@ -64,6 +64,20 @@ impl Vector {
         Ok(Vector(numbers.into_boxed_slice()))
     }
 
+    /// Takes the numbers of a vector that was normalised before. They are not normalised again, so that
+    /// they keep their bits.
+    ///
+    /// # Errors
+    ///
+    /// When the numbers are not those of a vector.
+    pub fn from_unit(numbers: Vec<f32>) -> Result<Vector, VectorError> {
+        let length = squared(&numbers)?;
+        if length > 0.0 && (length - 1.0).abs() > LENGTH_SLACK {
+            return Err(VectorError::NotUnit { dimensions: numbers.len() });
+        }
+        Ok(Vector(numbers.into_boxed_slice()))
+    }
+
     /// The numbers.
     #[must_use]
     pub fn as_slice(&self) -> &[f32] {

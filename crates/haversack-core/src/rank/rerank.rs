@@ -13,6 +13,11 @@ pub trait Reranker: Send + Sync + fmt::Debug {
     /// Its name and version; the same name gives the same scores.
     fn name(&self) -> &str;
 
+    /// Whether the same texts may get other scores another time: the model is elsewhere, or has a deadline.
+    fn is_remote(&self) -> bool {
+        false
+    }
+
     /// One score between 0 and 1 for each text, in the order of the texts.
     ///
     /// # Errors

@@ -6,9 +6,10 @@ use super::SourceFile;
 use crate::problem::RuleViolation;
 
 /// The product crates in dependency order. Each may depend on those before it.
-const LINE: [&str; 9] = [
+const LINE: [&str; 10] = [
     "haversack-core",
     "haversack-model",
+    "haversack-provider",
     "haversack-store",
     CONFORMANCE,
     "haversack",

@@ -1,14 +1,14 @@
-//! An HTTP client for other servers: wrapped MCP servers, Haversack servers, key sets and collectors. It
-//! follows no redirects, and addresses come from settings only.
+//! An HTTP client for other servers: model providers, wrapped MCP servers, Haversack servers, key sets and
+//! collectors. It follows no redirects, and addresses come from settings only.
 
 use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use axum::http::{HeaderValue, Request, Response, Uri, header};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
+use hyper::http::{HeaderValue, Request, Response, Uri, header};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client as Pool;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -165,7 +165,10 @@ impl Client {
     }
 
     /// Sends a request with the bearer token, if there is one.
-    pub(crate) async fn send_authorized(
+    ///
+    /// # Errors
+    /// When there is no response.
+    pub async fn send_authorized(
         &self,
         mut request: Request<Full<Bytes>>,
     ) -> Result<Response<Incoming>, CallError> {
