@@ -411,6 +411,8 @@ export interface components {
              */
             at?: components["schemas"]["Moment"] | null;
         };
+        /** @description The kind of an event. */
+        EventKind: "viewed" | "edited" | "used" | "useful" | "not_useful";
         /** @description Events to record. */
         Events: {
             /** @description The events. */
@@ -499,8 +501,6 @@ export interface components {
              */
             budgets?: number[];
         };
-        /** @description The kind of an event. */
-        EventKind: "viewed" | "edited" | "used" | "useful" | "not_useful";
         /** @description Items and kinds to include, exclude or prioritize (W9). */
         Hints: {
             /** @description Kinds that rank higher. */

@@ -7,8 +7,9 @@ use anyhow::{Context, Result, bail, ensure};
 use haversack::{Builder, Engine, Error, Workspace};
 use haversack_core::embed::Embedder;
 use haversack_core::rank::Reranker;
-use haversack_core::text::spelling::{nearest, shown};
+use haversack_core::text::spelling::{nearest, printable_name};
 use haversack_model::ModelRegistry;
+use haversack_provider::{ModelSet, ModelsConfig};
 use haversack_serve::ServerFile;
 use haversack_store::kinds::Kinds;
 use haversack_store::store::error::OpenError;
@@ -95,9 +96,41 @@ impl StoreLocation {
         Ok(folder)
     }
 
-    /// The embedding model that was chosen for the data folder.
+    /// The models of providers that the data folder's `models.toml` names, if it names any.
+    pub(crate) fn models(&self) -> Result<Option<Arc<ModelSet>>> {
+        if let Some(models) = self.models.get() {
+            return Ok(models.clone());
+        }
+        let config = ModelSet::read_config(&self.folder()?)?;
+        self.use_models(config)
+    }
+
+    /// Opens models by settings and uses them from now on.
+    pub(crate) fn use_models(&self, config: ModelsConfig) -> Result<Option<Arc<ModelSet>>> {
+        let models = match config.is_empty() {
+            true => None,
+            false => {
+                let folder = self.folder()?;
+                let variable = |name: &str| std::env::var(name).ok();
+                Some(Arc::new(ModelSet::open(config, Some(&folder), &variable)?))
+            }
+        };
+        Ok(self.models.get_or_init(|| models).clone())
+    }
+
+    /// The embedder of a provider, as the workspace uses it, if one is configured.
+    pub(crate) fn remote_embedder(&self) -> Result<Option<Arc<dyn Embedder>>> {
+        let Some(models) = self.models()? else { return Ok(None) };
+        let embedder = models.embedder()?;
+        Ok(embedder.map(|embedder| models.for_workspace(embedder, &self.workspace)))
+    }
+
+    /// The embedding model of the data folder: a provider's, if one is configured, else the chosen one.
     pub(crate) fn embedder(&self) -> Result<Arc<dyn Embedder>> {
-        let registry = ModelRegistry::of(&self.folder()?);
+        if let Some(embedder) = self.remote_embedder()? {
+            return Ok(embedder);
+        }
+        let registry = ModelRegistry::in_data_folder(&self.folder()?);
         let chosen = registry.in_use()?;
         registry.named(&chosen).with_context(|| {
             format!(
@@ -109,16 +142,35 @@ impl StoreLocation {
 
     /// The reranker that was chosen for the data folder, if one was.
     pub(crate) fn reranker(&self) -> Result<Option<Arc<dyn Reranker>>> {
-        ModelRegistry::of(&self.folder()?).reranker().context(
+        let models = self.models()?;
+        if let Some(models) = &models
+            && let Some(reranker) = models.reranker()?
+        {
+            return Ok(Some(reranker));
+        }
+        let local = ModelRegistry::in_data_folder(&self.folder()?).reranker().context(
             "the reranker that this data folder uses cannot be opened; `haversack model use none` \
              does without",
-        )
+        )?;
+        Ok(match models {
+            Some(models) => local.map(|local| models.with_deadline(local)),
+            None => local,
+        })
     }
 
     /// An engine's builder with the models that were chosen for the data folder.
     pub(crate) fn with_models(&self, builder: Builder) -> Result<Builder> {
-        let builder = builder.embedder(self.embedder()?).on_upgrade(upgrade_progress());
-        Ok(reranking(builder, self.reranker()?))
+        let mut builder = builder.on_upgrade(upgrade_progress());
+        let models = self.models()?;
+        // A provider's embedder is the engine's to open: each workspace gets its own keys of the cache.
+        if models.as_ref().is_none_or(|models| models.config().models.embed.is_none()) {
+            builder = builder.embedder(self.embedder()?);
+        }
+        let builder = reranking(builder, self.reranker()?);
+        Ok(match models {
+            Some(models) => builder.models(models),
+            None => builder,
+        })
     }
 
     /// The store of the workspace, which must exist.
@@ -143,7 +195,7 @@ impl StoreLocation {
     /// The workspace, which must exist, with the engine around it.
     pub(crate) fn existing_workspace(&self, builder: Builder) -> Result<Workspace> {
         let engine = self.with_models(builder)?.open(self.existing_folder()?)?;
-        let workspace = match engine.existing(&self.workspace) {
+        let workspace = match engine.existing_workspace(&self.workspace) {
             Ok(workspace) => workspace,
             Err(Error::Open(error @ OpenError::Missing { .. })) => {
                 bail!("{error}: {}", self.nearest(&engine.workspaces()?))
@@ -171,7 +223,7 @@ impl StoreLocation {
         let near = nearest(&self.workspace, names.iter().map(|name| (&**name, &**name)));
         match (&near[..], names) {
             ([], []) => "it has none yet; begin with `haversack add PATH`".to_owned(),
-            ([], names) => format!("it has {}", shown(&names.join(", "))),
+            ([], names) => format!("it has {}", printable_name(&names.join(", "))),
             (near, _) => format!("nearest are {}", near.join(", ")),
         }
     }

@@ -66,7 +66,7 @@ fn run(location: &StoreLocation, command: Command) -> Result<ExitOutcome> {
         Command::Chunk(args) => commands::chunk::run(&args),
         Command::Eval(args) => commands::eval::run(location, &args),
         Command::Tune(args) => commands::tune::run(location, &args),
-        Command::Recipe(command) => commands::recipe::run(&command),
+        Command::Recipe(command) => commands::recipe::run(location, &command),
         Command::Pack(args) => commands::pack::run(location, &args),
         Command::Frontier(args) => commands::frontier::run(location, &args),
         Command::Explain(args) => commands::explain::run(location, &args),

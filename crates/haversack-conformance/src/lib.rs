@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, reason = "a case fails by panicking")]
 
+mod models;
 mod readers;
 mod rights;
 mod searches;
@@ -23,15 +24,16 @@ use haversack_core::units::Timestamp;
 use haversack_store::store::change::{Batch, Change, CommitReport};
 use haversack_store::store::error::{ChangeProblem, CommitError};
 use haversack_store::store::item::{Item, Stored};
+use haversack_store::store::maintenance::Maintenance;
 use haversack_store::store::query::{Filter, ListOrder, Page, TextSearch};
 use haversack_store::store::viewer::{Principal, Readers, Viewer};
 use haversack_store::store::{Snapshot, Store};
 
 /// The name of a case and its function, which receives an empty store.
-pub type ConformanceCase = (&'static str, fn(Arc<dyn Store>) -> BoxFuture<'static, ()>);
+pub type ConformanceCase = (&'static str, fn(Arc<dyn Maintenance>) -> BoxFuture<'static, ()>);
 
 /// All cases, by part of the trait.
-pub const ALL: [(&str, &[ConformanceCase]); 7] = [
+pub const ALL: [(&str, &[ConformanceCase]); 8] = [
     ("writes", writes::CASES),
     ("readers", readers::CASES),
     ("rights", rights::CASES),
@@ -39,13 +41,14 @@ pub const ALL: [(&str, &[ConformanceCase]); 7] = [
     ("states", states::CASES),
     ("structure", structure::CASES),
     ("traces", traces::CASES),
+    ("models", models::CASES),
 ];
 
 /// Runs the cases of a part, each on its own store.
 ///
 /// # Panics
 /// When a case fails or there is no such part.
-pub async fn run(part: &str, mut empty: impl AsyncFnMut(&'static str) -> Arc<dyn Store>) {
+pub async fn run(part: &str, mut empty: impl AsyncFnMut(&'static str) -> Arc<dyn Maintenance>) {
     let (_, cases) = ALL.iter().find(|(name, _)| *name == part).expect("a part of the suite");
     for (name, case) in *cases {
         case(empty(name).await).await;

@@ -76,7 +76,8 @@ fn request(n: usize, counted: bool) -> PackRequest {
             let mut candidate = Candidate::new(CandidateId::whole(id), kind.clone(), text.trim());
             if counted {
                 let (text, all) = (&candidate.text, 0..candidate.text.len());
-                candidate.counted = Counted::of(&*tokenizer, text, all).into_iter().collect();
+                candidate.counted =
+                    Counted::count_part(&*tokenizer, text, all).into_iter().collect();
             }
             let score = Score::unit(f64::from(u32::try_from(dice.below(1_000)).unwrap_or(0)) / 1e3);
             Ranked { candidate, score, parts: Vec::new() }

@@ -133,9 +133,9 @@ impl Reason {
         }
     }
 
-    /// The candidate or layer that has its place, if any.
+    /// Returns the candidate or layer that is in the pack in its place, if any.
     #[must_use]
-    pub fn instead(&self) -> Option<String> {
+    pub fn replaced_by(&self) -> Option<String> {
         match self {
             Reason::Repeats { of } => Some(of.to_string()),
             Reason::Elsewhere { layer } => Some(layer.to_string()),

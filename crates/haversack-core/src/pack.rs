@@ -406,7 +406,7 @@ impl<'r> Plan<'r> {
             // Reached only without proved seams: retry with a smaller limit, or pinned layers
             // alone.
             if selection.is_bare() || limit == Tokens::ZERO {
-                let bare = Selection::bare(self.request, &self.layout, &self.schedule);
+                let bare = Selection::pinned_only(self.request, &self.layout, &self.schedule);
                 return Some(crate::assemble::assemble(self, &bare, total, spendable));
             }
             limit = limit.saturating_sub(over);
@@ -484,7 +484,7 @@ impl<'r> Plan<'r> {
     fn selection(&self, total: Tokens, limit: Tokens) -> Selection {
         let room = total.checked_sub(self.request.budget.reserved());
         if room.is_none_or(|room| room < self.schedule.least()) {
-            return Selection::bare(self.request, &self.layout, &self.schedule);
+            return Selection::pinned_only(self.request, &self.layout, &self.schedule);
         }
         select(self.request, &self.layout, &self.schedule, limit)
     }

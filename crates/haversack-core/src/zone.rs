@@ -21,7 +21,7 @@ impl Zone {
 
     /// Looks up an IANA name such as `Europe/Berlin`.
     #[must_use]
-    pub fn named(name: &str) -> Option<Zone> {
+    pub fn from_name(name: &str) -> Option<Zone> {
         TimeZone::get(name).ok().map(Zone)
     }
 
@@ -81,13 +81,13 @@ mod tests {
     fn a_day_is_that_of_the_zone_x10() {
         let late = at("2026-11-16T23:30:00Z");
         assert_eq!(Zone::UTC.day(late), "2026-11-16");
-        let berlin = Zone::named("Europe/Berlin").unwrap();
+        let berlin = Zone::from_name("Europe/Berlin").unwrap();
         assert_eq!(berlin.day(late), "2026-11-17");
         assert_eq!(berlin.midnight(late), at("2026-11-16T23:00:00Z"));
         assert_eq!(berlin.start_of("2026-07-01"), Some(at("2026-06-30T22:00:00Z")));
         assert_eq!(berlin.start_of("2026-07-01T00:00:00Z"), None);
         assert_eq!(berlin.wall(late), at("2026-11-17T00:30:00Z"));
         assert_eq!(berlin.name(), "Europe/Berlin");
-        assert_eq!(Zone::named("Mars/Base"), None);
+        assert_eq!(Zone::from_name("Mars/Base"), None);
     }
 }

@@ -320,7 +320,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let stores = DataFolder::open(folder.path()).unwrap();
         for sample in ALL {
-            let store = stores.open(sample.name, haversack::embedder()).unwrap();
+            let store = stores.open(sample.name, haversack::default_embedder()).unwrap();
             let store = store.for_blocking_threads();
             let loaded = sample.load(&*store).unwrap();
             assert!(

@@ -172,7 +172,7 @@ impl Suite {
         let mut request = parse_request(&self.recipe, shape, Value::Object(fields))?;
         request.now = Some(self.present()?);
         let assembled = workspace.pack(request).await?;
-        workspace.settle().await;
+        workspace.flush().await;
         Ok(assembled)
     }
 }

@@ -137,7 +137,7 @@ impl Gateway {
         let named = settings.context.workspace.as_deref().unwrap_or(workspace);
         let assembler = match &settings.context.server {
             Some(server) => Assembler::remote(server, named, &settings.context)?,
-            None => Assembler::local(open()?.existing(named)?),
+            None => Assembler::local(open()?.existing_workspace(named)?),
         };
         Ok(Gateway { settings, assembler, wrapped })
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use haversack_core::text::spelling::shown;
+use haversack_core::text::spelling::printable_name;
 use thiserror::Error;
 
 /// Why a model cannot be read, added or selected.
@@ -84,7 +84,7 @@ pub enum ModelError {
     /// The name is invalid.
     #[error(
         "{:?} cannot name a model: use 1 to 64 of a-z, 0-9, '-', '_' and '.', a letter or digit first",
-        shown(name)
+        printable_name(name)
     )]
     Name {
         /// What was given.
@@ -97,7 +97,7 @@ pub enum ModelError {
         name: String,
     },
     /// No model has that name.
-    #[error("there is no model {:?}", shown(name))]
+    #[error("there is no model {:?}", printable_name(name))]
     Unknown {
         /// What was asked for.
         name: String,

@@ -61,7 +61,7 @@ pub struct ModelCard {
 impl ModelRegistry {
     /// The registry of a data folder; neither needs to exist yet.
     #[must_use]
-    pub fn of(data: &Path) -> ModelRegistry {
+    pub fn in_data_folder(data: &Path) -> ModelRegistry {
         ModelRegistry { folder: data.join(FOLDER) }
     }
 

@@ -51,7 +51,7 @@ enum NumberFormat {
 }
 
 impl NumberFormat {
-    fn named(name: &str) -> Option<NumberFormat> {
+    fn from_name(name: &str) -> Option<NumberFormat> {
         match name {
             "F32" => Some(NumberFormat::Single),
             "F16" => Some(NumberFormat::Half),
@@ -147,7 +147,7 @@ impl Header {
             let (found, shape) = (&entry.shape, &shape);
             return wrong(format!("{name} has the shape {found:?}, not {shape:?}"));
         }
-        let Some(form) = NumberFormat::named(&entry.dtype) else {
+        let Some(form) = NumberFormat::from_name(&entry.dtype) else {
             return wrong(format!("{name} is of type {}; use F32, F16 or BF16", entry.dtype));
         };
         let numbers = shape.iter().try_fold(1u64, |all, one| all.checked_mul(*one as u64));

@@ -2,7 +2,7 @@
 //! that works is found once and remembered.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -86,18 +86,29 @@ impl ChatModel {
         question: &ChatQuestion,
         within: Duration,
     ) -> Result<(Value, String), ProviderError> {
-        let until = tokio::time::Instant::now() + within;
+        let until = Instant::now() + within;
+        let mut dialect = self.dialect();
+        let mut first = None;
         loop {
-            let dialect = self.dialect();
-            let left = until.saturating_duration_since(tokio::time::Instant::now());
+            let left = until.saturating_duration_since(Instant::now());
             match self.ask_once(question, dialect, left).await {
-                Ok(answer) => return Ok(answer),
-                Err(failed) => match self.adapt(dialect, &failed) {
-                    Some(adapted) => {
-                        *self.dialect.lock().unwrap_or_else(PoisonError::into_inner) = adapted;
+                Ok(answer) => {
+                    // Only what worked is remembered: the refusal may have had another cause.
+                    *self.dialect.lock().unwrap_or_else(PoisonError::into_inner) = dialect;
+                    return Ok(answer);
+                }
+                Err(failed) => {
+                    let adapted = self.adapt(dialect, &failed);
+                    // The first refusal names the cause; the later ones are of our own making.
+                    let first = first.get_or_insert(*failed.error);
+                    match adapted.filter(|_| Instant::now() < until) {
+                        Some(adapted) => dialect = adapted,
+                        None => {
+                            let placeholder = ProviderError::Settings { what: String::new() };
+                            return Err(std::mem::replace(first, placeholder));
+                        }
                     }
-                    None => return Err(failed.error),
-                },
+                }
             }
         }
     }
@@ -129,7 +140,9 @@ impl ChatModel {
 
     /// What to ask differently after a refusal, if there is anything.
     fn adapt(&self, dialect: Dialect, failed: &Failed) -> Option<Dialect> {
-        if !failed.error.may_be_too_large() {
+        // A server may also answer with prose where it ignores what it does not know.
+        let is_prose = matches!(*failed.error, ProviderError::Malformed { .. });
+        if !failed.error.may_be_too_large() && !is_prose {
             return None;
         }
         match failed.parameter.as_deref() {
@@ -166,7 +179,12 @@ impl ChatModel {
             tokens_max,
             completion_tokens: dialect.completion_tokens,
         };
-        let refuse = |error| Failed { error, parameter: None, attempts: 0, time: Duration::ZERO };
+        let refuse = |error| Failed {
+            error: Box::new(error),
+            parameter: None,
+            attempts: 0,
+            time: Duration::ZERO,
+        };
         let Some(mut outgoing) = protocol.chat(&call) else {
             let what = format!("{}: its protocol has no chat", self.provider.name());
             return Err(refuse(ProviderError::Settings { what }));
@@ -205,7 +223,14 @@ impl ChatModel {
 
 /// The JSON object of an answer. Small models like to wrap it in a code block or in words.
 fn json_object(answer: ChatAnswer, tokens_max: u32) -> Result<Value, String> {
+    let cut = || {
+        format!(
+            "the answer was cut at {tokens_max} tokens before its JSON was complete; raise max_tokens"
+        )
+    };
     let text = match answer.content {
+        // A tool's input that was cut comes as an empty object.
+        ChatContent::Json(_) if answer.is_cut => return Err(cut()),
         ChatContent::Json(value) if value.is_object() => return Ok(value),
         ChatContent::Json(_) => return Err("the answer is not a JSON object".to_owned()),
         ChatContent::Text(text) => text,
@@ -217,9 +242,7 @@ fn json_object(answer: ChatAnswer, tokens_max: u32) -> Result<Value, String> {
     });
     match parsed {
         Some(value) => Ok(value),
-        None if answer.is_cut => Err(format!(
-            "the answer was cut at {tokens_max} tokens before its JSON was complete; raise max_tokens"
-        )),
+        None if answer.is_cut => Err(cut()),
         None => Err(format!("there is no JSON object in its {} bytes", text.len())),
     }
 }

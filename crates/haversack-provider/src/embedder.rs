@@ -54,7 +54,7 @@ impl RemoteEmbedder {
         RemoteEmbedder { inner, model }
     }
 
-    /// Embeds one short text to learn how long the model's vectors are. Returns the URL that was called, too.
+    /// Embeds one short text, unlike any word of an error message, to learn how long the model's vectors are. Returns the URL that was called, too.
     ///
     /// # Errors
     /// When the provider does not answer or its answer cannot be used.
@@ -64,7 +64,7 @@ impl RemoteEmbedder {
     ) -> Result<(usize, String), ProviderError> {
         let call = EmbedCall {
             model: &choice.model,
-            texts: &["dimensions"],
+            texts: &["Zwölf Boxkämpfer jagen Viktor quer über den Sylter Deich."],
             role: TextRole::Query,
             dimensions: choice.dimensions,
         };
@@ -72,7 +72,7 @@ impl RemoteEmbedder {
         add_extra(&mut outgoing.body, &choice.extra);
         let within = provider.timeout() * 2;
         let answered =
-            provider.call_blocking(outgoing, 4, within).map_err(|failed| failed.error)?;
+            provider.call_blocking(outgoing, 4, within).map_err(|failed| *failed.error)?;
         let read = provider.protocol.read_embeddings(&answered.value, 1);
         let mut read = read.map_err(|what| provider.malformed(&answered.url, what))?;
         let dimensions = read.vectors.pop().unwrap_or_default().len();
@@ -285,7 +285,7 @@ impl EmbeddingCalls {
         let mut usage = Usage { calls: failed.attempts, time: failed.time, ..Usage::default() };
         if texts.len() < 2 || !failed.error.may_be_too_large() {
             usage.failures = 1;
-            return (Err(failed.error), usage);
+            return (Err(*failed.error), usage);
         }
         let (first, second) = texts.split_at(texts.len() / 2);
         let mut vectors = Vec::with_capacity(texts.len());

@@ -49,7 +49,7 @@ pub use model_set::{ModelSet, TrialReport};
 pub use protocol::{OutputMode, TextRole};
 pub use reranker::{RERANK_WITHIN, RemoteReranker, RerankDeadline};
 pub use settings::{
-    CacheSettings, MODELS_FILE, MODELS_FILE_BYTES_MAX, ModelChoice, ModelChoices, ModelRole,
+    CacheSettings, LOCAL, MODELS_FILE, MODELS_FILE_BYTES_MAX, ModelChoice, ModelChoices, ModelRole,
     ModelsConfig, ProviderSettings,
 };
 pub use shared_cache::{SharedCacheEmbedder, SharedVectorCache};

@@ -14,8 +14,10 @@ use crate::chat::{ChatModel, ChatQuestion};
 use crate::embedder::RemoteEmbedder;
 use crate::error::ProviderError;
 use crate::provider::{CallRuntime, Provider};
-use crate::reranker::RemoteReranker;
-use crate::settings::{MODELS_FILE, MODELS_FILE_BYTES_MAX, ModelChoice, ModelRole, ModelsConfig};
+use crate::reranker::{RemoteReranker, RerankDeadline};
+use crate::settings::{
+    LOCAL, MODELS_FILE, MODELS_FILE_BYTES_MAX, ModelChoice, ModelRole, ModelsConfig,
+};
 use crate::shared_cache::{SharedCacheEmbedder, SharedVectorCache};
 use crate::token_counter::TokenCounter;
 use crate::usage::UsageTotals;
@@ -167,9 +169,22 @@ impl ModelSet {
     /// # Errors
     /// When its provider is not configured.
     pub fn reranker(&self) -> Result<Option<Arc<dyn Reranker>>, ProviderError> {
-        let Some(choice) = &self.config.models.rerank else { return Ok(None) };
+        let choice = self.config.models.rerank.as_ref();
+        let Some(choice) = choice.filter(|choice| choice.provider != LOCAL) else {
+            return Ok(None);
+        };
         let (provider, totals) = (Arc::clone(self.provider(choice)?), Arc::clone(&self.totals));
         Ok(Some(Arc::new(RemoteReranker::new(provider, choice.clone(), totals))))
+    }
+
+    /// Gives the reranker on disk the deadline of the settings, if they have one for it.
+    #[must_use]
+    pub fn with_deadline(&self, local: Arc<dyn Reranker>) -> Arc<dyn Reranker> {
+        let choice = self.config.models.rerank.as_ref();
+        match choice.filter(|choice| choice.provider == LOCAL).and_then(|c| c.deadline_ms) {
+            Some(millis) => Arc::new(RerankDeadline::new(local, Duration::from_millis(millis))),
+            None => local,
+        }
     }
 
     /// The chat model of a role, if one is configured.
@@ -199,7 +214,9 @@ impl ModelSet {
     pub fn try_models(&self, only: Option<ModelRole>) -> Vec<TrialReport> {
         let choices = self.config.models.by_role();
         let wanted = choices.into_iter().filter(|(role, _)| only.is_none_or(|only| only == *role));
-        wanted.filter_map(|(role, choice)| Some(self.try_model(role, choice?))).collect()
+        let remote = wanted.filter_map(|(role, choice)| Some((role, choice?)));
+        let remote = remote.filter(|(_, choice)| choice.provider != LOCAL);
+        remote.map(|(role, choice)| self.try_model(role, choice)).collect()
     }
 
     fn try_model(&self, role: ModelRole, choice: &ModelChoice) -> TrialReport {
@@ -276,7 +293,7 @@ impl ModelSet {
         let within = Duration::from_secs(120);
         let (value, url) = model.ask_blocking(question, within)?;
         let mode = match model.output_mode() {
-            Some(crate::OutputMode::Schema) => "JSON by schema",
+            Some(crate::OutputMode::Schema | crate::OutputMode::Format) => "JSON by schema",
             Some(crate::OutputMode::Json) => "JSON, schema in the prompt",
             _ => "JSON by prompt alone",
         };

@@ -105,7 +105,7 @@ pub(crate) struct Answered {
 /// A call that failed, and what it cost.
 #[derive(Debug)]
 pub(crate) struct Failed {
-    pub(crate) error: ProviderError,
+    pub(crate) error: Box<ProviderError>,
     /// The request field that the provider names as the cause.
     pub(crate) parameter: Option<String>,
     pub(crate) attempts: u64,
@@ -235,7 +235,7 @@ impl Provider {
 
     fn stopped(&self) -> Failed {
         let error = ProviderError::Queued { provider: self.name.clone(), what: "a thread" };
-        Failed { error, parameter: None, attempts: 0, time: Duration::ZERO }
+        Failed { error: Box::new(error), parameter: None, attempts: 0, time: Duration::ZERO }
     }
 
     async fn call(
@@ -266,7 +266,8 @@ impl Provider {
                     tokio::time::sleep(pause).await;
                 }
                 None => {
-                    return Err(Failed { error, parameter, attempts, time: start.elapsed() });
+                    let (error, time) = (Box::new(error), start.elapsed());
+                    return Err(Failed { error, parameter, attempts, time });
                 }
             }
         }

@@ -69,7 +69,7 @@ impl RemoteReranker {
                     ..Usage::default()
                 };
                 self.totals.record(ModelRole::Rerank, &usage);
-                failed.error
+                *failed.error
             })?;
             let read = self.provider.protocol.read_scores(&answered.value, texts.len());
             let tokens = read.as_ref().ok().and_then(|read| read.tokens).unwrap_or(estimated);

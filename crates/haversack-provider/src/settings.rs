@@ -17,6 +17,9 @@ pub const MODELS_FILE: &str = "models.toml";
 /// Most bytes of such a file.
 pub const MODELS_FILE_BYTES_MAX: u64 = 256 << 10;
 
+/// The provider of `models.rerank` that stands for the reranker on disk: only its deadline counts.
+pub const LOCAL: &str = "local";
+
 /// Begins a header's value that is read from an environment variable.
 const FROM_ENVIRONMENT: &str = "env:";
 
@@ -292,6 +295,9 @@ impl ModelsConfig {
     }
 
     fn check_choice(&self, role: ModelRole, choice: &ModelChoice) -> Result<(), String> {
+        if role == ModelRole::Rerank && choice.provider == LOCAL {
+            return Ok(());
+        }
         let Some(provider) = self.providers.get(&choice.provider) else {
             let known: Vec<&str> = self.providers.keys().map(String::as_str).collect();
             let known = if known.is_empty() { "none is set".to_owned() } else { known.join(", ") };

@@ -80,7 +80,7 @@ impl TokenCounter {
             }
             Err(failed) => {
                 self.totals.record(ModelRole::Count, &usage(failed.attempts, 1, failed.time));
-                Err(failed.error)
+                Err(*failed.error)
             }
         }
     }

@@ -102,7 +102,7 @@ impl Call {
     }
 
     /// Whether the body is NDJSON and the route accepts it. Such a request has no deadline.
-    pub(crate) fn streams(&self) -> bool {
+    pub(crate) fn is_streamed_body(&self) -> bool {
         self.is_lines() && self.route.body.is_some_and(|body| body.lines.is_some())
     }
 
@@ -143,7 +143,7 @@ impl Call {
 
     /// Reads the body into a wire type.
     pub(crate) async fn read<T: DeserializeOwned>(&mut self) -> Result<T, ApiProblem> {
-        Ok(haversack::wire::read(self.json().await?)?)
+        Ok(haversack::wire::parse_json(self.json().await?)?)
     }
 
     /// Whether the client's `If-None-Match` names this tag.

@@ -64,6 +64,8 @@ pub enum Code {
     Deadline,
     /// The client took longer than it may.
     SlowClient,
+    /// A model that cannot be done without failed.
+    Model,
     /// A defect of the server.
     Internal,
 }
@@ -81,7 +83,7 @@ pub struct CodeRow {
 
 impl Code {
     /// All of them.
-    pub const ALL: [Code; 30] = [
+    pub const ALL: [Code; 31] = [
         Code::BadJson,
         Code::Validation,
         Code::Embedding,
@@ -111,6 +113,7 @@ impl Code {
         Code::Overloaded,
         Code::Deadline,
         Code::SlowClient,
+        Code::Model,
         Code::Internal,
     ];
 
@@ -153,6 +156,7 @@ impl Code {
             Code::Overloaded => ("overloaded", 503, "the server is overloaded"),
             Code::Deadline => ("deadline", 504, "the response took too long"),
             Code::SlowClient => ("slow_client", 408, "the request took too long"),
+            Code::Model => ("model_error", 503, "a model cannot be reached or failed"),
             Code::Internal => ("internal", 500, "an internal error of the server"),
         };
         CodeRow { name, status, title }
@@ -170,6 +174,7 @@ impl Code {
             ErrorCode::RecipeNotFound => Code::RecipeNotFound,
             ErrorCode::ReceiptNotFound => Code::ReceiptNotFound,
             ErrorCode::BudgetTooSmall => Code::BudgetTooSmall,
+            ErrorCode::Model => Code::Model,
             // The engine's codes grow with the engine; a test finds those that are missing here.
             _ => Code::Internal,
         }

@@ -73,10 +73,13 @@ impl Drop for QueuePlace<'_> {
 }
 
 impl Gate {
-    pub(crate) fn new(limits: &Limits) -> Gate {
+    ///
+    /// `calls_models` says that packs may wait for models elsewhere: then processors are not what limits them.
+    pub(crate) fn new(limits: &Limits, calls_models: bool) -> Gate {
+        let at_once = if calls_models { limits.concurrent } else { processors() };
         Gate {
             permits: Arc::new(Semaphore::new(limits.concurrent)),
-            processors: Semaphore::new(processors()),
+            processors: Semaphore::new(at_once),
             waiting: AtomicUsize::new(0),
             queue: limits.queue,
             queue_timeout: seconds(limits.queue_seconds),
@@ -252,7 +255,7 @@ mod tests {
 
     #[tokio::test]
     async fn no_more_compute_at_once_than_there_are_processors_for() {
-        let gate = Gate::new(&Limits::default());
+        let gate = Gate::new(&Limits::default(), false);
         let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let work = || async {
             most.fetch_max(now.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
@@ -267,7 +270,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn requests_beyond_the_queue_or_its_timeout_are_refused() {
         let limits = Limits { concurrent: 1, queue: 1, queue_seconds: 5.0, ..Limits::default() };
-        let gate = Arc::new(Gate::new(&limits));
+        let gate = Arc::new(Gate::new(&limits, false));
         let first = gate.enter(None).await.unwrap();
         let waiting = tokio::spawn({
             let gate = Arc::clone(&gate);
@@ -287,7 +290,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_key_cannot_use_all_permits() {
-        let gate = Gate::new(&Limits { concurrent: 4, ..Limits::default() });
+        let gate = Gate::new(&Limits { concurrent: 4, ..Limits::default() }, false);
         let mut held = Vec::new();
         for _ in 0..3 {
             held.push(gate.enter(Some("slow")).await.unwrap());

@@ -49,6 +49,7 @@ mod wire;
 pub use api_client::{ApiCall, ApiClient, ApiError};
 pub use client::ClientError;
 pub use config::Config;
+pub use http::memories::extraction_document;
 pub use openapi::document as openapi;
 pub use server::Server;
 pub use server_file::ServerFile;

@@ -92,11 +92,11 @@ fn times() -> Histogram {
     Histogram::new(TIMES)
 }
 
-fn token_counts() -> Histogram {
+fn token_histogram() -> Histogram {
     Histogram::new(TOKENS)
 }
 
-fn counts() -> Histogram {
+fn count_histogram() -> Histogram {
     Histogram::new(COUNTS)
 }
 
@@ -110,9 +110,9 @@ impl Metrics {
             assemblies: Family::default(),
             assembly_time: Times::new_with_constructor(times),
             stage_time: Times::new_with_constructor(times),
-            tokens: Times::new_with_constructor(token_counts),
-            candidates: Times::new_with_constructor(counts),
-            selected: Times::new_with_constructor(counts),
+            tokens: Times::new_with_constructor(token_histogram),
+            candidates: Times::new_with_constructor(count_histogram),
+            selected: Times::new_with_constructor(count_histogram),
             truncated: Family::default(),
             truncated_assemblies: Family::default(),
             foundational_missing: Family::default(),

@@ -26,7 +26,7 @@ const EVERYWHERE: &[Code] = &[
 const WITH_KEY: &[Code] =
     &[Code::Unauthenticated, Code::Forbidden, Code::RateLimited, Code::TooManyDenied];
 
-/// The OpenAPI document.
+/// Returns the OpenAPI document.
 #[must_use]
 pub fn document() -> &'static Value {
     static DOCUMENT: LazyLock<Value> = LazyLock::new(generate);
@@ -39,15 +39,15 @@ fn generate() -> Value {
     for route in ROUTES {
         let (name, body, answer) = (route.operation, route.body, route.answer);
         let described = operation(route, route.path, name, body, answer, &mut generator);
-        paths.entry(route.path.to_owned()).or_default().insert(method(route), described);
+        paths.entry(route.path.to_owned()).or_default().insert(method_name(route), described);
         if route.path.ends_with("/context/{recipe}") {
             for recipe in &RECIPES {
                 let path = route.path.replace("{recipe}", recipe.name);
-                let name = format!("{}{}", route.operation, capital(recipe.name));
+                let name = format!("{}{}", route.operation, capitalise(recipe.name));
                 let answer = MediaContent { shape: recipe.result, example: "null", lines: None };
                 let body = Some(recipe.request);
                 let described = operation(route, &path, &name, body, Some(answer), &mut generator);
-                paths.entry(path).or_default().insert(method(route), described);
+                paths.entry(path).or_default().insert(method_name(route), described);
             }
         }
     }
@@ -82,7 +82,8 @@ fn generate() -> Value {
     })
 }
 
-/// Requests may omit fields with a default, responses omit empty fields, so each has its own schemas.
+/// Separate schemas for requests and responses: requests may omit fields with a default, responses omit
+/// empty fields.
 struct Generators {
     requests: SchemaGenerator,
     answers: SchemaGenerator,
@@ -100,7 +101,8 @@ impl Generators {
         }
     }
 
-    /// All schemas. A type that is both sent and returned is shown as a request, which allows more.
+    /// Returns all schemas. A type that is both sent and returned has its request schema, which allows
+    /// more.
     fn definitions(mut self) -> Map<String, Value> {
         let mut all = self.answers.take_definitions(true);
         all.extend(self.requests.take_definitions(true));
@@ -108,7 +110,7 @@ impl Generators {
         let common = all.get("AnyRequest").and_then(|any| any.get("properties")).cloned();
         let Some(Value::Object(common)) = common else { return all };
         for recipe in &RECIPES {
-            let name = format!("{}Request", capital(recipe.name));
+            let name = format!("{}Request", capitalise(recipe.name));
             let own = all.get_mut(&name).and_then(|own| own.get_mut("properties"));
             let Some(Value::Object(own)) = own else { continue };
             for (field, what) in &common {
@@ -120,16 +122,16 @@ impl Generators {
     }
 }
 
-fn method(route: &Route) -> String {
+fn method_name(route: &Route) -> String {
     route.method.as_str().to_owned()
 }
 
-fn capital(name: &str) -> String {
+fn capitalise(name: &str) -> String {
     let mut letters = name.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// A response for each status of problems, with its codes.
+/// Builds a response for each status of problems, with its codes.
 fn problem_responses(schema: &str) -> Map<String, Value> {
     let mut by_status: BTreeMap<u16, Vec<Code>> = BTreeMap::new();
     for code in Code::ALL {
@@ -213,11 +215,15 @@ fn parameters(route: &Route, path: &str) -> Vec<Value> {
         })
         .collect();
     all.extend(route.query.iter().map(|parameter| {
+        let mut schema = json!({ "type": parameter.json_type });
+        if !parameter.values.is_empty() {
+            schema["enum"] = json!(parameter.values);
+        }
         json!({
             "name": parameter.name,
             "in": "query",
             "description": parameter.what,
-            "schema": { "type": parameter.sort },
+            "schema": schema,
         })
     }));
     let header = |name: &str, what: &str| {
@@ -274,7 +280,7 @@ fn responses(
     responses
 }
 
-/// The statuses of a route's problems.
+/// Returns the statuses of a route's problems.
 fn problem_statuses(route: &Route) -> BTreeSet<u16> {
     let mut codes: Vec<Code> = EVERYWHERE.to_vec();
     codes.extend(route.problems);

@@ -24,32 +24,32 @@ const RETRY_SECONDS: u32 = 1;
 /// A problem with a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiProblem {
-    /// Which.
+    /// The problem's code.
     pub code: Code,
-    /// What, in this case.
+    /// The detail: what happened in this case.
     pub detail: String,
-    /// The field it is about.
+    /// The field that caused the problem.
     pub field: Option<String>,
-    /// The line of a streamed body it is about, from 1.
+    /// The line of a streamed body that caused the problem, from 1.
     pub line: Option<u64>,
-    /// How many lines of a streamed body were stored before it.
+    /// The number of lines of a streamed body that were stored before the problem.
     pub stored: Option<u64>,
     /// The smallest sufficient budget.
     pub least: Option<u32>,
-    /// The names that are there, where one is not (M11).
+    /// The missing name and the available ones (M11).
     pub missing: Option<Box<MissingName>>,
-    /// After how many seconds it is worth trying again.
+    /// The number of seconds after which to retry.
     pub retry_after: Option<u32>,
-    /// What kind of credential would do, as `WWW-Authenticate` has it.
+    /// The value of `WWW-Authenticate`: the accepted kind of credential.
     pub challenge: Option<Box<HeaderValue>>,
 }
 
-/// A name that stands for nothing, and those that stand for something.
+/// A name that does not exist, and the names that do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingName {
-    /// The template that is not there; `None` for other names.
+    /// The missing template; `None` for other names.
     pub template: Option<String>,
-    /// The names that are there.
+    /// The names that exist.
     pub available: Vec<String>,
 }
 
@@ -58,32 +58,32 @@ pub struct MissingName {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Problem")]
 pub struct WireProblem {
-    /// The code again, in the field that RFC 9457 defines.
+    /// The code, under the name that RFC 9457 defines.
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// The stable name of this type of problem.
+    /// The stable code of this type of problem.
     pub code: &'static str,
-    /// What this type of problem is.
+    /// The title of this type of problem.
     pub title: &'static str,
     /// The status of the response.
     pub status: u16,
     /// What happened in this case, and what to do.
     pub detail: String,
-    /// The detail again, under the usual name of error messages (M11).
+    /// The detail, under the usual name of error messages (M11).
     pub message: String,
-    /// The field it is about.
+    /// The field that caused the problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
-    /// The line of a streamed body, from 1.
+    /// The line of a streamed body that caused the problem, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// How many lines of a streamed body are stored.
+    /// The number of lines of a streamed body that are stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stored: Option<u64>,
     /// The smallest sufficient budget.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub least: Option<u32>,
-    /// The missing template.
+    /// The name of the missing template.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub template: Option<String>,
     /// The available names, if a template or recipe does not exist.

@@ -12,17 +12,17 @@ use crate::who::KeyScope;
 /// Where the description of the server as a protected resource is.
 pub(crate) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
-/// The server as a protected resource. The names are those of RFC 9728.
+/// The server's metadata as a protected resource (RFC 9728).
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "ProtectedResource")]
 pub(crate) struct WireResource {
-    /// The resource, as a URL.
+    /// The resource's URL.
     resource: String,
-    /// Who gives tokens for it.
+    /// The servers that issue tokens for it.
     authorization_servers: Vec<String>,
-    /// What a token can be for.
+    /// The scopes that a token can have.
     scopes_supported: Vec<&'static str>,
-    /// How a token is sent.
+    /// The ways in which a token can be sent.
     bearer_methods_supported: Vec<&'static str>,
 }
 

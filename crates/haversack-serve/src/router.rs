@@ -67,13 +67,13 @@ pub(crate) fn router(state: &SharedState) -> Router {
 }
 
 /// Handles paths that no route has.
-static NO_ROUTE: Route = Route::outside("nowhere", |_| {
+static NO_ROUTE: Route = Route::unlisted("nowhere", |_| {
     let detail = "there is no route here: /openapi.json lists the routes";
     ready(Err(ApiProblem::new(Code::NotFound, detail))).boxed()
 });
 
 /// Handles methods that a route does not have, and the preflight requests of browsers.
-static WRONG_METHOD: Route = Route::outside("wrongMethod", |call| {
+static WRONG_METHOD: Route = Route::unlisted("wrongMethod", |call| {
     let answer = if call.method == http::Method::OPTIONS {
         crate::call::no_content()
     } else {
@@ -336,9 +336,9 @@ async fn serve(
 
 async fn run_with_deadline(call: Call) -> RouteResult {
     let deadline = seconds(call.state.config.limits.deadline_seconds);
-    let streams = call.streams();
+    let is_streamed = call.is_streamed_body();
     let work = run_once(call);
-    if streams {
+    if is_streamed {
         // A stream has no deadline; its pauses are bounded.
         return work.await;
     }

@@ -129,7 +129,7 @@ impl Server {
             }
             () = turn_away => {}
         }
-        state.engine.settle().await;
+        state.engine.flush().await;
         state.tracer.close().await;
         drop(published);
         Ok(())

@@ -81,12 +81,13 @@ impl ServerState {
         signers: Option<TokenVerifier>,
         tracer: TraceSender,
     ) -> Result<ServerState, StartError> {
+        let gate = Gate::new(&config.limits, engine.calls_models());
         Ok(ServerState {
             engine,
             control: Control::open(folder)?,
             signers,
             audit: Audit::open(folder).map_err(StartError::Audit)?,
-            gate: Gate::new(&config.limits),
+            gate,
             keyed_requests: InFlight::default(),
             metrics: Metrics::new(),
             tracer,
@@ -104,12 +105,12 @@ impl ServerState {
 
     /// Opens an existing workspace, on a blocking thread because opening reads files.
     pub(crate) async fn workspace(&self, name: &str) -> Result<Workspace, ApiProblem> {
-        if let Some(workspace) = self.engine.at_hand(name) {
+        if let Some(workspace) = self.engine.get_if_open(name) {
             return Ok(workspace);
         }
         let (engine, name) = (self.engine.clone(), name.to_owned());
         let wanted = name.clone();
-        let opened = on_blocking_thread(move || engine.existing(&name)).await?;
+        let opened = on_blocking_thread(move || engine.existing_workspace(&name)).await?;
         opened.map_err(|error| match error {
             // An invalid name cannot exist.
             haversack::Error::Open(haversack_store::store::error::OpenError::Name { .. }) => {

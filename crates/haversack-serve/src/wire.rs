@@ -22,16 +22,16 @@ use crate::problem::ApiProblem;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "NewItem")]
 pub(crate) struct WireNewItem {
-    /// Its name, unique in the workspace; an item of this name is replaced.
+    /// The item's id, unique in the workspace. An item with this id is replaced.
     #[schemars(length(min = 1, max = 512))]
     pub(crate) id: String,
     /// The kind: `note`, `file`, `message`, `memory`, `page`, `task`, `product`, …
     #[schemars(length(min = 1, max = 64))]
     pub(crate) kind: String,
-    /// The title.
+    /// The item's title.
     #[serde(default)]
     pub(crate) title: String,
-    /// Its text.
+    /// The item's text.
     #[serde(default)]
     pub(crate) body: String,
     /// Other fields, as the kind defines them.
@@ -40,10 +40,10 @@ pub(crate) struct WireNewItem {
     /// The origin, such as a file path.
     #[serde(default)]
     pub(crate) path: Option<String>,
-    /// The parent.
+    /// The id of the parent.
     #[serde(default)]
     pub(crate) parent: Option<String>,
-    /// Its position among its siblings.
+    /// The item's position among its siblings.
     #[serde(default)]
     pub(crate) position: i64,
     /// The creation time.
@@ -54,17 +54,18 @@ pub(crate) struct WireNewItem {
     #[serde(default)]
     #[schemars(with = "Option<haversack::wire::Moment>")]
     pub(crate) updated: Option<Value>,
-    /// How sure its source is, from 0 to 1.
+    /// The confidence of the item's source, from 0 to 1.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub(crate) confidence: Option<f64>,
-    /// Who may read it: `user:anna`, `group:sales`, `everyone`. By default those who may read its parent.
+    /// The principals who may read the item: `user:anna`, `group:sales`, `everyone`. When left out,
+    /// everyone who may read its parent.
     #[serde(default)]
     pub(crate) readers: Option<Vec<String>>,
-    /// The trust level: `external`, `internal` or `trusted`.
+    /// The trust level of the text.
     #[serde(default)]
     pub(crate) trust: Option<WireTrust>,
-    /// Whether it is in use.
+    /// Whether the item is active.
     #[serde(default = "yes")]
     pub(crate) active: bool,
 }
@@ -78,9 +79,9 @@ const fn yes() -> bool {
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "Trust")]
 pub(crate) enum WireTrust {
-    /// From outside.
+    /// From an external source.
     External,
-    /// From inside.
+    /// From the organisation itself.
     Internal,
     /// From the operators of the application.
     Trusted,
@@ -97,7 +98,7 @@ impl From<WireTrust> for Trust {
 }
 
 /// Checks the bounds of a count, or returns the default.
-pub(crate) fn bounded(
+pub(crate) fn count_within(
     field: &str,
     value: Option<usize>,
     default: usize,
@@ -109,15 +110,15 @@ pub(crate) fn bounded(
     }
 }
 
-pub(crate) fn id(field: &str, text: &str) -> Result<ItemId, ApiProblem> {
+pub(crate) fn parse_id(field: &str, text: &str) -> Result<ItemId, ApiProblem> {
     ItemId::new(text).map_err(|error| ApiProblem::invalid(field, error.to_string()))
 }
 
-pub(crate) fn kind(field: &str, text: &str) -> Result<Kind, ApiProblem> {
+pub(crate) fn parse_kind(field: &str, text: &str) -> Result<Kind, ApiProblem> {
     Kind::new(text).map_err(|error| ApiProblem::invalid(field, error.to_string()))
 }
 
-fn time(field: &str, value: Option<&Value>) -> Result<Option<Timestamp>, ApiProblem> {
+fn parse_time(field: &str, value: Option<&Value>) -> Result<Option<Timestamp>, ApiProblem> {
     let Some(value) = value.filter(|value| !value.is_null()) else { return Ok(None) };
     let message = "is not a moment: RFC 3339 such as 2026-01-31T09:30:00Z, a day, or Unix \
                    milliseconds";
@@ -127,14 +128,15 @@ fn time(field: &str, value: Option<&Value>) -> Result<Option<Timestamp>, ApiProb
 impl WireNewItem {
     /// Converts it to an item.
     pub(crate) fn into_item(self, kinds: &Kinds) -> Result<Item, ApiProblem> {
-        let mut item = Item::new(id("id", &self.id)?, kind("kind", &self.kind)?, &self.body);
+        let mut item =
+            Item::new(parse_id("id", &self.id)?, parse_kind("kind", &self.kind)?, &self.body);
         item.title = self.title;
         item.fields = self.fields;
         item.path = self.path;
-        item.parent = self.parent.map(|parent| id("parent", &parent)).transpose()?;
+        item.parent = self.parent.map(|parent| parse_id("parent", &parent)).transpose()?;
         item.position = self.position;
-        item.created = time("created", self.created.as_ref())?;
-        item.updated = time("updated", self.updated.as_ref())?;
+        item.created = parse_time("created", self.created.as_ref())?;
+        item.updated = parse_time("updated", self.updated.as_ref())?;
         if let Some(confidence) = self.confidence {
             if !(0.0..=1.0).contains(&confidence) {
                 let detail = format!("{confidence} is not a number from 0 to 1");
@@ -156,28 +158,28 @@ impl WireNewItem {
     }
 }
 
-/// An item as it is stored.
+/// A stored item.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Item")]
 pub(crate) struct WireItem {
-    /// Its name.
+    /// The item's id.
     id: String,
-    /// The kind.
+    /// The item's kind.
     kind: String,
-    /// The title.
+    /// The item's title.
     title: String,
-    /// Its text.
+    /// The item's text.
     body: String,
-    /// Other fields.
+    /// Other fields, as the kind defines them.
     fields: Map<String, Value>,
-    /// The origin.
+    /// The origin, such as a file path.
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<String>,
-    /// The parent, if it is visible to the viewer.
+    /// The id of the parent, if the viewer can read it.
     #[serde(skip_serializing_if = "Option::is_none")]
     parent: Option<String>,
-    /// Its position among its siblings.
+    /// The item's position among its siblings.
     position: i64,
     /// The creation time.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -185,24 +187,25 @@ pub(crate) struct WireItem {
     /// The time of the last change.
     #[serde(skip_serializing_if = "Option::is_none")]
     updated: Option<String>,
-    /// How sure its source is.
+    /// The confidence of the item's source, from 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     confidence: Option<f64>,
-    /// Who may read it, for callers who see everything. Others who write it leave it as it is.
+    /// The principals who may read the item. Only callers who can read everything see them; writes
+    /// of others leave them unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     readers: Option<Vec<String>>,
-    /// The trust level.
+    /// The trust level of the text.
     trust: String,
-    /// Whether it is in use.
+    /// Whether the item is active.
     active: bool,
-    /// The revision of this version, for callers who see everything; for others a token that changes
-    /// with what they see of the item.
+    /// The revision of this version, for callers who can read everything. Others get a token that
+    /// changes with the content that they can read.
     revision: RevisionId,
 }
 
 impl WireItem {
     /// A stored item. Its readers are shown only to viewers who see everything.
-    pub(crate) fn of(stored: Stored, viewer: &Viewer) -> WireItem {
+    pub(crate) fn from_stored(stored: Stored, viewer: &Viewer) -> WireItem {
         let sees_all = *viewer == Viewer::owner();
         let revision = if sees_all {
             RevisionId::Number(stored.revision.get())
@@ -239,7 +242,7 @@ impl WireItem {
 /// A stored item as the server shows it to a viewer.
 #[must_use]
 pub fn stored_document(stored: Stored, viewer: &Viewer) -> Value {
-    serde_json::to_value(WireItem::of(stored, viewer)).unwrap_or_default()
+    serde_json::to_value(WireItem::from_stored(stored, viewer)).unwrap_or_default()
 }
 
 /// An item as it is sent to a server.
@@ -287,7 +290,7 @@ fn version_token(stored: &Stored, viewer: &Viewer) -> String {
 pub(crate) struct WireItemPage {
     /// The items.
     pub(crate) items: Vec<WireItem>,
-    /// The `after` of the next page; absent on the last one.
+    /// The value of `after` for the next page; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next: Option<String>,
 }
@@ -297,13 +300,13 @@ pub(crate) struct WireItemPage {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Written")]
 pub(crate) struct WireWritten {
-    /// The revision of the workspace after it.
+    /// The revision of the workspace after the write.
     pub(crate) revision: RevisionId,
-    /// How many items, links or events were stored.
+    /// The number of items, links or events that were stored.
     pub(crate) stored: u64,
-    /// How many were unchanged.
+    /// The number of those that were unchanged.
     pub(crate) unchanged: u64,
-    /// Warnings: fields that may be misspelt, texts that are too long.
+    /// Warnings, such as fields that may be misspelt or texts that are too long.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) warnings: Vec<String>,
 }
@@ -313,7 +316,7 @@ pub(crate) struct WireWritten {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[schemars(rename = "Links")]
 pub(crate) struct WireLinks {
-    /// Links to add; existing ones stay.
+    /// Links to add. Existing links are kept.
     #[schemars(length(max = 10_000))]
     pub(crate) add: Vec<WireLink>,
     /// Links to remove.
@@ -321,14 +324,14 @@ pub(crate) struct WireLinks {
     pub(crate) remove: Vec<WireLink>,
 }
 
-/// A link.
+/// A link between two items.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "Link")]
 pub(crate) struct WireLink {
-    /// The source item.
+    /// The id of the source item.
     from: String,
-    /// The target item.
+    /// The id of the target item.
     to: String,
     /// The link type: `link`, `relation`, `supports`, …
     #[serde(rename = "sort")]
@@ -336,10 +339,10 @@ pub(crate) struct WireLink {
 }
 
 impl WireLink {
-    pub(crate) fn link(self) -> Result<Link, ApiProblem> {
+    pub(crate) fn into_link(self) -> Result<Link, ApiProblem> {
         Ok(Link {
-            from: id("from", &self.from)?,
-            to: id("to", &self.to)?,
+            from: parse_id("from", &self.from)?,
+            to: parse_id("to", &self.to)?,
             link_type: self.link_type,
         })
     }
@@ -360,14 +363,14 @@ pub(crate) struct WireEvents {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "Event")]
 pub(crate) struct WireEvent {
-    /// The item.
+    /// The item's id.
     pub(crate) item: String,
     /// The user; the caller by default.
     #[serde(default)]
     pub(crate) user: Option<String>,
-    /// What.
+    /// The kind of event.
     pub(crate) happening: WireEventKind,
-    /// When; now when left out.
+    /// The time of the event; now by default.
     #[serde(default)]
     #[schemars(with = "Option<haversack::wire::Moment>")]
     pub(crate) at: Option<Value>,
@@ -378,15 +381,15 @@ pub(crate) struct WireEvent {
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "EventKind")]
 pub(crate) enum WireEventKind {
-    /// A user viewed it.
+    /// A user viewed the item.
     Viewed,
-    /// A user edited it.
+    /// A user edited the item.
     Edited,
-    /// It was used.
+    /// A pack included the item.
     Used,
-    /// A user said that it helped.
+    /// A user rated the item as useful.
     Useful,
-    /// A user said that it did not help.
+    /// A user rated the item as not useful.
     NotUseful,
 }
 
@@ -403,36 +406,36 @@ impl From<WireEventKind> for EventKind {
 }
 
 impl WireEvent {
-    pub(crate) fn moment(&self) -> Result<Option<Timestamp>, ApiProblem> {
-        time("at", self.at.as_ref())
+    pub(crate) fn parse_moment(&self) -> Result<Option<Timestamp>, ApiProblem> {
+        parse_time("at", self.at.as_ref())
     }
 }
 
-/// A search.
+/// A search for items.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[schemars(rename = "SearchRequest")]
 pub(crate) struct WireSearch {
-    /// The question.
+    /// The query in the user's words.
     pub(crate) query: String,
     /// The user to search as; the key's own by default.
     pub(crate) user: Option<String>,
-    /// Their groups.
+    /// The user's groups.
     pub(crate) groups: Vec<String>,
-    /// Only these kinds.
+    /// Only items of these kinds.
     pub(crate) kinds: Vec<String>,
-    /// Only paths with this prefix.
+    /// Only items whose path has this prefix.
     pub(crate) path: Option<String>,
     /// Only this item and its descendants.
     pub(crate) under: Option<String>,
-    /// Only items with these fields; a list of values are alternatives.
+    /// Only items with these fields; the values of a list are alternatives.
     pub(crate) fields: Map<String, Value>,
-    /// Only this search method; all by default.
+    /// The only search method to use; all methods by default.
     pub(crate) way: Option<WireWay>,
     /// Most hits; 10 by default.
     #[schemars(range(min = 1, max = 1000))]
     pub(crate) limit: Option<usize>,
-    /// Most hits from one item; 2 by default.
+    /// Most hits in one item; 2 by default.
     #[schemars(range(min = 1, max = 1000))]
     pub(crate) per_item: Option<usize>,
     /// Longest excerpt in characters; 280 by default.
@@ -445,11 +448,11 @@ pub(crate) struct WireSearch {
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "Way")]
 pub(crate) enum WireWay {
-    /// By words.
+    /// Search by words.
     Text,
-    /// By meaning.
+    /// Search by meaning.
     Vector,
-    /// By spelling.
+    /// Search by spelling.
     Fuzzy,
 }
 
@@ -463,29 +466,29 @@ impl From<WireWay> for SearchMethod {
     }
 }
 
-/// The hits.
+/// The hits of a search.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "SearchAnswer")]
 pub(crate) struct WireFound {
-    /// Best first.
+    /// The hits, best first.
     pub(crate) found: Vec<WireHit>,
-    /// Notices.
+    /// Notices for the caller.
     pub(crate) notices: Vec<String>,
 }
 
-/// A hit.
+/// A hit of a search.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "SearchHit")]
 pub(crate) struct WireHit {
-    /// The item.
+    /// The item's id.
     pub(crate) id: String,
-    /// Which chunk of it.
+    /// The number of the chunk.
     pub(crate) chunk: u32,
-    /// The score, from 0 to 1 if methods were fused.
+    /// The score, from 0 to 1 if several methods were fused.
     pub(crate) score: f64,
-    /// Its rank by method, from 1.
+    /// The hit's rank by search method, from 1.
     pub(crate) ranks: std::collections::BTreeMap<&'static str, usize>,
     /// The item's kind.
     pub(crate) kind: String,
@@ -494,12 +497,12 @@ pub(crate) struct WireHit {
     /// The item's path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) path: Option<String>,
-    /// The headings above it, outermost first.
+    /// The headings above the chunk, outermost first.
     pub(crate) headings: Vec<String>,
-    /// First and last line in the item's text, from 1.
+    /// The first and the last line in the item's text, from 1.
     pub(crate) lines: (u32, u32),
     /// The best excerpt.
     pub(crate) excerpt: String,
-    /// The byte ranges of the query's words in it.
+    /// The byte ranges of the query's words in the excerpt.
     pub(crate) hits: Vec<(usize, usize)>,
 }

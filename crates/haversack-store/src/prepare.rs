@@ -36,6 +36,17 @@ pub(crate) struct PreparedBatch {
     /// One entry per put, in the order of the batch.
     pub(crate) items: Vec<PreparedItem>,
     pub(crate) warnings: Vec<Warning>,
+    /// The number of the model that made the vectors.
+    pub(crate) model: i64,
+}
+
+/// A model that embeds batches, and the texts whose vectors the store has.
+pub(crate) struct BatchEmbedder<'a> {
+    /// The number of the model in the store.
+    pub(crate) model: i64,
+    pub(crate) embedder: &'a dyn Embedder,
+    /// Returns for text hashes whether the store has their vectors.
+    pub(crate) known: &'a dyn Fn(&[Hash]) -> Vec<bool>,
 }
 
 /// The data derived from an item on write.
@@ -65,6 +76,8 @@ pub(crate) struct PreparedChunk {
     pub(crate) features: Vec<u8>,
     /// The encoded vector, unless the store already has it.
     pub(crate) vector: Option<Vec<u8>>,
+    /// The number of the model that the workspace is about to switch to, and its encoded vector.
+    pub(crate) next_vector: Option<(i64, Vec<u8>)>,
 }
 
 /// The chunk size: a paragraph or two, so that a hit is specific.
@@ -73,13 +86,10 @@ fn chunk_limits() -> ChunkLimits {
 }
 
 /// Checks a batch, and chunks and embeds its texts.
-///
-/// `known` returns for text hashes whether the store has their vectors.
 pub(crate) fn prepare(
     mut batch: Batch,
-    embedder: &dyn Embedder,
     kinds: &Kinds,
-    known: &dyn Fn(&[Hash]) -> Vec<bool>,
+    by: &BatchEmbedder<'_>,
 ) -> Result<PreparedBatch, CommitError> {
     check_size(&batch)?;
     let mut problems = Vec::new();
@@ -118,12 +128,68 @@ pub(crate) fn prepare(
     if !problems.is_empty() {
         return Err(CommitError::Invalid(problems));
     }
-    let puts = batch.changes.iter().filter_map(|change| match change {
-        Change::Put(item) => Some(&**item),
-        _ => None,
-    });
-    embed_missing(&mut items, puts, embedder, known)?;
-    Ok(PreparedBatch { batch, items, warnings })
+    let mut prepared = PreparedBatch { batch, items, warnings, model: by.model };
+    prepared.embed(by)?;
+    Ok(prepared)
+}
+
+impl PreparedBatch {
+    /// Embeds the texts that have no vector by this model, in the batch or in the store. Vectors of
+    /// another model are dropped.
+    pub(crate) fn embed(&mut self, by: &BatchEmbedder<'_>) -> Result<(), EmbedError> {
+        if self.model != by.model {
+            for chunk in self.items.iter_mut().flat_map(|item| &mut item.chunks) {
+                let next = chunk.next_vector.take().filter(|(model, _)| *model == by.model);
+                chunk.vector = next.map(|(_, vector)| vector);
+            }
+            self.model = by.model;
+        }
+        for (chunk, vector) in self.embed_missing(by, |chunk| chunk.vector.is_some())? {
+            chunk.vector = Some(vector);
+        }
+        Ok(())
+    }
+
+    /// Embeds the texts by the model that the workspace is about to switch to, beside the vectors
+    /// of the model in use.
+    pub(crate) fn embed_next(&mut self, by: &BatchEmbedder<'_>) -> Result<(), EmbedError> {
+        let has_vector = |chunk: &PreparedChunk| {
+            chunk.next_vector.as_ref().is_some_and(|(model, _)| *model == by.model)
+        };
+        for (chunk, vector) in self.embed_missing(by, has_vector)? {
+            chunk.next_vector = Some((by.model, vector));
+        }
+        Ok(())
+    }
+
+    /// Makes the vectors of the chunks that have none in the batch or in the store.
+    fn embed_missing(
+        &mut self,
+        by: &BatchEmbedder<'_>,
+        has_vector: impl Fn(&PreparedChunk) -> bool,
+    ) -> Result<Vec<(&mut PreparedChunk, Vec<u8>)>, EmbedError> {
+        let chunks = self.items.iter().flat_map(|item| &item.chunks);
+        let hashes: Vec<Hash> = chunks.map(|chunk| chunk.hash).collect();
+        let mut known = (by.known)(&hashes).into_iter();
+        let puts = self.batch.changes.iter().filter_map(|change| match change {
+            Change::Put(item) => Some(&**item),
+            _ => None,
+        });
+        let mut missing = Vec::new();
+        for (prepared, item) in self.items.iter_mut().zip(puts) {
+            let text = prepared.text.as_deref().unwrap_or(&item.body);
+            for chunk in &mut prepared.chunks {
+                let is_known = known.next().unwrap_or(false);
+                if !is_known && !has_vector(chunk) {
+                    let body = chunk.span.slice(text).unwrap_or("");
+                    missing.push((embedded_text(&item.title, &chunk.headings, body), chunk));
+                }
+            }
+        }
+        let texts: Vec<&str> = missing.iter().map(|(text, _)| text.as_str()).collect();
+        let vectors = embed_texts(&texts, by.embedder)?;
+        Ok(missing.into_iter().map(|(_, chunk)| chunk).zip(vectors).collect())
+    }
 }
 
 fn check_size(batch: &Batch) -> Result<(), CommitError> {
@@ -256,7 +322,8 @@ fn split_into_chunks(item: &Item, text: &str) -> Vec<PreparedChunk> {
         let body = span.slice(text).unwrap_or("");
         let hash = text_hash(&embedded_text(&item.title, &headings, body));
         let features = TextFeatures::new(body, &Encoding::O200k).to_bytes();
-        PreparedChunk { span, lines, headings, hash, features, vector: None }
+        let (vector, next_vector) = (None, None);
+        PreparedChunk { span, lines, headings, hash, features, vector, next_vector }
     };
     // A token has at least one byte, so a text this short is always one chunk.
     if text.len() <= limits.target().get() as usize {
@@ -298,38 +365,29 @@ pub(crate) fn embedded_text(title: &str, headings: &[String], body: &str) -> Str
     text
 }
 
-/// Embeds the chunks whose vectors the store does not have.
-fn embed_missing<'a>(
-    prepared: &mut [PreparedItem],
-    items: impl Iterator<Item = &'a Item>,
+/// Embeds texts and encodes their vectors. An embedder that returns too few vectors, or vectors of
+/// another length than its model's, has failed.
+pub(crate) fn embed_texts(
+    texts: &[&str],
     embedder: &dyn Embedder,
-    known: &dyn Fn(&[Hash]) -> Vec<bool>,
-) -> Result<(), EmbedError> {
-    let hashes: Vec<Hash> =
-        prepared.iter().flat_map(|item| &item.chunks).map(|chunk| chunk.hash).collect();
-    let mut known = known(&hashes).into_iter();
-    let mut missing = Vec::new();
-    for (prepared, item) in prepared.iter_mut().zip(items) {
-        let text = prepared.text.as_deref().unwrap_or(&item.body);
-        for chunk in &mut prepared.chunks {
-            if !known.next().unwrap_or(false) {
-                let body = chunk.span.slice(text).unwrap_or("");
-                missing.push((embedded_text(&item.title, &chunk.headings, body), chunk));
-            }
-        }
+) -> Result<Vec<Vec<u8>>, EmbedError> {
+    if texts.is_empty() {
+        return Ok(Vec::new());
     }
-    let texts: Vec<&str> = missing.iter().map(|(text, _)| text.as_str()).collect();
-    let vectors = embedder.embed(&texts)?;
-    for ((_, chunk), vector) in missing.into_iter().zip(vectors) {
-        chunk.vector = Some(vector.to_half());
+    let (vectors, model) = (embedder.embed(texts)?, embedder.model());
+    let wrong =
+        |cause: String| EmbedError::NeverRetry { model: model.clone(), cause: cause.into() };
+    let (given, expected) = (vectors.len(), texts.len());
+    if given != expected {
+        return Err(wrong(format!("the model returned {given} vectors for {expected} texts")));
     }
-    Ok(())
-}
-
-/// Embeds one text and encodes its vector.
-pub(crate) fn embed_one(text: &str, embedder: &dyn Embedder) -> Result<Vec<u8>, EmbedError> {
-    let mut vectors = embedder.embed(&[text])?;
-    Ok(vectors.pop().as_ref().map(Vector::to_half).unwrap_or_default())
+    let mut lengths = vectors.iter().map(|vector| vector.as_slice().len());
+    if let Some(found) = lengths.find(|length| *length != model.dimensions) {
+        let expected = model.dimensions;
+        let cause = format!("the model returned a vector of {found} dimensions, not of {expected}");
+        return Err(wrong(cause));
+    }
+    Ok(vectors.iter().map(Vector::to_half).collect())
 }
 
 /// The content hash of a text.

@@ -46,7 +46,7 @@ fn situation() -> Map<String, Value> {
 /// Evaluates each condition, looked up by its source as in a request.
 fn judge(bencher: Bencher<'_, '_>, shape: impl Fn(usize) -> String) {
     let facts =
-        Facts::of_situation(&situation(), Some("ship the release"), Timestamp::from_millis(0));
+        Facts::from_situation(&situation(), Some("ship the release"), Timestamp::from_millis(0));
     let conditions = ConditionCache::new();
     let sources: Vec<String> = (0..RULES).map(shape).collect();
     let decided = |source: &String| {
@@ -85,7 +85,7 @@ fn a_condition_compiled_for_the_first_time(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn facts_of_a_situation(bencher: Bencher<'_, '_>) {
     let situation = situation();
-    bencher.bench_local(|| Facts::of_situation(&situation, None, Timestamp::from_millis(0)));
+    bencher.bench_local(|| Facts::from_situation(&situation, None, Timestamp::from_millis(0)));
 }
 
 #[divan::bench(args = [1, 10, 100])]
@@ -136,7 +136,7 @@ fn contexts() -> Vec<Item> {
 fn contexts_with_a_thousand_rules(bencher: Bencher<'_, '_>) {
     let folder = tempfile::tempdir().expect("a folder");
     let stores = DataFolder::open(folder.path()).expect("a data folder");
-    let store = stores.open("bench", haversack::embedder()).expect("a workspace");
+    let store = stores.open("bench", haversack::default_embedder()).expect("a workspace");
     let runtime = tokio::runtime::Builder::new_multi_thread().build().expect("a runtime");
     let now = Timestamp::from_millis(0);
     let question = runtime.block_on(async {

@@ -39,6 +39,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{}{}", response, cite(&pack, &response).sources);
 
     files.feedback(&Viewer::user("mara")?, "mara", &ItemId::new("notes/prices.md")?, true).await?;
-    files.settle().await;
+    files.flush().await;
     Ok(())
 }

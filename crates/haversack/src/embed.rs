@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haversack_core::embed::{EmbedError, Embedder, Model, Vector};
+use haversack_provider::{ModelRole, Usage, record_in_scope};
 use moka::sync::Cache;
 
 /// Vectors that are cached by default: some ten megabytes.
@@ -33,6 +34,11 @@ impl CachingEmbedder {
     pub fn with_limits(inner: Arc<dyn Embedder>, entries: u64, kept: Duration) -> CachingEmbedder {
         let cache = Cache::builder().max_capacity(entries).time_to_live(kept).build();
         CachingEmbedder { inner, cache }
+    }
+
+    /// The embedder behind the cache.
+    pub(crate) fn uncached(&self) -> Arc<dyn Embedder> {
+        Arc::clone(&self.inner)
     }
 
     /// Embeds texts, and checks the number and length of the vectors.
@@ -69,6 +75,10 @@ impl CachingEmbedder {
         make: impl FnOnce() -> Result<Vec<Vector>, EmbedError>,
     ) -> Result<Vec<Vector>, EmbedError> {
         if let Some(vector) = self.cache.get(&key) {
+            if self.is_remote() {
+                let usage = Usage { cache_hits: 1, ..Usage::default() };
+                record_in_scope(ModelRole::Embed, &usage);
+            }
             return Ok(vec![vector]);
         }
         let vectors = make()?;
@@ -98,6 +108,10 @@ enum TextRole {
 impl Embedder for CachingEmbedder {
     fn model(&self) -> &Model {
         self.inner.model()
+    }
+
+    fn is_remote(&self) -> bool {
+        self.inner.is_remote()
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {

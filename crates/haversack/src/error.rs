@@ -27,11 +27,13 @@ pub enum ErrorCode {
     ReceiptNotFound,
     /// Pinned text, which is never truncated, does not fit into the budget.
     BudgetTooSmall,
+    /// A model that cannot be done without failed.
+    Model,
 }
 
 impl ErrorCode {
-    /// All codes.
-    pub const ALL: [ErrorCode; 8] = [
+    /// All error codes.
+    pub const ALL: [ErrorCode; 9] = [
         ErrorCode::Validation,
         ErrorCode::Embedding,
         ErrorCode::Search,
@@ -40,9 +42,10 @@ impl ErrorCode {
         ErrorCode::RecipeNotFound,
         ErrorCode::ReceiptNotFound,
         ErrorCode::BudgetTooSmall,
+        ErrorCode::Model,
     ];
 
-    /// The name on the wire.
+    /// Returns the name on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -54,6 +57,7 @@ impl ErrorCode {
             ErrorCode::RecipeNotFound => "recipe_not_found",
             ErrorCode::ReceiptNotFound => "receipt_not_found",
             ErrorCode::BudgetTooSmall => "budget_too_small",
+            ErrorCode::Model => "model_error",
         }
     }
 }
@@ -81,7 +85,7 @@ pub enum Error {
     /// There is no such receipt.
     #[error("there is no receipt {id:?}: it was never stored, or is older than those still stored")]
     NoReceipt {
-        /// The requested name.
+        /// The requested id.
         id: String,
     },
     /// A recipe cannot be used.
@@ -96,18 +100,18 @@ pub enum Error {
     /// A search failed.
     #[error("{collector}: the search failed")]
     Search {
-        /// Which collector.
+        /// The collector's name.
         collector: String,
-        /// Why.
+        /// The cause.
         #[source]
         source: ReadError,
     },
     /// A collector took longer than its deadline.
     #[error("{collector}: took longer than its {} ms", .deadline.as_millis())]
     CollectorTimeout {
-        /// Which collector.
+        /// The collector's name.
         collector: String,
-        /// Its deadline.
+        /// The deadline.
         deadline: std::time::Duration,
     },
     /// The store cannot be read.
@@ -125,6 +129,15 @@ pub enum Error {
     /// The reranker failed.
     #[error(transparent)]
     Rerank(#[from] RerankError),
+    /// A model that cannot be done without failed.
+    #[error("{cause}")]
+    Model {
+        /// The provider's error in one line, without texts or keys.
+        cause: String,
+    },
+    /// The settings of a model are wrong, or its provider cannot be called.
+    #[error(transparent)]
+    Provider(#[from] haversack_provider::ProviderError),
     /// The pack cannot be made.
     #[error(transparent)]
     Pack(#[from] PackError),
@@ -137,7 +150,7 @@ impl Error {
         Error::Invalid { field: field.into(), message: message.into() }
     }
 
-    /// The error's code, for programs.
+    /// Returns the error's code, for programs.
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
@@ -146,6 +159,7 @@ impl Error {
             Error::Template(TemplateError::NotFound { .. }) => ErrorCode::TemplateNotFound,
             Error::Pack(PackError::Infeasible { .. }) => ErrorCode::BudgetTooSmall,
             Error::Embed(_) => ErrorCode::Embedding,
+            Error::Model { .. } | Error::Provider(_) => ErrorCode::Model,
             Error::Search { .. } | Error::CollectorTimeout { .. } | Error::Rerank(_) => {
                 ErrorCode::Search
             }

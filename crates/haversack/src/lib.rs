@@ -1,7 +1,7 @@
-//! Haversack as a library: context for language models, from a store of your own, inside an exact
-//! token budget, with a reason for everything that is in and everything that is not.
+//! Haversack as a library: it assembles context for language models from your own store, within an exact
+//! token budget, and gives a reason for every candidate that is included or left out.
 //!
-//! Open a folder, take a workspace, put items in, ask:
+//! Open a data folder and a workspace, store items, and request a pack:
 //!
 //! ```
 //! use haversack::{Engine, Request};
@@ -27,7 +27,7 @@
 //! assert!(pack.text().contains("third of May"));
 //! assert!(pack.pack.tokens.get() <= 400);
 //!
-//! // Every candidate has its line, and the same receipt gives the same bytes again.
+//! // The ledger has an entry for every candidate, and replaying a receipt gives the same bytes.
 //! for entry in &pack.pack.ledger {
 //!     println!("{} scored {} in {}", entry.id, entry.score, entry.layer);
 //! }
@@ -37,32 +37,33 @@
 //! # }
 //! ```
 //!
-//! # The words
+//! # Terms
 //!
-//! A **workspace** is the unit of isolation. An **item** is what is stored; a **viewer** is who asks,
-//! and every read is theirs: what a viewer may not read changes nothing they get. A **recipe** says
-//! which **layers** a pack has, what finds, ranks, bounds and shows them; it is a file
-//! ([`recipe`]). A **collector** finds **candidates** for a layer. The **ledger** says what became of
-//! each candidate, a **receipt** what a pack was made from, a **notice** what the caller should know.
+//! A **workspace** is the unit of isolation. An **item** is a stored text with its kind and fields. A
+//! **viewer** stands for a caller's permissions: items that a viewer may not read change nothing in the
+//! answer. A **recipe** is a file ([`recipe`]) that defines the **layers** of a pack, and how each is
+//! collected, ranked, limited and rendered. A **collector** retrieves **candidates** for a layer. The
+//! **ledger** records what happened to each candidate, a **receipt** what a pack was made from, and a
+//! **notice** what the caller should know.
 //!
 //! # The applications
 //!
-//! Five recipes serve five kinds of application, each with a request and a result under the names
-//! of its own documents: [`recipes::proposal`], [`recipes::prime`], [`recipes::workspace`],
-//! [`recipes::situation`], [`recipes::memory`]. A sixth, `everything`, packs any mixed workspace. The
-//! examples of this crate show one each.
+//! Five recipes serve five kinds of application. Each has its own request and result types, with the field
+//! names of that application: [`recipes::proposal`], [`recipes::prime`], [`recipes::workspace`],
+//! [`recipes::situation`], [`recipes::memory`]. A sixth, `everything`, packs any mixed workspace. Each
+//! has an example in this crate.
 //!
-//! # What you can bring
+//! # Extension points
 //!
 //! [`Engine::builder`] takes an [embedder](haversack_core::embed::Embedder), a
 //! [judge](situation::Judge) for conditions in plain language, [collectors](collect::Collector) for
-//! sources of your own, rankers, templates and recipes. A workspace keeps recipes, templates and
-//! rankers of its own as data.
+//! sources of your own, rankers, templates and recipes. A workspace can also store its own recipes,
+//! templates and rankers.
 //!
 //! # Errors
 //!
-//! [`Error::code`] is for programs, its message for people; it names the field and what would do.
-//! What failed in part is no error but a [`Notice`] beside a usable answer.
+//! [`Error::code`] is for programs. The message is for people; it names the field and what is accepted.
+//! A partial failure is not an error but a [`Notice`] beside a usable answer.
 #![forbid(unsafe_code)]
 
 pub mod collect;
@@ -71,6 +72,8 @@ pub mod embed;
 pub mod engine;
 pub mod error;
 pub mod ingest;
+pub mod messages;
+pub mod models;
 pub mod notice;
 pub mod pipeline;
 pub mod receipt;
@@ -94,9 +97,9 @@ pub use pipeline::Assembled;
 pub use receipt::Receipt;
 pub use request::Request;
 
-/// Who embeds when nobody says otherwise: the model that comes with Haversack and needs nothing.
+/// Returns the default embedder: the built-in model, which needs no files and no network.
 #[must_use]
-pub fn embedder() -> Arc<dyn Embedder> {
+pub fn default_embedder() -> Arc<dyn Embedder> {
     Arc::new(BuiltIn::new())
 }
 

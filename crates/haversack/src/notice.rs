@@ -28,7 +28,7 @@ pub enum NoticeCode {
     JudgedLocally,
     /// No judge could decide whether a rule applies; the notice says what was done (S3).
     RulesUndecided,
-    /// There is no model that summarises; the most important sentences were kept instead (W8).
+    /// There is no summarising model; the most important sentences were kept instead (W8).
     NotSummarised,
     /// Part of the requested history is no longer stored.
     HistoryIncomplete,
@@ -44,10 +44,12 @@ pub enum NoticeCode {
     MoreMatches,
     /// A text repeats what is already stored.
     Repeats,
+    /// Turns of the conversation are not among the messages for a provider.
+    TurnsOmitted,
 }
 
 impl NoticeCode {
-    /// The name on the wire.
+    /// Returns the name on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -70,6 +72,7 @@ impl NoticeCode {
             NoticeCode::NothingRelevant => "NOTHING_RELEVANT",
             NoticeCode::MoreMatches => "MORE_MATCHES",
             NoticeCode::Repeats => "REPEATS",
+            NoticeCode::TurnsOmitted => "TURNS_OMITTED",
         }
     }
 }
@@ -77,13 +80,13 @@ impl NoticeCode {
 /// Something that the caller should know about an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Notice {
-    /// Its code, for programs.
+    /// The code, for programs.
     pub code: NoticeCode,
-    /// What happened, for people.
+    /// The message, for people.
     pub message: String,
     /// Typed fields, for programs; `null` when there are none.
     pub details: Value,
-    /// What the caller can do.
+    /// Things that the caller can do.
     pub suggestions: Vec<String>,
 }
 

@@ -92,23 +92,7 @@ impl Workspace {
         items: Vec<Item>,
     ) -> Result<RememberOutcome, Error> {
         let snapshot = self.store().snapshot(viewer).await?;
-        let texts: Vec<String> = items.iter().map(|item| snapshot.kinds().text(item)).collect();
-        let borrowed: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let within = duplicates(&borrowed, Score::unit(DUPLICATE_SIMILARITY));
-        let reasons =
-            items.iter().zip(&texts).map(|(item, text)| reason_to_skip(&*snapshot, item, text));
-        let reasons = try_join_all(reasons).await?;
-        let mut left_out = Vec::new();
-        let mut kept = Vec::new();
-        let ids: Vec<ItemId> = items.iter().map(|item| item.id.clone()).collect();
-        for ((item, why), earlier) in items.into_iter().zip(reasons).zip(within) {
-            let earlier = earlier.map(|at| &ids[at]).filter(|of| **of != item.id);
-            let why = why.or_else(|| earlier.map(|of| SkipReason::Repeats { of: of.clone() }));
-            match why {
-                Some(why) => left_out.push(SkippedItem { id: item.id, why }),
-                None => kept.push(item),
-            }
-        }
+        let (kept, left_out) = skip_repeats(&*snapshot, items).await?;
         let committed = if kept.is_empty() {
             CommitReport { revision: snapshot.revision(), ..CommitReport::default() }
         } else {
@@ -116,6 +100,33 @@ impl Workspace {
         };
         Ok(RememberOutcome { committed, left_out })
     }
+}
+
+/// Splits items into those that say something new and those that repeat a stored text or one another.
+///
+/// # Errors
+/// When the store cannot be read.
+pub(crate) async fn skip_repeats(
+    snapshot: &dyn Snapshot,
+    items: Vec<Item>,
+) -> Result<(Vec<Item>, Vec<SkippedItem>), ReadError> {
+    let texts: Vec<String> = items.iter().map(|item| snapshot.kinds().text(item)).collect();
+    let borrowed: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let within = duplicates(&borrowed, Score::unit(DUPLICATE_SIMILARITY));
+    let reasons = items.iter().zip(&texts).map(|(item, text)| reason_to_skip(snapshot, item, text));
+    let reasons = try_join_all(reasons).await?;
+    let mut left_out = Vec::new();
+    let mut kept = Vec::new();
+    let ids: Vec<ItemId> = items.iter().map(|item| item.id.clone()).collect();
+    for ((item, why), earlier) in items.into_iter().zip(reasons).zip(within) {
+        let earlier = earlier.map(|at| &ids[at]).filter(|of| **of != item.id);
+        let why = why.or_else(|| earlier.map(|of| SkipReason::Repeats { of: of.clone() }));
+        match why {
+            Some(why) => left_out.push(SkippedItem { id: item.id, why }),
+            None => kept.push(item),
+        }
+    }
+    Ok((kept, left_out))
 }
 
 /// Returns why an item need not be stored, by comparison with the stored texts.
@@ -142,7 +153,7 @@ async fn reason_to_skip(
 }
 
 /// Returns the stored texts of a kind that share most words with a text.
-async fn nearest_texts(
+pub(crate) async fn nearest_texts(
     snapshot: &dyn Snapshot,
     kind: &Kind,
     text: &str,

@@ -1,7 +1,7 @@
-//! The request for a pack: who asks, for what, from which position, and within which budget.
+//! The request for a pack: the viewer, the query, the position in the workspace and the budget.
 //!
-//! One type serves every recipe. The five applications have requests of their own shape
-//! ([`crate::recipes`]), which are converted into this one.
+//! One type serves every recipe. The requests of the five applications ([`crate::recipes`]) are converted
+//! into it.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub struct Turn {
     pub role: String,
     /// The text of the turn.
     pub content: String,
-    /// When, if known.
+    /// The time of the turn, if known.
     pub at: Option<Timestamp>,
 }
 
@@ -56,9 +56,9 @@ pub struct Request {
     pub request_type: Option<String>,
     /// The item that the user is looking at (W9).
     pub focus: Option<ItemId>,
-    /// The page it is on, when the request names it separately.
+    /// The page of the item in focus, when the request names it separately.
     pub page: Option<ItemId>,
-    /// The database it is in, when the request names it separately.
+    /// The database of the item in focus, when the request names it separately.
     pub database: Option<ItemId>,
     /// The subjects of the request, by the recipe's names for them: an `opportunity` (P7), a `thread`
     /// (K2).
@@ -84,9 +84,9 @@ pub struct Request {
     /// Only items with these fields, such as a memory's `type` or `conversation` (M3). Several
     /// values of one field are alternatives.
     pub fields: Vec<(String, Vec<Value>)>,
-    /// How many steps relations are followed, in place of the recipe's own.
+    /// The number of steps that relations are followed, in place of the recipe's own.
     pub depth: Option<u32>,
-    /// How many items a search finds, in place of the recipe's own (M3).
+    /// Most items that a search returns, in place of the recipe's own limit (M3).
     pub limit: Option<usize>,
     /// The budget, in place of the recipe's own. It includes the reserves.
     pub budget: Option<Tokens>,
@@ -102,7 +102,7 @@ pub struct Request {
     pub tokenizer: Option<String>,
     /// A template in place of the layers' own (M3).
     pub template: Option<TemplateChoice>,
-    /// Whether type, confidence and time follow texts whose template shows none of them (M3).
+    /// Whether type, confidence and time are added after texts whose template shows none of them (M3).
     pub metadata: bool,
     /// A ranker in place of the layers' own.
     pub ranker: Option<RankerChoice>,
@@ -131,7 +131,7 @@ pub struct Request {
 /// A ranker that replaces the recipe's own (M6).
 #[derive(Debug, Clone)]
 pub enum RankerChoice {
-    /// By name: `default`, `bySimilarity`, `byRecency`, `byConfidence`, or one that was registered.
+    /// The ranker of a name: `default`, `bySimilarity`, `byRecency`, `byConfidence`, or one that was registered.
     Named(String),
     /// An expression over the components.
     Expression(String),
@@ -142,19 +142,19 @@ pub enum RankerChoice {
 /// A template that replaces the recipe's own (M8).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TemplateChoice {
-    /// By name: a built-in one or one that was registered.
+    /// The name of a built-in or registered template.
     Named(String),
-    /// Written out in the request.
+    /// A template inside the request.
     Given {
-        /// Its name in the answer.
+        /// The template's name in the answer.
         name: String,
-        /// Its parts.
+        /// The template.
         template: KeptTemplate,
     },
 }
 
 impl TemplateChoice {
-    /// Its name.
+    /// Returns the template's name.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -180,9 +180,9 @@ impl Default for RankingWeights {
     }
 }
 
-/// The subject of `prime` and of conversations.
+/// The name of the subject of `prime` and of conversations.
 pub const THREAD: &str = "thread";
-/// The subject of `proposal`.
+/// The name of the subject of `proposal`.
 pub const OPPORTUNITY: &str = "opportunity";
 
 impl Request {
@@ -191,7 +191,7 @@ impl Request {
         self.subjects.extend(id.map(|id| (name.to_owned(), id)));
     }
 
-    /// The wire field that names a subject.
+    /// Returns the wire field that names a subject.
     pub(crate) fn subject_key(name: &str) -> String {
         match name {
             THREAD | OPPORTUNITY => format!("{name}Id"),
@@ -206,7 +206,7 @@ impl Request {
         self
     }
 
-    /// The moment whose facts are asked for, when it is not the present.
+    /// Returns the moment whose facts are requested, unless it is the present.
     #[must_use]
     pub fn facts_moment(&self) -> Option<Timestamp> {
         self.facts_at.or(match self.as_of {
@@ -215,7 +215,7 @@ impl Request {
         })
     }
 
-    /// Makes a request by the data's owner with all other fields at their defaults.
+    /// Creates a request with the permissions of the data's owner and defaults for all other fields.
     #[must_use]
     pub fn new(recipe: &str, query: &str) -> Request {
         Request {

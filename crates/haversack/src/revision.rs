@@ -1,4 +1,4 @@
-//! How a caller refers to the state of a workspace that an answer was made from.
+//! The id of a workspace's state, as callers see it.
 
 use std::fmt;
 
@@ -21,14 +21,14 @@ pub enum RevisionId {
 impl RevisionId {
     /// Returns the id of a snapshot's state for a viewer.
     #[must_use]
-    pub fn of(snapshot: &dyn Snapshot, viewer: &Viewer) -> RevisionId {
+    pub fn for_viewer(snapshot: &dyn Snapshot, viewer: &Viewer) -> RevisionId {
         if *viewer == Viewer::owner() {
             return RevisionId::Number(snapshot.revision().get());
         }
         RevisionId::Token(snapshot.token().to_string())
     }
 
-    /// The id of a state that was recorded before viewers had tokens.
+    /// Returns the id of a state that was recorded before viewers had tokens.
     pub(crate) fn unknown() -> RevisionId {
         RevisionId::Token("unknown".to_owned())
     }

@@ -68,6 +68,12 @@ enum Task {
     Traces,
     /// Test the program with MCP's inspector and conformance suite, which come from npm
     Mcp,
+    /// Start real model servers and Redis on this machine and use them from the program
+    Providers {
+        /// A folder to keep the servers' packages in [default: in the cache folder]
+        #[arg(long)]
+        cache: Option<PathBuf>,
+    },
     /// Run benchmarks
     Bench {
         #[command(subcommand)]
@@ -146,6 +152,7 @@ fn run(task: Task) -> Result<()> {
         ),
         Task::Traces => suite::traces(shell),
         Task::Mcp => mcp::run(&shell),
+        Task::Providers { cache } => suite::providers(&shell, cache.as_deref()),
         Task::Bench { what } => bench(&shell, &what.unwrap_or(Bench::Core)),
         Task::Fuzz { target, seconds } => fuzz::run(&shell, target.as_deref(), seconds),
     }

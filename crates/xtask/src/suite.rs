@@ -1,5 +1,6 @@
 //! The test command: all checks that a change must pass, fastest first.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -98,6 +99,21 @@ pub(crate) fn traces(mut shell: Shell) -> Result<()> {
         }
     };
     shell.run(&mut command)
+}
+
+/// Builds the program and uses it with real model servers. They come from `PyPI` and the system's packages, so
+/// this is not part of the test command.
+pub(crate) fn providers(shell: &Shell, cache: Option<&Path>) -> Result<()> {
+    shell.run(&mut shell.cargo(["build", "--locked", "--workspace", "--bins"]))?;
+    let name = format!("haversack{}", std::env::consts::EXE_SUFFIX);
+    let haversack = shell.target().join("debug").join(name);
+    let mut servers = shell.command("python3");
+    servers.arg("tools/providers/servers.py");
+    if let Some(cache) = cache {
+        servers.arg("--cache").arg(cache);
+    }
+    servers.args(["--", "python3", "tools/providers/end_to_end.py"]).arg(haversack);
+    shell.run(&mut servers)
 }
 
 fn fmt(shell: &Shell) -> Result<()> {

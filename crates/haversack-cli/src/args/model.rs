@@ -15,6 +15,31 @@ pub(crate) enum ModelCommand {
     Use(ModelUseArgs),
     /// Remove a model that is not in use
     Remove(ModelRemoveArgs),
+    /// Call each configured model of a provider once and say what was found
+    Test(ModelTestArgs),
+    /// Check a models.toml and put it into the data folder
+    Set(ModelSetArgs),
+    /// Show the settings of providers and models; keys are never in them
+    Config,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit codes: 0 all answered, 1 one did not, 2 error. docs/models.md shows settings for \
+                        OpenAI, Anthropic, Gemini, Cohere, Jina, Voyage, Azure, Ollama, vLLM and others."
+)]
+pub(crate) struct ModelTestArgs {
+    /// What the model does: embed, judge, summarise, rerank, extract or count [default: all]
+    pub(crate) role: Option<String>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ModelSetArgs {
+    /// The file with [providers.NAME] and [models.ROLE]; - reads standard input
+    pub(crate) file: PathBuf,
 }
 
 #[derive(Debug, Args)]
@@ -51,7 +76,7 @@ pub(crate) struct ModelAddArgs {
                   whose scores count `rerank`; it is in use at once, and `haversack model use none` ends it."
 )]
 pub(crate) struct ModelUseArgs {
-    /// The model, as `model list` shows it, `built-in`, or `none`
+    /// The model, as `model list` shows it, `built-in`, `none`, or `embed` for the provider's model
     pub(crate) name: String,
     /// Print one JSON document
     #[arg(long)]

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::builder::RangedU64ValueParser;
 use clap::{ArgGroup, Args, ValueEnum};
+use haversack::messages::Format;
 use haversack::pipeline::BUDGET_MAX;
 use haversack_eval::samples;
 use haversack_store::store::viewer::Viewer;
@@ -159,7 +160,7 @@ pub(crate) struct PackArgs {
     #[command(flatten)]
     pub(crate) display: DisplayArgs,
     /// Show what other budgets would give, as `haversack frontier` does
-    #[arg(long, conflicts_with_all = ["explain", "json"])]
+    #[arg(long, conflicts_with_all = ["explain", "json", "provider"])]
     pub(crate) frontier: bool,
     /// Store no receipt and record no use
     #[arg(long)]
@@ -182,6 +183,29 @@ pub(crate) struct DisplayArgs {
     /// Print the result in the recipe's own shape as JSON; with --explain, the ledger too
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print the context, the conversation and the question as JSON for a provider's API: part of a
+    /// request body, with the prompt cache's breakpoints
+    #[arg(long = "as", value_name = "PROVIDER", conflicts_with_all = ["explain", "json"])]
+    pub(crate) provider: Option<Provider>,
+}
+
+/// A provider whose API takes messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Provider {
+    /// The Messages API
+    Anthropic,
+    /// The Chat Completions API, and what is compatible with it
+    Openai,
+}
+
+impl Provider {
+    /// The format of its messages.
+    pub(crate) const fn format(self) -> Format {
+        match self {
+            Provider::Anthropic => Format::Anthropic,
+            Provider::Openai => Format::OpenAi,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -311,12 +335,25 @@ pub(crate) struct FeedbackArgs {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "A text that repeats a memory, or that comes from an earlier pack, is not stored. Exit codes: \
-                  0 stored, 1 not stored, 2 error."
+    after_help = "A text that repeats a memory, or that comes from an earlier pack, is not stored. With --from \
+                  the model of [models.extract] reads a conversation (a JSON list or JSON lines of role, content \
+                  and timestamp, or text with lines `Name: …`) and proposes memories; one that makes an older one \
+                  out of date supersedes it. Exit codes: 0 stored, 1 not stored, 2 error."
 )]
 pub(crate) struct RememberArgs {
     /// The text; `-` is standard input
+    #[arg(required_unless_present = "from", conflicts_with = "from", default_value = "")]
+    #[arg(hide_default_value = true)]
     pub(crate) text: String,
+    /// A file with a conversation to extract memories from; `-` is standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["id", "memory_type", "confidence"])]
+    pub(crate) from: Option<PathBuf>,
+    /// Only show the memories that would be stored
+    #[arg(long, requires = "from")]
+    pub(crate) dry_run: bool,
+    /// Print one JSON document
+    #[arg(long, requires = "from")]
+    pub(crate) json: bool,
     /// The type of memory, such as fact, preference or event
     #[arg(long = "type", value_name = "TYPE")]
     pub(crate) memory_type: Option<String>,

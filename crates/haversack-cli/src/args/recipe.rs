@@ -20,6 +20,8 @@ pub(crate) enum RecipeCommand {
     Lint(RecipeLintArgs),
     /// Try a recipe on the sample workspaces, and show the result of each layer
     Test(RecipeTestArgs),
+    /// Measure the judge of plain-language conditions on labelled cases
+    JudgeEval(JudgeEvalArgs),
     /// Print the reference of the format, as Markdown
     Format,
 }
@@ -29,6 +31,22 @@ pub(crate) struct RecipeTestArgs {
     /// A recipe's name, or a file
     #[arg(value_name = "NAME|FILE")]
     pub(crate) recipe: String,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Each line of the file is {\"situation\": {…}, \"condition\": \"…\", \"holds\": true}. The model \
+                  of [models.judge] decides, beside the local judge and two controls that always say yes or no."
+)]
+pub(crate) struct JudgeEvalArgs {
+    /// The file of cases, as JSON lines; `-` is standard input
+    pub(crate) file: PathBuf,
+    /// The most cases to judge
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    pub(crate) limit: usize,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

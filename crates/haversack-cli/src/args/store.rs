@@ -1,8 +1,10 @@
 //! Options of the commands that work on a store.
 
 use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
 
 use clap::Args;
+use haversack_provider::ModelSet;
 
 use super::IdentityArgs;
 
@@ -24,6 +26,9 @@ pub(crate) struct StoreLocation {
     /// The environment variable that holds the server's key [default: HAVERSACK_KEY]
     #[arg(long, value_name = "NAME", global = true, help_heading = "Store")]
     pub(crate) key_env: Option<String>,
+    /// The models of providers, opened when they are first needed.
+    #[arg(skip)]
+    pub(crate) models: OnceLock<Option<Arc<ModelSet>>>,
 }
 
 #[derive(Debug, Args)]

@@ -26,7 +26,7 @@ pub(crate) fn run(location: &StoreLocation, args: &DeleteArgs) -> Result<ExitOut
             let changes: Vec<Change> = existing.map(|(id, _)| change(id)).collect();
             if !changes.is_empty() {
                 workspace.write(Batch::new(now(), changes)).await?;
-                workspace.settle().await;
+                workspace.flush().await;
             }
             Ok(there)
         })?,

@@ -25,7 +25,7 @@ pub(crate) fn run(location: &StoreLocation, args: &FeedbackArgs) -> Result<ExitO
         WorkspaceTarget::Local(workspace) => wait(async {
             let user = user.unwrap_or(OWNER);
             workspace.feedback(&viewer, user, &item, args.useful).await?;
-            workspace.settle().await;
+            workspace.flush().await;
             Ok(())
         })?,
         WorkspaceTarget::Server(server) => server.feedback(item.as_str(), args.useful, user)?,

@@ -26,7 +26,7 @@ pub(crate) fn run(location: &StoreLocation, command: &args::KeyCommand) -> Resul
         args::KeyCommand::Revoke(args) => {
             let (audit, now) = (audit(&folder)?, now());
             control.revoke(&args.id, now)?;
-            note(&audit, "revokeKey", "key revoke", &args.id, now)?;
+            write_audit_entry(&audit, "revokeKey", "key revoke", &args.id, now)?;
             print(&format!("revoked {}", args.id))?;
             Ok(ExitOutcome::Something)
         }
@@ -39,7 +39,13 @@ fn audit(folder: &Path) -> Result<Audit> {
 }
 
 /// Logs what was done to a key.
-fn note(audit: &Audit, operation: &str, command: &str, key: &str, now: Timestamp) -> Result<()> {
+fn write_audit_entry(
+    audit: &Audit,
+    operation: &str,
+    command: &str,
+    key: &str,
+    now: Timestamp,
+) -> Result<()> {
     let entry = AuditEntry {
         at: AuditEntry::time(now),
         request: format!("haversack {command}"),
@@ -57,7 +63,7 @@ fn note(audit: &Audit, operation: &str, command: &str, key: &str, now: Timestamp
 
 fn create(control: &Control, audit: &Audit, args: &args::KeyCreateArgs) -> Result<ExitOutcome> {
     let scopes: BTreeSet<KeyScope> =
-        args.scope.iter().filter_map(|name| KeyScope::named(name)).collect();
+        args.scope.iter().filter_map(|name| KeyScope::from_name(name)).collect();
     let workspaces = match &args.workspaces[..] {
         [] => Grant::All,
         names => Grant::Only(names.iter().cloned().collect()),
@@ -75,7 +81,7 @@ fn create(control: &Control, audit: &Audit, args: &args::KeyCreateArgs) -> Resul
     });
     let new = NewKey { name: args.name.clone(), scopes, workspaces, acts_as, expires };
     let token = control.create(&new, now)?;
-    note(audit, "createKey", "key create", &token.id, now)?;
+    write_audit_entry(audit, "createKey", "key create", &token.id, now)?;
     if args.json {
         let json = json!({ "id": token.id, "key": token.reveal(), "name": new.name });
         print(&serde_json::to_string_pretty(&json)?)?;

@@ -17,6 +17,7 @@ pub(crate) mod feedback;
 pub(crate) mod frontier;
 pub(crate) mod get;
 pub(crate) mod import;
+mod judge_eval;
 pub(crate) mod key;
 pub(crate) mod kinds;
 pub(crate) mod list;

@@ -5,15 +5,17 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result, bail, ensure};
 use haversack_core::embed::Embedder;
 use haversack_core::rank::Reranker;
 use haversack_model::{BUILT_IN, CrossEncoder, ModelCard, ModelRegistry, NONE, Transformer};
+use haversack_provider::{MODELS_FILE, ModelRole, ModelSet, ModelsConfig, TrialReport};
 use haversack_store::store::block_on;
 use haversack_store::store::maintenance::Stores;
 use serde_json::{Value, json};
 
 use crate::args::{self, StoreLocation};
+use crate::input::read_text;
 use crate::output::{Bar, ExitOutcome, grouped, print, say};
 
 /// How many texts a new model is measured with, and the sentences of each.
@@ -21,7 +23,7 @@ const TRIAL_TEXTS: usize = 32;
 const TRIAL_SENTENCES: usize = 5;
 
 pub(crate) fn run(location: &StoreLocation, command: &args::ModelCommand) -> Result<ExitOutcome> {
-    let registry = ModelRegistry::of(&location.folder()?);
+    let registry = ModelRegistry::in_data_folder(&location.folder()?);
     match command {
         args::ModelCommand::List(args) => list(&registry, args),
         args::ModelCommand::Add(args) => add(location, &registry, args),
@@ -31,7 +33,89 @@ pub(crate) fn run(location: &StoreLocation, command: &args::ModelCommand) -> Res
             print(&format!("removed {}", args.name))?;
             Ok(ExitOutcome::Something)
         }
+        args::ModelCommand::Test(args) => test_models(location, args),
+        args::ModelCommand::Set(args) => set_config(location, args),
+        args::ModelCommand::Config => {
+            let config = ModelSet::read_config(&location.folder()?)?;
+            print(config.to_toml().trim_end())?;
+            Ok(ExitOutcome::Something)
+        }
     }
+}
+
+/// Calls each configured model once.
+fn test_models(location: &StoreLocation, args: &args::ModelTestArgs) -> Result<ExitOutcome> {
+    let only = match &args.role {
+        None => None,
+        Some(name) => Some(ModelRole::from_name(name).with_context(|| {
+            let names: Vec<&str> = ModelRole::ALL.iter().map(|role| role.as_str()).collect();
+            format!("{name:?} is not one of {}", names.join(", "))
+        })?),
+    };
+    let Some(models) = location.models()? else {
+        bail!(
+            "no model of a provider is configured: write {MODELS_FILE}, then `haversack model set FILE`"
+        );
+    };
+    let reports = models.try_models(only);
+    let is_configured = only.is_none_or(|only| reports.iter().any(|report| report.role == only));
+    ensure!(is_configured, "models.{} is not set", args.role.as_deref().unwrap_or_default());
+    if args.json {
+        let reports: Vec<Value> = reports.iter().map(report_document).collect();
+        print(&serde_json::to_string_pretty(&Value::Array(reports))?)?;
+    } else {
+        for report in &reports {
+            print(&report_line(report))?;
+        }
+    }
+    let all_answered = reports.iter().all(|report| report.finding.is_ok());
+    Ok(if all_answered { ExitOutcome::Something } else { ExitOutcome::Nothing })
+}
+
+fn report_line(report: &TrialReport) -> String {
+    let TrialReport { role, provider, model, latency, .. } = report;
+    let millis = latency.as_millis();
+    let what = format!("{role:<9} {model} ({provider})");
+    match (&report.finding, &report.url) {
+        (Ok(finding), Some(url)) => format!("{what}: {finding}; {millis} ms; {url}"),
+        (Ok(finding), None) => format!("{what}: {finding}; {millis} ms"),
+        (Err(error), _) => format!("{what}: FAILED after {millis} ms: {error}"),
+    }
+}
+
+fn report_document(report: &TrialReport) -> Value {
+    json!({
+        "role": report.role.as_str(),
+        "provider": report.provider,
+        "model": report.model,
+        "url": report.url,
+        "ms": u64::try_from(report.latency.as_millis()).unwrap_or(u64::MAX),
+        "found": report.finding.as_ref().ok(),
+        "error": report.finding.as_ref().err(),
+    })
+}
+
+/// Checks settings and writes them into the data folder.
+fn set_config(location: &StoreLocation, args: &args::ModelSetArgs) -> Result<ExitOutcome> {
+    let text = read_text(&args.file)?;
+    let config = ModelsConfig::parse(&text)?;
+    let folder = location.folder()?;
+    std::fs::create_dir_all(&folder)?;
+    let path = folder.join(MODELS_FILE);
+    // The text as it was written: comments stay.
+    std::fs::write(&path, &text).with_context(|| format!("cannot write {}", path.display()))?;
+    let count = config.models.by_role().iter().filter(|(_, choice)| choice.is_some()).count();
+    print(&format!(
+        "{}: {count} models of {} providers\nto try them: {}",
+        path.display(),
+        config.providers.len(),
+        location.command("model test")
+    ))?;
+    if config.models.embed.is_some() {
+        let next = location.command("model use embed");
+        say(&format!("texts that are stored already get their new vectors by `{next}`"));
+    }
+    Ok(ExitOutcome::Something)
 }
 
 fn is_folder(given: &str) -> bool {
@@ -43,7 +127,7 @@ pub(crate) fn reranker(location: &StoreLocation, given: &str) -> Result<Arc<dyn 
     if is_folder(given) {
         return Ok(Arc::new(CrossEncoder::open(Path::new(given))?));
     }
-    Ok(Arc::new(ModelRegistry::of(&location.folder()?).open_reranker(given)?))
+    Ok(Arc::new(ModelRegistry::in_data_folder(&location.folder()?).open_reranker(given)?))
 }
 
 /// The embedding model of this name in the data folder, or in a folder of its own.
@@ -53,9 +137,9 @@ pub(crate) fn embedder(location: &StoreLocation, given: &str) -> Result<Arc<dyn 
     }
     // The built-in model needs no data folder.
     if given == BUILT_IN {
-        return Ok(haversack::embedder());
+        return Ok(haversack::default_embedder());
     }
-    Ok(ModelRegistry::of(&location.folder()?).named(given)?)
+    Ok(ModelRegistry::in_data_folder(&location.folder()?).named(given)?)
 }
 
 fn list(registry: &ModelRegistry, args: &args::ModelListArgs) -> Result<ExitOutcome> {
@@ -180,10 +264,21 @@ fn choose(
     registry: &ModelRegistry,
     args: &args::ModelUseArgs,
 ) -> Result<ExitOutcome> {
-    if args.name == NONE || registry.is_reranker(&args.name)? {
+    let remote = location.models()?.and_then(|models| models.config().models.embed.clone());
+    let is_remote = args.name == ModelRole::Embed.as_str();
+    if !is_remote && (args.name == NONE || registry.is_reranker(&args.name)?) {
         return choose_reranker(registry, args);
     }
-    let embedder = registry.named(&args.name)?;
+    let embedder = match (is_remote, remote) {
+        (true, None) => bail!("models.embed is not set: `haversack model set FILE` sets it"),
+        (true, Some(_)) => location.embedder()?,
+        (false, None) => registry.named(&args.name)?,
+        (false, Some(remote)) => bail!(
+            "{MODELS_FILE} sets models.embed to {:?}, which embeds; take it out first to use {:?}",
+            remote.model,
+            args.name
+        ),
+    };
     let model = embedder.model().clone();
     let mut embedded = Vec::new();
     if location.folder()?.is_dir() {
@@ -199,7 +294,9 @@ fn choose(
             embedded.push((workspace, done?.done));
         }
         // While the folder is still locked, so that no process opens it with the old model.
-        registry.choose(&args.name)?;
+        if !is_remote {
+            registry.choose(&args.name)?;
+        }
     }
     if args.json {
         let workspaces: serde_json::Map<String, Value> =

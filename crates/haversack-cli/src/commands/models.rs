@@ -12,7 +12,7 @@ pub(crate) fn run(args: &args::ModelsArgs) -> Result<ExitOutcome> {
     let filter = args.filter.as_deref().unwrap_or_default().to_lowercase();
     let mut out = format!("{:<34} {:>11} {:>11}  counted by\n", "model", "window", "for context");
     let mut found = ExitOutcome::Nothing;
-    for model in model::all().iter().filter(|model| model.name().contains(&filter)) {
+    for model in model::all_models().iter().filter(|model| model.name().contains(&filter)) {
         found = ExitOutcome::Something;
         let tokenizer = model.tokenizer();
         let _ = writeln!(

@@ -5,9 +5,10 @@ use anyhow::Result;
 use super::frontier;
 use super::request::{self, QueryServer, QueryTarget, QueryWorkspace};
 use super::show::{Depth, PackAnswer, PackReport, ledger_of, page};
-use crate::args::{DisplayArgs, PackArgs, StoreLocation};
+use crate::args::{DisplayArgs, PackArgs, Provider, StoreLocation};
 use crate::output::{ExitOutcome, print, say};
 use crate::paint::Paint;
+use crate::remote::RemotePackOptions;
 use crate::runtime::wait;
 
 pub(crate) fn run(location: &StoreLocation, args: &PackArgs) -> Result<ExitOutcome> {
@@ -18,7 +19,7 @@ pub(crate) fn run(location: &StoreLocation, args: &PackArgs) -> Result<ExitOutco
     let (answer, kept) = match &target {
         QueryTarget::Workspace(target) => wait(async {
             let packed = Box::pin(pack_locally(target, args)).await;
-            target.workspace.settle().await;
+            target.workspace.flush().await;
             packed
         })?,
         QueryTarget::Server(target) => (pack_by_server(target, args)?, !args.preview),
@@ -42,8 +43,12 @@ async fn pack_locally(target: &QueryWorkspace, args: &PackArgs) -> Result<(PackA
     request.cache &= !args.fresh;
     let kept = request.keep;
     let assembled = target.workspace.pack(request).await?;
-    let DisplayArgs { explain, json, .. } = args.display;
-    Ok((PackAnswer::of_pack(&assembled, explain, explain && !json), kept))
+    let DisplayArgs { explain, json, provider, .. } = args.display;
+    let mut answer = PackAnswer::of_pack(&assembled, explain, explain && !json);
+    if let Some(provider) = provider {
+        answer.add_messages(&assembled, provider.format())?;
+    }
+    Ok((answer, kept))
 }
 
 fn pack_by_server(target: &QueryServer, args: &PackArgs) -> Result<PackAnswer> {
@@ -51,10 +56,14 @@ fn pack_by_server(target: &QueryServer, args: &PackArgs) -> Result<PackAnswer> {
     if args.fresh {
         fields.insert("cache".to_owned(), false.into());
     }
-    let DisplayArgs { explain, json, .. } = args.display;
-    // What is printed beside the text counts candidates, which only the ledger has exactly.
-    let with_ledger = explain || !json;
-    let result = target.server.pack(&target.recipe.name, fields, args.preview, with_ledger)?;
+    let DisplayArgs { explain, json, provider, .. } = args.display;
+    let options = RemotePackOptions {
+        preview: args.preview,
+        // What is printed beside the text counts candidates, which only the ledger has exactly.
+        explain: explain || !json,
+        messages: provider.map(Provider::format),
+    };
+    let result = target.server.pack(&target.recipe.name, fields, options)?;
     let mut answer = PackAnswer::of_result(result);
     if explain && !json {
         let ledger = ledger_of(&answer.document);
@@ -72,6 +81,9 @@ fn pack_by_server(target: &QueryServer, args: &PackArgs) -> Result<PackAnswer> {
 fn show(answer: &PackAnswer, display: &DisplayArgs) -> Result<()> {
     if display.json {
         return print(&serde_json::to_string_pretty(&answer.document)?);
+    }
+    if let Some(messages) = answer.messages() {
+        return print(&serde_json::to_string_pretty(messages)?);
     }
     let Some(report) = &answer.report else {
         return if answer.text.is_empty() { Ok(()) } else { print(&answer.text) };

@@ -11,18 +11,18 @@ use haversack::recipe::{
     self, RECIPE_BYTES_MAX, Recipe, RecipeError, RecipeFinding, RecipeRegistry, Severity,
 };
 use haversack_core::assemble::Templates;
-use haversack_core::text::spelling::{nearest, shown};
+use haversack_core::text::spelling::{nearest, printable_name};
 use serde_json::{Value, json};
 
 use super::request::kinds_beside;
-use crate::args;
+use crate::args::{self, StoreLocation};
 use crate::input::read_text;
 use crate::output::{ExitOutcome, counted, grouped, print, say};
 
 /// Most files of a folder that are looked at for recipes to extend.
 const FILES_MAX: usize = 1_000;
 
-pub(crate) fn run(command: &args::RecipeCommand) -> Result<ExitOutcome> {
+pub(crate) fn run(location: &StoreLocation, command: &args::RecipeCommand) -> Result<ExitOutcome> {
     match command {
         args::RecipeCommand::List(args) => list(args),
         args::RecipeCommand::Show(args) => show(args),
@@ -34,6 +34,7 @@ pub(crate) fn run(command: &args::RecipeCommand) -> Result<ExitOutcome> {
             source.usable()?;
             super::recipe_test::run(&source.name, &source.text)
         }
+        args::RecipeCommand::JudgeEval(args) => super::judge_eval::run(location, args),
         args::RecipeCommand::Format => print(&recipe::document()).map(|()| ExitOutcome::Something),
     }
 }
@@ -78,7 +79,7 @@ impl RecipeSource {
             } else {
                 format!("perhaps {}", near.join(" or "))
             };
-            bail!("there is no recipe {:?}: {near}", shown(recipe));
+            bail!("there is no recipe {:?}: {near}", printable_name(recipe));
         };
         let text = text.to_owned();
         Ok(RecipeSource { origin: recipe.to_owned(), name: recipe.to_owned(), text, registry })

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use haversack::search::{Search, SearchMethod, hybrid};
 use haversack_core::item::Kind;
 use haversack_core::text::chunk::Format;
-use haversack_core::text::spelling::shown;
+use haversack_core::text::spelling::printable_name;
 use haversack_store::store::block_on;
 use haversack_store::store::query::LIMIT_MAX;
 use serde_json::{Value, json};
@@ -89,7 +89,7 @@ pub(crate) fn run(location: &StoreLocation, args: &SearchArgs) -> Result<ExitOut
     let page = match location.reach(StoreLocation::existing_store)? {
         WorkspaceTarget::Local(store) => {
             let snapshot = block_on(store.snapshot(&viewer))?;
-            let answers = block_on(hybrid(&*snapshot, &**store.embedder(), &search))?;
+            let answers = block_on(hybrid(&*snapshot, &*snapshot.embedder(), &search))?;
             let hits = answers.found.into_iter().map(SearchMatch::from).collect();
             SearchPage { hits, notices: answers.notices }
         }
@@ -102,7 +102,7 @@ pub(crate) fn run(location: &StoreLocation, args: &SearchArgs) -> Result<ExitOut
         let json = document(location, &args.query, &page);
         print(&serde_json::to_string_pretty(&json)?)?;
     } else if page.hits.is_empty() {
-        let query = shown(&args.query);
+        let query = printable_name(&args.query);
         say(&format!("nothing matches {query:?} in workspace {:?}", location.workspace));
     } else {
         print(&rendered(&page, is_styled()))?;

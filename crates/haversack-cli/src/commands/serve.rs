@@ -18,6 +18,9 @@ use crate::runtime::wait;
 pub(crate) fn run(location: &StoreLocation, args: &args::ServeArgs) -> Result<ExitOutcome> {
     let config = settings(&args.settings)?;
     let folder = location.folder()?;
+    if let Some(models) = config.models_config() {
+        location.use_models(models)?;
+    }
     let engine = location.engine()?;
     log(&config);
     if !haversack_serve::trace::CAN_SEND && std::env::var_os(COLLECTOR).is_some() {

@@ -66,12 +66,12 @@ pub(crate) fn run(location: &StoreLocation, args: &args::TuneArgs) -> Result<Exi
     }
     let report = report?;
     if let Some(source) = &report.source {
-        write(&out, &written(&report, source))?;
+        write(&out, &recipe_with_comment(&report, source))?;
     }
     if args.json {
         print(&format!("{:#}", as_json(&report, &out)))?;
     } else {
-        print(&shown(&report, &options, &out))?;
+        print(&format_report(&report, &options, &out))?;
     }
     Ok(if report.source.is_some() { ExitOutcome::Something } else { ExitOutcome::Nothing })
 }
@@ -90,7 +90,7 @@ fn write(out: &Path, text: &str) -> Result<()> {
 }
 
 /// The tuned recipe, with a comment on its origin.
-fn written(report: &TuneReport, source: &str) -> String {
+fn recipe_with_comment(report: &TuneReport, source: &str) -> String {
     format!(
         "# {} with other weights, tuned on {} questions: {:.3} of what their packs should hold, {:.3} \
          before;\n# on questions that did not help to choose them {:+.3}, give or take {:.3}.\n\n\
@@ -119,7 +119,7 @@ fn as_json(report: &TuneReport, out: &Path) -> serde_json::Value {
 }
 
 /// The report in lines.
-fn shown(report: &TuneReport, options: &TuneOptions, out: &Path) -> String {
+fn format_report(report: &TuneReport, options: &TuneOptions, out: &Path) -> String {
     let mut text = String::new();
     let budgets: Vec<String> = options.budgets.iter().map(grouped).collect();
     // Writing to a string cannot fail.

@@ -11,6 +11,8 @@ use haversack_serve::{ApiCall, ApiClient, ApiError};
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 
+pub(crate) use packs::RemotePackOptions;
+
 /// The environment variable that holds the key, unless `--key-env` names another.
 pub(crate) const KEY_VARIABLE: &str = "HAVERSACK_KEY";
 
@@ -121,6 +123,11 @@ impl RemoteWorkspace {
         }
         self.send(ApiCall::post(&self.path(&["feedback"]), body))?;
         Ok(())
+    }
+
+    /// Extracts memories from a conversation by the server's model.
+    pub(crate) fn extract(&self, body: &Value) -> Result<Value> {
+        Ok(self.send(ApiCall::post(&self.path(&["memories", "extract"]), body.clone()))?)
     }
 
     /// Stores a memory if it says something new, and returns what the server did with it.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 use haversack::Receipt;
+use haversack::messages::Format;
 use haversack::receipt::Difference;
 use haversack::recipe::{Recipe, RecipeRegistry, builtin};
 use haversack_serve::ApiCall;
@@ -22,6 +23,17 @@ pub(crate) struct RemoteReplay {
     pub(crate) difference: Difference,
     /// The pack in the shape of its recipe.
     pub(crate) result: Value,
+}
+
+/// How a server is to make a pack, and what its response includes.
+#[derive(Clone, Copy)]
+pub(crate) struct RemotePackOptions {
+    /// Whether nothing is kept.
+    pub(crate) preview: bool,
+    /// Whether the ledger is included.
+    pub(crate) explain: bool,
+    /// The format in which the pack is included as messages.
+    pub(crate) messages: Option<Format>,
 }
 
 impl RemoteWorkspace {
@@ -55,13 +67,15 @@ impl RemoteWorkspace {
         &self,
         recipe: &str,
         fields: Map<String, Value>,
-        preview: bool,
-        explain: bool,
+        options: RemotePackOptions,
     ) -> Result<Value> {
         let path = self.path(&["context", recipe]);
-        let call = ApiCall::post(&path, Value::Object(fields))
-            .with("preview", preview.to_string())
-            .with("explain", explain.to_string());
+        let mut call = ApiCall::post(&path, Value::Object(fields))
+            .with("preview", options.preview.to_string())
+            .with("explain", options.explain.to_string());
+        if let Some(format) = options.messages {
+            call = call.with("messages", format.as_str());
+        }
         Ok(self.send(call)?)
     }
 

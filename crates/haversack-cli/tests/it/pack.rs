@@ -237,7 +237,7 @@ fn the_program_and_the_library_pack_the_same_bytes_x5() {
             },
             _ => asked("Where does Noor live?", "noor").within(300),
         };
-        let workspace = engine.existing(name).unwrap();
+        let workspace = engine.existing_workspace(name).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let packed = runtime.block_on(workspace.pack(request)).unwrap();
         let text = packed.text();
@@ -331,4 +331,38 @@ fn a_preview_leaves_no_trace_m9() {
     assert_eq!(receipts(), 0);
     assert_eq!(ask(&now), previewed, "a preview is what the build then gives");
     assert_eq!(receipts(), 1);
+}
+
+/// The body for a provider holds the context byte for byte, and nothing else is printed.
+#[test]
+fn a_pack_is_printed_as_messages_for_a_provider() {
+    let folder = TestFolder::new("pack-messages");
+    folder.file("notes.md", NOTES);
+    let with = |more: &[&str]| {
+        folder.run(&[&["pack", "when is the launch?", "notes.md"][..], more].concat())
+    };
+    let context = out(&with(&[]));
+    let question = serde_json::json!("when is the launch?");
+    let anthropic = json(&with(&["--as", "anthropic"]));
+    // Files have no stable part, so nothing is worth a breakpoint.
+    let blocks = anthropic["system"].as_array().unwrap();
+    assert_eq!((blocks.len(), blocks[0].as_object().unwrap().len()), (1, 2), "{anthropic}");
+    assert_eq!(blocks[0]["text"].as_str().unwrap().trim_end(), context.trim_end());
+    assert_eq!(anthropic["messages"][0]["content"], question);
+    let openai = json(&with(&["--as", "openai"]));
+    let parts = &openai["messages"][0]["content"];
+    assert_eq!(parts[0]["text"], blocks[0]["text"]);
+    assert_eq!((&openai["messages"][0]["role"], &parts[1]["text"]), (&"user".into(), &question));
+    assert!(openai["prompt_cache_key"].as_str().unwrap().starts_with("haversack-"));
+    let turns = r#"{"conversationHistory": [{"role": "user", "content": "hello"},
+        {"role": "tool", "content": "42"}]}"#;
+    let talked = with(&["--as", "anthropic", "--request", turns]);
+    let said = "note (TURNS_OMITTED): 1 of 2 turns of the conversation are not among the messages";
+    assert!(err(&talked).contains(said), "{}", err(&talked));
+    assert_eq!(json(&talked)["messages"][0]["content"], "hello");
+    for wrong in [&["--as", "gemini"][..], &["--as", "openai", "--json"]] {
+        let refused = with(wrong);
+        assert_eq!((refused.status.code(), out(&refused)), (Some(2), String::new()));
+        assert!(err(&refused).contains("--as"), "{}", err(&refused));
+    }
 }

@@ -122,6 +122,10 @@ fn packs_are_explained_replayed_and_compared_beside_a_server() {
     let told = out(&check(&folder, &["pack", "when is the launch?", "--explain"], 0));
     assert!(told.contains("asked by the owner") && told.contains("quality"), "{told}");
     assert!(told.contains("docs/guide/launch.md"), "{told}");
+    let messages =
+        documents(&check(&folder, &["pack", "when is the launch?", "--as", "openai"], 0));
+    let question = &messages["messages"][0]["content"][1]["text"];
+    assert_eq!(question, "when is the launch?", "{messages}");
     // The same question has the same receipt, whose time is that of the last pack.
     let explained = out(&check(&folder, &["explain", &first], 0));
     assert!(explained.contains("docs/guide/launch.md"), "{explained}");

@@ -106,7 +106,7 @@ pub(crate) struct StepWorth {
 
 impl<'c> Growth<'c> {
     /// Computes the order in which a candidate's blocks are selected.
-    pub(crate) fn of(candidate: &'c Candidate) -> Growth<'c> {
+    pub(crate) fn from_candidate(candidate: &'c Candidate) -> Growth<'c> {
         let blocks = &candidate.blocks;
         let mut purchases: Vec<Purchase> = Vec::with_capacity(blocks.len());
         let mut is_in = vec![false; blocks.len()];

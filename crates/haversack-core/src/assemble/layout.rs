@@ -179,7 +179,7 @@ impl<'r> Layout<'r> {
                 .map(|essential| self.add(wrap.piece(tokenizer, &essential.text, &[])));
             let score = ranked.score.get().clamp(0.0, 1e9);
             let (extracts, last) = match layer.order {
-                Order::Blocks => Growth::of(candidate).forms(score),
+                Order::Blocks => Growth::from_candidate(candidate).forms(score),
                 _ => (Vec::new(), StepWorth { merit: score, share: 1.0 }),
             };
             let forms = extracts.into_iter().map(|extract| {

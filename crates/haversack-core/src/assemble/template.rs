@@ -248,6 +248,12 @@ impl Pattern {
         Pattern(Vec::new())
     }
 
+    /// Whether it contains a variable.
+    #[must_use]
+    pub fn shows(&self, variable: Variable) -> bool {
+        self.0.contains(&PatternPart::Variable(variable))
+    }
+
     /// Renders the pattern with its values.
     pub(super) fn render(&self, out: &mut String, value: &mut dyn FnMut(Variable, &mut String)) {
         for part in &self.0 {
@@ -349,7 +355,13 @@ impl Template {
     /// Whether the item format contains a variable.
     #[must_use]
     pub fn shows(&self, variable: Variable) -> bool {
-        self.item.0.contains(&PatternPart::Variable(variable))
+        self.item.shows(variable)
+    }
+
+    /// Whether header or footer contains a variable.
+    #[must_use]
+    pub fn frames_show(&self, variable: Variable) -> bool {
+        self.header.shows(variable) || self.footer.shows(variable)
     }
 
     /// Appends an item's type, confidence and time, unless one of them is already shown.
@@ -373,7 +385,7 @@ impl Template {
 
     /// The rendered header and footer of a section.
     #[must_use]
-    pub fn around(&self, section: &str, query: &str) -> (String, String) {
+    pub fn render_header_and_footer(&self, section: &str, query: &str) -> (String, String) {
         let rendered = |pattern: &Pattern| {
             let mut out = String::new();
             pattern.render(&mut out, &mut |variable, out| match variable {
@@ -535,7 +547,7 @@ mod tests {
         };
         let template = Template::new(text).unwrap();
         assert!(template.shows(Variable::Citation) && !template.shows(Variable::Title));
-        let (before, after) = template.around("Notes", "tea");
+        let (before, after) = template.render_header_and_footer("Notes", "tea");
         assert_eq!((&*before, &*after), ("# Notes for tea\n", "{{end}}"));
         assert!(Variable::Query.is_for_frames() && !Variable::Query.is_for_items());
     }

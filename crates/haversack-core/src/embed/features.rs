@@ -41,7 +41,7 @@ impl TextFeatures {
             let first = pieces.len();
             let shown = trimmed_range(text, block);
             pieces.extend(piece_ids(&text[shown.clone()]));
-            let counted = Counted::of(tokenizer, text, shown);
+            let counted = Counted::count_part(tokenizer, text, shown);
             of_block.push(BlockFeatures { pieces: first..pieces.len(), counted });
         }
         TextFeatures { blocks, pieces, of_block }

@@ -93,7 +93,7 @@ const RULES: &[(Intent, &[&str])] = &[
 ];
 
 /// The intent of a query.
-pub(super) fn of(text: &str) -> Intent {
+pub(super) fn classify_intent(text: &str) -> Intent {
     // Words joined by single spaces, with one at either end, so that a rule is a plain substring.
     let mut words = String::from(" ");
     let lower = text.to_lowercase();
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: Intent) {
-        assert_eq!(of(text), expected, "{text}");
+        assert_eq!(classify_intent(text), expected, "{text}");
     }
 
     #[test]

@@ -79,7 +79,7 @@ pub fn analyse_in(text: &str, now: Timestamp, zone: &Zone) -> Analysis {
         references: literal::names(text, &references),
         times: time::find(text, now, zone, language),
         fields: None,
-        intent: intent::of(text),
+        intent: intent::classify_intent(text),
         truncated,
     }
 }

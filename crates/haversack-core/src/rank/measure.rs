@@ -49,7 +49,7 @@ pub struct Corpus {
 
 impl Corpus {
     /// Counts the terms of `texts`.
-    pub fn of<'t>(texts: impl IntoIterator<Item = &'t str>, language: Language) -> Corpus {
+    pub fn from_texts<'t>(texts: impl IntoIterator<Item = &'t str>, language: Language) -> Corpus {
         let mut corpus = Corpus::default();
         for text in texts {
             corpus.n_texts += 1;

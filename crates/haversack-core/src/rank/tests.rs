@@ -173,8 +173,10 @@ fn shared_words_are_measured_without_nan() {
     check(&[], 0.0);
     check(&["task"], 1.0);
     check(&["task", "invoice"], 0.5);
-    let corpus =
-        Corpus::of(["a rare zebra", "the common text", "another common text"], Language::English);
+    let corpus = Corpus::from_texts(
+        ["a rare zebra", "the common text", "another common text"],
+        Language::English,
+    );
     let similar = |a: &str, b: &str| corpus.similarity(a, b, Language::English).get();
     assert!(similar("zebra common", "zebra") > similar("zebra common", "common"));
     assert!((similar("zebra", "zebra") - 1.0).abs() < 1e-9);

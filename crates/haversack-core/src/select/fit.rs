@@ -129,7 +129,7 @@ impl<'c> Cutter<'c> {
         let start = step.from.and_then(purchases).unwrap_or(0);
         let purchases = start..purchases(step.to).unwrap_or(usize::MAX);
         let must_show = cut.least <= Tokens::new(1);
-        Cutter::Blocks { growth: Growth::of(candidate), purchases, must_show, request }
+        Cutter::Blocks { growth: Growth::from_candidate(candidate), purchases, must_show, request }
     }
 
     fn within(&self, room: Tokens) -> Option<Truncated> {

@@ -63,7 +63,7 @@ pub(crate) struct Selection {
 
 impl Selection {
     /// The selection of pinned units only.
-    pub(crate) fn bare(
+    pub(crate) fn pinned_only(
         request: &PackRequest,
         layout: &Layout<'_>,
         schedule: &Schedule,

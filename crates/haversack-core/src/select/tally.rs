@@ -326,7 +326,7 @@ mod tests {
                 whole.push_str(&text);
             }
             whole.push_str(&after);
-            let known = parts.into_iter().filter_map(|part| Counted::of(tokenizer, &whole, part));
+            let known = parts.into_iter().filter_map(|part| Counted::count_part(tokenizer, &whole, part));
             let known: Vec<Counted> = known.collect();
             let piece = RenderedPiece::with_known(tokenizer, whole.clone(), known);
             prop_assert_eq!(piece.units, tokenizer.units(&whole));

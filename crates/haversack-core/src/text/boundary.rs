@@ -109,7 +109,7 @@ pub fn words(text: &str) -> Vec<Range<usize>> {
     let mut clusters = text.grapheme_indices(true).map(|(at, _)| at).peekable();
     let mut before = SegmentKind::Space;
     for (at, segment) in text.split_word_bound_indices() {
-        let kind = SegmentKind::of(segment, before);
+        let kind = SegmentKind::classify(segment, before);
         let parted = match (before, kind) {
             (_, SegmentKind::Space) | (SegmentKind::Opening, _) => false,
             (SegmentKind::Space, _) => true,
@@ -136,7 +136,7 @@ enum SegmentKind {
 }
 
 impl SegmentKind {
-    fn of(segment: &str, before: SegmentKind) -> SegmentKind {
+    fn classify(segment: &str, before: SegmentKind) -> SegmentKind {
         let Some(first) = segment.chars().next() else { return SegmentKind::Space };
         match first {
             _ if first.is_whitespace() => SegmentKind::Space,
@@ -205,10 +205,10 @@ fn blocks(text: &str) -> Vec<Range<usize>> {
 /// Whether `line` goes on with the sentence of the line before it.
 fn continues(before: &str, line: &str) -> bool {
     let Some(first) = line.trim_start().chars().next() else { return false };
-    if MarkdownLine::of(line).is_some() {
+    if MarkdownLine::parse(line).is_some() {
         return false;
     }
-    match MarkdownLine::of(before) {
+    match MarkdownLine::parse(before) {
         // A wrapped list item is indented and goes on in the middle of a sentence.
         Some(MarkdownLine::Item) => line.starts_with([' ', '\t']) && first.is_lowercase(),
         Some(MarkdownLine::Line) => false,
@@ -228,7 +228,7 @@ enum MarkdownLine {
 }
 
 impl MarkdownLine {
-    fn of(line: &str) -> Option<MarkdownLine> {
+    fn parse(line: &str) -> Option<MarkdownLine> {
         let line = line.trim();
         let unhashed = line.trim_start_matches('#');
         let heading = (1..=6).contains(&(line.len() - unhashed.len()))

@@ -107,11 +107,11 @@ pub fn clean(text: &str) -> Cleaned<'_> {
                 before = Some(TAG_END);
             }
             CharAction::Report(kind) => {
-                cleaner.note(kind, at);
+                cleaner.count_finding(kind, at);
                 before = Some(c);
             }
             CharAction::Remove(kind) => {
-                cleaner.note(kind, at);
+                cleaner.count_finding(kind, at);
                 cleaner.replace(text, at..end, "");
                 // Else the end of a tag sequence that is too long would pass for one that is not.
                 if kind == FindingKind::Tag {
@@ -119,13 +119,13 @@ pub fn clean(text: &str) -> Cleaned<'_> {
                 }
             }
             CharAction::Space => {
-                cleaner.note(FindingKind::Blank, at);
+                cleaner.count_finding(FindingKind::Blank, at);
                 cleaner.replace(text, at..end, " ");
                 before = Some(' ');
             }
             CharAction::Break => {
                 end += usize::from(c == '\r' && rest.starts_with('\n'));
-                cleaner.note(FindingKind::LineBreak, at);
+                cleaner.count_finding(FindingKind::LineBreak, at);
                 cleaner.replace(text, at..end, "\n");
                 before = Some('\n');
             }
@@ -208,7 +208,7 @@ struct Cleaner {
 }
 
 impl Cleaner {
-    fn note(&mut self, kind: FindingKind, at: usize) {
+    fn count_finding(&mut self, kind: FindingKind, at: usize) {
         let finding = &mut self.findings[kind as usize];
         finding.get_or_insert(Finding { kind, count: 0, first_at: at }).count += 1;
     }

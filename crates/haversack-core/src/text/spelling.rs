@@ -5,9 +5,9 @@ const NAME_CHARS_MAX: usize = 100;
 /// Maximum number of suggestions.
 const NEAREST_MAX: usize = 3;
 
-/// The name as messages show it: at most 100 characters of it, control characters blanked.
+/// Returns a name for messages: at most 100 characters, with blanks for control characters.
 #[must_use]
-pub fn shown(name: &str) -> String {
+pub fn printable_name(name: &str) -> String {
     let blank = |c: char| if c.is_control() { ' ' } else { c };
     let mut shown: String = cut(name).chars().map(blank).collect();
     if shown.len() < name.len() {
@@ -80,8 +80,8 @@ mod tests {
 
     #[test]
     fn names_are_shown_short_and_without_control_characters() {
-        assert_eq!(shown("a\nb"), "a b");
-        assert_eq!(shown(&"é".repeat(100)), "é".repeat(100));
-        assert_eq!(shown(&"é".repeat(101)), format!("{}…", "é".repeat(100)));
+        assert_eq!(printable_name("a\nb"), "a b");
+        assert_eq!(printable_name(&"é".repeat(100)), "é".repeat(100));
+        assert_eq!(printable_name(&"é".repeat(101)), format!("{}…", "é".repeat(100)));
     }
 }

@@ -202,7 +202,7 @@ prop_compose! {
             let candidate = &mut ranked.candidate;
             if counted {
                 let parts = sentences(&candidate.text).into_iter();
-                let parts = parts.filter_map(|part| Counted::of(&*tokenizer, &candidate.text, part));
+                let parts = parts.filter_map(|part| Counted::count_part(&*tokenizer, &candidate.text, part));
                 candidate.counted = parts.collect();
             }
             layers[layer % n_layers].1.push(ranked);

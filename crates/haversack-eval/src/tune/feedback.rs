@@ -16,7 +16,7 @@ use haversack::engine::Workspace;
 use haversack::error::Error;
 use haversack::receipt::Receipt;
 use haversack::request::Request;
-use haversack::wire::viewer_of;
+use haversack::wire::viewer_from_principals;
 
 /// The page size for receipts.
 const PAGE: usize = 200;
@@ -54,7 +54,7 @@ async fn read(workspace: &Workspace, recipe: &str) -> Result<Vec<FeedbackQuestio
         let names = snapshot.records(DocumentKind::Receipt, after.as_deref(), PAGE).await?;
         for name in &names {
             let receipt = workspace.receipt(name, &owner).await?;
-            if let Some(user) = receipt.request.request(&receipt.recipe)?.user {
+            if let Some(user) = receipt.request.to_request(&receipt.recipe)?.user {
                 of_users.entry(user).or_default().push(receipt);
             }
         }
@@ -83,8 +83,8 @@ async fn question(
     user: &str,
     next: Option<Timestamp>,
 ) -> Result<Option<FeedbackQuestion>, Error> {
-    let viewer = viewer_of(receipt.viewer.as_deref())?;
-    let mut request = receipt.request.request(&receipt.recipe)?;
+    let viewer = viewer_from_principals(receipt.viewer.as_deref())?;
+    let mut request = receipt.request.to_request(&receipt.recipe)?;
     let mut items: Vec<ItemId> =
         receipt.ledger.iter().filter_map(|line| ItemId::new(&line.item).ok()).collect();
     items.sort_unstable();

@@ -131,9 +131,9 @@ pub async fn tune_on_feedback(
 ) -> Result<TuneReport, EvalError> {
     let budgets = options.tokens()?;
     let open = |builder: Builder| -> Result<Workspace, EvalError> {
-        builder.open(folder).and_then(|engine| engine.existing(workspace)).map_err(|source| {
-            EvalError::Store { set: workspace.to_owned(), source: Box::new(source) }
-        })
+        builder.open(folder).and_then(|engine| engine.existing_workspace(workspace)).map_err(
+            |source| EvalError::Store { set: workspace.to_owned(), source: Box::new(source) },
+        )
     };
     let recipe = {
         let workspace = open(builder())?;

@@ -143,7 +143,7 @@ async fn feedback_improves_the_weights_k8() {
             let mut request = Request::new("newest", &question(thing));
             request.user = Some("mara".to_owned());
             workspace.pack(request).await.unwrap();
-            workspace.settle().await;
+            workspace.flush().await;
             let useful = ItemId::new(&format!("old-{thing}")).unwrap();
             workspace.feedback(&Viewer::owner(), "mara", &useful, true).await.unwrap();
         }

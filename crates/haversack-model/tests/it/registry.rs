@@ -11,7 +11,7 @@ use crate::{model, own, tiny};
 #[test]
 fn a_model_is_added_selected_and_removed_m4() {
     let (data, folder) = (tempfile::tempdir().unwrap(), model());
-    let registry = ModelRegistry::of(data.path());
+    let registry = ModelRegistry::in_data_folder(data.path());
     assert!(registry.names().unwrap().is_empty());
     assert_eq!(registry.in_use().unwrap(), BUILT_IN);
     assert_eq!(registry.embedder().unwrap().model().dimensions, 256);
@@ -26,7 +26,7 @@ fn a_model_is_added_selected_and_removed_m4() {
     assert_eq!((card.license.as_deref(), card.in_use), (Some("apache-2.0"), false));
     assert_eq!(card.model, format!("tiny@{}/32", there.model().version));
     registry.choose("tiny").unwrap();
-    assert_eq!(ModelRegistry::of(data.path()).in_use().unwrap(), "tiny");
+    assert_eq!(ModelRegistry::in_data_folder(data.path()).in_use().unwrap(), "tiny");
     assert_eq!(registry.embedder().unwrap().model().to_string(), card.model);
     let error = registry.remove("tiny").unwrap_err().to_string();
     assert_eq!(error, "the model \"tiny\" is in use: choose another one first");
@@ -43,7 +43,7 @@ fn a_reranker_is_added_selected_and_removed_m4() {
     let mut config = tiny::config();
     config["architectures"] = serde_json::json!(["BertForSequenceClassification"]);
     crate::put(folder.path(), "config.json", &config);
-    let registry = ModelRegistry::of(data.path());
+    let registry = ModelRegistry::in_data_folder(data.path());
     assert!(registry.reranker().unwrap().is_none());
     let card = registry.add(folder.path(), Some("pairs")).unwrap();
     assert_eq!((card.dimensions, card.in_use), (None, false));
@@ -72,7 +72,7 @@ fn a_reranker_is_added_selected_and_removed_m4() {
 #[test]
 fn errors_say_why_a_model_cannot_be_added_or_selected() {
     let (data, folder) = (tempfile::tempdir().unwrap(), model());
-    let registry = ModelRegistry::of(data.path());
+    let registry = ModelRegistry::in_data_folder(data.path());
     let check = |name: &str, expected: &str| {
         let error = registry.add(folder.path(), Some(name)).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
@@ -96,7 +96,7 @@ fn a_model_without_a_name_is_named_after_its_folder() {
     let (data, outer) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let folder = outer.path().join("Tiny Model v1.");
     tiny::write(&folder);
-    let registry = ModelRegistry::of(data.path());
+    let registry = ModelRegistry::in_data_folder(data.path());
     let added = registry.add(&folder, None).unwrap();
     assert_eq!(added.name, "tiny-model-v1");
     own(&folder, "name = \"better\"\nlicense = \"MIT\"\nversion = \"000000000000\"\n");

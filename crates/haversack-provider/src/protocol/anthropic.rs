@@ -33,7 +33,7 @@ impl Protocol for Anthropic {
     }
 
     fn output_modes(&self) -> &'static [OutputMode] {
-        &[OutputMode::Schema, OutputMode::Prompt]
+        &[OutputMode::Schema, OutputMode::Format, OutputMode::Prompt]
     }
 
     fn chat(&self, call: &ChatCall<'_>) -> Option<Outgoing> {
@@ -51,6 +51,10 @@ impl Protocol for Anthropic {
                 "name": TOOL, "description": "Gives the answer.", "input_schema": call.schema,
             }]);
             body["tool_choice"] = json!({ "type": "tool", "name": TOOL });
+        }
+        if call.mode == OutputMode::Format {
+            body["output_config"] =
+                json!({ "format": { "type": "json_schema", "schema": call.schema } });
         }
         Some(Outgoing::new("/messages", body))
     }
@@ -73,7 +77,7 @@ impl Protocol for Anthropic {
         };
         Ok(ChatAnswer {
             content,
-            tokens_in: count(answer, "/usage/input_tokens"),
+            tokens_in: tokens_in(answer),
             tokens_out: count(answer, "/usage/output_tokens"),
             is_cut: answer["stop_reason"].as_str() == Some("max_tokens"),
         })
@@ -87,4 +91,11 @@ impl Protocol for Anthropic {
     fn read_token_count(&self, answer: &Value) -> ReadResult<u64> {
         count(answer, "/input_tokens").ok_or_else(|| "it has no input_tokens".to_owned())
     }
+}
+
+/// All tokens that were read: those from the prompt cache are counted separately.
+fn tokens_in(answer: &Value) -> Option<u64> {
+    let read = count(answer, "/usage/input_tokens")?;
+    let cached = ["/usage/cache_read_input_tokens", "/usage/cache_creation_input_tokens"];
+    Some(read + cached.iter().filter_map(|pointer| count(answer, pointer)).sum::<u64>())
 }

@@ -54,6 +54,7 @@ impl Protocol for Cohere {
     fn read_scores(&self, answer: &Value, texts: usize) -> ReadResult<RerankScores> {
         let results = field(answer, "/results")?;
         let scores = scores_by_index(results, texts, "results", "relevance_score")?;
-        Ok(RerankScores { scores, tokens: count(answer, "/meta/billed_units/input_tokens") })
+        let places = ["/meta/billed_units/input_tokens", "/meta/tokens/input_tokens"];
+        Ok(RerankScores { scores, tokens: places.iter().find_map(|place| count(answer, place)) })
     }
 }

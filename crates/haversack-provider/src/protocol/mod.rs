@@ -94,6 +94,8 @@ pub(crate) struct RerankScores {
 pub enum OutputMode {
     /// The server enforces a schema.
     Schema,
+    /// The server enforces a schema in another way of the same protocol.
+    Format,
     /// The server enforces JSON; the prompt describes the schema.
     Json,
     /// The prompt alone asks for JSON.
@@ -227,7 +229,7 @@ pub(crate) fn add_extra(body: &mut Value, extra: &Map<String, Value>) {
 /// The text of a system prompt that also describes the answer, for servers that do not enforce it.
 fn system_with_schema(call: &ChatCall<'_>) -> String {
     match call.mode {
-        OutputMode::Schema => call.system.to_owned(),
+        OutputMode::Schema | OutputMode::Format => call.system.to_owned(),
         OutputMode::Json | OutputMode::Prompt => format!(
             "{}\n\nAnswer with one JSON object and nothing else. Its JSON schema is:\n{}",
             call.system, call.schema

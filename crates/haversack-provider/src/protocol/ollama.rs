@@ -56,7 +56,7 @@ impl Protocol for Ollama {
         match call.mode {
             OutputMode::Schema => body["format"] = call.schema.clone(),
             OutputMode::Json => body["format"] = json!("json"),
-            OutputMode::Prompt => {}
+            OutputMode::Format | OutputMode::Prompt => {}
         }
         Some(Outgoing::new("/chat", body))
     }

@@ -133,7 +133,9 @@ pub(super) fn rerank(call: &RerankCall<'_>) -> Outgoing {
 
 pub(super) fn read_scores(answer: &Value, texts: usize) -> ReadResult<RerankScores> {
     let scores = scores_by_index(field(answer, "/results")?, texts, "results", "relevance_score")?;
-    let tokens = count(answer, "/usage/total_tokens");
+    let places =
+        ["/usage/total_tokens", "/meta/tokens/input_tokens", "/meta/billed_units/total_tokens"];
+    let tokens = places.iter().find_map(|pointer| count(answer, pointer));
     Ok(RerankScores { scores, tokens })
 }
 
@@ -158,7 +160,7 @@ fn chat(call: &ChatCall<'_>) -> Outgoing {
             });
         }
         OutputMode::Json => body["response_format"] = json!({ "type": "json_object" }),
-        OutputMode::Prompt => {}
+        OutputMode::Format | OutputMode::Prompt => {}
     }
     Outgoing::new("/chat/completions", body)
 }

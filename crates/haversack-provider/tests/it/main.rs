@@ -1,5 +1,8 @@
 //! Providers as they are called: each protocol, and every fault that a server can have.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::needless_pass_by_value, reason = "cases are written as values")]
+
 mod faults;
 mod protocols;
 mod server;

@@ -236,7 +236,8 @@ fn chat_by_each_protocol_s3() {
     }
     let anthropic = json!({
         "content": [{"type": "tool_use", "name": "answer", "input": {"holds": true}}],
-        "stop_reason": "tool_use", "usage": {"input_tokens": 11, "output_tokens": 5},
+        "stop_reason": "tool_use",
+        "usage": {"input_tokens": 1, "cache_read_input_tokens": 10, "output_tokens": 5},
     });
     let body = check_chat("anthropic", "/v1/messages", anthropic);
     assert_eq!(body["tool_choice"], json!({"type": "tool", "name": "answer"}));
@@ -305,4 +306,49 @@ fn tokens_are_counted_by_the_provider_and_remembered_m10() {
         assert_eq!(server.asked().len(), 1);
         assert_eq!(server.asked()[0].path, path);
     }
+}
+
+fn ask_judge(server: &TestServer, protocol: &str) -> Result<Value, String> {
+    let config = format!(
+        "[providers.p]\nprotocol = \"{protocol}\"\nbase_url = \"URL\"\nretries = 0\n\
+         [models.judge]\nprovider = \"p\"\nmodel = \"m\"\n"
+    );
+    let model = models(server, &config).chat(ModelRole::Judge).unwrap().unwrap();
+    let asked = model.ask_blocking(question(), Duration::from_secs(10));
+    asked.map(|(value, _)| value).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_tool_call_that_was_cut_is_no_answer() {
+    // As llama.cpp answers when the tokens end inside of the call.
+    let server = TestServer::start(|_, _| {
+        Reply::json(&json!({
+            "content": [{"type": "tool_use", "name": "answer", "input": {}}],
+            "stop_reason": "max_tokens", "usage": {"input_tokens": 9, "output_tokens": 99},
+        }))
+    });
+    let error = ask_judge(&server, "anthropic").unwrap_err();
+    assert!(error.contains("raise max_tokens"), "{error}");
+}
+
+#[test]
+fn a_server_that_ignores_the_schema_is_asked_in_the_next_way() {
+    let server = TestServer::start(|asked, _| match asked.body.get("output_config") {
+        // LiteLLM begins with an empty text.
+        Some(_) => Reply::json(&json!({"content": [
+            {"type": "text", "text": ""}, {"type": "text", "text": "{\"holds\": true}"}
+        ]})),
+        None => Reply::json(&json!({"content": [{"type": "text", "text": "Well, I think so."}]})),
+    });
+    assert_eq!(ask_judge(&server, "anthropic").unwrap(), json!({"holds": true}));
+}
+
+#[test]
+fn a_refusal_of_all_ways_reports_the_first_and_is_not_remembered() {
+    let server = TestServer::start(|_, number| {
+        let message = if number == 0 { "wrong key" } else { "no response_format" };
+        Reply::status(400, &json!({"error": {"message": message}}).to_string())
+    });
+    let error = ask_judge(&server, "openai").unwrap_err();
+    assert!(error.ends_with("wrong key"), "{error}");
 }

@@ -27,9 +27,18 @@ impl Config {
             check_jwt(jwt)?;
         }
         self.check_url()?;
+        self.check_models()?;
         self.check_collector()?;
         self.check_counts()?;
         self.check_times()
+    }
+
+    fn check_models(&self) -> Result<(), ConfigError> {
+        let Some(models) = self.models_config() else { return Ok(()) };
+        models.check().map_err(|error| {
+            let message = error.to_string();
+            ConfigError::Value { name: "models", message }
+        })
     }
 
     fn check_counts(&self) -> Result<(), ConfigError> {

@@ -30,6 +30,7 @@ const OTHER_NAMES: &[&str] = &[
     "KEY",
     "LIMITED_FOLDER",
     "MODEL_SEEDS",
+    "PROVIDERS",
     "SEED",
     "SERVER",
 ];

@@ -11,6 +11,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
+use haversack_provider::{CacheSettings, ModelChoices, ModelsConfig, ProviderSettings};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -31,6 +32,27 @@ pub struct Config {
     /// Signed tokens to accept beside keys.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jwt: Option<Jwt>,
+    /// Model providers, by name. When no model is chosen here, those of the data folder count.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub providers: BTreeMap<String, ProviderSettings>,
+    /// Models of those providers, by what they do.
+    #[serde(skip_serializing_if = "ModelChoices::is_empty")]
+    pub models: ModelChoices,
+    /// A shared cache of embeddings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache: Option<CacheSettings>,
+}
+
+impl Config {
+    /// The settings of models, if any model is chosen here.
+    #[must_use]
+    pub fn models_config(&self) -> Option<ModelsConfig> {
+        (!self.models.is_empty()).then(|| ModelsConfig {
+            providers: self.providers.clone(),
+            models: self.models.clone(),
+            cache: self.cache.clone(),
+        })
+    }
 }
 
 /// The signed tokens (JWT) to accept.

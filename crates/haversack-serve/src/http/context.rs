@@ -8,9 +8,9 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
+use haversack::messages::Format;
 use haversack::pipeline::StageObserver;
-use haversack::recipe::Shape;
-use haversack::recipes::{memory, parse_request, result_bytes};
+use haversack::recipes::{RecipeResult, parse_request};
 use haversack::{Assembled, Request, Workspace};
 use haversack_core::units::Tokens;
 use schemars::JsonSchema;
@@ -33,20 +33,30 @@ const BUDGETS_MAX: usize = 100;
 /// Events of a build that may queue.
 const EVENTS_QUEUED_MAX: usize = 64;
 
-/// The field of a body that is not part of the recipe's request.
+/// Fields of a body that are not part of the recipe's request.
 const EXPLAIN: &str = "explain";
+const MESSAGES: &str = "messages";
+
+/// What a response includes on request.
+#[derive(Clone, Copy)]
+struct ResponseOptions {
+    preview: bool,
+    /// Whether it includes the ledger and the quality.
+    explain: bool,
+    /// The format in which it includes the pack as messages.
+    messages: Option<Format>,
+}
 
 pub(crate) fn build(mut call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let workspace = call.workspace().await?;
-        let (request, explain) = read_request(&mut call, &workspace).await?;
+        let (request, options) = read_request(&mut call, &workspace).await?;
         let accepts = call.headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
         if accepts.is_some_and(|accepts| accepts.contains("text/event-stream")) {
-            return Ok(stream_build(call, workspace, request, explain));
+            return Ok(stream_build(call, workspace, request, options));
         }
-        let preview = !request.keep;
         let made = build_pack(&call.state, &call.span, &workspace, request, None).await?;
-        let mut response = Response::new(Body::from(serialize(&made.assembled, explain, preview)?));
+        let mut response = Response::new(Body::from(serialize(&made.assembled, options)?));
         let media_type = HeaderValue::from_static("application/json");
         response.headers_mut().insert(header::CONTENT_TYPE, media_type);
         let timing = format!("pack;dur={:.3}", made.took.as_secs_f64() * 1_000.0);
@@ -58,20 +68,22 @@ pub(crate) fn build(mut call: Call) -> BoxFuture<'static, RouteResult> {
     .boxed()
 }
 
-/// Reads the request, and whether the response includes the ledger.
+/// Reads the request, and what the response includes.
 async fn read_request(
     call: &mut Call,
     workspace: &Workspace,
-) -> Result<(Request, bool), ApiProblem> {
+) -> Result<(Request, ResponseOptions), ApiProblem> {
     let (preview, mut explain) = (call.flag("preview")?, call.flag(EXPLAIN)?);
+    let named = call.query.get(MESSAGES).map(|name| parse_format(name)).transpose()?;
     let Value::Object(mut body) = call.json().await? else {
         return Err(ApiProblem::invalid("request", "is not an object"));
     };
     explain |= take_explain(&mut body)?;
+    let messages = take_messages(&mut body)?.or(named);
     let recipe = call.parameter("recipe");
     let mut request = permitted_request(&call.identity, workspace, recipe, body).await?;
     request.keep = !preview;
-    Ok((request, explain))
+    Ok((request, ResponseOptions { preview, explain, messages }))
 }
 
 /// Takes `explain` out of the body.
@@ -81,6 +93,22 @@ fn take_explain(body: &mut Map<String, Value>) -> Result<bool, ApiProblem> {
         Some(Value::Bool(explain)) => Ok(explain),
         Some(_) => Err(ApiProblem::invalid(EXPLAIN, "is neither true nor false")),
     }
+}
+
+/// Takes `messages` out of the body.
+fn take_messages(body: &mut Map<String, Value>) -> Result<Option<Format>, ApiProblem> {
+    match body.shift_remove(MESSAGES) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(name)) => parse_format(&name).map(Some),
+        Some(_) => Err(ApiProblem::invalid(MESSAGES, "is neither anthropic nor openai")),
+    }
+}
+
+fn parse_format(name: &str) -> Result<Format, ApiProblem> {
+    Format::parse(name).ok_or_else(|| {
+        let name: String = name.chars().take(40).collect();
+        ApiProblem::invalid(MESSAGES, format!("{name:?} is neither anthropic nor openai"))
+    })
 }
 
 /// Reads a request in a recipe's own shape, and replaces the claimed identity with the permitted one.
@@ -116,18 +144,21 @@ pub(crate) async fn build_pack(
         Ok::<_, haversack::Error>((answer, begun.elapsed()))
     };
     let (answer, took) = state.gate.compute(work).await?;
-    state.metrics.note_assembly(&answer.assembled, answer.repeated);
+    state.metrics.note_assembly(&answer.assembled, answer.from_cache);
     Ok(TimedPack { assembled: answer.assembled, took })
 }
 
-/// Serializes a pack in the application's own format. The preview of memories has more fields.
-fn serialize(assembled: &Assembled, explain: bool, preview: bool) -> Result<Vec<u8>, ApiProblem> {
-    let written = if preview && assembled.recipe.shape == Shape::Memory {
-        serde_json::to_vec(&memory::MemoryPreview::from_assembled(assembled, explain))
+/// Serializes a pack in the application's own format.
+fn serialize(assembled: &Assembled, options: ResponseOptions) -> Result<Vec<u8>, ApiProblem> {
+    let mut result = if options.preview {
+        RecipeResult::preview_from_assembled(assembled, options.explain)
     } else {
-        result_bytes(assembled, explain)
+        RecipeResult::from_assembled(assembled, options.explain)
     };
-    written.map_err(|error| {
+    if let Some(format) = options.messages {
+        result.assembly_mut().add_messages(assembled, format);
+    }
+    serde_json::to_vec(&result).map_err(|error| {
         tracing::error!(target: "haversack", %error, "a pack cannot be serialized");
         ApiProblem::new(Code::Internal, "the pack cannot be serialized")
     })
@@ -135,7 +166,12 @@ fn serialize(assembled: &Assembled, explain: bool, preview: bool) -> Result<Vec<
 
 /// Streams a build: `stage` for each step, `warning` for each notice, then `result` or `problem`.
 /// Closing the connection cancels the build.
-fn stream_build(call: Call, workspace: Workspace, request: Request, explain: bool) -> Response {
+fn stream_build(
+    call: Call,
+    workspace: Workspace,
+    request: Request,
+    options: ResponseOptions,
+) -> Response {
     let (sender, receiver) = mpsc::channel(EVENTS_QUEUED_MAX);
     let stages = sender.clone();
     let watch: StageObserver = Arc::new(move |stage: &'static str, took: Duration| {
@@ -144,11 +180,10 @@ fn stream_build(call: Call, workspace: Workspace, request: Request, explain: boo
         let _ = stages.try_send(event("stage", &data.to_string()));
     });
     let build = async move {
-        let preview = !request.keep;
         let built = async {
             let made =
                 build_pack(&call.state, &call.span, &workspace, request, Some(watch)).await?;
-            let result = serialize(&made.assembled, explain, preview)?;
+            let result = serialize(&made.assembled, options)?;
             Ok::<_, ApiProblem>((made.assembled, result))
         };
         let deadline = seconds(call.state.config.limits.deadline_seconds);
@@ -159,7 +194,9 @@ fn stream_build(call: Call, workspace: Workspace, request: Request, explain: boo
         let mut events = Vec::new();
         match built {
             Ok((assembled, result)) => {
-                for notice in &assembled.notices {
+                let omitted =
+                    options.messages.and_then(|format| assembled.omitted_turns_notice(format));
+                for notice in assembled.notices.iter().chain(&omitted) {
                     let notice = haversack::recipes::WireNotice::from_notice(notice);
                     let data = serde_json::to_string(&notice).unwrap_or_default();
                     events.push(event("warning", &data));
@@ -200,30 +237,30 @@ fn event(name: &str, data: &str) -> Bytes {
     Bytes::from(format!("event: {name}\ndata: {data}\n\n"))
 }
 
-/// A request and the budgets to try it at.
+/// A request, and the budgets to pack it at.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "FrontierRequest")]
 pub(crate) struct WireFrontierRequest {
-    /// The recipe's request.
+    /// The request, in the recipe's own shape.
     #[serde(default)]
     request: Map<String, Value>,
-    /// The budgets; 25 from the smallest to the largest by default.
+    /// The budgets; 25 from the smallest to the largest possible by default.
     #[serde(default)]
     #[schemars(length(max = 100))]
     budgets: Vec<u32>,
 }
 
-/// The packs of several budgets.
+/// The packs of several budgets, as figures.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Frontier")]
 pub(crate) struct WireFrontier {
-    /// From the smallest budget; infeasible ones are left out.
+    /// One point for each budget, smallest first. Infeasible budgets are left out.
     points: Vec<WirePoint>,
 }
 
-/// The pack of one budget.
+/// The figures of the pack at one budget.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "FrontierPoint")]

@@ -20,7 +20,7 @@ use crate::call::{Call, RouteResult, json, json_with_etag};
 use crate::codes::Code;
 use crate::problem::ApiProblem;
 use crate::wire::{
-    WireEvents, WireItem, WireItemPage, WireLinks, WireNewItem, WireWritten, id, kind,
+    WireEvents, WireItem, WireItemPage, WireLinks, WireNewItem, WireWritten, parse_id, parse_kind,
 };
 
 /// Items on a page by default.
@@ -65,7 +65,7 @@ pub(crate) fn put(mut call: Call) -> BoxFuture<'static, RouteResult> {
 }
 
 fn new_item(value: Value, kinds: &Kinds) -> Result<Item, ApiProblem> {
-    haversack::wire::read::<WireNewItem>(value)?.into_item(kinds)
+    haversack::wire::parse_json::<WireNewItem>(value)?.into_item(kinds)
 }
 
 fn with_place(mut problem: ApiProblem, place: &str) -> ApiProblem {
@@ -94,7 +94,7 @@ pub(crate) async fn revision_after(
     if *viewer == Viewer::owner() {
         return Ok(RevisionId::Number(revision.get()));
     }
-    Ok(RevisionId::of(&*workspace.store().snapshot(viewer).await?, viewer))
+    Ok(RevisionId::for_viewer(&*workspace.store().snapshot(viewer).await?, viewer))
 }
 
 /// The counts of a write, without its revision.
@@ -262,10 +262,10 @@ pub(crate) fn list(call: Call) -> BoxFuture<'static, RouteResult> {
         let limit = call.count("limit", PAGE, PAGE_MAX)?;
         let mut filter = Filter::everything();
         if let Some(text) = call.query.get("kind") {
-            filter.kinds.push(kind("kind", text)?);
+            filter.kinds.push(parse_kind("kind", text)?);
         }
-        filter.under = call.query.get("parent").map(|text| id("parent", text)).transpose()?;
-        let after = call.query.get("after").map(|text| id("after", text)).transpose()?;
+        filter.under = call.query.get("parent").map(|text| parse_id("parent", text)).transpose()?;
+        let after = call.query.get("after").map(|text| parse_id("after", text)).transpose()?;
         let snapshot = workspace.store().snapshot(&call.viewer()?).await?;
         let page = Page { order: ListOrder::Id, after, limit };
         let stored = snapshot.list(&filter, &page).await?;
@@ -279,7 +279,8 @@ pub(crate) fn list(call: Call) -> BoxFuture<'static, RouteResult> {
             None => None,
         };
         let viewer = call.viewer()?;
-        let items = stored.into_iter().map(|stored| WireItem::of(stored, &viewer)).collect();
+        let items =
+            stored.into_iter().map(|stored| WireItem::from_stored(stored, &viewer)).collect();
         json_with_etag(&call, &WireItemPage { items, next })
     }
     .boxed()
@@ -293,7 +294,7 @@ pub(crate) fn get(call: Call) -> BoxFuture<'static, RouteResult> {
         let snapshot = workspace.store().snapshot(&call.viewer()?).await?;
         let found = snapshot.get(std::slice::from_ref(&wanted)).await?.pop().flatten();
         let stored = found.ok_or_else(|| ApiProblem::no_item(name))?;
-        json_with_etag(&call, &WireItem::of(stored, &call.viewer()?))
+        json_with_etag(&call, &WireItem::from_stored(stored, &call.viewer()?))
     }
     .boxed()
 }
@@ -326,10 +327,10 @@ pub(crate) fn links(mut call: Call) -> BoxFuture<'static, RouteResult> {
         check_batch_size("links", count)?;
         let mut changes = Vec::with_capacity(count);
         for link in links.add {
-            changes.push(Change::Link(link.link()?));
+            changes.push(Change::Link(link.into_link()?));
         }
         for link in links.remove {
-            changes.push(Change::Unlink(link.link()?));
+            changes.push(Change::Unlink(link.into_link()?));
         }
         let viewer = call.viewer()?;
         let batch = Batch::new(workspace.now(), changes).with_rights(viewer);
@@ -375,11 +376,11 @@ pub(crate) fn events(mut call: Call) -> BoxFuture<'static, RouteResult> {
         let mut changes = Vec::with_capacity(events.events.len());
         let mut ids = Vec::with_capacity(events.events.len());
         for event in events.events {
-            let at = event.moment()?.unwrap_or(now);
+            let at = event.parse_moment()?.unwrap_or(now);
             let user = call.identity.actor(event.user.as_ref(), &[])?.user;
             let missing = || ApiProblem::invalid("user", "is missing: name the user who did it");
             let user = user.ok_or_else(missing)?;
-            let item = id("item", &event.item)?;
+            let item = parse_id("item", &event.item)?;
             ids.push(item.clone());
             changes.push(Change::AddEvent(Event {
                 item,

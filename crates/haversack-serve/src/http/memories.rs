@@ -4,9 +4,11 @@ use axum::http::StatusCode;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use haversack::Workspace;
+use haversack::models::{ExtractedMemory, Extraction, ExtractionOptions};
 use haversack::recipes::memory;
 use haversack::remember::SkipReason;
 use haversack::revision::RevisionId;
+use haversack::wire::WireTurn;
 use haversack_core::ids::ItemId;
 use haversack_core::item::Kind;
 use haversack_core::units::Tokens;
@@ -33,10 +35,10 @@ const SEARCH_BUDGET: u32 = 1_000_000;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "NewMemories")]
 pub(crate) struct WireMemories {
-    /// Their owner, who alone can read them; the key's user by default.
+    /// The owner of the memories, who alone can read them; the key's user by default.
     #[serde(default)]
     pub(crate) user: Option<String>,
-    /// The memories.
+    /// The memories to add.
     #[schemars(length(min = 1, max = 1000))]
     pub(crate) memories: Vec<WireNewMemory>,
 }
@@ -46,20 +48,20 @@ pub(crate) struct WireMemories {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "NewMemory")]
 pub(crate) struct WireNewMemory {
-    /// The text.
+    /// The memory's text.
     #[schemars(length(min = 1))]
     pub(crate) content: String,
-    /// Its id; derived from its content by default. An existing memory is replaced.
+    /// The memory's id; derived from its content by default. A memory with this id is replaced.
     #[serde(default)]
     pub(crate) id: Option<String>,
     /// The type: `fact`, `preference`, `event`, …
     #[serde(default, rename = "type")]
     pub(crate) sort: Option<String>,
-    /// How sure its source is, from 0 to 1.
+    /// The confidence of the memory's source, from 0 to 1.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub(crate) confidence: Option<f64>,
-    /// The conversation it comes from.
+    /// The conversation that the memory comes from.
     #[serde(default, alias = "conversation")]
     pub(crate) conversation_id: Option<String>,
     /// The creation time; now by default.
@@ -73,11 +75,11 @@ pub(crate) struct WireNewMemory {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Remembered")]
 pub(crate) struct WireRemembered {
-    /// The revision of the workspace after it.
+    /// The revision after the write.
     revision: RevisionId,
-    /// The memories that were stored or unchanged.
+    /// The ids of memories stored or unchanged.
     pub(crate) stored: Vec<String>,
-    /// The memories that say nothing new, each with its reason.
+    /// The memories left out, each with its reason.
     pub(crate) left_out: Vec<WireLeftOut>,
 }
 
@@ -86,11 +88,11 @@ pub(crate) struct WireRemembered {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "LeftOut")]
 pub(crate) struct WireLeftOut {
-    /// Which.
+    /// The memory's id.
     id: String,
-    /// `repeats` what another says, or `echoes` what was given out in a pack.
+    /// `repeats` (says what another does) or `echoes` (was in a pack).
     reason: &'static str,
-    /// What it repeats or echoes.
+    /// The item that it repeats or echoes.
     of: Vec<String>,
 }
 
@@ -173,7 +175,118 @@ fn item(
     Ok(item)
 }
 
-/// Searches among memories.
+/// A conversation to extract memories from.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(rename = "ConversationToExtract")]
+pub(crate) struct WireConversation {
+    /// The turns, oldest first.
+    #[schemars(length(min = 1, max = 2000))]
+    conversation: Vec<WireTurn>,
+    /// The conversation's id, kept with each memory.
+    #[serde(default)]
+    conversation_id: Option<String>,
+    /// The memories' owner, who alone can read them; the key's user by default.
+    #[serde(default)]
+    user: Option<String>,
+    /// Whether nothing is stored: the result shows what would be.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// The memories of a conversation.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "ExtractedMemories")]
+pub(crate) struct WireExtraction {
+    /// The memories that say something new.
+    memories: Vec<WireExtracted>,
+    /// The memories that are known already, each with its reason.
+    left_out: Vec<WireLeftOut>,
+    /// Whether they were stored.
+    stored: bool,
+    /// The model that found them.
+    model: String,
+}
+
+/// A memory that a model found in a conversation.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "ExtractedMemory")]
+pub(crate) struct WireExtracted {
+    /// Its id.
+    id: String,
+    /// Its text.
+    content: String,
+    /// Its type.
+    #[serde(rename = "type")]
+    memory_type: String,
+    /// How sure the model is.
+    confidence: f64,
+    /// The turn it comes from, from zero.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn: Option<usize>,
+    /// When it happened or was said, in Unix milliseconds.
+    created_at: i64,
+    /// The older memories that it makes out of date.
+    supersedes: Vec<String>,
+}
+
+impl WireExtraction {
+    fn from_extraction(extraction: &Extraction) -> WireExtraction {
+        WireExtraction {
+            memories: extraction.memories.iter().map(WireExtracted::from_memory).collect(),
+            left_out: extraction.left_out.iter().map(left_out).collect(),
+            stored: extraction.committed.is_some(),
+            model: extraction.model.clone(),
+        }
+    }
+}
+
+impl WireExtracted {
+    fn from_memory(memory: &ExtractedMemory) -> WireExtracted {
+        let fields = &memory.item.fields;
+        let text =
+            |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        WireExtracted {
+            id: memory.item.id.as_str().to_owned(),
+            content: text("content"),
+            memory_type: text("type"),
+            confidence: fields.get("confidence").and_then(Value::as_f64).unwrap_or_default(),
+            turn: memory.turn,
+            created_at: fields.get("created_at").and_then(Value::as_i64).unwrap_or_default(),
+            supersedes: memory.supersedes.iter().map(|id| id.as_str().to_owned()).collect(),
+        }
+    }
+}
+
+/// An extraction as the server answers it.
+#[must_use]
+pub fn extraction_document(extraction: &Extraction) -> Value {
+    serde_json::to_value(WireExtraction::from_extraction(extraction)).unwrap_or_default()
+}
+
+pub(crate) fn extract(mut call: Call) -> BoxFuture<'static, RouteResult> {
+    async move {
+        let workspace = call.workspace().await?;
+        let wanted: WireConversation = call.read().await?;
+        let Actor { viewer, user } = call.identity.actor(wanted.user.as_ref(), &[])?;
+        let turns = haversack::wire::conversation("conversation", &wanted.conversation)?;
+        let reader = user.as_deref().map(Principal::user).transpose();
+        let reader = reader.map_err(|e| ApiProblem::invalid("user", e.to_string()))?;
+        let options = ExtractionOptions {
+            conversation: wanted.conversation_id,
+            readers: reader.map(|reader| Readers::Only([reader].into())),
+            dry_run: wanted.dry_run,
+        };
+        // It waits for a model and computes little, so it takes no processor's place.
+        let extraction = workspace.extract_memories(&viewer, &turns, &options).await?;
+        json(StatusCode::OK, &WireExtraction::from_extraction(&extraction))
+    }
+    .boxed()
+}
+
+/// Searches for memories.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "MemorySearch")]
@@ -183,12 +296,12 @@ pub(crate) struct WireMemorySearch {
     searches: Vec<memory::MemoryRequest>,
 }
 
-/// The results of the searches.
+/// The results of searches for memories.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "MemoryResults")]
 pub(crate) struct WireMemoryResults {
-    /// For each query, in order, the matching memories, best first.
+    /// The matching memories of each query, in order, best first.
     results: Vec<Vec<memory::MemorySearchResult>>,
 }
 

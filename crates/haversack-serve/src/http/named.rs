@@ -20,33 +20,33 @@ pub(crate) use haversack::engine::KeptTemplate as WireTemplate;
 /// Longest name.
 const NAME_BYTES_MAX: usize = 128;
 
-/// Names.
+/// A page of names.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Names")]
 pub(crate) struct WireNames {
-    /// In order.
+    /// The names, sorted.
     names: Vec<String>,
-    /// The `after` of the next page; absent on the last one.
+    /// The value of `after` for the next page; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
 
-/// A ranker.
+/// A ranker as an expression.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "RankerText")]
 pub(crate) struct WireRankerText {
-    /// An expression over the components, such as `semantic * 0.7 + recency * 0.3`.
+    /// The expression over the components of a score, such as `semantic * 0.7 + recency * 0.3`.
     expression: String,
 }
 
-/// A recipe.
+/// A recipe as TOML.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "RecipeText")]
 pub(crate) struct WireRecipe {
-    /// Its text, TOML.
+    /// The recipe's source.
     source: String,
 }
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::call::{Call, RouteResult, json, json_with_etag};
 use crate::problem::ApiProblem;
 use crate::who::{Actor, Identity};
-use crate::wire::id;
+use crate::wire::parse_id;
 
 pub(crate) fn get(call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
@@ -24,14 +24,14 @@ pub(crate) fn get(call: Call) -> BoxFuture<'static, RouteResult> {
     .boxed()
 }
 
-/// A rebuilt pack.
+/// A replayed pack.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Replay")]
 pub(crate) struct WireReplay {
-    /// The difference from the first one; empty if the bytes are the same.
+    /// The difference from the original pack; empty if the bytes are the same.
     difference: Difference,
-    /// The pack, in the shape of its recipe.
+    /// The new pack, in the shape of its recipe.
     result: Value,
 }
 
@@ -56,21 +56,21 @@ pub(crate) fn diff(call: Call) -> BoxFuture<'static, RouteResult> {
     .boxed()
 }
 
-/// Whether an item helped.
+/// Feedback: whether an item was useful.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "Feedback")]
 pub(crate) struct WireFeedback {
-    /// The item.
+    /// The item's id.
     pub(crate) context_item_id: String,
-    /// Whether it helped.
+    /// Whether the item was useful.
     pub(crate) useful: bool,
     /// The user; the key's own by default.
     #[serde(default)]
     pub(crate) user: Option<String>,
 }
 
-/// Feedback was recorded.
+/// The result of recording feedback.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Noted")]
@@ -97,7 +97,7 @@ pub(crate) async fn record_feedback(
 ) -> Result<(), ApiProblem> {
     let Actor { viewer, user } = identity.actor(feedback.user.as_ref(), &[])?;
     let user = user.unwrap_or_else(|| identity.credential().to_owned());
-    let item = id("contextItemId", &feedback.context_item_id)?;
+    let item = parse_id("contextItemId", &feedback.context_item_id)?;
     match workspace.feedback(&viewer, &user, &item, feedback.useful).await {
         // An invalid item id means that the item does not exist.
         Err(haversack::Error::Invalid { field, .. }) if field == "contextItemId" => {
@@ -107,14 +107,14 @@ pub(crate) async fn record_feedback(
     }
 }
 
-/// A response and its pack.
+/// A model's response, and the receipt of the pack it was given.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "CitationsRequest")]
 pub(crate) struct WireCitations {
-    /// The pack's receipt.
+    /// The id of the pack's receipt.
     receipt: String,
-    /// What the model wrote.
+    /// The text that the model wrote.
     response: String,
 }
 

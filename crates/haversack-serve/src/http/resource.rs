@@ -9,11 +9,11 @@ use crate::codes::Code;
 use crate::problem::ApiProblem;
 use crate::resource::resource_metadata;
 
-pub(crate) fn whole(call: Call) -> BoxFuture<'static, RouteResult> {
+pub(crate) fn metadata(call: Call) -> BoxFuture<'static, RouteResult> {
     async move { answer(&call, "") }.boxed()
 }
 
-pub(crate) fn mcp(call: Call) -> BoxFuture<'static, RouteResult> {
+pub(crate) fn mcp_metadata(call: Call) -> BoxFuture<'static, RouteResult> {
     async move { answer(&call, "/mcp") }.boxed()
 }
 

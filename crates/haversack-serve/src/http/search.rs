@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::call::{Call, RouteResult, json};
 use crate::problem::ApiProblem;
 use crate::state::ServerState;
-use crate::wire::{WireFound, WireHit, WireSearch, bounded, id, kind};
+use crate::wire::{WireFound, WireHit, WireSearch, count_within, parse_id, parse_kind};
 
 /// Answers when nobody says how many, and how many of them from one item.
 const LIMIT: usize = 10;
@@ -29,7 +29,7 @@ pub(crate) fn search(mut call: Call) -> BoxFuture<'static, RouteResult> {
         let workspace = call.workspace().await?;
         let wanted: WireSearch = call.read().await?;
         let viewer = call.identity.actor(wanted.user.as_ref(), &wanted.groups)?.viewer;
-        let answers = answers(&call.state, &workspace, viewer, asked(wanted)?).await?;
+        let answers = answers(&call.state, &workspace, viewer, to_search(wanted)?).await?;
         let found = answers.found.into_iter().map(hit).collect();
         json(StatusCode::OK, &WireFound { found, notices: answers.notices })
     }
@@ -54,16 +54,17 @@ pub(crate) async fn answers(
     Ok(answers)
 }
 
-pub(crate) fn asked(wanted: WireSearch) -> Result<Search, ApiProblem> {
-    let mut search = Search::new(&wanted.query, bounded("limit", wanted.limit, LIMIT, LIMIT_MAX)?);
-    search.per_item_max = bounded("perItem", wanted.per_item, PER_ITEM, LIMIT_MAX)?;
-    search.excerpt_chars_max = bounded("excerpt", wanted.excerpt, EXCERPT, EXCERPT_MAX)?;
+pub(crate) fn to_search(wanted: WireSearch) -> Result<Search, ApiProblem> {
+    let mut search =
+        Search::new(&wanted.query, count_within("limit", wanted.limit, LIMIT, LIMIT_MAX)?);
+    search.per_item_max = count_within("perItem", wanted.per_item, PER_ITEM, LIMIT_MAX)?;
+    search.excerpt_chars_max = count_within("excerpt", wanted.excerpt, EXCERPT, EXCERPT_MAX)?;
     search.only = wanted.way.map(SearchMethod::from);
     for name in &wanted.kinds {
-        search.filter.kinds.push(kind("kinds", name)?);
+        search.filter.kinds.push(parse_kind("kinds", name)?);
     }
     search.filter.path_prefix = wanted.path;
-    search.filter.under = wanted.under.map(|under| id("under", &under)).transpose()?;
+    search.filter.under = wanted.under.map(|under| parse_id("under", &under)).transpose()?;
     search.filter.fields = wanted
         .fields
         .into_iter()

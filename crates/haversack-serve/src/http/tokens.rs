@@ -18,9 +18,9 @@ use crate::state::on_blocking_thread;
 pub(crate) struct WireEstimate {
     /// The text.
     text: Option<String>,
-    /// The payload of a build.
+    /// The result of a build.
     payload: Option<WirePayloadText>,
-    /// The model that will read it.
+    /// The model that will read the text.
     model: Option<String>,
     /// The tokenizer, if no model is named.
     tokenizer: Option<String>,
@@ -31,20 +31,20 @@ pub(crate) struct WireEstimate {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "PayloadText")]
 pub(crate) struct WirePayloadText {
-    /// The final string, as every recipe calls it.
+    /// The final string, under the name that all recipes use.
     context: Option<String>,
-    /// The same, in the result of `workspace`.
+    /// The final string, under the name that `workspace` also uses.
     serialized: Option<String>,
 }
 
-/// A count.
+/// A token count.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Count")]
 pub(crate) struct WireCount {
     /// The count.
     tokens: u32,
-    /// The tokenizer.
+    /// The tokenizer that counted the tokens.
     tokenizer: String,
     /// The accuracy of the count.
     accuracy: String,
@@ -69,7 +69,7 @@ pub(crate) fn estimate(mut call: Call) -> BoxFuture<'static, RouteResult> {
             (None, None) => return Err(ApiProblem::invalid("text", "is missing, or a payload is")),
         };
         let (model, name) = (wanted.model.as_deref(), wanted.tokenizer.as_deref());
-        let tokenizer = call.state.engine.counter(model, name)?;
+        let tokenizer = call.state.engine.tokenizer_for(model, name)?;
         let count = move || WireCount {
             tokens: tokenizer.count(&text).get(),
             tokenizer: tokenizer.name().to_owned(),
@@ -80,17 +80,17 @@ pub(crate) fn estimate(mut call: Call) -> BoxFuture<'static, RouteResult> {
     .boxed()
 }
 
-/// A payload to check.
+/// A payload to validate.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "ValidateRequest")]
 pub(crate) struct WireValidate {
-    /// The payload of a build.
+    /// The result of a `workspace` build.
     payload: Payload,
     /// For whom: a name, or an object with `id` and `groups`; the key's user when left out.
     #[serde(default)]
     user: Option<WorkspaceUser>,
-    /// Their groups.
+    /// The user's groups.
     #[serde(default)]
     groups: Vec<String>,
 }
@@ -108,7 +108,7 @@ pub(crate) fn validate(mut call: Call) -> BoxFuture<'static, RouteResult> {
         let viewer = call.identity.actor(user.as_ref(), &groups)?.viewer;
         let assembly = wanted.payload.assembly.as_ref();
         let name = assembly.map(|assembly| assembly.tokenizer.as_str());
-        let tokenizer = call.state.engine.counter(None, name)?;
+        let tokenizer = call.state.engine.tokenizer_for(None, name)?;
         let check = workspace.validate(&wanted.payload, &viewer, tokenizer);
         let checked = call.state.gate.compute(check).await?;
         json(StatusCode::OK, &checked)

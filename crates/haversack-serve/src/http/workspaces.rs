@@ -16,23 +16,23 @@ use crate::http::page::PageParams;
 use crate::problem::ApiProblem;
 use crate::state::on_blocking_thread;
 
-/// A workspace's name.
+/// The name of a new workspace.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "WorkspaceName")]
 pub(crate) struct WireName {
-    /// 1 to 64 of a-z, 0-9, `-`, `_` and `.`, beginning with a letter or digit.
+    /// The name: 1 to 64 of a-z, 0-9, `-`, `_` and `.`, beginning with a letter or digit.
     name: String,
 }
 
-/// Workspaces.
+/// A page of workspaces.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Workspaces")]
 pub(crate) struct WireWorkspaces {
-    /// Those that the key may use, by name.
+    /// The names of the workspaces that the key may use, sorted.
     workspaces: Vec<WireName>,
-    /// The `after` of the next page; absent on the last one.
+    /// The value of `after` for the next page; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
@@ -42,11 +42,11 @@ pub(crate) struct WireWorkspaces {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Workspace")]
 pub(crate) struct WireWorkspace {
-    /// Its name.
+    /// The workspace's name.
     name: String,
-    /// Its revision.
+    /// The workspace's revision.
     revision: RevisionId,
-    /// How many items are visible.
+    /// The number of items that the caller can read.
     items: u64,
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn create(mut call: Call) -> BoxFuture<'static, RouteResult> {
         let made = on_blocking_thread(move || {
             // Of concurrent requests for the same name, one succeeds.
             let _alone = state.creating.lock().unwrap_or_else(PoisonError::into_inner);
-            let there = state.engine.existing(&name).is_ok();
+            let there = state.engine.existing_workspace(&name).is_ok();
             if there { Ok(false) } else { state.engine.workspace(&name).map(|_| true) }
         });
         let made = made.await?.map_err(|error| match error {
@@ -98,7 +98,7 @@ pub(crate) fn get(call: Call) -> BoxFuture<'static, RouteResult> {
         let viewer = call.viewer()?;
         let snapshot = workspace.store().snapshot(&viewer).await?;
         let items = snapshot.count(&Filter::everything()).await?;
-        let revision = RevisionId::of(&*snapshot, &viewer);
+        let revision = RevisionId::for_viewer(&*snapshot, &viewer);
         let name = workspace.name().to_owned();
         json(StatusCode::OK, &WireWorkspace { name, revision, items })
     }

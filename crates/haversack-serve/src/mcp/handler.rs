@@ -47,13 +47,13 @@ pub(crate) struct Handler {
 }
 
 impl Handler {
-    /// For requests that bring their caller along.
+    /// Creates a handler for HTTP requests, each of which carries its caller.
     pub(crate) const fn new(state: SharedState) -> Handler {
         Handler { state, caller: None }
     }
 
-    /// For a connection of one caller.
-    pub(crate) const fn of(state: SharedState, caller: McpCaller) -> Handler {
+    /// Creates a handler for a connection of one caller.
+    pub(crate) const fn for_caller(state: SharedState, caller: McpCaller) -> Handler {
         Handler { state, caller: Some(caller) }
     }
 

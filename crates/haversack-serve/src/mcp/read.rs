@@ -17,7 +17,7 @@ use super::tools::{ToolResult, arguments, structured_result};
 use crate::http::{context, search};
 use crate::problem::ApiProblem;
 use crate::state::ServerState;
-use crate::wire::{WireSearch, bounded, id};
+use crate::wire::{WireSearch, count_within, parse_id};
 
 /// The recipe when a call names none.
 pub(crate) const RECIPE: &str = "everything";
@@ -111,7 +111,7 @@ const fn is_zero(count: &usize) -> bool {
 }
 
 impl PackSummary {
-    pub(crate) fn of(assembled: &Assembled) -> PackSummary {
+    pub(crate) fn from_assembled(assembled: &Assembled) -> PackSummary {
         let citations = &assembled.pack.citations;
         let sources = citations.iter().take(SOURCES_MAX).map(|citation| PackSource {
             item: citation.candidate.item.as_str().to_owned(),
@@ -178,7 +178,7 @@ pub(crate) fn pack(
         }
         let recipe = wanted.recipe.as_deref().unwrap_or(RECIPE);
         let assembled = build_within_limits(&state, &caller, &workspace, recipe, body).await?;
-        let result: ToolResult = structured_result(&PackSummary::of(&assembled))?;
+        let result: ToolResult = structured_result(&PackSummary::from_assembled(&assembled))?;
         // The specification asks for the structured content as text too. Here the text is the pack
         // and the structured content its sources: sending the pack twice would cost its budget twice.
         Ok(ToolResult { text: assembled.text().to_owned(), ..result })
@@ -249,7 +249,7 @@ pub(crate) fn find(
     async move {
         let wanted: SearchArguments = arguments(given)?;
         let workspace = caller.workspace(&state, wanted.workspace.as_deref()).await?;
-        let limit = bounded("limit", wanted.limit, HITS, HITS_MAX)?;
+        let limit = count_within("limit", wanted.limit, HITS, HITS_MAX)?;
         let question = format!("{:?} {:?}", wanted.query, wanted.kinds);
         let start = cursor::position_of(&question, wanted.cursor.as_deref())?;
         let wire = WireSearch {
@@ -259,7 +259,7 @@ pub(crate) fn find(
             ..WireSearch::default()
         };
         let viewer = caller.viewer()?;
-        let answers = search::answers(&state, &workspace, viewer, search::asked(wire)?).await?;
+        let answers = search::answers(&state, &workspace, viewer, search::to_search(wire)?).await?;
         let there = answers.found.len();
         let hits = answers.found.into_iter().skip(start).take(limit).map(hit);
         let found = take_page(hits);
@@ -378,8 +378,8 @@ pub(crate) fn explain(
     async move {
         let wanted: ExplainArguments = arguments(given)?;
         let workspace = caller.workspace(&state, wanted.workspace.as_deref()).await?;
-        let limit = bounded("limit", wanted.limit, LINES, LINES_MAX)?;
-        let item = wanted.item.map(|item| id("item", &item)).transpose()?;
+        let limit = count_within("limit", wanted.limit, LINES, LINES_MAX)?;
+        let item = wanted.item.map(|item| parse_id("item", &item)).transpose()?;
         let question = format!("{} {item:?} {:?}", wanted.receipt, wanted.only);
         let start = cursor::position_of(&question, wanted.cursor.as_deref())?;
         let receipt = workspace.receipt(&wanted.receipt, &caller.viewer()?).await?;

@@ -125,7 +125,7 @@ pub(crate) async fn read(
 /// An item's text, then its other fields as JSON.
 fn item_contents(address: &str, stored: Stored, viewer: &Viewer) -> Vec<ResourceContents> {
     let body = stored.item.body.clone();
-    let mut rest = json!(WireItem::of(stored, viewer));
+    let mut rest = json!(WireItem::from_stored(stored, viewer));
     let mut end = body.len().min(TEXT_BYTES_MAX);
     while !body.is_char_boundary(end) {
         end -= 1;

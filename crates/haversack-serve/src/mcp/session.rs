@@ -97,7 +97,7 @@ impl Session {
         input: impl AsyncRead + Send + Unpin + 'static,
         output: impl AsyncWrite + Send + Unpin + 'static,
     ) -> Result<(), SessionError> {
-        let handler = Handler::of(self.state, self.caller);
+        let handler = Handler::for_caller(self.state, self.caller);
         let running = match handler.serve((input, output)).await {
             Ok(running) => running,
             // An input that ends at once is not an error.

@@ -143,7 +143,7 @@ pub(crate) fn tool(name: &str) -> Option<Tool> {
 
 /// Reads a tool's arguments.
 pub(crate) fn arguments<T: DeserializeOwned>(given: Map<String, Value>) -> Result<T, ApiProblem> {
-    Ok(haversack::wire::read(Value::Object(given))?)
+    Ok(haversack::wire::parse_json(Value::Object(given))?)
 }
 
 /// A result whose text is its structured content, as the specification asks for older clients.
@@ -191,7 +191,7 @@ mod tests {
     fn the_list_of_tools_costs_at_most_two_thousand_tokens() {
         let folder = tempfile::tempdir().unwrap();
         let engine = haversack::Engine::open(folder.path()).unwrap();
-        let counter = engine.counter(None, Some("o200k_base")).unwrap();
+        let counter = engine.tokenizer_for(None, Some("o200k_base")).unwrap();
         let tokens = counter.count(&serde_json::to_string(&*TOOLS).unwrap()).get();
         assert!(tokens <= 2_000, "{tokens}");
     }

@@ -1,10 +1,12 @@
 //! The routes: one table that generates the router, the OpenAPI document, the scopes and the tests.
 
+mod common;
 mod table;
 
 use std::fmt;
 
 use futures_util::future::BoxFuture;
+use haversack::messages::Format;
 use haversack::recipes::{memory, prime, proposal, sections, situation, workspace};
 use haversack::wire::WireRequest;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -16,7 +18,7 @@ use crate::who::KeyScope;
 
 pub(crate) use table::ROUTES;
 
-/// A method.
+/// An HTTP method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Method {
     Get,
@@ -26,7 +28,7 @@ pub(crate) enum Method {
 }
 
 impl Method {
-    /// As OpenAPI writes it.
+    /// Returns the name that OpenAPI uses.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Method::Get => "get",
@@ -40,7 +42,7 @@ impl Method {
 /// Generates a schema.
 pub(crate) type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
 
-/// The schema of a type.
+/// Generates the schema of a type.
 pub(crate) fn shape<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<T>()
 }
@@ -50,26 +52,47 @@ pub(crate) fn shape<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
 pub(crate) struct Parameter {
     pub(crate) name: &'static str,
     pub(crate) what: &'static str,
-    /// `string`, `integer` or `boolean`.
-    pub(crate) sort: &'static str,
+    /// The JSON type: `string`, `integer` or `boolean`.
+    pub(crate) json_type: &'static str,
+    /// The values of a closed set; empty if any value of the type may be given.
+    pub(crate) values: &'static [&'static str],
 }
 
-const fn text(name: &'static str, what: &'static str) -> Parameter {
-    Parameter { name, what, sort: "string" }
+const fn text_parameter(name: &'static str, what: &'static str) -> Parameter {
+    Parameter { name, what, json_type: "string", values: &[] }
 }
 
-const fn number(name: &'static str, what: &'static str) -> Parameter {
-    Parameter { name, what, sort: "integer" }
+const fn number_parameter(name: &'static str, what: &'static str) -> Parameter {
+    Parameter { name, what, json_type: "integer", values: &[] }
 }
 
-const fn flag(name: &'static str, what: &'static str) -> Parameter {
-    Parameter { name, what, sort: "boolean" }
+const fn flag_parameter(name: &'static str, what: &'static str) -> Parameter {
+    Parameter { name, what, json_type: "boolean", values: &[] }
+}
+
+const fn choice_parameter(
+    name: &'static str,
+    what: &'static str,
+    values: &'static [&'static str],
+) -> Parameter {
+    Parameter { name, what, json_type: "string", values }
 }
 
 /// The parameters of a page.
-const PAGES: &[Parameter] = &[
-    text("after", "The `next` of the previous page."),
-    number("limit", "Page size: 1 to 1,000; 100 by default."),
+const PAGE_PARAMETERS: &[Parameter] = &[
+    text_parameter("after", "The `next` of the previous page."),
+    number_parameter("limit", "Page size: 1 to 1,000; 100 by default."),
+];
+
+/// The parameters of a pack.
+const PACK_OPTIONS: &[Parameter] = &[
+    flag_parameter("preview", "Whether to preview only: nothing is stored, recorded or cached."),
+    flag_parameter("explain", "Whether the response includes the ledger and the quality."),
+    choice_parameter(
+        "messages",
+        "The provider for which the response has the pack as messages, in `assembly.messages`.",
+        &[Format::Anthropic.as_str(), Format::OpenAi.as_str()],
+    ),
 ];
 
 /// The content of a body or a response.
@@ -150,51 +173,51 @@ impl Route {
         }
     }
 
-    /// A handler for requests without a route; it is in no table.
-    pub(crate) const fn outside(
+    /// Creates a route for requests that match none; it is not in the table.
+    pub(crate) const fn unlisted(
         operation: &'static str,
         run: fn(Call) -> BoxFuture<'static, RouteResult>,
     ) -> Route {
         Route::new(Method::Get, "", operation, None, "", run)
     }
 
-    const fn takes(mut self, body: MediaContent) -> Route {
+    const fn with_body(mut self, body: MediaContent) -> Route {
         self.body = Some(body);
         self
     }
 
-    const fn gives(mut self, status: u16, answer: Option<MediaContent>) -> Route {
+    const fn with_response(mut self, status: u16, answer: Option<MediaContent>) -> Route {
         self.status = status;
         self.answer = answer;
         self
     }
 
-    const fn gives_text(mut self, media_types: &'static [&'static str]) -> Route {
+    const fn with_text_response(mut self, media_types: &'static [&'static str]) -> Route {
         self.texts = media_types;
         self
     }
 
-    const fn asks(mut self, query: &'static [Parameter]) -> Route {
+    const fn with_query(mut self, query: &'static [Parameter]) -> Route {
         self.query = query;
         self
     }
 
-    const fn fails(mut self, problems: &'static [Code]) -> Route {
+    const fn with_problems(mut self, problems: &'static [Code]) -> Route {
         self.problems = problems;
         self
     }
 
-    const fn repeats(mut self) -> Route {
+    const fn with_idempotency_key(mut self) -> Route {
         self.takes_idempotency_key = true;
         self
     }
 
-    const fn tagged(mut self) -> Route {
+    const fn with_etag(mut self) -> Route {
         self.tagged = true;
         self
     }
 
-    /// Whether it belongs to one workspace.
+    /// Whether the route belongs to one workspace.
     pub(crate) fn is_of_workspace(&self) -> bool {
         self.path.starts_with("/v1/workspaces/{ws}")
     }

@@ -36,7 +36,7 @@ impl KeyScope {
 
     /// The scope of this name.
     #[must_use]
-    pub fn named(name: &str) -> Option<KeyScope> {
+    pub fn from_name(name: &str) -> Option<KeyScope> {
         KeyScope::ALL.into_iter().find(|scope| scope.as_str() == name)
     }
 }

@@ -62,7 +62,7 @@ impl TokenVerifier {
         let workspaces = list(claims.get(&self.config.workspaces_claim));
         Some(Access {
             credential: format!("jwt:{user}"),
-            scopes: scopes.iter().filter_map(|name| KeyScope::named(name)).collect(),
+            scopes: scopes.iter().filter_map(|name| KeyScope::from_name(name)).collect(),
             // Only API keys can grant all workspaces.
             workspaces: Grant::Only(workspaces),
             acts_as: ActsAs::User {

@@ -28,7 +28,7 @@ fn operations() -> Vec<RouteOperation> {
             all.push(RouteOperation {
                 method: method.to_uppercase(),
                 path: path.clone(),
-                scope: scope.map(|name| KeyScope::named(name).unwrap()),
+                scope: scope.map(|name| KeyScope::from_name(name).unwrap()),
                 body: body.clone(),
             });
         }

@@ -282,7 +282,7 @@ async fn a_request_with_an_idempotency_key_runs_once_despite_disconnects() {
     while ask().await.status == 409 {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    let workspace = running.engine.existing("acme").unwrap();
+    let workspace = running.engine.existing_workspace("acme").unwrap();
     let viewer = haversack_store::store::viewer::Viewer::owner();
     let snapshot = workspace.store().snapshot(&viewer).await.unwrap();
     let ids = [haversack_core::ids::ItemId::new("a").unwrap()];

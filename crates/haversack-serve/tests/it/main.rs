@@ -10,6 +10,7 @@ mod isolation;
 mod limits;
 mod lists;
 mod mcp;
+mod messages;
 mod proposal;
 mod signed;
 mod streams;

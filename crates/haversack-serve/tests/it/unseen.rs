@@ -133,7 +133,7 @@ async fn asked(running: &Running, ben: &str) -> Vec<(String, String)> {
         let path = format!("context/{recipe}?explain=true");
         let pack = post(running, ben, &path, &query).await;
         // What was used is noted behind the answer, and counts in the next one.
-        running.engine.existing("acme").unwrap().settle().await;
+        running.engine.existing_workspace("acme").unwrap().flush().await;
         responses.push((path, shown(&pack)));
         let receipt = pack.json()["assembly"]["receipt"].as_str().unwrap().to_owned();
         let path = format!("{BASE}/receipts/{receipt}");
@@ -145,7 +145,7 @@ async fn asked(running: &Running, ben: &str) -> Vec<(String, String)> {
         let packed =
             tool(running, ben, "context_pack", json!({ "recipe": recipe, "query": "launch" }));
         responses.push((format!("tool {recipe}"), shown(&packed.await)));
-        running.engine.existing("acme").unwrap().settle().await;
+        running.engine.existing_workspace("acme").unwrap().flush().await;
     }
     let found = tool(running, ben, "context_search", json!({ "query": "launch" })).await;
     responses.push(("tool search".to_owned(), shown(&found)));

@@ -65,7 +65,7 @@ async fn every_recipe_gives_what_the_library_gives_x5() {
     for sample in haversack_eval::samples::ALL {
         let name = sample.name;
         running.sample(name);
-        let workspace = running.engine.existing(name).unwrap();
+        let workspace = running.engine.existing_workspace(name).unwrap();
         for question in sample.questions {
             let body = asked(question);
             let shape = workspace.recipe(name).await.unwrap().shape;

@@ -71,6 +71,38 @@ impl AsyncStore {
         .boxed()
     }
 
+    /// Runs a long write; its progress is reported where the future is polled.
+    fn run_with_progress<'a>(
+        &'a self,
+        progress: &'a mut (dyn FnMut(MaintenanceProgress) + Send),
+        work: impl FnOnce(
+            &EmbeddedStore,
+            &mut dyn FnMut(MaintenanceProgress),
+        ) -> Result<MaintenanceProgress, CommitError>
+        + Send
+        + 'static,
+    ) -> BoxFuture<'a, Result<MaintenanceProgress, CommitError>> {
+        if self.may_block {
+            return async move { work(&self.engine, progress) }.boxed();
+        }
+        let (sender, mut reports) = mpsc::unbounded_channel();
+        let done = self.run_write(move |engine| {
+            work(engine, &mut |progress| {
+                // If the receiver is gone, the caller has dropped the future.
+                let _ = sender.send(progress);
+            })
+        });
+        async move {
+            let report = async {
+                while let Some(report) = reports.recv().await {
+                    progress(report);
+                }
+            };
+            futures_util::future::join(done, report).await.0
+        }
+        .boxed()
+    }
+
     fn take_snapshot<'a>(
         &self,
         take_view: impl FnOnce(&EmbeddedStore) -> Result<View, ReadError> + Send + 'static,
@@ -156,7 +188,7 @@ impl Store for AsyncStore {
         self.take_snapshot(move |engine| engine.at_token(&viewer, token))
     }
 
-    fn embedder(&self) -> &Arc<dyn Embedder> {
+    fn embedder(&self) -> Arc<dyn Embedder> {
         self.engine.embedder()
     }
 
@@ -191,25 +223,15 @@ impl Maintenance for AsyncStore {
         &'a self,
         progress: &'a mut (dyn FnMut(MaintenanceProgress) + Send),
     ) -> BoxFuture<'a, Result<MaintenanceProgress, CommitError>> {
-        if self.may_block {
-            return async move { self.engine.reembed(progress) }.boxed();
-        }
-        let (sender, mut reports) = mpsc::unbounded_channel();
-        let done = self.run_write(move |engine| {
-            engine.reembed(|progress| {
-                // If the receiver is gone, the caller has dropped the future.
-                let _ = sender.send(progress);
-            })
-        });
-        async move {
-            let report = async {
-                while let Some(report) = reports.recv().await {
-                    progress(report);
-                }
-            };
-            futures_util::future::join(done, report).await.0
-        }
-        .boxed()
+        self.run_with_progress(progress, |engine, progress| engine.reembed(progress))
+    }
+
+    fn change_model<'a>(
+        &'a self,
+        embedder: Arc<dyn Embedder>,
+        progress: &'a mut (dyn FnMut(MaintenanceProgress) + Send),
+    ) -> BoxFuture<'a, Result<MaintenanceProgress, CommitError>> {
+        self.run_with_progress(progress, |engine, progress| engine.change_model(embedder, progress))
     }
 
     fn backup<'a>(&'a self, folder: &'a Path) -> BoxFuture<'a, Result<(), OpenError>> {
@@ -294,6 +316,10 @@ impl Snapshot for AsyncSnapshot {
 
     fn kinds(&self) -> &Arc<Kinds> {
         self.view.kinds()
+    }
+
+    fn embedder(&self) -> Arc<dyn Embedder> {
+        self.view.embedder()
     }
 
     fn get<'a>(&'a self, ids: &'a [ItemId]) -> StoreFuture<'a, Vec<Option<Stored>>> {

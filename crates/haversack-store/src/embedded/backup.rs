@@ -8,6 +8,7 @@ use rusqlite::backup::Backup;
 
 use super::engine::EmbeddedStore;
 use super::records::{file, storage};
+use super::state::VectorSnapshot;
 use crate::revision::Revision;
 use crate::store::error::{Cause, OpenError, ReadError};
 use crate::store::maintenance::StoreStats;
@@ -64,6 +65,12 @@ impl EmbeddedStore {
         let folder = &self.shared.folder;
         let bytes = [folder.clone(), folder.join("text"), folder.join("vectors")]
             .map(|folder| bytes_in(&folder));
+        let watched = self.shared.watch();
+        let state = &watched.state;
+        let (model, stale) = match &state.vectors {
+            VectorSnapshot::Ready(_) => (state.model.embedder.model().clone(), false),
+            VectorSnapshot::Stale(stored) => (stored.clone(), true),
+        };
         self.shared.pool.read(|connection| {
             let count = |sql: &str| -> Result<u64, ReadError> {
                 connection.query_row(sql, [], |line| line.get(0)).map_err(storage)
@@ -77,8 +84,6 @@ impl EmbeddedStore {
                     .query_map([], |line| Ok((line.get(0)?, line.get(1)?)))?
                     .collect()
             };
-            let model = super::records::usage::model(connection).map_err(storage)?;
-            let model = model.unwrap_or_else(|| self.model().clone());
             Ok(StoreStats {
                 revision: Revision::new(count("SELECT coalesce(max(revision), 0) FROM commits")?),
                 items: count("SELECT count(*) FROM items WHERE died IS NULL")?,
@@ -86,7 +91,7 @@ impl EmbeddedStore {
                 chunks: count("SELECT count(*) FROM chunks")?,
                 links: count("SELECT count(*) FROM links WHERE died IS NULL")?,
                 kinds: kinds().map_err(storage)?,
-                stale: model != *self.model(),
+                stale,
                 model,
                 bytes,
             })

@@ -40,7 +40,7 @@ fn check(writer: &mut Writer, repair: bool) -> Result<CheckReport, ReadError> {
         report.derived.push("the catalogue in memory differs from the store".to_owned());
     }
     if repair && !report.derived.is_empty() && writer.indexes.stale_model().is_none() {
-        let model = writer.shared.embedder.model().clone();
+        let model = writer.model.embedder.model().clone();
         let rebuilt = writer.indexes.rebuild(&writer.connection, &model, writer.revision);
         match rebuilt.and_then(|()| writer.catch_up()) {
             Ok(()) => report.repaired = true,
@@ -52,7 +52,7 @@ fn check(writer: &mut Writer, repair: bool) -> Result<CheckReport, ReadError> {
     Ok(report)
 }
 
-fn note(findings: &mut Vec<String>, finding: String) {
+fn push_finding(findings: &mut Vec<String>, finding: String) {
     if findings.len() < FINDINGS_MAX {
         findings.push(finding);
     }
@@ -65,7 +65,7 @@ fn check_tables(connection: &Connection, report: &mut CheckReport) -> Result<(),
         statement.query_map([], |line| line.get(0))?.collect()
     };
     for finding in run().map_err(storage)?.into_iter().filter(|finding| finding != "ok") {
-        note(&mut report.damage, finding);
+        push_finding(&mut report.damage, finding);
     }
     // The list that counts is that of the nearest item above with one of its own.
     let sql = "SELECT n.id FROM items i JOIN nodes n ON n.node = i.node
@@ -79,7 +79,7 @@ fn check_tables(connection: &Connection, report: &mut CheckReport) -> Result<(),
         connection.prepare(sql)?.query_map([], |line| line.get(0))?.collect()
     };
     for id in run().map_err(storage)? {
-        note(&mut report.damage, format!("item {id}: readers or parent do not fit"));
+        push_finding(&mut report.damage, format!("item {id}: readers or parent do not fit"));
     }
     Ok(())
 }
@@ -97,11 +97,11 @@ fn check_versions(
         report.versions += 1;
         match VersionRow::read(line).map_err(storage)? {
             Ok(line) if line.is_whole() => {}
-            Ok(line) => note(
+            Ok(line) => push_finding(
                 &mut report.damage,
                 format!("item {}: row {} is not what was written", line.item.id, line.row.get()),
             ),
-            Err(error) => note(&mut report.damage, error.to_string()),
+            Err(error) => push_finding(&mut report.damage, error.to_string()),
         }
     }
     let mut read = || -> rusqlite::Result<()> {
@@ -123,11 +123,17 @@ fn check_text(writer: &Writer, chunks: &BTreeSet<(Row, u32)>, report: &mut Check
     for document in text.documents() {
         if !chunks.contains(&document) || !seen.insert(document) {
             let (row, chunk) = (document.0.get(), document.1);
-            note(&mut report.derived, format!("text index: row {row}#{chunk} is one too many"));
+            push_finding(
+                &mut report.derived,
+                format!("text index: row {row}#{chunk} is one too many"),
+            );
         }
     }
     for (row, chunk) in chunks.difference(&seen) {
-        note(&mut report.derived, format!("text index: row {}#{chunk} is missing", row.get()));
+        push_finding(
+            &mut report.derived,
+            format!("text index: row {}#{chunk} is missing", row.get()),
+        );
     }
 }
 
@@ -141,7 +147,7 @@ fn check_vectors(
     };
     for damaged in vectors.verify() {
         let range = damaged.range;
-        note(&mut report.derived, format!("vector index: revisions {range} are damaged"));
+        push_finding(&mut report.derived, format!("vector index: revisions {range} are damaged"));
     }
     let mut seen = BTreeSet::new();
     for (index, slot) in vectors.slots().enumerate() {
@@ -150,16 +156,22 @@ fn check_vectors(
         if !chunks.contains(&(row, chunk)) {
             continue;
         }
-        let stored = lookup::vectors(&writer.connection, &[slot.embedding]);
+        let stored = lookup::vectors(&writer.connection, writer.model.number, &[slot.embedding]);
         let fits =
             matches!(stored.as_deref(), Ok([Some(stored)]) if vectors.matches(index, stored));
         if !fits || !seen.insert((row, chunk)) {
             let row = row.get();
-            note(&mut report.derived, format!("vector index: row {row}#{chunk} is not as stored"));
+            push_finding(
+                &mut report.derived,
+                format!("vector index: row {row}#{chunk} is not as stored"),
+            );
         }
     }
     for (row, chunk) in chunks.difference(&seen) {
-        note(&mut report.derived, format!("vector index: row {}#{chunk} is missing", row.get()));
+        push_finding(
+            &mut report.derived,
+            format!("vector index: row {}#{chunk} is missing", row.get()),
+        );
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! A workspace of the embedded engine: opening, writing, taking views, closing.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -12,16 +13,18 @@ use haversack_core::units::Timestamp;
 use super::catalogue::Catalogue;
 use super::data_folder::FolderLock;
 use super::indexes::{IndexError, Indexes};
+use super::new_vectors::remove_unfinished;
 use super::records::{self, lookup, storage, usage};
+use super::retired::RetiredModels;
 use super::seals::{self, StateNamer};
-use super::state::{PublishedState, StoreHandles, Visibility, WatchedState};
+use super::state::{EmbeddingModel, PublishedState, StoreHandles, Visibility, WatchedState};
 use super::text::TextError;
 use super::upgrade::recompute_derived;
 use super::vectors::VectorsError;
 use super::view::View;
-use super::writer::{Job, Writer};
+use super::writer::{BatchReply, Job, Writer};
 use crate::kinds::Kinds;
-use crate::prepare::{SharedEmbedder, prepare};
+use crate::prepare::{BatchEmbedder, Hash, PreparedBatch, SharedEmbedder, prepare};
 use crate::revision::{Revision, StateToken};
 use crate::store::change::{Batch, CommitReport};
 use crate::store::error::{CommitError, OpenError, ReadError};
@@ -30,6 +33,9 @@ use crate::store::viewer::Viewer;
 
 /// The most batches queued for the writer; further callers block.
 const WAITING_MAX: usize = 64;
+
+/// How often a batch is prepared: each time the model changes or vectors are purged meanwhile.
+const PREPARATIONS_MAX: usize = 5;
 
 /// One workspace in a folder of its own. Shared by reference; closing waits for the writer.
 pub struct EmbeddedStore {
@@ -68,14 +74,18 @@ impl EmbeddedStore {
         };
         recompute_derived(&mut connection, &kinds, on_upgrade).map_err(truth)?;
         seals::seal_missing_rows(&mut connection).map_err(truth)?;
-        let model = usage::model_number(&connection, embedder.model()).map_err(truth)?;
+        let number = usage::model_number(&connection, embedder.model()).map_err(truth)?;
+        let model = Arc::new(EmbeddingModel { number, embedder });
         let stored = match usage::model(&connection).map_err(truth)? {
             Some(stored) => stored,
             None => {
-                usage::set_model(&connection, model).map_err(truth)?;
-                embedder.model().clone()
+                usage::set_model(&connection, number).map_err(truth)?;
+                model.embedder.model().clone()
             }
         };
+        let retired = RetiredModels::read(&connection).map_err(truth)?;
+        // If it cannot be removed, the next change of the model reports it.
+        let _ = remove_unfinished(folder);
         let revision = Revision::new(usage::revision(&connection).map_err(truth)?);
         let damaged = |error: ReadError| OpenError::Damaged {
             path: records::file(folder),
@@ -84,14 +94,13 @@ impl EmbeddedStore {
         let catalogue = Catalogue::read(&connection).map_err(damaged)?;
         let refuse = |error| index_open_error(folder, error);
         let mut indexes =
-            Indexes::open(folder, &kinds, (&stored, embedder.model()), revision).map_err(refuse)?;
+            Indexes::open(folder, &kinds, (&stored, &*model), revision).map_err(refuse)?;
         indexes.recover(&connection, revision).map_err(refuse)?;
         let repaired = indexes.repaired().to_vec();
-        let (text, vectors) = indexes.readers();
-        let state = PublishedState::new(revision, catalogue.clone(), text, vectors);
-        let shared =
-            Arc::new(StoreHandles::new(folder.to_owned(), (embedder, model), kinds, state));
-        let writer = Writer::new(connection, Arc::clone(&shared), indexes, (revision, catalogue));
+        let state = PublishedState::new(revision, catalogue.clone(), model, indexes.readers());
+        let shared = Arc::new(StoreHandles::new(folder.to_owned(), kinds, state));
+        let latest = (revision, catalogue);
+        let writer = Writer::new(connection, Arc::clone(&shared), indexes, latest, retired);
         let (jobs, inbox) = sync_channel(WAITING_MAX);
         let thread = std::thread::Builder::new()
             .name("haversack-writer".to_owned())
@@ -108,8 +117,8 @@ impl EmbeddedStore {
 
     /// The model that embeds new texts and queries.
     #[must_use]
-    pub fn model(&self) -> &Model {
-        self.shared.embedder.model()
+    pub fn model(&self) -> Model {
+        self.embedder().model().clone()
     }
 
     /// The definitions of kinds in use.
@@ -118,10 +127,10 @@ impl EmbeddedStore {
         &self.shared.kinds
     }
 
-    /// The embedder of new texts and queries.
+    /// The embedder of new texts; that of queries is [`View::embedder`].
     #[must_use]
-    pub fn embedder(&self) -> &SharedEmbedder {
-        &self.shared.embedder
+    pub fn embedder(&self) -> SharedEmbedder {
+        Arc::clone(&self.shared.model().embedder)
     }
 
     /// Writes a batch, all or nothing. When it returns, the batch is durable and searchable.
@@ -130,18 +139,61 @@ impl EmbeddedStore {
     /// When the batch is not valid or too large, or the store cannot be written; see
     /// [`CommitError`].
     pub fn write(&self, batch: Batch) -> Result<CommitReport, CommitError> {
-        let shared = &self.shared;
-        let known = |hashes: &[_]| {
-            let known = shared
-                .pool
-                .read(|connection| lookup::have_vectors(connection, hashes, shared.model));
-            // If the lookup fails, the texts are embedded again.
-            known.unwrap_or_else(|_| vec![false; hashes.len()])
+        let (kinds, mut purged) = (&self.shared.kinds, BTreeSet::new());
+        let mut prepared = self.embed_with(&purged, |by| prepare(batch, kinds, by))?;
+        for _ in 0..PREPARATIONS_MAX {
+            self.embed_by_next_model(&mut prepared);
+            let (reply, answer) = sync_channel(1);
+            self.jobs.send(Job::Write(prepared, reply)).map_err(|_| writer_stopped())?;
+            let hashes;
+            (prepared, hashes) = match answer.recv().map_err(|_| writer_stopped())? {
+                BatchReply::Finished(result) => return result,
+                BatchReply::PrepareAgain(prepared, hashes) => (*prepared, hashes),
+            };
+            purged.extend(hashes);
+            self.embed_with(&purged, |by| prepared.embed(by))?;
+        }
+        let cause = format!("the vectors of the batch were outdated {PREPARATIONS_MAX} times");
+        Err(CommitError::Storage { cause: cause.into() })
+    }
+
+    /// Runs work on this thread that embeds a batch by the model in use. Texts with a purged vector
+    /// are embedded again.
+    fn embed_with<T>(
+        &self,
+        purged: &BTreeSet<Hash>,
+        work: impl FnOnce(&BatchEmbedder<'_>) -> T,
+    ) -> T {
+        let model = self.shared.model();
+        let known = |hashes: &[Hash]| self.known_texts(hashes, purged, model.number);
+        work(&BatchEmbedder { model: model.number, embedder: &*model.embedder, known: &known })
+    }
+
+    /// Embeds a batch by the model that the workspace is about to switch to, if it is.
+    fn embed_by_next_model(&self, prepared: &mut PreparedBatch) {
+        let Some(next) = self.shared.next_model().filter(|next| next.number != prepared.model)
+        else {
+            return;
         };
-        let prepared = prepare(batch, &*shared.embedder, &shared.kinds, &known)?;
-        let (reply, answer) = sync_channel(1);
-        self.jobs.send(Job::Write(prepared, reply)).map_err(|_| writer_stopped())?;
-        answer.recv().map_err(|_| writer_stopped())?
+        let none = BTreeSet::new();
+        let known = |hashes: &[Hash]| self.known_texts(hashes, &none, next.number);
+        let by = BatchEmbedder { model: next.number, embedder: &*next.embedder, known: &known };
+        // A failure is not this batch's: the change of the model embeds its texts, too.
+        let _ = prepared.embed_next(&by);
+    }
+
+    /// Whether the store has the vectors of these texts by a model.
+    fn known_texts(&self, hashes: &[Hash], purged: &BTreeSet<Hash>, model: i64) -> Vec<bool> {
+        let read = |connection: &_| lookup::have_vectors(connection, hashes, model);
+        match self.shared.pool.read(read) {
+            Ok(known) => known
+                .iter()
+                .zip(hashes)
+                .map(|(known, hash)| *known && !purged.contains(hash))
+                .collect(),
+            // The texts are embedded again.
+            Err(_) => vec![false; hashes.len()],
+        }
     }
 
     /// Runs work on the writer's thread between two groups of batches, and waits for the result.

@@ -15,7 +15,7 @@ use super::records::lookup::chunks_of;
 use super::records::storage;
 use super::records::write::CommitDelta;
 use super::row::{Bitmap, Row};
-use super::state::VectorSnapshot;
+use super::state::{EmbeddingModel, VectorSnapshot};
 use super::text::{self, TextDocument, TextError, TextIndex, TextReader};
 use super::vectors::{self, ModelTag, RevisionRange, VectorSlot, Vectors, VectorsError};
 use crate::kinds::Kinds;
@@ -26,6 +26,9 @@ use crate::store::error::ReadError;
 
 /// How long closing waits for text index merges.
 const CLOSE_WAIT_MAX: Duration = Duration::from_secs(10);
+
+/// The folder of the vector index in that of a workspace.
+pub(super) const VECTORS: &str = "vectors";
 
 /// Rows read from SQLite at a time when vectors are fed.
 const FEED_VECTORS: usize = 8_192;
@@ -55,6 +58,8 @@ pub(crate) struct Indexes {
     text: Option<TextIndex>,
     text_at: Revision,
     vectors: VectorIndex,
+    /// The number of the model in use, whose vectors are indexed.
+    model: i64,
     /// What was found damaged or missing at opening.
     repaired: Vec<String>,
 }
@@ -68,14 +73,14 @@ enum VectorIndex {
 impl Indexes {
     /// Opens both and discards unusable data; `recover` then brings them up to date.
     ///
-    /// `stored` is the model whose vectors the workspace holds, `now` the one in use.
+    /// `stored` is the model whose vectors the workspace holds, `model` the one in use.
     pub(crate) fn open(
         folder: &Path,
         kinds: &Arc<Kinds>,
-        (stored, now): (&Model, &Model),
+        (stored, model): (&Model, &EmbeddingModel),
         revision: Revision,
     ) -> Result<Indexes, IndexError> {
-        let mut repaired = Vec::new();
+        let (mut repaired, now) = (Vec::new(), model.embedder.model());
         let (text, text_at) = open_text(folder, revision, &mut repaired)?;
         let vectors = if stored == now {
             VectorIndex::Ready(open_vectors(folder, now, revision, &mut repaired)?)
@@ -83,7 +88,8 @@ impl Indexes {
             VectorIndex::Stale(stored.clone())
         };
         let (folder, kinds) = (folder.to_owned(), Arc::clone(kinds));
-        Ok(Indexes { folder, kinds, text: Some(text), text_at, vectors, repaired })
+        let model = model.number;
+        Ok(Indexes { folder, kinds, text: Some(text), text_at, vectors, model, repaired })
     }
 
     /// What was repaired at opening, one line each.
@@ -181,10 +187,15 @@ impl Indexes {
         }
         let VectorIndex::Ready(vectors) = &mut self.vectors else { return Ok(()) };
         for range in vectors.missing() {
-            let slots = read_slots(connection, range)?;
+            let slots = read_slots(connection, self.model, range)?;
             vectors.append_range(range, &as_slices(&slots))?;
         }
-        feed_vectors(connection, vectors, revision)
+        feed_vectors(connection, self.model, vectors, revision)
+    }
+
+    /// Searches by the vectors of another model from now on.
+    pub(crate) fn replace_vectors(&mut self, model: i64, vectors: Vectors) {
+        (self.model, self.vectors) = (model, VectorIndex::Ready(vectors));
     }
 
     /// Rebuilds both from scratch.
@@ -196,7 +207,7 @@ impl Indexes {
     ) -> Result<(), IndexError> {
         self.text = None;
         remove_folder(&self.folder.join("text"))?;
-        remove_folder(&self.folder.join("vectors"))?;
+        remove_folder(&self.folder.join(VECTORS))?;
         let mut notes = Vec::new();
         let (text, text_at) = open_text(&self.folder, revision, &mut notes)?;
         (self.text, self.text_at) = (Some(text), text_at);
@@ -257,18 +268,22 @@ fn open_text(
     }
 }
 
+/// The tag of a model in the vector index.
+pub(super) fn model_tag(model: &Model) -> ModelTag {
+    ModelTag {
+        name: model.name.clone(),
+        version: model.version.clone(),
+        dimensions: u32::try_from(model.dimensions).unwrap_or(u32::MAX),
+    }
+}
+
 fn open_vectors(
     folder: &Path,
     model: &Model,
     revision: Revision,
     repaired: &mut Vec<String>,
 ) -> Result<Vectors, IndexError> {
-    let path = folder.join("vectors");
-    let tag = ModelTag {
-        name: model.name.clone(),
-        version: model.version.clone(),
-        dimensions: u32::try_from(model.dimensions).unwrap_or(u32::MAX),
-    };
+    let (path, tag) = (folder.join(VECTORS), model_tag(model));
     let opened = match Vectors::open(&path, &tag) {
         Err(VectorsError::OtherModel { .. }) => {
             Vectors::discard(&path)?;
@@ -289,7 +304,7 @@ fn open_vectors(
     Ok(opened.vectors)
 }
 
-fn remove_folder(path: &Path) -> Result<(), IndexError> {
+pub(super) fn remove_folder(path: &Path) -> Result<(), IndexError> {
     match std::fs::remove_dir_all(path) {
         Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
             Err(IndexError::Text(TextError::File { path: path.to_owned(), source }))
@@ -361,43 +376,52 @@ fn purged_rows(connection: &Connection, reader: &TextReader) -> Result<Vec<Row>,
     Ok(gone.into_iter().collect())
 }
 
-/// Appends the vectors of revisions after the last appended one.
-fn feed_vectors(
+/// Appends the vectors of a model of revisions after the last appended one.
+pub(super) fn feed_vectors(
     connection: &Connection,
+    model: i64,
     vectors: &mut Vectors,
     revision: Revision,
 ) -> Result<(), IndexError> {
     while vectors.reached() < revision {
-        let first = vectors.reached().next();
-        let last: u64 = connection
-            .prepare_cached(
-                "SELECT coalesce(max(born), ?2) FROM \
-                 (SELECT born FROM items WHERE born >= ?1 ORDER BY born LIMIT ?3)",
-            )?
-            .query_row(params![first.get(), revision.get(), FEED_VECTORS as u64], |line| {
-                line.get(0)
-            })?;
-        let last = Revision::new(last).min(revision);
-        let slots = read_slots(connection, RevisionRange { first, last })?;
+        let (last, slots) = read_next_slots(connection, model, vectors.reached(), revision)?;
         vectors.append(last, &as_slices(&slots))?;
     }
     Ok(())
 }
 
-/// The vectors of rows created in a range of revisions.
+/// The vectors of the next rows created after a revision, and the last of their revisions.
+pub(super) fn read_next_slots(
+    connection: &Connection,
+    model: i64,
+    after: Revision,
+    until: Revision,
+) -> Result<(Revision, Vec<(VectorSlot, Vector)>), IndexError> {
+    let first = after.next();
+    let last: u64 = connection
+        .prepare_cached(
+            "SELECT coalesce(max(born), ?2) FROM \
+             (SELECT born FROM items WHERE born >= ?1 ORDER BY born LIMIT ?3)",
+        )?
+        .query_row(params![first.get(), until.get(), FEED_VECTORS as u64], |line| line.get(0))?;
+    let last = Revision::new(last).min(until);
+    Ok((last, read_slots(connection, model, RevisionRange { first, last })?))
+}
+
+/// The vectors of a model of rows created in a range of revisions.
 fn read_slots(
     connection: &Connection,
+    model: i64,
     range: RevisionRange,
 ) -> Result<Vec<(VectorSlot, Vector)>, IndexError> {
     let mut statement = connection.prepare_cached(
         "SELECT i.row, c.chunk, e.embedding, n.id, e.vector FROM items i \
          JOIN nodes n ON n.node = i.node JOIN chunks c ON c.row = i.row \
-         JOIN embeddings e ON e.hash = c.hash AND \
-         e.model = (SELECT value FROM settings WHERE name = 'model') \
+         JOIN embeddings e ON e.hash = c.hash AND e.model = ? \
          WHERE i.born BETWEEN ? AND ? ORDER BY i.row, c.chunk",
     )?;
     let mut slots = Vec::new();
-    let mut lines = statement.query([range.first.get(), range.last.get()])?;
+    let mut lines = statement.query(params![model, range.first.get(), range.last.get()])?;
     while let Some(line) = lines.next()? {
         let embedding = line.get(2)?;
         let damaged =
@@ -415,7 +439,7 @@ fn read_slots(
     Ok(slots)
 }
 
-fn as_slices(slots: &[(VectorSlot, Vector)]) -> Vec<(VectorSlot, &[f32])> {
+pub(super) fn as_slices(slots: &[(VectorSlot, Vector)]) -> Vec<(VectorSlot, &[f32])> {
     slots.iter().map(|(slot, vector)| (*slot, vector.as_slice())).collect()
 }
 

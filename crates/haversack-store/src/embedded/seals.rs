@@ -31,11 +31,11 @@ struct PartsHasher(blake3::Hasher);
 impl PartsHasher {
     fn new(purpose: &str) -> PartsHasher {
         let mut parts = PartsHasher(blake3::Hasher::new());
-        parts.add(purpose);
+        parts.add_part(purpose);
         parts
     }
 
-    fn add(&mut self, part: &str) {
+    fn add_part(&mut self, part: &str) {
         self.0.update(&(part.len() as u64).to_le_bytes());
         self.0.update(part.as_bytes());
     }
@@ -57,19 +57,19 @@ fn first_half(hash: &blake3::Hash) -> [u8; 16] {
 /// item with its own list may have a parent that its readers cannot read.
 pub(crate) fn version_seal(item: &Item, updated: Timestamp, author: Option<&str>) -> Seal {
     let mut parts = PartsHasher::new("version");
-    parts.add(item.id.as_str());
-    parts.add(item.kind.as_str());
-    parts.add(&item.title);
-    parts.add(&item.body);
-    parts.add(&serde_json::Value::Object(item.fields.clone()).to_string());
-    parts.add(item.path.as_deref().unwrap_or("\0"));
-    parts.add(author.unwrap_or("\0"));
+    parts.add_part(item.id.as_str());
+    parts.add_part(item.kind.as_str());
+    parts.add_part(&item.title);
+    parts.add_part(&item.body);
+    parts.add_part(&serde_json::Value::Object(item.fields.clone()).to_string());
+    parts.add_part(item.path.as_deref().unwrap_or("\0"));
+    parts.add_part(author.unwrap_or("\0"));
     let parent = item.parent.as_ref().filter(|_| item.readers == Readers::Inherit);
-    parts.add(parent.map_or("\0", ItemId::as_str));
+    parts.add_part(parent.map_or("\0", ItemId::as_str));
     let confidence = item.confidence.map(|confidence| confidence.get().to_bits());
     let (created, updated) = (item.created.map(|at| at.as_millis()), updated.as_millis());
     let (position, trust, active) = (item.position, item.trust, item.active);
-    parts.add(&format!("{position} {created:?} {updated} {confidence:?} {trust} {active}"));
+    parts.add_part(&format!("{position} {created:?} {updated} {confidence:?} {trust} {active}"));
     parts.seal()
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn version_seal(item: &Item, updated: Timestamp, author: Option<&str>
 pub(crate) fn link_seal(from: &str, link_type: &str, to: &str) -> Seal {
     let mut parts = PartsHasher::new("link");
     for part in [from, link_type, to] {
-        parts.add(part);
+        parts.add_part(part);
     }
     parts.seal()
 }
@@ -99,10 +99,10 @@ impl StateNamer {
     pub(crate) fn new(viewer: &Viewer) -> StateNamer {
         let mut parts = PartsHasher::new("state");
         match viewer.principals() {
-            None => parts.add("owner"),
+            None => parts.add_part("owner"),
             Some(principals) => {
-                parts.add("viewer");
-                principals.iter().for_each(|principal| parts.add(principal.as_str()));
+                parts.add_part("viewer");
+                principals.iter().for_each(|principal| parts.add_part(principal.as_str()));
             }
         }
         StateNamer(parts.0)

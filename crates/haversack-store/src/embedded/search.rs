@@ -41,10 +41,11 @@ impl View {
     /// cannot be read.
     pub fn search_vectors(&self, search: &VectorSearch) -> Result<Vec<Hit>, ReadError> {
         check_limit(search.limit)?;
+        let model = &self.watched.state.model;
         let vectors = match &self.watched.state.vectors {
             VectorSnapshot::Ready(vectors) => vectors,
             VectorSnapshot::Stale(stored) => {
-                let now = self.watched.shared.embedder.model().clone();
+                let now = model.embedder.model().clone();
                 return Err(ReadError::Stale(Box::new(StaleVectors {
                     stored: stored.clone(),
                     now,
@@ -56,7 +57,8 @@ impl View {
         // A vector purged after the snapshot becomes zero and is never a hit.
         let nothing = || vec![0.0; query.len()];
         let exact = |embeddings: &[u32]| {
-            let vectors = self.read(|connection| lookup::vectors(connection, embeddings))?;
+            let vectors =
+                self.read(|connection| lookup::vectors(connection, model.number, embeddings))?;
             Ok(vectors.into_iter().map(|vector| vector.unwrap_or_else(nothing)).collect())
         };
         let found = vectors

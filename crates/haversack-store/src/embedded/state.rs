@@ -16,7 +16,7 @@ use super::vectors::VectorReader;
 use crate::kinds::Kinds;
 use crate::prepare::SharedEmbedder;
 use crate::revision::{Revision, StateToken};
-use crate::store::error::ReadError;
+use crate::store::error::{CommitError, ReadError};
 use crate::store::query::{FactFilter, Filter};
 use crate::store::viewer::Viewer;
 
@@ -34,10 +34,9 @@ const NAMES_MAX: usize = 300_000;
 pub(crate) struct StoreHandles {
     pub(crate) folder: PathBuf,
     pub(crate) pool: ConnectionPool,
-    pub(crate) embedder: SharedEmbedder,
     pub(crate) kinds: Arc<Kinds>,
-    /// The key of the embedder's model in the `models` table.
-    pub(crate) model: i64,
+    /// The change of model that is running.
+    model_change: Mutex<Option<ModelChange>>,
     state: RwLock<Arc<PublishedState>>,
     /// Activity counters by list of readers; see [`StoreHandles::bump_activity`].
     activity: Mutex<BTreeMap<u32, u64>>,
@@ -47,11 +46,30 @@ pub(crate) struct StoreHandles {
     names: Mutex<HashMap<Row, ItemId>>,
 }
 
+/// An embedding model as a workspace uses it.
+#[derive(Debug)]
+pub(crate) struct EmbeddingModel {
+    /// Its key in the `models` table.
+    pub(crate) number: i64,
+    pub(crate) embedder: SharedEmbedder,
+}
+
+/// A change of model that is running.
+#[derive(Debug)]
+struct ModelChange {
+    to: Model,
+    /// The new model, once all stored texts have its vectors: writes then bring both vectors, or
+    /// a busy workspace would never be ready to switch.
+    embeds_writes: Option<Arc<EmbeddingModel>>,
+}
+
 /// The state after one commit, with caches of what readers derive from it.
 #[derive(Debug)]
 pub(crate) struct PublishedState {
     pub(crate) revision: Revision,
     pub(crate) catalogue: Catalogue,
+    /// The model of new texts and queries; it made the vectors, unless they are stale.
+    pub(crate) model: Arc<EmbeddingModel>,
     pub(crate) text: TextReader,
     pub(crate) vectors: VectorSnapshot,
     seen: Mutex<Vec<(Viewer, Visibility)>>,
@@ -85,16 +103,35 @@ pub(crate) enum VectorSnapshot {
 }
 
 impl StoreHandles {
-    pub(crate) fn new(
-        folder: PathBuf,
-        (embedder, model): (SharedEmbedder, i64),
-        kinds: Arc<Kinds>,
-        state: PublishedState,
-    ) -> StoreHandles {
+    pub(crate) fn new(folder: PathBuf, kinds: Arc<Kinds>, state: PublishedState) -> StoreHandles {
         let pool = ConnectionPool::new(&folder);
         let (state, watched) = (RwLock::new(Arc::new(state)), Mutex::default());
-        let (activity, names) = (Mutex::default(), Mutex::default());
-        StoreHandles { folder, pool, embedder, kinds, model, state, activity, watched, names }
+        let (activity, names, model_change) =
+            (Mutex::default(), Mutex::default(), Mutex::default());
+        StoreHandles { folder, pool, kinds, model_change, state, activity, watched, names }
+    }
+
+    /// The model of the latest state.
+    pub(crate) fn model(&self) -> Arc<EmbeddingModel> {
+        Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner).model)
+    }
+
+    /// Starts a change of model, which ends when the guard is dropped.
+    pub(crate) fn begin_model_change(
+        &self,
+        to: &Model,
+    ) -> Result<ModelChangeGuard<'_>, CommitError> {
+        let mut running = lock(&self.model_change);
+        if let Some(running) = &*running {
+            return Err(CommitError::ModelChanging { to: running.to.clone() });
+        }
+        *running = Some(ModelChange { to: to.clone(), embeds_writes: None });
+        Ok(ModelChangeGuard { shared: self })
+    }
+
+    /// The model that embeds writes beside the one in use, if the workspace is about to switch.
+    pub(crate) fn next_model(&self) -> Option<Arc<EmbeddingModel>> {
+        lock(&self.model_change).as_ref()?.embeds_writes.clone()
     }
 
     /// Raises the activity counters of these lists. Call it after the commit: a reader that sees
@@ -173,12 +210,12 @@ impl PublishedState {
     pub(crate) fn new(
         revision: Revision,
         catalogue: Catalogue,
-        text: TextReader,
-        vectors: VectorSnapshot,
+        model: Arc<EmbeddingModel>,
+        (text, vectors): (TextReader, VectorSnapshot),
     ) -> PublishedState {
         let (seen, filters) = (Mutex::default(), Mutex::default());
         let not_active = OnceLock::new();
-        PublishedState { revision, catalogue, text, vectors, seen, filters, not_active }
+        PublishedState { revision, catalogue, model, text, vectors, seen, filters, not_active }
     }
 
     /// Rows of any revision whose item is inactive.
@@ -230,6 +267,27 @@ impl PublishedState {
         }
         known.push((wanted.clone(), rows.clone()));
         Ok(rows)
+    }
+}
+
+/// A guard on the one change of model that may run.
+#[derive(Debug)]
+pub(crate) struct ModelChangeGuard<'a> {
+    shared: &'a StoreHandles,
+}
+
+impl ModelChangeGuard<'_> {
+    /// Has writes embedded by the new model, too.
+    pub(crate) fn embed_writes(&self, model: &Arc<EmbeddingModel>) {
+        if let Some(change) = lock(&self.shared.model_change).as_mut() {
+            change.embeds_writes = Some(Arc::clone(model));
+        }
+    }
+}
+
+impl Drop for ModelChangeGuard<'_> {
+    fn drop(&mut self) {
+        *lock(&self.shared.model_change) = None;
     }
 }
 

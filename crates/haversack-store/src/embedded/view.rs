@@ -17,6 +17,7 @@ use super::row::{Bitmap, Row};
 use super::state::WatchedState;
 use super::text::VisibleRows;
 use crate::kinds::Kinds;
+use crate::prepare::SharedEmbedder;
 use crate::revision::{Revision, StateToken};
 use crate::store::error::ReadError;
 use crate::store::item::{DocumentKind, Passage, Record, Stored, Version};
@@ -105,6 +106,12 @@ impl View {
         id: &ItemId,
     ) -> Result<Option<Row>, ReadError> {
         Ok(self.visible_place_of(connection, id)?.map(|(_, row)| row))
+    }
+
+    /// The embedder of queries to this state.
+    #[must_use]
+    pub fn embedder(&self) -> SharedEmbedder {
+        Arc::clone(&self.watched.state.model.embedder)
     }
 
     /// The kinds of this workspace.

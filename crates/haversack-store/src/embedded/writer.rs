@@ -12,8 +12,9 @@ use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use super::catalogue::Catalogue;
 use super::indexes::{IndexError, Indexes};
 use super::records::write::{self, CommitDelta, WriteError};
-use super::state::{PublishedState, StoreHandles};
-use crate::prepare::PreparedBatch;
+use super::retired::RetiredModels;
+use super::state::{EmbeddingModel, PublishedState, StoreHandles};
+use crate::prepare::{Hash, PreparedBatch};
 use crate::revision::Revision;
 use crate::store::change::{Change, CommitReport};
 use crate::store::error::{Cause, CommitError, ReadError, StaleVectors, error_chain};
@@ -32,7 +33,16 @@ pub(crate) enum Job {
 }
 
 /// The channel for the result of a batch.
-pub(crate) type CommitReply = SyncSender<Result<CommitReport, CommitError>>;
+pub(crate) type CommitReply = SyncSender<BatchReply>;
+
+/// The result of a batch.
+pub(crate) enum BatchReply {
+    /// It was written or refused.
+    Finished(Result<CommitReport, CommitError>),
+    /// It was not written, because the model changed or vectors of these texts are gone that the
+    /// store had when the batch was prepared.
+    PrepareAgain(Box<PreparedBatch>, Vec<Hash>),
+}
 
 /// The one writer of a workspace.
 #[derive(Debug)]
@@ -42,6 +52,9 @@ pub(crate) struct Writer {
     pub(crate) indexes: Indexes,
     pub(crate) catalogue: Catalogue,
     pub(crate) revision: Revision,
+    /// The model in use.
+    pub(crate) model: Arc<EmbeddingModel>,
+    pub(crate) retired: RetiredModels,
     /// The indexes lag behind SQLite.
     pub(crate) behind: bool,
     /// The error that stopped all writing.
@@ -61,7 +74,10 @@ impl PendingBatch {
     fn activity_lists(&self) -> &[u32] {
         match &self.outcome {
             BatchOutcome::Done(_, delta) | BatchOutcome::Quiet(_, delta) => &delta.noted,
-            BatchOutcome::Unchanged(_) | BatchOutcome::Refused(_) | BatchOutcome::Lost => &[],
+            BatchOutcome::Unchanged(_)
+            | BatchOutcome::Refused(_)
+            | BatchOutcome::NotPrepared(_)
+            | BatchOutcome::Lost => &[],
         }
     }
 }
@@ -76,6 +92,8 @@ enum BatchOutcome {
     Unchanged(CommitReport),
     /// It was refused; the other batches go on.
     Refused(CommitError),
+    /// It has to be prepared again; see [`BatchReply::PrepareAgain`].
+    NotPrepared(Vec<Hash>),
     /// The transaction failed at or before it.
     Lost,
 }
@@ -104,8 +122,10 @@ impl Writer {
         shared: Arc<StoreHandles>,
         indexes: Indexes,
         (revision, catalogue): (Revision, Catalogue),
+        retired: RetiredModels,
     ) -> Writer {
-        Writer { connection, shared, indexes, catalogue, revision, behind: false, stopped: None }
+        let (model, behind, stopped) = (shared.model(), false, None);
+        Writer { connection, shared, indexes, catalogue, revision, model, retired, behind, stopped }
     }
 
     /// Runs jobs until it is shut down or all senders are gone.
@@ -129,6 +149,8 @@ impl Writer {
             }
             if !group.is_empty() {
                 self.write(group);
+                // A failure costs only space; the next group tries again.
+                let _ = self.remove_retired_vectors();
             }
             match after {
                 Some(Job::Call(call)) => call(&mut self),
@@ -147,13 +169,28 @@ impl Writer {
             return Err(Refusal::Stopped(why.clone()));
         }
         if let Some(stored) = self.indexes.stale_model() {
-            let now = self.shared.embedder.model().clone();
+            let now = self.model.embedder.model().clone();
             return Err(Refusal::Stale(StaleVectors { stored: stored.clone(), now }));
         }
         if self.behind {
             return self.catch_up().map_err(|error| Refusal::Behind(error_chain(&error)));
         }
         Ok(())
+    }
+
+    /// Checks that nothing failed before; lagging indexes catch up first.
+    pub(crate) fn check_in_order(&mut self) -> Result<(), CommitError> {
+        match self.check_writable() {
+            Ok(()) | Err(Refusal::Stale(_)) => Ok(()),
+            Err(refusal) => Err(refusal.to_commit_error()),
+        }
+    }
+
+    /// Embeds and searches by another model from now on. The indexes have its vectors already.
+    pub(crate) fn use_model(&mut self, model: Arc<EmbeddingModel>) {
+        let before = std::mem::replace(&mut self.model, model);
+        self.publish();
+        self.retired.add(&before);
     }
 
     fn write(&mut self, group: Vec<(PreparedBatch, CommitReply)>) {
@@ -167,8 +204,13 @@ impl Writer {
         self.shared.bump_activity(pending.iter().flat_map(PendingBatch::activity_lists));
         let failed = self.index_and_publish(&pending).err().map(|error| error_chain(&error));
         self.behind = failed.is_some();
-        for PendingBatch { reply, outcome, .. } in pending {
+        for PendingBatch { prepared, reply, outcome } in pending {
             let outcome = match (outcome, &failed) {
+                (BatchOutcome::NotPrepared(hashes), _) => {
+                    // The caller may have stopped waiting.
+                    let _ = reply.send(BatchReply::PrepareAgain(Box::new(prepared), hashes));
+                    continue;
+                }
                 (BatchOutcome::Done(committed, _), Some(why)) => {
                     let (revision, cause) = (committed.revision, why.as_str().into());
                     Err(CommitError::NotSearchable { revision, cause })
@@ -232,10 +274,11 @@ impl Writer {
         prepared: &PreparedBatch,
         (revision, horizon): (Revision, Revision),
     ) -> rusqlite::Result<BatchOutcome> {
+        if !prepared.items.is_empty() && prepared.model != self.model.number {
+            return Ok(BatchOutcome::NotPrepared(Vec::new()));
+        }
         self.connection.execute_batch("SAVEPOINT batch")?;
-        let (shared, revisions) = (&self.shared, (revision.next(), horizon));
-        let written =
-            write::write(&self.connection, &shared.embedder, shared.model, revisions, prepared);
+        let written = write::write(&self.connection, (revision.next(), horizon), prepared);
         let only_puts = prepared.batch.changes.iter().all(|c| matches!(c, Change::Put(_)));
         let outcome = match written {
             Ok((committed, _)) if only_puts && committed.stored == 0 => {
@@ -246,6 +289,7 @@ impl Writer {
             }
             Ok((committed, delta)) => BatchOutcome::Done(committed, delta),
             Err(WriteError::Refused(refused)) => BatchOutcome::Refused(refused),
+            Err(WriteError::VectorsPurged(hashes)) => BatchOutcome::NotPrepared(hashes),
             Err(WriteError::Sqlite(error)) => return Err(error),
         };
         self.connection.execute_batch(match outcome {
@@ -263,11 +307,7 @@ impl Writer {
         pending: Vec<PendingBatch>,
     ) {
         let code = error.sqlite_error_code();
-        // After an I/O error in a commit the content of the disk is unknown: a retry could
-        // acknowledge lost data. Only reopening, which reads the log, settles it.
-        if committing && code == Some(ErrorCode::SystemIoFailure) {
-            self.stopped = Some(error.to_string());
-        }
+        self.stop_if_in_doubt(error, committing);
         for PendingBatch { reply, outcome, .. } in pending {
             let cause: Cause = error.to_string().into();
             let failed = match code {
@@ -311,7 +351,8 @@ impl Writer {
     /// Publishes the latest state to readers.
     pub(crate) fn publish(&self) {
         let (text, vectors) = self.indexes.readers();
-        let state = PublishedState::new(self.revision, self.catalogue.clone(), text, vectors);
+        let (catalogue, model) = (self.catalogue.clone(), Arc::clone(&self.model));
+        let state = PublishedState::new(self.revision, catalogue, model, (text, vectors));
         self.shared.publish(state);
     }
 
@@ -320,18 +361,32 @@ impl Writer {
         &mut self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, ReadError> {
+        let mut committing = false;
         let run = || -> rusqlite::Result<T> {
             let transaction =
                 self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let done = work(&transaction)?;
+            committing = true;
             transaction.commit()?;
             Ok(done)
         };
-        run().map_err(super::records::storage)
+        let done = run();
+        if let Err(error) = &done {
+            self.stop_if_in_doubt(error, committing);
+        }
+        done.map_err(super::records::storage)
+    }
+
+    /// Stops writing after an I/O error in a commit: the content of the disk is unknown then, and a
+    /// retry could acknowledge lost data. Only reopening, which reads the log, settles it.
+    fn stop_if_in_doubt(&mut self, error: &rusqlite::Error, committing: bool) {
+        if committing && error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure) {
+            self.stopped = Some(error.to_string());
+        }
     }
 }
 
 /// Sends the result of a batch; the caller may have stopped waiting.
 fn send_reply(reply: &CommitReply, outcome: Result<CommitReport, CommitError>) {
-    let _ = reply.send(outcome);
+    let _ = reply.send(BatchReply::Finished(outcome));
 }

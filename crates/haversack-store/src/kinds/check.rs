@@ -2,7 +2,7 @@
 
 use haversack_core::ids::ItemId;
 use haversack_core::item::Kind;
-use haversack_core::text::spelling::{edits, nearest, shown};
+use haversack_core::text::spelling::{edits, nearest, printable_name};
 use haversack_core::text::tokenizer::{Encoding, Tokenizer};
 use haversack_core::units::{Timestamp, Tokens};
 use serde_json::Value;
@@ -248,7 +248,7 @@ impl FieldChecker<'_> {
         }
         let nearest = nearest(text, allowed.iter().map(|value| (value.as_str(), value.as_str())));
         let nearest = nearest.into_iter().map(str::to_owned).collect();
-        let found = format!("\"{}\"", shown(text));
+        let found = format!("\"{}\"", printable_name(text));
         self.errors.push(path, FieldFault::Unknown { found, allowed: allowed.to_vec(), nearest });
     }
 
@@ -288,8 +288,8 @@ fn describe_value(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
         Value::Bool(value) => value.to_string(),
-        Value::Number(number) => shown(&number.to_string()),
-        Value::String(text) => format!("\"{}\"", shown(text)),
+        Value::Number(number) => printable_name(&number.to_string()),
+        Value::String(text) => format!("\"{}\"", printable_name(text)),
         Value::Array(_) => "a list".to_owned(),
         Value::Object(_) => "an object".to_owned(),
     }

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 
 use haversack_core::ids::IdError;
-use haversack_core::text::spelling::shown;
+use haversack_core::text::spelling::printable_name;
 use haversack_core::units::Tokens;
 
 use super::spec::Type;
@@ -119,14 +119,14 @@ impl fmt::Display for FieldProblem {
                     write!(f, ": give it or a {stand_in}")?;
                 }
                 match misspelt {
-                    Some(other) => write!(f, " (is \"{}\" meant for it?)", shown(other)),
+                    Some(other) => write!(f, " (is \"{}\" meant for it?)", printable_name(other)),
                     None => Ok(()),
                 }
             }
             FieldFault::Empty { kind, given, known } => {
                 write!(f, "{path} have nothing to show of a {kind}")?;
                 if !given.is_empty() {
-                    write!(f, ": it has no {}", shown(&given.join(", ")))?;
+                    write!(f, ": it has no {}", printable_name(&given.join(", ")))?;
                 }
                 write!(f, "; it has {}", known.join(", "))
             }
@@ -228,7 +228,7 @@ impl fmt::Display for FieldWarning {
                 write!(f, "{path} is not a field of {kind}: did you mean {meant}?")
             }
             FieldWarning::UnknownKind { kind, meant } => {
-                write!(f, "{} is not a known kind: did you mean {meant}?", shown(kind))
+                write!(f, "{} is not a known kind: did you mean {meant}?", printable_name(kind))
             }
             FieldWarning::Large { kind, tokens, tokens_max } => write!(
                 f,
@@ -258,9 +258,13 @@ impl fmt::Display for FieldPath<'_> {
         };
         match self {
             FieldPath::Fields => f.write_str("fields"),
-            FieldPath::Key(FieldPath::Fields, key) if plain(key) => f.write_str(&shown(key)),
-            FieldPath::Key(before, key) if plain(key) => write!(f, "{before}.{}", shown(key)),
-            FieldPath::Key(before, key) => write!(f, "{before}[\"{}\"]", shown(key)),
+            FieldPath::Key(FieldPath::Fields, key) if plain(key) => {
+                f.write_str(&printable_name(key))
+            }
+            FieldPath::Key(before, key) if plain(key) => {
+                write!(f, "{before}.{}", printable_name(key))
+            }
+            FieldPath::Key(before, key) => write!(f, "{before}[\"{}\"]", printable_name(key)),
             FieldPath::Entry(before, index) => write!(f, "{before}[{index}]"),
         }
     }

@@ -220,6 +220,14 @@ pub enum CommitError {
     /// The vectors of the workspace were made by another model.
     #[error("{0}; re-embed the workspace first")]
     Stale(Box<StaleVectors>),
+    /// The model of the workspace is being changed already.
+    #[error(
+        "the vectors of this workspace are being made by {to} already: wait until that is done"
+    )]
+    ModelChanging {
+        /// The model that it is being changed to.
+        to: Model,
+    },
     /// The disk is full. The store is unchanged, and reads go on.
     #[error("no room to write: free some disk space and send the batch again")]
     Full {

@@ -30,8 +30,25 @@ pub trait Maintenance: Store {
 
     /// Embeds all texts with the model in use, then searches by the new vectors. A run that was
     /// interrupted continues where it stopped.
+    ///
+    /// # Errors
+    /// As [`Maintenance::change_model`].
     fn reembed<'a>(
         &'a self,
+        progress: &'a mut (dyn FnMut(MaintenanceProgress) + Send),
+    ) -> BoxFuture<'a, Result<MaintenanceProgress, CommitError>>;
+
+    /// Embeds all texts with another model and switches to it in one step. Until then searches and
+    /// writes go on with the model in use; snapshots that were taken before keep searching by its
+    /// vectors. A run that was interrupted continues where it stopped.
+    ///
+    /// # Errors
+    /// When another change of the model is running ([`CommitError::ModelChanging`]), a text cannot
+    /// be embedded, or the store cannot be written. The model in use stays, and so do the vectors
+    /// that are done.
+    fn change_model<'a>(
+        &'a self,
+        embedder: Arc<dyn Embedder>,
         progress: &'a mut (dyn FnMut(MaintenanceProgress) + Send),
     ) -> BoxFuture<'a, Result<MaintenanceProgress, CommitError>>;
 

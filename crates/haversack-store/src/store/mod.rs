@@ -82,12 +82,13 @@ pub trait Store: Send + Sync {
     ) -> StoreFuture<'a, Arc<dyn Snapshot>>;
 
     /// The model that embeds new texts and queries.
-    fn model(&self) -> &Model {
-        self.embedder().model()
+    fn model(&self) -> Model {
+        self.embedder().model().clone()
     }
 
-    /// The embedder of new texts and queries.
-    fn embedder(&self) -> &Arc<dyn Embedder>;
+    /// The embedder of new texts. For queries, use [`Snapshot::embedder`]: the model may change
+    /// between two calls.
+    fn embedder(&self) -> Arc<dyn Embedder>;
 
     /// The definitions of kinds in use.
     fn kinds(&self) -> &Arc<Kinds>;
@@ -108,6 +109,10 @@ pub trait Snapshot: Send + Sync {
 
     /// The definitions of kinds in use.
     fn kinds(&self) -> &Arc<Kinds>;
+
+    /// The embedder of queries to this snapshot: its model made the vectors that
+    /// [`Snapshot::search_vectors`] searches, unless they are stale.
+    fn embedder(&self) -> Arc<dyn Embedder>;
 
     /// The items with these ids, in their order; `None` if an item does not exist or is not
     /// readable.

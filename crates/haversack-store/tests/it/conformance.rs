@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use haversack_store::embedded::{AsyncStore, DataFolder};
-use haversack_store::store::Store;
+use haversack_store::store::maintenance::Maintenance;
 
 use crate::support::{LetterPairs, scratch};
 
@@ -13,7 +13,7 @@ fn check(part: &str) {
     let empty = async |case: &'static str| {
         let name = case.replace('_', "-");
         let engine = data_folder.workspace(&name, LetterPairs::shared()).unwrap();
-        let store: Arc<dyn Store> = Arc::new(AsyncStore::new(Arc::new(engine)));
+        let store: Arc<dyn Maintenance> = Arc::new(AsyncStore::new(Arc::new(engine)));
         store
     };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -56,7 +56,14 @@ fn traces() {
 }
 
 #[test]
+fn models_b4_m4() {
+    check("models");
+}
+
+#[test]
 fn every_conformance_part_has_a_test() {
     let parts: Vec<&str> = haversack_conformance::ALL.iter().map(|(part, _)| *part).collect();
-    assert_eq!(parts, ["writes", "readers", "rights", "searches", "states", "structure", "traces"]);
+    let tested =
+        ["writes", "readers", "rights", "searches", "states", "structure", "traces", "models"];
+    assert_eq!(parts, tested);
 }

@@ -7,6 +7,7 @@ mod crash;
 mod faults;
 mod formats;
 mod model;
+mod model_change;
 mod non_interference;
 mod support;
 mod upgrade;

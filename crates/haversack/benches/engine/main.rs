@@ -171,7 +171,7 @@ fn floor(
     (warm, queries): (&[String], &[String]),
     table: &mut ReportTable,
 ) {
-    let embedder = haversack::embedder();
+    let embedder = haversack::default_embedder();
     let viewer = Viewer::user("mara").expect("a name");
     let snapshot = block_on(workspace.blocking_store().snapshot(&viewer)).expect("a snapshot");
     let mut latencies: [Vec<f64>; 3] = Default::default();

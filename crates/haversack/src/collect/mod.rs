@@ -26,6 +26,7 @@ mod tests;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use haversack_core::candidate::Candidate;
@@ -140,6 +141,11 @@ pub trait Collector: Send + Sync {
         spec: &'a CollectorSpec,
         found: &'a [Candidate],
     ) -> BoxFuture<'a, Result<CollectorOutput, ReadError>>;
+
+    /// How long models that it asks may take, on top of its own deadline.
+    fn model_time(&self, _question: &Question) -> Duration {
+        Duration::ZERO
+    }
 
     /// Whether it builds on the candidates of the layer's other collectors.
     fn runs_after_others(&self) -> bool {

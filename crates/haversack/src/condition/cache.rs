@@ -22,18 +22,18 @@ impl Default for ConditionCache {
 }
 
 impl ConditionCache {
-    /// An empty cache.
+    /// Creates an empty cache.
     #[must_use]
     pub fn new() -> ConditionCache {
         ConditionCache { compiled: Cache::new(CONDITIONS_CACHED_MAX) }
     }
 
-    /// The compiled condition of a source.
+    /// Compiles a source, or returns its condition from the cache.
     ///
     /// # Errors
     /// As [`Condition::compile_bounded`].
     pub fn compile_bounded(&self, source: &str) -> CompileResult {
-        // A text over the limit is refused by its length alone and needs no place in the cache.
+        // A text over the limit is refused by its length and is not worth a cache entry.
         if source.len() > CONDITION_BYTES_MAX {
             return Condition::compile_bounded(source);
         }

@@ -8,11 +8,11 @@ use cel::{Context, Env};
 use haversack_core::units::Timestamp;
 use serde_json::{Map, Value};
 
-/// The situation as a whole.
+/// The fact that holds the whole situation.
 pub(super) const SITUATION: &str = "situation";
-/// What the asker wants to reach.
+/// The fact that holds the user's goal.
 pub(super) const INTENT: &str = "intent";
-/// The time, in milliseconds since 1970.
+/// The fact that holds the time, in milliseconds since 1970.
 pub(super) const NOW: &str = "now";
 
 /// CEL's standard library, which is the same for every request.
@@ -22,11 +22,11 @@ static LIBRARY: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(Env::stdlib()));
 #[derive(Default)]
 pub struct Facts {
     named: BTreeMap<String, Value>,
-    /// Whether fields of the situation that have a plain name are facts of that name, too.
+    /// Whether each field of the situation with a plain name is also a fact of that name.
     has_situation_fields: bool,
-    /// How many values the situation has, counted when the first loop needs it.
+    /// The number of values in the situation, counted when the first loop needs it.
     values: OnceLock<usize>,
-    /// Converted when the first condition needs the interpreter; most do not.
+    /// The facts in CEL's form, converted when the first condition needs the interpreter; most do not.
     context: OnceLock<Context<'static, 'static>>,
 }
 
@@ -37,13 +37,13 @@ impl std::fmt::Debug for Facts {
 }
 
 impl Facts {
-    /// The facts for the rules of contexts.
+    /// Builds the facts for the rules of contexts.
     ///
-    /// `situation` is the whole; each of its fields that has a plain name goes by that name, too.
-    /// `intent` is what the asker wants to reach, or else the situation's own field of that name;
-    /// `now` is the time in milliseconds since 1970. No field can take one of the three names.
+    /// `situation` holds all fields; each field with a plain name is also a fact of that name. `intent` is
+    /// the user's goal, or the situation's field of that name when no goal is given. `now` is the time in
+    /// milliseconds since 1970. No field can replace one of these three.
     #[must_use]
-    pub fn of_situation(
+    pub fn from_situation(
         situation: &Map<String, Value>,
         intent: Option<&str>,
         now: Timestamp,
@@ -62,19 +62,19 @@ impl Facts {
         self.named.insert(name.to_owned(), value.into());
     }
 
-    /// Sets a fact, for building in one expression.
+    /// Returns the facts with one more set.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Facts {
         self.set(name, value);
         self
     }
 
-    /// How many values there are in the situation, those inside others included.
+    /// Counts the values in the situation, nested ones included.
     pub(super) fn count_values(&self) -> usize {
-        *self.values.get_or_init(|| self.named.get(SITUATION).map_or(0, count))
+        *self.values.get_or_init(|| self.named.get(SITUATION).map_or(0, count_nested))
     }
 
-    /// The time of the request; 1970 when it is not a fact.
+    /// Returns the time of the request; 1970 when it is not a fact.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         Timestamp::from_millis(self.named.get(NOW).and_then(Value::as_i64).unwrap_or(0))
@@ -87,7 +87,7 @@ impl Facts {
             for (name, value) in fields.filter(|(name, _)| is_name(name)) {
                 context.add_variable_from_value(name, to_cel(value));
             }
-            // After the fields, which cannot take the name of another fact.
+            // After the fields, because a field must not replace another fact.
             for (name, value) in &self.named {
                 context.add_variable_from_value(name, to_cel(value));
             }
@@ -95,10 +95,10 @@ impl Facts {
         })
     }
 
-    /// The fact of that name.
+    /// Returns the fact of a name.
     pub(super) fn get(&self, name: &str) -> Option<&Value> {
         self.named.get(name).or_else(|| match name {
-            // A field of the situation cannot take these names.
+            // A field of the situation must not replace these.
             SITUATION | INTENT | NOW => None,
             name => self.situation_fields()?.get(name),
         })
@@ -108,13 +108,14 @@ impl Facts {
         self.has_situation_fields.then(|| self.named.get(SITUATION)?.as_object()).flatten()
     }
 
-    /// Whether there is a fact of that name.
+    /// Whether there is a fact of this name.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.get(name).is_some()
     }
 
-    /// The situation for a judge of plain language, with the intent as one more field.
+    /// Returns the situation with the intent as one more field, for the judge of plain-language
+    /// conditions.
     #[must_use]
     pub fn situation_with_intent(&self) -> Map<String, Value> {
         let mut fields = self.situation_fields().cloned().unwrap_or_default();
@@ -125,17 +126,17 @@ impl Facts {
     }
 }
 
-/// Whether a condition can use it as a name.
+/// Whether a condition can use this text as a name.
 fn is_name(name: &str) -> bool {
     let mut letters = name.bytes();
     let first = |c: u8| c.is_ascii_alphabetic() || c == b'_';
     letters.next().is_some_and(first) && letters.all(|c| first(c) || c.is_ascii_digit())
 }
 
-fn count(value: &Value) -> usize {
+fn count_nested(value: &Value) -> usize {
     1 + match value {
-        Value::Array(entries) => entries.iter().map(count).sum(),
-        Value::Object(object) => object.values().map(count).sum::<usize>(),
+        Value::Array(entries) => entries.iter().map(count_nested).sum(),
+        Value::Object(object) => object.values().map(count_nested).sum::<usize>(),
         _ => 0,
     }
 }

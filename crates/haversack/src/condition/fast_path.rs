@@ -21,7 +21,7 @@ pub(super) const TYPES: [&str; 11] =
 pub(super) enum NotDecided<'q> {
     /// A fact is not set.
     MissingFact(&'q str),
-    /// Only the interpreter can tell.
+    /// Only the interpreter can evaluate it.
     NeedsInterpreter,
 }
 
@@ -35,7 +35,7 @@ pub(super) enum FastCondition {
     Compare(FactPath, Comparison, Scalar),
     /// A fact that is one of several values.
     OneOf(FactPath, Vec<Scalar>),
-    /// A fact that holds a value: a list's entry or an object's name.
+    /// A list that contains a value, or an object that has a name.
     Holds(FactPath, Scalar),
     Text(FactPath, TextTest, String),
     Not(Box<FastCondition>),
@@ -43,7 +43,7 @@ pub(super) enum FastCondition {
     Either(Box<FastCondition>, Box<FastCondition>),
 }
 
-/// A fact by name, and the fields that lead into it.
+/// The name of a fact and a path of fields inside it.
 #[derive(Debug)]
 pub(super) struct FactPath {
     root: String,
@@ -79,29 +79,32 @@ pub(super) enum Scalar {
 }
 
 impl FastCondition {
-    /// The fast form of an expression, if it has one.
-    pub(super) fn of(expression: &IdedExpr) -> Option<FastCondition> {
+    /// Converts an expression, if it has a common shape.
+    pub(super) fn from_expression(expression: &IdedExpr) -> Option<FastCondition> {
         match &expression.expr {
             Expr::Literal(LiteralValue::Boolean(yes)) => {
                 Some(FastCondition::Constant(*yes.inner()))
             }
-            Expr::Ident(_) => Some(FastCondition::Fact(FactPath::of(expression)?)),
+            Expr::Ident(_) => Some(FastCondition::Fact(FactPath::from_expression(expression)?)),
             Expr::Select(SelectExpr { operand, field, test: true }) => {
-                Some(FastCondition::Has(FactPath::of(operand)?, field.clone()))
+                Some(FastCondition::Has(FactPath::from_expression(operand)?, field.clone()))
             }
-            Expr::Select(_) => Some(FastCondition::Fact(FactPath::of(expression)?)),
-            Expr::Call(call) => FastCondition::of_call(call),
+            Expr::Select(_) => Some(FastCondition::Fact(FactPath::from_expression(expression)?)),
+            Expr::Call(call) => FastCondition::from_call(call),
             _ => None,
         }
     }
 
-    fn of_call(CallExpr { func_name, target, args }: &CallExpr) -> Option<FastCondition> {
+    fn from_call(CallExpr { func_name, target, args }: &CallExpr) -> Option<FastCondition> {
         let both = |left, right| {
-            Some((Box::new(FastCondition::of(left)?), Box::new(FastCondition::of(right)?)))
+            Some((
+                Box::new(FastCondition::from_expression(left)?),
+                Box::new(FastCondition::from_expression(right)?),
+            ))
         };
         match (func_name.as_str(), target, args.as_slice()) {
             (operators::LOGICAL_NOT, None, [inner]) => {
-                Some(FastCondition::Not(Box::new(FastCondition::of(inner)?)))
+                Some(FastCondition::Not(Box::new(FastCondition::from_expression(inner)?)))
             }
             (operators::LOGICAL_AND, None, [left, right]) => {
                 both(left, right).map(|(left, right)| FastCondition::Both(left, right))
@@ -109,16 +112,18 @@ impl FastCondition {
             (operators::LOGICAL_OR, None, [left, right]) => {
                 both(left, right).map(|(left, right)| FastCondition::Either(left, right))
             }
-            (operators::IN, None, [left, right]) => FastCondition::of_in(left, right),
+            (operators::IN, None, [left, right]) => FastCondition::from_in(left, right),
             (name, None, [left, right]) => {
-                let comparison = Comparison::of(name)?;
-                match (FactPath::of(left), FactPath::of(right)) {
+                let comparison = Comparison::from_operator(name)?;
+                match (FactPath::from_expression(left), FactPath::from_expression(right)) {
                     (Some(path), None) => {
-                        Some(FastCondition::Compare(path, comparison, Scalar::of(right)?))
+                        Some(FastCondition::Compare(path, comparison, Scalar::from_literal(right)?))
                     }
-                    (None, Some(path)) => {
-                        Some(FastCondition::Compare(path, comparison.swapped(), Scalar::of(left)?))
-                    }
+                    (None, Some(path)) => Some(FastCondition::Compare(
+                        path,
+                        comparison.swap_sides(),
+                        Scalar::from_literal(left)?,
+                    )),
                     _ => None,
                 }
             }
@@ -129,9 +134,9 @@ impl FastCondition {
                     "endsWith" => TextTest::Ends,
                     _ => return None,
                 };
-                match Scalar::of(argument)? {
+                match Scalar::from_literal(argument)? {
                     Scalar::Text(text) => {
-                        Some(FastCondition::Text(FactPath::of(target)?, test, text))
+                        Some(FastCondition::Text(FactPath::from_expression(target)?, test, text))
                     }
                     _ => None,
                 }
@@ -140,13 +145,17 @@ impl FastCondition {
         }
     }
 
-    fn of_in(left: &IdedExpr, right: &IdedExpr) -> Option<FastCondition> {
+    fn from_in(left: &IdedExpr, right: &IdedExpr) -> Option<FastCondition> {
         match &right.expr {
             Expr::List(list) if list.optional_indices.is_empty() => {
-                let values: Option<Vec<Scalar>> = list.elements.iter().map(Scalar::of).collect();
-                Some(FastCondition::OneOf(FactPath::of(left)?, values?))
+                let values: Option<Vec<Scalar>> =
+                    list.elements.iter().map(Scalar::from_literal).collect();
+                Some(FastCondition::OneOf(FactPath::from_expression(left)?, values?))
             }
-            _ => Some(FastCondition::Holds(FactPath::of(right)?, Scalar::of(left)?)),
+            _ => Some(FastCondition::Holds(
+                FactPath::from_expression(right)?,
+                Scalar::from_literal(left)?,
+            )),
         }
     }
 
@@ -183,17 +192,18 @@ impl FastCondition {
             },
             FastCondition::Not(inner) => inner.evaluate(facts).map(|yes| !yes),
             FastCondition::Both(left, right) => {
-                join(left.evaluate(facts), || right.evaluate(facts), false)
+                join_sides(left.evaluate(facts), || right.evaluate(facts), false)
             }
             FastCondition::Either(left, right) => {
-                join(left.evaluate(facts), || right.evaluate(facts), true)
+                join_sides(left.evaluate(facts), || right.evaluate(facts), true)
             }
         }
     }
 }
 
-/// `&&` and `||`: one side alone decides when it is `deciding`, even if the other has no answer.
-fn join<'q>(
+/// Evaluates `&&` or `||`. One side decides alone when it is `deciding`, even if the other has no
+/// result.
+fn join_sides<'q>(
     left: Result<bool, NotDecided<'q>>,
     right: impl FnOnce() -> Result<bool, NotDecided<'q>>,
     deciding: bool,
@@ -211,7 +221,7 @@ fn join<'q>(
 }
 
 impl FactPath {
-    fn of(expression: &IdedExpr) -> Option<FactPath> {
+    fn from_expression(expression: &IdedExpr) -> Option<FactPath> {
         let mut fields = Vec::new();
         let mut at = expression;
         loop {
@@ -249,7 +259,7 @@ impl FactPath {
 }
 
 impl Comparison {
-    fn of(operator: &str) -> Option<Comparison> {
+    fn from_operator(operator: &str) -> Option<Comparison> {
         match operator {
             operators::EQUALS => Some(Comparison::Equal),
             operators::NOT_EQUALS => Some(Comparison::Unequal),
@@ -261,8 +271,8 @@ impl Comparison {
         }
     }
 
-    /// The comparison with its sides swapped.
-    const fn swapped(self) -> Comparison {
+    /// Returns the comparison for swapped sides.
+    const fn swap_sides(self) -> Comparison {
         match self {
             Comparison::Less => Comparison::Greater,
             Comparison::LessOrEqual => Comparison::GreaterOrEqual,
@@ -272,21 +282,21 @@ impl Comparison {
         }
     }
 
-    /// `None` when the two cannot be compared.
+    /// Whether the comparison holds; `None` when the two cannot be compared.
     fn holds(self, value: &Value, scalar: &Scalar) -> Option<bool> {
         match self {
             Comparison::Equal => Some(scalar.equals(value)),
             Comparison::Unequal => Some(!scalar.equals(value)),
-            Comparison::Less => scalar.order(value).map(Ordering::is_lt),
-            Comparison::LessOrEqual => scalar.order(value).map(Ordering::is_le),
-            Comparison::Greater => scalar.order(value).map(Ordering::is_gt),
-            Comparison::GreaterOrEqual => scalar.order(value).map(Ordering::is_ge),
+            Comparison::Less => scalar.compare(value).map(Ordering::is_lt),
+            Comparison::LessOrEqual => scalar.compare(value).map(Ordering::is_le),
+            Comparison::Greater => scalar.compare(value).map(Ordering::is_gt),
+            Comparison::GreaterOrEqual => scalar.compare(value).map(Ordering::is_ge),
         }
     }
 }
 
 impl Scalar {
-    fn of(expression: &IdedExpr) -> Option<Scalar> {
+    fn from_literal(expression: &IdedExpr) -> Option<Scalar> {
         match &expression.expr {
             Expr::Literal(literal) => match literal {
                 LiteralValue::Null => Some(Scalar::Null),
@@ -300,7 +310,7 @@ impl Scalar {
             Expr::Call(CallExpr { func_name, target: None, args })
                 if func_name == operators::NEGATE =>
             {
-                match (args.as_slice(), Scalar::of(args.first()?)?) {
+                match (args.as_slice(), Scalar::from_literal(args.first()?)?) {
                     ([_], Scalar::Int(number)) => number.checked_neg().map(Scalar::Int),
                     ([_], Scalar::Double(number)) => Some(Scalar::Double(-number)),
                     _ => None,
@@ -315,26 +325,26 @@ impl Scalar {
             (Scalar::Null, Value::Null) => true,
             (Scalar::Text(text), Value::String(value)) => text == value,
             (Scalar::Bool(yes), Value::Bool(value)) => yes == value,
-            (_, Value::Number(_)) => self.order(value) == Some(Ordering::Equal),
+            (_, Value::Number(_)) => self.compare(value) == Some(Ordering::Equal),
             _ => false,
         }
     }
 
-    /// How a value compares with this one; `None` when they cannot be compared.
-    fn order(&self, value: &Value) -> Option<Ordering> {
+    /// Compares a value with this one; `None` when they cannot be compared.
+    fn compare(&self, value: &Value) -> Option<Ordering> {
         match (self, value) {
             (Scalar::Text(text), Value::String(value)) => Some(value.as_str().cmp(text)),
             (Scalar::Bool(yes), Value::Bool(value)) => Some(value.cmp(yes)),
             (_, Value::Number(number)) => match (number.as_i64(), number.as_u64()) {
-                (Some(whole), _) => self.order_of(Number::Int(whole)),
-                (None, Some(large)) => self.order_of(Number::Uint(large)),
-                (None, None) => self.order_of(Number::Double(number.as_f64()?)),
+                (Some(whole), _) => self.compare_number(Number::Int(whole)),
+                (None, Some(large)) => self.compare_number(Number::Uint(large)),
+                (None, None) => self.compare_number(Number::Double(number.as_f64()?)),
             },
             _ => None,
         }
     }
 
-    fn order_of(&self, value: Number) -> Option<Ordering> {
+    fn compare_number(&self, value: Number) -> Option<Ordering> {
         let scalar = match self {
             Scalar::Int(number) => Number::Int(*number),
             Scalar::Uint(number) => Number::Uint(*number),
@@ -366,7 +376,7 @@ impl Number {
         }
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "CEL compares with decimals just so")]
+    #[expect(clippy::cast_precision_loss, reason = "CEL compares with decimals in the same way")]
     fn as_double(self) -> f64 {
         match self {
             Number::Int(number) => number as f64,

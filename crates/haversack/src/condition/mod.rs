@@ -15,7 +15,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use cel::{ExecutionError, ParseErrors, Program, Value};
-use haversack_core::text::spelling::shown;
+use haversack_core::text::spelling::printable_name;
 use haversack_core::units::Timestamp;
 use serde_json::Map;
 use thiserror::Error;
@@ -62,7 +62,7 @@ pub enum ConditionError {
     /// It could cost more than a bounded condition may.
     #[error("the condition holds {what}, which the rules of contexts may not use")]
     Unbounded {
-        /// What it holds.
+        /// The construct.
         what: &'static str,
     },
     /// Its result can only be a number, a text or a list.
@@ -124,7 +124,7 @@ impl Condition {
             return Err(ConditionError::Unbounded { what });
         }
         if let Some(name) = &survey.unknown_function {
-            return Err(ConditionError::UnknownFunction { name: shown(name) });
+            return Err(ConditionError::UnknownFunction { name: printable_name(name) });
         }
         if !survey.can_decide {
             return Err(ConditionError::NeverBoolean);
@@ -137,39 +137,39 @@ impl Condition {
             return Err(ConditionError::TooLong { bytes: source.len() });
         }
         let program = Program::compile(source).map_err(|errors| syntax_error(&errors))?;
-        let survey = Survey::of(program.expression());
-        let fast = FastCondition::of(program.expression());
+        let survey = Survey::from_expression(program.expression());
+        let fast = FastCondition::from_expression(program.expression());
         let compiled = Arc::new(Compiled { program, fast, survey, is_bounded });
         Ok(Condition { source: source.into(), compiled })
     }
 
-    /// A condition that never holds, to stand in for one that does not compile.
+    /// Returns a condition that never holds, as a placeholder for one that does not compile.
     pub(crate) fn never() -> Condition {
         Condition::compile("false").expect("a literal is a condition")
     }
 
-    /// The condition as it was written.
+    /// Returns the source of the condition.
     #[must_use]
     pub fn source(&self) -> &str {
         &self.source
     }
 
-    /// The names that it does not bind itself, sorted.
+    /// Returns the names that it does not bind itself, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.compiled.survey.names.iter().map(String::as_str)
     }
 
-    /// The fields of the situation that it uses, sorted: `x` of `situation.x`, and bare names.
+    /// Returns the fields of the situation that it uses, sorted: `x` of `situation.x`, and bare names.
     pub fn situation_fields(&self) -> impl Iterator<Item = &str> {
         self.compiled.survey.situation_fields.iter().map(String::as_str)
     }
 
-    /// Facts that are compared with a word, and the words.
+    /// Returns the facts that it compares with words, and the words.
     pub(crate) fn comparisons(&self) -> Vec<(&str, &str)> {
         words::comparisons(self.compiled.program.expression())
     }
 
-    /// Whether both can be seen never to hold at once: some fact would have to be two words.
+    /// Whether the two conditions can never hold at once, because a fact would have to equal two words.
     pub(crate) fn excludes(&self, other: &Condition) -> bool {
         words::exclude_each_other(
             self.compiled.program.expression(),
@@ -177,33 +177,33 @@ impl Condition {
         )
     }
 
-    /// The result of a rule's condition when it is the same in every situation.
+    /// Returns the result of a rule's condition if it is the same in every situation.
     ///
-    /// It is evaluated with every fact missing: a result that comes about then depends on none.
+    /// The condition is evaluated with every fact missing: a result then depends on none of them.
     #[must_use]
-    pub fn constant(&self) -> Option<bool> {
+    pub fn constant_value(&self) -> Option<bool> {
         let is_always_set = |name: &str| name == SITUATION || name == NOW || TYPES.contains(&name);
         if self.names().any(is_always_set) {
             return None;
         }
-        let nothing = Facts::of_situation(&Map::new(), None, Timestamp::from_millis(0));
+        let nothing = Facts::from_situation(&Map::new(), None, Timestamp::from_millis(0));
         match self.evaluate(&nothing) {
             Ok(holds) => Some(holds),
             Err(_) => self.compiled.survey.names.is_empty().then_some(false),
         }
     }
 
-    /// Whether a text that parses as this is meant as a condition in CEL, rather than a few words
-    /// that happen to parse, such as `bug in production` or `user-facing`.
+    /// Whether the source is meant as CEL, rather than a few words that happen to parse, such as
+    /// `bug in production` or `user-facing`.
     ///
-    /// It is when it has an operator, a call or a literal that no sentence has, or when all the
-    /// names in it are facts.
+    /// It is when it has an operator, a call or a literal that no sentence has, or when all its names are
+    /// facts.
     #[must_use]
-    pub fn is_meant(&self, facts: &Facts) -> bool {
-        self.compiled.survey.has_signs || self.names().all(|name| facts.has(name))
+    pub fn looks_like_cel(&self, facts: &Facts) -> bool {
+        self.compiled.survey.has_cel_syntax || self.names().all(|name| facts.has(name))
     }
 
-    /// Whether it holds.
+    /// Evaluates the condition.
     ///
     /// # Errors
     /// When it needs a fact that is not set, CEL fails, or the result is neither true nor false.
@@ -217,7 +217,7 @@ impl Condition {
         }
     }
 
-    /// Evaluates it with CEL's interpreter.
+    /// Evaluates the condition with CEL's interpreter.
     fn interpret(&self, facts: &Facts) -> Result<bool, ConditionError> {
         let Compiled { program, survey, is_bounded, .. } = &*self.compiled;
         if *is_bounded && survey.loops {
@@ -251,22 +251,22 @@ impl PartialEq for Condition {
 
 impl Eq for Condition {}
 
-/// Tells a missing fact from all other failures.
+/// Converts an error of CEL; a missing fact is told apart from all other failures.
 fn execution_error(error: &ExecutionError) -> ConditionError {
     let missing = |name: &str| ConditionError::MissingFact { name: name.to_owned() };
     match error {
         ExecutionError::UndeclaredReference(name) | ExecutionError::NoSuchKey(name) => {
-            missing(&shown(name))
+            missing(&printable_name(name))
         }
         ExecutionError::NoSuchOverload(overload) if overload.function() == "_._" => {
             missing("a field of something without fields")
         }
         ExecutionError::IndexOutOfBounds(_) => missing("an entry behind the end of a list"),
-        other => ConditionError::Failed { cause: shown(&first_line(&other.to_string())) },
+        other => ConditionError::Failed { cause: printable_name(&first_line(&other.to_string())) },
     }
 }
 
-/// The first syntax error, without CEL's list of everything that it would have accepted.
+/// Converts the first syntax error, without CEL's list of everything that it would have accepted.
 fn syntax_error(errors: &ParseErrors) -> ConditionError {
     let ((line, column), message) =
         errors.errors.first().map_or(((1, 1), ""), |error| (error.pos, error.msg.as_str()));
@@ -277,7 +277,11 @@ fn syntax_error(errors: &ParseErrors) -> ConditionError {
         cause = cause.replace(antlr, "unexpected");
     }
     let from_one = |number| usize::try_from(number).unwrap_or(1);
-    ConditionError::Syntax { line: from_one(line), column: from_one(column), cause: shown(&cause) }
+    ConditionError::Syntax {
+        line: from_one(line),
+        column: from_one(column),
+        cause: printable_name(&cause),
+    }
 }
 
 fn first_line(text: &str) -> String {

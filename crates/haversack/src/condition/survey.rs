@@ -1,5 +1,5 @@
-//! What a condition is made of, found without evaluating it: names, loops, size, and whether it is
-//! one at all rather than a few words that happen to parse.
+//! Static analysis of conditions: names, loops, size, and whether a text is meant as a condition at all
+//! rather than a few words that happen to parse.
 
 use std::collections::BTreeSet;
 
@@ -15,29 +15,29 @@ use super::fast_path::TYPES;
 pub(super) const FUNCTIONS: [&str; 9] =
     ["size", "contains", "startsWith", "endsWith", "int", "uint", "double", "string", "bool"];
 
-/// What a condition is made of.
+/// The properties of a condition that are known without evaluating it.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
     /// Names that the condition does not bind itself.
     pub(super) names: BTreeSet<String>,
-    /// Fields of the situation among them: `x` of `situation.x`, and bare names.
+    /// The fields of the situation that it uses: `x` of `situation.x`, and bare names.
     pub(super) situation_fields: BTreeSet<String>,
-    /// A function that is not among [`FUNCTIONS`].
+    /// A function that it calls and that is not in [`FUNCTIONS`].
     pub(super) unknown_function: Option<String>,
-    /// How many parts it has.
+    /// The number of its syntax nodes.
     pub(super) nodes: usize,
     /// Whether it loops over lists.
     pub(super) loops: bool,
-    /// What bounded conditions may not hold, in words.
+    /// The construct that makes it too expensive for a bounded condition, in words.
     pub(super) unbounded: Option<&'static str>,
-    /// Whether it holds what no sentence holds: a comparison, `&&`, `||`, `!`, a literal, a call.
-    pub(super) has_signs: bool,
+    /// Whether it has syntax that no sentence has: a comparison, `&&`, `||`, `!`, a literal, a call.
+    pub(super) has_cel_syntax: bool,
     /// Whether its result can be true or false.
     pub(super) can_decide: bool,
 }
 
 impl Survey {
-    pub(super) fn of(expression: &IdedExpr) -> Survey {
+    pub(super) fn from_expression(expression: &IdedExpr) -> Survey {
         let mut survey = Survey { can_decide: can_decide(expression), ..Survey::default() };
         survey.visit(expression, &mut Vec::new());
         survey
@@ -46,7 +46,7 @@ impl Survey {
     fn visit(&mut self, part: &IdedExpr, bound: &mut Vec<String>) {
         self.nodes += 1;
         match &part.expr {
-            Expr::Unspecified | Expr::Literal(_) => self.has_signs = true,
+            Expr::Unspecified | Expr::Literal(_) => self.has_cel_syntax = true,
             Expr::Ident(name) => {
                 if !bound.contains(name) && !name.starts_with('@') {
                     let name = name.trim_start_matches('.');
@@ -57,7 +57,7 @@ impl Survey {
                 }
             }
             Expr::Select(select) => {
-                self.has_signs |= select.test;
+                self.has_cel_syntax |= select.test;
                 if let Expr::Ident(name) = &select.operand.expr
                     && name.trim_start_matches('.') == SITUATION
                 {
@@ -68,7 +68,7 @@ impl Survey {
             Expr::Call(call) => {
                 let name = call.func_name.as_str();
                 let is_operator = name.contains(['_', '@']);
-                self.has_signs |= !matches!(name, operators::IN | operators::SUBSTRACT);
+                self.has_cel_syntax |= !matches!(name, operators::IN | operators::SUBSTRACT);
                 if !is_operator && !FUNCTIONS.contains(&name) {
                     self.unknown_function.get_or_insert_with(|| name.to_owned());
                 }
@@ -79,7 +79,7 @@ impl Survey {
                 call.args.iter().for_each(|argument| self.visit(argument, bound));
             }
             Expr::List(list) => {
-                self.has_signs = true;
+                self.has_cel_syntax = true;
                 self.check_collection(bound);
                 list.elements.iter().for_each(|element| self.visit(element, bound));
             }
@@ -96,7 +96,7 @@ impl Survey {
     }
 
     fn visit_loop(&mut self, comprehension: &ComprehensionExpr, bound: &mut Vec<String>) {
-        self.has_signs = true;
+        self.has_cel_syntax = true;
         self.loops = true;
         if !bound.is_empty() {
             self.unbounded = Some("a loop inside a loop");
@@ -125,7 +125,7 @@ impl Survey {
     }
 
     fn visit_entries(&mut self, entries: &[IdedEntryExpr], bound: &mut Vec<String>) {
-        self.has_signs = true;
+        self.has_cel_syntax = true;
         for entry in entries {
             match &entry.expr {
                 EntryExpr::StructField(field) => self.visit(&field.value, bound),
@@ -138,7 +138,7 @@ impl Survey {
     }
 }
 
-/// The body of `exists` or `all`, loops that cannot grow anything.
+/// Returns the body of `exists` or `all`, the loops that cannot grow a value.
 fn exists_or_all(comprehension: &ComprehensionExpr) -> Option<&IdedExpr> {
     let Expr::Call(step) = &comprehension.loop_step.expr else { return None };
     let joins = matches!(step.func_name.as_str(), operators::LOGICAL_OR | operators::LOGICAL_AND);

@@ -5,7 +5,7 @@ use super::*;
 
 fn facts(situation: &serde_json::Value, intent: Option<&str>) -> Facts {
     let situation = situation.as_object().unwrap();
-    Facts::of_situation(situation, intent, Timestamp::from_millis(1_700_000_000_000))
+    Facts::from_situation(situation, intent, Timestamp::from_millis(1_700_000_000_000))
 }
 
 /// The situation of the examples: a forced deployment to production.
@@ -144,7 +144,7 @@ fn recipes_may_use_all_of_cel_p17() {
 
 #[test]
 fn a_condition_that_uses_no_fact_is_constant() {
-    let constant = |source: &str| Condition::compile_bounded(source).unwrap().constant();
+    let constant = |source: &str| Condition::compile_bounded(source).unwrap().constant_value();
     assert_eq!(constant("true"), Some(true));
     assert_eq!(constant("1 > 2 || 3 == 4"), Some(false));
     assert_eq!(constant("tool == \"x\""), None);
@@ -270,7 +270,7 @@ proptest! {
         for compiled in [Condition::compile(&source), Condition::compile_bounded(&source)] {
             let Ok(condition) = compiled else { continue };
             let facts = facts(&situation, None);
-            let _ = (condition.evaluate(&facts), condition.is_meant(&facts), condition.constant());
+            let _ = (condition.evaluate(&facts), condition.looks_like_cel(&facts), condition.constant_value());
         }
     }
 }

@@ -1,16 +1,16 @@
-//! The words that a condition compares facts with, found without evaluating it.
+//! Finds the words that a condition compares facts with, without evaluating it.
 
 use cel::IdedExpr;
 use cel::common::ast::{Expr, LiteralValue, operators};
 
-/// Every `name == "word"` and `name != "word"`, either way round, outside of loops.
+/// Finds every `name == "word"` and `name != "word"`, in either order, outside of loops.
 pub(super) fn comparisons(expression: &IdedExpr) -> Vec<(&str, &str)> {
     let mut found = Vec::new();
     add_comparisons(expression, &mut found);
     found
 }
 
-/// Whether some fact would have to be two words for both to hold.
+/// Whether two conditions can never hold at once, because a fact would have to equal two words.
 pub(super) fn exclude_each_other(one: &IdedExpr, other: &IdedExpr) -> bool {
     let (mut first, mut second) = (Vec::new(), Vec::new());
     add_required(one, &mut first);
@@ -35,8 +35,8 @@ fn add_comparisons<'e>(node: &'e IdedExpr, found: &mut Vec<(&'e str, &'e str)>) 
     }
 }
 
-/// Adds the words that facts must be for the condition to hold, as far as it says so plainly: by
-/// `name == "word"` or `name in ["word", "word"]`, joined by `&&`.
+/// Adds the words that facts must equal for the condition to hold. It reads only `name == "word"` and
+/// `name in ["word", "word"]`, joined by `&&`.
 fn add_required<'e>(node: &'e IdedExpr, found: &mut Vec<(&'e str, Vec<&'e str>)>) {
     let Expr::Call(call) = &node.expr else { return };
     match (&*call.func_name, &*call.args) {

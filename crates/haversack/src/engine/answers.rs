@@ -15,7 +15,7 @@ use crate::recipe::CacheSpec;
 pub struct CacheCounts {
     /// Requests that were answered from the cache.
     pub hits: u64,
-    /// Requests that were packed anew.
+    /// Requests that were not in the cache.
     pub misses: u64,
 }
 
@@ -31,7 +31,7 @@ impl CacheCounts {
 /// The cached packs of one workspace.
 #[derive(Debug, Default)]
 pub(crate) struct PackCache {
-    kept: Mutex<BTreeMap<String, RecipeCache>>,
+    recipes: Mutex<BTreeMap<String, RecipeCache>>,
     hits: AtomicU64,
     misses: AtomicU64,
 }
@@ -40,35 +40,36 @@ pub(crate) struct PackCache {
 #[derive(Debug)]
 struct RecipeCache {
     spec: CacheSpec,
-    answers: Cache<String, Arc<Assembled>>,
+    packs: Cache<String, Arc<Assembled>>,
 }
 
 impl PackCache {
+    /// Returns the cache of a recipe; an empty one when its settings have changed.
     fn recipe_cache(&self, recipe: &str, spec: CacheSpec) -> Cache<String, Arc<Assembled>> {
-        let mut all = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = all.get(recipe).filter(|kept| kept.spec == spec);
-        if let Some(kept) = kept {
-            return kept.answers.clone();
+        let mut recipes = self.recipes.lock().unwrap_or_else(PoisonError::into_inner);
+        let cached = recipes.get(recipe).filter(|cached| cached.spec == spec);
+        if let Some(cached) = cached {
+            return cached.packs.clone();
         }
-        let answers = Cache::builder()
+        let packs = Cache::builder()
             .max_capacity(spec.entries)
             .time_to_idle(spec.idle)
             .support_invalidation_closures()
             .build();
-        all.insert(recipe.to_owned(), RecipeCache { spec, answers: answers.clone() });
-        answers
+        recipes.insert(recipe.to_owned(), RecipeCache { spec, packs: packs.clone() });
+        packs
     }
 
     /// Returns the cached pack for this key, and counts a hit or a miss.
     pub(crate) fn get(&self, recipe: &str, spec: CacheSpec, key: &str) -> Option<Arc<Assembled>> {
-        let answer = self.recipe_cache(recipe, spec).get(key);
-        let count = if answer.is_some() { &self.hits } else { &self.misses };
+        let pack = self.recipe_cache(recipe, spec).get(key);
+        let count = if pack.is_some() { &self.hits } else { &self.misses };
         count.fetch_add(1, Ordering::Relaxed);
-        answer
+        pack
     }
 
     /// Returns the hits and misses so far.
-    pub(crate) fn repeats(&self) -> CacheCounts {
+    pub(crate) fn counts(&self) -> CacheCounts {
         CacheCounts {
             hits: self.hits.load(Ordering::Relaxed),
             misses: self.misses.load(Ordering::Relaxed),
@@ -76,22 +77,22 @@ impl PackCache {
     }
 
     /// Caches a pack.
-    pub(crate) fn put(&self, recipe: &str, spec: CacheSpec, key: String, answer: &Arc<Assembled>) {
-        self.recipe_cache(recipe, spec).insert(key, Arc::clone(answer));
+    pub(crate) fn put(&self, recipe: &str, spec: CacheSpec, key: String, pack: &Arc<Assembled>) {
+        self.recipe_cache(recipe, spec).insert(key, Arc::clone(pack));
     }
 
-    /// Drops the packs whose key contains this text; all of them when it is empty.
-    pub(crate) fn forget_matching(&self, pattern: &str) {
-        let all = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        for kept in all.values() {
+    /// Removes the packs whose key contains this text; all of them when it is empty.
+    pub(crate) fn invalidate_matching(&self, pattern: &str) {
+        let recipes = self.recipes.lock().unwrap_or_else(PoisonError::into_inner);
+        for recipe in recipes.values() {
             if pattern.is_empty() {
-                kept.answers.invalidate_all();
+                recipe.packs.invalidate_all();
                 continue;
             }
             let pattern = pattern.to_owned();
             // Fails only without support for closures, which `recipe_cache` enables.
-            let refused = kept.answers.invalidate_entries_if(move |key, _| key.contains(&pattern));
-            debug_assert!(refused.is_ok(), "invalidation closures are supported");
+            let result = recipe.packs.invalidate_entries_if(move |key, _| key.contains(&pattern));
+            debug_assert!(result.is_ok(), "invalidation closures are supported");
         }
     }
 }

@@ -7,7 +7,7 @@ use haversack_core::pack::{PackError, PackRequest, Plan, pack};
 use haversack_core::units::Tokens;
 
 use super::blocking::on_blocking_thread;
-use super::workspace::complete;
+use super::workspace::add_stored_details;
 use super::{CompiledRecipe, Workspace};
 use crate::error::Error;
 use crate::pipeline::{Assembled, PreparedPack, budget_too_small, describe_pack, prepare};
@@ -59,15 +59,15 @@ impl Workspace {
         budgets: &[Tokens],
     ) -> Result<Vec<Arc<Assembled>>, Error> {
         let snapshot = self.snapshot(&request).await?;
-        let start = self.start(ready, Arc::clone(&snapshot), request, None)?;
-        let prepared = prepare(&self.0.shared, start).await?;
+        let inputs = self.pack_inputs(ready, Arc::clone(&snapshot), request, None, None)?;
+        let prepared = prepare(&self.0.shared, inputs).await?;
         let packs = pack_at_budgets(&prepared, budgets)?;
-        let mut shown = Vec::with_capacity(packs.len());
+        let mut completed = Vec::with_capacity(packs.len());
         for mut pack in packs {
-            complete(&mut pack, &snapshot).await?;
-            shown.push(Arc::new(pack));
+            add_stored_details(&mut pack, &snapshot).await?;
+            completed.push(Arc::new(pack));
         }
-        Ok(shown)
+        Ok(completed)
     }
 }
 

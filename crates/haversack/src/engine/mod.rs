@@ -1,5 +1,5 @@
 //! The engine: one data folder, its workspaces, and what they share: the embedder, the judge, and
-//! whatever an application brings along. Nothing here is global.
+//! everything else that an application registers. Nothing here is global.
 
 mod answers;
 pub(crate) mod blocking;
@@ -21,6 +21,7 @@ use haversack_core::embed::Embedder;
 use haversack_core::rank::{Ranker, Reranker};
 use haversack_core::text::tokenizer::Tokenizer;
 use haversack_core::units::Timestamp;
+use haversack_provider::{ModelSet, UsageByRole};
 use haversack_store::DataFolder;
 use haversack_store::kinds::Kinds;
 use haversack_store::store::block_on;
@@ -30,6 +31,7 @@ use haversack_store::store::maintenance::{Maintenance, MaintenanceProgress, OnUp
 use crate::collect::{self, Collector};
 use crate::embed::CachingEmbedder;
 use crate::error::Error;
+use crate::models::{ConfiguredModels, EngineModels};
 use crate::pipeline::FeatureCache;
 use crate::recipe::BUILT_IN;
 use crate::situation::{Judge, LocalJudge};
@@ -40,43 +42,55 @@ pub(crate) use ready::CompiledRecipe;
 pub use rules::{KeptTemplate, WireTemplate};
 pub use workspace::{Answer, Workspace};
 
-/// Says what time it is.
+/// Returns the current time.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// A data folder and everything that works on it. Cheap to clone. The folder is free again when
-/// every clone is gone, and every workspace with them.
+/// An open data folder. Cheap to clone. The folder is unlocked when all clones and all workspace
+/// handles are dropped.
 #[derive(Clone)]
 pub struct Engine {
     shared: Arc<Shared>,
-    /// Beside what workspaces share, not in it: they would keep one another open for ever.
+    /// Not in `shared`, because workspaces hold that and would keep one another open for ever.
     open: Arc<Mutex<BTreeMap<String, Slot>>>,
 }
 
-/// A workspace, or the place of one: whoever opens or removes it holds the lock, and no other
-/// workspace waits for that.
+/// A workspace handle, or `None` while the workspace is not open. The lock is held while it is opened or
+/// removed, so that no other workspace has to wait.
 type Slot = Arc<Mutex<Option<Workspace>>>;
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What all workspaces of an engine share.
+/// The parts that all workspaces of an engine share.
 pub(crate) struct Shared {
     stores: Arc<dyn Stores>,
-    pub(crate) embedder: Arc<dyn Embedder>,
+    pub(crate) embedder: Arc<CachingEmbedder>,
     pub(crate) judge: Arc<dyn Judge>,
     pub(crate) reranker: Option<Arc<dyn Reranker>>,
+    /// The models of providers, if any are configured.
+    pub(crate) models: Option<EngineModels>,
     /// The application's own collectors.
     pub(crate) collectors: BTreeMap<String, Arc<dyn Collector>>,
-    /// Those that are built in: some remember what they compiled, so there is one of each.
+    /// The built-in collectors: one instance of each, because some cache what they compiled.
     pub(crate) built_in: BTreeMap<&'static str, Arc<dyn Collector>>,
     pub(crate) rankers: BTreeMap<String, Ranker>,
     pub(crate) templates: Templates,
     pub(crate) tokenizers: BTreeMap<String, Arc<dyn Tokenizer>>,
     pub(crate) recipes: BTreeMap<String, String>,
     pub(crate) clock: Clock,
-    /// What was read of texts that were found.
+    /// Cached text features of retrieved items.
     pub(crate) features: FeatureCache,
+}
+
+impl Shared {
+    /// The embedder that a workspace is opened with.
+    fn embedder_for(&self, workspace: &str) -> Arc<dyn Embedder> {
+        match &self.models {
+            Some(models) => models.embedder_for(&self.embedder, workspace),
+            None => Arc::clone(&self.embedder) as Arc<dyn Embedder>,
+        }
+    }
 }
 
 impl fmt::Debug for Engine {
@@ -87,104 +101,121 @@ impl fmt::Debug for Engine {
 }
 
 impl Engine {
-    /// Opens a data folder, making it when it is not there, with all that is built in.
+    /// Opens a data folder with the built-in embedder, recipes and collectors. Creates the folder when it
+    /// is missing.
     ///
     /// # Errors
-    /// When another process has the folder or it cannot be opened.
+    /// When another process has locked the folder or it cannot be opened.
     pub fn open(folder: impl AsRef<Path>) -> Result<Engine, Error> {
         Engine::builder().open(folder)
     }
 
-    /// An engine to which an application brings its own embedder, judge, collectors and so on.
+    /// Returns a builder, with which an application sets its own embedder, judge, collectors and so on.
     #[must_use]
     pub fn builder() -> Builder {
         Builder::default()
     }
 
-    /// A workspace, made when it is not there. Nothing crosses from one to another (X3).
+    /// Opens a workspace, or creates it when it is missing. Workspaces are isolated from one another
+    /// (X3).
     ///
     /// # Errors
-    /// When the name will not do or the workspace cannot be opened.
+    /// When the name is not valid or the workspace cannot be opened.
     pub fn workspace(&self, name: &str) -> Result<Workspace, Error> {
-        self.opened(name, |stores| stores.open(name, Arc::clone(&self.shared.embedder)))
+        self.get_or_open(name, |stores| stores.open(name, self.shared.embedder_for(name)))
     }
 
-    /// A workspace that is there already.
+    /// Opens a workspace that exists.
     ///
     /// # Errors
     /// When there is none of that name, or it cannot be opened.
-    pub fn existing(&self, name: &str) -> Result<Workspace, Error> {
-        self.opened(name, |stores| stores.open_existing(name, Arc::clone(&self.shared.embedder)))
+    pub fn existing_workspace(&self, name: &str) -> Result<Workspace, Error> {
+        self.get_or_open(name, |stores| stores.open_existing(name, self.shared.embedder_for(name)))
     }
 
-    fn opened(
+    /// Returns the handle of an open workspace, or opens the workspace.
+    fn get_or_open(
         &self,
         name: &str,
         open: impl FnOnce(&dyn Stores) -> Result<Arc<dyn Maintenance>, OpenError>,
     ) -> Result<Workspace, Error> {
         let slot = self.slot(name);
-        let mut place = locked(&slot);
-        if let Some(workspace) = &*place {
+        let mut handle = lock(&slot);
+        if let Some(workspace) = &*handle {
             return Ok(workspace.clone());
         }
         match open(&*self.shared.stores) {
             Ok(store) => {
                 let workspace = Workspace::new(name, Arc::clone(&self.shared), store);
-                Ok(place.insert(workspace).clone())
+                Ok(handle.insert(workspace).clone())
             }
             Err(error) => {
-                drop(place);
-                self.forget(name, slot);
+                drop(handle);
+                self.release_slot(name, slot);
                 Err(error.into())
             }
         }
     }
 
-    /// A workspace that is open already. Reads no file and waits for nobody.
+    /// Returns a workspace if it is open. Reads no file and never blocks.
     #[must_use]
-    pub fn at_hand(&self, name: &str) -> Option<Workspace> {
-        let slot = Arc::clone(locked(&self.open).get(name)?);
-        let place = slot.try_lock().ok()?;
-        place.clone()
+    pub fn get_if_open(&self, name: &str) -> Option<Workspace> {
+        let slot = Arc::clone(lock(&self.open).get(name)?);
+        let handle = slot.try_lock().ok()?;
+        handle.clone()
     }
 
-    /// Waits until what packs leave behind is in the stores of all workspaces that are open:
-    /// [`Workspace::settle`] for each.
-    pub async fn settle(&self) {
-        let slots: Vec<Slot> = locked(&self.open).values().cloned().collect();
+    /// Waits until the receipts and usage events of all open workspaces are written. Calls
+    /// [`Workspace::flush`] on each.
+    pub async fn flush(&self) {
+        let slots: Vec<Slot> = lock(&self.open).values().cloned().collect();
         for slot in slots {
-            let workspace = locked(&slot).clone();
+            let workspace = lock(&slot).clone();
             if let Some(workspace) = workspace {
-                workspace.settle().await;
+                workspace.flush().await;
             }
         }
     }
 
+    /// Returns the slot of a workspace; a new, empty one when there is none.
     fn slot(&self, name: &str) -> Slot {
-        let mut slots = locked(&self.open);
+        let mut slots = lock(&self.open);
         match slots.get(name) {
             Some(slot) => Arc::clone(slot),
             None => Arc::clone(slots.entry(name.to_owned()).or_default()),
         }
     }
 
-    /// Gives up an empty place, unless somebody else is there.
-    fn forget(&self, name: &str, slot: Slot) {
-        let mut slots = locked(&self.open);
+    /// Removes an empty slot, unless another caller uses it.
+    fn release_slot(&self, name: &str, slot: Slot) {
+        let mut slots = lock(&self.open);
         drop(slot);
-        if slots
-            .get(name)
-            .is_some_and(|slot| Arc::strong_count(slot) == 1 && locked(slot).is_none())
+        if slots.get(name).is_some_and(|slot| Arc::strong_count(slot) == 1 && lock(slot).is_none())
         {
             slots.remove(name);
         }
     }
 
-    /// Who counts for a model or under a name; `o200k_base` when neither is said (M10).
+    /// Whether requests may wait for models elsewhere.
+    #[must_use]
+    pub fn calls_models(&self) -> bool {
+        let Shared { embedder, judge, reranker, models, .. } = &*self.shared;
+        let counts = models.as_ref().is_some_and(|models| models.counter.is_some());
+        let reranks = reranker.as_ref().is_some_and(|reranker| reranker.is_remote());
+        embedder.is_remote() || judge.is_remote() || reranks || counts
+    }
+
+    /// What was used of models from providers since the engine was opened.
+    #[must_use]
+    pub fn model_usage(&self) -> UsageByRole {
+        self.shared.models.as_ref().map(EngineModels::usage).unwrap_or_default()
+    }
+
+    /// Returns the tokenizer of a model, or the one with a name; `o200k_base` when neither is given (M10).
     ///
     /// # Errors
     /// When there is no such model or tokenizer.
-    pub fn counter(
+    pub fn tokenizer_for(
         &self,
         model: Option<&str>,
         tokenizer: Option<&str>,
@@ -192,28 +223,28 @@ impl Engine {
         crate::pipeline::find_tokenizer(model, tokenizer, &self.shared.tokenizers)
     }
 
-    /// Removes a workspace with all that is in it. Who still has it in hand can read on, from what
-    /// is no longer anywhere else.
+    /// Removes a workspace with all its data. Existing handles can still read it until they are
+    /// dropped.
     ///
     /// # Errors
-    /// When there is none of that name, or its folder cannot be removed.
+    /// When there is no workspace of that name, or its folder cannot be removed.
     pub fn remove(&self, name: &str) -> Result<(), Error> {
         let slot = self.slot(name);
-        let mut place = locked(&slot);
-        // Nothing may be written while the folder goes.
-        if let Some(workspace) = &*place {
+        let mut handle = lock(&slot);
+        // Nothing may be written while the folder is removed.
+        if let Some(workspace) = &*handle {
             block_on(workspace.blocking_store().close());
         }
         let removed = self.shared.stores.remove(name);
         if removed.is_ok() {
-            *place = None;
+            *handle = None;
         }
-        drop(place);
-        self.forget(name, slot);
+        drop(handle);
+        self.release_slot(name, slot);
         Ok(removed?)
     }
 
-    /// The names of the workspaces.
+    /// Lists the names of the workspaces.
     ///
     /// # Errors
     /// When the data folder cannot be read.
@@ -222,13 +253,14 @@ impl Engine {
     }
 }
 
-/// What an application brings to an engine. Everything has a default.
+/// Configures an engine. Everything has a default.
 #[derive(Default)]
 pub struct Builder {
     embedder: Option<Arc<dyn Embedder>>,
     dimensions: Option<usize>,
     judge: Option<Arc<dyn Judge>>,
     reranker: Option<Arc<dyn Reranker>>,
+    models: Option<Arc<ModelSet>>,
     collectors: BTreeMap<String, Arc<dyn Collector>>,
     rankers: BTreeMap<String, Ranker>,
     templates: Templates,
@@ -250,107 +282,114 @@ impl fmt::Debug for Builder {
 }
 
 impl Builder {
-    /// Who makes vectors. A workspace remembers which model made its own and refuses another
-    /// until it is re-embedded (M4).
+    /// Sets the embedder. A workspace records the model of its vectors and refuses any other until it is
+    /// re-embedded (M4).
     #[must_use]
     pub fn embedder(mut self, embedder: Arc<dyn Embedder>) -> Builder {
         self.embedder = Some(embedder);
         self
     }
 
-    /// How many numbers the application expects of a vector. An embedder that makes another number
-    /// is refused when the engine opens (M4).
+    /// Sets the dimensions that the application expects of vectors. Opening fails when the embedder's
+    /// differ (M4).
     #[must_use]
     pub fn dimensions(mut self, dimensions: usize) -> Builder {
         self.dimensions = Some(dimensions);
         self
     }
 
-    /// Who judges conditions in plain language (S3).
+    /// Sets the judge of plain-language conditions (S3).
     #[must_use]
     pub fn judge(mut self, judge: Arc<dyn Judge>) -> Builder {
         self.judge = Some(judge);
         self
     }
 
-    /// Who reads the best finds once more, together with the query (M4). It counts in recipes whose
-    /// scores have `rerank`; without one that part of a score falls away.
+    /// Sets the reranker, which scores the best candidates together with the query (M4). Recipes use it
+    /// when their scores have `rerank`; without a reranker that component is left out.
     #[must_use]
     pub fn reranker(mut self, reranker: Arc<dyn Reranker>) -> Builder {
         self.reranker = Some(reranker);
         self
     }
 
-    /// A collector that recipes can name.
+    /// Uses the models of providers: an embedder, a judge, a reranker and others, as far as they are
+    /// configured. What the application brings itself wins.
+    #[must_use]
+    pub fn models(mut self, models: Arc<ModelSet>) -> Builder {
+        self.models = Some(models);
+        self
+    }
+
+    /// Registers a collector that recipes can name.
     #[must_use]
     pub fn collector(mut self, name: &str, collector: impl Collector + 'static) -> Builder {
         self.collectors.insert(name.to_owned(), Arc::new(collector));
         self
     }
 
-    /// A ranker that recipes and requests can name (M6).
+    /// Registers a ranker that recipes and requests can name (M6).
     #[must_use]
     pub fn ranker(mut self, name: &str, ranker: Ranker) -> Builder {
         self.rankers.insert(name.to_owned(), ranker);
         self
     }
 
-    /// A template that recipes and requests can name (M8).
+    /// Registers a template that recipes and requests can name (M8).
     ///
     /// # Errors
-    /// When the template does not parse or its name will not do.
+    /// When the template does not parse or its name is not valid.
     pub fn template(mut self, name: &str, text: TemplateText<'_>) -> Result<Builder, Error> {
         self.templates.register(name, Template::new(text)?)?;
         Ok(self)
     }
 
-    /// A tokenizer that requests can name, such as one of a `tokenizer.json` (M10). It stands in for
-    /// a built-in one of its name.
+    /// Registers a tokenizer that requests can name, such as one of a `tokenizer.json` (M10). It replaces
+    /// a built-in tokenizer of the same name.
     #[must_use]
     pub fn tokenizer(mut self, name: &str, tokenizer: Arc<dyn Tokenizer>) -> Builder {
         self.tokenizers.insert(name.to_owned(), tokenizer);
         self
     }
 
-    /// A recipe, as TOML; it is checked when it is first used, or by [`crate::recipe`].
+    /// Registers a recipe, as TOML. It is validated at its first use, or by [`crate::recipe`].
     #[must_use]
     pub fn recipe(mut self, name: &str, source: &str) -> Builder {
         self.recipes.insert(name.to_owned(), source.to_owned());
         self
     }
 
-    /// Who says what time it is; for tests and replays.
+    /// Sets the clock, for tests and replays.
     #[must_use]
     pub fn clock(mut self, clock: impl Fn() -> Timestamp + Send + Sync + 'static) -> Builder {
         self.clock = Some(Arc::new(clock));
         self
     }
 
-    /// Is told how far a workspace of an older version is with being brought up to date when it is
-    /// opened, by its name.
+    /// Sets a callback for the progress of upgrades. It gets the name of each workspace of an older format
+    /// while that is upgraded at opening.
     #[must_use]
     pub fn on_upgrade(
         mut self,
-        tell: impl Fn(&str, MaintenanceProgress) + Send + Sync + 'static,
+        report: impl Fn(&str, MaintenanceProgress) + Send + Sync + 'static,
     ) -> Builder {
-        self.on_upgrade = Some(OnUpgrade::new(tell));
+        self.on_upgrade = Some(OnUpgrade::new(report));
         self
     }
 
-    /// Knows these kinds, in place of those that the data folder defines in `kinds.toml`.
+    /// Sets the kinds, in place of those that the data folder defines in `kinds.toml`.
     #[must_use]
     pub fn kinds(mut self, kinds: Arc<Kinds>) -> Builder {
         self.kinds = Some(kinds);
         self
     }
 
-    /// Opens a data folder with all this.
+    /// Opens a data folder with this configuration.
     ///
     /// # Errors
-    /// When another process has the folder, it cannot be opened, or the embedder's vectors do not
-    /// have the dimensions that are expected.
+    /// When another process has locked the folder, it cannot be opened, or the embedder's vectors do
+    /// not have the expected dimensions.
     pub fn open(self, folder: impl AsRef<Path>) -> Result<Engine, Error> {
-        self.check_dimensions()?;
         let mut data = DataFolder::open(folder.as_ref())?;
         if let Some(kinds) = &self.kinds {
             data = data.with_kinds(Arc::clone(kinds));
@@ -361,13 +400,14 @@ impl Builder {
         self.open_on(Arc::new(data))
     }
 
-    /// Opens an engine on stores of the application's own. Kinds and upgrades are theirs.
+    /// Opens an engine on the application's own stores, which have their own kinds and upgrades.
     ///
     /// # Errors
     /// When the embedder's vectors do not have the dimensions that are expected.
-    pub fn open_on(self, stores: Arc<dyn Stores>) -> Result<Engine, Error> {
+    pub fn open_on(mut self, stores: Arc<dyn Stores>) -> Result<Engine, Error> {
+        let models = self.open_models()?;
         self.check_dimensions()?;
-        let embedder = self.embedder.unwrap_or_else(crate::embedder);
+        let embedder = self.embedder.unwrap_or_else(crate::default_embedder);
         let mut recipes: BTreeMap<String, String> = BUILT_IN
             .iter()
             .map(|(name, source)| ((*name).to_owned(), (*source).to_owned()))
@@ -378,6 +418,7 @@ impl Builder {
             judge: self.judge.unwrap_or_else(|| Arc::new(LocalJudge::new())),
             embedder: Arc::new(CachingEmbedder::new(embedder)),
             reranker: self.reranker,
+            models,
             collectors: self.collectors,
             built_in: collect::BUILT_IN
                 .iter()
@@ -393,10 +434,20 @@ impl Builder {
         Ok(Engine { shared: Arc::new(shared), open: Arc::default() })
     }
 
-    /// Checks the embedder before anything is opened.
+    /// Opens the configured models and takes those over that the application does not bring itself.
+    fn open_models(&mut self) -> Result<Option<EngineModels>, Error> {
+        let Some(set) = self.models.take() else { return Ok(None) };
+        let configured = ConfiguredModels::open(set)?;
+        self.embedder = self.embedder.take().or(configured.embedder);
+        self.judge = self.judge.take().or(configured.judge);
+        self.reranker = self.reranker.take().or(configured.reranker);
+        Ok(Some(configured.models))
+    }
+
+    /// Checks the dimensions of the embedder's vectors.
     fn check_dimensions(&self) -> Result<(), Error> {
         let Some(expected) = self.dimensions else { return Ok(()) };
-        let embedder = self.embedder.clone().unwrap_or_else(crate::embedder);
+        let embedder = self.embedder.clone().unwrap_or_else(crate::default_embedder);
         let model = embedder.model();
         let found = model.dimensions;
         if found == expected {

@@ -1,33 +1,34 @@
-//! What is written behind an answer: its receipt, and that its items were used. The answer does
-//! not wait for it. What several answers leave within a moment is written together, as every write
-//! has the disk sync and readers read their pages anew.
+//! Deferred writes: a pack's receipt and the usage events of its items. The caller does not wait for
+//! them. Writes of several packs are combined, because every write syncs the disk and invalidates
+//! the pages that readers have cached.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use haversack_store::store::change::Batch;
 use haversack_store::store::{Store, block_on};
-use tokio::sync::Mutex as Turn;
+use tokio::sync::Mutex as AsyncMutex;
 
-/// How long something waits for others at most.
-const PAUSE: Duration = Duration::from_millis(200);
+/// How long a batch waits for others to be written with.
+const WRITE_DELAY: Duration = Duration::from_millis(200);
 
-/// How many batches may wait; then the answer that brings one more waits until they are written.
+/// Most batches that wait. The caller who adds the last one waits until all are written.
 const WAITING_MAX: usize = 64;
 
-/// Batches on their way into the store.
+/// Batches that wait to be written to the store.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox(Arc<Queue>);
 
 #[derive(Debug, Default)]
 struct Queue {
     waiting: Mutex<Vec<Batch>>,
-    /// Held while batches are written, so that who has it knows that all before have arrived.
-    writing: Turn<()>,
+    /// Held while batches are written. Whoever acquires it knows that all earlier batches are
+    /// written.
+    writing: AsyncMutex<()>,
 }
 
 impl Outbox {
-    /// Sends a batch on its way.
+    /// Queues a batch, which is written after a short delay.
     pub(crate) async fn send(&self, store: &Arc<dyn Store>, batch: Batch) {
         let n_waiting = {
             let mut waiting = self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner);
@@ -37,10 +38,11 @@ impl Outbox {
         if n_waiting >= WAITING_MAX {
             self.0.write(&**store).await;
         } else if n_waiting == 1 {
-            // Nothing is kept open for it: what waits when a workspace is closed is written then.
+            // Weak references, so that the task does not keep the workspace open: `close` writes
+            // what still waits.
             let (queue, store) = (Arc::downgrade(&self.0), Arc::downgrade(store));
             tokio::spawn(async move {
-                tokio::time::sleep(PAUSE).await;
+                tokio::time::sleep(WRITE_DELAY).await;
                 if let (Some(queue), Some(store)) = (queue.upgrade(), store.upgrade()) {
                     queue.write(&*store).await;
                 }
@@ -48,16 +50,16 @@ impl Outbox {
         }
     }
 
-    /// Writes all that was sent, and waits until it has arrived.
-    pub(crate) async fn settle(&self, store: &dyn Store) {
+    /// Writes all queued batches and waits until they are in the store.
+    pub(crate) async fn flush(&self, store: &dyn Store) {
         self.0.write(store).await;
     }
 
-    /// Writes what is still pending when the workspace is dropped. The store is one for blocking
+    /// Writes the pending batches when the workspace is dropped. The store must be one for blocking
     /// threads.
     pub(crate) fn close(&self, store: &dyn Store) {
         let waiting = self.0.take();
-        if let Some(all) = together(&waiting)
+        if let Some(all) = merge(&waiting)
             && block_on(store.write(all)).is_err()
         {
             waiting.into_iter().for_each(|batch| log_failure(block_on(store.write(batch)).err()));
@@ -73,10 +75,10 @@ impl Queue {
     async fn write(&self, store: &dyn Store) {
         let _writing = self.writing.lock().await;
         let waiting = self.take();
-        if let Some(all) = together(&waiting)
+        if let Some(all) = merge(&waiting)
             && store.write(all).await.is_err()
         {
-            // One that cannot be written must not take the others along.
+            // One batch that cannot be written must not prevent the others.
             for batch in waiting {
                 log_failure(store.write(batch).await.err());
             }
@@ -84,8 +86,8 @@ impl Queue {
     }
 }
 
-/// Batches as one, if there are any.
-fn together(batches: &[Batch]) -> Option<Batch> {
+/// Merges batches into one, if there are any.
+fn merge(batches: &[Batch]) -> Option<Batch> {
     let at = batches.iter().map(|batch| batch.at).max()?;
     let changes = batches.iter().flat_map(|batch| &batch.changes).cloned();
     Some(Batch::new(at, changes.collect()))
@@ -121,7 +123,7 @@ mod tests {
             let pack = workspace.pack(Request::new("memory", "ladder")).await.unwrap();
             pack.receipt().to_owned()
         };
-        let workspace = Engine::open(folder.path()).unwrap().existing("home").unwrap();
+        let workspace = Engine::open(folder.path()).unwrap().existing_workspace("home").unwrap();
         assert_eq!(workspace.receipt(&receipt, &Viewer::owner()).await.unwrap().id, receipt);
     }
 
@@ -140,7 +142,7 @@ mod tests {
         for name in names {
             outbox.send(workspace.store(), batch(name)).await;
         }
-        outbox.settle(&**workspace.store()).await;
+        outbox.flush(&**workspace.store()).await;
         let snapshot = workspace.store().snapshot(&Viewer::owner()).await.unwrap();
         let there = snapshot.records(DocumentKind::Receipt, None, 10).await.unwrap();
         assert_eq!(there, ["one", "two"]);

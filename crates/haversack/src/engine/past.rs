@@ -12,14 +12,14 @@ use crate::error::Error;
 use crate::pipeline::Assembled;
 use crate::receipt::{Difference, Receipt};
 use crate::request::AsOf;
-use crate::wire::viewer_of;
+use crate::wire::viewer_from_principals;
 
 /// The result of a replay.
 #[derive(Debug)]
 pub struct Replay {
-    /// The pack, made anew.
+    /// The new pack.
     pub assembled: Assembled,
-    /// What differs from the pack of the receipt: nothing when the bytes are the same.
+    /// The difference from the pack of the receipt: none when the bytes are the same.
     pub difference: Difference,
 }
 
@@ -27,7 +27,7 @@ impl Workspace {
     /// Returns a receipt to the viewer it was made for, or to the owner.
     ///
     /// # Errors
-    /// When there is none, or none for this viewer.
+    /// When there is no such receipt for this viewer.
     pub async fn receipt(&self, id: &str, viewer: &Viewer) -> Result<Arc<Receipt>, Error> {
         let missing = || Error::NoReceipt { id: id.chars().take(64).collect() };
         let receipt = match self.0.receipts.get(id) {
@@ -41,40 +41,42 @@ impl Workspace {
                 Arc::new(receipt)
             }
         };
-        let made_for = viewer_of(receipt.viewer.as_deref())?;
+        let made_for = viewer_from_principals(receipt.viewer.as_deref())?;
         let may_read = *viewer == Viewer::owner() || *viewer == made_for;
         if may_read { Ok(receipt) } else { Err(missing()) }
     }
 
-    /// Makes a pack again from its receipt, and compares the two.
+    /// Makes a pack again from its receipt and compares the two packs.
     ///
     /// # Errors
     /// When there is no such receipt for this viewer, or the pack cannot be made any more.
     pub async fn replay(&self, id: &str, viewer: &Viewer) -> Result<Replay, Error> {
         let receipt = self.receipt(id, viewer).await?;
-        let mut request = receipt.request.request(&receipt.recipe)?;
-        request.viewer = viewer_of(receipt.viewer.as_deref())?;
+        let mut request = receipt.request.to_request(&receipt.recipe)?;
+        request.viewer = viewer_from_principals(receipt.viewer.as_deref())?;
         request.now = Some(Timestamp::from_millis(receipt.now));
         request.facts_at = request.facts_moment();
         request.as_of = receipt.at.map(AsOf::Revision);
         request.keep = false;
         let ready = self.compiled_recipe(&request.recipe).await?;
-        let before = self.before(&request).await?;
-        let workspace = self.clone();
+        let before = self.previous_receipt(&request).await?;
+        let (workspace, replayed) = (self.clone(), receipt.models.clone());
         let work = async move {
             let snapshot = workspace.snapshot(&request).await?;
-            workspace.assemble(ready, snapshot, request, before, None).await
+            let embedder = snapshot.embedder();
+            let replayed = (before, replayed);
+            let assembled = workspace.assemble(ready, snapshot, request, replayed, None).await?;
+            Ok::<_, Error>((assembled, embedder))
         };
-        let assembled = on_blocking_thread(work).await?;
-        let again =
-            Receipt::from_assembled(&assembled, &self.0.shared.embedder.model().to_string());
+        let (assembled, embedder) = on_blocking_thread(work).await?;
+        let again = Receipt::from_assembled(&assembled, &embedder.model().to_string());
         Ok(Replay { difference: receipt.diff(&again), assembled })
     }
 
     /// Compares two packs by their receipts.
     ///
     /// # Errors
-    /// When one of the receipts is not there for this viewer.
+    /// When there is no such receipt for this viewer.
     pub async fn diff(
         &self,
         before: &str,

@@ -20,9 +20,9 @@ pub(crate) struct CompiledRecipe {
     pub(crate) recipe: Arc<Recipe>,
     /// A hash of the recipe's source, its templates and rankers included.
     pub(crate) hash: String,
-    /// One for each layer.
+    /// The template of each layer.
     pub(crate) templates: Vec<Template>,
-    /// One for each layer.
+    /// The ranker of each layer.
     pub(crate) rankers: Vec<Ranker>,
     pub(crate) frame: Frame,
     /// The words that queries about fields use.
@@ -32,7 +32,7 @@ pub(crate) struct CompiledRecipe {
     /// The templates that requests may name.
     pub(crate) named_templates: Templates,
     pub(crate) named_rankers: BTreeMap<String, Ranker>,
-    /// Tokenizers of the application's own.
+    /// The application's own tokenizers.
     pub(crate) named_tokenizers: BTreeMap<String, Arc<dyn Tokenizer>>,
 }
 
@@ -91,7 +91,7 @@ impl CompiledRecipe {
         })
     }
 
-    /// Whether breadcrumbs are shown by the recipe's templates, or by those that a request uses instead.
+    /// Whether the recipe's templates, or those that a request uses instead, show breadcrumbs.
     pub(crate) fn shows_trails<'t>(
         &self,
         mut templates: impl Iterator<Item = &'t Template>,
@@ -156,9 +156,9 @@ pub(crate) fn ranker_by_name(
     named: &BTreeMap<String, Ranker>,
 ) -> Result<Ranker, Error> {
     named.get(name).cloned().ok_or_else(|| {
-        let own = named.keys().map(String::as_str);
-        let names: Vec<&str> = RANKERS.iter().map(|(name, _)| *name).chain(own).collect();
-        let there = names.join(", ");
-        Error::invalid(field, format!("there is no ranker {name:?}; there are {there}"))
+        let registered = named.keys().map(String::as_str);
+        let names: Vec<&str> = RANKERS.iter().map(|(name, _)| *name).chain(registered).collect();
+        let names = names.join(", ");
+        Error::invalid(field, format!("there is no ranker {name:?}; there are {names}"))
     })
 }

@@ -20,18 +20,18 @@ use crate::request::TemplateChoice;
 /// Most templates or rankers that a workspace may store.
 const NAMED_MAX: usize = 1_000;
 
-/// A template as it is stored, and as JSON carries it.
+/// A template, as it is stored and as JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Template"))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct KeptTemplate {
-    /// Its name in the answer, where a request brings it along.
+    /// The name under which the answer reports the template of a request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Text before the items.
     #[serde(default)]
     pub header: String,
-    /// One item, with `{{content}}` and the like; `memoryFormat` means the same.
+    /// The form of one item, with variables such as `{{content}}`. `memoryFormat` is an alias.
     #[serde(alias = "memoryFormat")]
     pub item: String,
     /// Text between two items.
@@ -40,10 +40,10 @@ pub struct KeptTemplate {
     /// Text after the items.
     #[serde(default)]
     pub footer: String,
-    /// Text in place of all this when there are no items.
+    /// Text that replaces the whole section when there are no items.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub empty: Option<String>,
-    /// Whether type, confidence and time follow a text whose template shows none of them.
+    /// Whether type, confidence and time are added after a text whose template shows none of them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub include_metadata: bool,
 }
@@ -71,14 +71,14 @@ impl KeptTemplate {
     }
 }
 
-/// A template by name or written out (M8).
+/// A template: the name of a registered one, or the template itself (M8).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TemplateOrName"))]
 #[serde(untagged)]
 pub enum WireTemplate {
-    /// By name.
+    /// The name of a built-in or registered template.
     Name(String),
-    /// Written out.
+    /// The template itself.
     Given(KeptTemplate),
 }
 
@@ -89,7 +89,7 @@ impl From<&str> for WireTemplate {
 }
 
 impl WireTemplate {
-    pub(crate) fn choice(&self) -> TemplateChoice {
+    pub(crate) fn to_choice(&self) -> TemplateChoice {
         match self {
             WireTemplate::Name(name) => TemplateChoice::Named(name.clone()),
             WireTemplate::Given(template) => {
@@ -99,7 +99,7 @@ impl WireTemplate {
         }
     }
 
-    pub(crate) fn of(choice: &TemplateChoice) -> WireTemplate {
+    pub(crate) fn from_choice(choice: &TemplateChoice) -> WireTemplate {
         match choice {
             TemplateChoice::Named(name) => WireTemplate::Name(name.clone()),
             TemplateChoice::Given { template, .. } => WireTemplate::Given(template.clone()),
@@ -194,7 +194,7 @@ impl Workspace {
     /// Removes a stored recipe, template or ranker.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// When the store cannot be written.
     pub async fn remove_document(
         &self,
         document_kind: DocumentKind,

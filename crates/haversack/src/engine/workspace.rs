@@ -1,14 +1,17 @@
-//! A workspace in hand: writing, packing, and looking back at packs.
+//! A workspace handle: writes, packs, searches and records feedback.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use haversack_core::embed::Model;
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::layer::Stability;
 use haversack_core::pack::{Plan, Point, Previous};
+use haversack_core::text::tokenizer::Accuracy;
 use haversack_core::units::{Timestamp, Tokens};
+use haversack_provider::{ChatModel, Usage};
 use haversack_store::kinds::Kinds;
 use haversack_store::revision::Revision;
 use haversack_store::store::change::{Batch, Change, CommitReport};
@@ -24,10 +27,11 @@ use super::blocking::on_blocking_thread;
 use super::outbox::Outbox;
 use super::{CompiledRecipe, Shared};
 use crate::error::Error;
+use crate::models::{ModelAnswers, PackModels};
 use crate::notice::{Notice, NoticeCode};
 use crate::pipeline::{
-    Assembled, PackDelta, PackInputs, StageObserver, add_fields_and_excerpts, budget_too_small,
-    prepare, select_and_assemble,
+    Assembled, PackDelta, PackInputs, ProviderCount, StageObserver, add_fields_and_excerpts,
+    budget_too_small, prepare, select_and_assemble,
 };
 use crate::receipt::Receipt;
 use crate::request::{AsOf, OPPORTUNITY, RankerChoice, Request};
@@ -35,25 +39,25 @@ use crate::revision::RevisionId;
 use crate::search::{HybridResults, Search, SearchError, hybrid};
 use crate::wire::{WireRequest, principals_of};
 
-/// How long a recipe made ready is used without looking at its text again (P14).
-const READY_KEPT: Duration = Duration::from_secs(300);
+/// How long a compiled recipe is reused before its source is read again (P14).
+const COMPILED_TTL: Duration = Duration::from_secs(300);
 
-/// Recipes made ready that are kept.
-const READY_MAX: u64 = 64;
+/// Most compiled recipes in the cache.
+const COMPILED_MAX: u64 = 64;
 
-/// Receipts that are kept at hand while they are written.
-const RECEIPTS_AT_HAND: u64 = 256;
+/// Most receipts in the cache, which serves them until they are written.
+const RECEIPTS_CACHED_MAX: u64 = 256;
 
-/// A pack, and whether it is the one that was just given to the same question.
+/// A pack, and whether it came from the cache.
 #[derive(Debug, Clone)]
 pub struct Answer {
     /// The pack.
     pub assembled: Arc<Assembled>,
-    /// Whether it was made before, and is given again.
-    pub repeated: bool,
+    /// Whether this was a cache hit.
+    pub from_cache: bool,
 }
 
-/// A workspace. Cheap to clone.
+/// A handle of an open workspace. Cheap to clone.
 #[derive(Clone)]
 pub struct Workspace(pub(super) Arc<Inner>);
 
@@ -61,9 +65,9 @@ pub(super) struct Inner {
     name: String,
     pub(super) shared: Arc<Shared>,
     pub(super) store: Arc<dyn Store>,
-    /// The same, for threads that may block.
+    /// The same store, for threads that may block.
     pub(super) blocking_store: Arc<dyn Maintenance>,
-    answers: PackCache,
+    packs: PackCache,
     pub(super) ready: Cache<String, Arc<CompiledRecipe>>,
     outbox: Outbox,
     pub(super) receipts: Cache<String, Arc<Receipt>>,
@@ -88,42 +92,47 @@ impl Workspace {
             shared,
             blocking_store: store.for_blocking_threads(),
             store,
-            answers: PackCache::default(),
-            ready: Cache::builder().max_capacity(READY_MAX).time_to_live(READY_KEPT).build(),
+            packs: PackCache::default(),
+            ready: Cache::builder().max_capacity(COMPILED_MAX).time_to_live(COMPILED_TTL).build(),
             outbox: Outbox::default(),
-            receipts: Cache::new(RECEIPTS_AT_HAND),
+            receipts: Cache::new(RECEIPTS_CACHED_MAX),
         }))
     }
 
-    /// Its name.
+    /// The workspace's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.0.name
     }
 
-    /// The store underneath, for what is not asked here: lists, history, chores.
+    /// The workspace's store, for everything that has no method here, such as lists and history.
     #[must_use]
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.0.store
     }
 
-    /// The kinds that are known here.
+    /// The kinds that the workspace's store knows.
     #[must_use]
     pub fn kinds(&self) -> &Arc<Kinds> {
         self.0.store.kinds()
     }
 
-    /// The store for threads that may block, with its maintenance: its futures need no runtime
+    /// The store and its maintenance, for threads that may block: its futures need no runtime
     /// ([`haversack_store::store::block_on`]).
     #[must_use]
     pub fn blocking_store(&self) -> &Arc<dyn Maintenance> {
         &self.0.blocking_store
     }
 
-    /// Searches by words, meaning and spelling, as a viewer.
+    /// The model that extracts memories, if one is configured.
+    pub(crate) fn extractor(&self) -> Option<Arc<ChatModel>> {
+        self.0.shared.models.as_ref()?.extractor.clone()
+    }
+
+    /// Searches by words, meaning and spelling with a viewer's permissions.
     ///
     /// # Errors
-    /// When the search is wrong or the store cannot be read.
+    /// When the search is not valid or the store cannot be read.
     pub async fn search(
         &self,
         viewer: &Viewer,
@@ -133,7 +142,7 @@ impl Workspace {
         on_blocking_thread(async move {
             let store = &workspace.0.blocking_store;
             let snapshot = store.snapshot(&viewer).await?;
-            hybrid(&*snapshot, &**store.embedder(), &search).await
+            hybrid(&*snapshot, &*snapshot.embedder(), &search).await
         })
         .await
     }
@@ -147,7 +156,7 @@ impl Workspace {
     /// Writes a batch, all or nothing. When it returns, the batch is durable and searchable.
     ///
     /// # Errors
-    /// When the batch is wrong or cannot be written.
+    /// When the batch is not valid or cannot be written.
     pub async fn write(&self, batch: Batch) -> Result<CommitReport, Error> {
         let changes_rules = batch.changes.iter().any(|change| match change {
             Change::PutRecord(record) => record.document_kind != DocumentKind::Receipt,
@@ -164,19 +173,20 @@ impl Workspace {
     /// Adds items or replaces them.
     ///
     /// # Errors
-    /// When an item is wrong or cannot be written.
+    /// When an item is not valid or cannot be written.
     pub async fn put(&self, items: Vec<Item>) -> Result<CommitReport, Error> {
         self.write(Batch::put(self.now(), items)).await
     }
 
-    /// What the request may see, for a thread that may block.
+    /// Takes the snapshot that a request reads, for a thread that may block.
     pub(super) async fn snapshot(&self, request: &Request) -> Result<Arc<dyn Snapshot>, Error> {
         let store = &self.0.blocking_store;
         Ok(match request.as_of {
             None => store.snapshot(&request.viewer).await?,
             Some(AsOf::Moment(moment)) => {
                 let past = store.as_of(&request.viewer, moment).await?;
-                // Before anything was written, only what was written later can tell of that time.
+                // At a moment before the first write the store was empty, so the current state is read;
+                // the request's `facts_moment` leaves out later facts.
                 match past.revision() == Revision::new(0) {
                     true => store.snapshot(&request.viewer).await?,
                     false => past,
@@ -192,65 +202,68 @@ impl Workspace {
     /// Makes a pack.
     ///
     /// # Errors
-    /// When the request is wrong, or what it cannot do without fails; see [`Error::code`].
+    /// When the request is not valid or a required step fails; see [`Error::code`].
     pub async fn pack(&self, request: Request) -> Result<Arc<Assembled>, Error> {
         Ok(self.answer(request, None).await?.assembled)
     }
 
-    /// Makes a pack and says whether it was just made before. Whoever watches is told of each step
-    /// when it is done.
+    /// Makes a pack, or returns it from the cache. `observer` is called at the end of each stage.
     ///
     /// # Errors
     /// As [`Workspace::pack`].
     pub async fn answer(
         &self,
         request: Request,
-        watch: Option<StageObserver>,
+        observer: Option<StageObserver>,
     ) -> Result<Answer, Error> {
         let ready = self.compiled_recipe(&request.recipe).await?;
-        let before = self.before(&request).await?;
+        let before = self.previous_receipt(&request).await?;
         let workspace = self.clone();
-        let work =
-            async move { Box::pin(workspace.answer_here(ready, before, request, watch)).await };
-        let (answer, noted) = on_blocking_thread(work).await?;
-        if !answer.repeated {
-            // Here, where whoever asks may have a log of their own.
-            announce(&self.0.name, &answer.assembled);
+        let work = async move {
+            Box::pin(workspace.answer_blocking(ready, before, request, observer)).await
+        };
+        let (answer, batch) = on_blocking_thread(work).await?;
+        if !answer.from_cache {
+            // On the caller's thread, because a caller may have set a log of their own for it.
+            log_pack(&self.0.name, &answer.assembled);
         }
-        if let Some(noted) = noted {
-            self.0.outbox.send(&self.0.store, noted).await;
+        if let Some(batch) = batch {
+            self.0.outbox.send(&self.0.store, batch).await;
         }
         Ok(answer)
     }
 
-    /// A pack, and what is to be noted of it.
-    async fn answer_here(
+    /// Returns a pack, and the batch that records it unless it came from the cache.
+    async fn answer_blocking(
         &self,
         ready: Arc<CompiledRecipe>,
         before: Option<Arc<Receipt>>,
         request: Request,
-        watch: Option<StageObserver>,
+        observer: Option<StageObserver>,
     ) -> Result<(Answer, Option<Batch>), Error> {
         let snapshot = self.snapshot(&request).await?;
-        let cache = ready.recipe.cache.filter(|_| request.cache && may_repeat(&request));
-        let key = key(&ready, &*snapshot, &request);
+        let cache = ready.recipe.cache.filter(|_| request.cache && is_cacheable(&request));
+        let key = cache_key(&ready, &*snapshot, &request);
         if let Some(spec) = cache
-            && let Some(assembled) = self.0.answers.get(&ready.recipe.name, spec, &key)
+            && let Some(assembled) = self.0.packs.get(&ready.recipe.name, spec, &key)
         {
-            return Ok((Answer { assembled, repeated: true }, None));
+            return Ok((Answer { assembled, from_cache: true }, None));
         }
-        let keep = request.keep;
-        let assembled = self.assemble(ready, snapshot, request, before, watch).await?;
+        let (keep, embedder) = (request.keep, snapshot.embedder());
+        let assembled = self.assemble(ready, snapshot, request, (before, None), observer).await?;
         let assembled = Arc::new(assembled);
-        let noted = keep.then(|| self.note(&assembled));
+        let batch = keep.then(|| self.record_batch(&assembled, embedder.model()));
         if let Some(spec) = cache.filter(|_| keep) {
-            self.0.answers.put(&assembled.recipe.name, spec, key, &assembled);
+            self.0.packs.put(&assembled.recipe.name, spec, key, &assembled);
         }
-        Ok((Answer { assembled, repeated: false }, noted))
+        Ok((Answer { assembled, from_cache: false }, batch))
     }
 
-    /// The receipt of the pack that a request goes on from.
-    pub(super) async fn before(&self, request: &Request) -> Result<Option<Arc<Receipt>>, Error> {
+    /// Reads the receipt of the pack that a request continues.
+    pub(super) async fn previous_receipt(
+        &self,
+        request: &Request,
+    ) -> Result<Option<Arc<Receipt>>, Error> {
         match &request.previous {
             Some(id) => Ok(Some(self.receipt(id, &request.viewer).await?)),
             None => Ok(None),
@@ -262,39 +275,67 @@ impl Workspace {
         ready: Arc<CompiledRecipe>,
         snapshot: Arc<dyn Snapshot>,
         request: Request,
-        before: Option<Arc<Receipt>>,
-        watch: Option<StageObserver>,
+        (before, replayed): (Option<Arc<Receipt>>, Option<ModelAnswers>),
+        observer: Option<StageObserver>,
     ) -> Result<Assembled, Error> {
-        let mut start = self.start(ready, snapshot, request, before.as_deref())?;
-        start.observer.clone_from(&watch);
-        let snapshot = Arc::clone(&start.snapshot);
-        let prepared = prepare(&self.0.shared, start).await?;
+        let mut inputs = self.pack_inputs(ready, snapshot, request, before.as_deref(), replayed)?;
+        inputs.observer.clone_from(&observer);
+        let snapshot = Arc::clone(&inputs.snapshot);
+        let prepared = prepare(&self.0.shared, inputs).await?;
         let mut assembled = select_and_assemble(prepared)?;
-        if let Some(watch) = watch {
-            watch("pack", assembled.timings.pack);
+        if let Some(observer) = observer {
+            observer("pack", assembled.timings.pack);
         }
-        complete(&mut assembled, &snapshot).await?;
+        add_stored_details(&mut assembled, &snapshot).await?;
+        self.count_by_provider(&mut assembled);
         if let Some(before) = before {
-            assembled.delta = Some(delta(&before, &assembled)?);
+            assembled.delta = Some(delta_since(&before, &assembled)?);
         }
         Ok(assembled)
     }
 
-    pub(super) fn start(
+    /// Counts the text by the provider that is configured to, where our own count is an estimate. A failure
+    /// is a notice: the estimate is an upper bound.
+    fn count_by_provider(&self, assembled: &mut Assembled) {
+        let counter = self.0.shared.models.as_ref().and_then(|models| models.counter.as_ref());
+        let is_exact = assembled.pack.accuracy == Accuracy::Exact;
+        let Some(counter) = counter.filter(|_| !is_exact) else { return };
+        match counter.count(&assembled.pack.text) {
+            Ok(tokens) => {
+                let counter = counter.name().to_owned();
+                assembled.provider_count = Some(ProviderCount { counter, tokens });
+            }
+            Err(error) => {
+                let message = format!("the provider did not count the text: {}", error.chain());
+                assembled.notices.push(Notice::new(NoticeCode::Degraded, message));
+            }
+        }
+    }
+
+    pub(super) fn pack_inputs(
         &self,
         ready: Arc<CompiledRecipe>,
         snapshot: Arc<dyn Snapshot>,
         request: Request,
         before: Option<&Receipt>,
+        replayed: Option<ModelAnswers>,
     ) -> Result<PackInputs, Error> {
         let now = request.now.unwrap_or_else(|| self.now());
         let now = request.facts_moment().map_or(now, |known_by| known_by.min(now));
         let seed = format!("haversack {}", self.0.name);
         let previous: Option<Previous> = before.map(Receipt::previous).transpose()?;
-        Ok(PackInputs { ready, snapshot, request, now, seed, previous, observer: None })
+        let shared = &self.0.shared;
+        let models = PackModels::new(
+            snapshot.embedder(),
+            Arc::clone(&shared.judge),
+            shared.reranker.clone(),
+            replayed,
+        );
+        let observer = None;
+        Ok(PackInputs { ready, snapshot, request, now, seed, previous, observer, models })
     }
 
-    /// What other budgets would give (X2): the same as a pack of its own at each.
+    /// Shows what other budgets would buy (X2). Each point equals a pack made at that budget.
     ///
     /// # Errors
     /// As [`Workspace::pack`]. Budgets below the least possible are left out, unless all are.
@@ -305,19 +346,21 @@ impl Workspace {
     ) -> Result<Vec<Point>, Error> {
         let ready = self.compiled_recipe(&request.recipe).await?;
         let (workspace, budgets) = (self.clone(), budgets.to_vec());
-        on_blocking_thread(async move { workspace.frontier_here(ready, request, &budgets).await })
-            .await
+        on_blocking_thread(
+            async move { workspace.frontier_blocking(ready, request, &budgets).await },
+        )
+        .await
     }
 
-    async fn frontier_here(
+    async fn frontier_blocking(
         &self,
         ready: Arc<CompiledRecipe>,
         request: Request,
         budgets: &[Tokens],
     ) -> Result<Vec<Point>, Error> {
         let snapshot = self.snapshot(&request).await?;
-        let start = self.start(ready, snapshot, request, None)?;
-        let prepared = prepare(&self.0.shared, start).await?;
+        let inputs = self.pack_inputs(ready, snapshot, request, None, None)?;
+        let prepared = prepare(&self.0.shared, inputs).await?;
         let plan = Plan::new(&prepared.core)?;
         let (least, most) = (plan.least_shown(), plan.most());
         let mut totals: Vec<Tokens> = if budgets.is_empty() {
@@ -335,10 +378,9 @@ impl Workspace {
         Ok(plan.frontier(&totals)?)
     }
 
-    /// What is kept of a pack, behind the answer: its receipt, and that its items were used (K10).
-    fn note(&self, assembled: &Assembled) -> Batch {
-        let embedder = self.0.shared.embedder.model().to_string();
-        let receipt = Arc::new(Receipt::from_assembled(assembled, &embedder));
+    /// Builds the batch that records a pack: its receipt and the usage events of its items (K10).
+    fn record_batch(&self, assembled: &Assembled, model: &Model) -> Batch {
+        let receipt = Arc::new(Receipt::from_assembled(assembled, &model.to_string()));
         self.0.receipts.insert(receipt.id.clone(), Arc::clone(&receipt));
         let at = self.now();
         let mut changes = Vec::new();
@@ -354,21 +396,21 @@ impl Workspace {
             }
         }
         if let Some(user) = &assembled.request.user {
-            changes.extend(uses(assembled, user, assembled.now));
+            changes.extend(usage_events(assembled, user, assembled.now));
         }
         Batch::new(at, changes)
     }
 
-    /// Waits until all receipts and uses are in the store. What packs leave there is written a moment
-    /// behind them, several together, or when the last handle of the workspace goes.
-    pub async fn settle(&self) {
-        self.0.outbox.settle(&*self.0.store).await;
+    /// Waits until the receipts and usage events of all packs are in the store. They are otherwise
+    /// written in groups shortly after each pack, or when the last handle is dropped.
+    pub async fn flush(&self) {
+        self.0.outbox.flush(&*self.0.store).await;
     }
 
-    /// Notes that an item helped, or did not: it counts in later scores (K8).
+    /// Records whether an item was useful, which changes its later scores (K8).
     ///
     /// # Errors
-    /// When the item is not there for this viewer, or it cannot be noted.
+    /// When the viewer cannot read the item, or the store cannot be written.
     pub async fn feedback(
         &self,
         viewer: &Viewer,
@@ -377,8 +419,8 @@ impl Workspace {
         useful: bool,
     ) -> Result<(), Error> {
         let snapshot = self.0.store.snapshot(viewer).await?;
-        let there = snapshot.get(std::slice::from_ref(item)).await?.pop().flatten();
-        if there.is_none() {
+        let readable = snapshot.get(std::slice::from_ref(item)).await?.pop().flatten();
+        if readable.is_none() {
             let message = format!("there is no item {:?} that this user can read", item.as_str());
             return Err(Error::invalid("contextItemId", message));
         }
@@ -389,21 +431,21 @@ impl Workspace {
         Ok(())
     }
 
-    /// How often a question was answered from what was there, since this workspace was opened (K11).
+    /// Returns the cache hits and misses since this workspace was opened (K11).
     #[must_use]
-    pub fn repeats(&self) -> CacheCounts {
-        self.0.answers.repeats()
+    pub fn cache_counts(&self) -> CacheCounts {
+        self.0.packs.counts()
     }
 
-    /// Forgets answers whose question holds this text, such as a thread's id; all when it is empty
-    /// (K9).
-    pub fn forget(&self, pattern: &str) {
-        self.0.answers.forget_matching(pattern);
+    /// Removes cached packs whose request contains this text, such as a thread's id; all of them when
+    /// it is empty (K9).
+    pub fn invalidate_cache(&self, pattern: &str) {
+        self.0.packs.invalidate_matching(pattern);
     }
 }
 
-/// Adds what the store still has to say of a pack.
-pub(super) async fn complete(
+/// Adds fields and excerpts from the store to a pack, and a notice when its history is incomplete.
+pub(super) async fn add_stored_details(
     assembled: &mut Assembled,
     snapshot: &Arc<dyn Snapshot>,
 ) -> Result<(), Error> {
@@ -415,29 +457,30 @@ pub(super) async fn complete(
     Ok(())
 }
 
-/// Whether everything that decides the answer is in its key: a function cannot be.
-fn may_repeat(request: &Request) -> bool {
+/// Whether the cache key can hold everything that decides the pack: it cannot hold a function.
+fn is_cacheable(request: &Request) -> bool {
     !matches!(request.ranker, Some(RankerChoice::Given(_)))
 }
 
-/// Everything that decides an answer, but for the time, which is what a cache is about. What the viewer
-/// cannot read is not in it: whether an answer is repeated would tell of hidden writes.
-fn key(ready: &CompiledRecipe, snapshot: &dyn Snapshot, request: &Request) -> String {
-    let revision = RevisionId::of(snapshot, &request.viewer);
+/// Builds a cache key of everything that decides a pack, except the time. It contains nothing that the
+/// viewer cannot read, because cache misses would reveal hidden writes.
+fn cache_key(ready: &CompiledRecipe, snapshot: &dyn Snapshot, request: &Request) -> String {
+    let revision = RevisionId::for_viewer(snapshot, &request.viewer);
     let key = json!({
         "recipe": ready.hash,
         "revision": revision.to_string(),
         "activity": snapshot.activity(),
+        "model": snapshot.embedder().model().to_string(),
         "viewer": principals_of(&request.viewer),
-        "request": WireRequest::of(request),
+        "request": WireRequest::from_request(request),
         "factsAt": request.facts_at.map(Timestamp::as_millis),
         "keep": request.keep,
     });
     key.to_string()
 }
 
-/// The events that say what was used: stored items, each once.
-fn uses(assembled: &Assembled, user: &str, at: Timestamp) -> Vec<Change> {
+/// Builds a usage event for each stored item of a pack.
+fn usage_events(assembled: &Assembled, user: &str, at: Timestamp) -> Vec<Change> {
     let sections = &assembled.pack.sections;
     let mut items: Vec<&ItemId> =
         sections.iter().flat_map(|section| &section.items).map(|item| &item.id.item).collect();
@@ -456,9 +499,10 @@ fn uses(assembled: &Assembled, user: &str, at: Timestamp) -> Vec<Change> {
         .collect()
 }
 
-fn delta(before: &Receipt, assembled: &Assembled) -> Result<PackDelta, Error> {
-    let stood: Vec<_> = before.previous()?.order.into_iter().map(|shown| shown.id).collect();
-    let stands: Vec<_> =
+/// Compares a pack with the one before it in the conversation.
+fn delta_since(before: &Receipt, assembled: &Assembled) -> Result<PackDelta, Error> {
+    let earlier: Vec<_> = before.previous()?.order.into_iter().map(|shown| shown.id).collect();
+    let current: Vec<_> =
         assembled.pack.previous.order.iter().map(|shown| shown.id.clone()).collect();
     let missing = |of: &[CandidateId], from: &[CandidateId]| -> Vec<CandidateId> {
         of.iter().filter(|id| !from.contains(id)).cloned().collect()
@@ -466,13 +510,13 @@ fn delta(before: &Receipt, assembled: &Assembled) -> Result<PackDelta, Error> {
     Ok(PackDelta {
         previous: before.id.clone(),
         kept_bytes: before.unchanged_prefix_len(&assembled.pack.text),
-        added: missing(&stands, &stood),
-        removed: missing(&stood, &stands),
+        added: missing(&current, &earlier),
+        removed: missing(&earlier, &current),
     })
 }
 
-/// The one line that every pack leaves in the log (P13).
-fn announce(workspace: &str, assembled: &Assembled) {
+/// Logs one line for a pack (P13).
+fn log_pack(workspace: &str, assembled: &Assembled) {
     let specs = assembled.recipe.layers.iter().zip(&assembled.layers);
     let foundational = specs.filter(|(spec, _)| spec.stability == Stability::Foundational);
     let foundational: u32 = foundational.map(|(_, layer)| layer.tokens.get()).sum();
@@ -480,6 +524,8 @@ fn announce(workspace: &str, assembled: &Assembled) {
     let categories: BTreeMap<&str, u32> =
         assembled.layers.iter().map(|layer| (layer.name.as_str(), layer.tokens.get())).collect();
     let opportunity = assembled.request.subjects.get(OPPORTUNITY).map(ItemId::as_str);
+    let mut usage = Usage::default();
+    assembled.model_usage.values().for_each(|used| usage.add(used));
     tracing::info!(
         target: "haversack",
         event = "context_assembled",
@@ -490,11 +536,14 @@ fn announce(workspace: &str, assembled: &Assembled) {
         totalTokens = total,
         budgetLimit = assembled.core.budget.total().get(),
         foundationalTokens = foundational,
-        // All else: what was found, and what stands around it.
+        // Everything that is not foundational, overhead included.
         ragTokens = total.saturating_sub(foundational),
         truncated = assembled.layers.iter().any(crate::pipeline::LayerReport::is_truncated),
         latencyMs = assembled.timings.total().as_secs_f64() * 1_000.0,
         categories = ?categories,
+        modelCalls = usage.calls,
+        modelTokens = usage.tokens_in + usage.tokens_out,
+        modelCost = usage.cost,
         "context assembled"
     );
 }

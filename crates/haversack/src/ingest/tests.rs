@@ -19,7 +19,7 @@ impl IngestFixture {
     fn new() -> IngestFixture {
         let folder = tempfile::tempdir().unwrap();
         let stores = DataFolder::open(&folder.path().join("data")).unwrap();
-        let store = stores.open("w", crate::embedder()).unwrap().for_blocking_threads();
+        let store = stores.open("w", crate::default_embedder()).unwrap().for_blocking_threads();
         IngestFixture { folder, store }
     }
 
@@ -241,7 +241,7 @@ fn a_search_finds_by_words_meaning_and_spelling() {
     let snapshot = place.snapshot(&Viewer::owner());
     let first = |query: &str| {
         let search = Search::new(query, 5);
-        let answers = block_on(hybrid(&*snapshot, &*crate::embedder(), &search)).unwrap();
+        let answers = block_on(hybrid(&*snapshot, &*crate::default_embedder(), &search)).unwrap();
         let first = answers.found.first().map(|found| found.id.item.as_str().to_owned());
         (first.unwrap_or_default(), answers.notices.len())
     };

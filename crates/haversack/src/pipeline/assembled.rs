@@ -11,6 +11,7 @@ use haversack_core::pack::{Pack, PackError, PackRequest, Plan};
 use haversack_core::query::Analysis;
 use haversack_core::rank::Ranked;
 use haversack_core::units::{Score, Timestamp, Tokens};
+use haversack_provider::UsageByRole;
 use haversack_store::kinds::Kinds;
 use haversack_store::store::item::Stored;
 use serde_json::{Map, Value, json};
@@ -20,6 +21,7 @@ use super::run::PreparedPack;
 use super::{hints, outline};
 use crate::collect::Outline;
 use crate::error::Error;
+use crate::models::ModelAnswers;
 use crate::notice::{Notice, NoticeCode};
 use crate::recipe::{LayerSpec, Recipe, TemplateSpec};
 use crate::request::Request;
@@ -174,6 +176,21 @@ pub struct Assembled {
     pub timings: Timings,
     /// What changed since the previous pack, if there was one.
     pub delta: Option<PackDelta>,
+    /// What remote models answered, for the receipt.
+    pub model_answers: ModelAnswers,
+    /// What was used of remote models.
+    pub model_usage: UsageByRole,
+    /// The tokens of the text by the provider's own count, where one is configured.
+    pub provider_count: Option<ProviderCount>,
+}
+
+/// A count of tokens by a provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProviderCount {
+    /// The model and its provider.
+    pub counter: String,
+    /// The tokens, those of one message's own included.
+    pub tokens: u64,
 }
 
 /// Selects and assembles the pack. Its inputs are bounded, so this needs no thread of its own.
@@ -231,13 +248,16 @@ pub(crate) fn describe_pack(prepared: PreparedPack, pack: Pack) -> Assembled {
     notices.extend(reserves_used_notice(&pack, &core));
     notices.extend(truncation_notice(&pack, &recipe, &layers, &core));
     notices.extend(shortfall_notices(&question.request, &outlines, &pack));
+    let (model_answers, used_models) = prepared.models.so_far();
+    let degraded = used_models.notes.iter();
+    notices.extend(degraded.map(|note| Notice::new(NoticeCode::Degraded, *note)));
     Assembled {
         recipe_hash: ready.hash.clone(),
         recipe,
         analysis: question.analysis,
         kinds: Arc::clone(question.snapshot.kinds()),
         revision: question.snapshot.revision().get(),
-        state: RevisionId::of(&*question.snapshot, &question.request.viewer),
+        state: RevisionId::for_viewer(&*question.snapshot, &question.request.viewer),
         now: question.now,
         request: question.request,
         reranker,
@@ -253,6 +273,9 @@ pub(crate) fn describe_pack(prepared: PreparedPack, pack: Pack) -> Assembled {
         notices,
         timings,
         delta: None,
+        model_answers,
+        model_usage: used_models.by_role,
+        provider_count: None,
     }
 }
 
@@ -439,7 +462,7 @@ impl Assembled {
     /// Measures the pack's quality. This takes a moment for a large pack.
     #[must_use]
     pub fn quality(&self) -> Quality {
-        Quality::of(&self.pack, &self.core, self.relevance, self.now)
+        Quality::measure(&self.pack, &self.core, self.relevance, self.now)
     }
 
     /// Returns a ranked candidate by its id.

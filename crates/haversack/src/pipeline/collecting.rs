@@ -159,10 +159,11 @@ async fn run_collector(
         let error = ReadError::invalid("collect", format!("there is no collector {:?}", spec.by));
         return (spec.by.clone(), Err(CollectorFailure::Read(error)));
     };
-    let outcome = tokio::time::timeout(spec.deadline, by.collect(question, spec, found)).await;
+    let deadline = spec.deadline + by.model_time(question);
+    let outcome = tokio::time::timeout(deadline, by.collect(question, spec, found)).await;
     let outcome = match outcome {
         Ok(result) => result.map_err(CollectorFailure::Read),
-        Err(_) => Err(CollectorFailure::Timeout(spec.deadline)),
+        Err(_) => Err(CollectorFailure::Timeout(deadline)),
     };
     (spec.by.clone(), outcome)
 }

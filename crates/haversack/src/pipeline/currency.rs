@@ -76,7 +76,7 @@ impl Currency {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub(super) async fn of(
+    pub(super) async fn find(
         question: &Question,
         specs: &[LayerSpec],
         layers: &mut [Vec<Candidate>],
@@ -276,7 +276,7 @@ fn differing_pairs(stored: &[Stored], linked: &BTreeSet<ItemId>) -> Vec<(ItemId,
     let facts = stored.iter().filter(|stored| !linked.contains(&stored.item.id));
     let mut numbers: HashMap<String, usize> = HashMap::new();
     let facts: Vec<StatedFact<'_>> =
-        facts.filter_map(|stored| StatedFact::of(stored, &mut numbers)).collect();
+        facts.filter_map(|stored| StatedFact::from_stored(stored, &mut numbers)).collect();
     let mut pairs = Vec::new();
     for (at, one) in facts.iter().enumerate() {
         for other in &facts[at + 1..] {
@@ -302,7 +302,10 @@ struct StatedFact<'s> {
 }
 
 impl StatedFact<'_> {
-    fn of<'s>(stored: &'s Stored, numbers: &mut HashMap<String, usize>) -> Option<StatedFact<'s>> {
+    fn from_stored<'s>(
+        stored: &'s Stored,
+        numbers: &mut HashMap<String, usize>,
+    ) -> Option<StatedFact<'s>> {
         let (item, text) = (&stored.item, stored.text());
         if text.len() > FACT_BYTES_MAX {
             return None;

@@ -298,7 +298,7 @@ impl<'h> DocumentText<'h> {
         let mut next = 0;
         while next < parts.len() {
             let end = run_end(parts, next);
-            let run = without_leftovers(&parts[next..end]);
+            let run = trim_leading_leftovers(&parts[next..end]);
             if run.is_empty() {
                 next = end;
                 continue;
@@ -374,7 +374,7 @@ impl<'h> DocumentText<'h> {
         if !is_named && let Some(line) = heading_line(own, headings, title) {
             self.text.push_str(&line);
         }
-        let fences = FenceState::of(run.iter().map(|part| &*part.ranked.candidate.text));
+        let fences = FenceState::from_texts(run.iter().map(|part| &*part.ranked.candidate.text));
         if fences.starts_inside {
             self.text.push_str("```\n");
         }
@@ -539,7 +539,7 @@ fn run_end(parts: &[DocumentPart], first: usize) -> usize {
 }
 
 /// Returns a run without passages at its beginning that are only leftovers.
-fn without_leftovers(run: &[DocumentPart]) -> &[DocumentPart] {
+fn trim_leading_leftovers(run: &[DocumentPart]) -> &[DocumentPart] {
     let is_leftover = |part: &DocumentPart| {
         let text = &part.ranked.candidate.text;
         leftover_len(text) == text.len()

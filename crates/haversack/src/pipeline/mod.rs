@@ -25,7 +25,7 @@ mod run;
 mod subjects;
 mod words;
 
-pub use assembled::{Assembled, LayerReport, PackDelta, Timings};
+pub use assembled::{Assembled, LayerReport, PackDelta, ProviderCount, Timings};
 pub(crate) use assembled::{
     budget_too_small, describe_pack, select_and_assemble, truncated_layers,
 };

@@ -38,7 +38,7 @@ pub(super) struct FenceState {
 }
 
 impl FenceState {
-    pub(super) fn of<'t>(texts: impl Iterator<Item = &'t str>) -> FenceState {
+    pub(super) fn from_texts<'t>(texts: impl Iterator<Item = &'t str>) -> FenceState {
         let lines = texts.flat_map(str::lines);
         let fences: Vec<bool> = lines
             .map(str::trim)

@@ -29,7 +29,7 @@ const RUN_WORDS: usize = 4;
 
 impl Quality {
     /// Measures a pack.
-    pub(crate) fn of(
+    pub(crate) fn measure(
         pack: &Pack,
         request: &PackRequest,
         relevance: Option<Score>,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use haversack_core::assemble::Pattern;
 use haversack_core::candidate::Candidate;
-use haversack_core::embed::{EmbedError, Vector};
+use haversack_core::embed::{EmbedError, Embedder, Vector};
 use haversack_core::ids::ItemId;
 use haversack_core::layer::Order as PaymentOrder;
 use haversack_core::pack::{Frame, PackRequest, Previous};
@@ -39,6 +39,7 @@ use crate::collect::{
 use crate::condition::Facts;
 use crate::engine::{CompiledRecipe, Shared};
 use crate::error::Error;
+use crate::models::{ModelRecord, PackModels};
 use crate::notice::{Notice, NoticeCode};
 use crate::recipe::{LayerSpec, QueryPart, Recipe, default_facts};
 use crate::request::Request;
@@ -74,6 +75,8 @@ pub(crate) struct PreparedPack {
     /// How likely it is that the candidates are relevant to the query, where it was measured.
     pub(crate) relevance: Option<Score>,
     pub(crate) timings: Timings,
+    /// What remote models answered, and what that used.
+    pub(crate) models: Arc<ModelRecord>,
 }
 
 /// The inputs of a preparation.
@@ -86,6 +89,7 @@ pub(crate) struct PackInputs {
     pub(crate) seed: String,
     pub(crate) previous: Option<Previous>,
     pub(crate) observer: Option<StageObserver>,
+    pub(crate) models: PackModels,
 }
 
 /// Is called after each stage with its name and duration.
@@ -112,7 +116,7 @@ impl StageTimer {
 /// # Errors
 /// When the request is not valid, or something fails that the pack cannot do without.
 pub(crate) async fn prepare(shared: &Shared, inputs: PackInputs) -> Result<PreparedPack, Error> {
-    let PackInputs { ready, snapshot, mut request, now, seed, previous, observer } = inputs;
+    let PackInputs { ready, snapshot, mut request, now, seed, previous, observer, models } = inputs;
     let mut notices = Vec::new();
     let mut timings = Timings::default();
     let mut timer = StageTimer { since: Instant::now(), observer };
@@ -124,16 +128,17 @@ pub(crate) async fn prepare(shared: &Shared, inputs: PackInputs) -> Result<Prepa
     let subjects = subjects::look_up_subjects(&*snapshot, &recipe, &request).await?;
     notices.extend(subjects::unused_subject_notices(&recipe, &request));
     let facts = request_facts(&recipe, &request, &subjects);
-    let unavailable = unavailable_components(shared, &analysis);
+    let unavailable = unavailable_components(&models, &analysis);
     let mut resolved = resolve_request(&ready, &request, &facts, &unavailable, &mut notices)?;
     buy_in_rank_order(&request, &mut resolved.layers, &resolved.rankers);
     timings.analyse = timer.finish_stage("analyse");
-    let vector = query_vector(shared, &recipe.embed, &request, &subjects, degrade, &mut notices)?;
+    let texts = texts_to_embed(&recipe.embed, &request, &subjects);
+    let vector = query_vector(&*models.embedder, &texts, &request, degrade, &mut notices)?;
     timings.embed = timer.finish_stage("embed");
     // Collectors read the request only, so it carries the recipe's choice while they run (M11).
     let own_choice = request.degrade.replace(degrade);
     let stated = (request, snapshot, now, analysis);
-    let mut question = build_question(shared, &ready, stated, vector, subjects).await?;
+    let mut question = build_question(&models, &ready, stated, vector, subjects).await?;
     let collection = collect(shared, &recipe, &question, degrade).await?;
     question.request.degrade = own_choice;
     let Collection { mut layers, notices: more, facts, used, outlines } = collection;
@@ -151,12 +156,12 @@ pub(crate) async fn prepare(shared: &Shared, inputs: PackInputs) -> Result<Prepa
     let (mut interaction, relevance) =
         measure_relevance(&question, &recipe, &resolved.rankers, reader, &mut layers).await?;
     timings.measure = timer.finish_stage("measure");
-    let reranker = shared.reranker.as_deref().filter(|_| uses_rerank(&resolved.rankers));
+    let reranker = models.reranker.as_deref().filter(|_| uses_rerank(&resolved.rankers));
     if let Some(reranker) = reranker {
         let (query, specs) = (&question.request.query, &recipe.layers);
         notices.extend(rerank(reranker, query, specs, &resolved.rankers, &mut layers, degrade)?);
     }
-    let currency = Currency::of(&question, &recipe.layers, &mut layers).await?;
+    let currency = Currency::find(&question, &recipe.layers, &mut layers).await?;
     let (specs, earlier, layers) =
         (&recipe.layers, previous.as_ref(), (layers, &*relevance.of_layers));
     let request = &question.request;
@@ -174,6 +179,7 @@ pub(crate) async fn prepare(shared: &Shared, inputs: PackInputs) -> Result<Prepa
     #[rustfmt::skip]
     let prepared = PreparedPack {
         core, ready, question, used, facts, notices, outlines, reranker, relevance, timings,
+        models: models.record,
     };
     Ok(prepared)
 }
@@ -195,7 +201,7 @@ async fn check_request_names(
 
 /// Builds the question that collectors answer.
 async fn build_question(
-    shared: &Shared,
+    models: &PackModels,
     ready: &CompiledRecipe,
     (request, snapshot, now, mut analysis): (Request, Arc<dyn Snapshot>, Timestamp, Analysis),
     vector: Option<Vector>,
@@ -209,7 +215,7 @@ async fn build_question(
     // A query about fields is not extended by items similar to the focus.
     let is_about_focus = matches.is_none() && is_about_focus(&request.query, &analysis);
     let focus_query = match recipe.collects("similar") && is_about_focus {
-        true => focus_search(shared, &*snapshot, &request).await?,
+        true => focus_search(models, &*snapshot, &request).await?,
         false => None,
     };
     let mut question = Question {
@@ -219,7 +225,7 @@ async fn build_question(
         analysis,
         vector,
         subjects,
-        judge: Arc::clone(&shared.judge),
+        judge: Arc::clone(&models.judge),
         search_cache: SearchCache::default(),
         matches,
         focus_query,
@@ -399,28 +405,25 @@ fn request_facts(recipe: &Recipe, request: &Request, subjects: &Subjects) -> Fac
     facts
 }
 
-/// Embeds the texts that the recipe names into the query's vector.
+/// Embeds texts into the query's vector, unless the request brings one.
 fn query_vector(
-    shared: &Shared,
-    parts: &[QueryPart],
+    embedder: &dyn Embedder,
+    texts: &[String],
     request: &Request,
-    subjects: &Subjects,
     degrade: bool,
     notices: &mut Vec<Notice>,
 ) -> Result<Option<Vector>, Error> {
     if let Some(vector) = &request.vector {
-        let dimensions = shared.embedder.model().dimensions;
-        let given = vector.as_slice().len();
+        let model = embedder.model();
+        let (given, dimensions) = (vector.as_slice().len(), model.dimensions);
         if given != dimensions {
-            let model = shared.embedder.model();
             let message = format!("has {given} numbers; {model} makes {dimensions}");
             return Err(Error::invalid("vector", message));
         }
         return Ok(Some(vector.clone()));
     }
-    let texts = texts_to_embed(parts, request, subjects);
     let vectors: Result<Vec<Vector>, EmbedError> =
-        texts.iter().map(|text| shared.embedder.embed_query(text)).collect();
+        texts.iter().map(|text| embedder.embed_query(text)).collect();
     let error = match vectors {
         Ok(vectors) => return Ok(mean_direction(vectors)),
         Err(error) if degrade => error_chain(&error),
@@ -434,12 +437,12 @@ fn query_vector(
 /// Returns the text and vector of the focus, to search by. Without a vector only its words are
 /// searched; the failure is reported with the query's own vector.
 async fn focus_search(
-    shared: &Shared,
+    models: &PackModels,
     snapshot: &dyn Snapshot,
     request: &Request,
 ) -> Result<Option<FocusQuery>, Error> {
     let text = focus_text(snapshot, request).await?;
-    Ok(text.map(|text| FocusQuery { vector: shared.embedder.embed_query(&text).ok(), text }))
+    Ok(text.map(|text| FocusQuery { vector: models.embedder.embed_query(&text).ok(), text }))
 }
 
 /// Averages the directions of vectors, so that the lengths of their texts do not matter.
@@ -485,9 +488,9 @@ fn texts_to_embed(parts: &[QueryPart], request: &Request, subjects: &Subjects) -
 
 /// Returns the components that cannot be measured for any candidate. They would be 0 in every score
 /// and only fill the ledger.
-fn unavailable_components(shared: &Shared, analysis: &Analysis) -> Vec<Component> {
+fn unavailable_components(models: &PackModels, analysis: &Analysis) -> Vec<Component> {
     let none = [
-        (Component::Rerank, shared.reranker.is_none()),
+        (Component::Rerank, models.reranker.is_none()),
         (Component::Timing, analysis.times.is_empty()),
     ];
     none.into_iter().filter(|(_, none)| *none).map(|(component, _)| component).collect()

@@ -7,104 +7,104 @@ use serde::{Deserialize, Serialize};
 use super::{Receipt, ReceiptLine};
 use crate::revision::RevisionId;
 
-/// A difference in what two packs were made from.
+/// An input that differs between two packs.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Cause"))]
 #[serde(rename_all = "camelCase", tag = "cause")]
 #[non_exhaustive]
 pub enum DifferenceCause {
-    /// A field of the request.
+    /// A field of the request differs.
     Request {
-        /// Which.
+        /// The field's name.
         field: String,
         /// The first request's value; empty when it has none.
         before: String,
         /// The second request's value; empty when it has none.
         after: String,
     },
-    /// Another recipe, or the same one changed.
+    /// The recipe differs, or its source changed.
     Recipe {
-        /// The first's name and hash.
+        /// The first recipe's name and hash.
         before: String,
-        /// The second's name and hash.
+        /// The second recipe's name and hash.
         after: String,
     },
-    /// Another viewer.
+    /// The viewer differs.
     Viewer,
-    /// Another state of the workspace.
+    /// The state of the workspace differs.
     Data {
-        /// The first's.
+        /// The first pack's state.
         before: RevisionId,
-        /// The second's.
+        /// The second pack's state.
         after: RevisionId,
     },
-    /// Another time, by which ages and relative dates are measured.
+    /// The time differs, by which ages and relative dates are measured.
     Time {
-        /// The first's, in Unix milliseconds.
+        /// The first pack's time, in Unix milliseconds.
         before: i64,
-        /// The second's.
+        /// The second pack's time, in Unix milliseconds.
         after: i64,
     },
-    /// Another tokenizer.
+    /// The tokenizer differs.
     Tokenizer {
-        /// The first's.
+        /// The first pack's tokenizer.
         before: String,
-        /// The second's.
+        /// The second pack's tokenizer.
         after: String,
     },
-    /// Another embedding model.
+    /// The embedding model differs.
     Embedder {
-        /// The first's.
+        /// The first pack's model.
         before: String,
-        /// The second's.
+        /// The second pack's model.
         after: String,
     },
-    /// Another reranker; empty where none was used.
+    /// The reranker differs; empty if none was used.
     Reranker {
-        /// The first's.
+        /// The first pack's reranker.
         before: String,
-        /// The second's.
+        /// The second pack's reranker.
         after: String,
     },
-    /// Another version of packing.
+    /// The version of the packing algorithm differs.
     Packing {
-        /// The first's.
+        /// The first pack's version.
         before: u32,
-        /// The second's.
+        /// The second pack's version.
         after: u32,
     },
 }
 
-/// A difference in what became of one candidate.
+/// A change of one candidate between two packs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Change"))]
 #[serde(rename_all = "camelCase", tag = "change")]
 #[non_exhaustive]
 pub enum CandidateChange {
-    /// It is in the second pack only.
+    /// The candidate is only in the second pack.
     Entered {
-        /// Why it was out of the first: not found, or its reason.
+        /// The reason why the first pack left it out, or that it was not found.
         before: String,
     },
-    /// It is in the first pack only.
+    /// The candidate is only in the first pack.
     Left {
-        /// Why it is out of the second: not found, or its reason.
+        /// The reason why the second pack left it out, or that it was not found.
         after: String,
     },
-    /// It is in both with different sizes.
+    /// The candidate is in both packs with different sizes.
     Resized {
-        /// Before.
+        /// Its tokens in the first pack.
         before: u32,
-        /// After.
+        /// Its tokens in the second pack.
         after: u32,
     },
-    /// Its text changed.
+    /// The candidate's text changed.
     Rewritten,
-    /// Its score changed.
+    /// The candidate's score changed.
     Rescored {
-        /// Before.
+        /// The first pack's score.
         before: f64,
-        /// After.
+        /// The second pack's score.
         after: f64,
         /// The components that differ, with both values.
         parts: BTreeMap<String, (f64, f64)>,
@@ -116,11 +116,11 @@ pub enum CandidateChange {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Difference {
-    /// Whether the two have the same bytes.
+    /// Whether the two packs have the same bytes.
     pub same: bool,
     /// The inputs that differ.
     pub causes: Vec<DifferenceCause>,
-    /// What changed, by candidate.
+    /// The changes, by candidate.
     pub candidates: BTreeMap<String, Vec<CandidateChange>>,
 }
 

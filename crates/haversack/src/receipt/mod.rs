@@ -16,6 +16,7 @@ use haversack_store::store::viewer::Viewer;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
+use crate::models::ModelAnswers;
 use crate::pipeline::Assembled;
 use crate::revision::RevisionId;
 use crate::wire::{WireRequest, principals_of};
@@ -28,112 +29,116 @@ const FORMAT: u32 = 1;
 /// Most ledger lines of a receipt: packed candidates first, then the best of those left out.
 const LINES_MAX: usize = 2_000;
 
-/// A stored receipt.
+/// A receipt: a record of what a pack was made from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Receipt {
-    /// The version of its format.
+    /// The version of the receipt format.
     pub format: u32,
-    /// Its id.
+    /// The receipt's id.
     pub id: String,
-    /// The version of packing: another version may give other bytes for the same request.
+    /// The version of the packing algorithm. Another version may give other bytes for the same
+    /// request.
     pub packing: u32,
-    /// The recipe.
+    /// The name of the recipe.
     pub recipe: String,
     /// A hash of the recipe, templates and rankers included.
     pub recipe_hash: String,
     /// The request.
     pub request: WireRequest,
-    /// The principals of the viewer; none for the owner.
+    /// The principals of the viewer; absent for the owner.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub viewer: Option<Vec<String>>,
-    /// The state of the workspace, by the viewer's id for it.
+    /// The state of the workspace, as the viewer's id of it.
     pub revision: RevisionId,
-    /// Its number, for replays; not shown.
+    /// The number of the state, for replays; it is not shown.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub at: Option<u64>,
     /// The time of the request, in Unix milliseconds.
     pub now: i64,
-    /// The tokenizer.
+    /// The tokenizer that counted the tokens.
     pub tokenizer: String,
     /// The model that embedded the query.
     pub embedder: String,
-    /// The reranker, where one was used.
+    /// The reranker, if one was used.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reranker: Option<String>,
     /// The budget, reserves included.
     pub budget: u32,
-    /// The most tokens that the text could have.
+    /// Most tokens that the final string could have.
     pub limit: u32,
-    /// The tokens that it has.
+    /// Tokens of the final string.
     pub tokens: u32,
     /// A hash of everything that decided the pack.
     pub inputs: String,
     /// A hash of the final string.
     pub text: String,
-    /// The fences' nonce.
+    /// The nonce of the fences.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub nonce: Option<String>,
-    /// The ends of items in the final string, each with a hash of the text up to there.
+    /// The end of each item in the final string, with a hash of the text before it.
     pub marks: Vec<PrefixHash>,
-    /// The candidates: those in the pack in the order of the text, then the rest.
+    /// The candidates: those in the pack in the order of the text, then the others.
     pub ledger: Vec<ReceiptLine>,
-    /// How many candidates are not listed.
+    /// The number of candidates that the ledger leaves out.
     pub unlisted: usize,
+    /// What remote models answered; a replay uses it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub models: Option<ModelAnswers>,
 }
 
-/// A position in the final string, and a hash of the text up to there.
+/// A position in the final string, and a hash of the text before it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Mark"))]
 pub struct PrefixHash(pub usize, pub String);
 
-/// One candidate's line.
+/// The ledger's line for one candidate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "LedgerLine"))]
 #[serde(rename_all = "camelCase")]
 pub struct ReceiptLine {
-    /// The item.
+    /// The item's id.
     pub item: String,
-    /// Which chunk of it; none for the whole item.
+    /// The number of the chunk; absent for the whole item.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub chunk: Option<u32>,
-    /// The layer it was found for.
+    /// The layer that the candidate belongs to.
     pub layer: String,
-    /// Its kind.
+    /// The item's kind.
     pub kind: String,
-    /// The collectors that found it, with its rank in their lists.
+    /// The collectors that found it, each with its rank in their list.
     pub found: BTreeMap<String, u32>,
-    /// Its score.
+    /// The candidate's score.
     pub score: f64,
-    /// The score's components, each with value and weight.
+    /// The components of the score, each with value and weight.
     pub parts: BTreeMap<String, (f64, f64)>,
-    /// `in`, `cut`, `essential` or `out`.
+    /// The outcome: `in`, `cut`, `essential` or `out`.
     pub outcome: String,
-    /// Why it is out, or from which budget it is whole.
+    /// The reason why it was left out, or the budget from which it is whole.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub why: Option<String>,
-    /// Why it is out, as a code for programs such as `over_budget` or `repeats`.
+    /// The reason as a code for programs, such as `over_budget` or `repeats`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub code: Option<String>,
-    /// The budget from which it is in whole, where a budget decides that.
+    /// The budget from which it is whole, if the budget decides that.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub whole_from: Option<u32>,
     /// The candidate or layer that is in the pack instead.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub instead: Option<String>,
-    /// Its tokens in the pack.
+    /// The candidate's tokens in the pack.
     pub tokens: u32,
-    /// Its tokens when whole.
+    /// The candidate's tokens in full.
     pub tokens_whole: u32,
     /// The last candidate that was selected before the budget excluded this one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub displaced_by: Option<String>,
-    /// A hash of its text.
+    /// A hash of the candidate's text.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub text: Option<String>,
-    /// The parts that the pack shows, where it shows only part of the item.
+    /// The shown parts of the item, if the pack shows only a part.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub content: Vec<ContentPart>,
 }
@@ -229,7 +234,7 @@ impl Receipt {
             packing: PACKING_VERSION,
             recipe: assembled.recipe.name.clone(),
             recipe_hash: assembled.recipe_hash.clone(),
-            request: WireRequest::of(&assembled.request),
+            request: WireRequest::from_request(&assembled.request),
             viewer: principals_of(&assembled.request.viewer),
             revision: assembled.state.clone(),
             at: Some(assembled.revision),
@@ -246,6 +251,7 @@ impl Receipt {
             marks: prefix_hashes(assembled),
             ledger,
             unlisted,
+            models: Some(&assembled.model_answers).filter(|answers| !answers.is_empty()).cloned(),
         }
     }
 
@@ -398,7 +404,7 @@ fn receipt_line(entry: &Entry, ranked: Option<&Ranked>, content: &[Segment]) -> 
         why,
         code: reason.map(|reason| reason.code().to_owned()),
         whole_from: whole_from.map(Tokens::get),
-        instead: reason.and_then(Reason::instead),
+        instead: reason.and_then(Reason::replaced_by),
         tokens: entry.tokens.get(),
         tokens_whole: entry.tokens_whole.get(),
         displaced_by: entry.displaced_by.as_ref().map(ToString::to_string),

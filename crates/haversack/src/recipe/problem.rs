@@ -43,7 +43,7 @@ fn lines(problems: &[RecipeProblem]) -> String {
 pub struct Places(BTreeMap<String, (usize, usize)>);
 
 impl Places {
-    pub(super) fn note(&mut self, path: String, place: (usize, usize)) {
+    pub(super) fn insert(&mut self, path: String, place: (usize, usize)) {
         self.0.insert(path, place);
     }
 

@@ -1,6 +1,6 @@
 //! Reads a TOML document key by key: values with their places, and all problems at once.
 
-use haversack_core::text::spelling::{nearest, shown};
+use haversack_core::text::spelling::{nearest, printable_name};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -110,7 +110,7 @@ impl<'s> TomlReader<'s> {
     }
 
     /// Returns the problems in the order of the file, and the positions of all keys.
-    pub(super) fn finish(mut self) -> (Vec<RecipeProblem>, Places) {
+    pub(super) fn into_problems_and_places(mut self) -> (Vec<RecipeProblem>, Places) {
         self.problems.sort();
         self.problems.dedup();
         let problems = std::mem::take(&mut self.problems);
@@ -129,21 +129,21 @@ impl<'s> TomlReader<'s> {
         for (name, at, _) in table.entries() {
             if allowed.contains(&name) {
                 let place = self.place(at);
-                self.places.note(table.path_of(name), place);
+                self.places.insert(table.path_of(name), place);
             } else {
                 let hint = hint(name, allowed, there_are);
                 self.report(
                     at,
-                    format!("{}unknown key {}{hint}", message_prefix(table), shown(name)),
+                    format!("{}unknown key {}{hint}", message_prefix(table), printable_name(name)),
                 );
             }
         }
     }
 
     /// Records the position of a path.
-    pub(super) fn note(&mut self, path: String, at: usize) {
+    pub(super) fn record_place(&mut self, path: String, at: usize) {
         let place = self.place(at);
-        self.places.note(path, place);
+        self.places.insert(path, place);
     }
 
     fn report_type(&mut self, table: &TomlTable<'_>, key: &str, expected: &str) {
@@ -171,7 +171,7 @@ impl<'s> TomlReader<'s> {
     }
 
     /// Reads a flag, if the key is set.
-    pub(super) fn flag(&mut self, table: &TomlTable<'_>, key: &str) -> Option<bool> {
+    pub(super) fn read_flag(&mut self, table: &TomlTable<'_>, key: &str) -> Option<bool> {
         let flag = table.get(key)?.get_ref().as_bool();
         if flag.is_none() {
             self.report_type(table, key, "true or false");
@@ -240,7 +240,7 @@ impl<'s> TomlReader<'s> {
         let word = words.iter().find(|word| word.name == text);
         if word.is_none() {
             let hint = hint(text, &names, "it must be one of");
-            self.report_key(table, key, &format!("is {:?}{hint}", shown(text)));
+            self.report_key(table, key, &format!("is {:?}{hint}", printable_name(text)));
         }
         word.map(|word| word.value)
     }
@@ -332,7 +332,7 @@ impl<'s> TomlReader<'s> {
             let label =
                 if table.label.is_empty() { name } else { format!("{} {name}", table.label) };
             let path = format!("{}.{index}", table.path_of(key));
-            self.note(path.clone(), at);
+            self.record_place(path.clone(), at);
             tables.push(TomlTable { entries, at, label, path });
         }
         tables

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use haversack_core::rank::Recency;
 use haversack_core::units::{Share, Tokens};
 
-use super::keys::{self, InlineTemplate, Key, written};
+use super::keys::{self, InlineTemplate, Key, toml_values};
 use super::words::{self, NONE, name_of};
 use super::{CollectorSpec, FORMAT, Recipe, ScoreSpec, Setting, TemplateSpec};
 
@@ -88,7 +88,7 @@ fn put(out: &mut String, key: &str, value: &str) {
 }
 
 fn put_keys<T>(out: &mut String, keys: &[Key<T>], target: &T) {
-    written(keys, target).for_each(|(name, value)| put(out, name, &value));
+    toml_values(keys, target).for_each(|(name, value)| put(out, name, &value));
 }
 
 fn put_table<T>(out: &mut String, header: &str, keys: &[Key<T>], target: &T) {
@@ -115,7 +115,7 @@ pub(super) fn template(template: &TemplateSpec) -> String {
         TemplateSpec::Named(name) => quoted(&name),
         TemplateSpec::Inline { header, item, separator, footer, empty } => {
             let template = InlineTemplate { header, item, separator, footer, empty };
-            inline(written(keys::TEMPLATE, &template))
+            inline(toml_values(keys::TEMPLATE, &template))
         }
     }
 }
@@ -127,12 +127,12 @@ pub(super) fn score(score: &ScoreSpec) -> String {
         ScoreSpec::Weights { weights, .. } => weights,
     };
     let weights = weights.iter().map(|&(component, weight)| (component.name(), number(weight)));
-    inline(written(keys::SCORE, score).chain(weights))
+    inline(toml_values(keys::SCORE, score).chain(weights))
 }
 
 pub(super) fn recency(recency: Recency) -> String {
     match name_of(words::RECENCIES, &recency) {
-        "" => inline(written(keys::RECENCY, &recency)),
+        "" => inline(toml_values(keys::RECENCY, &recency)),
         word => quoted(word),
     }
 }

@@ -5,81 +5,128 @@ use std::collections::BTreeMap;
 
 use haversack_core::query::{FieldQuery, TimeRange};
 use haversack_core::units::{Score, Timestamp};
+use haversack_provider::Usage;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::messages::{Format, ProviderMessages};
 use crate::notice::Notice;
 use crate::pipeline::{Assembled, LayerReport, Quality};
 use crate::receipt::{Receipt, ReceiptLine};
 use crate::revision::RevisionId;
 
-/// What every recipe's result has under `assembly`.
+/// The part that the results of all recipes share, under `assembly`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Assembly"))]
 #[serde(rename_all = "camelCase")]
 pub struct Assembly {
-    /// The name of the receipt, by which the pack can be explained, replayed and compared.
+    /// The id of the receipt, with which the pack can be explained, replayed and compared.
     pub receipt: String,
-    /// The recipe.
+    /// The name of the recipe.
     pub recipe: String,
     /// The state of the workspace, for `asOf`.
     pub revision: RevisionId,
-    /// What time it was taken to be.
+    /// The time that was used as the current time.
     pub now: String,
-    /// Who counted.
+    /// The tokenizer that counted the tokens.
     pub tokenizer: String,
-    /// How far the count can be trusted.
+    /// The accuracy of the token counts.
     pub accuracy: String,
     /// The budget, reserves included.
     pub budget: u32,
-    /// What the final string could have at most.
+    /// Most tokens that the final string could have.
     pub limit: u32,
-    /// What it has.
+    /// Tokens of the final string.
     pub tokens: u32,
-    /// What became of each layer.
+    /// Counts for each layer.
     pub layers: Vec<WireLayer>,
-    /// What the caller should know.
+    /// Notices for the caller.
     pub notices: Vec<WireNotice>,
-    /// Whether something that usually takes part could not.
+    /// Whether the pack was made without a failed collector or model.
     pub degraded: bool,
-    /// What the query was found to say (K1).
+    /// The analysis of the query (K1).
     pub query: WireAnalysis,
-    /// Milliseconds by step, and in all.
+    /// Milliseconds of each stage, and in total.
     pub timings_ms: BTreeMap<&'static str, f64>,
-    /// What collectors have to say beside candidates.
+    /// What was used of models from providers, by what they do.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub models: BTreeMap<&'static str, WireUsage>,
+    /// The text's tokens by the provider's own count, where one is configured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider_tokens: Option<u64>,
+    /// Data of collectors other than candidates, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, Value>,
-    /// What changed since the pack before.
+    /// The changes since the previous pack.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delta: Option<WireDelta>,
-    /// How good the pack is; with `explain`.
+    /// The estimated quality of the pack; only with `explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quality: Option<WireQuality>,
-    /// What became of each candidate; with `explain`.
+    /// The outcome of each candidate; only with `explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ledger: Option<Vec<ReceiptLine>>,
+    /// The pack as part of a request to a provider's API; with `messages`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub messages: Option<ProviderMessages>,
 }
 
-/// A layer's figures.
+/// What was used of a model.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ModelUsage"))]
+#[serde(rename_all = "camelCase")]
+pub struct WireUsage {
+    /// Calls that were made, retries included.
+    pub calls: u64,
+    /// Calls that failed.
+    pub failures: u64,
+    /// Answers from a cache.
+    pub cache_hits: u64,
+    /// Tokens of input.
+    pub tokens_in: u64,
+    /// Tokens of output.
+    pub tokens_out: u64,
+    /// Milliseconds spent waiting for answers.
+    pub ms: f64,
+    /// The cost, where prices are set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+}
+
+impl WireUsage {
+    fn from_usage(usage: &Usage) -> WireUsage {
+        WireUsage {
+            calls: usage.calls,
+            failures: usage.failures,
+            cache_hits: usage.cache_hits,
+            tokens_in: usage.tokens_in,
+            tokens_out: usage.tokens_out,
+            ms: (usage.time.as_secs_f64() * 1e6).round() / 1e3,
+            cost: (usage.cost > 0.0).then_some(usage.cost),
+        }
+    }
+}
+
+/// Counts for a layer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Layer"))]
 #[serde(rename_all = "camelCase")]
 pub struct WireLayer {
-    /// Its name.
+    /// The layer's name.
     pub name: String,
-    /// Its title.
+    /// The layer's title.
     pub title: String,
-    /// Tokens of its section.
+    /// Tokens of the layer's section.
     pub tokens: u32,
-    /// What its candidates would have cost whole.
+    /// Tokens of all its candidates in full.
     pub wanted: u32,
-    /// How many were found.
+    /// The number of candidates.
     pub candidates: usize,
-    /// How many are in.
+    /// The number of items in the pack.
     pub items: usize,
-    /// How many of those are shortened.
+    /// The number of these that are truncated.
     pub cut: usize,
-    /// How many are out for want of room.
+    /// The number of candidates that the budget excluded.
     pub removed: usize,
 }
 
@@ -98,22 +145,22 @@ impl WireLayer {
     }
 }
 
-/// A notice.
+/// A notice about a result.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Notice"))]
 #[serde(rename_all = "camelCase")]
 pub struct WireNotice {
-    /// Always `warning`, as in an event of that name.
+    /// Always `warning`, like the name of the event in a stream.
     #[serde(rename = "type")]
     pub notice_type: &'static str,
-    /// What it is about.
+    /// The notice's code, for programs.
     pub code: &'static str,
-    /// In words.
+    /// The message, for people.
     pub message: String,
-    /// In figures.
+    /// Details, for programs.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub details: Value,
-    /// What could be done.
+    /// Things that the caller can do.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub suggestions: Vec<String>,
 }
@@ -132,46 +179,46 @@ impl WireNotice {
     }
 }
 
-/// What a query was found to say.
+/// The analysis of a query.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Analysis"))]
 #[serde(rename_all = "camelCase")]
 pub struct WireAnalysis {
-    /// Its language, by code.
+    /// The query's language code.
     pub language: String,
-    /// Its words, without stop words.
+    /// The query's words without stop words.
     pub keywords: Vec<String>,
-    /// What stands in quotes.
+    /// The quoted phrases.
     pub phrases: Vec<String>,
     /// File paths.
     pub paths: Vec<String>,
-    /// What is referred to by `@`.
+    /// The names after `@`.
     pub references: Vec<String>,
-    /// Times, as ranges.
+    /// The times that the query names, as ranges.
     pub times: Vec<WireTime>,
-    /// What was understood as asked of items' fields; only those that match are searched.
+    /// The filters on items' fields that the query implies. Only matching items are searched.
     pub filters: Vec<WireFieldFilter>,
-    /// The words that were read so, as they stand in the query.
+    /// The words of the query that implied the filters.
     pub understood: Vec<String>,
-    /// What the asker wants.
+    /// The user's intent.
     pub intent: String,
 }
 
-/// What is asked of a field.
+/// A filter on a field of items.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "FieldFilter"))]
 #[serde(rename_all = "camelCase")]
 pub struct WireFieldFilter {
-    /// `due`, `done`, `assignee`, `priority`, `status`, `author`, `type`, `kind`, `changed` or
-    /// `created`.
+    /// The field: `due`, `done`, `assignee`, `priority`, `status`, `author`, `type`, `kind`,
+    /// `changed` or `created`.
     pub field: &'static str,
-    /// One of these values.
+    /// The accepted values.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<String>,
-    /// From, for dates.
+    /// The start of the range, for dates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<String>,
-    /// To, for dates.
+    /// The end of the range, for dates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end: Option<String>,
 }
@@ -181,48 +228,48 @@ pub struct WireFieldFilter {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Time"))]
 #[serde(rename_all = "camelCase")]
 pub struct WireTime {
-    /// The words that say so.
+    /// The words that name it.
     pub text: String,
-    /// From.
+    /// The start of the range.
     pub start: String,
-    /// To.
+    /// The end of the range.
     pub end: String,
 }
 
-/// What changed since the pack before.
+/// The changes since the previous pack of the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Delta"))]
 #[serde(rename_all = "camelCase")]
 pub struct WireDelta {
-    /// The receipt of the pack before.
+    /// The id of the previous pack's receipt.
     pub previous: String,
-    /// How many bytes at the beginning are the same.
+    /// The number of bytes at the beginning that are unchanged.
     pub kept_bytes: usize,
-    /// What comes after them: all that has to be sent to whoever has the pack before.
+    /// The text after these bytes, which is all that a holder of the previous pack needs.
     pub context: String,
-    /// What is new.
+    /// The candidates that are new in the pack.
     pub added: Vec<String>,
-    /// What is gone.
+    /// The candidates that are no longer in the pack.
     pub removed: Vec<String>,
 }
 
-/// How good a pack is.
+/// The estimated quality of a pack.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Quality"))]
 #[serde(rename_all = "camelCase")]
 pub struct WireQuality {
-    /// How likely it is that what was found has to do with the query, where that was measured.
+    /// The estimated probability that the candidates are relevant to the query, if it was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub relevance: Option<f64>,
-    /// How much of what was found is in, by value.
+    /// The part of the candidates' value that is in the pack.
     pub coverage: f64,
-    /// How much says again what stood before.
+    /// The part of the pack that repeats earlier text.
     pub redundancy: f64,
-    /// How new the texts are.
+    /// The recency of the texts.
     pub freshness: f64,
-    /// How much of the budget is used.
+    /// The used part of the budget.
     pub budget_use: f64,
-    /// All in one.
+    /// One score that combines the others.
     pub score: f64,
 }
 
@@ -268,11 +315,25 @@ impl Assembly {
             degraded: assembled.is_degraded(),
             query: query_analysis(assembled),
             timings_ms,
+            models: assembled
+                .model_usage
+                .iter()
+                .map(|(role, usage)| (role.as_str(), WireUsage::from_usage(usage)))
+                .collect(),
+            provider_tokens: assembled.provider_count.as_ref().map(|count| count.tokens),
             facts: assembled.facts.clone(),
             delta: pack_delta(assembled),
             quality: explain.then(|| assembled.quality().into()),
             ledger: explain.then(|| Receipt::from_assembled(assembled, "").ledger),
+            messages: None,
         }
+    }
+
+    /// Adds the pack as messages in a provider's format, with a notice if that omits turns.
+    pub fn add_messages(&mut self, assembled: &Assembled, format: Format) {
+        self.messages = Some(assembled.to_messages(format));
+        let notice = assembled.omitted_turns_notice(format);
+        self.notices.extend(notice.as_ref().map(WireNotice::from_notice));
     }
 }
 

@@ -14,7 +14,9 @@ use crate::engine::Workspace;
 use crate::error::Error;
 use crate::pipeline::Assembled;
 use crate::request::{RankerChoice, RankingWeights, TemplateChoice};
-use crate::wire::{WireRanker, WireRequest, WireTemplate, moment_in, part, vector};
+use crate::wire::{
+    WireRanker, WireRequest, WireTemplate, parse_moment_in, parse_unit, parse_vector,
+};
 
 /// How deep relationships are followed when the request names no depth.
 const DEFAULT_DEPTH: u32 = 1;
@@ -22,40 +24,40 @@ const DEFAULT_DEPTH: u32 = 1;
 /// How many memories a search returns when the request names no limit.
 pub const SEARCH_LIMIT: usize = 10;
 
-/// What a chat assistant asks (M3).
+/// A request of a chat assistant (M3).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "MemoryRequest"))]
 #[serde(rename_all = "camelCase", default)]
 pub struct MemoryRequest {
-    /// The message.
+    /// The user's message.
     pub query: String,
-    /// A vector to look for instead (M2).
+    /// A vector to search with in place of the query's own (M2).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vector: Option<Vec<f32>>,
-    /// How many memories are found; when left out, 10 for a search, and for a context as many as the
-    /// budget has room for. Related ones are extra.
+    /// Most memories that are retrieved, related ones excluded. When left out, a search returns 10
+    /// and a context as many as fit the budget.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
-    /// Only these types.
+    /// Only memories of these types.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub memory_types: Vec<String>,
-    /// Only from this moment on.
+    /// Only memories from this moment on.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<crate::wire::Moment>"))]
     pub date_from: Option<Value>,
-    /// Only before this moment.
+    /// Only memories from before this moment.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<crate::wire::Moment>"))]
     pub date_to: Option<Value>,
-    /// The least confidence.
+    /// Only memories with at least this confidence, from 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_confidence: Option<f64>,
-    /// Only of this conversation.
+    /// Only memories of this conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conversation_id: Option<String>,
-    /// Whether related memories come along.
+    /// Whether related memories are included.
     pub include_relationships: bool,
-    /// How many steps away; 1 when left out.
+    /// The number of steps that relationships are followed; 1 when left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub relationship_depth: Option<u32>,
     /// A template: `chat`, `detailed`, `summary`, the name of a registered one, or the template
@@ -63,33 +65,37 @@ pub struct MemoryRequest {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub template: Option<WireTemplate>,
     /// The budget in tokens; 2,000 when left out.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "crate::wire::budget")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::wire::deserialize_budget"
+    )]
     #[cfg_attr(feature = "schema", schemars(with = "Option<u32>"))]
     pub token_budget: Option<u32>,
     /// A ranker: `default`, `bySimilarity`, `byRecency`, `byConfidence`, a registered one, or
     /// `{"expression": "…"}`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranker: Option<WireRanker>,
-    /// Whether type, confidence and time are shown; with no template named, that is `detailed`.
+    /// Whether type, confidence and time are shown. Without a template, this selects the template
+    /// `detailed`.
     pub include_metadata: bool,
-    /// What every recipe can be asked.
+    /// The fields of all requests.
     #[serde(flatten)]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub other: Map<String, Value>,
 }
 
-/// What the parts of the ranker `default` count for, each from 0 to 1 (M6).
+/// Weights of the components of the ranker `default`, each from 0 to 1 (M6).
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "RankingOptions"))]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct RankingOptions {
-    /// How similar it is; 0.6 when left out.
+    /// The weight of semantic similarity; 0.6 when left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub similarity_weight: Option<f64>,
-    /// How new it is, 1 / (1 + days); 0.2 when left out.
+    /// The weight of recency, 1 / (1 + days); 0.2 when left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recency_weight: Option<f64>,
-    /// How sure it is; 0.2 when left out.
+    /// The weight of the memory's confidence; 0.2 when left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence_weight: Option<f64>,
 }
@@ -103,7 +109,7 @@ impl RankingOptions {
         let usual = RankingWeights::default();
         let weight = |name: &str, given: Option<f64>, usual: f64| -> Result<f64, Error> {
             let field = format!("rankingOptions.{name}");
-            given.map_or(Ok(usual), |given| Ok(part(&field, given)?.get()))
+            given.map_or(Ok(usual), |given| Ok(parse_unit(&field, given)?.get()))
         };
         request.ranking = Some(RankingWeights {
             similarity: weight("similarityWeight", self.similarity_weight, usual.similarity)?,
@@ -154,10 +160,10 @@ impl MemoryRequest {
     }
 
     pub(super) fn to_request_for(&self, recipe: &str) -> Result<crate::Request, Error> {
-        let common: WireRequest = crate::wire::read(Value::Object(self.other.clone()))?;
-        let mut request = common.request(recipe)?;
+        let common: WireRequest = crate::wire::parse_json(Value::Object(self.other.clone()))?;
+        let mut request = common.to_request(recipe)?;
         request.query.clone_from(&self.query);
-        request.vector = self.vector.as_deref().map(vector).transpose()?;
+        request.vector = self.vector.as_deref().map(parse_vector).transpose()?;
         request.limit = self.limit.or(request.limit);
         if request.limit == Some(0) {
             return Err(Error::invalid("limit", "is 0: ask for one memory or more"));
@@ -168,8 +174,8 @@ impl MemoryRequest {
                 "is missing: say what to remember, or give a vector",
             ));
         }
-        let from = moment_in(&request.time_zone, "dateFrom", self.date_from.as_ref())?;
-        let to = moment_in(&request.time_zone, "dateTo", self.date_to.as_ref())?;
+        let from = parse_moment_in(&request.time_zone, "dateFrom", self.date_from.as_ref())?;
+        let to = parse_moment_in(&request.time_zone, "dateTo", self.date_to.as_ref())?;
         if let (Some(from), Some(to)) = (from, to)
             && from >= to
         {
@@ -178,7 +184,7 @@ impl MemoryRequest {
         }
         request.time = (from, to);
         request.confidence_least =
-            self.min_confidence.map(|least| part("minConfidence", least)).transpose()?;
+            self.min_confidence.map(|least| parse_unit("minConfidence", least)).transpose()?;
         if !self.memory_types.is_empty() {
             let types = self.memory_types.iter().map(|name| json!(name)).collect();
             request.fields.push(("type".to_owned(), types));
@@ -192,7 +198,7 @@ impl MemoryRequest {
         };
         request.metadata = self.include_metadata && self.template.is_some();
         request.template = match (&self.template, self.include_metadata) {
-            (Some(template), _) => Some(template.choice()),
+            (Some(template), _) => Some(template.to_choice()),
             (None, true) => Some(TemplateChoice::Named("detailed".to_owned())),
             (None, false) => request.template,
         };
@@ -209,22 +215,22 @@ impl MemoryRequest {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Memory"))]
 pub struct Memory {
-    /// Its id.
+    /// The memory's id.
     pub id: String,
-    /// What it says.
+    /// The memory's text.
     pub content: String,
-    /// Its type, such as `fact` or `preference`.
+    /// The type, such as `fact` or `preference`.
     #[serde(rename = "type")]
     pub memory_type: Option<String>,
-    /// How sure it is.
+    /// The confidence of the memory's source, from 0 to 1.
     pub confidence: Option<f64>,
-    /// When it was made.
+    /// The creation time.
     pub created_at: Option<String>,
-    /// The conversation it comes from.
+    /// The conversation that the memory comes from.
     pub conversation: Option<String>,
 }
 
-/// A memory that was found.
+/// A memory that matches a search.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(
     feature = "schema",
@@ -235,14 +241,14 @@ pub struct Memory {
 pub struct MemorySearchResult {
     /// The memory.
     pub memory: Memory,
-    /// How similar it is to the query, 0 to 1.
+    /// The similarity to the query, from 0 to 1.
     pub score: f64,
-    /// Its score after ranking.
+    /// The score after ranking.
     pub rank: f64,
-    /// What the text says behind it, such as `outdated since 2025-09-07`.
+    /// The remark that the pack adds to the memory, such as `outdated since 2025-09-07`.
     pub note: Option<String>,
-    /// What it is related to, if that was asked for: what came along because of it, and what was
-    /// found beside it.
+    /// The related memories, if the request asks for them: those that were included because of this
+    /// one, and other matches that are linked with it.
     pub relationships: Vec<RelatedMemory>,
 }
 
@@ -253,9 +259,9 @@ pub struct MemorySearchResult {
 pub struct RelatedMemory {
     /// The memory.
     pub memory: Memory,
-    /// How it is related.
+    /// The link that relates the two.
     pub relationship: MemoryRelationship,
-    /// How many steps away.
+    /// The number of links between the two.
     pub depth: u64,
 }
 
@@ -264,49 +270,49 @@ pub struct RelatedMemory {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Relationship"))]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryRelationship {
-    /// Its type, such as `supersedes`.
+    /// The type of the link, such as `supersedes`.
     #[serde(rename = "type")]
     pub relationship_type: String,
-    /// `outward` when it leads from the nearer memory to the farther, `inward` when it leads back.
+    /// The direction: `outward` from the nearer memory to the farther, `inward` the other way.
     pub direction: String,
-    /// The memory that the link leads from.
+    /// The id of the memory at which the link starts.
     pub source: String,
-    /// The memory that it leads to.
+    /// The id of the memory at which the link ends.
     pub target: String,
 }
 
-/// Memories for a prompt (M9).
+/// The result of `memory`: memories for a prompt (M9).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "MemoryContext"))]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryContext {
     /// The final string.
     pub context: String,
-    /// Its tokens.
+    /// Tokens of the final string.
     pub token_count: u32,
-    /// The memories that are in, best first.
+    /// The memories in the pack, best first.
     pub memories: Vec<MemorySearchResult>,
-    /// Whether some that were found are not in, or shortened, for want of room.
+    /// Whether the budget truncated or excluded a candidate.
     pub truncated: bool,
-    /// The template that was used.
+    /// The name of the template that rendered the memories.
     pub template: String,
-    /// What every result shares.
+    /// The part that the results of all recipes share.
     pub assembly: Assembly,
 }
 
-/// A context before it is used: the same, with what decided it (M9).
+/// A preview of a memory context, with the scores that decided it (M9).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "MemoryPreview"))]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryPreview {
-    /// What a build would give.
+    /// The context that a build would return.
     #[serde(flatten)]
     pub context: MemoryContext,
-    /// The ids of the memories that are in.
+    /// The ids of the memories in the pack.
     pub memory_ids: Vec<String>,
-    /// The score of every memory that has to do with the question.
+    /// The score of every relevant memory, by id.
     pub ranking_scores: BTreeMap<String, f64>,
-    /// How much of the budget is used, in percent.
+    /// The used part of the budget, in percent.
     pub budget_used: f64,
 }
 

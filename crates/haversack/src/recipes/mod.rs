@@ -13,6 +13,7 @@ pub mod situation;
 mod validation;
 pub mod workspace;
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 pub use assembly::{Assembly, WireNotice};
@@ -21,7 +22,7 @@ use crate::error::Error;
 use crate::pipeline::Assembled;
 use crate::recipe::Shape;
 use crate::request::Request;
-use crate::wire::{WireRequest, read};
+use crate::wire::{WireRequest, parse_json};
 
 /// Parses a request to a recipe from JSON. Every shape has the fields of all requests, and adds its
 /// own.
@@ -31,12 +32,16 @@ use crate::wire::{WireRequest, read};
 pub fn parse_request(recipe: &str, shape: Shape, value: Value) -> Result<Request, Error> {
     let value = normalise_names(value)?;
     match shape {
-        Shape::Sections => read::<WireRequest>(value)?.request(recipe),
-        Shape::Proposal => read::<proposal::ProposalRequest>(value)?.to_request_for(recipe),
-        Shape::Prime => read::<prime::PrimeRequest>(value)?.to_request_for(recipe),
-        Shape::Workspace => read::<workspace::WorkspaceRequest>(value)?.to_request_for(recipe),
-        Shape::Situation => read::<situation::SituationRequest>(value)?.to_request_for(recipe),
-        Shape::Memory => read::<memory::MemoryRequest>(value)?.to_request_for(recipe),
+        Shape::Sections => parse_json::<WireRequest>(value)?.to_request(recipe),
+        Shape::Proposal => parse_json::<proposal::ProposalRequest>(value)?.to_request_for(recipe),
+        Shape::Prime => parse_json::<prime::PrimeRequest>(value)?.to_request_for(recipe),
+        Shape::Workspace => {
+            parse_json::<workspace::WorkspaceRequest>(value)?.to_request_for(recipe)
+        }
+        Shape::Situation => {
+            parse_json::<situation::SituationRequest>(value)?.to_request_for(recipe)
+        }
+        Shape::Memory => parse_json::<memory::MemoryRequest>(value)?.to_request_for(recipe),
     }
 }
 
@@ -72,56 +77,80 @@ fn normalise_names(mut value: Value) -> Result<Value, Error> {
     Ok(value)
 }
 
+/// A pack in the shape of its recipe.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum RecipeResult {
+    /// Of `everything`, and of recipes without a shape of their own.
+    Sections(sections::SectionsContext),
+    /// Of `proposal`.
+    Proposal(proposal::ProposalContext),
+    /// Of `prime`.
+    Prime(prime::PrimeAnswer),
+    /// Of `workspace`.
+    Workspace(workspace::WorkspaceContext),
+    /// Of `situation`.
+    Situation(situation::SituationContext),
+    /// Of `memory`.
+    Memory(memory::MemoryContext),
+    /// Of `memory`, before it is used.
+    MemoryPreview(memory::MemoryPreview),
+}
+
+impl RecipeResult {
+    /// Makes the result of a pack. With `explain`, the ledger and the quality are included.
+    #[must_use]
+    pub fn from_assembled(assembled: &Assembled, explain: bool) -> RecipeResult {
+        use RecipeResult as Result;
+        match assembled.recipe.shape {
+            Shape::Sections => {
+                Result::Sections(sections::SectionsContext::from_assembled(assembled, explain))
+            }
+            Shape::Proposal => {
+                Result::Proposal(proposal::ProposalContext::from_assembled(assembled, explain))
+            }
+            Shape::Prime => Result::Prime(prime::PrimeAnswer::from_assembled(assembled, explain)),
+            Shape::Workspace => {
+                Result::Workspace(workspace::WorkspaceContext::from_assembled(assembled, explain))
+            }
+            Shape::Situation => {
+                Result::Situation(situation::SituationContext::from_assembled(assembled, explain))
+            }
+            Shape::Memory => {
+                Result::Memory(memory::MemoryContext::from_assembled(assembled, explain))
+            }
+        }
+    }
+
+    /// Makes the result of a preview. That of memories has more fields.
+    #[must_use]
+    pub fn preview_from_assembled(assembled: &Assembled, explain: bool) -> RecipeResult {
+        if assembled.recipe.shape == Shape::Memory {
+            let preview = memory::MemoryPreview::from_assembled(assembled, explain);
+            return RecipeResult::MemoryPreview(preview);
+        }
+        RecipeResult::from_assembled(assembled, explain)
+    }
+
+    /// The part that all results share.
+    pub const fn assembly_mut(&mut self) -> &mut Assembly {
+        match self {
+            RecipeResult::Sections(result) => &mut result.assembly,
+            RecipeResult::Proposal(result) => &mut result.assembly,
+            RecipeResult::Prime(result) => &mut result.assembly,
+            RecipeResult::Workspace(result) => &mut result.assembly,
+            RecipeResult::Situation(result) => &mut result.assembly,
+            RecipeResult::Memory(result) => &mut result.assembly,
+            RecipeResult::MemoryPreview(result) => &mut result.context.assembly,
+        }
+    }
+}
+
 /// Converts a pack into JSON in the shape of its recipe. With `explain`, the ledger and the quality
 /// are included.
 #[must_use]
 pub fn result_json(assembled: &Assembled, explain: bool) -> Value {
-    let result = match assembled.recipe.shape {
-        Shape::Sections => {
-            serde_json::to_value(sections::SectionsContext::from_assembled(assembled, explain))
-        }
-        Shape::Proposal => {
-            serde_json::to_value(proposal::ProposalContext::from_assembled(assembled, explain))
-        }
-        Shape::Prime => {
-            serde_json::to_value(prime::PrimeAnswer::from_assembled(assembled, explain))
-        }
-        Shape::Workspace => {
-            serde_json::to_value(workspace::WorkspaceContext::from_assembled(assembled, explain))
-        }
-        Shape::Situation => {
-            serde_json::to_value(situation::SituationContext::from_assembled(assembled, explain))
-        }
-        Shape::Memory => {
-            serde_json::to_value(memory::MemoryContext::from_assembled(assembled, explain))
-        }
-    };
     // These shapes are plain data and do not fail. If one does, the caller still gets its text.
-    result
+    serde_json::to_value(RecipeResult::from_assembled(assembled, explain))
         .unwrap_or_else(|error| json!({ "context": assembled.text(), "error": error.to_string() }))
-}
-
-/// Converts a pack into JSON bytes as [`result_json`] does, without building the document first.
-///
-/// # Errors
-/// Only if writing JSON fails, which it does not for plain data.
-pub fn result_bytes(assembled: &Assembled, explain: bool) -> serde_json::Result<Vec<u8>> {
-    match assembled.recipe.shape {
-        Shape::Sections => {
-            serde_json::to_vec(&sections::SectionsContext::from_assembled(assembled, explain))
-        }
-        Shape::Proposal => {
-            serde_json::to_vec(&proposal::ProposalContext::from_assembled(assembled, explain))
-        }
-        Shape::Prime => serde_json::to_vec(&prime::PrimeAnswer::from_assembled(assembled, explain)),
-        Shape::Workspace => {
-            serde_json::to_vec(&workspace::WorkspaceContext::from_assembled(assembled, explain))
-        }
-        Shape::Situation => {
-            serde_json::to_vec(&situation::SituationContext::from_assembled(assembled, explain))
-        }
-        Shape::Memory => {
-            serde_json::to_vec(&memory::MemoryContext::from_assembled(assembled, explain))
-        }
-    }
 }

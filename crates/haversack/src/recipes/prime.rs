@@ -15,19 +15,19 @@ use crate::engine::Workspace;
 use crate::error::Error;
 use crate::pipeline::Assembled;
 use crate::request::THREAD;
-use crate::wire::{WireRequest, id_opt};
+use crate::wire::{WireRequest, parse_id_opt};
 
-/// What an agent asks for one message.
+/// A request of an agent for one message.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PrimeRequest"))]
 #[serde(rename_all = "camelCase", default)]
 pub struct PrimeRequest {
-    /// The thread.
+    /// The id of the thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread_id: Option<String>,
-    /// The message.
+    /// The user's message.
     pub message: String,
-    /// What every recipe can be asked.
+    /// The fields of all requests.
     #[serde(flatten)]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub other: Map<String, Value>,
@@ -50,9 +50,9 @@ impl PrimeRequest {
     }
 
     pub(super) fn to_request_for(&self, recipe: &str) -> Result<crate::Request, Error> {
-        let common: WireRequest = crate::wire::read(Value::Object(self.other.clone()))?;
-        let mut request = common.request(recipe)?;
-        request.set_subject(THREAD, id_opt("threadId", self.thread_id.as_ref())?);
+        let common: WireRequest = crate::wire::parse_json(Value::Object(self.other.clone()))?;
+        let mut request = common.to_request(recipe)?;
+        request.set_subject(THREAD, parse_id_opt("threadId", self.thread_id.as_ref())?);
         if !self.message.is_empty() {
             request.query.clone_from(&self.message);
         }
@@ -63,35 +63,35 @@ impl PrimeRequest {
     }
 }
 
-/// The answer of `build` (K8).
+/// The result of `prime` (K8).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PrimeAnswer"))]
 #[serde(rename_all = "camelCase")]
 pub struct PrimeAnswer {
-    /// The context.
+    /// The ranked list.
     pub data: PrimeContext,
-    /// Its figures.
+    /// Counts of tokens, items and citations.
     pub meta: PrimeMeta,
     /// The final string.
     pub context: String,
-    /// What every result shares.
+    /// The part that the results of all recipes share.
     pub assembly: Assembly,
 }
 
-/// The figures of an answer.
+/// Counts of tokens, items and citations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PrimeMeta"))]
 #[serde(rename_all = "camelCase")]
 pub struct PrimeMeta {
     /// Tokens of the final string.
     pub token_usage: u32,
-    /// How many items are in.
+    /// The number of items in the pack.
     pub source_count: usize,
-    /// How many citations there are.
+    /// The number of citations.
     pub citation_count: usize,
 }
 
-/// One ranked list (K6).
+/// One ranked list of items (K6).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PrimeContext"))]
 #[serde(rename_all = "camelCase")]
@@ -100,98 +100,98 @@ pub struct PrimeContext {
     pub total_tokens: u32,
     /// The items, in the order of the text.
     pub items: Vec<PrimeItem>,
-    /// Their citations.
+    /// The citations of the items.
     pub citations: Vec<PrimeCitation>,
-    /// How many were found in which way.
+    /// The number of items by the way they were found.
     pub stats: PrimeStats,
 }
 
-/// An item of the list.
+/// An item of the ranked list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PrimeItem"))]
 #[serde(rename_all = "camelCase")]
 pub struct PrimeItem {
     /// The item's id.
     pub id: String,
-    /// `reference`, `file`, `chunk`, `message`, or the item's own kind.
+    /// The type: `reference`, `file`, `chunk`, `message`, or the item's own kind.
     #[serde(rename = "type")]
     pub item_type: String,
-    /// Its text as it is in.
+    /// The item's text in the pack.
     pub content: String,
-    /// The most telling stretch of it, with the hits between `<<<` and `>>>`.
+    /// The most relevant excerpt of the item, with hits between `<<<` and `>>>`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub excerpt: Option<String>,
-    /// Where it comes from.
+    /// The source, for people: a title, a speaker with a time, a path or an id.
     pub source: String,
-    /// Its score.
+    /// The item's score.
     pub relevance: f64,
-    /// Its tokens.
+    /// The item's tokens in the pack.
     pub tokens: u32,
-    /// What else is known.
+    /// The item's metadata.
     pub metadata: PrimeMetadata,
 }
 
-/// What else is known of an item.
+/// The metadata of an item.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PrimeMetadata"))]
 #[serde(rename_all = "camelCase")]
 pub struct PrimeMetadata {
-    /// Its path.
+    /// The item's path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// When it was made or last changed.
+    /// The time of the last change, or else of creation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<String>,
-    /// The query's keywords that it holds.
+    /// The keywords of the query that occur in the item.
     pub matched_keywords: Vec<String>,
-    /// Its best place in a list of finds, from 1.
+    /// The item's best rank in a search, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub search_rank: Option<u32>,
-    /// First and last line.
+    /// The first and the last line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<[u32; 2]>,
-    /// Who found it.
+    /// The collectors that found the item.
     pub found_by: Vec<String>,
 }
 
-/// A source (K7).
+/// A citation (K7).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PrimeCitation"))]
 #[serde(rename_all = "camelCase")]
 pub struct PrimeCitation {
-    /// The id as it stands in the text, such as `[fil-1x9k2]`.
+    /// The citation id in the text, such as `[fil-1x9k2]`.
     pub id: String,
-    /// The item.
+    /// The id of the cited item.
     pub item: String,
-    /// Where it comes from.
+    /// The source, for people: a title, a speaker with a time, a path or an id.
     pub source: String,
-    /// `file`, `message` or `document`.
+    /// The type of the source: `file`, `message` or `document`.
     #[serde(rename = "type")]
     pub source_type: String,
-    /// Its path.
+    /// The item's path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// As the item's.
+    /// The most relevant excerpt of the item, with hits between `<<<` and `>>>`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub excerpt: Option<String>,
-    /// Its score.
+    /// The item's score.
     pub relevance: f64,
-    /// Whether a response named it.
+    /// Whether a response cites it.
     pub used_in_response: bool,
 }
 
-/// How many were found in which way.
+/// The number of items by the way they were found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PrimeStats"))]
 #[serde(rename_all = "camelCase")]
 pub struct PrimeStats {
-    /// By explicit reference.
+    /// Items that the message refers to explicitly.
     pub explicit_count: usize,
-    /// By search.
+    /// Items that a search found.
     pub search_count: usize,
-    /// From the thread's history.
+    /// Items of the thread's history.
     pub history_count: usize,
-    /// Found and not in.
+    /// Items that were found and left out.
     pub excluded_count: usize,
 }
 
@@ -321,12 +321,12 @@ fn count_stats(assembled: &Assembled) -> PrimeStats {
     stats
 }
 
-/// A response's citations: which were used, and a block that names them (K7).
+/// The citations that a response used, and the block of sources that lists them (K7).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PrimeCited"))]
 #[serde(rename_all = "camelCase")]
 pub struct ResponseCitations {
-    /// Every citation, with whether the response used it.
+    /// Every citation, and whether the response used it.
     pub citations: Vec<PrimeCitation>,
     /// The block of sources; empty when none was used.
     pub sources: String,

@@ -14,28 +14,32 @@ use crate::error::Error;
 use crate::notice::NoticeCode;
 use crate::pipeline::{Assembled, LayerReport, truncated_layers};
 use crate::request::OPPORTUNITY;
-use crate::wire::{WireRequest, id, tokens};
+use crate::wire::{WireRequest, parse_id, to_tokens};
 
-/// What a proposal writer asks. On the wire also under the names of the application's own document.
+/// A request of a proposal writer. The field names of the application's own document are accepted
+/// too.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ProposalRequest"))]
 #[serde(rename_all = "camelCase", default)]
 pub struct ProposalRequest {
-    /// The deal.
+    /// The id of the opportunity.
     pub opportunity_id: String,
-    /// What is to be written.
+    /// The task of the writer.
     pub user_prompt: String,
     /// The budget in tokens; 32,000 when left out.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "crate::wire::budget")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::wire::deserialize_budget"
+    )]
     #[cfg_attr(feature = "schema", schemars(with = "Option<u32>"))]
     pub target_budget: Option<u32>,
-    /// What the system prompt takes; 1,000 when left out.
+    /// Tokens reserved for the system prompt; 1,000 when left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_prompt_tokens: Option<u32>,
-    /// How much each category matters to this user: 1 is as usual (P17).
+    /// The user's weight for each category: 1 is the default (P17).
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub category_priorities: BTreeMap<String, f64>,
-    /// What every recipe can be asked.
+    /// The fields of all requests.
     #[serde(flatten)]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub other: Map<String, Value>,
@@ -61,12 +65,12 @@ impl ProposalRequest {
     }
 
     pub(super) fn to_request_for(&self, recipe: &str) -> Result<crate::Request, Error> {
-        let common: WireRequest = crate::wire::read(Value::Object(self.other.clone()))?;
-        let mut request = common.request(recipe)?;
+        let common: WireRequest = crate::wire::parse_json(Value::Object(self.other.clone()))?;
+        let mut request = common.to_request(recipe)?;
         if self.opportunity_id.is_empty() {
             return Err(Error::invalid("opportunityId", "is missing: name the opportunity"));
         }
-        request.set_subject(OPPORTUNITY, Some(id("opportunityId", &self.opportunity_id)?));
+        request.set_subject(OPPORTUNITY, Some(parse_id("opportunityId", &self.opportunity_id)?));
         if !self.user_prompt.is_empty() {
             request.query.clone_from(&self.user_prompt);
         }
@@ -76,14 +80,14 @@ impl ProposalRequest {
         request.budget = self.target_budget.map(Tokens::new).or(request.budget);
         if let Some(reserve) = self.system_prompt_tokens {
             let reserve = BTreeMap::from([("system_prompt".to_owned(), reserve)]);
-            request.reserves.extend(tokens(&reserve));
+            request.reserves.extend(to_tokens(&reserve));
         }
         request.priorities.extend(self.category_priorities.clone());
         Ok(request)
     }
 }
 
-/// What a proposal is written from (P11).
+/// The context of a proposal (P11).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ProposalContext"))]
 #[serde(rename_all = "camelCase")]
@@ -92,29 +96,29 @@ pub struct ProposalContext {
     pub company_profile: Option<Value>,
     /// The brand's settings, if there are any.
     pub brand_context: Option<Value>,
-    /// What was said and written in the deal, newest first.
+    /// The conversations and documents of the deal, newest first.
     pub deal_context: String,
-    /// What is sold, the most relevant first.
+    /// The products, most relevant first.
     pub products: Vec<Value>,
-    /// Whom it is sold against, those who are named first.
+    /// The battlecards of competitors; those that the deal names come first.
     pub competitive: Vec<Value>,
-    /// How it is sold.
+    /// The sales playbooks.
     pub playbooks: Vec<Value>,
-    /// What won similar deals.
+    /// The patterns of similar deals that were won.
     pub historical_patterns: Vec<Value>,
-    /// How the budget was kept.
+    /// The use of the budget.
     pub budget_status: BudgetStatus,
-    /// How much was found.
+    /// The number of items that were found.
     pub retrieval_metrics: RetrievalMetrics,
-    /// What the user should be told (P12).
+    /// Notices for the user (P12).
     pub warnings: Vec<WireNotice>,
     /// The final string.
     pub context: String,
-    /// What every result shares.
+    /// The part that the results of all recipes share.
     pub assembly: Assembly,
 }
 
-/// How the budget was kept.
+/// The use of the budget.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(
     feature = "schema",
@@ -127,16 +131,16 @@ pub struct BudgetStatus {
     pub total_tokens: u32,
     /// The budget, reserves included.
     pub budget_limit: u32,
-    /// Whether more was found than the budget has room for: something was truncated, or foundational
+    /// Whether the candidates need more than the budget: something was truncated, or foundational
     /// text alone is larger.
     pub is_over_budget: bool,
-    /// The categories that lost something, in the order in which they are cut.
+    /// The categories that were truncated, in the order of truncation.
     pub truncated_categories: Vec<String>,
-    /// What each lost.
+    /// The losses of each truncated category.
     pub truncation_details: Vec<TruncationDetail>,
 }
 
-/// What a category lost.
+/// The losses of a truncated category.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(
     feature = "schema",
@@ -145,17 +149,17 @@ pub struct BudgetStatus {
 )]
 #[serde(rename_all = "camelCase")]
 pub struct TruncationDetail {
-    /// The category.
+    /// The name of the category.
     pub category: String,
-    /// What it would have had.
+    /// Its tokens without truncation.
     pub original_tokens: u32,
-    /// What it has.
+    /// Its tokens in the pack.
     pub final_tokens: u32,
-    /// How many of its items are not in.
+    /// The number of its items that were left out.
     pub items_removed: usize,
 }
 
-/// How much was found.
+/// The number of items that were found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(
     feature = "schema",
@@ -164,13 +168,13 @@ pub struct TruncationDetail {
 )]
 #[serde(rename_all = "camelCase")]
 pub struct RetrievalMetrics {
-    /// Items of the deal.
+    /// Found items of the deal.
     pub deal_context_items: usize,
-    /// Products.
+    /// Found products.
     pub products_retrieved: usize,
-    /// Battlecards.
+    /// Found battlecards.
     pub battlecards_retrieved: usize,
-    /// Playbooks.
+    /// Found playbooks.
     pub playbooks_retrieved: usize,
 }
 

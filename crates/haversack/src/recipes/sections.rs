@@ -6,85 +6,85 @@ use serde::Serialize;
 use super::Assembly;
 use crate::pipeline::Assembled;
 
-/// Sections and citations.
+/// The result of a recipe without a shape of its own: sections and citations.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SectionsContext"))]
 #[serde(rename_all = "camelCase")]
 pub struct SectionsContext {
     /// The final string.
     pub context: String,
-    /// Its tokens.
+    /// Tokens of the final string.
     pub token_count: u32,
-    /// Its sections, in order.
+    /// The sections, in order.
     pub sections: Vec<SectionsSection>,
-    /// Its sources, in the order of the text.
+    /// The citations, in the order of the text.
     pub citations: Vec<WireCitation>,
-    /// What every result shares.
+    /// The part that the results of all recipes share.
     pub assembly: Assembly,
 }
 
-/// A section.
+/// A section of a pack.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SectionsSection"))]
 #[serde(rename_all = "camelCase")]
 pub struct SectionsSection {
-    /// Its layer.
+    /// The name of the section's layer.
     pub name: String,
-    /// Its title.
+    /// The section's title.
     pub title: String,
-    /// Its tokens.
+    /// The section's tokens.
     pub token_count: u32,
-    /// Its items, in order.
+    /// The section's items, in order.
     pub items: Vec<SectionsItem>,
 }
 
-/// An item.
+/// An item in a section.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SectionsItem"))]
 #[serde(rename_all = "camelCase")]
 pub struct SectionsItem {
     /// The item's id.
     pub id: String,
-    /// Which chunk of it; none when it is all of it.
+    /// The number of the chunk; absent for the whole item.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chunk: Option<u32>,
-    /// Its kind.
+    /// The item's kind.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Its text as it is in.
+    /// The item's text in the pack.
     pub content: String,
-    /// Its score.
+    /// The item's score.
     pub relevance: f64,
-    /// Its citation id, brackets included.
+    /// The citation id, brackets included.
     pub citation: String,
-    /// Its tokens.
+    /// The item's tokens in the pack.
     pub tokens: u32,
-    /// Whether it was shortened.
+    /// Whether the text was truncated.
     pub shortened: bool,
 }
 
-/// A source (K7, X7).
+/// A citation (K7, X7).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Citation"))]
 #[serde(rename_all = "camelCase")]
 pub struct WireCitation {
-    /// The id as it stands in the text, brackets included.
+    /// The citation id in the text, brackets included.
     pub id: String,
-    /// The item.
+    /// The id of the cited item.
     pub item: String,
-    /// Its title.
+    /// The item's title.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Its path.
+    /// The item's path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Headings and ancestors, outermost first.
+    /// The item's ancestors and headings, outermost first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub breadcrumb: Vec<String>,
-    /// First and last line.
+    /// The first and the last line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<[u32; 2]>,
-    /// The bytes of the item's text that are in.
+    /// The byte ranges of the item's text that are in the pack.
     pub spans: Vec<[usize; 2]>,
 }
 

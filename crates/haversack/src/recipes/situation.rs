@@ -10,26 +10,29 @@ use super::sections::{SectionsItem, section_items};
 use crate::engine::Workspace;
 use crate::error::Error;
 use crate::pipeline::Assembled;
-use crate::wire::{WireRequest, id_opt};
+use crate::wire::{WireRequest, parse_id_opt};
 
-/// What a tool or an agent asks.
+/// A request of a tool or an agent.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SituationRequest"))]
 #[serde(rename_all = "camelCase", default)]
 pub struct SituationRequest {
-    /// The current context, by id.
+    /// The id of the current context.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_context: Option<String>,
-    /// The situation's facts, by name.
+    /// The facts of the situation by name.
     pub situation: Map<String, Value>,
-    /// What is to be reached.
+    /// The user's goal, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub intent: Option<String>,
     /// The budget in tokens; 4,000 when left out.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "crate::wire::budget")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::wire::deserialize_budget"
+    )]
     #[cfg_attr(feature = "schema", schemars(with = "Option<u32>"))]
     pub max_tokens: Option<u32>,
-    /// What every recipe can be asked.
+    /// The fields of all requests.
     #[serde(flatten)]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub other: Map<String, Value>,
@@ -52,9 +55,9 @@ impl SituationRequest {
     }
 
     pub(super) fn to_request_for(&self, recipe: &str) -> Result<crate::Request, Error> {
-        let common: WireRequest = crate::wire::read(Value::Object(self.other.clone()))?;
-        let mut request = common.request(recipe)?;
-        request.context = id_opt("currentContext", self.current_context.as_ref())?;
+        let common: WireRequest = crate::wire::parse_json(Value::Object(self.other.clone()))?;
+        let mut request = common.to_request(recipe)?;
+        request.context = parse_id_opt("currentContext", self.current_context.as_ref())?;
         request.situation.clone_from(&self.situation);
         request.intent.clone_from(&self.intent);
         request.budget = self.max_tokens.map(Tokens::new).or(request.budget);
@@ -62,31 +65,31 @@ impl SituationRequest {
     }
 }
 
-/// Guidance for a situation (S6).
+/// The result of `situation`: guidance (S6).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SituationContext"))]
 #[serde(rename_all = "camelCase")]
 pub struct SituationContext {
     /// The final string.
     pub context: String,
-    /// Its tokens.
+    /// Tokens of the final string.
     pub token_count: u32,
-    /// The contexts that hold, in the order of the text.
+    /// The contexts that apply, in the order of the text.
     pub contexts: Vec<SectionsItem>,
-    /// What was said before.
+    /// The turns of the conversation, in the order of the text.
     pub history: Vec<SectionsItem>,
-    /// The rules that were judged: each with who judged it, whether it applies, how sure that is,
-    /// and what it brought in.
+    /// The evaluated rules, each with its judge, whether it applies, the confidence, and the
+    /// contexts that it loaded.
     pub rules: Value,
     /// The current context and its ancestors, with their distance.
     pub chain: Value,
-    /// How the context came about.
+    /// The metadata of the pack.
     pub metadata: SituationMetadata,
-    /// What every result shares.
+    /// The part that the results of all recipes share.
     pub assembly: Assembly,
 }
 
-/// How the context came about.
+/// The metadata of a `situation` pack.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(
     feature = "schema",
@@ -95,12 +98,12 @@ pub struct SituationContext {
 )]
 #[serde(rename_all = "camelCase")]
 pub struct SituationMetadata {
-    /// The current context.
+    /// The id of the current context.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_context: Option<String>,
-    /// How many contexts are in.
+    /// The number of contexts in the pack.
     pub contexts_loaded: usize,
-    /// What time it was.
+    /// The time at which the pack was made.
     pub assembly_time: String,
 }
 

@@ -20,19 +20,19 @@ const SECTIONS_END: &str = "---\n\nUser Query:";
 /// The mark in place of omitted text.
 const OMISSION_MARK: char = '…';
 
-/// What of a payload is looked at when it is checked; the rest is ignored, so that a result can be
-/// handed back as it came, or with the fields of the application's own document alone.
+/// The part of a payload that is validated. Other fields are ignored, so that a client can send
+/// back a whole result, or only the fields of the application's own document.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Payload"))]
 #[serde(rename_all = "camelCase")]
 pub struct Payload {
-    /// The sections.
+    /// The payload's sections.
     pub sections: Vec<PayloadSection>,
-    /// What the payload says of itself.
+    /// The payload's metadata.
     pub metadata: PayloadMetadata,
     /// The final string.
     pub serialized: String,
-    /// What the payload was made within, where that is told.
+    /// The limit and the tokenizer of the payload, if known.
     #[serde(default)]
     pub assembly: Option<PayloadAssembly>,
 }
@@ -42,53 +42,53 @@ pub struct Payload {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PayloadSection {
-    /// Which.
+    /// The type of the section.
     #[serde(rename = "type")]
     pub section_type: String,
-    /// Its title.
+    /// The section's title.
     pub title: String,
-    /// Its items.
+    /// The section's items, in order.
     pub items: Vec<PayloadItem>,
-    /// Its tokens.
+    /// The section's tokens.
     pub token_count: u32,
 }
 
-/// An item of a payload.
+/// A block in a section of a payload.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PayloadItem {
-    /// The block.
+    /// The block's id.
     pub block_id: String,
-    /// Its type.
+    /// The block's type.
     #[serde(default)]
     pub block_type: Option<String>,
-    /// Its text as it is in.
+    /// The block's text in the pack.
     pub content: String,
 }
 
-/// What a payload says of itself.
+/// The metadata of a payload that is validated.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PayloadMetadata {
     /// Tokens of the final string.
     pub total_tokens: u32,
-    /// How many blocks are in.
+    /// The number of blocks in the pack.
     pub blocks_included: usize,
-    /// How many were found.
+    /// The number of candidate blocks.
     #[serde(default)]
     pub blocks_considered: Option<usize>,
 }
 
-/// What a payload was made within.
+/// The limit and the tokenizer of a payload.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PayloadAssembly {
-    /// What the final string can have at most.
+    /// Most tokens of the final string.
     pub limit: u32,
-    /// Who counted.
+    /// The tokenizer that counted the tokens.
     pub tokenizer: String,
 }
 
@@ -121,7 +121,7 @@ impl From<&WorkspaceContext> for Payload {
     }
 }
 
-/// What is wrong with a payload (W11).
+/// The result of a validation (W11).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(
     feature = "schema",
@@ -130,9 +130,9 @@ impl From<&WorkspaceContext> for Payload {
 )]
 #[serde(rename_all = "camelCase")]
 pub struct Validation {
-    /// Whether nothing is.
+    /// Whether the payload has no problems.
     pub valid: bool,
-    /// What is.
+    /// The problems that were found.
     pub problems: Vec<String>,
 }
 
@@ -154,7 +154,7 @@ impl Workspace {
         let mut problems = on_blocking_thread(async move { check_text(&copy, &*tokenizer) }).await;
         let mut ids = Vec::new();
         for item in payload.items().filter(|item| !is_turn(item)) {
-            ids.push(crate::wire::id("sections.items.blockId", &item.block_id)?);
+            ids.push(crate::wire::parse_id("sections.items.blockId", &item.block_id)?);
         }
         let snapshot = self.store().snapshot(viewer).await?;
         let stored = snapshot.get(&ids).await?;
@@ -299,8 +299,8 @@ fn check_block(item: &PayloadItem, stored: &Stored) -> Option<String> {
     (!is_same).then(|| format!("block {id:?}: its content is not the block's text"))
 }
 
-/// The words of a text, each between two spaces. Punctuation and spacing may differ where the text
-/// is shown.
+/// Returns the words of a text, each between two spaces, because a rendered text may differ from the stored
+/// one in punctuation and spacing.
 fn spaced_words(text: &str) -> String {
     let mut words = String::with_capacity(text.len() + 2);
     words.push(' ');

@@ -1,4 +1,4 @@
-//! `workspace`: blocks around what the asker looks at (W1 to W15).
+//! `workspace`: blocks of a workspace, near the item in focus (W1 to W15).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,38 +18,40 @@ pub use super::validation::{
 use crate::engine::Workspace;
 use crate::error::Error;
 use crate::pipeline::Assembled;
-use crate::wire::{WireFocus, WireHints, WireRequest, WireTurn, tokens, turns, viewer};
+use crate::wire::{
+    WireFocus, WireHints, WireRequest, WireTurn, build_viewer, parse_turns, to_tokens,
+};
 
 /// The types of requests (W9).
 pub const REQUEST_TYPES: [&str; 4] = ["assist", "chat", "search", "automate"];
 
-/// What an assistant inside a workspace asks (W9).
+/// A request of an assistant inside a workspace (W9).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WorkspaceRequest"))]
 #[serde(rename_all = "camelCase")]
 pub struct WorkspaceRequest {
-    /// The question.
+    /// The query in the user's words.
     pub query: String,
-    /// What the asker looks at.
+    /// What the user is looking at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub focus: Option<WireFocus>,
-    /// What the request is for: `assist`, `chat`, `search` or `automate`. It chooses the budgets
-    /// of the sections when the request does not.
+    /// The type of request: `assist`, `chat`, `search` or `automate`. It sets the budgets of the
+    /// sections, unless the request does.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub request_type: Option<String>,
-    /// Who asks: a name, or an object with `id` and `groups`.
+    /// The user: a name, or an object with `id` and `groups`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<WorkspaceUser>,
-    /// What was said before.
+    /// The conversation so far, oldest turn first.
     #[serde(default, deserialize_with = "null_as_empty", skip_serializing_if = "Vec::is_empty")]
     pub conversation_history: Vec<WireTurn>,
-    /// The budget: a number for all of it, or `total` and a cap for each section.
+    /// The budget: one number, or `total` and a cap for each section.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_budget: Option<WorkspaceTokenBudget>,
-    /// What else to consider, prefer or leave out.
+    /// Items and kinds to include, exclude or prioritize.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hints: Option<WireHints>,
-    /// What every recipe can be asked.
+    /// The fields of all requests.
     #[serde(flatten)]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub other: Map<String, Value>,
@@ -60,24 +62,24 @@ fn null_as_empty<'de, D: serde::Deserializer<'de>>(given: D) -> Result<Vec<WireT
     Ok(Option::<Vec<WireTurn>>::deserialize(given)?.unwrap_or_default())
 }
 
-/// Who asks.
+/// The user with whose permissions everything is read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WorkspaceUser"))]
 #[serde(untagged)]
 pub enum WorkspaceUser {
-    /// By name.
+    /// The user's name.
     Name(String),
-    /// With groups.
+    /// The user's id and groups.
     Member {
-        /// The name.
+        /// The user's name.
         id: String,
-        /// The groups.
+        /// The user's groups.
         #[serde(default)]
         groups: Vec<String>,
     },
 }
 
-/// A budget.
+/// A token budget, as a whole or by section.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(
     feature = "schema",
@@ -86,9 +88,9 @@ pub enum WorkspaceUser {
 )]
 #[serde(untagged)]
 pub enum WorkspaceTokenBudget {
-    /// All of it.
+    /// The total budget.
     Total(u32),
-    /// By section; `system` is kept free for the system prompt.
+    /// The budget of each section, and `total`; `system` is reserved for the system prompt.
     Sections(BTreeMap<String, u32>),
 }
 
@@ -108,8 +110,8 @@ impl WorkspaceRequest {
     }
 
     pub(super) fn to_request_for(&self, recipe: &str) -> Result<crate::Request, Error> {
-        let common: WireRequest = crate::wire::read(Value::Object(self.other.clone()))?;
-        let mut request = common.request(recipe)?;
+        let common: WireRequest = crate::wire::parse_json(Value::Object(self.other.clone()))?;
+        let mut request = common.to_request(recipe)?;
         request.query.clone_from(&self.query);
         if let Some(focus) = &self.focus {
             focus.apply(&mut request)?;
@@ -125,15 +127,15 @@ impl WorkspaceRequest {
             None => {}
             Some(WorkspaceUser::Name(name)) => {
                 let groups = common.groups.as_slice();
-                request.viewer = viewer(Some(name), groups)?;
+                request.viewer = build_viewer(Some(name), groups)?;
                 request.user = Some(name.clone());
             }
             Some(WorkspaceUser::Member { id, groups }) => {
-                request.viewer = viewer(Some(id), groups)?;
+                request.viewer = build_viewer(Some(id), groups)?;
                 request.user = Some(id.clone());
             }
         }
-        request.history = turns("conversationHistory", &self.conversation_history)?;
+        request.history = parse_turns("conversationHistory", &self.conversation_history)?;
         if let Some(hints) = &self.hints {
             hints.apply("hints", &mut request)?;
         }
@@ -146,64 +148,64 @@ impl WorkspaceRequest {
                 if let Some(system) = figures.remove("system") {
                     request.reserves.insert("system".to_owned(), Tokens::new(system));
                 }
-                request.caps = tokens(&figures);
+                request.caps = to_tokens(&figures);
             }
         }
         Ok(request)
     }
 }
 
-/// A payload for the model (W10).
+/// The result of `workspace`, a payload for the model (W10).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WorkspaceContext"))]
 #[serde(rename_all = "camelCase")]
 pub struct WorkspaceContext {
     /// The sections, in order.
     pub sections: Vec<WorkspaceSection>,
-    /// What is known of the payload.
+    /// The metadata of the payload.
     pub metadata: WorkspaceMetadata,
     /// The final string.
     pub serialized: String,
-    /// The same, under the name that every recipe's result has it.
+    /// The final string, under the name that all recipes use.
     pub context: String,
-    /// What every result shares.
+    /// The part that the results of all recipes share.
     pub assembly: Assembly,
 }
 
-/// A section.
+/// A section of the payload.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WorkspaceSection"))]
 #[serde(rename_all = "camelCase")]
 pub struct WorkspaceSection {
-    /// Which: `focus`, `semantic`, `relations`, `activity`, `history`.
+    /// The type: `focus`, `semantic`, `relations`, `activity` or `history`.
     #[serde(rename = "type")]
     pub section_type: String,
-    /// Its title.
+    /// The section's title.
     pub title: String,
-    /// Its items.
+    /// The section's items, in order.
     pub items: Vec<WorkspaceItem>,
-    /// Its tokens.
+    /// The section's tokens.
     pub token_count: u32,
 }
 
-/// An item of a section.
+/// A block in a section.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WorkspaceItem"))]
 #[serde(rename_all = "camelCase")]
 pub struct WorkspaceItem {
-    /// The block.
+    /// The block's id.
     pub block_id: String,
-    /// Its type.
+    /// The block's type.
     pub block_type: String,
-    /// Its text as it is in.
+    /// The block's text in the pack.
     pub content: String,
-    /// Its score, between 0 and 1.
+    /// The block's score, from 0 to 1.
     pub relevance: f64,
-    /// What else is known.
+    /// The block's metadata.
     pub metadata: WorkspaceItemMetadata,
 }
 
-/// What else is known of an item.
+/// The metadata of a block.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(
     feature = "schema",
@@ -212,15 +214,15 @@ pub struct WorkspaceItem {
 )]
 #[serde(rename_all = "camelCase")]
 pub struct WorkspaceItemMetadata {
-    /// The title of what it is on, or its own.
+    /// The title of the block's page, or its own.
     pub page_title: Option<String>,
-    /// The titles of what it hangs under, outermost first.
+    /// The titles of the block's ancestors, outermost first.
     pub path: Vec<String>,
-    /// When it last changed.
+    /// The time of the last change.
     pub last_modified: Option<String>,
 }
 
-/// What is known of a payload.
+/// The metadata of a payload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(
     feature = "schema",
@@ -231,18 +233,19 @@ pub struct WorkspaceItemMetadata {
 pub struct WorkspaceMetadata {
     /// Tokens of the final string.
     pub total_tokens: u32,
-    /// The block that was looked at.
+    /// The id of the block in focus.
     pub focus_block_id: Option<String>,
-    /// The page that was looked at.
+    /// The id of the open page.
     pub focus_page_id: Option<String>,
-    /// What time it was.
+    /// The time at which the pack was made.
     pub timestamp: String,
     /// The sections whose collectors found something: `focus`, `semantic`, `relations`, `activity`,
     /// `history`.
     pub collectors_used: Vec<String>,
-    /// How many blocks are in, each counted once; turns of the conversation are none.
+    /// The number of blocks in the pack, each counted once. Turns of the conversation are not
+    /// blocks.
     pub blocks_included: usize,
-    /// How many blocks were found that the reader can read, in or not, each counted once.
+    /// The number of candidate blocks, included or left out, each counted once.
     pub blocks_considered: usize,
 }
 

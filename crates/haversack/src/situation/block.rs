@@ -24,7 +24,7 @@ pub struct ContextBlock {
 impl ContextBlock {
     /// The block of a context's own content, without what it inherits.
     #[must_use]
-    pub fn of(context: &ContextDocument) -> ContextBlock {
+    pub fn from_document(context: &ContextDocument) -> ContextBlock {
         ContextBlock {
             name: context.name.clone(),
             context_type: context.context_type.clone(),

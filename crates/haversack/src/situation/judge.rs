@@ -1,5 +1,7 @@
 //! The interface of judges, which decide whether conditions in plain language hold.
 
+use std::time::Duration;
+
 use futures_util::future::BoxFuture;
 use haversack_core::units::{Score, Timestamp};
 use haversack_store::store::error::Cause;
@@ -40,18 +42,20 @@ impl JudgeAnswer {
 }
 
 /// A judge's answer to one condition, with its sureness.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Verdict {
     /// Whether the condition holds.
     pub answer: JudgeAnswer,
     /// How sure the judge is: 1 is certain, 0 is a coin toss. 0 when it is undecided.
     pub sureness: Score,
+    /// Why, in the judge's own words, where it gives a reason.
+    pub reason: Option<String>,
 }
 
 impl Verdict {
     /// The verdict of a judge that cannot tell.
     pub const UNDECIDED: Verdict =
-        Verdict { answer: JudgeAnswer::Undecided, sureness: Score::ZERO };
+        Verdict { answer: JudgeAnswer::Undecided, sureness: Score::ZERO, reason: None };
 }
 
 /// The error of a judge that failed.
@@ -69,6 +73,16 @@ pub struct JudgeError {
 pub trait Judge: Send + Sync {
     /// The judge's name in results, such as `local`.
     fn name(&self) -> &str;
+
+    /// Whether the same question may be answered differently another time: the model is elsewhere.
+    fn is_remote(&self) -> bool {
+        false
+    }
+
+    /// How long it may take, on top of what a collector has.
+    fn deadline(&self) -> Duration {
+        Duration::ZERO
+    }
 
     /// Returns one verdict for each condition, in order. `now` is the time of the request, by which
     /// conditions such as `the deadline has passed` are judged.

@@ -79,7 +79,7 @@ pub async fn check_rule_cases(
             all.push(vec![format!("there is no context {}", case.context)]);
             continue;
         };
-        let facts = Facts::of_situation(&case.situation, case.intent.as_deref(), now);
+        let facts = Facts::from_situation(&case.situation, case.intent.as_deref(), now);
         let rulings = judge_rules(&chain, &facts, &conditions, judge).await.rulings;
         let expected = case.apply.iter().map(|rule| (rule, ExpectedRuling::Applies));
         let expected = expected.chain(case.skip.iter().map(|rule| (rule, ExpectedRuling::Skipped)));

@@ -38,7 +38,7 @@ impl ContextFixture {
     pub(crate) async fn with_items(items: Vec<Item>) -> ContextFixture {
         let folder = tempfile::tempdir().unwrap();
         let stores = DataFolder::open(folder.path()).unwrap();
-        let store = stores.open("w", crate::embedder()).unwrap();
+        let store = stores.open("w", crate::default_embedder()).unwrap();
         store.write(Batch::put(WRITTEN_AT, items)).await.unwrap();
         ContextFixture { _folder: folder, store }
     }

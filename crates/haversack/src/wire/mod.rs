@@ -1,7 +1,7 @@
 //! Requests as JSON.
 //!
-//! Domain types are not serialised. The types here are; each converts into a [`Request`] or reports
-//! the field that is not valid.
+//! Domain types are not serialised. The types here convert into a [`Request`]; an error names the field
+//! that is not valid.
 
 mod values;
 
@@ -20,9 +20,12 @@ pub use crate::engine::WireTemplate;
 use crate::error::Error;
 use crate::recipes::memory::RankingOptions;
 use crate::request::{AsOf, OPPORTUNITY, RankerChoice, Request, THREAD, Turn};
-pub use values::read;
-use values::{bounded, ids, kinds_in, moment_opt, zone};
-pub(crate) use values::{budget, id, id_opt, moment, moment_in, part, viewer};
+pub use values::parse_json;
+pub(crate) use values::{
+    build_viewer, deserialize_budget, parse_id, parse_id_opt, parse_moment, parse_moment_in,
+    parse_unit,
+};
+use values::{check_list_len, parse_ids, parse_kinds, parse_moment_opt, parse_zone};
 
 /// Most entries of a list in a request.
 pub const LIST_MAX: usize = 1_000;
@@ -30,42 +33,42 @@ pub const LIST_MAX: usize = 1_000;
 /// Longest text in a request in bytes.
 pub const TEXT_BYTES_MAX: usize = 1 << 20;
 
-/// A request to any recipe, as JSON. A recipe with a shape of its own also has a request type of its
-/// own ([`crate::recipes`]).
+/// A request to any recipe. The five applications also have request types of their own.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "AnyRequest"))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct WireRequest {
-    /// The query.
+    /// The query in the user's words; may be empty.
     pub query: String,
-    /// The user; the owner of the data when neither user nor groups are named.
+    /// The user with whose permissions everything is read. Without a user and groups, it is read as the
+    /// owner of the data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
     /// The user's groups.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<String>,
-    /// The type of request.
+    /// The type of request, such as `assist`, `chat`, `search` or `automate`.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub request_type: Option<String>,
     /// What the user is looking at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub focus: Option<WireFocus>,
-    /// The subjects of the request, by the recipe's names for them.
+    /// The ids of the items that the request is about, by the recipe's names for them.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub subjects: BTreeMap<String, String>,
-    /// The subject `thread`.
+    /// The id of the thread: the subject `thread`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread_id: Option<String>,
-    /// The subject `opportunity`.
+    /// The id of the opportunity: the subject `opportunity`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opportunity_id: Option<String>,
-    /// The current context.
+    /// The id of the current context.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_context: Option<String>,
-    /// The situation's facts.
+    /// The facts of the situation by name, for the conditions of rules.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub situation: Map<String, Value>,
-    /// The user's goal.
+    /// The user's goal, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub intent: Option<String>,
     /// The conversation so far, oldest turn first.
@@ -74,41 +77,41 @@ pub struct WireRequest {
     /// Items and kinds to include, exclude or prioritize.
     #[serde(skip_serializing_if = "WireHints::is_empty")]
     pub hints: WireHints,
-    /// The least confidence.
+    /// Only items with at least this confidence, from 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_confidence: Option<f64>,
     /// Only items with these fields; the values of a list are alternatives.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub fields: Map<String, Value>,
-    /// How many items a search finds.
+    /// Most items that a search returns; the recipe's own limit when left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
-    /// The budget in tokens.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "budget")]
+    /// The budget in tokens, reserves included; the recipe's own when left out.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "deserialize_budget")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<u32>"))]
     pub token_budget: Option<u32>,
-    /// Caps of layers.
+    /// Most tokens of layers, by layer name, in place of the recipe's own caps.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub caps: BTreeMap<String, u32>,
-    /// Reserves.
+    /// Reserved tokens by name, in place of the recipe's own reserves.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub reserves: BTreeMap<String, u32>,
-    /// The user's weights for layers; 1 is the default.
+    /// The user's weight for each layer: 1 is the default, 2 doubles it, 0 drops the layer.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub priorities: BTreeMap<String, f64>,
-    /// The model that will read the pack.
+    /// The model that will read the pack. It caps the budget and chooses the tokenizer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The tokenizer.
+    /// The tokenizer when no model is named: an encoding's name, or `characters/4`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokenizer: Option<String>,
-    /// A template: a name, or the template itself.
+    /// A template in place of the layers' own: a name, or the template itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub template: Option<WireTemplate>,
-    /// Whether type, confidence and time follow texts whose template shows none of them.
+    /// Whether type, confidence and time are added after texts whose template shows none of them.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub include_metadata: bool,
-    /// A ranker: a name, or `{"expression": "…"}`.
+    /// A ranker in place of the layers' own: a name, or `{"expression": "…"}`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranker: Option<WireRanker>,
     /// Weights of the ranker `default`; they select that ranker when no ranker is named.
@@ -117,10 +120,10 @@ pub struct WireRequest {
     /// A vector to search with in place of the query's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vector: Option<Vec<f32>>,
-    /// The receipt of the previous pack.
+    /// The id of the receipt of the conversation's previous pack, whose beginning is kept unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub previous: Option<String>,
-    /// The current time.
+    /// The current time; the server's clock when left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Moment>"))]
     pub now: Option<Value>,
@@ -132,7 +135,7 @@ pub struct WireRequest {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<PastState>"))]
     pub as_of: Option<Value>,
-    /// Whether a pack may be made without a failed provider.
+    /// Whether a pack may be made without a failed model; the recipe's own setting when left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub degrade: Option<bool>,
     /// Whether a cached pack may be returned; yes when left out.
@@ -145,13 +148,13 @@ pub struct WireRequest {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Focus"))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct WireFocus {
-    /// A block.
+    /// The id of the block in focus.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block_id: Option<String>,
-    /// A page.
+    /// The id of the open page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page_id: Option<String>,
-    /// A database.
+    /// The id of the open database.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub database_id: Option<String>,
 }
@@ -161,11 +164,11 @@ pub struct WireFocus {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Turn"))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct WireTurn {
-    /// The speaker's role.
+    /// The speaker's role: `user`, `assistant`, `system` or `tool`.
     pub role: String,
     /// The text of the turn.
     pub content: String,
-    /// When.
+    /// When the turn was said.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Moment>"))]
     pub timestamp: Option<Value>,
@@ -182,13 +185,13 @@ pub struct WireHints {
     /// Only items that changed in this range.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_range: Option<WireRange>,
-    /// Items that must be candidates.
+    /// The ids of items that must be candidates.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub include_blocks: Vec<String>,
-    /// Items that must not be in the pack.
+    /// The ids of items that must not be in the pack.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub exclude_blocks: Vec<String>,
-    /// How many steps relations are followed.
+    /// The number of steps that relations are followed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_depth: Option<u32>,
 }
@@ -199,31 +202,31 @@ impl WireHints {
     }
 }
 
-/// A range of time; the end is exclusive.
+/// A range of time.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Range"))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct WireRange {
-    /// From.
+    /// The start, inclusive.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Moment>"))]
     pub start: Option<Value>,
-    /// To.
+    /// The end, exclusive.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Moment>"))]
     pub end: Option<Value>,
 }
 
-/// A ranker by name or as an expression (M6).
+/// A ranker: the name of one, or an expression (M6).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Ranker"))]
 #[serde(untagged)]
 pub enum WireRanker {
-    /// By name.
+    /// The name of a built-in or registered ranker.
     Name(String),
-    /// As an expression over the components.
+    /// An expression over the components of a score.
     Expression {
-        /// Such as `semantic * 0.7 + recency * 0.3`.
+        /// The expression, such as `semantic * 0.7 + recency * 0.3`.
         expression: String,
     },
 }
@@ -239,36 +242,44 @@ pub enum Moment {
     Milliseconds(i64),
 }
 
-/// A past state.
+/// A past state: a moment, or the revision of an earlier answer.
 #[cfg(feature = "schema")]
 #[derive(Debug, schemars::JsonSchema)]
 #[serde(untagged)]
 pub enum PastState {
     /// The state at a moment.
     Moment(Moment),
-    /// The state of an earlier answer to the same caller.
+    /// The state from which an earlier answer to the same caller was made.
     Revision {
-        /// The answer's `revision`.
+        /// The `revision` of that answer.
         revision: crate::revision::RevisionId,
     },
 }
 
-pub(crate) fn turns(field: &str, turns: &[WireTurn]) -> Result<Vec<Turn>, Error> {
-    bounded(field, turns.len())?;
+/// Converts the turns of a conversation.
+///
+/// # Errors
+/// When a time is not valid; the error names it.
+pub fn conversation(field: &str, turns: &[WireTurn]) -> Result<Vec<Turn>, Error> {
     let turn = |(n, turn): (usize, &WireTurn)| {
         let field = format!("{field}[{n}].timestamp");
-        let at = moment_opt(&field, turn.timestamp.as_ref())?;
+        let at = parse_moment_opt(&field, turn.timestamp.as_ref())?;
         Ok(Turn { role: turn.role.clone(), content: turn.content.clone(), at })
     };
     turns.iter().enumerate().map(turn).collect()
 }
 
-pub(crate) fn tokens(figures: &BTreeMap<String, u32>) -> BTreeMap<String, Tokens> {
+pub(crate) fn parse_turns(field: &str, turns: &[WireTurn]) -> Result<Vec<Turn>, Error> {
+    check_list_len(field, turns.len())?;
+    conversation(field, turns)
+}
+
+pub(crate) fn to_tokens(figures: &BTreeMap<String, u32>) -> BTreeMap<String, Tokens> {
     figures.iter().map(|(name, tokens)| (name.clone(), Tokens::new(*tokens))).collect()
 }
 
 /// Converts fields and their values; the values of a list are alternatives.
-pub(crate) fn fields(fields: &Map<String, Value>) -> Vec<(String, Vec<Value>)> {
+pub(crate) fn field_filters(fields: &Map<String, Value>) -> Vec<(String, Vec<Value>)> {
     let values = |value: &Value| match value {
         Value::Array(values) => values.clone(),
         value => vec![value.clone()],
@@ -277,18 +288,18 @@ pub(crate) fn fields(fields: &Map<String, Value>) -> Vec<(String, Vec<Value>)> {
 }
 
 impl WireHints {
-    /// Copies the hints into a request. `field` is the field that holds them.
+    /// Copies the hints into a request. `field` is the name of the field that holds them, for errors.
     pub(crate) fn apply(&self, field: &str, request: &mut Request) -> Result<(), Error> {
         let name = |hint: &str| format!("{field}.{hint}");
         // Applications write type names in either case.
         let types: Vec<String> = self.prioritize_types.iter().map(|t| t.to_lowercase()).collect();
-        request.prioritize = kinds_in(&name("prioritizeTypes"), &types)?;
-        request.include = ids(&name("includeBlocks"), &self.include_blocks)?;
-        request.exclude = ids(&name("excludeBlocks"), &self.exclude_blocks)?;
+        request.prioritize = parse_kinds(&name("prioritizeTypes"), &types)?;
+        request.include = parse_ids(&name("includeBlocks"), &self.include_blocks)?;
+        request.exclude = parse_ids(&name("excludeBlocks"), &self.exclude_blocks)?;
         request.depth = self.max_depth;
         if let Some(range) = &self.time_range {
-            let start = moment_opt(&name("timeRange.start"), range.start.as_ref())?;
-            let end = moment_opt(&name("timeRange.end"), range.end.as_ref())?;
+            let start = parse_moment_opt(&name("timeRange.start"), range.start.as_ref())?;
+            let end = parse_moment_opt(&name("timeRange.end"), range.end.as_ref())?;
             if let (Some(start), Some(end)) = (start, end)
                 && start >= end
             {
@@ -304,9 +315,9 @@ impl WireHints {
 impl WireFocus {
     /// Copies the focus into a request.
     pub(crate) fn apply(&self, request: &mut Request) -> Result<(), Error> {
-        request.focus = id_opt("focus.blockId", self.block_id.as_ref())?;
-        request.page = id_opt("focus.pageId", self.page_id.as_ref())?;
-        request.database = id_opt("focus.databaseId", self.database_id.as_ref())?;
+        request.focus = parse_id_opt("focus.blockId", self.block_id.as_ref())?;
+        request.page = parse_id_opt("focus.pageId", self.page_id.as_ref())?;
+        request.database = parse_id_opt("focus.databaseId", self.database_id.as_ref())?;
         Ok(())
     }
 }
@@ -316,49 +327,50 @@ impl WireRequest {
     ///
     /// # Errors
     /// When a field is not valid; the error names it.
-    pub fn request(&self, recipe: &str) -> Result<Request, Error> {
+    pub fn to_request(&self, recipe: &str) -> Result<Request, Error> {
         if self.query.len() > TEXT_BYTES_MAX {
             let message = format!("is longer than {TEXT_BYTES_MAX} bytes, the limit");
             return Err(Error::invalid("query", message));
         }
         let mut request = Request::new(recipe, &self.query);
-        request.viewer = viewer(self.user.as_ref(), &self.groups)?;
+        request.viewer = build_viewer(self.user.as_ref(), &self.groups)?;
         request.user.clone_from(&self.user);
         request.request_type.clone_from(&self.request_type);
         if let Some(focus) = &self.focus {
             focus.apply(&mut request)?;
         }
         for (name, subject) in &self.subjects {
-            request.subjects.insert(name.clone(), id(&format!("subjects.{name}"), subject)?);
+            request.subjects.insert(name.clone(), parse_id(&format!("subjects.{name}"), subject)?);
         }
-        request.set_subject(THREAD, id_opt("threadId", self.thread_id.as_ref())?);
-        request.set_subject(OPPORTUNITY, id_opt("opportunityId", self.opportunity_id.as_ref())?);
-        request.context = id_opt("currentContext", self.current_context.as_ref())?;
+        request.set_subject(THREAD, parse_id_opt("threadId", self.thread_id.as_ref())?);
+        request
+            .set_subject(OPPORTUNITY, parse_id_opt("opportunityId", self.opportunity_id.as_ref())?);
+        request.context = parse_id_opt("currentContext", self.current_context.as_ref())?;
         request.situation.clone_from(&self.situation);
         request.intent.clone_from(&self.intent);
-        request.history = turns("conversationHistory", &self.conversation_history)?;
+        request.history = parse_turns("conversationHistory", &self.conversation_history)?;
         self.hints.apply("hints", &mut request)?;
         request.confidence_least =
-            self.min_confidence.map(|least| part("minConfidence", least)).transpose()?;
-        request.fields = fields(&self.fields);
+            self.min_confidence.map(|least| parse_unit("minConfidence", least)).transpose()?;
+        request.fields = field_filters(&self.fields);
         request.limit = self.limit;
         request.budget = self.token_budget.map(Tokens::new);
-        request.caps = tokens(&self.caps);
-        request.reserves = tokens(&self.reserves);
+        request.caps = to_tokens(&self.caps);
+        request.reserves = to_tokens(&self.reserves);
         request.priorities.clone_from(&self.priorities);
         request.model.clone_from(&self.model);
         request.tokenizer.clone_from(&self.tokenizer);
-        request.template = self.template.as_ref().map(WireTemplate::choice);
+        request.template = self.template.as_ref().map(WireTemplate::to_choice);
         request.metadata = self.include_metadata;
-        request.time_zone = zone(self.time_zone.as_deref())?;
+        request.time_zone = parse_zone(self.time_zone.as_deref())?;
         request.ranker = self.ranker.clone().map(RankerChoice::from);
         if let Some(options) = self.ranking_options {
             options.apply(&mut request)?;
         }
-        request.vector = self.vector.as_deref().map(vector).transpose()?;
+        request.vector = self.vector.as_deref().map(parse_vector).transpose()?;
         request.previous.clone_from(&self.previous);
-        request.now = moment_opt("now", self.now.as_ref())?;
-        request.as_of = self.as_of.as_ref().map(as_of).transpose()?;
+        request.now = parse_moment_opt("now", self.now.as_ref())?;
+        request.as_of = self.as_of.as_ref().map(parse_as_of).transpose()?;
         request.degrade = self.degrade;
         request.cache = self.cache.unwrap_or(true);
         Ok(request)
@@ -367,7 +379,7 @@ impl WireRequest {
     /// Converts a request into its JSON form. A ranker that is a function cannot be serialised: it is
     /// named `function`, and a replay must provide it.
     #[must_use]
-    pub fn of(request: &Request) -> WireRequest {
+    pub fn from_request(request: &Request) -> WireRequest {
         let text = |id: &ItemId| id.as_str().to_owned();
         let texts = |ids: &[ItemId]| ids.iter().map(text).collect::<Vec<String>>();
         let focus = WireFocus {
@@ -397,7 +409,7 @@ impl WireRequest {
             current_context: request.context.as_ref().map(text),
             situation: request.situation.clone(),
             intent: request.intent.clone(),
-            conversation_history: request.history.iter().map(WireTurn::of).collect(),
+            conversation_history: request.history.iter().map(WireTurn::from_turn).collect(),
             hints: WireHints {
                 prioritize_types: request.prioritize.iter().map(ToString::to_string).collect(),
                 time_range: Some(range).filter(|range| *range != WireRange::default()),
@@ -418,11 +430,11 @@ impl WireRequest {
             priorities: request.priorities.clone(),
             model: request.model.clone(),
             tokenizer: request.tokenizer.clone(),
-            template: request.template.as_ref().map(WireTemplate::of),
+            template: request.template.as_ref().map(WireTemplate::from_choice),
             include_metadata: request.metadata,
             time_zone: Some(request.time_zone.name().to_owned())
                 .filter(|_| request.time_zone != Zone::UTC),
-            ranker: request.ranker.as_ref().map(WireRanker::of),
+            ranker: request.ranker.as_ref().map(WireRanker::from_choice),
             ranking_options: request.ranking.map(RankingOptions::from_weights),
             vector: request.vector.as_ref().map(|vector| vector.as_slice().to_vec()),
             previous: request.previous.clone(),
@@ -439,7 +451,7 @@ impl WireRequest {
 }
 
 impl WireTurn {
-    fn of(turn: &Turn) -> WireTurn {
+    fn from_turn(turn: &Turn) -> WireTurn {
         WireTurn {
             role: turn.role.clone(),
             content: turn.content.clone(),
@@ -449,7 +461,7 @@ impl WireTurn {
 }
 
 impl WireRanker {
-    fn of(choice: &RankerChoice) -> WireRanker {
+    fn from_choice(choice: &RankerChoice) -> WireRanker {
         match choice {
             RankerChoice::Named(name) => WireRanker::Name(name.clone()),
             RankerChoice::Expression(source) => {
@@ -474,17 +486,17 @@ fn groups_of(viewer: &Viewer) -> Vec<String> {
     principals.filter_map(|p| p.as_str().strip_prefix("group:")).map(str::to_owned).collect()
 }
 
-/// The principals of a viewer as text; `None` for the owner.
+/// Returns the principals of a viewer as text; `None` for the owner.
 pub(crate) fn principals_of(viewer: &Viewer) -> Option<Vec<String>> {
     let principals = viewer.principals()?;
     Some(principals.iter().map(|principal| principal.as_str().to_owned()).collect())
 }
 
-/// The viewer who reads as these principals, such as `user:mara`; the owner for `None`.
+/// Returns the viewer with these principals, such as `user:mara`; the owner for `None`.
 ///
 /// # Errors
 /// When one of them is not a principal.
-pub fn viewer_of(principals: Option<&[String]>) -> Result<Viewer, Error> {
+pub fn viewer_from_principals(principals: Option<&[String]>) -> Result<Viewer, Error> {
     let Some(principals) = principals else { return Ok(Viewer::owner()) };
     let parsed = principals.iter().map(|text| {
         Principal::parse(text).map_err(|error| Error::invalid("viewer", error.to_string()))
@@ -492,11 +504,11 @@ pub fn viewer_of(principals: Option<&[String]>) -> Result<Viewer, Error> {
     Ok(Viewer::with_principals(parsed.collect::<Result<_, _>>()?))
 }
 
-pub(crate) fn vector(numbers: &[f32]) -> Result<Vector, Error> {
+pub(crate) fn parse_vector(numbers: &[f32]) -> Result<Vector, Error> {
     Vector::new(numbers.to_vec()).map_err(|error| Error::invalid("vector", error.to_string()))
 }
 
-pub(crate) fn as_of(value: &Value) -> Result<AsOf, Error> {
+pub(crate) fn parse_as_of(value: &Value) -> Result<AsOf, Error> {
     match value.get("revision") {
         Some(revision) => {
             let token = || revision.as_str().and_then(StateToken::parse).map(AsOf::Token);
@@ -505,6 +517,6 @@ pub(crate) fn as_of(value: &Value) -> Result<AsOf, Error> {
             let number = revision.as_u64().map(AsOf::Revision);
             number.or_else(token).ok_or_else(|| Error::invalid("asOf.revision", message))
         }
-        None => moment("asOf", value).map(AsOf::Moment),
+        None => parse_moment("asOf", value).map(AsOf::Moment),
     }
 }

@@ -14,11 +14,11 @@ use super::LIST_MAX;
 use crate::error::Error;
 use crate::pipeline::BUDGET_MAX;
 
-/// Deserialises a request's JSON into its type.
+/// Deserialises JSON into a request type.
 ///
 /// # Errors
 /// When a field has the wrong type or an unknown name; the error names the field.
-pub fn read<T: DeserializeOwned>(value: Value) -> Result<T, Error> {
+pub fn parse_json<T: DeserializeOwned>(value: Value) -> Result<T, Error> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let path = error.path().to_string();
         let message = error.into_inner().to_string();
@@ -36,28 +36,29 @@ pub fn read<T: DeserializeOwned>(value: Value) -> Result<T, Error> {
 }
 
 /// Parses an item's id.
-pub(crate) fn id(field: &str, text: &str) -> Result<ItemId, Error> {
+pub(crate) fn parse_id(field: &str, text: &str) -> Result<ItemId, Error> {
     ItemId::new(text).map_err(|error| Error::invalid(field, error.to_string()))
 }
 
-pub(crate) fn id_opt(field: &str, text: Option<&String>) -> Result<Option<ItemId>, Error> {
-    text.map(|text| id(field, text)).transpose()
+pub(crate) fn parse_id_opt(field: &str, text: Option<&String>) -> Result<Option<ItemId>, Error> {
+    text.map(|text| parse_id(field, text)).transpose()
 }
 
-pub(crate) fn ids(field: &str, texts: &[String]) -> Result<Vec<ItemId>, Error> {
-    bounded(field, texts.len())?;
-    texts.iter().enumerate().map(|(n, text)| id(&format!("{field}[{n}]"), text)).collect()
+pub(crate) fn parse_ids(field: &str, texts: &[String]) -> Result<Vec<ItemId>, Error> {
+    check_list_len(field, texts.len())?;
+    texts.iter().enumerate().map(|(n, text)| parse_id(&format!("{field}[{n}]"), text)).collect()
 }
 
-pub(crate) fn kinds_in(field: &str, texts: &[String]) -> Result<Vec<Kind>, Error> {
-    bounded(field, texts.len())?;
+pub(crate) fn parse_kinds(field: &str, texts: &[String]) -> Result<Vec<Kind>, Error> {
+    check_list_len(field, texts.len())?;
     let kind = |(n, text): (usize, &String)| {
         Kind::new(text).map_err(|error| Error::invalid(format!("{field}[{n}]"), error.to_string()))
     };
     texts.iter().enumerate().map(kind).collect()
 }
 
-pub(super) fn bounded(field: &str, len: usize) -> Result<(), Error> {
+/// Checks the length of a list.
+pub(super) fn check_list_len(field: &str, len: usize) -> Result<(), Error> {
     if len <= LIST_MAX {
         return Ok(());
     }
@@ -65,7 +66,7 @@ pub(super) fn bounded(field: &str, len: usize) -> Result<(), Error> {
 }
 
 /// Parses a moment.
-pub(crate) fn moment(field: &str, value: &Value) -> Result<Timestamp, Error> {
+pub(crate) fn parse_moment(field: &str, value: &Value) -> Result<Timestamp, Error> {
     kinds::moment(value).ok_or_else(|| {
         let message = "is not a moment: RFC 3339 such as 2026-01-31T09:30:00Z, a day, or Unix \
                        milliseconds";
@@ -73,12 +74,17 @@ pub(crate) fn moment(field: &str, value: &Value) -> Result<Timestamp, Error> {
     })
 }
 
-pub(crate) fn moment_opt(field: &str, value: Option<&Value>) -> Result<Option<Timestamp>, Error> {
-    value.map(|value| moment(field, value)).transpose()
+pub(crate) fn parse_moment_opt(
+    field: &str,
+    value: Option<&Value>,
+) -> Result<Option<Timestamp>, Error> {
+    value.map(|value| parse_moment(field, value)).transpose()
 }
 
 /// Deserialises a budget; the error says what is accepted.
-pub(crate) fn budget<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<u32>, D::Error> {
+pub(crate) fn deserialize_budget<'de, D: Deserializer<'de>>(
+    reader: D,
+) -> Result<Option<u32>, D::Error> {
     let value = Option::<Value>::deserialize(reader)?.filter(|value| !value.is_null());
     let tokens = |value: Value| {
         let tokens = value.as_u64().filter(|tokens| (1..=u64::from(BUDGET_MAX)).contains(tokens));
@@ -91,9 +97,9 @@ pub(crate) fn budget<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<u32>
 }
 
 /// Looks up a time zone by its name; UTC without a name.
-pub(super) fn zone(name: Option<&str>) -> Result<Zone, Error> {
+pub(super) fn parse_zone(name: Option<&str>) -> Result<Zone, Error> {
     let Some(name) = name else { return Ok(Zone::UTC) };
-    Zone::named(name).ok_or_else(|| {
+    Zone::from_name(name).ok_or_else(|| {
         let shown: String = name.chars().take(64).collect();
         let message =
             format!("there is no time zone {shown:?}; IANA names such as Europe/Berlin are known");
@@ -102,26 +108,26 @@ pub(super) fn zone(name: Option<&str>) -> Result<Zone, Error> {
 }
 
 /// Parses a moment; a day without a time starts at midnight in the zone.
-pub(crate) fn moment_in(
+pub(crate) fn parse_moment_in(
     zone: &Zone,
     field: &str,
     value: Option<&Value>,
 ) -> Result<Option<Timestamp>, Error> {
     let day = value.and_then(Value::as_str).and_then(|day| zone.start_of(day));
-    day.map_or_else(|| moment_opt(field, value), |day| Ok(Some(day)))
+    day.map_or_else(|| parse_moment_opt(field, value), |day| Ok(Some(day)))
 }
 
 /// Parses a number between 0 and 1.
-pub(crate) fn part(field: &str, value: f64) -> Result<Score, Error> {
+pub(crate) fn parse_unit(field: &str, value: f64) -> Result<Score, Error> {
     if (0.0..=1.0).contains(&value) {
         return Ok(Score::unit(value));
     }
     Err(Error::invalid(field, format!("{value} is not a number from 0 to 1")))
 }
 
-/// The viewer of a user and their groups; the owner when neither is named.
-pub(crate) fn viewer(user: Option<&String>, groups: &[String]) -> Result<Viewer, Error> {
-    bounded("groups", groups.len())?;
+/// Builds the viewer for a user and their groups; the owner when neither is named.
+pub(crate) fn build_viewer(user: Option<&String>, groups: &[String]) -> Result<Viewer, Error> {
+    check_list_len("groups", groups.len())?;
     let mut viewer = match user {
         Some(user) => Viewer::user(user).map_err(|e| Error::invalid("user", e.to_string()))?,
         None if groups.is_empty() => return Ok(Viewer::owner()),

@@ -24,7 +24,7 @@ async fn repeating(workspace: &Workspace, recipe: &str, user: &str) {
     for _ in 0..5 {
         for topic in topics {
             pack(workspace, user_request(recipe, &format!("What about the {topic}?"), user)).await;
-            workspace.settle().await;
+            workspace.flush().await;
         }
     }
 }
@@ -33,19 +33,19 @@ async fn repeating(workspace: &Workspace, recipe: &str, user: &str) {
 async fn repeated_requests_are_answered_from_the_cache_k12_w14() {
     for (recipe, least) in [("prime", 0.3), ("workspace", 0.6)] {
         let fixture = sample_workspace(recipe);
-        assert_eq!(fixture.repeats().hits + fixture.repeats().misses, 0);
+        assert_eq!(fixture.cache_counts().hits + fixture.cache_counts().misses, 0);
         repeating(&fixture, recipe, "mara").await;
-        let repeats = fixture.repeats();
+        let repeats = fixture.cache_counts();
         assert_eq!((repeats.hits, repeats.misses), (40, 10), "{recipe}");
         assert!(repeats.hit_rate() > least);
         // Whoever wants a fresh answer is not counted, and a write makes all answers old.
         let fresh =
             Request { cache: false, ..user_request(recipe, "What about the lift?", "mara") };
         pack(&fixture, fresh).await;
-        assert_eq!(fixture.repeats(), repeats);
+        assert_eq!(fixture.cache_counts(), repeats);
         fixture.put(vec![item("new", "note", "A new one.", json!({}))]).await.unwrap();
         pack(&fixture, user_request(recipe, "What about the lift?", "mara")).await;
-        assert_eq!(fixture.repeats().misses, repeats.misses + 1, "{recipe}");
+        assert_eq!(fixture.cache_counts().misses, repeats.misses + 1, "{recipe}");
     }
 }
 

@@ -75,7 +75,7 @@ async fn the_same_state_and_request_give_the_same_bytes_x2() {
         request.cache = false;
         let fixture = sample_workspace(name);
         let first = pack(&fixture, request.clone()).await;
-        fixture.settle().await;
+        fixture.flush().await;
         let second = pack(&fixture, request.clone()).await;
         assert_eq!(first.text(), second.text(), "{name}");
         assert_eq!(first.receipt(), second.receipt(), "{name}");
@@ -89,7 +89,7 @@ async fn receipts_replay_and_say_what_changed() {
     for (name, request) in questions() {
         let fixture = sample_workspace(name);
         let assembled = pack(&fixture, request.clone()).await;
-        fixture.settle().await;
+        fixture.flush().await;
         let viewer = request.viewer.clone();
         // The items goes on; the receipt does not.
         let note = item("late", "note", "Nightjar lift Noor refunds summary", json!({}));
@@ -288,7 +288,7 @@ proptest! {
                 assert_eq!(stable_result(&seen), stable_result(&alone), "{recipe}");
                 assert!(seen.pack.tokens <= seen.pack.limit);
                 assert_eq!(Encoding::O200k.count(seen.text()), seen.pack.tokens);
-                with.settle().await;
+                with.flush().await;
                 let replay = with.replay(&seen.receipt(), &request.viewer).await.unwrap();
                 assert!(replay.difference.same, "{recipe}: {:?}", replay.difference);
             }

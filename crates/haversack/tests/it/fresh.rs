@@ -113,7 +113,7 @@ async fn dropping_engine_and_workspaces_unlocks_the_folder() {
         workspace.put(vec![note]).await.unwrap();
         let assembled = pack(&workspace, Request::new("everything", "keys")).await;
         assert_eq!(ledger_ids(&assembled, "found").len(), round + 1);
-        workspace.settle().await;
+        workspace.flush().await;
     }
 }
 

@@ -10,6 +10,8 @@ mod fresh;
 mod hints;
 mod log;
 mod memory;
+mod messages;
+mod models;
 mod prime;
 mod proposal;
 mod reading;

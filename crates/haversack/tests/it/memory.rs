@@ -36,7 +36,7 @@ async fn a_memory_is_found_with_all_it_has_m1() {
 #[tokio::test]
 async fn text_and_vector_share_one_path_m2() {
     let fixture = sample_workspace("memory");
-    let vector = haversack::embedder().embed(&["Where does Noor live?"]).unwrap().remove(0);
+    let vector = haversack::default_embedder().embed(&["Where does Noor live?"]).unwrap().remove(0);
     let by_vector =
         MemoryRequest { vector: Some(vector.as_slice().to_vec()), ..MemoryRequest::new("") };
     let by_text = MemoryRequest::new("Where does Noor live?");
@@ -243,14 +243,14 @@ impl Embedder for Down {
             let (model, cause) = (self.0.clone(), "the provider is down".into());
             return Err(EmbedError::RetryLater { model, cause });
         }
-        haversack::embedder().embed(texts)
+        haversack::default_embedder().embed(texts)
     }
 }
 
 #[tokio::test]
 async fn a_failed_embedding_is_an_error_unless_degrading_is_asked_for_m11() {
     let folder = tempfile::tempdir().unwrap();
-    let model = haversack::embedder().model().clone();
+    let model = haversack::default_embedder().model().clone();
     let engine =
         Engine::builder().embedder(Arc::new(Down(model))).open_recorded(folder.path()).unwrap();
     let workspace = engine.workspace("test").unwrap();

@@ -233,7 +233,7 @@ async fn packs_are_cached_by_everything_that_decides_them_k9() {
         let other = pack(&fixture, other).await;
         assert!(!std::sync::Arc::ptr_eq(&other, &first), "change {number} decides the answer");
     }
-    fixture.forget("t-price");
+    fixture.invalidate_cache("t-price");
     let third = pack(&fixture, price()).await;
     assert!(!std::sync::Arc::ptr_eq(&first, &third), "forgotten by pattern");
     fixture.put(vec![item("new", "file", "Nightjar margin", json!({}))]).await.unwrap();
@@ -245,7 +245,7 @@ async fn packs_are_cached_by_everything_that_decides_them_k9() {
 async fn uses_are_recorded_k10() {
     let fixture = sample_workspace("prime");
     let assembled = pack(&fixture, price()).await;
-    fixture.settle().await;
+    fixture.flush().await;
     let mara = Viewer::user("mara").unwrap();
     let snapshot = fixture.store().snapshot(&mara).await.unwrap();
     let items = vec![assembled.pack.citations[0].candidate.item.clone()];

@@ -116,7 +116,7 @@ impl Store for RecordingStore {
     pass_on! {
         write(batch: Batch) -> BoxFuture<'a, Result<CommitReport, CommitError>>;
         undo(origin: &'a str, at: Timestamp) -> BoxFuture<'a, Result<UndoReport, CommitError>>;
-        embedder() -> &'a Arc<dyn Embedder>;
+        embedder() -> Arc<dyn Embedder>;
         kinds() -> &'a Arc<Kinds>;
     }
 
@@ -160,6 +160,7 @@ impl Maintenance for RecordingStore {
         stats() -> StoreFuture<'a, StoreStats>;
         check(repair: bool) -> BoxFuture<'a, Result<CheckReport, CommitError>>;
         reembed(progress: &'a mut (dyn FnMut(MaintenanceProgress) + Send)) -> BoxFuture<'a, Result<MaintenanceProgress, CommitError>>;
+        change_model(embedder: Arc<dyn Embedder>, progress: &'a mut (dyn FnMut(MaintenanceProgress) + Send)) -> BoxFuture<'a, Result<MaintenanceProgress, CommitError>>;
         backup(folder: &'a Path) -> BoxFuture<'a, Result<(), OpenError>>;
         close() -> BoxFuture<'a, ()>;
     }
@@ -175,6 +176,7 @@ impl Snapshot for RecordingSnapshot {
         token() -> StateToken;
         history_is_whole() -> bool;
         kinds() -> &'a Arc<Kinds>;
+        embedder() -> Arc<dyn Embedder>;
         get(ids: &'a [ItemId]) -> StoreFuture<'a, Vec<Option<Stored>>>;
         exist(ids: &'a [ItemId]) -> StoreFuture<'a, Vec<bool>>;
         list(filter: &'a Filter, page: &'a Page) -> StoreFuture<'a, Vec<Stored>>;
@@ -242,10 +244,12 @@ async fn packs_of_every_application_are_made_through_the_traits_alone() {
         crate::support::import_sample(&workspace, name);
         let pack = workspace.pack(Request::new("everything", question)).await.unwrap();
         assert!(!pack.text().is_empty(), "{name}");
-        workspace.settle().await;
+        workspace.flush().await;
     }
     let calls = calls.lock().unwrap().clone();
-    for expected in ["write", "text", "vector", "passages", "frequencies", "neighbours", "record"] {
+    let expected =
+        ["write", "embedder", "search_text", "search_vectors", "passages", "neighbours", "record"];
+    for expected in expected {
         assert!(calls.contains(expected), "{expected} is not among {calls:?}");
     }
 }

@@ -69,7 +69,7 @@ async fn the_best_candidates_are_reranked_m4() {
         let said = parts.iter().find(|part| part.component.name() == "rerank").unwrap();
         assert_eq!((said.value, said.weight), (Score::ONE, 2.0));
         let receipt = pack.receipt();
-        workspace.settle().await;
+        workspace.flush().await;
         let again = workspace.replay(&receipt, &Viewer::owner()).await.unwrap();
         assert!(again.difference.same);
         // A failure becomes a notice; where degrading is not allowed, it is an error.

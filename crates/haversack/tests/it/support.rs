@@ -71,7 +71,10 @@ pub(crate) struct CountingEmbedder {
 
 impl CountingEmbedder {
     pub(crate) fn new() -> Arc<CountingEmbedder> {
-        Arc::new(CountingEmbedder { inner: haversack::embedder(), texts: AtomicUsize::new(0) })
+        Arc::new(CountingEmbedder {
+            inner: haversack::default_embedder(),
+            texts: AtomicUsize::new(0),
+        })
     }
 
     /// Returns how many texts were embedded since the last call.

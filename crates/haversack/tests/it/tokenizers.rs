@@ -25,5 +25,5 @@ async fn an_application_tokenizer_counts_and_is_listed_m10() {
     let refused = workspace.pack(request).await.unwrap_err().to_string();
     let expected = "tokenizer: there is no tokenizer \"yours\"; there are mine, o200k_base, ";
     assert!(refused.starts_with(expected), "{refused}");
-    workspace.settle().await;
+    workspace.flush().await;
 }

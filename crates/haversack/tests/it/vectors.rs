@@ -68,7 +68,7 @@ async fn vectors_of_another_length_than_promised_are_never_stored_m4() {
 async fn a_change_of_model_is_detected_at_open_m4() {
     let folder = tempfile::tempdir().unwrap();
     let tea = || vec![item("tea", "note", "Green tea.", json!({}))];
-    open_with_embedder(folder.path(), haversack::embedder()).put(tea()).await.unwrap();
+    open_with_embedder(folder.path(), haversack::default_embedder()).put(tea()).await.unwrap();
     let workspace = open_with_embedder(folder.path(), Odd::new(8, 8));
     assert!(workspace.blocking_store().stats().await.unwrap().stale);
     let new = vec![item("coffee", "note", "Black coffee.", json!({}))];
@@ -83,6 +83,24 @@ async fn a_change_of_model_is_detected_at_open_m4() {
     assert_eq!(strict.code(), ErrorCode::Search);
     let lax = Request { degrade: Some(true), ..memories() };
     assert!(pack(&workspace, lax).await.is_degraded());
+}
+
+/// Queries are embedded by the model whose vectors are searched, also after it was changed (B4).
+#[tokio::test]
+async fn queries_follow_a_change_of_the_model_b4() {
+    let folder = tempfile::tempdir().unwrap();
+    let workspace = open_with_embedder(folder.path(), haversack::default_embedder());
+    workspace.put(vec![item("tea", "note", "Green tea.", json!({}))]).await.unwrap();
+    let memories = || Request::new("memory", "green tea");
+    assert!(!pack(&workspace, memories()).await.is_degraded());
+    let store = workspace.blocking_store();
+    store.change_model(Odd::new(8, 8), &mut |_| {}).await.unwrap();
+    assert_eq!(store.model().to_string(), "odd@1/8");
+    workspace.put(vec![item("coffee", "note", "Black coffee.", json!({}))]).await.unwrap();
+    assert!(!pack(&workspace, memories()).await.is_degraded());
+    let given = Vector::new(vec![1.0; 8]).unwrap();
+    let by_vector = Request { vector: Some(given), ..memories() };
+    assert!(!pack(&workspace, by_vector).await.is_degraded());
 }
 
 #[tokio::test]

@@ -100,7 +100,7 @@ pub(crate) fn run(location: &StoreLocation, args: &args::DemoArgs) -> Result<Exi
             let body = Box::pin(scene::render(&played, paint)).await?;
             print(&format!("{heading}{body}"))?;
             receipts.push((scene, played.assembled.receipt()));
-            played.workspace.settle().await;
+            played.workspace.flush().await;
         }
         print(&closing(&demo, args, &receipts, paint))?;
         if let Some(address) = args.serve {
@@ -143,7 +143,7 @@ async fn print_json(scenes: &[&'static Scene], workspaces: Vec<Workspace>) -> Re
             "budget": scene.budget,
             "result": haversack::recipes::result_json(&played.assembled, true),
         }));
-        played.workspace.settle().await;
+        played.workspace.flush().await;
     }
     print(&serde_json::to_string_pretty(&Value::Array(shown))?)?;
     Ok(ExitOutcome::Something)
@@ -184,7 +184,7 @@ fn closing(
     };
     if demo.temporary.is_none() {
         for (scene, receipt) in receipts.iter().take(1) {
-            let location = at(&demo.folder, &scene.application.sample());
+            let location = workspace_options(&demo.folder, &scene.application.sample());
             line(format!("haversack explain {receipt} {location}"), "every candidate and its fate");
             line(format!("haversack replay {receipt} {location}"), "the same bytes, made again");
             line(
@@ -234,6 +234,6 @@ async fn serve(demo: &DemoFolder, address: SocketAddr, paint: Paint) -> Result<(
 }
 
 /// The options that name a sample's workspace.
-fn at(folder: &Path, sample: &Sample) -> String {
+fn workspace_options(folder: &Path, sample: &Sample) -> String {
     format!("--data {} --workspace {}", folder.display(), workspace_of(sample))
 }

@@ -40,7 +40,7 @@ pub(super) async fn passed_checks(played: &PlayedScene) -> Result<Vec<DemoCheck>
 }
 
 /// The items that were found, in or out.
-fn found(assembled: &Assembled) -> BTreeSet<&ItemId> {
+fn candidate_items(assembled: &Assembled) -> BTreeSet<&ItemId> {
     assembled.pack.ledger.iter().map(|entry| &entry.id.item).collect()
 }
 
@@ -67,8 +67,9 @@ async fn other_reader(
     }
     request.keep = false;
     let other = played.workspace.pack(request).await?;
-    let own = found(&played.assembled);
-    let more: Vec<&ItemId> = found(&other).into_iter().filter(|id| !own.contains(id)).collect();
+    let own = candidate_items(&played.assembled);
+    let more: Vec<&ItemId> =
+        candidate_items(&other).into_iter().filter(|id| !own.contains(id)).collect();
     let asker = played.scene.question().user;
     let mut readable = Vec::new();
     let snapshot = played.workspace.store().snapshot(&played.assembled.request.viewer).await?;

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use anyhow::Result;
+use haversack::messages::Format;
 use haversack::recipes::result_json;
 use haversack::{Assembled, Notice};
 use serde_json::Value;
@@ -101,6 +103,19 @@ impl PackAnswer {
                 budget_use: quality.budget_use.get(),
             }),
         }
+    }
+
+    /// Adds the pack as messages, as a server does that is asked for them.
+    pub(crate) fn add_messages(&mut self, assembled: &Assembled, format: Format) -> Result<()> {
+        let messages = serde_json::to_value(assembled.to_messages(format))?;
+        self.document["assembly"]["messages"] = messages;
+        self.notices.extend(assembled.omitted_turns_notice(format).as_ref().map(NoticeText::from));
+        Ok(())
+    }
+
+    /// The pack as messages, where they were asked for.
+    pub(crate) fn messages(&self) -> Option<&Value> {
+        self.document["assembly"].get("messages")
     }
 
     /// A pack that a server made.

@@ -25,7 +25,7 @@ pub(crate) struct BudgetPart {
 
 /// A bar with its legend.
 pub(crate) fn bar(report: &PackReport, paint: Paint) -> String {
-    let parts = parts(report);
+    let parts = budget_parts(report);
     let whole: u32 = parts.iter().map(|part| part.tokens).sum();
     let widths = widths(&parts, WIDTH);
     let mut out = String::from("  ▕");
@@ -50,7 +50,7 @@ pub(crate) fn bar(report: &PackReport, paint: Paint) -> String {
 }
 
 /// The parts of the budget: layers, overhead, reserves, and what is free.
-fn parts(report: &PackReport) -> Vec<BudgetPart> {
+fn budget_parts(report: &PackReport) -> Vec<BudgetPart> {
     let of_layer = |(place, layer): (usize, &super::ReportLayer)| BudgetPart {
         layer: Some(place),
         title: layer.title.clone(),

@@ -142,7 +142,7 @@ impl PackReport {
     ) -> PackReport {
         PackReport {
             question: receipt.request.query.clone(),
-            about: about(receipt),
+            about: describe_request(receipt),
             budget: receipt.budget,
             limit: receipt.limit,
             tokens: receipt.tokens,
@@ -226,7 +226,7 @@ fn layers_of(
     layers
 }
 
-fn about(receipt: &Receipt) -> String {
+fn describe_request(receipt: &Receipt) -> String {
     let asker = match (&receipt.viewer, &receipt.request.user) {
         (None, _) => "the owner".to_owned(),
         (Some(_), user) => {

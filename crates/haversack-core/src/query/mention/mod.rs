@@ -185,7 +185,7 @@ impl Mentions {
         for first in 0..read.words.len() {
             self.hits_from(&read, first, &mut hits);
         }
-        self.kept(hits)
+        self.without_overlaps(hits)
             .into_iter()
             .filter_map(|hit| {
                 let entry = &self.entries[hit.entry];
@@ -323,7 +323,7 @@ impl Mentions {
     }
 
     /// The hits that overlap no better one, in text order.
-    fn kept(&self, mut hits: Vec<MentionHit>) -> Vec<MentionHit> {
+    fn without_overlaps(&self, mut hits: Vec<MentionHit>) -> Vec<MentionHit> {
         // Better first: fewer edits, then longer, then earlier.
         hits.sort_by_key(|hit| {
             let length = hit.end - hit.start;

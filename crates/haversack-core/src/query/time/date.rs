@@ -14,7 +14,7 @@ impl TimeReader {
     /// A date, month or quarter that needs no word before it.
     pub(super) fn date(&self, at: usize) -> Option<FoundTime> {
         self.iso(at)
-            .or_else(|| self.dotted(at))
+            .or_else(|| self.date_with_dots(at))
             .or_else(|| self.day_month(at))
             .or_else(|| self.month_first(at))
             .or_else(|| self.quarter(at))
@@ -159,7 +159,7 @@ impl TimeReader {
     }
 
     /// `1.3.2025`, day first.
-    fn dotted(&self, at: usize) -> Option<FoundTime> {
+    fn date_with_dots(&self, at: usize) -> Option<FoundTime> {
         let signs = self.word(at + 1) == "." && self.word(at + 3) == ".";
         if !signs || !(at + 1..=at + 4).all(|at| self.is_glued(at)) {
             return None;

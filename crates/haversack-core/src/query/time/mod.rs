@@ -176,7 +176,7 @@ impl TimeReader {
     /// Whether the words at `at` really are that time. Words of another language than the text's
     /// count unless all of them are also English.
     fn is_meant(&self, at: usize, found: &FoundTime) -> bool {
-        let own = LanguageSet::of(self.language).or(LanguageSet::EN);
+        let own = LanguageSet::from_language(self.language).or(LanguageSet::EN);
         if !(found.languages & own).is_empty() {
             return true;
         }
@@ -234,10 +234,10 @@ impl TimeReader {
             TimeRelation::Until => (TimeRange::EARLIEST, to),
             TimeRelation::By => (TimeRange::EARLIEST, next.unwrap_or((from, to)).1),
             TimeRelation::For => next.unwrap_or((from, to)),
-            TimeRelation::Between => return self.between(found),
+            TimeRelation::Between => return self.extend_to_range(found),
             TimeRelation::From => {
                 if self.second_end(&found).is_some() {
-                    return self.between(found);
+                    return self.extend_to_range(found);
                 }
                 match next {
                     Some((from, _)) => (from, TimeRange::LATEST),
@@ -270,7 +270,7 @@ impl TimeReader {
     }
 
     /// A range from one time to another, or the first time if there is no second.
-    fn between(&self, first: FoundTime) -> Option<FoundTime> {
+    fn extend_to_range(&self, first: FoundTime) -> Option<FoundTime> {
         let Some(second) = self.second_end(&first) else { return Some(first) };
         Some(FoundTime { range: self.ordered_range(&first, &second)?, ..second })
     }
@@ -332,7 +332,7 @@ impl TimeReader {
         let is_loose = matches!(self.word(at), "early" | "late" | "mid");
         let whole = if is_loose {
             self.date(inner).or_else(|| self.time_after_relation(inner)).filter(|whole| {
-                words::shift_before(self.word(inner)).is_none() && whole.next > inner
+                words::leading_shift(self.word(inner)).is_none() && whole.next > inner
             })
         } else {
             self.time_after_relation(inner).or_else(|| {
@@ -431,12 +431,12 @@ impl TimeReader {
     /// Last, this or next week, Monday, March …
     fn shifted(&self, at: usize) -> Option<FoundTime> {
         let (name_at, (shift, languages), next) =
-            if let Some(shift) = words::shift_before(self.word(at)) {
+            if let Some(shift) = words::leading_shift(self.word(at)) {
                 (at + 1, shift, at + 2)
             } else if self.word(at + 1) == "que" && self.word(at + 2) == "viene" {
                 (at, (1, LanguageSet::ES), at + 3)
             } else {
-                (at, words::shift_after(self.word(at + 1))?, at + 2)
+                (at, words::trailing_shift(self.word(at + 1))?, at + 2)
             };
         let name = self.word(name_at);
         let (range, name_languages) = if let Some((unit, languages)) = words::unit(name) {

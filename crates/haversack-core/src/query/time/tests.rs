@@ -271,7 +271,7 @@ fn x10_future_and_past_times_are_distinguished() {
 
 #[test]
 fn x10_times_are_those_of_the_zone() {
-    let zone = Zone::named("America/New_York").unwrap();
+    let zone = Zone::from_name("America/New_York").unwrap();
     let now: jiff::Timestamp = "2026-11-16T03:00:00Z".parse().unwrap();
     let now = Timestamp::from_millis(now.as_millisecond());
     let found = find("today", now, &zone, Language::English);

@@ -21,7 +21,7 @@ impl LanguageSet {
     pub(super) const ALL: LanguageSet = LanguageSet(15);
     const NONE: LanguageSet = LanguageSet(0);
 
-    pub(super) const fn of(language: Language) -> LanguageSet {
+    pub(super) const fn from_language(language: Language) -> LanguageSet {
         match language {
             Language::English => LanguageSet::EN,
             Language::German => LanguageSet::DE,
@@ -146,7 +146,7 @@ pub(super) fn unit(word: &str) -> Option<(CalendarUnit, LanguageSet)> {
 }
 
 #[rustfmt::skip]
-const SHIFTS_BEFORE: WordTable<i64> = &[
+const LEADING_SHIFTS: WordTable<i64> = &[
     (-1, EN, &["last", "previous", "past"]),
     (-1, DE, &[
         "letzte", "letzten", "letzter", "letztes", "letztem", "vorige", "vorigen", "voriger",
@@ -166,12 +166,12 @@ const SHIFTS_BEFORE: WordTable<i64> = &[
 ];
 
 /// "Last", "this" and "next" as they stand before a unit, a weekday or a month.
-pub(super) fn shift_before(word: &str) -> Option<(i64, LanguageSet)> {
-    look_up(SHIFTS_BEFORE, word)
+pub(super) fn leading_shift(word: &str) -> Option<(i64, LanguageSet)> {
+    look_up(LEADING_SHIFTS, word)
 }
 
 #[rustfmt::skip]
-const SHIFTS_AFTER: WordTable<i64> = &[
+const TRAILING_SHIFTS: WordTable<i64> = &[
     (-1, FR, &["dernier", "dernière", "passé", "passée", "précédent", "précédente"]),
     (-1, ES, &["pasado", "pasada"]),
     (1, FR, &["prochain", "prochaine"]),
@@ -179,8 +179,8 @@ const SHIFTS_AFTER: WordTable<i64> = &[
 ];
 
 /// "Last" and "next" as they stand after a unit, a weekday or a month in French and Spanish.
-pub(super) fn shift_after(word: &str) -> Option<(i64, LanguageSet)> {
-    look_up(SHIFTS_AFTER, word)
+pub(super) fn trailing_shift(word: &str) -> Option<(i64, LanguageSet)> {
+    look_up(TRAILING_SHIFTS, word)
 }
 
 #[rustfmt::skip]

@@ -178,7 +178,7 @@ impl BlockScanner<'_> {
         let kind = if is_separated { BlockKind::Table } else { kind };
         let is_clutter = is_clutter(&self.text[range.clone()], place == 0);
         let under = self.lead(&range, kind).or_else(|| heading(&self.headings));
-        let parts = parts(self.text, &range, kind);
+        let parts = split_long_block(self.text, &range, kind);
         let is_parted = parts.len() > 1;
         for (number, range) in parts.into_iter().enumerate() {
             // Rows depend on the header of their table.
@@ -213,7 +213,7 @@ impl BlockScanner<'_> {
 }
 
 /// A block, or the parts of one that is too long to be taken in as one.
-fn parts(text: &str, range: &Range<usize>, kind: BlockKind) -> Vec<Range<usize>> {
+fn split_long_block(text: &str, range: &Range<usize>, kind: BlockKind) -> Vec<Range<usize>> {
     let part = &text[range.clone()];
     let cuts: Vec<usize> = match kind {
         BlockKind::List if part.len() > WHOLE_BYTES_MAX => {

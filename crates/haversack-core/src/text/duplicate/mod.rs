@@ -104,7 +104,7 @@ pub fn duplicates(texts: &[&str], threshold: Score) -> Vec<Option<usize>> {
             result[index] = Some(first);
             sets.push(None);
         } else {
-            sets.push(Some(ShingleSet::new(&Shingles::of(&normal), &mut ids)));
+            sets.push(Some(ShingleSet::new(&Shingles::from_text(&normal), &mut ids)));
             keepers.insert(normal, index);
         }
     }

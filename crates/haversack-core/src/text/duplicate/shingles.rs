@@ -29,8 +29,8 @@ pub(super) struct Shingles {
 impl Shingles {
     /// Three-word shingles, or five-character shingles for texts of less than five words and for
     /// texts mostly in a script without spaces. `normal` is normalised text.
-    pub(super) fn of(normal: &str) -> Shingles {
-        let words = WordHashes::of(normal);
+    pub(super) fn from_text(normal: &str) -> Shingles {
+        let words = WordHashes::from_text(normal);
         let by_words = words.hashes.len() >= WORDS_MIN && words.n_unspaced * 2 < words.hashes.len();
         let hashes: Vec<u64> = if by_words {
             words.hashes.windows(WORDS).map(|words| words.iter().fold(1, mix)).collect()
@@ -58,7 +58,7 @@ struct WordHashes {
 }
 
 impl WordHashes {
-    fn of(normal: &str) -> WordHashes {
+    fn from_text(normal: &str) -> WordHashes {
         let hashes = Vec::with_capacity(normal.len() / 5);
         let words = WordHashes { hashes, n_unspaced: 0 };
         if normal.is_ascii() {

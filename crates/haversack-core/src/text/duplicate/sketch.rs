@@ -18,9 +18,9 @@ pub struct Sketch([u32; LANES]);
 impl Sketch {
     /// The sketch of a text. Case and white space make no difference.
     #[must_use]
-    pub fn of(text: &str) -> Sketch {
+    pub fn from_text(text: &str) -> Sketch {
         let mut lanes = [u32::MAX; LANES];
-        for hash in Shingles::of(&normalised(text)).hashes {
+        for hash in Shingles::from_text(&normalised(text)).hashes {
             for (lane, (multiplier, addend)) in lanes.iter_mut().zip(LANE_HASHES) {
                 let value = hash.wrapping_mul(multiplier).wrapping_add(addend) >> 32;
                 let value = value as u32;

@@ -73,7 +73,7 @@ fn a_low_threshold_does_not_join_everything() {
 
 #[test]
 fn sketches_estimate_similarity() {
-    let of = |a: &str, b: &str| Sketch::of(a).similarity(&Sketch::of(b)).get();
+    let of = |a: &str, b: &str| Sketch::from_text(a).similarity(&Sketch::from_text(b)).get();
     assert!(of(LONG, &LONG.to_uppercase()) > 0.999);
     assert!(of(LONG, &LONG.replace("March", "April")) > 0.7);
     assert!(of(LONG, "A wholly different text about other matters altogether.") < 0.1);
@@ -83,7 +83,7 @@ fn sketches_estimate_similarity() {
 /// All pairs, by the definition.
 fn plain_duplicates(texts: &[String], threshold: f64) -> Vec<Option<usize>> {
     let normal: Vec<String> = texts.iter().map(|text| normalised(text)).collect();
-    let mut sets: Vec<Shingles> = normal.iter().map(|normal| Shingles::of(normal)).collect();
+    let mut sets: Vec<Shingles> = normal.iter().map(|normal| Shingles::from_text(normal)).collect();
     for set in &mut sets {
         set.hashes.sort_unstable();
         set.hashes.dedup();
@@ -136,7 +136,7 @@ proptest! {
     #[test]
     fn any_text_has_a_hash_and_a_sketch(text in "\\PC{0,40}") {
         prop_assert_eq!(content_hash(&text), content_hash(&format!(" {text}\n")));
-        let alike = Sketch::of(&text).similarity(&Sketch::of(&text));
+        let alike = Sketch::from_text(&text).similarity(&Sketch::from_text(&text));
         prop_assert_eq!(alike, if text.trim().is_empty() { Score::ZERO } else { Score::ONE });
     }
 }

@@ -310,20 +310,20 @@ fn suggestion(nearest: &[&str]) -> String {
 /// # Errors
 /// When no model has that name, with the nearest ones.
 pub fn find(name: &str) -> Result<&'static LanguageModel, UnknownModel> {
-    name::forms(name)
-        .iter()
-        .find_map(|form| named(form))
-        .ok_or_else(|| UnknownModel { name: spelling::shown(name), nearest: name::nearest(name) })
+    name::forms(name).iter().find_map(|form| find_exact(form)).ok_or_else(|| UnknownModel {
+        name: spelling::printable_name(name),
+        nearest: name::nearest(name),
+    })
 }
 
 /// Every model, sorted by name.
 #[must_use]
-pub fn all() -> &'static [LanguageModel] {
+pub fn all_models() -> &'static [LanguageModel] {
     table::MODELS
 }
 
-fn named(name: &str) -> Option<&'static LanguageModel> {
-    all().iter().find(|model| model.name == name || model.aliases.contains(&name))
+fn find_exact(name: &str) -> Option<&'static LanguageModel> {
+    all_models().iter().find(|model| model.name == name || model.aliases.contains(&name))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Model names as users write them: spellings to look up, and suggestions for unknown names.
 
-use super::all;
+use super::all_models;
 use crate::text::spelling::{self, cut};
 
 /// What hosts and catalogues write before a slash.
@@ -28,7 +28,7 @@ pub(super) fn forms(name: &str) -> Vec<String> {
         return Vec::new();
     }
     let whole = name.to_ascii_lowercase();
-    let mut rest = bare(&whole);
+    let mut rest = strip_host_prefixes(&whole);
     let mut forms = vec![whole.clone(), rest.to_owned()];
     while let Some(shorter) = without_version(rest) {
         forms.push(shorter.to_owned());
@@ -40,15 +40,15 @@ pub(super) fn forms(name: &str) -> Vec<String> {
 /// The models spelt most alike.
 pub(super) fn nearest(name: &str) -> Vec<&'static str> {
     let whole = cut(name.trim()).to_ascii_lowercase();
-    let spellings = all().iter().flat_map(|model| {
+    let spellings = all_models().iter().flat_map(|model| {
         let aliases = model.aliases().iter().map(|alias| (*alias, model.name()));
         aliases.chain([(model.name(), model.name())])
     });
-    spelling::nearest(bare(&whole), spellings)
+    spelling::nearest(strip_host_prefixes(&whole), spellings)
 }
 
 /// The name without the prefixes of hosts.
-fn bare(name: &str) -> &str {
+fn strip_host_prefixes(name: &str) -> &str {
     let mut rest = name;
     while let Some(shorter) = without_prefix(rest, '/', PATHS) {
         rest = shorter;

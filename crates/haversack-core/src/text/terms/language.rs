@@ -195,7 +195,7 @@ impl Language {
     pub(super) fn stop_words(self) -> &'static StopWords {
         static LISTS: [OnceLock<StopWords>; Language::ALL.len()] =
             [const { OnceLock::new() }; Language::ALL.len()];
-        LISTS[self as usize].get_or_init(|| StopWords::of(self))
+        LISTS[self as usize].get_or_init(|| StopWords::for_language(self))
     }
 
     pub(super) fn stemmer(self) -> Option<Stemmer> {
@@ -304,7 +304,7 @@ pub(super) struct StopWords {
 }
 
 impl StopWords {
-    fn of(language: Language) -> StopWords {
+    fn for_language(language: Language) -> StopWords {
         let mut words = stop_words::lookup(language.code()).unwrap_or_default().to_vec();
         if language == Language::English {
             words.retain(|word| match word.len() {

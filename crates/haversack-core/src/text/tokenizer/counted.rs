@@ -19,7 +19,11 @@ impl Counted {
     /// # Panics
     /// When `part` is not one of the text: out of bounds, or inside a character.
     #[must_use]
-    pub fn of(tokenizer: &dyn Tokenizer, text: &str, part: Range<usize>) -> Option<Counted> {
+    pub fn count_part(
+        tokenizer: &dyn Tokenizer,
+        text: &str,
+        part: Range<usize>,
+    ) -> Option<Counted> {
         let inside = &text[part.clone()];
         let range = tokenizer.first_seam(inside)?..tokenizer.last_seam(inside)?;
         if range.is_empty() {

@@ -218,13 +218,15 @@ pub(crate) fn chunks_of(connection: &Connection, row: Row) -> rusqlite::Result<V
         .collect()
 }
 
-/// Stored vectors by number; `None` for a purged one.
+/// Stored vectors of a model by number; `None` for a purged one, whose number another model's
+/// vector may have by now.
 pub(crate) fn vectors(
     connection: &Connection,
+    model: i64,
     embeddings: &[u32],
 ) -> Result<Vec<Option<Vec<f32>>>, ReadError> {
     let mut statement = connection
-        .prepare_cached("SELECT vector FROM embeddings WHERE embedding = ?")
+        .prepare_cached("SELECT vector FROM embeddings WHERE embedding = ? AND model = ?")
         .map_err(storage)?;
     embeddings
         .iter()
@@ -232,7 +234,8 @@ pub(crate) fn vectors(
             let damaged = || ReadError::Damaged { what: format!("vector {embedding}") };
             let read =
                 |line: &rusqlite::Row<'_>| Ok(Vector::from_half(line.get_ref(0)?.as_blob()?));
-            let vector = statement.query_row([embedding], read).optional().map_err(storage)?;
+            let vector =
+                statement.query_row((embedding, model), read).optional().map_err(storage)?;
             let Some(vector) = vector else { return Ok(None) };
             Ok(Some(vector.map_err(|_| damaged())?.into_numbers()))
         })

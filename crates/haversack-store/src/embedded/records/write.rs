@@ -12,9 +12,7 @@ use super::usage;
 use crate::embedded::row::Row;
 use crate::embedded::seals::{self, Seal};
 use crate::kinds::{Fact, FactValue, author_facts};
-use crate::prepare::{
-    Hash, PreparedBatch, PreparedItem, SharedEmbedder, embed_one, embedded_text, item_hash,
-};
+use crate::prepare::{Hash, PreparedBatch, PreparedChunk, PreparedItem, item_hash};
 use crate::revision::Revision;
 use crate::store::change::{Change, CommitReport, DEPTH_MAX};
 use crate::store::error::{ChangeProblem, CommitError};
@@ -59,6 +57,8 @@ pub(crate) struct NewVersion {
 pub(crate) enum WriteError {
     Sqlite(rusqlite::Error),
     Refused(CommitError),
+    /// The vectors of these texts were purged after the batch was prepared, or by the batch itself.
+    VectorsPurged(Vec<Hash>),
 }
 
 impl From<rusqlite::Error> for WriteError {
@@ -72,8 +72,6 @@ pub(super) type WriteResult<T> = Result<T, WriteError>;
 /// Writes one batch into the tables.
 pub(crate) struct BatchWriter<'a> {
     pub(super) connection: &'a Connection,
-    embedder: &'a SharedEmbedder,
-    model: i64,
     pub(super) revision: Revision,
     /// The oldest revision that a snapshot still uses.
     pub(super) horizon: Revision,
@@ -87,21 +85,19 @@ pub(crate) struct BatchWriter<'a> {
     pub(super) lineage: BTreeMap<i64, (u32, usize)>,
     /// Cached answers to whether the writer is on a reader list.
     pub(super) readable: BTreeMap<u32, bool>,
+    /// Texts whose vectors the batch expects in the store and that are not there.
+    purged_vectors: Vec<Hash>,
 }
 
 /// Writes a batch as `revision`, or without a revision when it is quiet. The caller holds the
 /// transaction and rolls it back on an error.
 pub(crate) fn write(
     connection: &Connection,
-    embedder: &SharedEmbedder,
-    model: i64,
     (revision, horizon): (Revision, Revision),
     prepared: &PreparedBatch,
 ) -> WriteResult<(CommitReport, CommitDelta)> {
     let mut writing = BatchWriter {
         connection,
-        embedder,
-        model,
         revision,
         horizon,
         prepared,
@@ -111,6 +107,7 @@ pub(crate) fn write(
         waiting: Vec::new(),
         lineage: BTreeMap::new(),
         readable: BTreeMap::new(),
+        purged_vectors: Vec::new(),
     };
     if !prepared.batch.is_unversioned() {
         writing.insert_commit()?;
@@ -121,6 +118,9 @@ pub(crate) fn write(
     writing.retry_waiting_puts()?;
     if !writing.problems.is_empty() {
         return Err(WriteError::Refused(CommitError::Invalid(writing.problems)));
+    }
+    if !writing.purged_vectors.is_empty() {
+        return Err(WriteError::VectorsPurged(writing.purged_vectors));
     }
     writing.committed.warnings.clone_from(&prepared.warnings);
     Ok((writing.committed, writing.delta))
@@ -280,8 +280,8 @@ impl BatchWriter<'_> {
         let seal = seals::version_seal(item, updated, author);
         seals::write_seal(self.connection, row.get(), seal)?;
         let mut embeddings = Vec::with_capacity(prepared.chunks.len());
-        for chunk in 0..prepared.chunks.len() {
-            embeddings.push(self.insert_chunk(item, prepared, row, chunk)?);
+        for (number, chunk) in (0..).zip(&prepared.chunks) {
+            embeddings.push(self.insert_chunk(row, number, chunk)?);
         }
         self.delta.born.push(NewVersion { row, list, seal, item: index, embeddings });
         self.committed.stored += 1;
@@ -439,14 +439,7 @@ impl BatchWriter<'_> {
     }
 
     /// Writes a chunk and returns the number of its vector.
-    fn insert_chunk(
-        &self,
-        item: &Item,
-        prepared: &PreparedItem,
-        row: Row,
-        index: usize,
-    ) -> WriteResult<u32> {
-        let chunk = &prepared.chunks[index];
+    fn insert_chunk(&mut self, row: Row, number: u32, chunk: &PreparedChunk) -> WriteResult<u32> {
         let headings = (!chunk.headings.is_empty())
             .then(|| serde_json::Value::from(chunk.headings.clone()).to_string());
         let mut statement = self.connection.prepare_cached(
@@ -456,7 +449,7 @@ impl BatchWriter<'_> {
         )?;
         statement.execute(params![
             row.get(),
-            index as u64,
+            number,
             chunk.span.start() as u64,
             chunk.span.end() as u64,
             chunk.lines.0,
@@ -465,34 +458,34 @@ impl BatchWriter<'_> {
             chunk.hash,
             chunk.features,
         ])?;
-        if let Some(vector) = &chunk.vector {
-            return self.insert_embedding(&chunk.hash, vector);
+        if let Some((model, vector)) = &chunk.next_vector {
+            self.insert_embedding(*model, &chunk.hash, vector)?;
         }
-        if let Some(embedding) = self.find_embedding(&chunk.hash)? {
+        let model = self.prepared.model;
+        if let Some(vector) = &chunk.vector {
+            return self.insert_embedding(model, &chunk.hash, vector);
+        }
+        if let Some(embedding) = self.find_embedding(model, &chunk.hash)? {
             return Ok(embedding);
         }
-        // The vector was purged after the batch was prepared.
-        let text = prepared.text.as_deref().unwrap_or(&item.body);
-        let body = chunk.span.slice(text).unwrap_or("");
-        let text = embedded_text(&item.title, &chunk.headings, body);
-        let vector = embed_one(&text, &**self.embedder)
-            .map_err(|error| WriteError::Refused(CommitError::Embed(error)))?;
-        self.insert_embedding(&chunk.hash, &vector)
+        self.purged_vectors.push(chunk.hash);
+        // The batch fails after its last change, so nothing refers to this number.
+        Ok(0)
     }
 
-    fn find_embedding(&self, hash: &Hash) -> WriteResult<Option<u32>> {
+    fn find_embedding(&self, model: i64, hash: &Hash) -> WriteResult<Option<u32>> {
         let mut statement = self
             .connection
             .prepare_cached("SELECT embedding FROM embeddings WHERE hash = ? AND model = ?")?;
-        Ok(statement.query_row(params![hash, self.model], |line| line.get(0)).optional()?)
+        Ok(statement.query_row(params![hash, model], |line| line.get(0)).optional()?)
     }
 
-    fn insert_embedding(&self, hash: &Hash, vector: &[u8]) -> WriteResult<u32> {
+    fn insert_embedding(&self, model: i64, hash: &Hash, vector: &[u8]) -> WriteResult<u32> {
         let mut statement = self.connection.prepare_cached(
             "INSERT INTO embeddings (model, hash, vector) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
         )?;
-        if statement.execute(params![self.model, hash, vector])? == 0 {
-            let known = self.find_embedding(hash)?;
+        if statement.execute(params![model, hash, vector])? == 0 {
+            let known = self.find_embedding(model, hash)?;
             return known.ok_or(WriteError::Sqlite(rusqlite::Error::QueryReturnedNoRows));
         }
         let embedding = self.connection.last_insert_rowid();

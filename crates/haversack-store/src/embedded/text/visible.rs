@@ -54,7 +54,7 @@ impl VisibleDocuments {
         self.words[document as usize / 64] >> (document % 64) & 1 == 1
     }
 
-    fn of(segment: &TextSegment, rows: &Bitmap) -> VisibleDocuments {
+    fn from_rows(segment: &TextSegment, rows: &Bitmap) -> VisibleDocuments {
         let all_rows = &segment.columns().rows;
         let mut words = vec![0_u64; all_rows.len().div_ceil(64)];
         let mut count = 0;
@@ -107,7 +107,9 @@ impl VisibleRows {
         });
         if known.iter().any(Option::is_none) {
             for (known, segment) in known.iter_mut().zip(reader.segments()) {
-                known.get_or_insert_with(|| Arc::new(VisibleDocuments::of(segment, &self.rows)));
+                known.get_or_insert_with(|| {
+                    Arc::new(VisibleDocuments::from_rows(segment, &self.rows))
+                });
             }
             self.with_cache(reader, |cache| {
                 let keys = reader.segments().iter().map(|segment| segment.key);

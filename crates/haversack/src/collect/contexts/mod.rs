@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -75,7 +76,7 @@ impl ContextsCollector {
         };
         let chain = loader.load_chain(&current).await?;
         let facts =
-            Facts::of_situation(&request.situation, request.intent.as_deref(), question.now);
+            Facts::from_situation(&request.situation, request.intent.as_deref(), question.now);
         let rulings = judge_rules(&chain, &facts, &self.conditions, &*question.judge).await;
         let (active, notices) = active_contexts(&chain, &rulings, &mut loader).await?;
         Ok(ranked_output(&chain, active, rulings, notices, question))
@@ -83,6 +84,10 @@ impl ContextsCollector {
 }
 
 impl Collector for ContextsCollector {
+    fn model_time(&self, question: &Question) -> Duration {
+        question.judge.deadline()
+    }
+
     fn collect<'a>(
         &'a self,
         question: &'a Question,
@@ -139,7 +144,7 @@ async fn active_contexts(
             if active.insert(context.id.clone(), all.len()).is_some() {
                 continue;
             }
-            let mut block = ContextBlock::of(context);
+            let mut block = ContextBlock::from_document(context);
             block.behaviour_rules = rules.into_iter().cloned().collect();
             if member.distance == 0 {
                 chain.goal().clone_into(&mut block.goal);

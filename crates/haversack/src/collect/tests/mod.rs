@@ -150,7 +150,7 @@ impl CollectorStore {
     fn new(now: Timestamp, fill: impl FnOnce(&dyn Store)) -> CollectorStore {
         let folder = tempfile::tempdir().unwrap();
         let stores = DataFolder::open(folder.path()).unwrap();
-        let store = stores.open("w", crate::embedder()).unwrap();
+        let store = stores.open("w", crate::default_embedder()).unwrap();
         fill(&*store.for_blocking_threads());
         CollectorStore { _folder: folder, store, now }
     }
@@ -167,7 +167,7 @@ impl CollectorStore {
         let snapshot = self.store.snapshot(&request.viewer).await.unwrap();
         let vector = match request.query.as_str() {
             "" => request.vector.clone(),
-            query => crate::embedder().embed(&[query]).unwrap().pop(),
+            query => crate::default_embedder().embed(&[query]).unwrap().pop(),
         };
         let mut subjects = Subjects::default();
         for (name, id) in &request.subjects {

@@ -89,7 +89,7 @@ async fn semantic_search_finds_the_nearest_above_the_minimum_w3() {
     store.check_ids(&strict, ask("repairing a crane in the harbour"), &["crane"]).await;
     // Without a vector nothing is found; the missing vector is reported elsewhere.
     store.check_ids(&three, ask(""), &[]).await;
-    let vector = crate::embedder().embed(&["cherry cake"]).unwrap().pop();
+    let vector = crate::default_embedder().embed(&["cherry cake"]).unwrap().pop();
     let one = Request { vector, limit: Some(1), ..ask("") };
     store.check_ids(&three, one, &["cake"]).await;
 }
@@ -232,7 +232,7 @@ impl Embedder for OtherModelEmbedder {
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
-        crate::embedder().embed(texts)
+        crate::default_embedder().embed(texts)
     }
 }
 
@@ -242,10 +242,10 @@ async fn words_are_searched_alone_while_vectors_are_stale_m11() {
     let now = Timestamp::from_millis(NOW);
     let stores = DataFolder::open(folder.path()).unwrap();
     let items = vec![file("crane", "How to repair a harbour crane.")];
-    let store = stores.open("w", crate::embedder()).unwrap();
+    let store = stores.open("w", crate::default_embedder()).unwrap();
     store.write(Batch::put(now, items)).await.unwrap();
     drop(store);
-    let model = Model { version: "2".to_owned(), ..crate::embedder().model().clone() };
+    let model = Model { version: "2".to_owned(), ..crate::default_embedder().model().clone() };
     let store = stores.open("w", Arc::new(OtherModelEmbedder(model))).unwrap();
     let store = CollectorStore { _folder: folder, store, now };
     let collected = store.collect(&spec("hybrid", &[]), ask("harbour crane")).await;

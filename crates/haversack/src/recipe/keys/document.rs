@@ -8,7 +8,7 @@ use haversack_core::units::Share;
 
 use super::KeyDefault::{Required, Value, Words};
 use super::KeyType::{Count, Flag, Other, Text, Tokens};
-use super::{FRACTION, Key, KeyReader, key, read_keys, set, written};
+use super::{FRACTION, Key, KeyReader, key, read_keys, set, toml_values};
 use crate::recipe::parse::{adapt, budget, layer, subject, vocabulary};
 use crate::recipe::words::{self, NONE, name_of};
 use crate::recipe::write::{inline, list, or_none, quoted, share, tokens};
@@ -309,7 +309,7 @@ pub(in crate::recipe) const OUTPUT: &[Key<Recipe>] = &[
         Value,
         "when to stop filling: `fill` is the part of the budget, `items` the number of texts; when both are reached, nothing more goes in",
         |key, recipe| set(&mut recipe.stop, key.or_none(read_stop)),
-        |recipe| Some(or_none(recipe.stop.map(|stop| inline(written(STOP, &stop))))),
+        |recipe| Some(or_none(recipe.stop.map(|stop| inline(toml_values(STOP, &stop))))),
     ),
     key(
         "degrade",

@@ -12,7 +12,7 @@ use haversack_core::units::{Score, Share};
 use super::KeyDefault::{Required, Value, Words};
 use super::KeyType::{Count, Flag, Number, OrNone, Other, Text, Tokens};
 use super::document::read_inner;
-use super::{FRACTION, Key, KeyReader, KeyType, key, set, written};
+use super::{FRACTION, Key, KeyReader, KeyType, key, set, toml_values};
 use crate::recipe::parse::{collector, score, template};
 use crate::recipe::read::is_none;
 use crate::recipe::words::{self, CutWord, name_of};
@@ -139,7 +139,7 @@ pub(in crate::recipe) const LAYER: &[Key<LayerSpec>] = &[
             let cap = key.or_none(|key| read_inner(key, KIND_CAP, DEFAULT_KIND_CAP));
             set(&mut layer.kind_cap, cap);
         },
-        |layer| Some(or_none(layer.kind_cap.map(|cap| inline(written(KIND_CAP, &cap))))),
+        |layer| Some(or_none(layer.kind_cap.map(|cap| inline(toml_values(KIND_CAP, &cap))))),
     ),
     key(
         "fence",

@@ -159,7 +159,7 @@ pub(super) fn read_values<T>(
 }
 
 /// The keys of a table that are written, with their values as TOML.
-pub(super) fn written<T>(
+pub(super) fn toml_values<T>(
     keys: &[Key<T>],
     target: &T,
 ) -> impl Iterator<Item = (&'static str, String)> {
@@ -204,7 +204,7 @@ impl<'t> KeyReader<'_, '_, 't> {
     }
 
     fn flag(&mut self) -> Option<bool> {
-        self.reader.flag(self.table, self.name)
+        self.reader.read_flag(self.table, self.name)
     }
 
     /// A whole number within the key's bounds.

@@ -103,7 +103,7 @@ pub(super) fn overhead_tokens(
     tokenizer: &dyn Tokenizer,
 ) -> Tokens {
     let Some(template) = lint.template(layer) else { return Tokens::ZERO };
-    let (before, after) = template.around(&layer.title, "");
+    let (before, after) = template.render_header_and_footer(&layer.title, "");
     tokenizer.count(&before) + tokenizer.count(&after)
 }
 

@@ -74,7 +74,7 @@ pub(in crate::recipe) fn read_by_layer<T>(
     let Some(table) = key.inner_table() else { return Vec::new() };
     let mut values = Vec::new();
     for (name, at, _) in table.entries() {
-        key.reader.note(format!("{}.{name}", table.path), at);
+        key.reader.record_place(format!("{}.{name}", table.path), at);
         if let Some(value) = read(key.reader, &table, name) {
             values.push((name.to_owned(), value));
         }

@@ -11,7 +11,7 @@ use crate::recipe::{CountingSpec, Recipe};
 pub(in crate::recipe) fn apply_reserves(key: &mut KeyReader<'_, '_, '_>, recipe: &mut Recipe) {
     let Some(table) = key.inner_table() else { return };
     for (name, at, _) in table.entries() {
-        key.reader.note(format!("{}.{name}", table.path), at);
+        key.reader.record_place(format!("{}.{name}", table.path), at);
         let Some(size) = tokens(key.reader, &table, name) else { continue };
         let reserves = &mut recipe.budget.reserves;
         match reserves.iter_mut().find(|(known, _)| known == name) {

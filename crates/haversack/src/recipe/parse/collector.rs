@@ -135,7 +135,7 @@ fn read_built_in_settings(
                 .text(table, spec.name, LINE_BYTES_MAX)
                 .map(|text| Setting::Text(text.to_owned())),
             SettingType::Texts => read_texts(reader, table, spec.name),
-            SettingType::Flag => reader.flag(table, spec.name).map(Setting::Flag),
+            SettingType::Flag => reader.read_flag(table, spec.name).map(Setting::Flag),
         };
         if let Some(setting) = setting {
             settings.set(spec.name, setting);

@@ -30,7 +30,7 @@ pub(in crate::recipe) fn apply_all(key: &mut KeyReader<'_, '_, '_>, recipe: &mut
             seen.push(name);
             table.label = format!("layer {name}");
             table.path = format!("layer.{name}");
-            reader.note(table.path.clone(), table.at);
+            reader.record_place(table.path.clone(), table.at);
         }
         let at = name.and_then(|name| recipe.layers.iter().position(|layer| layer.name == name));
         let mut layer = match at {

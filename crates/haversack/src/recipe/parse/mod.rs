@@ -52,7 +52,7 @@ pub(super) fn parse(
     if !base_failed {
         consistency::check(&mut reader, &table, &recipe);
     }
-    let (problems, places) = reader.finish();
+    let (problems, places) = reader.into_problems_and_places();
     if problems.is_empty() { Ok((recipe, places)) } else { Err(error(problems)) }
 }
 
@@ -159,7 +159,7 @@ fn resolve_base(
         recipe.name.clone_from(name);
         keys::read_keys(&mut reader, &table, registry, keys::TOP, &mut recipe);
         consistency::check(&mut reader, &table, &recipe);
-        let (problems, _) = reader.finish();
+        let (problems, _) = reader.into_problems_and_places();
         if !problems.is_empty() {
             return Err(base_error(&problems));
         }

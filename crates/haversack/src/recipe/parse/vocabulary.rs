@@ -19,7 +19,7 @@ pub(in crate::recipe) fn apply(
     recipe: &mut Recipe,
 ) {
     for (name, at, _) in table.entries() {
-        reader.note(format!("{}.{name}", table.path), at);
+        reader.record_place(format!("{}.{name}", table.path), at);
         if name == "kinds" {
             apply_kinds(reader, table, recipe);
             continue;
@@ -39,7 +39,7 @@ pub(in crate::recipe) fn apply(
 fn apply_kinds(reader: &mut TomlReader<'_>, table: &TomlTable<'_>, recipe: &mut Recipe) {
     let Some(kinds) = reader.table(table, "kinds", "words.kinds") else { return };
     for (name, at, _) in kinds.entries() {
-        reader.note(format!("{}.{name}", kinds.path), at);
+        reader.record_place(format!("{}.{name}", kinds.path), at);
         if let Err(error) = Kind::new(name) {
             reader.report(at, format!("words.kinds names {name:?}: {error}"));
             continue;

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use haversack_core::ids::ItemId;
 use haversack_core::item::Kind;
-use haversack_core::text::spelling::shown;
+use haversack_core::text::spelling::printable_name;
 use haversack_store::kinds::Kinds;
 use haversack_store::store::item::{Fields, Item};
 use serde_json::Value;
@@ -202,7 +202,7 @@ fn build_item(
 
 fn parse_json(text: &str) -> Result<(Value, FieldLines), DocumentError> {
     let value = serde_json::from_str(text).map_err(|error| {
-        let message = format!("the JSON cannot be read: {}", shown(&error.to_string()));
+        let message = format!("the JSON cannot be read: {}", printable_name(&error.to_string()));
         single_problem(Some(error.line()), None, message)
     })?;
     // Nearly all JSON is also YAML, whose parser knows lines. For the rest, lines are missing.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use haversack_core::text::spelling::shown;
+use haversack_core::text::spelling::printable_name;
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, StrInput, Tag};
 use serde_json::{Map, Number, Value};
 
@@ -242,7 +242,7 @@ fn parse_scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Val
 fn check_tag(tag: Option<&Tag>, allowed: &[&str]) -> Result<(), String> {
     match tag {
         Some(tag) if !tag.is_yaml_core_schema() || !allowed.contains(&tag.suffix.as_str()) => {
-            Err(format!("the tag {} is not known here", shown(&tag.to_string())))
+            Err(format!("the tag {} is not known here", printable_name(&tag.to_string())))
         }
         _ => Ok(()),
     }
@@ -279,10 +279,10 @@ fn field_path(path: &str, key: &str) -> String {
     let is_plain =
         !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-');
     match (path.is_empty(), is_plain) {
-        (true, true) => shown(key),
-        (false, true) => format!("{path}.{}", shown(key)),
-        (true, false) => format!("fields[\"{}\"]", shown(key)),
-        (false, false) => format!("{path}[\"{}\"]", shown(key)),
+        (true, true) => printable_name(key),
+        (false, true) => format!("{path}.{}", printable_name(key)),
+        (true, false) => format!("fields[\"{}\"]", printable_name(key)),
+        (false, false) => format!("{path}[\"{}\"]", printable_name(key)),
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use haversack_core::ids::ItemId;
 use haversack_core::item::Kind;
-use haversack_core::text::spelling::shown;
+use haversack_core::text::spelling::printable_name;
 use haversack_store::store::Snapshot;
 use haversack_store::store::error::ReadError;
 use haversack_store::store::item::Stored;
@@ -83,7 +83,8 @@ pub enum ChainError {
 
 /// The ids of a chain with arrows between them; a long chain is shortened in the middle.
 fn format_chain(chain: &[ItemId]) -> String {
-    let names = |ids: &[ItemId]| ids.iter().map(|id| shown(id.as_str())).collect::<Vec<_>>();
+    let names =
+        |ids: &[ItemId]| ids.iter().map(|id| printable_name(id.as_str())).collect::<Vec<_>>();
     let mut parts = names(chain);
     if chain.len() > SHOWN_FIRST + SHOWN_LAST + 1 {
         parts = names(&chain[..SHOWN_FIRST]);

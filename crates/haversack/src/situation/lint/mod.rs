@@ -355,7 +355,7 @@ fn format_path(path: &[&ItemId]) -> String {
 }
 
 fn check_conditions(context: &ContextDocument, findings: &mut Vec<ContextFinding>) {
-    let no_facts = Facts::of_situation(&Map::new(), None, Timestamp::from_millis(0));
+    let no_facts = Facts::from_situation(&Map::new(), None, Timestamp::from_millis(0));
     let compiled = ConditionCache::new();
     for (index, rule) in context.injection_rules.iter().enumerate() {
         let (code, message) = match classify_condition(&rule.condition, &no_facts, &compiled) {
@@ -373,7 +373,7 @@ fn check_conditions(context: &ContextDocument, findings: &mut Vec<ContextFinding
             RuleCondition::Broken(error) => {
                 (ContextFindingCode::BrokenCondition, format!("the rule never applies: {error}"))
             }
-            RuleCondition::Expression(expression) => match expression.constant() {
+            RuleCondition::Expression(expression) => match expression.constant_value() {
                 None => continue,
                 Some(true) => (
                     ContextFindingCode::ConstantCondition,
@@ -405,7 +405,7 @@ pub fn unknown_facts(
     contexts: &[ContextDocument],
     situations: &[Map<String, Value>],
 ) -> Vec<ContextFinding> {
-    let no_facts = Facts::of_situation(&Map::new(), None, Timestamp::from_millis(0));
+    let no_facts = Facts::from_situation(&Map::new(), None, Timestamp::from_millis(0));
     let compiled = ConditionCache::new();
     let mut used: Vec<(&ContextDocument, usize, String)> = Vec::new();
     for context in contexts {

@@ -89,8 +89,8 @@ fn judge_condition(condition: &ParsedCondition, facts: &SituationFacts) -> Verdi
     match condition {
         ParsedCondition::Clause(clause) => judge_clause(clause, facts),
         ParsedCondition::Not(inner) => {
-            let Verdict { answer, sureness } = judge_condition(inner, facts);
-            Verdict { answer: answer.negated(), sureness }
+            let Verdict { answer, sureness, reason } = judge_condition(inner, facts);
+            Verdict { answer: answer.negated(), sureness, reason }
         }
         ParsedCondition::All(parts) => judge_junction(parts, facts, JudgeAnswer::No),
         ParsedCondition::Any(parts) => judge_junction(parts, facts, JudgeAnswer::Yes),
@@ -108,13 +108,13 @@ fn judge_junction(
     let verdicts: Vec<Verdict> = parts.iter().map(|part| judge_condition(part, facts)).collect();
     let settled = verdicts.iter().filter(|verdict| verdict.answer == settles);
     if let Some(surest) = settled.max_by_key(|verdict| verdict.sureness) {
-        return *surest;
+        return surest.clone();
     }
     if verdicts.iter().any(|verdict| verdict.answer == JudgeAnswer::Undecided) {
         return Verdict::UNDECIDED;
     }
     let least = verdicts.iter().map(|verdict| verdict.sureness).min().unwrap_or(Score::ZERO);
-    Verdict { answer: settles.negated(), sureness: least }
+    Verdict { answer: settles.negated(), sureness: least, reason: None }
 }
 
 /// Judges a clause by all evidence on it; undecided when there is none or findings contradict.
@@ -130,6 +130,7 @@ fn judge_clause(clause: &ConditionClause, facts: &SituationFacts) -> Verdict {
     Verdict {
         answer: if holds { JudgeAnswer::Yes } else { JudgeAnswer::No },
         sureness: Score::unit(sureness),
+        reason: None,
     }
 }
 

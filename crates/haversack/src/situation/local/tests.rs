@@ -62,7 +62,7 @@ fn older_cases() -> Vec<LabelledCase> {
 }
 
 fn verdict_on(case: &LabelledCase) -> Verdict {
-    LocalJudge::new().verdicts(&case.situation, NOW, &[&case.condition])[0]
+    LocalJudge::new().verdicts(&case.situation, NOW, &[&case.condition]).remove(0)
 }
 
 /// The kinds of evidence on a condition, in all its clauses.

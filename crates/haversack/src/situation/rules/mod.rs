@@ -3,6 +3,7 @@
 
 use haversack_core::ids::ItemId;
 use haversack_core::units::{Score, Timestamp};
+use haversack_store::store::error::error_chain;
 use serde_json::{Map, Value, json};
 
 use super::context::UndecidedAction;
@@ -51,6 +52,8 @@ pub struct Ruling {
     pub sureness: Score,
     /// Why it does not apply, if the condition could not be evaluated.
     pub reason: Option<String>,
+    /// The reason that a judge gave for its answer.
+    pub judge_reason: Option<String>,
     /// The contexts that the rule injects.
     pub inject: Vec<ItemId>,
     /// What the rule does when there is no answer.
@@ -107,7 +110,7 @@ pub fn classify_condition(text: &str, facts: &Facts, conditions: &ConditionCache
         return RuleCondition::PlainLanguage;
     }
     match conditions.compile_bounded(text) {
-        Ok(expression) if expression.is_meant(facts) => RuleCondition::Expression(expression),
+        Ok(expression) if expression.looks_like_cel(facts) => RuleCondition::Expression(expression),
         Err(error) if has_operator => RuleCondition::Broken(error),
         Ok(_) | Err(_) => RuleCondition::PlainLanguage,
     }
@@ -158,6 +161,7 @@ pub async fn judge_rules(
             applies: false,
             sureness: Score::ONE,
             reason: None,
+            judge_reason: None,
             inject: rule.inject.clone(),
             when_undecided: rule.when_undecided,
             threshold: rule.threshold,
@@ -220,7 +224,8 @@ async fn judge_plain_conditions(
     let (name, verdicts) = match request_verdicts(judge, &situation, facts.now(), &unique).await {
         Ok(verdicts) => (judge.name().to_owned(), verdicts),
         Err(error) => {
-            tracing::warn!(judge = judge.name(), error = %error, "conditions are judged locally");
+            let error = error_chain(&error);
+            tracing::warn!(judge = judge.name(), error, "conditions are judged locally");
             notices.push(Notice::new(
                 NoticeCode::Degraded,
                 format!("{error}: the local model decided {} conditions instead", unique.len()),
@@ -234,7 +239,7 @@ async fn judge_plain_conditions(
         let index = conditions.binary_search(&ruling.condition);
         let Some(verdict) = index.ok().and_then(|index| verdicts.get(index)) else { continue };
         ruling.judge.clone_from(&name);
-        ruling.apply_verdict(*verdict);
+        ruling.apply_verdict(verdict);
     }
     let judged: Vec<&Ruling> = plain.iter().map(|&at| &rulings[at]).collect();
     if name == LocalJudge::NAME {
@@ -320,7 +325,7 @@ fn round_sureness(sureness: Score) -> f64 {
 impl Ruling {
     /// The decision as JSON.
     pub(crate) fn details(&self) -> Value {
-        json!({
+        let mut details = json!({
             "context": self.context.as_str(),
             "rule": self.rule,
             "condition": self.condition,
@@ -329,12 +334,17 @@ impl Ruling {
             "answer": self.answer.as_str(),
             "unsure": self.when_undecided.as_str(),
             "sureness": round_sureness(self.sureness),
-        })
+        });
+        if let Some(reason) = &self.judge_reason {
+            details["reason"] = json!(reason);
+        }
+        details
     }
 
     /// Applies a judge's verdict; one that is less sure than the rule requires counts as undecided.
-    fn apply_verdict(&mut self, verdict: Verdict) {
+    fn apply_verdict(&mut self, verdict: &Verdict) {
         self.sureness = verdict.sureness;
+        self.judge_reason.clone_from(&verdict.reason);
         let is_sure = verdict.sureness >= self.threshold;
         self.answer = if is_sure { verdict.answer } else { JudgeAnswer::Undecided };
         self.applies = match self.answer {

@@ -43,6 +43,7 @@ impl Judge for KeywordJudge {
                     JudgeAnswer::No
                 },
                 sureness: Score::HALF,
+                reason: None,
             };
             let count = if self.few { 0 } else { conditions.len() };
             Ok(conditions[..count].iter().map(verdict).collect())
@@ -56,7 +57,7 @@ async fn judge_now(contexts: &Value, situation: &Value, judge: &dyn Judge) -> Ru
     let snapshot = fixture.snapshot(&Viewer::owner()).await;
     let chain = ContextLoader::new(&*snapshot, &[], 64).load_chain(&id("now")).await.unwrap();
     let situation = situation.as_object().unwrap();
-    let facts = Facts::of_situation(situation, Some("ship it"), Timestamp::from_millis(0));
+    let facts = Facts::from_situation(situation, Some("ship it"), Timestamp::from_millis(0));
     judge_rules(&chain, &facts, &ConditionCache::new(), judge).await
 }
 
@@ -73,7 +74,7 @@ fn summaries(rulings: &Rulings) -> Vec<String> {
 fn check_class(condition_text: &str, expected: &str) {
     let situation = json!({ "production": true, "tool": "deploy", "labels": ["a"] });
     let facts =
-        Facts::of_situation(situation.as_object().unwrap(), None, Timestamp::from_millis(0));
+        Facts::from_situation(situation.as_object().unwrap(), None, Timestamp::from_millis(0));
     let found = match classify_condition(condition_text, &facts, &ConditionCache::new()) {
         RuleCondition::Always => "always",
         RuleCondition::Expression(_) => "expression",
