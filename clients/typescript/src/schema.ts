@@ -4,60 +4,70 @@ export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description What a query was found to say. */
+        /** @description The analysis of a query. */
         Analysis: {
-            /** @description Its language, by code. */
+            /** @description The query's language code. */
             language: string;
-            /** @description Its words, without stop words. */
+            /** @description The query's words without stop words. */
             keywords: string[];
-            /** @description What stands in quotes. */
+            /** @description The quoted phrases. */
             phrases: string[];
             /** @description File paths. */
             paths: string[];
-            /** @description What is referred to by `@`. */
+            /** @description The names after `@`. */
             references: string[];
-            /** @description Times, as ranges. */
+            /** @description The times that the query names, as ranges. */
             times: components["schemas"]["Time"][];
-            /** @description What was understood as asked of items' fields; only those that match are searched. */
+            /** @description The filters on items' fields that the query implies. Only matching items are searched. */
             filters: components["schemas"]["FieldFilter"][];
-            /** @description The words that were read so, as they stand in the query. */
+            /** @description The words of the query that implied the filters. */
             understood: string[];
-            /** @description What the asker wants. */
+            /** @description The user's intent. */
             intent: string;
         };
-        /**
-         * @description A request to any recipe, as JSON. A recipe with a shape of its own also has a request type of its
-         *     own ([`crate::recipes`]).
-         */
+        /** @description Part of a body of Anthropic's Messages API. */
+        AnthropicMessages: {
+            /**
+             * @description The pack's text. Its foundational and its stable part end with a breakpoint each, so at most
+             *     two of the API's four are used.
+             */
+            system?: components["schemas"]["TextBlock"][];
+            /** @description The conversation, then the query. */
+            messages: components["schemas"]["ProviderMessage"][];
+        };
+        /** @description A request to any recipe. The five applications also have request types of their own. */
         AnyRequest: {
             /**
-             * @description The query.
+             * @description The query in the user's words; may be empty.
              * @default
              */
             query?: string;
-            /** @description The user; the owner of the data when neither user nor groups are named. */
+            /**
+             * @description The user with whose permissions everything is read. Without a user and groups, it is read as the
+             *     owner of the data.
+             */
             user?: string | null;
             /** @description The user's groups. */
             groups?: string[];
-            /** @description The type of request. */
+            /** @description The type of request, such as `assist`, `chat`, `search` or `automate`. */
             type?: string | null;
             /** @description What the user is looking at. */
             focus?: components["schemas"]["Focus"] | null;
-            /** @description The subjects of the request, by the recipe's names for them. */
+            /** @description The ids of the items that the request is about, by the recipe's names for them. */
             subjects?: {
                 [key: string]: string;
             };
-            /** @description The subject `thread`. */
+            /** @description The id of the thread: the subject `thread`. */
             threadId?: string | null;
-            /** @description The subject `opportunity`. */
+            /** @description The id of the opportunity: the subject `opportunity`. */
             opportunityId?: string | null;
-            /** @description The current context. */
+            /** @description The id of the current context. */
             currentContext?: string | null;
-            /** @description The situation's facts. */
+            /** @description The facts of the situation by name, for the conditions of rules. */
             situation?: {
                 [key: string]: unknown;
             };
-            /** @description The user's goal. */
+            /** @description The user's goal, in words. */
             intent?: string | null;
             /** @description The conversation so far, oldest turn first. */
             conversationHistory?: components["schemas"]["Turn"][];
@@ -65,7 +75,7 @@ export interface components {
             hints?: components["schemas"]["Hints"];
             /**
              * Format: double
-             * @description The least confidence.
+             * @description Only items with at least this confidence, from 0 to 1.
              */
             minConfidence?: number | null;
             /** @description Only items with these fields; the values of a list are alternatives. */
@@ -74,43 +84,43 @@ export interface components {
             };
             /**
              * Format: uint
-             * @description How many items a search finds.
+             * @description Most items that a search returns; the recipe's own limit when left out.
              */
             limit?: number | null;
             /**
              * Format: uint32
-             * @description The budget in tokens.
+             * @description The budget in tokens, reserves included; the recipe's own when left out.
              */
             tokenBudget?: number | null;
-            /** @description Caps of layers. */
+            /** @description Most tokens of layers, by layer name, in place of the recipe's own caps. */
             caps?: {
                 [key: string]: number;
             };
-            /** @description Reserves. */
+            /** @description Reserved tokens by name, in place of the recipe's own reserves. */
             reserves?: {
                 [key: string]: number;
             };
-            /** @description The user's weights for layers; 1 is the default. */
+            /** @description The user's weight for each layer: 1 is the default, 2 doubles it, 0 drops the layer. */
             priorities?: {
                 [key: string]: number;
             };
-            /** @description The model that will read the pack. */
+            /** @description The model that will read the pack. It caps the budget and chooses the tokenizer. */
             model?: string | null;
-            /** @description The tokenizer. */
+            /** @description The tokenizer when no model is named: an encoding's name, or `characters/4`. */
             tokenizer?: string | null;
-            /** @description A template: a name, or the template itself. */
+            /** @description A template in place of the layers' own: a name, or the template itself. */
             template?: components["schemas"]["TemplateOrName"] | null;
-            /** @description Whether type, confidence and time follow texts whose template shows none of them. */
+            /** @description Whether type, confidence and time are added after texts whose template shows none of them. */
             includeMetadata?: boolean;
-            /** @description A ranker: a name, or `{"expression": "…"}`. */
+            /** @description A ranker in place of the layers' own: a name, or `{"expression": "…"}`. */
             ranker?: components["schemas"]["Ranker"] | null;
             /** @description Weights of the ranker `default`; they select that ranker when no ranker is named. */
             rankingOptions?: components["schemas"]["RankingOptions"] | null;
             /** @description A vector to search with in place of the query's own. */
             vector?: number[] | null;
-            /** @description The receipt of the previous pack. */
+            /** @description The id of the receipt of the conversation's previous pack, whose beginning is kept unchanged. */
             previous?: string | null;
-            /** @description The current time. */
+            /** @description The current time; the server's clock when left out. */
             now?: components["schemas"]["Moment"] | null;
             /** @description The time zone in which dates are read, by its IANA name; UTC when left out. */
             timeZone?: string | null;
@@ -119,24 +129,24 @@ export interface components {
              *     moment also sets the time of the facts: later facts are unknown, and validity is judged then.
              */
             asOf?: components["schemas"]["PastState"] | null;
-            /** @description Whether a pack may be made without a failed provider. */
+            /** @description Whether a pack may be made without a failed model; the recipe's own setting when left out. */
             degrade?: boolean | null;
             /** @description Whether a cached pack may be returned; yes when left out. */
             cache?: boolean | null;
         };
-        /** @description What every recipe's result has under `assembly`. */
+        /** @description The part that the results of all recipes share, under `assembly`. */
         Assembly: {
-            /** @description The name of the receipt, by which the pack can be explained, replayed and compared. */
+            /** @description The id of the receipt, with which the pack can be explained, replayed and compared. */
             receipt: string;
-            /** @description The recipe. */
+            /** @description The name of the recipe. */
             recipe: string;
             /** @description The state of the workspace, for `asOf`. */
             revision: components["schemas"]["Revision"];
-            /** @description What time it was taken to be. */
+            /** @description The time that was used as the current time. */
             now: string;
-            /** @description Who counted. */
+            /** @description The tokenizer that counted the tokens. */
             tokenizer: string;
-            /** @description How far the count can be trusted. */
+            /** @description The accuracy of the token counts. */
             accuracy: string;
             /**
              * Format: uint32
@@ -145,42 +155,58 @@ export interface components {
             budget: number;
             /**
              * Format: uint32
-             * @description What the final string could have at most.
+             * @description Most tokens that the final string could have.
              */
             limit: number;
             /**
              * Format: uint32
-             * @description What it has.
+             * @description Tokens of the final string.
              */
             tokens: number;
-            /** @description What became of each layer. */
+            /** @description Counts for each layer. */
             layers: components["schemas"]["Layer"][];
-            /** @description What the caller should know. */
+            /** @description Notices for the caller. */
             notices: components["schemas"]["Notice"][];
-            /** @description Whether something that usually takes part could not. */
+            /** @description Whether the pack was made without a failed collector or model. */
             degraded: boolean;
-            /** @description What the query was found to say (K1). */
+            /** @description The analysis of the query (K1). */
             query: components["schemas"]["Analysis"];
-            /** @description Milliseconds by step, and in all. */
+            /** @description Milliseconds of each stage, and in total. */
             timingsMs: {
                 [key: string]: number;
             };
-            /** @description What collectors have to say beside candidates. */
+            /** @description What was used of models from providers, by what they do. */
+            models?: {
+                [key: string]: components["schemas"]["ModelUsage"];
+            };
+            /**
+             * Format: uint64
+             * @description The text's tokens by the provider's own count, where one is configured.
+             */
+            providerTokens?: number | null;
+            /** @description Data of collectors other than candidates, by name. */
             facts?: {
                 [key: string]: unknown;
             };
-            /** @description What changed since the pack before. */
+            /** @description The changes since the previous pack. */
             delta?: components["schemas"]["Delta"] | null;
-            /** @description How good the pack is; with `explain`. */
+            /** @description The estimated quality of the pack; only with `explain`. */
             quality?: components["schemas"]["Quality"] | null;
-            /** @description What became of each candidate; with `explain`. */
+            /** @description The outcome of each candidate; only with `explain`. */
             ledger?: components["schemas"]["LedgerLine"][] | null;
+            /** @description The pack as part of a request to a provider's API; with `messages`. */
+            messages?: components["schemas"]["ProviderMessages"] | null;
         };
-        /** @description A difference in what two packs were made from. */
+        /** @description How long a breakpoint is kept. */
+        CacheControl: {
+            /** @description Always `ephemeral`. */
+            type: string;
+        };
+        /** @description An input that differs between two packs. */
         Cause: {
             /** @constant */
             cause: "request";
-            /** @description Which. */
+            /** @description The field's name. */
             field: string;
             /** @description The first request's value; empty when it has none. */
             before: string;
@@ -189,9 +215,9 @@ export interface components {
         } | {
             /** @constant */
             cause: "recipe";
-            /** @description The first's name and hash. */
+            /** @description The first recipe's name and hash. */
             before: string;
-            /** @description The second's name and hash. */
+            /** @description The second recipe's name and hash. */
             after: string;
         } | {
             /** @constant */
@@ -199,80 +225,80 @@ export interface components {
         } | {
             /** @constant */
             cause: "data";
-            /** @description The first's. */
+            /** @description The first pack's state. */
             before: components["schemas"]["Revision"];
-            /** @description The second's. */
+            /** @description The second pack's state. */
             after: components["schemas"]["Revision"];
         } | {
             /** @constant */
             cause: "time";
             /**
              * Format: int64
-             * @description The first's, in Unix milliseconds.
+             * @description The first pack's time, in Unix milliseconds.
              */
             before: number;
             /**
              * Format: int64
-             * @description The second's.
+             * @description The second pack's time, in Unix milliseconds.
              */
             after: number;
         } | {
             /** @constant */
             cause: "tokenizer";
-            /** @description The first's. */
+            /** @description The first pack's tokenizer. */
             before: string;
-            /** @description The second's. */
+            /** @description The second pack's tokenizer. */
             after: string;
         } | {
             /** @constant */
             cause: "embedder";
-            /** @description The first's. */
+            /** @description The first pack's model. */
             before: string;
-            /** @description The second's. */
+            /** @description The second pack's model. */
             after: string;
         } | {
             /** @constant */
             cause: "reranker";
-            /** @description The first's. */
+            /** @description The first pack's reranker. */
             before: string;
-            /** @description The second's. */
+            /** @description The second pack's reranker. */
             after: string;
         } | {
             /** @constant */
             cause: "packing";
             /**
              * Format: uint32
-             * @description The first's.
+             * @description The first pack's version.
              */
             before: number;
             /**
              * Format: uint32
-             * @description The second's.
+             * @description The second pack's version.
              */
             after: number;
         };
-        /** @description A difference in what became of one candidate. */
+        /** @description A change of one candidate between two packs. */
         Change: {
             /** @constant */
             change: "entered";
-            /** @description Why it was out of the first: not found, or its reason. */
+            /** @description The reason why the first pack left it out, or that it was not found. */
             before: string;
         } | {
             /** @constant */
             change: "left";
-            /** @description Why it is out of the second: not found, or its reason. */
+            /** @description The reason why the second pack left it out, or that it was not found. */
             after: string;
         } | {
             /** @constant */
             change: "resized";
             /**
              * Format: uint32
-             * @description Before.
+             * @description Its tokens in the first pack.
              */
             before: number;
             /**
              * Format: uint32
-             * @description After.
+             * @description Its tokens in the second pack.
              */
             after: number;
         } | {
@@ -283,12 +309,12 @@ export interface components {
             change: "rescored";
             /**
              * Format: double
-             * @description Before.
+             * @description The first pack's score.
              */
             before: number;
             /**
              * Format: double
-             * @description After.
+             * @description The second pack's score.
              */
             after: number;
             /** @description The components that differ, with both values. */
@@ -299,21 +325,21 @@ export interface components {
                 ];
             };
         };
-        /** @description A source (K7, X7). */
+        /** @description A citation (K7, X7). */
         Citation: {
-            /** @description The id as it stands in the text, brackets included. */
+            /** @description The citation id in the text, brackets included. */
             id: string;
-            /** @description The item. */
+            /** @description The id of the cited item. */
             item: string;
-            /** @description Its title. */
+            /** @description The item's title. */
             title?: string | null;
-            /** @description Its path. */
+            /** @description The item's path. */
             path?: string | null;
-            /** @description Headings and ancestors, outermost first. */
+            /** @description The item's ancestors and headings, outermost first. */
             breadcrumb?: string[];
-            /** @description First and last line. */
+            /** @description The first and the last line. */
             lines?: number[] | null;
-            /** @description The bytes of the item's text that are in. */
+            /** @description The byte ranges of the item's text that are in the pack. */
             spans: number[][];
         };
         /** @description The citations that a response used. */
@@ -323,11 +349,11 @@ export interface components {
             /** @description A block that lists the used ones. */
             sources: string;
         };
-        /** @description A response and its pack. */
+        /** @description A model's response, and the receipt of the pack it was given. */
         CitationsRequest: {
-            /** @description The pack's receipt. */
+            /** @description The id of the pack's receipt. */
             receipt: string;
-            /** @description What the model wrote. */
+            /** @description The text that the model wrote. */
             response: string;
         };
         /** @description A part of a candidate's text in a pack. */
@@ -335,41 +361,61 @@ export interface components {
             number,
             number
         ] | string;
-        /** @description A count. */
+        /** @description A conversation to extract memories from. */
+        ConversationToExtract: {
+            /** @description The turns, oldest first. */
+            conversation: components["schemas"]["Turn"][];
+            /**
+             * @description The conversation's id, kept with each memory.
+             * @default null
+             */
+            conversationId?: string | null;
+            /**
+             * @description The memories' owner, who alone can read them; the key's user by default.
+             * @default null
+             */
+            user?: string | null;
+            /**
+             * @description Whether nothing is stored: the result shows what would be.
+             * @default false
+             */
+            dryRun?: boolean;
+        };
+        /** @description A token count. */
         Count: {
             /**
              * Format: uint32
              * @description The count.
              */
             tokens: number;
-            /** @description The tokenizer. */
+            /** @description The tokenizer that counted the tokens. */
             tokenizer: string;
             /** @description The accuracy of the count. */
             accuracy: string;
         };
-        /** @description What changed since the pack before. */
+        /** @description The changes since the previous pack of the conversation. */
         Delta: {
-            /** @description The receipt of the pack before. */
+            /** @description The id of the previous pack's receipt. */
             previous: string;
             /**
              * Format: uint
-             * @description How many bytes at the beginning are the same.
+             * @description The number of bytes at the beginning that are unchanged.
              */
             keptBytes: number;
-            /** @description What comes after them: all that has to be sent to whoever has the pack before. */
+            /** @description The text after these bytes, which is all that a holder of the previous pack needs. */
             context: string;
-            /** @description What is new. */
+            /** @description The candidates that are new in the pack. */
             added: string[];
-            /** @description What is gone. */
+            /** @description The candidates that are no longer in the pack. */
             removed: string[];
         };
         /** @description The differences between two packs. */
         Difference: {
-            /** @description Whether the two have the same bytes. */
+            /** @description Whether the two packs have the same bytes. */
             same: boolean;
             /** @description The inputs that differ. */
             causes: components["schemas"]["Cause"][];
-            /** @description What changed, by candidate. */
+            /** @description The changes, by candidate. */
             candidates: {
                 [key: string]: components["schemas"]["Change"][];
             };
@@ -381,10 +427,10 @@ export interface components {
              * @default null
              */
             text?: string | null;
-            /** @description The payload of a build. */
+            /** @description The result of a build. */
             payload?: components["schemas"]["PayloadText"] | null;
             /**
-             * @description The model that will read it.
+             * @description The model that will read the text.
              * @default null
              */
             model?: string | null;
@@ -396,17 +442,17 @@ export interface components {
         };
         /** @description An event of an item. */
         Event: {
-            /** @description The item. */
+            /** @description The item's id. */
             item: string;
             /**
              * @description The user; the caller by default.
              * @default null
              */
             user?: string | null;
-            /** @description What. */
+            /** @description The kind of event. */
             happening: components["schemas"]["EventKind"];
             /**
-             * @description When; now when left out.
+             * @description The time of the event; now by default.
              * @default null
              */
             at?: components["schemas"]["Moment"] | null;
@@ -418,11 +464,48 @@ export interface components {
             /** @description The events. */
             events: components["schemas"]["Event"][];
         };
-        /** @description Whether an item helped. */
+        /** @description The memories of a conversation. */
+        ExtractedMemories: {
+            /** @description The memories that say something new. */
+            memories: components["schemas"]["ExtractedMemory"][];
+            /** @description The memories that are known already, each with its reason. */
+            leftOut: components["schemas"]["LeftOut"][];
+            /** @description Whether they were stored. */
+            stored: boolean;
+            /** @description The model that found them. */
+            model: string;
+        };
+        /** @description A memory that a model found in a conversation. */
+        ExtractedMemory: {
+            /** @description Its id. */
+            id: string;
+            /** @description Its text. */
+            content: string;
+            /** @description Its type. */
+            type: string;
+            /**
+             * Format: double
+             * @description How sure the model is.
+             */
+            confidence: number;
+            /**
+             * Format: uint
+             * @description The turn it comes from, from zero.
+             */
+            turn?: number | null;
+            /**
+             * Format: int64
+             * @description When it happened or was said, in Unix milliseconds.
+             */
+            createdAt: number;
+            /** @description The older memories that it makes out of date. */
+            supersedes: string[];
+        };
+        /** @description Feedback: whether an item was useful. */
         Feedback: {
-            /** @description The item. */
+            /** @description The item's id. */
             contextItemId: string;
-            /** @description Whether it helped. */
+            /** @description Whether the item was useful. */
             useful: boolean;
             /**
              * @description The user; the key's own by default.
@@ -430,35 +513,35 @@ export interface components {
              */
             user?: string | null;
         };
-        /** @description What is asked of a field. */
+        /** @description A filter on a field of items. */
         FieldFilter: {
             /**
-             * @description `due`, `done`, `assignee`, `priority`, `status`, `author`, `type`, `kind`, `changed` or
-             *     `created`.
+             * @description The field: `due`, `done`, `assignee`, `priority`, `status`, `author`, `type`, `kind`,
+             *     `changed` or `created`.
              */
             field: string;
-            /** @description One of these values. */
+            /** @description The accepted values. */
             values?: string[];
-            /** @description From, for dates. */
+            /** @description The start of the range, for dates. */
             start?: string | null;
-            /** @description To, for dates. */
+            /** @description The end of the range, for dates. */
             end?: string | null;
         };
         /** @description What the user is looking at (W9). */
         Focus: {
-            /** @description A block. */
+            /** @description The id of the block in focus. */
             blockId?: string | null;
-            /** @description A page. */
+            /** @description The id of the open page. */
             pageId?: string | null;
-            /** @description A database. */
+            /** @description The id of the open database. */
             databaseId?: string | null;
         };
-        /** @description The packs of several budgets. */
+        /** @description The packs of several budgets, as figures. */
         Frontier: {
-            /** @description From the smallest budget; infeasible ones are left out. */
+            /** @description One point for each budget, smallest first. Infeasible budgets are left out. */
             points: components["schemas"]["FrontierPoint"][];
         };
-        /** @description The pack of one budget. */
+        /** @description The figures of the pack at one budget. */
         FrontierPoint: {
             /**
              * Format: uint32
@@ -486,17 +569,17 @@ export interface components {
              */
             coverage: number;
         };
-        /** @description A request and the budgets to try it at. */
+        /** @description A request, and the budgets to pack it at. */
         FrontierRequest: {
             /**
-             * @description The recipe's request.
+             * @description The request, in the recipe's own shape.
              * @default {}
              */
             request?: {
                 [key: string]: unknown;
             };
             /**
-             * @description The budgets; 25 from the smallest to the largest by default.
+             * @description The budgets; 25 from the smallest to the largest possible by default.
              * @default []
              */
             budgets?: number[];
@@ -507,37 +590,37 @@ export interface components {
             prioritizeTypes?: string[];
             /** @description Only items that changed in this range. */
             timeRange?: components["schemas"]["Range"] | null;
-            /** @description Items that must be candidates. */
+            /** @description The ids of items that must be candidates. */
             includeBlocks?: string[];
-            /** @description Items that must not be in the pack. */
+            /** @description The ids of items that must not be in the pack. */
             excludeBlocks?: string[];
             /**
              * Format: uint32
-             * @description How many steps relations are followed.
+             * @description The number of steps that relations are followed.
              */
             maxDepth?: number | null;
         };
-        /** @description An item as it is stored. */
+        /** @description A stored item. */
         Item: {
-            /** @description Its name. */
+            /** @description The item's id. */
             id: string;
-            /** @description The kind. */
+            /** @description The item's kind. */
             kind: string;
-            /** @description The title. */
+            /** @description The item's title. */
             title: string;
-            /** @description Its text. */
+            /** @description The item's text. */
             body: string;
-            /** @description Other fields. */
+            /** @description Other fields, as the kind defines them. */
             fields: {
                 [key: string]: unknown;
             };
-            /** @description The origin. */
+            /** @description The origin, such as a file path. */
             path?: string | null;
-            /** @description The parent, if it is visible to the viewer. */
+            /** @description The id of the parent, if the viewer can read it. */
             parent?: string | null;
             /**
              * Format: int64
-             * @description Its position among its siblings.
+             * @description The item's position among its siblings.
              */
             position: number;
             /** @description The creation time. */
@@ -546,18 +629,21 @@ export interface components {
             updated?: string | null;
             /**
              * Format: double
-             * @description How sure its source is.
+             * @description The confidence of the item's source, from 0 to 1.
              */
             confidence?: number | null;
-            /** @description Who may read it, for callers who see everything. Others who write it leave it as it is. */
+            /**
+             * @description The principals who may read the item. Only callers who can read everything see them; writes
+             *     of others leave them unchanged.
+             */
             readers?: string[] | null;
-            /** @description The trust level. */
+            /** @description The trust level of the text. */
             trust: string;
-            /** @description Whether it is in use. */
+            /** @description Whether the item is active. */
             active: boolean;
             /**
-             * @description The revision of this version, for callers who see everything; for others a token that changes
-             *     with what they see of the item.
+             * @description The revision of this version, for callers who can read everything. Others get a token that
+             *     changes with the content that they can read.
              */
             revision: components["schemas"]["Revision"];
         };
@@ -565,197 +651,197 @@ export interface components {
         ItemPage: {
             /** @description The items. */
             items: components["schemas"]["Item"][];
-            /** @description The `after` of the next page; absent on the last one. */
+            /** @description The value of `after` for the next page; absent on the last page. */
             next?: string | null;
         };
-        /** @description A layer's figures. */
+        /** @description Counts for a layer. */
         Layer: {
-            /** @description Its name. */
+            /** @description The layer's name. */
             name: string;
-            /** @description Its title. */
+            /** @description The layer's title. */
             title: string;
             /**
              * Format: uint32
-             * @description Tokens of its section.
+             * @description Tokens of the layer's section.
              */
             tokens: number;
             /**
              * Format: uint32
-             * @description What its candidates would have cost whole.
+             * @description Tokens of all its candidates in full.
              */
             wanted: number;
             /**
              * Format: uint
-             * @description How many were found.
+             * @description The number of candidates.
              */
             candidates: number;
             /**
              * Format: uint
-             * @description How many are in.
+             * @description The number of items in the pack.
              */
             items: number;
             /**
              * Format: uint
-             * @description How many of those are shortened.
+             * @description The number of these that are truncated.
              */
             cut: number;
             /**
              * Format: uint
-             * @description How many are out for want of room.
+             * @description The number of candidates that the budget excluded.
              */
             removed: number;
         };
-        /** @description One candidate's line. */
+        /** @description The ledger's line for one candidate. */
         LedgerLine: {
-            /** @description The item. */
+            /** @description The item's id. */
             item: string;
             /**
              * Format: uint32
-             * @description Which chunk of it; none for the whole item.
+             * @description The number of the chunk; absent for the whole item.
              */
             chunk?: number | null;
-            /** @description The layer it was found for. */
+            /** @description The layer that the candidate belongs to. */
             layer: string;
-            /** @description Its kind. */
+            /** @description The item's kind. */
             kind: string;
-            /** @description The collectors that found it, with its rank in their lists. */
+            /** @description The collectors that found it, each with its rank in their list. */
             found: {
                 [key: string]: number;
             };
             /**
              * Format: double
-             * @description Its score.
+             * @description The candidate's score.
              */
             score: number;
-            /** @description The score's components, each with value and weight. */
+            /** @description The components of the score, each with value and weight. */
             parts: {
                 [key: string]: [
                     number,
                     number
                 ];
             };
-            /** @description `in`, `cut`, `essential` or `out`. */
+            /** @description The outcome: `in`, `cut`, `essential` or `out`. */
             outcome: string;
-            /** @description Why it is out, or from which budget it is whole. */
+            /** @description The reason why it was left out, or the budget from which it is whole. */
             why?: string | null;
-            /** @description Why it is out, as a code for programs such as `over_budget` or `repeats`. */
+            /** @description The reason as a code for programs, such as `over_budget` or `repeats`. */
             code?: string | null;
             /**
              * Format: uint32
-             * @description The budget from which it is in whole, where a budget decides that.
+             * @description The budget from which it is whole, if the budget decides that.
              */
             wholeFrom?: number | null;
             /** @description The candidate or layer that is in the pack instead. */
             instead?: string | null;
             /**
              * Format: uint32
-             * @description Its tokens in the pack.
+             * @description The candidate's tokens in the pack.
              */
             tokens: number;
             /**
              * Format: uint32
-             * @description Its tokens when whole.
+             * @description The candidate's tokens in full.
              */
             tokensWhole: number;
             /** @description The last candidate that was selected before the budget excluded this one. */
             displacedBy?: string | null;
-            /** @description A hash of its text. */
+            /** @description A hash of the candidate's text. */
             text?: string | null;
-            /** @description The parts that the pack shows, where it shows only part of the item. */
+            /** @description The shown parts of the item, if the pack shows only a part. */
             content?: components["schemas"]["Content"][];
         };
         /** @description A memory that was not stored. */
         LeftOut: {
-            /** @description Which. */
+            /** @description The memory's id. */
             id: string;
-            /** @description `repeats` what another says, or `echoes` what was given out in a pack. */
+            /** @description `repeats` (says what another does) or `echoes` (was in a pack). */
             reason: string;
-            /** @description What it repeats or echoes. */
+            /** @description The item that it repeats or echoes. */
             of: string[];
         };
-        /** @description A link. */
+        /** @description A link between two items. */
         Link: {
-            /** @description The source item. */
+            /** @description The id of the source item. */
             from: string;
-            /** @description The target item. */
+            /** @description The id of the target item. */
             to: string;
             /** @description The link type: `link`, `relation`, `supports`, … */
             sort: string;
         };
         /** @description Links to add and to remove. */
         Links: {
-            /** @description Links to add; existing ones stay. */
+            /** @description Links to add. Existing links are kept. */
             add?: components["schemas"]["Link"][];
             /** @description Links to remove. */
             remove?: components["schemas"]["Link"][];
         };
-        /** @description A position in the final string, and a hash of the text up to there. */
+        /** @description A position in the final string, and a hash of the text before it. */
         Mark: [
             number,
             string
         ];
         /** @description A memory (M1). */
         Memory: {
-            /** @description Its id. */
+            /** @description The memory's id. */
             id: string;
-            /** @description What it says. */
+            /** @description The memory's text. */
             content: string;
-            /** @description Its type, such as `fact` or `preference`. */
+            /** @description The type, such as `fact` or `preference`. */
             type: string | null;
             /**
              * Format: double
-             * @description How sure it is.
+             * @description The confidence of the memory's source, from 0 to 1.
              */
             confidence: number | null;
-            /** @description When it was made. */
+            /** @description The creation time. */
             created_at: string | null;
-            /** @description The conversation it comes from. */
+            /** @description The conversation that the memory comes from. */
             conversation: string | null;
         };
-        /** @description Memories for a prompt (M9). */
+        /** @description The result of `memory`: memories for a prompt (M9). */
         MemoryContext: {
             /** @description The final string. */
             context: string;
             /**
              * Format: uint32
-             * @description Its tokens.
+             * @description Tokens of the final string.
              */
             tokenCount: number;
-            /** @description The memories that are in, best first. */
+            /** @description The memories in the pack, best first. */
             memories: components["schemas"]["MemorySearchResult"][];
-            /** @description Whether some that were found are not in, or shortened, for want of room. */
+            /** @description Whether the budget truncated or excluded a candidate. */
             truncated: boolean;
-            /** @description The template that was used. */
+            /** @description The name of the template that rendered the memories. */
             template: string;
-            /** @description What every result shares. */
+            /** @description The part that the results of all recipes share. */
             assembly: components["schemas"]["Assembly"];
         };
-        /** @description A context before it is used: the same, with what decided it (M9). */
+        /** @description A preview of a memory context, with the scores that decided it (M9). */
         MemoryPreview: {
             /** @description The final string. */
             context: string;
             /**
              * Format: uint32
-             * @description Its tokens.
+             * @description Tokens of the final string.
              */
             tokenCount: number;
-            /** @description The memories that are in, best first. */
+            /** @description The memories in the pack, best first. */
             memories: components["schemas"]["MemorySearchResult"][];
-            /** @description Whether some that were found are not in, or shortened, for want of room. */
+            /** @description Whether the budget truncated or excluded a candidate. */
             truncated: boolean;
-            /** @description The template that was used. */
+            /** @description The name of the template that rendered the memories. */
             template: string;
-            /** @description What every result shares. */
+            /** @description The part that the results of all recipes share. */
             assembly: components["schemas"]["Assembly"];
-            /** @description The ids of the memories that are in. */
+            /** @description The ids of the memories in the pack. */
             memoryIds: string[];
-            /** @description The score of every memory that has to do with the question. */
+            /** @description The score of every relevant memory, by id. */
             rankingScores: {
                 [key: string]: number;
             };
             /**
              * Format: double
-             * @description How much of the budget is used, in percent.
+             * @description The used part of the budget, in percent.
              */
             budgetUsed: number;
         };
@@ -763,50 +849,50 @@ export interface components {
         MemoryRelated: {
             /** @description The memory. */
             memory: components["schemas"]["Memory"];
-            /** @description How it is related. */
+            /** @description The link that relates the two. */
             relationship: components["schemas"]["Relationship"];
             /**
              * Format: uint64
-             * @description How many steps away.
+             * @description The number of links between the two.
              */
             depth: number;
         };
-        /** @description What a chat assistant asks (M3). */
+        /** @description A request of a chat assistant (M3). */
         MemoryRequest: {
             /**
-             * @description The message.
+             * @description The user's message.
              * @default
              */
             query?: string;
-            /** @description A vector to look for instead (M2). */
+            /** @description A vector to search with in place of the query's own (M2). */
             vector?: number[] | null;
             /**
              * Format: uint
-             * @description How many memories are found; when left out, 10 for a search, and for a context as many as the
-             *     budget has room for. Related ones are extra.
+             * @description Most memories that are retrieved, related ones excluded. When left out, a search returns 10
+             *     and a context as many as fit the budget.
              */
             limit?: number | null;
-            /** @description Only these types. */
+            /** @description Only memories of these types. */
             memoryTypes?: string[];
-            /** @description Only from this moment on. */
+            /** @description Only memories from this moment on. */
             dateFrom?: components["schemas"]["Moment"] | null;
-            /** @description Only before this moment. */
+            /** @description Only memories from before this moment. */
             dateTo?: components["schemas"]["Moment"] | null;
             /**
              * Format: double
-             * @description The least confidence.
+             * @description Only memories with at least this confidence, from 0 to 1.
              */
             minConfidence?: number | null;
-            /** @description Only of this conversation. */
+            /** @description Only memories of this conversation. */
             conversationId?: string | null;
             /**
-             * @description Whether related memories come along.
+             * @description Whether related memories are included.
              * @default false
              */
             includeRelationships?: boolean;
             /**
              * Format: uint32
-             * @description How many steps away; 1 when left out.
+             * @description The number of steps that relationships are followed; 1 when left out.
              */
             relationshipDepth?: number | null;
             /**
@@ -825,33 +911,37 @@ export interface components {
              */
             ranker?: components["schemas"]["Ranker"] | null;
             /**
-             * @description Whether type, confidence and time are shown; with no template named, that is `detailed`.
+             * @description Whether type, confidence and time are shown. Without a template, this selects the template
+             *     `detailed`.
              * @default false
              */
             includeMetadata?: boolean;
-            /** @description The user; the owner of the data when neither user nor groups are named. */
+            /**
+             * @description The user with whose permissions everything is read. Without a user and groups, it is read as the
+             *     owner of the data.
+             */
             user?: string | null;
             /** @description The user's groups. */
             groups?: string[];
-            /** @description The type of request. */
+            /** @description The type of request, such as `assist`, `chat`, `search` or `automate`. */
             type?: string | null;
             /** @description What the user is looking at. */
             focus?: components["schemas"]["Focus"] | null;
-            /** @description The subjects of the request, by the recipe's names for them. */
+            /** @description The ids of the items that the request is about, by the recipe's names for them. */
             subjects?: {
                 [key: string]: string;
             };
-            /** @description The subject `thread`. */
+            /** @description The id of the thread: the subject `thread`. */
             threadId?: string | null;
-            /** @description The subject `opportunity`. */
+            /** @description The id of the opportunity: the subject `opportunity`. */
             opportunityId?: string | null;
-            /** @description The current context. */
+            /** @description The id of the current context. */
             currentContext?: string | null;
-            /** @description The situation's facts. */
+            /** @description The facts of the situation by name, for the conditions of rules. */
             situation?: {
                 [key: string]: unknown;
             };
-            /** @description The user's goal. */
+            /** @description The user's goal, in words. */
             intent?: string | null;
             /** @description The conversation so far, oldest turn first. */
             conversationHistory?: components["schemas"]["Turn"][];
@@ -861,27 +951,27 @@ export interface components {
             fields?: {
                 [key: string]: unknown;
             };
-            /** @description Caps of layers. */
+            /** @description Most tokens of layers, by layer name, in place of the recipe's own caps. */
             caps?: {
                 [key: string]: number;
             };
-            /** @description Reserves. */
+            /** @description Reserved tokens by name, in place of the recipe's own reserves. */
             reserves?: {
                 [key: string]: number;
             };
-            /** @description The user's weights for layers; 1 is the default. */
+            /** @description The user's weight for each layer: 1 is the default, 2 doubles it, 0 drops the layer. */
             priorities?: {
                 [key: string]: number;
             };
-            /** @description The model that will read the pack. */
+            /** @description The model that will read the pack. It caps the budget and chooses the tokenizer. */
             model?: string | null;
-            /** @description The tokenizer. */
+            /** @description The tokenizer when no model is named: an encoding's name, or `characters/4`. */
             tokenizer?: string | null;
             /** @description Weights of the ranker `default`; they select that ranker when no ranker is named. */
             rankingOptions?: components["schemas"]["RankingOptions"] | null;
-            /** @description The receipt of the previous pack. */
+            /** @description The id of the receipt of the conversation's previous pack, whose beginning is kept unchanged. */
             previous?: string | null;
-            /** @description The current time. */
+            /** @description The current time; the server's clock when left out. */
             now?: components["schemas"]["Moment"] | null;
             /** @description The time zone in which dates are read, by its IANA name; UTC when left out. */
             timeZone?: string | null;
@@ -890,65 +980,125 @@ export interface components {
              *     moment also sets the time of the facts: later facts are unknown, and validity is judged then.
              */
             asOf?: components["schemas"]["PastState"] | null;
-            /** @description Whether a pack may be made without a failed provider. */
+            /** @description Whether a pack may be made without a failed model; the recipe's own setting when left out. */
             degrade?: boolean | null;
             /** @description Whether a cached pack may be returned; yes when left out. */
             cache?: boolean | null;
         };
-        /** @description The results of the searches. */
+        /** @description The results of searches for memories. */
         MemoryResults: {
-            /** @description For each query, in order, the matching memories, best first. */
+            /** @description The matching memories of each query, in order, best first. */
             results: components["schemas"]["MemorySearchResult"][][];
         };
-        /** @description Searches among memories. */
+        /** @description Searches for memories. */
         MemorySearch: {
             /** @description The queries, each with its own options. */
             searches: components["schemas"]["MemoryRequest"][];
         };
-        /** @description A memory that was found. */
+        /** @description A memory that matches a search. */
         MemorySearchResult: {
             /** @description The memory. */
             memory: components["schemas"]["Memory"];
             /**
              * Format: double
-             * @description How similar it is to the query, 0 to 1.
+             * @description The similarity to the query, from 0 to 1.
              */
             score: number;
             /**
              * Format: double
-             * @description Its score after ranking.
+             * @description The score after ranking.
              */
             rank: number;
-            /** @description What the text says behind it, such as `outdated since 2025-09-07`. */
+            /** @description The remark that the pack adds to the memory, such as `outdated since 2025-09-07`. */
             note: string | null;
             /**
-             * @description What it is related to, if that was asked for: what came along because of it, and what was
-             *     found beside it.
+             * @description The related memories, if the request asks for them: those that were included because of this
+             *     one, and other matches that are linked with it.
              */
             relationships: components["schemas"]["MemoryRelated"][];
         };
+        /** @description The text of a message, whole or in parts. */
+        MessageContent: string | components["schemas"]["TextBlock"][];
+        /** @description The role of a message's speaker. */
+        MessageRole: "system" | "user" | "assistant";
+        /**
+         * @description What models answered, as a receipt keeps it. A call that failed is kept as `null`: the fallback is part of the
+         *     pack.
+         */
+        ModelAnswers: {
+            /** @description Vectors of queries in half precision, as hexadecimal digits, by a hash of the text. */
+            vectors?: {
+                [key: string]: string | null;
+            };
+            /** @description Verdicts on conditions, by the condition. */
+            verdicts?: {
+                [key: string]: components["schemas"]["RecordedVerdict"] | null;
+            };
+            /** @description Scores of a reranker, by a hash of the query and the text. */
+            scores?: {
+                [key: string]: number | null;
+            };
+        };
+        /** @description What was used of a model. */
+        ModelUsage: {
+            /**
+             * Format: uint64
+             * @description Calls that were made, retries included.
+             */
+            calls: number;
+            /**
+             * Format: uint64
+             * @description Calls that failed.
+             */
+            failures: number;
+            /**
+             * Format: uint64
+             * @description Answers from a cache.
+             */
+            cacheHits: number;
+            /**
+             * Format: uint64
+             * @description Tokens of input.
+             */
+            tokensIn: number;
+            /**
+             * Format: uint64
+             * @description Tokens of output.
+             */
+            tokensOut: number;
+            /**
+             * Format: double
+             * @description Milliseconds spent waiting for answers.
+             */
+            ms: number;
+            /**
+             * Format: double
+             * @description The cost, where prices are set.
+             */
+            cost?: number | null;
+        };
         /** @description A moment, in any of these forms. */
         Moment: string | number;
-        /** @description Names. */
+        /** @description A page of names. */
         Names: {
-            /** @description In order. */
+            /** @description The names, sorted. */
             names: string[];
-            /** @description The `after` of the next page; absent on the last one. */
+            /** @description The value of `after` for the next page; absent on the last page. */
             next?: string | null;
         };
         /** @description An item to store. */
         NewItem: {
-            /** @description Its name, unique in the workspace; an item of this name is replaced. */
+            /** @description The item's id, unique in the workspace. An item with this id is replaced. */
             id: string;
             /** @description The kind: `note`, `file`, `message`, `memory`, `page`, `task`, `product`, … */
             kind: string;
             /**
-             * @description The title.
+             * @description The item's title.
              * @default
              */
             title?: string;
             /**
-             * @description Its text.
+             * @description The item's text.
              * @default
              */
             body?: string;
@@ -965,13 +1115,13 @@ export interface components {
              */
             path?: string | null;
             /**
-             * @description The parent.
+             * @description The id of the parent.
              * @default null
              */
             parent?: string | null;
             /**
              * Format: int64
-             * @description Its position among its siblings.
+             * @description The item's position among its siblings.
              * @default 0
              */
             position?: number;
@@ -987,22 +1137,23 @@ export interface components {
             updated?: components["schemas"]["Moment"] | null;
             /**
              * Format: double
-             * @description How sure its source is, from 0 to 1.
+             * @description The confidence of the item's source, from 0 to 1.
              * @default null
              */
             confidence?: number | null;
             /**
-             * @description Who may read it: `user:anna`, `group:sales`, `everyone`. By default those who may read its parent.
+             * @description The principals who may read the item: `user:anna`, `group:sales`, `everyone`. When left out,
+             *     everyone who may read its parent.
              * @default null
              */
             readers?: string[] | null;
             /**
-             * @description The trust level: `external`, `internal` or `trusted`.
+             * @description The trust level of the text.
              * @default null
              */
             trust?: components["schemas"]["Trust"] | null;
             /**
-             * @description Whether it is in use.
+             * @description Whether the item is active.
              * @default true
              */
             active?: boolean;
@@ -1010,19 +1161,19 @@ export interface components {
         /** @description Memories to add. */
         NewMemories: {
             /**
-             * @description Their owner, who alone can read them; the key's user by default.
+             * @description The owner of the memories, who alone can read them; the key's user by default.
              * @default null
              */
             user?: string | null;
-            /** @description The memories. */
+            /** @description The memories to add. */
             memories: components["schemas"]["NewMemory"][];
         };
         /** @description A memory to add. */
         NewMemory: {
-            /** @description The text. */
+            /** @description The memory's text. */
             content: string;
             /**
-             * @description Its id; derived from its content by default. An existing memory is replaced.
+             * @description The memory's id; derived from its content by default. A memory with this id is replaced.
              * @default null
              */
             id?: string | null;
@@ -1033,12 +1184,12 @@ export interface components {
             type?: string | null;
             /**
              * Format: double
-             * @description How sure its source is, from 0 to 1.
+             * @description The confidence of the memory's source, from 0 to 1.
              * @default null
              */
             confidence?: number | null;
             /**
-             * @description The conversation it comes from.
+             * @description The conversation that the memory comes from.
              * @default null
              */
             conversationId?: string | null;
@@ -1048,66 +1199,76 @@ export interface components {
              */
             createdAt?: components["schemas"]["Moment"] | null;
         };
-        /** @description Feedback was recorded. */
+        /** @description The result of recording feedback. */
         Noted: {
             /** @description Always true: a failure is a problem (K8). */
             success: boolean;
         };
-        /** @description A notice. */
+        /** @description A notice about a result. */
         Notice: {
-            /** @description Always `warning`, as in an event of that name. */
+            /** @description Always `warning`, like the name of the event in a stream. */
             type: string;
-            /** @description What it is about. */
+            /** @description The notice's code, for programs. */
             code: string;
-            /** @description In words. */
+            /** @description The message, for people. */
             message: string;
-            /** @description In figures. */
+            /** @description Details, for programs. */
             details?: unknown;
-            /** @description What could be done. */
+            /** @description Things that the caller can do. */
             suggestions?: string[];
         };
-        /** @description A past state. */
+        /** @description Part of a body of OpenAI's Chat Completions API. */
+        OpenAiMessages: {
+            /**
+             * @description The stable part of the pack's text as the system's message, the conversation, and the rest of
+             *     the text before the query. Caching is automatic and by prefix, so the order is all that counts.
+             */
+            messages: components["schemas"]["ProviderMessage"][];
+            /** @description A hash of workspace and recipe, so that requests with equal prefixes reach one cache. */
+            prompt_cache_key: string;
+        };
+        /** @description A past state: a moment, or the revision of an earlier answer. */
         PastState: components["schemas"]["Moment"] | {
-            /** @description The answer's `revision`. */
+            /** @description The `revision` of that answer. */
             revision: components["schemas"]["Revision"];
         };
         /**
-         * @description What of a payload is looked at when it is checked; the rest is ignored, so that a result can be
-         *     handed back as it came, or with the fields of the application's own document alone.
+         * @description The part of a payload that is validated. Other fields are ignored, so that a client can send
+         *     back a whole result, or only the fields of the application's own document.
          */
         Payload: {
-            /** @description The sections. */
+            /** @description The payload's sections. */
             sections: components["schemas"]["PayloadSection"][];
-            /** @description What the payload says of itself. */
+            /** @description The payload's metadata. */
             metadata: components["schemas"]["PayloadMetadata"];
             /** @description The final string. */
             serialized: string;
-            /** @description What the payload was made within, where that is told. */
+            /** @description The limit and the tokenizer of the payload, if known. */
             assembly?: components["schemas"]["PayloadAssembly"] | null;
         };
-        /** @description What a payload was made within. */
+        /** @description The limit and the tokenizer of a payload. */
         PayloadAssembly: {
             /**
              * Format: uint32
-             * @description What the final string can have at most.
+             * @description Most tokens of the final string.
              */
             limit: number;
-            /** @description Who counted. */
+            /** @description The tokenizer that counted the tokens. */
             tokenizer: string;
         };
-        /** @description An item of a payload. */
+        /** @description A block in a section of a payload. */
         PayloadItem: {
-            /** @description The block. */
+            /** @description The block's id. */
             blockId: string;
             /**
-             * @description Its type.
+             * @description The block's type.
              * @default null
              */
             blockType?: string | null;
-            /** @description Its text as it is in. */
+            /** @description The block's text in the pack. */
             content: string;
         };
-        /** @description What a payload says of itself. */
+        /** @description The metadata of a payload that is validated. */
         PayloadMetadata: {
             /**
              * Format: uint32
@@ -1116,71 +1277,71 @@ export interface components {
             totalTokens: number;
             /**
              * Format: uint
-             * @description How many blocks are in.
+             * @description The number of blocks in the pack.
              */
             blocksIncluded: number;
             /**
              * Format: uint
-             * @description How many were found.
+             * @description The number of candidate blocks.
              * @default null
              */
             blocksConsidered?: number | null;
         };
         /** @description A section of a payload. */
         PayloadSection: {
-            /** @description Which. */
+            /** @description The type of the section. */
             type: string;
-            /** @description Its title. */
+            /** @description The section's title. */
             title: string;
-            /** @description Its items. */
+            /** @description The section's items, in order. */
             items: components["schemas"]["PayloadItem"][];
             /**
              * Format: uint32
-             * @description Its tokens.
+             * @description The section's tokens.
              */
             tokenCount: number;
         };
         /** @description The part of a payload that is counted; other fields are ignored. */
         PayloadText: {
-            /** @description The final string, as every recipe calls it. */
+            /** @description The final string, under the name that all recipes use. */
             context?: string | null;
-            /** @description The same, in the result of `workspace`. */
+            /** @description The final string, under the name that `workspace` also uses. */
             serialized?: string | null;
         };
-        /** @description The answer of `build` (K8). */
+        /** @description The result of `prime` (K8). */
         PrimeAnswer: {
-            /** @description The context. */
+            /** @description The ranked list. */
             data: components["schemas"]["PrimeContext"];
-            /** @description Its figures. */
+            /** @description Counts of tokens, items and citations. */
             meta: components["schemas"]["PrimeMeta"];
             /** @description The final string. */
             context: string;
-            /** @description What every result shares. */
+            /** @description The part that the results of all recipes share. */
             assembly: components["schemas"]["Assembly"];
         };
-        /** @description A source (K7). */
+        /** @description A citation (K7). */
         PrimeCitation: {
-            /** @description The id as it stands in the text, such as `[fil-1x9k2]`. */
+            /** @description The citation id in the text, such as `[fil-1x9k2]`. */
             id: string;
-            /** @description The item. */
+            /** @description The id of the cited item. */
             item: string;
-            /** @description Where it comes from. */
+            /** @description The source, for people: a title, a speaker with a time, a path or an id. */
             source: string;
-            /** @description `file`, `message` or `document`. */
+            /** @description The type of the source: `file`, `message` or `document`. */
             type: string;
-            /** @description Its path. */
+            /** @description The item's path. */
             path?: string | null;
-            /** @description As the item's. */
+            /** @description The most relevant excerpt of the item, with hits between `<<<` and `>>>`. */
             excerpt?: string | null;
             /**
              * Format: double
-             * @description Its score.
+             * @description The item's score.
              */
             relevance: number;
-            /** @description Whether a response named it. */
+            /** @description Whether a response cites it. */
             usedInResponse: boolean;
         };
-        /** @description One ranked list (K6). */
+        /** @description One ranked list of items (K6). */
         PrimeContext: {
             /**
              * Format: uint32
@@ -1189,37 +1350,37 @@ export interface components {
             totalTokens: number;
             /** @description The items, in the order of the text. */
             items: components["schemas"]["PrimeItem"][];
-            /** @description Their citations. */
+            /** @description The citations of the items. */
             citations: components["schemas"]["PrimeCitation"][];
-            /** @description How many were found in which way. */
+            /** @description The number of items by the way they were found. */
             stats: components["schemas"]["PrimeStats"];
         };
-        /** @description An item of the list. */
+        /** @description An item of the ranked list. */
         PrimeItem: {
             /** @description The item's id. */
             id: string;
-            /** @description `reference`, `file`, `chunk`, `message`, or the item's own kind. */
+            /** @description The type: `reference`, `file`, `chunk`, `message`, or the item's own kind. */
             type: string;
-            /** @description Its text as it is in. */
+            /** @description The item's text in the pack. */
             content: string;
-            /** @description The most telling stretch of it, with the hits between `<<<` and `>>>`. */
+            /** @description The most relevant excerpt of the item, with hits between `<<<` and `>>>`. */
             excerpt?: string | null;
-            /** @description Where it comes from. */
+            /** @description The source, for people: a title, a speaker with a time, a path or an id. */
             source: string;
             /**
              * Format: double
-             * @description Its score.
+             * @description The item's score.
              */
             relevance: number;
             /**
              * Format: uint32
-             * @description Its tokens.
+             * @description The item's tokens in the pack.
              */
             tokens: number;
-            /** @description What else is known. */
+            /** @description The item's metadata. */
             metadata: components["schemas"]["PrimeMetadata"];
         };
-        /** @description The figures of an answer. */
+        /** @description Counts of tokens, items and citations. */
         PrimeMeta: {
             /**
              * Format: uint32
@@ -1228,68 +1389,71 @@ export interface components {
             tokenUsage: number;
             /**
              * Format: uint
-             * @description How many items are in.
+             * @description The number of items in the pack.
              */
             sourceCount: number;
             /**
              * Format: uint
-             * @description How many citations there are.
+             * @description The number of citations.
              */
             citationCount: number;
         };
-        /** @description What else is known of an item. */
+        /** @description The metadata of an item. */
         PrimeMetadata: {
-            /** @description Its path. */
+            /** @description The item's path. */
             path?: string | null;
-            /** @description When it was made or last changed. */
+            /** @description The time of the last change, or else of creation. */
             createdAt?: string | null;
-            /** @description The query's keywords that it holds. */
+            /** @description The keywords of the query that occur in the item. */
             matchedKeywords: string[];
             /**
              * Format: uint32
-             * @description Its best place in a list of finds, from 1.
+             * @description The item's best rank in a search, from 1.
              */
             searchRank?: number | null;
-            /** @description First and last line. */
+            /** @description The first and the last line. */
             lines?: number[] | null;
-            /** @description Who found it. */
+            /** @description The collectors that found the item. */
             foundBy: string[];
         };
-        /** @description What an agent asks for one message. */
+        /** @description A request of an agent for one message. */
         PrimeRequest: {
-            /** @description The thread. */
+            /** @description The id of the thread. */
             threadId?: string | null;
             /**
-             * @description The message.
+             * @description The user's message.
              * @default
              */
             message?: string;
             /**
-             * @description The query.
+             * @description The query in the user's words; may be empty.
              * @default
              */
             query?: string;
-            /** @description The user; the owner of the data when neither user nor groups are named. */
+            /**
+             * @description The user with whose permissions everything is read. Without a user and groups, it is read as the
+             *     owner of the data.
+             */
             user?: string | null;
             /** @description The user's groups. */
             groups?: string[];
-            /** @description The type of request. */
+            /** @description The type of request, such as `assist`, `chat`, `search` or `automate`. */
             type?: string | null;
             /** @description What the user is looking at. */
             focus?: components["schemas"]["Focus"] | null;
-            /** @description The subjects of the request, by the recipe's names for them. */
+            /** @description The ids of the items that the request is about, by the recipe's names for them. */
             subjects?: {
                 [key: string]: string;
             };
-            /** @description The subject `opportunity`. */
+            /** @description The id of the opportunity: the subject `opportunity`. */
             opportunityId?: string | null;
-            /** @description The current context. */
+            /** @description The id of the current context. */
             currentContext?: string | null;
-            /** @description The situation's facts. */
+            /** @description The facts of the situation by name, for the conditions of rules. */
             situation?: {
                 [key: string]: unknown;
             };
-            /** @description The user's goal. */
+            /** @description The user's goal, in words. */
             intent?: string | null;
             /** @description The conversation so far, oldest turn first. */
             conversationHistory?: components["schemas"]["Turn"][];
@@ -1297,7 +1461,7 @@ export interface components {
             hints?: components["schemas"]["Hints"];
             /**
              * Format: double
-             * @description The least confidence.
+             * @description Only items with at least this confidence, from 0 to 1.
              */
             minConfidence?: number | null;
             /** @description Only items with these fields; the values of a list are alternatives. */
@@ -1306,43 +1470,43 @@ export interface components {
             };
             /**
              * Format: uint
-             * @description How many items a search finds.
+             * @description Most items that a search returns; the recipe's own limit when left out.
              */
             limit?: number | null;
             /**
              * Format: uint32
-             * @description The budget in tokens.
+             * @description The budget in tokens, reserves included; the recipe's own when left out.
              */
             tokenBudget?: number | null;
-            /** @description Caps of layers. */
+            /** @description Most tokens of layers, by layer name, in place of the recipe's own caps. */
             caps?: {
                 [key: string]: number;
             };
-            /** @description Reserves. */
+            /** @description Reserved tokens by name, in place of the recipe's own reserves. */
             reserves?: {
                 [key: string]: number;
             };
-            /** @description The user's weights for layers; 1 is the default. */
+            /** @description The user's weight for each layer: 1 is the default, 2 doubles it, 0 drops the layer. */
             priorities?: {
                 [key: string]: number;
             };
-            /** @description The model that will read the pack. */
+            /** @description The model that will read the pack. It caps the budget and chooses the tokenizer. */
             model?: string | null;
-            /** @description The tokenizer. */
+            /** @description The tokenizer when no model is named: an encoding's name, or `characters/4`. */
             tokenizer?: string | null;
-            /** @description A template: a name, or the template itself. */
+            /** @description A template in place of the layers' own: a name, or the template itself. */
             template?: components["schemas"]["TemplateOrName"] | null;
-            /** @description Whether type, confidence and time follow texts whose template shows none of them. */
+            /** @description Whether type, confidence and time are added after texts whose template shows none of them. */
             includeMetadata?: boolean;
-            /** @description A ranker: a name, or `{"expression": "…"}`. */
+            /** @description A ranker in place of the layers' own: a name, or `{"expression": "…"}`. */
             ranker?: components["schemas"]["Ranker"] | null;
             /** @description Weights of the ranker `default`; they select that ranker when no ranker is named. */
             rankingOptions?: components["schemas"]["RankingOptions"] | null;
             /** @description A vector to search with in place of the query's own. */
             vector?: number[] | null;
-            /** @description The receipt of the previous pack. */
+            /** @description The id of the receipt of the conversation's previous pack, whose beginning is kept unchanged. */
             previous?: string | null;
-            /** @description The current time. */
+            /** @description The current time; the server's clock when left out. */
             now?: components["schemas"]["Moment"] | null;
             /** @description The time zone in which dates are read, by its IANA name; UTC when left out. */
             timeZone?: string | null;
@@ -1351,41 +1515,41 @@ export interface components {
              *     moment also sets the time of the facts: later facts are unknown, and validity is judged then.
              */
             asOf?: components["schemas"]["PastState"] | null;
-            /** @description Whether a pack may be made without a failed provider. */
+            /** @description Whether a pack may be made without a failed model; the recipe's own setting when left out. */
             degrade?: boolean | null;
             /** @description Whether a cached pack may be returned; yes when left out. */
             cache?: boolean | null;
         };
-        /** @description How many were found in which way. */
+        /** @description The number of items by the way they were found. */
         PrimeStats: {
             /**
              * Format: uint
-             * @description By explicit reference.
+             * @description Items that the message refers to explicitly.
              */
             explicitCount: number;
             /**
              * Format: uint
-             * @description By search.
+             * @description Items that a search found.
              */
             searchCount: number;
             /**
              * Format: uint
-             * @description From the thread's history.
+             * @description Items of the thread's history.
              */
             historyCount: number;
             /**
              * Format: uint
-             * @description Found and not in.
+             * @description Items that were found and left out.
              */
             excludedCount: number;
         };
         /** @description A problem as JSON. */
         Problem: {
-            /** @description The code again, in the field that RFC 9457 defines. */
+            /** @description The code, under the name that RFC 9457 defines. */
             type: string;
-            /** @description The stable name of this type of problem. */
+            /** @description The stable code of this type of problem. */
             code: string;
-            /** @description What this type of problem is. */
+            /** @description The title of this type of problem. */
             title: string;
             /**
              * Format: uint16
@@ -1394,18 +1558,18 @@ export interface components {
             status: number;
             /** @description What happened in this case, and what to do. */
             detail: string;
-            /** @description The detail again, under the usual name of error messages (M11). */
+            /** @description The detail, under the usual name of error messages (M11). */
             message: string;
-            /** @description The field it is about. */
+            /** @description The field that caused the problem. */
             field?: string | null;
             /**
              * Format: uint64
-             * @description The line of a streamed body, from 1.
+             * @description The line of a streamed body that caused the problem, from 1.
              */
             line?: number | null;
             /**
              * Format: uint64
-             * @description How many lines of a streamed body are stored.
+             * @description The number of lines of a streamed body that are stored.
              */
             stored?: number | null;
             /**
@@ -1413,12 +1577,12 @@ export interface components {
              * @description The smallest sufficient budget.
              */
             least?: number | null;
-            /** @description The missing template. */
+            /** @description The name of the missing template. */
             template?: string | null;
             /** @description The available names, if a template or recipe does not exist. */
             available?: string[] | null;
         };
-        /** @description How the budget was kept. */
+        /** @description The use of the budget. */
         ProposalBudgetStatus: {
             /**
              * Format: uint32
@@ -1431,51 +1595,54 @@ export interface components {
              */
             budgetLimit: number;
             /**
-             * @description Whether more was found than the budget has room for: something was truncated, or foundational
+             * @description Whether the candidates need more than the budget: something was truncated, or foundational
              *     text alone is larger.
              */
             isOverBudget: boolean;
-            /** @description The categories that lost something, in the order in which they are cut. */
+            /** @description The categories that were truncated, in the order of truncation. */
             truncatedCategories: string[];
-            /** @description What each lost. */
+            /** @description The losses of each truncated category. */
             truncationDetails: components["schemas"]["ProposalTruncationDetail"][];
         };
-        /** @description What a proposal is written from (P11). */
+        /** @description The context of a proposal (P11). */
         ProposalContext: {
             /** @description The company's profile, if there is one. */
             companyProfile: unknown;
             /** @description The brand's settings, if there are any. */
             brandContext: unknown;
-            /** @description What was said and written in the deal, newest first. */
+            /** @description The conversations and documents of the deal, newest first. */
             dealContext: string;
-            /** @description What is sold, the most relevant first. */
+            /** @description The products, most relevant first. */
             products: unknown[];
-            /** @description Whom it is sold against, those who are named first. */
+            /** @description The battlecards of competitors; those that the deal names come first. */
             competitive: unknown[];
-            /** @description How it is sold. */
+            /** @description The sales playbooks. */
             playbooks: unknown[];
-            /** @description What won similar deals. */
+            /** @description The patterns of similar deals that were won. */
             historicalPatterns: unknown[];
-            /** @description How the budget was kept. */
+            /** @description The use of the budget. */
             budgetStatus: components["schemas"]["ProposalBudgetStatus"];
-            /** @description How much was found. */
+            /** @description The number of items that were found. */
             retrievalMetrics: components["schemas"]["ProposalRetrievalMetrics"];
-            /** @description What the user should be told (P12). */
+            /** @description Notices for the user (P12). */
             warnings: components["schemas"]["Notice"][];
             /** @description The final string. */
             context: string;
-            /** @description What every result shares. */
+            /** @description The part that the results of all recipes share. */
             assembly: components["schemas"]["Assembly"];
         };
-        /** @description What a proposal writer asks. On the wire also under the names of the application's own document. */
+        /**
+         * @description A request of a proposal writer. The field names of the application's own document are accepted
+         *     too.
+         */
         ProposalRequest: {
             /**
-             * @description The deal.
+             * @description The id of the opportunity.
              * @default
              */
             opportunityId?: string;
             /**
-             * @description What is to be written.
+             * @description The task of the writer.
              * @default
              */
             userPrompt?: string;
@@ -1486,39 +1653,42 @@ export interface components {
             targetBudget?: number | null;
             /**
              * Format: uint32
-             * @description What the system prompt takes; 1,000 when left out.
+             * @description Tokens reserved for the system prompt; 1,000 when left out.
              */
             systemPromptTokens?: number | null;
-            /** @description How much each category matters to this user: 1 is as usual (P17). */
+            /** @description The user's weight for each category: 1 is the default (P17). */
             categoryPriorities?: {
                 [key: string]: number;
             };
             /**
-             * @description The query.
+             * @description The query in the user's words; may be empty.
              * @default
              */
             query?: string;
-            /** @description The user; the owner of the data when neither user nor groups are named. */
+            /**
+             * @description The user with whose permissions everything is read. Without a user and groups, it is read as the
+             *     owner of the data.
+             */
             user?: string | null;
             /** @description The user's groups. */
             groups?: string[];
-            /** @description The type of request. */
+            /** @description The type of request, such as `assist`, `chat`, `search` or `automate`. */
             type?: string | null;
             /** @description What the user is looking at. */
             focus?: components["schemas"]["Focus"] | null;
-            /** @description The subjects of the request, by the recipe's names for them. */
+            /** @description The ids of the items that the request is about, by the recipe's names for them. */
             subjects?: {
                 [key: string]: string;
             };
-            /** @description The subject `thread`. */
+            /** @description The id of the thread: the subject `thread`. */
             threadId?: string | null;
-            /** @description The current context. */
+            /** @description The id of the current context. */
             currentContext?: string | null;
-            /** @description The situation's facts. */
+            /** @description The facts of the situation by name, for the conditions of rules. */
             situation?: {
                 [key: string]: unknown;
             };
-            /** @description The user's goal. */
+            /** @description The user's goal, in words. */
             intent?: string | null;
             /** @description The conversation so far, oldest turn first. */
             conversationHistory?: components["schemas"]["Turn"][];
@@ -1526,7 +1696,7 @@ export interface components {
             hints?: components["schemas"]["Hints"];
             /**
              * Format: double
-             * @description The least confidence.
+             * @description Only items with at least this confidence, from 0 to 1.
              */
             minConfidence?: number | null;
             /** @description Only items with these fields; the values of a list are alternatives. */
@@ -1535,43 +1705,43 @@ export interface components {
             };
             /**
              * Format: uint
-             * @description How many items a search finds.
+             * @description Most items that a search returns; the recipe's own limit when left out.
              */
             limit?: number | null;
             /**
              * Format: uint32
-             * @description The budget in tokens.
+             * @description The budget in tokens, reserves included; the recipe's own when left out.
              */
             tokenBudget?: number | null;
-            /** @description Caps of layers. */
+            /** @description Most tokens of layers, by layer name, in place of the recipe's own caps. */
             caps?: {
                 [key: string]: number;
             };
-            /** @description Reserves. */
+            /** @description Reserved tokens by name, in place of the recipe's own reserves. */
             reserves?: {
                 [key: string]: number;
             };
-            /** @description The user's weights for layers; 1 is the default. */
+            /** @description The user's weight for each layer: 1 is the default, 2 doubles it, 0 drops the layer. */
             priorities?: {
                 [key: string]: number;
             };
-            /** @description The model that will read the pack. */
+            /** @description The model that will read the pack. It caps the budget and chooses the tokenizer. */
             model?: string | null;
-            /** @description The tokenizer. */
+            /** @description The tokenizer when no model is named: an encoding's name, or `characters/4`. */
             tokenizer?: string | null;
-            /** @description A template: a name, or the template itself. */
+            /** @description A template in place of the layers' own: a name, or the template itself. */
             template?: components["schemas"]["TemplateOrName"] | null;
-            /** @description Whether type, confidence and time follow texts whose template shows none of them. */
+            /** @description Whether type, confidence and time are added after texts whose template shows none of them. */
             includeMetadata?: boolean;
-            /** @description A ranker: a name, or `{"expression": "…"}`. */
+            /** @description A ranker in place of the layers' own: a name, or `{"expression": "…"}`. */
             ranker?: components["schemas"]["Ranker"] | null;
             /** @description Weights of the ranker `default`; they select that ranker when no ranker is named. */
             rankingOptions?: components["schemas"]["RankingOptions"] | null;
             /** @description A vector to search with in place of the query's own. */
             vector?: number[] | null;
-            /** @description The receipt of the previous pack. */
+            /** @description The id of the receipt of the conversation's previous pack, whose beginning is kept unchanged. */
             previous?: string | null;
-            /** @description The current time. */
+            /** @description The current time; the server's clock when left out. */
             now?: components["schemas"]["Moment"] | null;
             /** @description The time zone in which dates are read, by its IANA name; UTC when left out. */
             timeZone?: string | null;
@@ -1580,167 +1750,200 @@ export interface components {
              *     moment also sets the time of the facts: later facts are unknown, and validity is judged then.
              */
             asOf?: components["schemas"]["PastState"] | null;
-            /** @description Whether a pack may be made without a failed provider. */
+            /** @description Whether a pack may be made without a failed model; the recipe's own setting when left out. */
             degrade?: boolean | null;
             /** @description Whether a cached pack may be returned; yes when left out. */
             cache?: boolean | null;
         };
-        /** @description How much was found. */
+        /** @description The number of items that were found. */
         ProposalRetrievalMetrics: {
             /**
              * Format: uint
-             * @description Items of the deal.
+             * @description Found items of the deal.
              */
             dealContextItems: number;
             /**
              * Format: uint
-             * @description Products.
+             * @description Found products.
              */
             productsRetrieved: number;
             /**
              * Format: uint
-             * @description Battlecards.
+             * @description Found battlecards.
              */
             battlecardsRetrieved: number;
             /**
              * Format: uint
-             * @description Playbooks.
+             * @description Found playbooks.
              */
             playbooksRetrieved: number;
         };
-        /** @description What a category lost. */
+        /** @description The losses of a truncated category. */
         ProposalTruncationDetail: {
-            /** @description The category. */
+            /** @description The name of the category. */
             category: string;
             /**
              * Format: uint32
-             * @description What it would have had.
+             * @description Its tokens without truncation.
              */
             originalTokens: number;
             /**
              * Format: uint32
-             * @description What it has.
+             * @description Its tokens in the pack.
              */
             finalTokens: number;
             /**
              * Format: uint
-             * @description How many of its items are not in.
+             * @description The number of its items that were left out.
              */
             itemsRemoved: number;
         };
-        /** @description The server as a protected resource. The names are those of RFC 9728. */
+        /** @description The server's metadata as a protected resource (RFC 9728). */
         ProtectedResource: {
-            /** @description The resource, as a URL. */
+            /** @description The resource's URL. */
             resource: string;
-            /** @description Who gives tokens for it. */
+            /** @description The servers that issue tokens for it. */
             authorization_servers: string[];
-            /** @description What a token can be for. */
+            /** @description The scopes that a token can have. */
             scopes_supported: string[];
-            /** @description How a token is sent. */
+            /** @description The ways in which a token can be sent. */
             bearer_methods_supported: string[];
         };
-        /** @description How good a pack is. */
+        /** @description A message. */
+        ProviderMessage: {
+            /** @description The speaker's role. */
+            role: components["schemas"]["MessageRole"];
+            /** @description The text. */
+            content: components["schemas"]["MessageContent"];
+        };
+        /**
+         * @description Part of a request body, in a provider's own form.
+         * @example {
+         *       "system": [
+         *         {
+         *           "type": "text",
+         *           "text": "## Company\n\nHarrowmere builds lighthouses. …\n\n",
+         *           "cache_control": {
+         *             "type": "ephemeral"
+         *           }
+         *         },
+         *         {
+         *           "type": "text",
+         *           "text": "## What was found\n\nDiscounts above 10 % need the CFO.\n"
+         *         }
+         *       ],
+         *       "messages": [
+         *         {
+         *           "role": "user",
+         *           "content": "who approves a discount?"
+         *         }
+         *       ]
+         *     }
+         */
+        ProviderMessages: components["schemas"]["AnthropicMessages"] | components["schemas"]["OpenAiMessages"];
+        /** @description The estimated quality of a pack. */
         Quality: {
             /**
              * Format: double
-             * @description How likely it is that what was found has to do with the query, where that was measured.
+             * @description The estimated probability that the candidates are relevant to the query, if it was measured.
              */
             relevance?: number | null;
             /**
              * Format: double
-             * @description How much of what was found is in, by value.
+             * @description The part of the candidates' value that is in the pack.
              */
             coverage: number;
             /**
              * Format: double
-             * @description How much says again what stood before.
+             * @description The part of the pack that repeats earlier text.
              */
             redundancy: number;
             /**
              * Format: double
-             * @description How new the texts are.
+             * @description The recency of the texts.
              */
             freshness: number;
             /**
              * Format: double
-             * @description How much of the budget is used.
+             * @description The used part of the budget.
              */
             budgetUse: number;
             /**
              * Format: double
-             * @description All in one.
+             * @description One score that combines the others.
              */
             score: number;
         };
-        /** @description A range of time; the end is exclusive. */
+        /** @description A range of time. */
         Range: {
-            /** @description From. */
+            /** @description The start, inclusive. */
             start?: components["schemas"]["Moment"] | null;
-            /** @description To. */
+            /** @description The end, exclusive. */
             end?: components["schemas"]["Moment"] | null;
         };
-        /** @description A ranker by name or as an expression (M6). */
+        /** @description A ranker: the name of one, or an expression (M6). */
         Ranker: string | {
-            /** @description Such as `semantic * 0.7 + recency * 0.3`. */
+            /** @description The expression, such as `semantic * 0.7 + recency * 0.3`. */
             expression: string;
         };
-        /** @description A ranker. */
+        /** @description A ranker as an expression. */
         RankerText: {
-            /** @description An expression over the components, such as `semantic * 0.7 + recency * 0.3`. */
+            /** @description The expression over the components of a score, such as `semantic * 0.7 + recency * 0.3`. */
             expression: string;
         };
-        /** @description What the parts of the ranker `default` count for, each from 0 to 1 (M6). */
+        /** @description Weights of the components of the ranker `default`, each from 0 to 1 (M6). */
         RankingOptions: {
             /**
              * Format: double
-             * @description How similar it is; 0.6 when left out.
+             * @description The weight of semantic similarity; 0.6 when left out.
              */
             similarityWeight?: number | null;
             /**
              * Format: double
-             * @description How new it is, 1 / (1 + days); 0.2 when left out.
+             * @description The weight of recency, 1 / (1 + days); 0.2 when left out.
              */
             recencyWeight?: number | null;
             /**
              * Format: double
-             * @description How sure it is; 0.2 when left out.
+             * @description The weight of the memory's confidence; 0.2 when left out.
              */
             confidenceWeight?: number | null;
         };
-        /** @description A stored receipt. */
+        /** @description A receipt: a record of what a pack was made from. */
         Receipt: {
             /**
              * Format: uint32
-             * @description The version of its format.
+             * @description The version of the receipt format.
              */
             format: number;
-            /** @description Its id. */
+            /** @description The receipt's id. */
             id: string;
             /**
              * Format: uint32
-             * @description The version of packing: another version may give other bytes for the same request.
+             * @description The version of the packing algorithm. Another version may give other bytes for the same
+             *     request.
              */
             packing: number;
-            /** @description The recipe. */
+            /** @description The name of the recipe. */
             recipe: string;
             /** @description A hash of the recipe, templates and rankers included. */
             recipeHash: string;
             /** @description The request. */
             request: components["schemas"]["AnyRequest"];
-            /** @description The principals of the viewer; none for the owner. */
+            /** @description The principals of the viewer; absent for the owner. */
             viewer?: string[] | null;
-            /** @description The state of the workspace, by the viewer's id for it. */
+            /** @description The state of the workspace, as the viewer's id of it. */
             revision: components["schemas"]["Revision"];
             /**
              * Format: int64
              * @description The time of the request, in Unix milliseconds.
              */
             now: number;
-            /** @description The tokenizer. */
+            /** @description The tokenizer that counted the tokens. */
             tokenizer: string;
             /** @description The model that embedded the query. */
             embedder: string;
-            /** @description The reranker, where one was used. */
+            /** @description The reranker, if one was used. */
             reranker?: string | null;
             /**
              * Format: uint32
@@ -1749,60 +1952,74 @@ export interface components {
             budget: number;
             /**
              * Format: uint32
-             * @description The most tokens that the text could have.
+             * @description Most tokens that the final string could have.
              */
             limit: number;
             /**
              * Format: uint32
-             * @description The tokens that it has.
+             * @description Tokens of the final string.
              */
             tokens: number;
             /** @description A hash of everything that decided the pack. */
             inputs: string;
             /** @description A hash of the final string. */
             text: string;
-            /** @description The fences' nonce. */
+            /** @description The nonce of the fences. */
             nonce?: string | null;
-            /** @description The ends of items in the final string, each with a hash of the text up to there. */
+            /** @description The end of each item in the final string, with a hash of the text before it. */
             marks: components["schemas"]["Mark"][];
-            /** @description The candidates: those in the pack in the order of the text, then the rest. */
+            /** @description The candidates: those in the pack in the order of the text, then the others. */
             ledger: components["schemas"]["LedgerLine"][];
             /**
              * Format: uint
-             * @description How many candidates are not listed.
+             * @description The number of candidates that the ledger leaves out.
              */
             unlisted: number;
+            /** @description What remote models answered; a replay uses it. */
+            models?: components["schemas"]["ModelAnswers"] | null;
         };
-        /** @description A recipe. */
+        /** @description A recipe as TOML. */
         RecipeText: {
-            /** @description Its text, TOML. */
+            /** @description The recipe's source. */
             source: string;
+        };
+        /** @description A verdict as a receipt keeps it. */
+        RecordedVerdict: {
+            /** @description `yes`, `no` or `undecided`. */
+            answer: string;
+            /**
+             * Format: double
+             * @description How sure the judge was.
+             */
+            sureness: number;
+            /** @description The judge's reason. */
+            reason?: string | null;
         };
         /** @description A link between two memories. */
         Relationship: {
-            /** @description Its type, such as `supersedes`. */
+            /** @description The type of the link, such as `supersedes`. */
             type: string;
-            /** @description `outward` when it leads from the nearer memory to the farther, `inward` when it leads back. */
+            /** @description The direction: `outward` from the nearer memory to the farther, `inward` the other way. */
             direction: string;
-            /** @description The memory that the link leads from. */
+            /** @description The id of the memory at which the link starts. */
             source: string;
-            /** @description The memory that it leads to. */
+            /** @description The id of the memory at which the link ends. */
             target: string;
         };
         /** @description The result of adding memories. */
         Remembered: {
-            /** @description The revision of the workspace after it. */
+            /** @description The revision after the write. */
             revision: components["schemas"]["Revision"];
-            /** @description The memories that were stored or unchanged. */
+            /** @description The ids of memories stored or unchanged. */
             stored: string[];
-            /** @description The memories that say nothing new, each with its reason. */
+            /** @description The memories left out, each with its reason. */
             leftOut: components["schemas"]["LeftOut"][];
         };
-        /** @description A rebuilt pack. */
+        /** @description A replayed pack. */
         Replay: {
-            /** @description The difference from the first one; empty if the bytes are the same. */
+            /** @description The difference from the original pack; empty if the bytes are the same. */
             difference: components["schemas"]["Difference"];
-            /** @description The pack, in the shape of its recipe. */
+            /** @description The new pack, in the shape of its recipe. */
             result: unknown;
         };
         /**
@@ -1810,28 +2027,28 @@ export interface components {
          *     that changes only with what they can read: a number would reveal hidden commits.
          */
         Revision: number | string;
-        /** @description The hits. */
+        /** @description The hits of a search. */
         SearchAnswer: {
-            /** @description Best first. */
+            /** @description The hits, best first. */
             found: components["schemas"]["SearchHit"][];
-            /** @description Notices. */
+            /** @description Notices for the caller. */
             notices: string[];
         };
-        /** @description A hit. */
+        /** @description A hit of a search. */
         SearchHit: {
-            /** @description The item. */
+            /** @description The item's id. */
             id: string;
             /**
              * Format: uint32
-             * @description Which chunk of it.
+             * @description The number of the chunk.
              */
             chunk: number;
             /**
              * Format: double
-             * @description The score, from 0 to 1 if methods were fused.
+             * @description The score, from 0 to 1 if several methods were fused.
              */
             score: number;
-            /** @description Its rank by method, from 1. */
+            /** @description The hit's rank by search method, from 1. */
             ranks: {
                 [key: string]: number;
             };
@@ -1841,25 +2058,25 @@ export interface components {
             title: string;
             /** @description The item's path. */
             path?: string | null;
-            /** @description The headings above it, outermost first. */
+            /** @description The headings above the chunk, outermost first. */
             headings: string[];
-            /** @description First and last line in the item's text, from 1. */
+            /** @description The first and the last line in the item's text, from 1. */
             lines: [
                 number,
                 number
             ];
             /** @description The best excerpt. */
             excerpt: string;
-            /** @description The byte ranges of the query's words in it. */
+            /** @description The byte ranges of the query's words in the excerpt. */
             hits: [
                 number,
                 number
             ][];
         };
-        /** @description A search. */
+        /** @description A search for items. */
         SearchRequest: {
             /**
-             * @description The question.
+             * @description The query in the user's words.
              * @default
              */
             query?: string;
@@ -1869,17 +2086,17 @@ export interface components {
              */
             user?: string | null;
             /**
-             * @description Their groups.
+             * @description The user's groups.
              * @default []
              */
             groups?: string[];
             /**
-             * @description Only these kinds.
+             * @description Only items of these kinds.
              * @default []
              */
             kinds?: string[];
             /**
-             * @description Only paths with this prefix.
+             * @description Only items whose path has this prefix.
              * @default null
              */
             path?: string | null;
@@ -1889,13 +2106,13 @@ export interface components {
              */
             under?: string | null;
             /**
-             * @description Only items with these fields; a list of values are alternatives.
+             * @description Only items with these fields; the values of a list are alternatives.
              * @default {}
              */
             fields?: {
                 [key: string]: unknown;
             };
-            /** @description Only this search method; all by default. */
+            /** @description The only search method to use; all methods by default. */
             way?: components["schemas"]["Way"] | null;
             /**
              * Format: uint
@@ -1905,7 +2122,7 @@ export interface components {
             limit?: number | null;
             /**
              * Format: uint
-             * @description Most hits from one item; 2 by default.
+             * @description Most hits in one item; 2 by default.
              * @default null
              */
             perItem?: number | null;
@@ -1916,113 +2133,113 @@ export interface components {
              */
             excerpt?: number | null;
         };
-        /** @description Sections and citations. */
+        /** @description The result of a recipe without a shape of its own: sections and citations. */
         SectionsContext: {
             /** @description The final string. */
             context: string;
             /**
              * Format: uint32
-             * @description Its tokens.
+             * @description Tokens of the final string.
              */
             tokenCount: number;
-            /** @description Its sections, in order. */
+            /** @description The sections, in order. */
             sections: components["schemas"]["SectionsSection"][];
-            /** @description Its sources, in the order of the text. */
+            /** @description The citations, in the order of the text. */
             citations: components["schemas"]["Citation"][];
-            /** @description What every result shares. */
+            /** @description The part that the results of all recipes share. */
             assembly: components["schemas"]["Assembly"];
         };
-        /** @description An item. */
+        /** @description An item in a section. */
         SectionsItem: {
             /** @description The item's id. */
             id: string;
             /**
              * Format: uint32
-             * @description Which chunk of it; none when it is all of it.
+             * @description The number of the chunk; absent for the whole item.
              */
             chunk?: number | null;
-            /** @description Its kind. */
+            /** @description The item's kind. */
             type: string;
-            /** @description Its text as it is in. */
+            /** @description The item's text in the pack. */
             content: string;
             /**
              * Format: double
-             * @description Its score.
+             * @description The item's score.
              */
             relevance: number;
-            /** @description Its citation id, brackets included. */
+            /** @description The citation id, brackets included. */
             citation: string;
             /**
              * Format: uint32
-             * @description Its tokens.
+             * @description The item's tokens in the pack.
              */
             tokens: number;
-            /** @description Whether it was shortened. */
+            /** @description Whether the text was truncated. */
             shortened: boolean;
         };
-        /** @description A section. */
+        /** @description A section of a pack. */
         SectionsSection: {
-            /** @description Its layer. */
+            /** @description The name of the section's layer. */
             name: string;
-            /** @description Its title. */
+            /** @description The section's title. */
             title: string;
             /**
              * Format: uint32
-             * @description Its tokens.
+             * @description The section's tokens.
              */
             tokenCount: number;
-            /** @description Its items, in order. */
+            /** @description The section's items, in order. */
             items: components["schemas"]["SectionsItem"][];
         };
-        /** @description Guidance for a situation (S6). */
+        /** @description The result of `situation`: guidance (S6). */
         SituationContext: {
             /** @description The final string. */
             context: string;
             /**
              * Format: uint32
-             * @description Its tokens.
+             * @description Tokens of the final string.
              */
             tokenCount: number;
-            /** @description The contexts that hold, in the order of the text. */
+            /** @description The contexts that apply, in the order of the text. */
             contexts: components["schemas"]["SectionsItem"][];
-            /** @description What was said before. */
+            /** @description The turns of the conversation, in the order of the text. */
             history: components["schemas"]["SectionsItem"][];
             /**
-             * @description The rules that were judged: each with who judged it, whether it applies, how sure that is,
-             *     and what it brought in.
+             * @description The evaluated rules, each with its judge, whether it applies, the confidence, and the
+             *     contexts that it loaded.
              */
             rules: unknown;
             /** @description The current context and its ancestors, with their distance. */
             chain: unknown;
-            /** @description How the context came about. */
+            /** @description The metadata of the pack. */
             metadata: components["schemas"]["SituationMetadata"];
-            /** @description What every result shares. */
+            /** @description The part that the results of all recipes share. */
             assembly: components["schemas"]["Assembly"];
         };
-        /** @description How the context came about. */
+        /** @description The metadata of a `situation` pack. */
         SituationMetadata: {
-            /** @description The current context. */
+            /** @description The id of the current context. */
             currentContext?: string | null;
             /**
              * Format: uint
-             * @description How many contexts are in.
+             * @description The number of contexts in the pack.
              */
             contextsLoaded: number;
-            /** @description What time it was. */
+            /** @description The time at which the pack was made. */
             assemblyTime: string;
         };
-        /** @description What a tool or an agent asks. */
+        /** @description A request of a tool or an agent. */
         SituationRequest: {
-            /** @description The current context, by id. */
+            /** @description The id of the current context. */
             currentContext?: string | null;
             /**
-             * @description The situation's facts, by name.
+             * @description The facts of the situation by name.
              * @default {}
              */
             situation?: {
                 [key: string]: unknown;
             };
-            /** @description What is to be reached. */
+            /** @description The user's goal, in words. */
             intent?: string | null;
             /**
              * Format: uint32
@@ -2030,25 +2247,28 @@ export interface components {
              */
             maxTokens?: number | null;
             /**
-             * @description The query.
+             * @description The query in the user's words; may be empty.
              * @default
              */
             query?: string;
-            /** @description The user; the owner of the data when neither user nor groups are named. */
+            /**
+             * @description The user with whose permissions everything is read. Without a user and groups, it is read as the
+             *     owner of the data.
+             */
             user?: string | null;
             /** @description The user's groups. */
             groups?: string[];
-            /** @description The type of request. */
+            /** @description The type of request, such as `assist`, `chat`, `search` or `automate`. */
             type?: string | null;
             /** @description What the user is looking at. */
             focus?: components["schemas"]["Focus"] | null;
-            /** @description The subjects of the request, by the recipe's names for them. */
+            /** @description The ids of the items that the request is about, by the recipe's names for them. */
             subjects?: {
                 [key: string]: string;
             };
-            /** @description The subject `thread`. */
+            /** @description The id of the thread: the subject `thread`. */
             threadId?: string | null;
-            /** @description The subject `opportunity`. */
+            /** @description The id of the opportunity: the subject `opportunity`. */
             opportunityId?: string | null;
             /** @description The conversation so far, oldest turn first. */
             conversationHistory?: components["schemas"]["Turn"][];
@@ -2056,7 +2276,7 @@ export interface components {
             hints?: components["schemas"]["Hints"];
             /**
              * Format: double
-             * @description The least confidence.
+             * @description Only items with at least this confidence, from 0 to 1.
              */
             minConfidence?: number | null;
             /** @description Only items with these fields; the values of a list are alternatives. */
@@ -2065,43 +2285,43 @@ export interface components {
             };
             /**
              * Format: uint
-             * @description How many items a search finds.
+             * @description Most items that a search returns; the recipe's own limit when left out.
              */
             limit?: number | null;
             /**
              * Format: uint32
-             * @description The budget in tokens.
+             * @description The budget in tokens, reserves included; the recipe's own when left out.
              */
             tokenBudget?: number | null;
-            /** @description Caps of layers. */
+            /** @description Most tokens of layers, by layer name, in place of the recipe's own caps. */
             caps?: {
                 [key: string]: number;
             };
-            /** @description Reserves. */
+            /** @description Reserved tokens by name, in place of the recipe's own reserves. */
             reserves?: {
                 [key: string]: number;
             };
-            /** @description The user's weights for layers; 1 is the default. */
+            /** @description The user's weight for each layer: 1 is the default, 2 doubles it, 0 drops the layer. */
             priorities?: {
                 [key: string]: number;
             };
-            /** @description The model that will read the pack. */
+            /** @description The model that will read the pack. It caps the budget and chooses the tokenizer. */
             model?: string | null;
-            /** @description The tokenizer. */
+            /** @description The tokenizer when no model is named: an encoding's name, or `characters/4`. */
             tokenizer?: string | null;
-            /** @description A template: a name, or the template itself. */
+            /** @description A template in place of the layers' own: a name, or the template itself. */
             template?: components["schemas"]["TemplateOrName"] | null;
-            /** @description Whether type, confidence and time follow texts whose template shows none of them. */
+            /** @description Whether type, confidence and time are added after texts whose template shows none of them. */
             includeMetadata?: boolean;
-            /** @description A ranker: a name, or `{"expression": "…"}`. */
+            /** @description A ranker in place of the layers' own: a name, or `{"expression": "…"}`. */
             ranker?: components["schemas"]["Ranker"] | null;
             /** @description Weights of the ranker `default`; they select that ranker when no ranker is named. */
             rankingOptions?: components["schemas"]["RankingOptions"] | null;
             /** @description A vector to search with in place of the query's own. */
             vector?: number[] | null;
-            /** @description The receipt of the previous pack. */
+            /** @description The id of the receipt of the conversation's previous pack, whose beginning is kept unchanged. */
             previous?: string | null;
-            /** @description The current time. */
+            /** @description The current time; the server's clock when left out. */
             now?: components["schemas"]["Moment"] | null;
             /** @description The time zone in which dates are read, by its IANA name; UTC when left out. */
             timeZone?: string | null;
@@ -2110,21 +2330,21 @@ export interface components {
              *     moment also sets the time of the facts: later facts are unknown, and validity is judged then.
              */
             asOf?: components["schemas"]["PastState"] | null;
-            /** @description Whether a pack may be made without a failed provider. */
+            /** @description Whether a pack may be made without a failed model; the recipe's own setting when left out. */
             degrade?: boolean | null;
             /** @description Whether a cached pack may be returned; yes when left out. */
             cache?: boolean | null;
         };
-        /** @description A template as it is stored, and as JSON carries it. */
+        /** @description A template, as it is stored and as JSON. */
         Template: {
-            /** @description Its name in the answer, where a request brings it along. */
+            /** @description The name under which the answer reports the template of a request. */
             name?: string | null;
             /**
              * @description Text before the items.
              * @default
              */
             header?: string;
-            /** @description One item, with `{{content}}` and the like; `memoryFormat` means the same. */
+            /** @description The form of one item, with variables such as `{{content}}`. `memoryFormat` is an alias. */
             item: string;
             /**
              * @description Text between two items.
@@ -2136,20 +2356,29 @@ export interface components {
              * @default
              */
             footer?: string;
-            /** @description Text in place of all this when there are no items. */
+            /** @description Text that replaces the whole section when there are no items. */
             empty?: string | null;
-            /** @description Whether type, confidence and time follow a text whose template shows none of them. */
+            /** @description Whether type, confidence and time are added after a text whose template shows none of them. */
             includeMetadata?: boolean;
         };
-        /** @description A template by name or written out (M8). */
+        /** @description A template: the name of a registered one, or the template itself (M8). */
         TemplateOrName: string | components["schemas"]["Template"];
+        /** @description A part of a text. */
+        TextBlock: {
+            /** @description Always `text`. */
+            type: string;
+            /** @description The text. */
+            text: string;
+            /** @description A breakpoint: everything up to the end of this block is cached. */
+            cache_control?: components["schemas"]["CacheControl"] | null;
+        };
         /** @description A time that a query names. */
         Time: {
-            /** @description The words that say so. */
+            /** @description The words that name it. */
             text: string;
-            /** @description From. */
+            /** @description The start of the range. */
             start: string;
-            /** @description To. */
+            /** @description The end of the range. */
             end: string;
         };
         /** @description The trust level of a text. */
@@ -2157,7 +2386,7 @@ export interface components {
         /** @description A turn of a conversation. */
         Turn: {
             /**
-             * @description The speaker's role.
+             * @description The speaker's role: `user`, `assistant`, `system` or `tool`.
              * @default
              */
             role?: string;
@@ -2166,12 +2395,12 @@ export interface components {
              * @default
              */
             content?: string;
-            /** @description When. */
+            /** @description When the turn was said. */
             timestamp?: components["schemas"]["Moment"] | null;
         };
-        /** @description A payload to check. */
+        /** @description A payload to validate. */
         ValidateRequest: {
-            /** @description The payload of a build. */
+            /** @description The result of a `workspace` build. */
             payload: components["schemas"]["Payload"];
             /**
              * @description For whom: a name, or an object with `id` and `groups`; the key's user when left out.
@@ -2179,7 +2408,7 @@ export interface components {
              */
             user?: components["schemas"]["WorkspaceUser"] | null;
             /**
-             * @description Their groups.
+             * @description The user's groups.
              * @default []
              */
             groups?: string[];
@@ -2188,66 +2417,66 @@ export interface components {
         Way: "text" | "vector" | "fuzzy";
         /** @description A workspace. */
         Workspace: {
-            /** @description Its name. */
+            /** @description The workspace's name. */
             name: string;
-            /** @description Its revision. */
+            /** @description The workspace's revision. */
             revision: components["schemas"]["Revision"];
             /**
              * Format: uint64
-             * @description How many items are visible.
+             * @description The number of items that the caller can read.
              */
             items: number;
         };
-        /** @description A payload for the model (W10). */
+        /** @description The result of `workspace`, a payload for the model (W10). */
         WorkspaceContext: {
             /** @description The sections, in order. */
             sections: components["schemas"]["WorkspaceSection"][];
-            /** @description What is known of the payload. */
+            /** @description The metadata of the payload. */
             metadata: components["schemas"]["WorkspaceMetadata"];
             /** @description The final string. */
             serialized: string;
-            /** @description The same, under the name that every recipe's result has it. */
+            /** @description The final string, under the name that all recipes use. */
             context: string;
-            /** @description What every result shares. */
+            /** @description The part that the results of all recipes share. */
             assembly: components["schemas"]["Assembly"];
         };
-        /** @description An item of a section. */
+        /** @description A block in a section. */
         WorkspaceItem: {
-            /** @description The block. */
+            /** @description The block's id. */
             blockId: string;
-            /** @description Its type. */
+            /** @description The block's type. */
             blockType: string;
-            /** @description Its text as it is in. */
+            /** @description The block's text in the pack. */
             content: string;
             /**
              * Format: double
-             * @description Its score, between 0 and 1.
+             * @description The block's score, from 0 to 1.
              */
             relevance: number;
-            /** @description What else is known. */
+            /** @description The block's metadata. */
             metadata: components["schemas"]["WorkspaceItemMetadata"];
         };
-        /** @description What else is known of an item. */
+        /** @description The metadata of a block. */
         WorkspaceItemMetadata: {
-            /** @description The title of what it is on, or its own. */
+            /** @description The title of the block's page, or its own. */
             pageTitle: string | null;
-            /** @description The titles of what it hangs under, outermost first. */
+            /** @description The titles of the block's ancestors, outermost first. */
             path: string[];
-            /** @description When it last changed. */
+            /** @description The time of the last change. */
             lastModified: string | null;
         };
-        /** @description What is known of a payload. */
+        /** @description The metadata of a payload. */
         WorkspaceMetadata: {
             /**
              * Format: uint32
              * @description Tokens of the final string.
              */
             totalTokens: number;
-            /** @description The block that was looked at. */
+            /** @description The id of the block in focus. */
             focusBlockId: string | null;
-            /** @description The page that was looked at. */
+            /** @description The id of the open page. */
             focusPageId: string | null;
-            /** @description What time it was. */
+            /** @description The time at which the pack was made. */
             timestamp: string;
             /**
              * @description The sections whose collectors found something: `focus`, `semantic`, `relations`, `activity`,
@@ -2256,60 +2485,61 @@ export interface components {
             collectorsUsed: string[];
             /**
              * Format: uint
-             * @description How many blocks are in, each counted once; turns of the conversation are none.
+             * @description The number of blocks in the pack, each counted once. Turns of the conversation are not
+             *     blocks.
              */
             blocksIncluded: number;
             /**
              * Format: uint
-             * @description How many blocks were found that the reader can read, in or not, each counted once.
+             * @description The number of candidate blocks, included or left out, each counted once.
              */
             blocksConsidered: number;
         };
-        /** @description A workspace's name. */
+        /** @description The name of a new workspace. */
         WorkspaceName: {
-            /** @description 1 to 64 of a-z, 0-9, `-`, `_` and `.`, beginning with a letter or digit. */
+            /** @description The name: 1 to 64 of a-z, 0-9, `-`, `_` and `.`, beginning with a letter or digit. */
             name: string;
         };
-        /** @description What an assistant inside a workspace asks (W9). */
+        /** @description A request of an assistant inside a workspace (W9). */
         WorkspaceRequest: {
-            /** @description The question. */
+            /** @description The query in the user's words. */
             query: string;
-            /** @description What the asker looks at. */
+            /** @description What the user is looking at. */
             focus?: components["schemas"]["Focus"] | null;
             /**
-             * @description What the request is for: `assist`, `chat`, `search` or `automate`. It chooses the budgets
-             *     of the sections when the request does not.
+             * @description The type of request: `assist`, `chat`, `search` or `automate`. It sets the budgets of the
+             *     sections, unless the request does.
              */
             type?: string | null;
-            /** @description Who asks: a name, or an object with `id` and `groups`. */
+            /** @description The user: a name, or an object with `id` and `groups`. */
             user?: components["schemas"]["WorkspaceUser"] | null;
-            /** @description What was said before. */
+            /** @description The conversation so far, oldest turn first. */
             conversationHistory?: components["schemas"]["Turn"][];
-            /** @description The budget: a number for all of it, or `total` and a cap for each section. */
+            /** @description The budget: one number, or `total` and a cap for each section. */
             tokenBudget?: components["schemas"]["WorkspaceTokenBudget"] | null;
-            /** @description What else to consider, prefer or leave out. */
+            /** @description Items and kinds to include, exclude or prioritize. */
             hints?: components["schemas"]["Hints"] | null;
             /** @description The user's groups. */
             groups?: string[];
-            /** @description The subjects of the request, by the recipe's names for them. */
+            /** @description The ids of the items that the request is about, by the recipe's names for them. */
             subjects?: {
                 [key: string]: string;
             };
-            /** @description The subject `thread`. */
+            /** @description The id of the thread: the subject `thread`. */
             threadId?: string | null;
-            /** @description The subject `opportunity`. */
+            /** @description The id of the opportunity: the subject `opportunity`. */
             opportunityId?: string | null;
-            /** @description The current context. */
+            /** @description The id of the current context. */
             currentContext?: string | null;
-            /** @description The situation's facts. */
+            /** @description The facts of the situation by name, for the conditions of rules. */
             situation?: {
                 [key: string]: unknown;
             };
-            /** @description The user's goal. */
+            /** @description The user's goal, in words. */
             intent?: string | null;
             /**
              * Format: double
-             * @description The least confidence.
+             * @description Only items with at least this confidence, from 0 to 1.
              */
             minConfidence?: number | null;
             /** @description Only items with these fields; the values of a list are alternatives. */
@@ -2318,38 +2548,38 @@ export interface components {
             };
             /**
              * Format: uint
-             * @description How many items a search finds.
+             * @description Most items that a search returns; the recipe's own limit when left out.
              */
             limit?: number | null;
-            /** @description Caps of layers. */
+            /** @description Most tokens of layers, by layer name, in place of the recipe's own caps. */
             caps?: {
                 [key: string]: number;
             };
-            /** @description Reserves. */
+            /** @description Reserved tokens by name, in place of the recipe's own reserves. */
             reserves?: {
                 [key: string]: number;
             };
-            /** @description The user's weights for layers; 1 is the default. */
+            /** @description The user's weight for each layer: 1 is the default, 2 doubles it, 0 drops the layer. */
             priorities?: {
                 [key: string]: number;
             };
-            /** @description The model that will read the pack. */
+            /** @description The model that will read the pack. It caps the budget and chooses the tokenizer. */
             model?: string | null;
-            /** @description The tokenizer. */
+            /** @description The tokenizer when no model is named: an encoding's name, or `characters/4`. */
             tokenizer?: string | null;
-            /** @description A template: a name, or the template itself. */
+            /** @description A template in place of the layers' own: a name, or the template itself. */
             template?: components["schemas"]["TemplateOrName"] | null;
-            /** @description Whether type, confidence and time follow texts whose template shows none of them. */
+            /** @description Whether type, confidence and time are added after texts whose template shows none of them. */
             includeMetadata?: boolean;
-            /** @description A ranker: a name, or `{"expression": "…"}`. */
+            /** @description A ranker in place of the layers' own: a name, or `{"expression": "…"}`. */
             ranker?: components["schemas"]["Ranker"] | null;
             /** @description Weights of the ranker `default`; they select that ranker when no ranker is named. */
             rankingOptions?: components["schemas"]["RankingOptions"] | null;
             /** @description A vector to search with in place of the query's own. */
             vector?: number[] | null;
-            /** @description The receipt of the previous pack. */
+            /** @description The id of the receipt of the conversation's previous pack, whose beginning is kept unchanged. */
             previous?: string | null;
-            /** @description The current time. */
+            /** @description The current time; the server's clock when left out. */
             now?: components["schemas"]["Moment"] | null;
             /** @description The time zone in which dates are read, by its IANA name; UTC when left out. */
             timeZone?: string | null;
@@ -2358,68 +2588,68 @@ export interface components {
              *     moment also sets the time of the facts: later facts are unknown, and validity is judged then.
              */
             asOf?: components["schemas"]["PastState"] | null;
-            /** @description Whether a pack may be made without a failed provider. */
+            /** @description Whether a pack may be made without a failed model; the recipe's own setting when left out. */
             degrade?: boolean | null;
             /** @description Whether a cached pack may be returned; yes when left out. */
             cache?: boolean | null;
         };
-        /** @description A section. */
+        /** @description A section of the payload. */
         WorkspaceSection: {
-            /** @description Which: `focus`, `semantic`, `relations`, `activity`, `history`. */
+            /** @description The type: `focus`, `semantic`, `relations`, `activity` or `history`. */
             type: string;
-            /** @description Its title. */
+            /** @description The section's title. */
             title: string;
-            /** @description Its items. */
+            /** @description The section's items, in order. */
             items: components["schemas"]["WorkspaceItem"][];
             /**
              * Format: uint32
-             * @description Its tokens.
+             * @description The section's tokens.
              */
             tokenCount: number;
         };
-        /** @description A budget. */
+        /** @description A token budget, as a whole or by section. */
         WorkspaceTokenBudget: number | {
             [key: string]: number;
         };
-        /** @description Who asks. */
+        /** @description The user with whose permissions everything is read. */
         WorkspaceUser: string | {
-            /** @description The name. */
+            /** @description The user's name. */
             id: string;
             /**
-             * @description The groups.
+             * @description The user's groups.
              * @default []
              */
             groups?: string[];
         };
-        /** @description What is wrong with a payload (W11). */
+        /** @description The result of a validation (W11). */
         WorkspaceValidation: {
-            /** @description Whether nothing is. */
+            /** @description Whether the payload has no problems. */
             valid: boolean;
-            /** @description What is. */
+            /** @description The problems that were found. */
             problems: string[];
         };
-        /** @description Workspaces. */
+        /** @description A page of workspaces. */
         Workspaces: {
-            /** @description Those that the key may use, by name. */
+            /** @description The names of the workspaces that the key may use, sorted. */
             workspaces: components["schemas"]["WorkspaceName"][];
-            /** @description The `after` of the next page; absent on the last one. */
+            /** @description The value of `after` for the next page; absent on the last page. */
             next?: string | null;
         };
         /** @description The result of a write. */
         Written: {
-            /** @description The revision of the workspace after it. */
+            /** @description The revision of the workspace after the write. */
             revision: components["schemas"]["Revision"];
             /**
              * Format: uint64
-             * @description How many items, links or events were stored.
+             * @description The number of items, links or events that were stored.
              */
             stored: number;
             /**
              * Format: uint64
-             * @description How many were unchanged.
+             * @description The number of those that were unchanged.
              */
             unchanged: number;
-            /** @description Warnings: fields that may be misspelt, texts that are too long. */
+            /** @description Warnings, such as fields that may be misspelt or texts that are too long. */
             warnings?: string[];
         };
     };
