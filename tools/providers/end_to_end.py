@@ -112,8 +112,8 @@ def from_the_command_line(data, files, has):
     print("      " + done.stdout.strip().replace("\n", "\n      "))
     done = run(data, "remember", "--from", files / "talk.txt", "--dry-run", "--json", expect=(0, 1, 2))
     found = [memory["content"] for memory in json.loads(done.stdout or "{}").get("memories", [])]
-    # A model that does not find an end is an error that says so.
-    is_clear = "raise max_tokens" in done.stderr
+    # A model of this size may not find an end or the shape; then the error names it and says what is wrong.
+    is_clear = "model_error" in done.stderr and "smollm2" in done.stderr
     check("remember --from --dry-run", '"memories"' in done.stdout or is_clear,
           " | ".join(found) or done.stderr.strip()[-200:])
 
@@ -140,7 +140,8 @@ def over_http(data):
         check("HTTP judge", any("@" in judge for judge in judges), ", ".join(judges))
         found = post("memories/extract", {"conversation": [{"role": "user", "content": TALK}], "dryRun": True})
         detail = found.get("detail", "")
-        check("HTTP extract", "memories" in found or "raise max_tokens" in detail,
+        is_clear = found.get("code") == "model_error" and "smollm2" in detail
+        check("HTTP extract", "memories" in found or is_clear,
               detail or f"{len(found['memories'])} memories by {found['model']}")
     finally:
         server.terminate()
