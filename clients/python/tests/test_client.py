@@ -28,6 +28,7 @@ METHODS = {
     "putLinks": "Workspace.put_links",
     "putEvents": "Workspace.put_events",
     "addMemories": "Workspace.add_memories",
+    "extractMemories": "Workspace.extract_memories",
     "searchMemories": "Workspace.search_memories",
     "search": "Workspace.search",
     "buildContext": "Workspace.build_any",

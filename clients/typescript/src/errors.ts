@@ -81,6 +81,9 @@ export class DeadlineExceeded extends HaversackError {}
 export class StorageError extends HaversackError {}
 /** The query could not be turned into a vector. */
 export class EmbeddingError extends HaversackError {}
+
+/** A model that cannot be done without failed or cannot be reached. */
+export class ModelError extends HaversackError {}
 /** A search failed. */
 export class SearchError extends HaversackError {}
 
@@ -114,6 +117,7 @@ export const BY_CODE: Readonly<Record<string, Sort>> = {
   storage_error: StorageError,
   storage_full: StorageError,
   embedding_error: EmbeddingError,
+  model_error: ModelError,
   search_error: SearchError,
 };
 

@@ -190,6 +190,14 @@ export class Workspace {
     return this.#write(["memories"], { user, memories }, write);
   }
 
+  /** Extracts memories from a conversation by the server's model and stores the new ones. */
+  extractMemories(
+    conversation: readonly t.Turn[],
+    options: { conversationId?: string; user?: string; dryRun?: boolean } = {},
+  ): Promise<t.ExtractedMemories> {
+    return this.#write(["memories", "extract"], { ...options, conversation }, {});
+  }
+
   /** Memories that answer, best first. */
   async searchMemories(query: string, options: t.MemoryOptions = {}): Promise<t.MemorySearchResult[]> {
     return (await this.searchMemoriesBatch([{ ...options, query }]))[0] ?? [];

@@ -388,6 +388,20 @@ class Workspace:
         result = self._write("memories", body=body, idempotency_key=idempotency_key)
         return cast(t.Remembered, result)
 
+    def extract_memories(
+        self,
+        conversation: Sequence[t.Turn],
+        *,
+        conversation_id: str | None = None,
+        user: str | None = None,
+        dry_run: bool = False,
+    ) -> t.ExtractedMemories:
+        """Extracts memories from a conversation by the server's model and stores the new ones."""
+        options = {"conversationId": conversation_id, "user": user, "dryRun": dry_run}
+        body = {**wire.options(options), "conversation": list(conversation)}
+        result = self._write("memories", "extract", body=body, idempotency_key=None)
+        return cast(t.ExtractedMemories, result)
+
     def search_memories(
         self, query: str, **options: Unpack[t.MemoryOptions]
     ) -> list[t.MemorySearchResult]:

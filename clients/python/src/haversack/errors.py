@@ -97,6 +97,10 @@ class StorageError(HaversackError):
     """The store failed, or its disk is full."""
 
 
+class ModelError(HaversackError):
+    """A model that cannot be done without failed or cannot be reached."""
+
+
 class EmbeddingError(HaversackError):
     """The query could not be embedded."""
 
@@ -132,6 +136,7 @@ BY_CODE: dict[str, type[HaversackError]] = {
     "storage_error": StorageError,
     "storage_full": StorageError,
     "embedding_error": EmbeddingError,
+    "model_error": ModelError,
     "search_error": SearchError,
 }
 """The classes of the codes that have one. Others are a plain `HaversackError`."""

@@ -136,6 +136,23 @@ class Remembered(TypedDict):
     leftOut: list[LeftOut]
 
 
+class ExtractedMemory(TypedDict):
+    id: str
+    content: str
+    type: str
+    confidence: float
+    turn: NotRequired[int]
+    createdAt: int
+    supersedes: list[str]
+
+
+class ExtractedMemories(TypedDict):
+    memories: list[ExtractedMemory]
+    leftOut: list[LeftOut]
+    stored: bool
+    model: str
+
+
 class Memory(TypedDict):
     id: str
     content: str
@@ -452,6 +469,18 @@ class LedgerLine(TypedDict):
     content: NotRequired[list[list[int] | str]]
 
 
+class ModelUsage(TypedDict):
+    """What a pack used of a model from a provider."""
+
+    calls: int
+    failures: int
+    cacheHits: int
+    tokensIn: int
+    tokensOut: int
+    ms: float
+    cost: NotRequired[float | None]
+
+
 class Assembly(TypedDict):
     """The part `assembly` of every result: what it was made from."""
 
@@ -469,6 +498,9 @@ class Assembly(TypedDict):
     degraded: bool
     query: Analysis
     timingsMs: dict[str, float]
+    models: NotRequired[dict[str, ModelUsage]]
+    providerTokens: NotRequired[int | None]
+    messages: NotRequired[dict[str, Any] | None]
     facts: NotRequired[dict[str, Any]]
     delta: NotRequired[Delta]
     quality: NotRequired[Quality]
@@ -722,6 +754,7 @@ class Receipt(TypedDict):
     marks: list[list[Any]]
     ledger: list[LedgerLine]
     unlisted: int
+    models: NotRequired[dict[str, Any]]
 
 
 class Difference(TypedDict):
