@@ -32,6 +32,7 @@ mod http;
 mod inspector;
 pub mod mcp;
 mod metrics;
+mod model_metrics;
 mod openapi;
 pub mod problem;
 mod repeat;

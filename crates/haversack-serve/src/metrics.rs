@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use haversack::Assembled;
 use haversack_core::units::Tokens;
+use haversack_provider::UsageByRole;
 use prometheus_client::encoding::{EncodeLabelSet, text::encode};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -12,6 +13,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
+
+use crate::model_metrics::ModelMetrics;
 
 /// Bucket bounds of durations, in seconds.
 const TIMES: [f64; 14] =
@@ -83,6 +86,7 @@ pub(crate) struct Metrics {
     denied: Family<ReasonLabels, Counter>,
     limited: Family<ReasonLabels, Counter>,
     items_written: Counter,
+    models: ModelMetrics,
     pub(crate) connections: Gauge,
     pub(crate) in_flight: Gauge,
     waiting: Gauge,
@@ -126,12 +130,14 @@ impl Metrics {
             denied: Family::default(),
             limited: Family::default(),
             items_written: Counter::default(),
+            models: ModelMetrics::default(),
             connections: Gauge::default(),
             in_flight: Gauge::default(),
             waiting: Gauge::default(),
         };
         metrics.register_requests();
         metrics.register_assemblies();
+        metrics.models.register(&mut metrics.registry);
         metrics.create_watched_counters();
         metrics
     }
@@ -303,7 +309,12 @@ impl Metrics {
     }
 
     /// All metrics in the OpenMetrics format.
-    pub(crate) fn page(&self, waiting: usize) -> Result<String, std::fmt::Error> {
+    pub(crate) fn page(
+        &self,
+        waiting: usize,
+        models: &UsageByRole,
+    ) -> Result<String, std::fmt::Error> {
+        self.models.update(models);
         self.waiting.set(i64::try_from(waiting).unwrap_or(i64::MAX));
         let mut page = String::new();
         encode(&mut page, &self.registry)?;

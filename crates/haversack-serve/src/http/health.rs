@@ -42,7 +42,8 @@ pub(crate) fn health(call: Call) -> BoxFuture<'static, RouteResult> {
 
 pub(crate) fn metrics(call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
-        let page = call.state.metrics.page(call.state.gate.waiting());
+        let models = call.state.engine.model_usage();
+        let page = call.state.metrics.page(call.state.gate.waiting(), &models);
         let page =
             page.map_err(|_| ApiProblem::new(Code::Internal, "metrics cannot be written"))?;
         let mut response = Response::new(Body::from(page));
