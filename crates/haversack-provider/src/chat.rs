@@ -100,13 +100,10 @@ impl ChatModel {
                 Err(failed) => {
                     let adapted = self.adapt(dialect, &failed);
                     // The first refusal names the cause; the later ones are of our own making.
-                    let first = first.get_or_insert(*failed.error);
+                    let error = first.take().unwrap_or(*failed.error);
                     match adapted.filter(|_| Instant::now() < until) {
-                        Some(adapted) => dialect = adapted,
-                        None => {
-                            let placeholder = ProviderError::Settings { what: String::new() };
-                            return Err(std::mem::replace(first, placeholder));
-                        }
+                        Some(adapted) => (dialect, first) = (adapted, Some(error)),
+                        None => return Err(error),
                     }
                 }
             }

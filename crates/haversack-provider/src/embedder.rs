@@ -249,7 +249,7 @@ impl EmbeddingCalls {
             };
             add_extra(&mut outgoing.body, &self.choice.extra);
             let estimated = texts.iter().map(|text| text.len() as u64 / 4 + 1).sum();
-            let answered = match self.provider.call_here(outgoing, estimated, within).await {
+            let answered = match self.provider.call(&outgoing, estimated, within).await {
                 Ok(answered) => answered,
                 Err(failed) => return self.halve(texts, role, within, dimensions, failed).await,
             };

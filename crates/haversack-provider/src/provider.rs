@@ -218,16 +218,6 @@ impl Provider {
         (&mut call.0).await.unwrap_or_else(|_| Err(self.stopped()))
     }
 
-    /// Makes a call from a task that runs on the calls' own threads.
-    pub(crate) async fn call_here(
-        &self,
-        outgoing: Outgoing,
-        tokens: u64,
-        within: Duration,
-    ) -> Result<Answered, Failed> {
-        self.call(&outgoing, tokens, within).await
-    }
-
     /// Runs a task on the calls' own threads.
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.runtime.handle().spawn(task);
@@ -238,7 +228,8 @@ impl Provider {
         Failed { error: Box::new(error), parameter: None, attempts: 0, time: Duration::ZERO }
     }
 
-    async fn call(
+    /// Makes a call. Must run on the calls' own threads.
+    pub(crate) async fn call(
         &self,
         outgoing: &Outgoing,
         tokens: u64,

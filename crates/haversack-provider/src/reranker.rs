@@ -1,7 +1,7 @@
 //! Reranking by a provider, and a deadline for rerankers of any sort.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use haversack_core::rank::{RerankError, Reranker};
@@ -125,18 +125,36 @@ impl Reranker for RemoteReranker {
 pub struct RerankDeadline {
     inner: Arc<dyn Reranker>,
     within: Duration,
-    /// Whether a late call is still running: it would only make the next one late, too.
-    is_busy: Arc<AtomicBool>,
+    /// Calls that run on after their deadline: they would only make the next one late, too.
+    late: Arc<AtomicUsize>,
+}
+
+/// One call on its own thread. When it ends, by a panic too, it no longer counts as late.
+struct RunningCall {
+    state: Arc<AtomicU8>,
+    late: Arc<AtomicUsize>,
+}
+
+const RUNNING: u8 = 0;
+const LATE: u8 = 1;
+const ENDED: u8 = 2;
+
+impl Drop for RunningCall {
+    fn drop(&mut self) {
+        if self.state.swap(ENDED, Ordering::AcqRel) == LATE {
+            self.late.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
 }
 
 impl RerankDeadline {
     /// Gives a reranker a deadline.
     #[must_use]
     pub fn new(inner: Arc<dyn Reranker>, within: Duration) -> RerankDeadline {
-        RerankDeadline { inner, within, is_busy: Arc::default() }
+        RerankDeadline { inner, within, late: Arc::default() }
     }
 
-    fn late(&self, what: &str) -> RerankError {
+    fn late_error(&self, what: &str) -> RerankError {
         let cause = format!("{what} the deadline of {} ms", self.within.as_millis());
         RerankError { reranker: self.inner.name().to_owned(), cause: cause.into() }
     }
@@ -153,20 +171,29 @@ impl Reranker for RerankDeadline {
     }
 
     fn scores(&self, query: &str, texts: &[&str]) -> Result<Vec<Score>, RerankError> {
-        if self.is_busy.swap(true, Ordering::AcqRel) {
-            return Err(self.late("an earlier call is still running after"));
+        if self.late.load(Ordering::Acquire) > 0 {
+            return Err(self.late_error("an earlier call is still running after"));
         }
         let (sender, receiver) = std::sync::mpsc::sync_channel(1);
-        let (inner, is_busy) = (Arc::clone(&self.inner), Arc::clone(&self.is_busy));
+        let (inner, state) = (Arc::clone(&self.inner), Arc::new(AtomicU8::new(RUNNING)));
+        let call = RunningCall { state: Arc::clone(&state), late: Arc::clone(&self.late) };
         let query = query.to_owned();
         let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
         std::thread::spawn(move || {
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
             let scores = inner.scores(&query, &texts);
-            is_busy.store(false, Ordering::Release);
+            drop(call);
             // The caller may have gone on.
             let _ = sender.send(scores);
         });
-        receiver.recv_timeout(self.within).unwrap_or_else(|_| Err(self.late("not done within")))
+        receiver.recv_timeout(self.within).unwrap_or_else(|_| {
+            // Counted before it is marked, so that a call that ends just now is taken off again.
+            self.late.fetch_add(1, Ordering::AcqRel);
+            let exchange = (Ordering::AcqRel, Ordering::Acquire);
+            if state.compare_exchange(RUNNING, LATE, exchange.0, exchange.1).is_err() {
+                self.late.fetch_sub(1, Ordering::AcqRel);
+            }
+            Err(self.late_error("not done within"))
+        })
     }
 }

@@ -293,3 +293,28 @@ fn the_embedder_works_inside_and_outside_of_a_runtime() {
     // Dropping the models inside of a runtime must not panic.
     runtime.block_on(async move { drop((models, embedder)) });
 }
+
+#[test]
+fn calls_at_once_do_not_stand_in_each_others_way_while_they_are_in_time() {
+    use haversack_core::rank::{RerankError, Reranker};
+    use haversack_core::units::Score;
+    #[derive(Debug)]
+    struct Steady;
+    impl Reranker for Steady {
+        fn name(&self) -> &str {
+            "steady"
+        }
+        fn scores(&self, query: &str, texts: &[&str]) -> Result<Vec<Score>, RerankError> {
+            assert!(query != "panic", "on purpose");
+            std::thread::sleep(Duration::from_millis(100));
+            Ok(vec![Score::ONE; texts.len()])
+        }
+    }
+    let reranker = Arc::new(RerankDeadline::new(Arc::new(Steady), Duration::from_secs(20)));
+    reranker.scores("panic", &["a"]).unwrap_err();
+    let calls: Vec<_> = (0..8)
+        .map(|_| Arc::clone(&reranker))
+        .map(|reranker| std::thread::spawn(move || reranker.scores("tea", &["a"]).is_ok()))
+        .collect();
+    assert!(calls.into_iter().all(|call| call.join().unwrap()));
+}
