@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use haversack::engine::EmbedderCatalog;
 use haversack::{Builder, Engine, Error, Workspace};
 use haversack_core::embed::Embedder;
 use haversack_core::rank::Reranker;
@@ -18,6 +19,7 @@ use haversack_store::{DataFolder, KINDS_FILE};
 
 use crate::args::StoreLocation;
 use crate::input::read_text;
+use crate::model_catalog::DataFolderModels;
 use crate::output::{Bar, grouped, say};
 use crate::remote::{KEY_VARIABLE, RemoteWorkspace, WorkspaceTarget};
 
@@ -96,26 +98,21 @@ impl StoreLocation {
         Ok(folder)
     }
 
-    /// The models of providers that the data folder's `models.toml` names, if it names any.
-    pub(crate) fn models(&self) -> Result<Option<Arc<ModelSet>>> {
-        if let Some(models) = self.models.get() {
-            return Ok(models.clone());
-        }
-        let config = ModelSet::read_config(&self.folder()?)?;
-        self.use_models(config)
+    /// The embedding models of the data folder, and the models of providers.
+    pub(crate) fn catalog(&self) -> Result<&Arc<DataFolderModels>> {
+        let folder = self.folder()?;
+        Ok(self.catalog.get_or_init(|| Arc::new(DataFolderModels::new(folder, None))))
     }
 
-    /// Opens models by settings and uses them from now on.
-    pub(crate) fn use_models(&self, config: ModelsConfig) -> Result<Option<Arc<ModelSet>>> {
-        let models = match config.is_empty() {
-            true => None,
-            false => {
-                let folder = self.folder()?;
-                let variable = |name: &str| std::env::var(name).ok();
-                Some(Arc::new(ModelSet::open(config, Some(&folder), &variable)?))
-            }
-        };
-        Ok(self.models.get_or_init(|| models).clone())
+    /// The models of providers that the data folder's `models.toml` names, if it names any.
+    pub(crate) fn models(&self) -> Result<Option<Arc<ModelSet>>> {
+        Ok(self.catalog()?.provider_models()?)
+    }
+
+    /// Uses these settings of models instead of those in the data folder.
+    pub(crate) fn use_models(&self, config: ModelsConfig) -> Result<()> {
+        let catalog = Arc::new(DataFolderModels::new(self.folder()?, Some(config)));
+        self.catalog.set(catalog).map_err(|_| anyhow!("the models are in use already"))
     }
 
     /// The embedder of a provider, as the workspace uses it, if one is configured.
@@ -140,6 +137,17 @@ impl StoreLocation {
         })
     }
 
+    /// The embedder of the workspace: the one that made its vectors, if it can be opened, else the one in use.
+    fn embedder_for(&self, stores: &DataFolder) -> Result<Arc<dyn Embedder>> {
+        let embedder = self.embedder()?;
+        match stores.stored_model(&self.workspace)? {
+            Some(stored) if stored != *embedder.model() => {
+                Ok(self.catalog()?.by_model(&stored, &self.workspace).unwrap_or(embedder))
+            }
+            _ => Ok(embedder),
+        }
+    }
+
     /// The reranker that was chosen for the data folder, if one was.
     pub(crate) fn reranker(&self) -> Result<Option<Arc<dyn Reranker>>> {
         let models = self.models()?;
@@ -160,7 +168,9 @@ impl StoreLocation {
 
     /// An engine's builder with the models that were chosen for the data folder.
     pub(crate) fn with_models(&self, builder: Builder) -> Result<Builder> {
-        let mut builder = builder.on_upgrade(upgrade_progress());
+        let builder = builder.on_upgrade(upgrade_progress());
+        let catalog: Arc<DataFolderModels> = Arc::clone(self.catalog()?);
+        let mut builder = builder.embedder_catalog(catalog);
         let models = self.models()?;
         // A provider's embedder is the engine's to open: each workspace gets its own keys of the cache.
         if models.as_ref().is_none_or(|models| models.config().models.embed.is_none()) {
@@ -176,7 +186,7 @@ impl StoreLocation {
     /// The store of the workspace, which must exist.
     pub(crate) fn existing_store(&self) -> Result<Arc<dyn Maintenance>> {
         let stores = self.stores()?;
-        let store = match stores.open_existing(&self.workspace, self.embedder()?) {
+        let store = match stores.open_existing(&self.workspace, self.embedder_for(&stores)?) {
             Ok(store) => store,
             Err(error @ OpenError::Missing { .. }) => {
                 bail!("{error}: {}", self.nearest(&stores.names()?))
@@ -232,7 +242,7 @@ impl StoreLocation {
     pub(crate) fn store_or_new(&self) -> Result<Arc<dyn Maintenance>> {
         let stores =
             DataFolder::open(&self.folder()?)?.on_upgrade(OnUpgrade::new(upgrade_progress()));
-        let store = stores.open(&self.workspace, self.embedder()?)?;
+        let store = stores.open(&self.workspace, self.embedder_for(&stores)?)?;
         print_repairs(&*store);
         Ok(store.for_blocking_threads())
     }

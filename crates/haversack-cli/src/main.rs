@@ -10,6 +10,7 @@ mod errors;
 mod input;
 mod location;
 mod log;
+mod model_catalog;
 mod output;
 mod paint;
 mod remote;

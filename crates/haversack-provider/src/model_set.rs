@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use haversack_core::embed::Embedder;
+use haversack_core::embed::{Embedder, Model};
 use haversack_core::rank::Reranker;
 use serde_json::json;
 
@@ -149,7 +149,40 @@ impl ModelSet {
         let totals = Arc::clone(&self.totals);
         let embedder =
             RemoteEmbedder::new(Arc::clone(provider), choice.clone(), dimensions, totals);
+        self.keep_embedder_settings(choice, embedder.model());
         Ok(Some(Arc::new(embedder)))
+    }
+
+    /// Opens the models by the settings under which a model made vectors earlier, if the data folder still has
+    /// them: those vectors can be searched after the settings name another model.
+    #[must_use]
+    pub fn of_earlier_embedder(
+        data: &Path,
+        model: &Model,
+        environment: &dyn Fn(&str) -> Option<String>,
+    ) -> Option<ModelSet> {
+        let text = fs::read_to_string(data.join(earlier_settings_file(model))).ok()?;
+        let config = ModelsConfig::parse(&text).ok()?;
+        ModelSet::open(config, Some(data), environment).ok()
+    }
+
+    /// Keeps the settings of the embedder in the data folder. Failing to is no error: it matters only after the
+    /// settings change.
+    fn keep_embedder_settings(&self, choice: &ModelChoice, model: &Model) {
+        let Some(folder) = &self.folder else { return };
+        let path = folder.join(earlier_settings_file(model));
+        if path.exists() {
+            return;
+        }
+        let mut config = ModelsConfig::default();
+        let settings = self.config.providers.get(&choice.provider);
+        config.providers.extend(settings.map(|kept| (choice.provider.clone(), kept.clone())));
+        let dimensions = Some(model.dimensions);
+        config.models.embed = Some(ModelChoice { dimensions, ..choice.clone() });
+        config.cache.clone_from(&self.config.cache);
+        if let Err(error) = write_with_folder(&path, &config.to_toml()) {
+            tracing::warn!(path = %path.display(), error, "settings of the embedder cannot be kept");
+        }
     }
 
     /// The embedder as one workspace uses it: through the shared cache, if there is one.
@@ -320,12 +353,8 @@ impl ModelSet {
         let mut table: BTreeMap<String, usize> =
             known.and_then(|text| toml::from_str(&text).ok()).unwrap_or_default();
         table.insert(self.learnt_key(choice), dimensions);
-        let written = toml::to_string(&table).map_err(|error| error.to_string()).and_then(|text| {
-            if let Some(parent) = path.parent() {
-                fs::create_dir_all(parent).map_err(|error| error.to_string())?;
-            }
-            fs::write(&path, text).map_err(|error| error.to_string())
-        });
+        let text = toml::to_string(&table).map_err(|error| error.to_string());
+        let written = text.and_then(|text| write_with_folder(&path, &text));
         if let Err(error) = written {
             tracing::warn!(path = %path.display(), error, "learnt dimensions cannot be written");
         }
@@ -335,4 +364,18 @@ impl ModelSet {
         let base = self.provider(choice).map_or("", |provider| provider.base());
         format!("{}|{}|{}", base, choice.model, choice.dimensions.unwrap_or(0))
     }
+}
+
+/// The file that keeps the settings under which a model makes vectors.
+fn earlier_settings_file(model: &Model) -> String {
+    let hash = blake3::hash(model.to_string().as_bytes()).to_hex();
+    format!("models/embedders/{}.toml", &hash[..16])
+}
+
+/// Writes a file, and creates its folder if it is missing.
+fn write_with_folder(path: &Path, text: &str) -> Result<(), String> {
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).map_err(|error| error.to_string())?;
+    }
+    fs::write(path, text).map_err(|error| error.to_string())
 }

@@ -107,6 +107,12 @@ impl<'c> ApiCall<'c> {
         ApiCall { body: Some(body), ..ApiCall::new(Method::POST, path) }
     }
 
+    /// Sets what is at a path.
+    #[must_use]
+    pub fn put(path: &'c [&'c str], body: Value) -> ApiCall<'c> {
+        ApiCall { body: Some(body), ..ApiCall::new(Method::PUT, path) }
+    }
+
     /// Deletes what is at a path.
     #[must_use]
     pub fn delete(path: &'c [&'c str]) -> ApiCall<'c> {

@@ -64,6 +64,8 @@ pub enum Code {
     Deadline,
     /// The client took longer than it may.
     SlowClient,
+    /// The embedding model of the workspace is being changed already.
+    ModelChanging,
     /// A model that cannot be done without failed.
     Model,
     /// A defect of the server.
@@ -83,7 +85,7 @@ pub struct CodeRow {
 
 impl Code {
     /// All of them.
-    pub const ALL: [Code; 31] = [
+    pub const ALL: [Code; 32] = [
         Code::BadJson,
         Code::Validation,
         Code::Embedding,
@@ -113,6 +115,7 @@ impl Code {
         Code::Overloaded,
         Code::Deadline,
         Code::SlowClient,
+        Code::ModelChanging,
         Code::Model,
         Code::Internal,
     ];
@@ -156,6 +159,7 @@ impl Code {
             Code::Overloaded => ("overloaded", 503, "the server is overloaded"),
             Code::Deadline => ("deadline", 504, "the response took too long"),
             Code::SlowClient => ("slow_client", 408, "the request took too long"),
+            Code::ModelChanging => ("model_changing", 409, "the embedding model is being changed"),
             Code::Model => ("model_error", 503, "a model cannot be reached or failed"),
             Code::Internal => ("internal", 500, "an internal error of the server"),
         };

@@ -202,6 +202,9 @@ impl From<Error> for ApiProblem {
             Error::Commit(CommitError::Full { .. }) => {
                 ApiProblem::new(Code::StorageFull, error.to_string())
             }
+            Error::Commit(CommitError::ModelChanging { .. }) => {
+                ApiProblem::new(Code::ModelChanging, error.to_string())
+            }
             Error::Commit(CommitError::Stale(_)) | Error::Read(ReadError::Stale(_)) => {
                 ApiProblem::new(Code::StaleVectors, error.to_string())
             }

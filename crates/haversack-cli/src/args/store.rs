@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use clap::Args;
-use haversack_provider::ModelSet;
 
 use super::IdentityArgs;
+use crate::model_catalog::DataFolderModels;
 
 /// Where the workspaces are: in a data folder, or behind a server.
 #[derive(Debug, Args)]
@@ -26,9 +26,9 @@ pub(crate) struct StoreLocation {
     /// The environment variable that holds the server's key [default: HAVERSACK_KEY]
     #[arg(long, value_name = "NAME", global = true, help_heading = "Store")]
     pub(crate) key_env: Option<String>,
-    /// The models of providers, opened when they are first needed.
+    /// The embedding models and the models of providers, opened when they are first needed.
     #[arg(skip)]
-    pub(crate) models: OnceLock<Option<Arc<ModelSet>>>,
+    pub(crate) catalog: OnceLock<Arc<DataFolderModels>>,
 }
 
 #[derive(Debug, Args)]

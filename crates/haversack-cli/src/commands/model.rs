@@ -3,13 +3,16 @@
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use haversack_core::embed::Embedder;
 use haversack_core::rank::Reranker;
 use haversack_model::{BUILT_IN, CrossEncoder, ModelCard, ModelRegistry, NONE, Transformer};
-use haversack_provider::{MODELS_FILE, ModelRole, ModelSet, ModelsConfig, TrialReport};
+use haversack_provider::{
+    MODELS_FILE, ModelChoice, ModelRole, ModelSet, ModelsConfig, TrialReport,
+};
+use haversack_store::DataFolder;
 use haversack_store::store::block_on;
 use haversack_store::store::maintenance::Stores;
 use serde_json::{Value, json};
@@ -17,10 +20,14 @@ use serde_json::{Value, json};
 use crate::args::{self, StoreLocation};
 use crate::input::read_text;
 use crate::output::{Bar, ExitOutcome, grouped, print, say};
+use crate::remote::{RemoteWorkspace, WorkspaceTarget};
 
 /// How many texts a new model is measured with, and the sentences of each.
 const TRIAL_TEXTS: usize = 32;
 const TRIAL_SENTENCES: usize = 5;
+
+/// How often a server is asked how far a change of the model is.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 pub(crate) fn run(location: &StoreLocation, command: &args::ModelCommand) -> Result<ExitOutcome> {
     let registry = ModelRegistry::in_data_folder(&location.folder()?);
@@ -266,50 +273,119 @@ fn choose(
 ) -> Result<ExitOutcome> {
     let remote = location.models()?.and_then(|models| models.config().models.embed.clone());
     let is_remote = args.name == ModelRole::Embed.as_str();
-    if !is_remote && (args.name == NONE || registry.is_reranker(&args.name)?) {
+    if !is_remote
+        && location.server_url()?.is_none()
+        && (args.name == NONE || registry.is_reranker(&args.name)?)
+    {
         return choose_reranker(registry, args);
     }
+    let chosen =
+        match location.reach(|location| open_for_change(location, remote.as_ref(), args))? {
+            WorkspaceTarget::Local(change) => change_locally(registry, change, args)?,
+            WorkspaceTarget::Server(server) => change_on_server(&server, args)?,
+        };
+    print_choice(&chosen, args)
+}
+
+/// The data folder that gets other vectors, if there is one, and the model that makes them.
+struct LocalChange {
+    stores: Option<DataFolder>,
+    embedder: Arc<dyn Embedder>,
+}
+
+/// What was embedded by the chosen model: the texts of each workspace, where their number is known.
+struct ModelChoiceReport {
+    model: String,
+    embedded: Vec<(String, Option<u64>)>,
+}
+
+fn open_for_change(
+    location: &StoreLocation,
+    remote: Option<&ModelChoice>,
+    args: &args::ModelUseArgs,
+) -> Result<LocalChange> {
+    let is_remote = args.name == ModelRole::Embed.as_str();
     let embedder = match (is_remote, remote) {
         (true, None) => bail!("models.embed is not set: `haversack model set FILE` sets it"),
         (true, Some(_)) => location.embedder()?,
-        (false, None) => registry.named(&args.name)?,
+        (false, None) => ModelRegistry::in_data_folder(&location.folder()?).named(&args.name)?,
         (false, Some(remote)) => bail!(
             "{MODELS_FILE} sets models.embed to {:?}, which embeds; take it out first to use {:?}",
             remote.model,
             args.name
         ),
     };
-    let model = embedder.model().clone();
+    let stores = location.folder()?.is_dir().then(|| location.stores()).transpose()?;
+    Ok(LocalChange { stores, embedder })
+}
+
+fn change_locally(
+    registry: &ModelRegistry,
+    LocalChange { stores, embedder }: LocalChange,
+    args: &args::ModelUseArgs,
+) -> Result<ModelChoiceReport> {
     let mut embedded = Vec::new();
-    if location.folder()?.is_dir() {
-        let stores = location.stores()?;
+    if let Some(stores) = stores {
         for workspace in stores.names()? {
             let store = stores.open_existing(&workspace, Arc::clone(&embedder))?;
             let mut bar = Bar::new();
             let done = block_on(store.for_blocking_threads().reembed(&mut |progress| {
-                let (done, total) = (grouped(progress.done), grouped(progress.total));
-                bar.show(&format!("{workspace}: {done} of {total} texts embedded"));
+                bar.show(&progress_line(&workspace, progress.done, progress.total));
             }));
             bar.clear();
-            embedded.push((workspace, done?.done));
+            embedded.push((workspace, Some(done?.done)));
         }
         // While the folder is still locked, so that no process opens it with the old model.
-        if !is_remote {
+        if args.name != ModelRole::Embed.as_str() {
             registry.choose(&args.name)?;
         }
     }
+    Ok(ModelChoiceReport { model: embedder.model().to_string(), embedded })
+}
+
+fn progress_line(workspace: &str, done: u64, total: u64) -> String {
+    format!("{workspace}: {} of {} texts embedded", grouped(done), grouped(total))
+}
+
+/// Changes the workspaces of a running server one after another. They answer all the while.
+fn change_on_server(
+    server: &RemoteWorkspace,
+    args: &args::ModelUseArgs,
+) -> Result<ModelChoiceReport> {
+    let model = server.set_default_model(&args.name)?;
+    let mut embedded = Vec::new();
+    for workspace in server.workspace_names()? {
+        let mut status = server.start_model_change(&workspace, &args.name)?;
+        let mut bar = Bar::new();
+        while let Some(change) = status.get("change").filter(|change| change.is_object()) {
+            if let Some(failure) = change["failure"].as_str() {
+                bar.clear();
+                bail!("{workspace} stays at its old model: {failure}");
+            }
+            let count = |name: &str| change[name].as_u64().unwrap_or_default();
+            bar.show(&progress_line(&workspace, count("done"), count("total")));
+            std::thread::sleep(POLL_INTERVAL);
+            status = server.model_status(&workspace)?;
+        }
+        bar.clear();
+        embedded.push((workspace, None));
+    }
+    Ok(ModelChoiceReport { model, embedded })
+}
+
+fn print_choice(chosen: &ModelChoiceReport, args: &args::ModelUseArgs) -> Result<ExitOutcome> {
+    let ModelChoiceReport { model, embedded } = chosen;
     if args.json {
         let workspaces: serde_json::Map<String, Value> =
-            embedded.into_iter().map(|(name, texts)| (name, texts.into())).collect();
-        let json = json!({
-            "name": args.name, "model": model.to_string(), "embedded": workspaces,
-        });
+            embedded.iter().map(|(name, texts)| (name.clone(), (*texts).into())).collect();
+        let json = json!({ "name": args.name, "model": model, "embedded": workspaces });
         print(&serde_json::to_string_pretty(&json)?)?;
         return Ok(ExitOutcome::Something);
     }
     let mut out = String::new();
-    for (workspace, texts) in &embedded {
-        let _ = writeln!(out, "{workspace}: {} texts have vectors by {model}", grouped(texts));
+    for (workspace, texts) in embedded {
+        let texts = texts.map_or_else(|| "all".to_owned(), grouped);
+        let _ = writeln!(out, "{workspace}: {texts} texts have vectors by {model}");
     }
     let _ = writeln!(out, "{} is in use", args.name);
     print(&out)?;

@@ -115,6 +115,23 @@ impl RemoteWorkspace {
         }
     }
 
+    /// Has new workspaces use an embedding model, and returns that model.
+    pub(crate) fn set_default_model(&self, name: &str) -> Result<String> {
+        let answer = self.send(ApiCall::put(&["v1", "model"], json!({ "name": name })))?;
+        text(&answer["model"]).context("the server names no model")
+    }
+
+    /// Starts to change the embedding model of a workspace.
+    pub(crate) fn start_model_change(&self, workspace: &str, name: &str) -> Result<Value> {
+        let path = ["v1", "workspaces", workspace, "model"];
+        Ok(self.send(ApiCall::put(&path, json!({ "name": name })))?)
+    }
+
+    /// The embedding model of a workspace, and a change of it.
+    pub(crate) fn model_status(&self, workspace: &str) -> Result<Value> {
+        Ok(self.send(ApiCall::get(&["v1", "workspaces", workspace, "model"]))?)
+    }
+
     /// Notes whether an item helped.
     pub(crate) fn feedback(&self, item: &str, useful: bool, user: Option<&str>) -> Result<()> {
         let mut body = json!({ "contextItemId": item, "useful": useful });

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::Value;
 
-use crate::{TestFolder, err, out};
+use crate::{TestFolder, err, out, tiny};
 
 /// `haversack serve` on a free port, killed at the end of the test.
 struct RunningServer {
@@ -192,14 +192,8 @@ fn commands_on_the_folder_itself_say_that_the_server_must_be_stopped() {
     let folder = sample("beside-folder");
     check(&folder, &["add", "docs"], 0);
     let server = RunningServer::start(&folder, "auto");
-    let commands: [&[&str]; 6] = [
-        &["check"],
-        &["backup", "copy"],
-        &["reembed"],
-        &["export"],
-        &["undo", "add-1"],
-        &["model", "use", "built-in"],
-    ];
+    let commands: [&[&str]; 5] =
+        [&["check"], &["backup", "copy"], &["reembed"], &["export"], &["undo", "add-1"]];
     for command in commands {
         let refused = err(&check(&folder, command, 2));
         assert!(refused.contains("data is in use by process"), "{command:?}: {refused}");
@@ -316,4 +310,46 @@ fn the_server_file_is_removed_at_shutdown() {
     assert!(stopped.success());
     assert!(server.child.wait().unwrap().success());
     assert!(!file.exists());
+}
+
+/// B4: a running server changes the model of its workspaces one by one, goes on answering, and keeps the
+/// choice; settings that named another model before do not make its vectors useless.
+#[test]
+fn the_model_is_changed_while_the_server_runs_b4() {
+    let folder = sample("serve-model");
+    tiny::write(&folder.0.join("tiny"));
+    for workspace in ["one", "two"] {
+        check(&folder, &["--workspace", workspace, "add", "docs"], 0);
+    }
+    check(&folder, &["model", "add", "./tiny"], 0);
+    let model = |workspace: &str| {
+        let stats = check(&folder, &["--workspace", workspace, "stats", "--json"], 0);
+        documents(&stats)["model"].as_str().unwrap().to_owned()
+    };
+    let built_in = model("one");
+    {
+        let server = RunningServer::start(&folder, "auto");
+        let used = check(&folder, &["model", "use", "tiny"], 0);
+        assert_eq!(err(&used), server.notice());
+        assert!(out(&used).contains("one: all texts have vectors by tiny@"), "{}", out(&used));
+        assert!(out(&used).ends_with("tiny is in use\n"), "{}", out(&used));
+        let found =
+            check(&folder, &["--workspace", "two", "search", "tea", "--vector", "--json"], 0);
+        assert!(out(&found).contains("docs/tea.md"));
+        // A workspace that is made now has the new model, and the names of others are known.
+        check(&folder, &["--workspace", "three", "add", "docs"], 0);
+        let refused = check(&folder, &["model", "use", "nothing"], 2);
+        assert!(err(&refused).contains("there is no model \"nothing\""), "{}", err(&refused));
+    }
+    for workspace in ["one", "two", "three"] {
+        assert!(model(workspace).starts_with("tiny@"), "{workspace}");
+    }
+    // A server that was started with another model answers from the vectors that are there.
+    check(&folder, &["model", "use", "built-in"], 0);
+    assert_eq!(model("one"), built_in);
+    fs::write(folder.0.join("data/models/in-use"), "tiny\n").unwrap();
+    let packed =
+        check(&folder, &["--workspace", "one", "pack", "what does Anna drink?", "--json"], 0);
+    assert_eq!(documents(&packed)["assembly"]["degraded"], false);
+    assert_eq!(model("one"), built_in, "nothing changes before somebody asks for it");
 }

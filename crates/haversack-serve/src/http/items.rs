@@ -126,9 +126,9 @@ pub(crate) async fn store(
 
 /// Refuses items that would instruct models, unless the key is trusted (X11).
 fn check_authority(kinds: &Kinds, items: &[Item]) -> Result<(), ApiProblem> {
-    if let Some(item) = items.iter().find(|item| kinds.guides(&item.kind)) {
+    if let Some(item) = items.iter().find(|item| kinds.needs_trusted_writer(&item.kind)) {
         let kind = &item.kind;
-        let detail = format!("only a trusted key can write a {kind}, which instructs models");
+        let detail = format!("only a trusted key can write a {kind}, which models rely on");
         return Err(ApiProblem { field: Some("kind".into()), ..forbidden(&detail) });
     }
     if items.iter().any(|item| item.trust == Trust::Trusted) {

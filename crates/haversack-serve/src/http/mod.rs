@@ -5,6 +5,7 @@ pub(crate) mod health;
 pub(crate) mod items;
 pub(crate) mod mcp;
 pub(crate) mod memories;
+pub(crate) mod models;
 pub(crate) mod named;
 mod page;
 pub(crate) mod receipts;

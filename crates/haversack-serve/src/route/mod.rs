@@ -1,6 +1,7 @@
 //! The routes: one table that generates the router, the OpenAPI document, the scopes and the tests.
 
 mod common;
+mod models;
 mod table;
 
 use std::fmt;

@@ -4,6 +4,7 @@ use haversack::recipes::workspace;
 use haversack::wire::WireRequest;
 
 use super::common::{ADMIN, NEVER_CUT, READ, RESOURCE, WRITE, WRITES, WRITTEN, anything};
+use super::models::{CHANGE_MODEL, GET_DEFAULT_MODEL, GET_MODEL, SET_DEFAULT_MODEL};
 use super::{
     MediaContent, Method, PACK_OPTIONS, PAGE_PARAMETERS, Route, content, flag_parameter,
     number_parameter, shape, text_parameter,
@@ -162,6 +163,10 @@ pub(crate) static ROUTES: &[Route] = &[
         http::workspaces::remove,
     )
     .with_response(204, None),
+    GET_DEFAULT_MODEL,
+    SET_DEFAULT_MODEL,
+    GET_MODEL,
+    CHANGE_MODEL,
     Route::new(
         Method::Post,
         "/v1/workspaces/{ws}/items",

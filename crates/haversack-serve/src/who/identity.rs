@@ -129,6 +129,11 @@ impl Identity {
         self.access.enters(workspace)
     }
 
+    /// Whether the credential may use all workspaces, including those created later.
+    pub(crate) fn enters_all(&self) -> bool {
+        self.access.workspaces == Grant::All
+    }
+
     /// The only workspace of the credential, if it is for just one.
     pub(crate) fn only_workspace(&self) -> Option<&str> {
         match &self.access.workspaces {

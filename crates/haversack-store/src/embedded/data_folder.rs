@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use haversack_core::embed::Model;
+
 use super::async_store::AsyncStore;
 use super::engine::EmbeddedStore;
 use crate::kinds::{DEFINITION_BYTES_MAX, Kinds};
@@ -224,6 +226,10 @@ impl Stores for DataFolder {
 
     fn names(&self) -> Result<Vec<String>, OpenError> {
         self.workspaces()
+    }
+
+    fn stored_model(&self, name: &str) -> Result<Option<Model>, OpenError> {
+        super::records::stored_model(&self.workspace_path(name)?)
     }
 
     fn remove(&self, name: &str) -> Result<(), OpenError> {

@@ -188,6 +188,13 @@ impl Kinds {
         self.find(kind).is_some_and(|spec| spec.guidance)
     }
 
+    /// Whether only trusted writers may write items of this kind: those that instruct models, and those that
+    /// the engine makes itself (X11).
+    #[must_use]
+    pub fn needs_trusted_writer(&self, kind: &Kind) -> bool {
+        self.find(kind).is_some_and(|spec| spec.guidance || spec.generated)
+    }
+
     /// Whether items of a kind describe one moment, so that they age from their creation.
     #[must_use]
     pub fn is_said_once(&self, kind: &Kind) -> bool {

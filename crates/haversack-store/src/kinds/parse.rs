@@ -73,6 +73,8 @@ struct KindEntry {
     #[serde(default)]
     guidance: bool,
     #[serde(default)]
+    generated: bool,
+    #[serde(default)]
     said_once: bool,
     priority: Option<f64>,
     part_priority: Option<f64>,
@@ -240,6 +242,7 @@ fn kind_spec(name: String, entry: KindEntry) -> Result<KindSpec, DefinitionError
         about: entry.about,
         single: entry.one_per_workspace,
         guidance: entry.guidance,
+        generated: entry.generated,
         said_once: entry.said_once,
         priority,
         part_priority,

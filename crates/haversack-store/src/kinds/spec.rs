@@ -21,6 +21,8 @@ pub struct KindSpec {
     /// Whether its items give instructions to the model. Only trusted writers may write them; packs
     /// render them without a fence.
     pub guidance: bool,
+    /// Whether the engine makes its items itself. Only trusted writers may write them.
+    pub generated: bool,
     /// Whether its items describe one moment, so that they age from their creation.
     pub said_once: bool,
     /// The ranking priority of its items, from 0 to 1 (K4).

@@ -88,6 +88,13 @@ pub trait Stores: fmt::Debug + Send + Sync {
     /// When they cannot be listed.
     fn names(&self) -> Result<Vec<String>, OpenError>;
 
+    /// The model whose vectors a workspace has. `None` for a workspace that does not exist or has no
+    /// model yet.
+    ///
+    /// # Errors
+    /// When the name is not valid, or the workspace cannot be read.
+    fn stored_model(&self, name: &str) -> Result<Option<Model>, OpenError>;
+
     /// Removes a workspace with everything in it. Close its store first.
     ///
     /// # Errors

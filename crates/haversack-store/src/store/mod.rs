@@ -39,7 +39,9 @@ pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, ReadError>>;
 /// Blocks this thread until a future is ready. The futures of
 /// [`maintenance::Maintenance::for_blocking_threads`] need no runtime.
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
-    futures_executor::block_on(future)
+    // On a thread of tokio its budget would run out: from then on its channels only wake the future again,
+    // and this thread would spin for ever.
+    futures_executor::block_on(tokio::task::unconstrained(future))
 }
 
 /// One workspace: takes writes and gives snapshots to read from.

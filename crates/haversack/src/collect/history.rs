@@ -16,6 +16,7 @@ use super::candidates::{candidate_from_item, collector_output, linear_relevance}
 use super::partial_read::{Total, partial_read_notice};
 use super::time::items_of_owner;
 use super::{Collector, CollectorOutput, Question};
+use crate::models::conversation_summary;
 use crate::recipe::CollectorSpec;
 use crate::request::Turn;
 
@@ -40,8 +41,10 @@ impl Collector for HistoryCollector {
             candidates.reverse();
             let total = Total::capped_at(candidates.len(), LIMIT_MAX);
             candidates.truncate(limit);
+            let summary = earlier_summary(question, spec, &messages, &candidates).await?;
+            candidates.extend(summary);
             let what = "turns of the conversation";
-            let notice = partial_read_notice(&spec.by, candidates.len(), total, what);
+            let notice = partial_read_notice(&spec.by, candidates.len().min(limit), total, what);
             for (rank, candidate) in candidates.iter_mut().enumerate() {
                 candidate.signals.set(Component::Collector, linear_relevance(rank, limit));
             }
@@ -72,6 +75,23 @@ async fn thread_messages(
         (stored.moment(), item.position, item.id.clone())
     });
     Ok(messages)
+}
+
+/// Returns a summary by a model of the messages that are too old to be shown themselves, if there is one.
+async fn earlier_summary(
+    question: &Question,
+    spec: &CollectorSpec,
+    messages: &[Stored],
+    shown: &[Candidate],
+) -> Result<Option<Candidate>, ReadError> {
+    let subject = question.subjects.get(spec.settings.text("of"));
+    let (Some(missing), Some(thread)) = (&question.missing_summaries, subject) else {
+        return Ok(None);
+    };
+    let is_shown =
+        |stored: &&Stored| shown.iter().any(|candidate| candidate.id.item == stored.item.id);
+    let earlier = messages.len() - messages.iter().filter(is_shown).count();
+    conversation_summary(&*question.snapshot, missing, &thread.id, &messages[..earlier]).await
 }
 
 /// Makes a candidate of a stored message, with its speaker.

@@ -39,6 +39,7 @@ use haversack_store::store::error::ReadError;
 use haversack_store::store::item::Stored;
 use serde_json::Value;
 
+use crate::models::MissingSummaries;
 use crate::notice::Notice;
 use crate::pipeline::FieldMatches;
 use crate::recipe::CollectorSpec;
@@ -55,7 +56,7 @@ pub use similar::FocusQuery;
 pub(crate) use similar::{has_no_subject, is_about_focus};
 pub use subject::{Subject, Subjects};
 pub use table::{BUILT_IN, BuiltInCollector, FindsBy, RequestField};
-pub(crate) use tree::focus_text;
+pub(crate) use tree::{focus_text, page_descent};
 
 /// A request when collecting begins: resolved, analysed and embedded.
 #[derive(Clone)]
@@ -80,6 +81,8 @@ pub struct Question {
     pub matches: Option<FieldMatches>,
     /// The focus to search by, if the question is about it.
     pub focus_query: Option<FocusQuery>,
+    /// The summaries that the pack does without so far, if a model summarises.
+    pub(crate) missing_summaries: Option<MissingSummaries>,
 }
 
 impl Question {
@@ -126,6 +129,8 @@ pub struct Outline {
     pub what: String,
     /// The blocks that were read, each with the index of its parent block or heading.
     pub blocks: Vec<(ItemId, Option<usize>)>,
+    /// The item that is a summary of it by a model, if there is one.
+    pub summary: Option<ItemId>,
 }
 
 /// Finds candidates. Implement it to bring your own source; see `Builder::collector`.

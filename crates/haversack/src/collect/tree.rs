@@ -16,6 +16,7 @@ use serde_json::Value;
 use super::candidates::{collector_output, falling_relevance, relevant_candidate};
 use super::partial_read::{Total, partial_read_notice};
 use super::{Collector, CollectorOutput, Outline, Question};
+use crate::models::{SUMMARY, page_summary};
 use crate::notice::Notice;
 use crate::recipe::{CollectorSpec, Settings};
 use crate::request::Request;
@@ -63,18 +64,20 @@ impl Collector for FocusCollector {
                     }
                 });
             let (mut found, mut notices, mut outlines) = (Vec::new(), Vec::new(), Vec::new());
+            let mut summaries = Vec::new();
             for around in try_join_all(around).await? {
                 found.extend(around.found);
                 notices.extend(around.notices);
                 outlines.extend(around.outline);
+                summaries.extend(around.summary);
             }
             // The sort is stable: equally relevant items stay in the order in which they were read.
             found.sort_by_key(|(_, relevance)| std::cmp::Reverse(*relevance));
             let kinds = &spec.kinds;
             let of_kind = |stored: &Stored| kinds.is_empty() || kinds.contains(&stored.item.kind);
             let candidates = found.iter().filter(|(stored, _)| of_kind(stored));
-            let candidates =
-                candidates.map(|(stored, score)| relevant_candidate(stored, *score)).collect();
+            let candidates = candidates.map(|(stored, score)| relevant_candidate(stored, *score));
+            let candidates = candidates.chain(summaries).collect();
             Ok(CollectorOutput { notices, outlines, ..collector_output(spec, candidates) })
         }
         .boxed()
@@ -161,6 +164,8 @@ struct Surroundings {
     found: Vec<(Stored, Score)>,
     notices: Vec<Notice>,
     outline: Option<Outline>,
+    /// A summary of the page by a model.
+    summary: Option<Candidate>,
 }
 
 fn is_active(stored: &Stored) -> bool {
@@ -236,7 +241,7 @@ async fn block_surroundings(
     found.extend(ancestors.into_iter().take(up).filter(is_active).enumerate().map(ancestor));
     found.extend(children.found.into_iter().enumerate().map(child));
     found.extend(siblings.into_iter().enumerate().map(sibling));
-    Ok(Surroundings { found, notices, outline: None })
+    Ok(Surroundings { found, notices, outline: None, summary: None })
 }
 
 /// Returns the nearest siblings, alternating between those before and those after.
@@ -257,7 +262,7 @@ fn nearest_siblings(
 }
 
 /// How the blocks of a page are read.
-fn page_descent(request: &Request) -> Descent {
+pub(crate) fn page_descent(request: &Request) -> Descent {
     let closed = CLOSED_KINDS.into_iter().filter_map(|kind| Kind::new(kind).ok()).collect();
     Descent { depth: requested_depth(request, PAGE_LEVELS), closed, limit: PAGE_BLOCKS_MAX }
 }
@@ -266,13 +271,24 @@ fn page_descent(request: &Request) -> Descent {
 async fn page_blocks(question: &Question, page: Stored) -> Result<Surroundings, ReadError> {
     let all = Descent { depth: PAGE_LEVELS, limit: 0, ..page_descent(&question.request) };
     // Levels that the request does not want are counted, so that the notice covers them.
-    let (below, all) = try_join(
+    let (mut below, all) = try_join(
         question.snapshot.descendants(&page.item.id, &page_descent(&question.request)),
         question.snapshot.descendants(&page.item.id, &all),
     )
     .await?;
-    let total = all.total.max(below.total);
-    Ok(in_document_order(page, below.found, total, "blocks"))
+    let read = below.found.len();
+    below.found.retain(|(_, stored)| stored.item.kind.as_str() != SUMMARY);
+    let total = all.total.max(below.total) - (read - below.found.len());
+    let summary = match &question.missing_summaries {
+        Some(missing) => page_summary(&*question.snapshot, missing, &page, &below.found).await?,
+        None => None,
+    };
+    let mut page = in_document_order(page, below.found, total, "blocks");
+    if let (Some(outline), Some(summary)) = (&mut page.outline, &summary) {
+        outline.summary = Some(summary.id.item.clone());
+    }
+    page.summary = summary;
+    Ok(page)
 }
 
 /// Reads a database with its rows, in their order.
@@ -302,11 +318,17 @@ fn in_document_order(
         name,
         what: what.to_owned(),
         blocks: outline_blocks(&below),
+        summary: None,
     };
     let block = |(rank, (_, stored))| (stored, falling_relevance(850, 1, rank));
     let below = below.into_iter().enumerate().map(block);
     let found = std::iter::once((root, Score::ONE)).chain(below).collect();
-    Surroundings { found, notices: notice.into_iter().collect(), outline: Some(outline) }
+    Surroundings {
+        found,
+        notices: notice.into_iter().collect(),
+        outline: Some(outline),
+        summary: None,
+    }
 }
 
 /// Returns each block with the index of its parent: the block that it is nested in, or else the

@@ -4,6 +4,7 @@
 mod answers;
 pub(crate) mod blocking;
 mod many;
+mod model_change;
 mod outbox;
 mod past;
 pub(crate) mod ready;
@@ -13,8 +14,8 @@ mod workspace;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use haversack_core::assemble::{Template, TemplateText, Templates};
 use haversack_core::embed::Embedder;
@@ -31,15 +32,17 @@ use haversack_store::store::maintenance::{Maintenance, MaintenanceProgress, OnUp
 use crate::collect::{self, Collector};
 use crate::embed::CachingEmbedder;
 use crate::error::Error;
-use crate::models::{ConfiguredModels, EngineModels};
+use crate::models::{ConfiguredModels, EngineModels, SummaryWorker};
 use crate::pipeline::FeatureCache;
 use crate::recipe::BUILT_IN;
 use crate::situation::{Judge, LocalJudge};
 
 pub use answers::CacheCounts;
+pub use model_change::{EmbedderCatalog, ModelChangeStatus, ModelStatus};
 pub use past::Replay;
 pub(crate) use ready::CompiledRecipe;
 pub use rules::{KeptTemplate, WireTemplate};
+pub(crate) use workspace::WeakWorkspace;
 pub use workspace::{Answer, Workspace};
 
 /// Returns the current time.
@@ -65,7 +68,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// The parts that all workspaces of an engine share.
 pub(crate) struct Shared {
     stores: Arc<dyn Stores>,
-    pub(crate) embedder: Arc<CachingEmbedder>,
+    /// The embedder of new workspaces.
+    embedder: RwLock<Arc<CachingEmbedder>>,
+    /// Further embedders, if the application has a catalog of them.
+    catalog: Option<Arc<dyn EmbedderCatalog>>,
+    /// Held while a workspace changes its model.
+    model_changes: Mutex<()>,
     pub(crate) judge: Arc<dyn Judge>,
     pub(crate) reranker: Option<Arc<dyn Reranker>>,
     /// The models of providers, if any are configured.
@@ -84,18 +92,42 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// The embedder that a workspace is opened with.
-    fn embedder_for(&self, workspace: &str) -> Arc<dyn Embedder> {
-        match &self.models {
-            Some(models) => models.embedder_for(&self.embedder, workspace),
-            None => Arc::clone(&self.embedder) as Arc<dyn Embedder>,
+    fn embedder(&self) -> Arc<CachingEmbedder> {
+        Arc::clone(&self.embedder.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn set_embedder(&self, embedder: Arc<CachingEmbedder>) {
+        *self.embedder.write().unwrap_or_else(PoisonError::into_inner) = embedder;
+    }
+
+    fn catalog(&self) -> Result<&Arc<dyn EmbedderCatalog>, Error> {
+        self.catalog.as_ref().ok_or_else(|| {
+            Error::invalid("name", "this application has no catalog of embedding models")
+        })
+    }
+
+    /// The embedder that a workspace is opened with: the one that made its vectors, if it is known, else the
+    /// one in use.
+    fn embedder_for(&self, workspace: &str) -> Result<Arc<dyn Embedder>, OpenError> {
+        let embedder = self.embedder();
+        if let Some(catalog) = &self.catalog
+            && let Some(stored) = self.stores.stored_model(workspace)?
+            && stored != *embedder.model()
+            && let Some(earlier) = catalog.by_model(&stored, workspace)
+        {
+            return Ok(Arc::new(CachingEmbedder::new(earlier)));
         }
+        Ok(match &self.models {
+            Some(models) => models.embedder_for(&embedder, workspace),
+            None => embedder as Arc<dyn Embedder>,
+        })
     }
 }
 
 impl fmt::Debug for Engine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let model = self.shared.embedder.model();
+        let embedder = self.shared.embedder();
+        let model = embedder.model();
         f.debug_struct("Engine").field("embedder", model).finish_non_exhaustive()
     }
 }
@@ -122,7 +154,7 @@ impl Engine {
     /// # Errors
     /// When the name is not valid or the workspace cannot be opened.
     pub fn workspace(&self, name: &str) -> Result<Workspace, Error> {
-        self.get_or_open(name, |stores| stores.open(name, self.shared.embedder_for(name)))
+        self.get_or_open(name, |stores| stores.open(name, self.shared.embedder_for(name)?))
     }
 
     /// Opens a workspace that exists.
@@ -130,7 +162,7 @@ impl Engine {
     /// # Errors
     /// When there is none of that name, or it cannot be opened.
     pub fn existing_workspace(&self, name: &str) -> Result<Workspace, Error> {
-        self.get_or_open(name, |stores| stores.open_existing(name, self.shared.embedder_for(name)))
+        self.get_or_open(name, |stores| stores.open_existing(name, self.shared.embedder_for(name)?))
     }
 
     /// Returns the handle of an open workspace, or opens the workspace.
@@ -199,16 +231,31 @@ impl Engine {
     /// Whether requests may wait for models elsewhere.
     #[must_use]
     pub fn calls_models(&self) -> bool {
-        let Shared { embedder, judge, reranker, models, .. } = &*self.shared;
+        let Shared { judge, reranker, models, .. } = &*self.shared;
         let counts = models.as_ref().is_some_and(|models| models.counter.is_some());
         let reranks = reranker.as_ref().is_some_and(|reranker| reranker.is_remote());
-        embedder.is_remote() || judge.is_remote() || reranks || counts
+        self.shared.embedder().is_remote() || judge.is_remote() || reranks || counts
     }
 
     /// What was used of models from providers since the engine was opened.
     #[must_use]
     pub fn model_usage(&self) -> UsageByRole {
         self.shared.models.as_ref().map(EngineModels::usage).unwrap_or_default()
+    }
+
+    /// Waits until the summaries that packs have asked for are made or have failed, at most for a while.
+    /// Returns whether all are. A program that ends after a pack waits, or they are lost.
+    #[must_use]
+    pub fn wait_for_summaries(&self, at_most: Duration) -> bool {
+        let worker = self.shared.models.as_ref().and_then(|models| models.summaries.as_ref());
+        worker.is_none_or(|worker| worker.wait(at_most))
+    }
+
+    /// How many summaries wait to be made or are being made.
+    #[must_use]
+    pub fn summaries_waiting(&self) -> usize {
+        let worker = self.shared.models.as_ref().and_then(|models| models.summaries.as_ref());
+        worker.map_or(0, SummaryWorker::waiting)
     }
 
     /// Returns the tokenizer of a model, or the one with a name; `o200k_base` when neither is given (M10).
@@ -257,6 +304,7 @@ impl Engine {
 #[derive(Default)]
 pub struct Builder {
     embedder: Option<Arc<dyn Embedder>>,
+    catalog: Option<Arc<dyn EmbedderCatalog>>,
     dimensions: Option<usize>,
     judge: Option<Arc<dyn Judge>>,
     reranker: Option<Arc<dyn Reranker>>,
@@ -287,6 +335,14 @@ impl Builder {
     #[must_use]
     pub fn embedder(mut self, embedder: Arc<dyn Embedder>) -> Builder {
         self.embedder = Some(embedder);
+        self
+    }
+
+    /// Sets the models that workspaces can change to while they answer. A workspace whose vectors were made by
+    /// one of them is opened with it, whatever the embedder for new workspaces is.
+    #[must_use]
+    pub fn embedder_catalog(mut self, catalog: Arc<dyn EmbedderCatalog>) -> Builder {
+        self.catalog = Some(catalog);
         self
     }
 
@@ -416,7 +472,9 @@ impl Builder {
         let shared = Shared {
             stores,
             judge: self.judge.unwrap_or_else(|| Arc::new(LocalJudge::new())),
-            embedder: Arc::new(CachingEmbedder::new(embedder)),
+            embedder: RwLock::new(Arc::new(CachingEmbedder::new(embedder))),
+            catalog: self.catalog,
+            model_changes: Mutex::default(),
             reranker: self.reranker,
             models,
             collectors: self.collectors,

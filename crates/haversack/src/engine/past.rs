@@ -60,7 +60,8 @@ impl Workspace {
         request.keep = false;
         let ready = self.compiled_recipe(&request.recipe).await?;
         let before = self.previous_receipt(&request).await?;
-        let (workspace, replayed) = (self.clone(), receipt.models.clone());
+        let (workspace, replayed) =
+            (self.clone(), Some(receipt.models.clone().unwrap_or_default()));
         let work = async move {
             let snapshot = workspace.snapshot(&request).await?;
             let embedder = snapshot.embedder();

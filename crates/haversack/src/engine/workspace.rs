@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use haversack_core::embed::Model;
@@ -24,10 +24,11 @@ use serde_json::json;
 
 use super::answers::{CacheCounts, PackCache};
 use super::blocking::on_blocking_thread;
+use super::model_change::SharedModelChange;
 use super::outbox::Outbox;
 use super::{CompiledRecipe, Shared};
 use crate::error::Error;
-use crate::models::{ModelAnswers, PackModels};
+use crate::models::{MissingSummaries, ModelAnswers, PackModels, SummaryWorker};
 use crate::notice::{Notice, NoticeCode};
 use crate::pipeline::{
     Assembled, PackDelta, PackInputs, ProviderCount, StageObserver, add_fields_and_excerpts,
@@ -61,6 +62,17 @@ pub struct Answer {
 #[derive(Clone)]
 pub struct Workspace(pub(super) Arc<Inner>);
 
+/// A handle that does not keep a workspace open.
+#[derive(Debug, Clone)]
+pub(crate) struct WeakWorkspace(Weak<Inner>);
+
+impl WeakWorkspace {
+    /// The workspace, if it is still open.
+    pub(crate) fn upgrade(&self) -> Option<Workspace> {
+        self.0.upgrade().map(Workspace)
+    }
+}
+
 pub(super) struct Inner {
     name: String,
     pub(super) shared: Arc<Shared>,
@@ -71,6 +83,7 @@ pub(super) struct Inner {
     pub(super) ready: Cache<String, Arc<CompiledRecipe>>,
     outbox: Outbox,
     pub(super) receipts: Cache<String, Arc<Receipt>>,
+    pub(super) model_change: SharedModelChange,
 }
 
 impl Drop for Inner {
@@ -96,6 +109,7 @@ impl Workspace {
             ready: Cache::builder().max_capacity(COMPILED_MAX).time_to_live(COMPILED_TTL).build(),
             outbox: Outbox::default(),
             receipts: Cache::new(RECEIPTS_CACHED_MAX),
+            model_change: SharedModelChange::default(),
         }))
     }
 
@@ -127,6 +141,18 @@ impl Workspace {
     /// The model that extracts memories, if one is configured.
     pub(crate) fn extractor(&self) -> Option<Arc<ChatModel>> {
         self.0.shared.models.as_ref()?.extractor.clone()
+    }
+
+    fn summary_worker(&self) -> Option<&SummaryWorker> {
+        self.0.shared.models.as_ref()?.summaries.as_ref()
+    }
+
+    /// Has the summaries made, in the background, that a pack did without.
+    fn request_summaries(&self, missing: &MissingSummaries) {
+        let Some(worker) = self.summary_worker() else { return };
+        for missing in missing.take() {
+            worker.request(&self.0.name, WeakWorkspace(Arc::downgrade(&self.0)), missing);
+        }
     }
 
     /// Searches by words, meaning and spelling with a viewer's permissions.
@@ -278,13 +304,18 @@ impl Workspace {
         (before, replayed): (Option<Arc<Receipt>>, Option<ModelAnswers>),
         observer: Option<StageObserver>,
     ) -> Result<Assembled, Error> {
+        let is_current = replayed.is_none() && request.as_of.is_none();
         let mut inputs = self.pack_inputs(ready, snapshot, request, before.as_deref(), replayed)?;
         inputs.observer.clone_from(&observer);
+        let missing = inputs.models.missing_summaries.clone().filter(|_| is_current);
         let snapshot = Arc::clone(&inputs.snapshot);
         let prepared = prepare(&self.0.shared, inputs).await?;
         let mut assembled = select_and_assemble(prepared)?;
         if let Some(observer) = observer {
             observer("pack", assembled.timings.pack);
+        }
+        if let Some(missing) = missing {
+            self.request_summaries(&missing);
         }
         add_stored_details(&mut assembled, &snapshot).await?;
         self.count_by_provider(&mut assembled);
@@ -329,6 +360,7 @@ impl Workspace {
             snapshot.embedder(),
             Arc::clone(&shared.judge),
             shared.reranker.clone(),
+            self.summary_worker().is_some(),
             replayed,
         );
         let observer = None;

@@ -123,7 +123,7 @@ pub(super) fn claims_authority(kinds: &Kinds, field: &str, value: &str) -> bool 
                 || value.starts_with("group:")
         }
         "trust" => value == Trust::Trusted.as_str(),
-        "kind" => Kind::new(value).is_ok_and(|kind| kinds.guides(&kind)),
+        "kind" => Kind::new(value).is_ok_and(|kind| kinds.needs_trusted_writer(&kind)),
         _ => false,
     }
 }

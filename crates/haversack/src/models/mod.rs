@@ -5,6 +5,7 @@ mod extraction;
 mod judge;
 mod prompt;
 mod record;
+mod summaries;
 
 use std::sync::Arc;
 
@@ -19,6 +20,9 @@ pub use extraction::{ExtractedMemory, Extraction, ExtractionOptions};
 pub use judge::ChatJudge;
 pub use record::{ModelAnswers, RecordedVerdict};
 pub(crate) use record::{ModelRecord, PackModels};
+pub(crate) use summaries::{
+    MissingSummaries, SUMMARY, SummaryWorker, add_summaries, conversation_summary, page_summary,
+};
 
 /// Vectors of queries that are cached for each workspace where workspaces must not share.
 const WORKSPACE_ENTRIES: u64 = 1_000;
@@ -32,6 +36,7 @@ pub(crate) struct EngineModels {
     set: Arc<ModelSet>,
     pub(crate) extractor: Option<Arc<haversack_provider::ChatModel>>,
     pub(crate) counter: Option<Arc<haversack_provider::TokenCounter>>,
+    pub(crate) summaries: Option<SummaryWorker>,
     has_shared_cache: bool,
 }
 
@@ -54,6 +59,7 @@ impl ConfiguredModels {
             models: EngineModels {
                 extractor: set.chat(ModelRole::Extract)?,
                 counter: set.counter()?,
+                summaries: set.chat(ModelRole::Summarise)?.map(SummaryWorker::new),
                 has_shared_cache: set.config().cache.is_some(),
                 set,
             },

@@ -16,6 +16,7 @@ use haversack_provider::{ScopedUsage, UsageScope};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::summaries::MissingSummaries;
 use crate::situation::{Judge, JudgeAnswer, JudgeError, Verdict};
 
 /// The cause of a recorded failure when it is replayed.
@@ -36,6 +37,9 @@ pub struct ModelAnswers {
     /// Scores of a reranker, by a hash of the query and the text.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub scores: BTreeMap<String, Option<f64>>,
+    /// Whether summaries by a model were looked up. They are items, so the state of the store has them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub summaries: bool,
 }
 
 /// A verdict as a receipt keeps it.
@@ -117,17 +121,22 @@ pub(crate) struct PackModels {
     pub(crate) judge: Arc<dyn Judge>,
     pub(crate) reranker: Option<Arc<dyn Reranker>>,
     pub(crate) record: Arc<ModelRecord>,
+    /// The summaries that the pack does without, if a model summarises.
+    pub(crate) missing_summaries: Option<MissingSummaries>,
 }
 
 impl PackModels {
-    /// Wraps the models that are remote.
+    /// Wraps the models that are remote. A replay looks up summaries if the first pack did.
     pub(crate) fn new(
         embedder: Arc<dyn Embedder>,
         judge: Arc<dyn Judge>,
         reranker: Option<Arc<dyn Reranker>>,
+        summarises: bool,
         replayed: Option<ModelAnswers>,
     ) -> PackModels {
+        let summarises = replayed.as_ref().map_or(summarises, |replayed| replayed.summaries);
         let record = Arc::new(ModelRecord::replaying(replayed));
+        record.lock().answers.summaries = summarises;
         let recorded = || Arc::clone(&record);
         PackModels {
             embedder: match embedder.is_remote() {
@@ -143,6 +152,7 @@ impl PackModels {
                 false => reranker,
             }),
             record,
+            missing_summaries: summarises.then(MissingSummaries::default),
         }
     }
 }
@@ -369,11 +379,11 @@ mod tests {
         let model = Model { name: "m".into(), version: "1".into(), dimensions: 2 };
         let fickle: Arc<dyn Embedder> = Arc::new(Fickle(Mutex::new(0.0), model));
         let judge = || Arc::new(crate::situation::LocalJudge::new()) as Arc<dyn Judge>;
-        let first = PackModels::new(Arc::clone(&fickle), judge(), None, None);
+        let first = PackModels::new(Arc::clone(&fickle), judge(), None, false, None);
         let vector = first.embedder.embed_query("tea").unwrap();
         let (answers, _) = first.record.so_far();
         assert_eq!(answers.vectors.len(), 1);
-        let again = PackModels::new(Arc::clone(&fickle), judge(), None, Some(answers));
+        let again = PackModels::new(Arc::clone(&fickle), judge(), None, false, Some(answers));
         assert_eq!(again.embedder.embed_query("tea").unwrap(), vector);
         assert_ne!(again.embedder.embed_query("coffee").unwrap(), vector, "not recorded: asked");
     }

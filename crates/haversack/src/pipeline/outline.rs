@@ -161,10 +161,16 @@ fn apply_order_scores(
         });
         ranked.score = Score::new(scores[place]).unwrap_or(Score::ZERO);
     }
-    // The page itself ranks before its blocks.
+    // The page itself ranks before its blocks, and so does a model's summary of it.
     let best = layer.iter().map(|ranked| ranked.score).max().unwrap_or(Score::ZERO);
-    if let Some(root) = layer.iter_mut().find(|it| it.candidate.id.item == outline.id) {
-        root.score = Score::new(best.get() + TIE_BREAK).unwrap_or(best);
+    for ranked in layer.iter_mut() {
+        let id = &ranked.candidate.id.item;
+        let ahead = match () {
+            () if *id == outline.id => 2.0,
+            () if outline.summary.as_ref() == Some(id) => 1.0,
+            () => continue,
+        };
+        ranked.score = Score::new(best.get() + ahead * TIE_BREAK).unwrap_or(best);
     }
 }
 

@@ -39,7 +39,7 @@ use crate::collect::{
 use crate::condition::Facts;
 use crate::engine::{CompiledRecipe, Shared};
 use crate::error::Error;
-use crate::models::{ModelRecord, PackModels};
+use crate::models::{MissingSummaries, ModelRecord, PackModels, add_summaries};
 use crate::notice::{Notice, NoticeCode};
 use crate::recipe::{LayerSpec, QueryPart, Recipe, default_facts};
 use crate::request::Request;
@@ -152,6 +152,9 @@ pub(crate) async fn prepare(shared: &Shared, inputs: PackInputs) -> Result<Prepa
         add_trails(&*question.snapshot, &mut layers).await?;
     }
     drop_essentials(&recipe.layers, &mut layers);
+    if let Some(missing) = &models.missing_summaries {
+        add_summaries(&*question.snapshot, missing, &recipe.layers, &mut layers).await?;
+    }
     let reader = FeatureReader::new(&shared.features, &*resolved.tokenizer);
     let (mut interaction, relevance) =
         measure_relevance(&question, &recipe, &resolved.rankers, reader, &mut layers).await?;
@@ -172,7 +175,11 @@ pub(crate) async fn prepare(shared: &Shared, inputs: PackInputs) -> Result<Prepa
     let earlier = (earlier, &*question.request.exclude);
     notices.extend(make_documents(snapshot, &mut interaction, specs, found, earlier).await?);
     timings.rank = timer.finish_stage("rank");
-    notices.extend(limitation_notices(&recipe, &*resolved.tokenizer));
+    notices.extend(limitation_notices(
+        &recipe,
+        &*resolved.tokenizer,
+        models.missing_summaries.as_ref(),
+    ));
     let core = pack_request(&ready, &question, resolved, order, (seed, previous))?;
     let reranker = reranker.map(|reranker| reranker.name().to_owned());
     let relevance = relevance.of_query;
@@ -229,6 +236,7 @@ async fn build_question(
         search_cache: SearchCache::default(),
         matches,
         focus_query,
+        missing_summaries: models.missing_summaries.clone(),
     };
     question.search_cache = plan_searches(&question, &recipe.layers);
     Ok(question)
@@ -335,12 +343,25 @@ fn uses_rerank(rankers: &[Ranker]) -> bool {
 }
 
 /// Returns notices about what the recipe or the tokenizer cannot do here.
-fn limitation_notices(recipe: &Recipe, tokenizer: &dyn Tokenizer) -> Vec<Notice> {
+fn limitation_notices(
+    recipe: &Recipe,
+    tokenizer: &dyn Tokenizer,
+    missing: Option<&MissingSummaries>,
+) -> Vec<Notice> {
     let mut notices = Vec::new();
-    if recipe.layers.iter().any(|layer| layer.summarise) {
-        let message =
-            "there is no model that summarises: the most important sentences are kept instead";
-        notices.push(Notice::new(NoticeCode::NotSummarised, message));
+    match missing.map(MissingSummaries::count) {
+        None if recipe.layers.iter().any(|layer| layer.summarise) => {
+            let message =
+                "there is no model that summarises: the most important sentences are kept instead";
+            notices.push(Notice::new(NoticeCode::NotSummarised, message));
+        }
+        Some(count) if count > 0 => {
+            let (summaries, are) =
+                if count == 1 { ("summary", "is") } else { ("summaries", "are") };
+            let message = format!("{count} {summaries} {are} not made yet; the pack does without");
+            notices.push(Notice::new(NoticeCode::NotSummarised, message));
+        }
+        _ => {}
     }
     if tokenizer.accuracy() != Accuracy::Exact {
         let message = format!("tokens are an estimate by {}", tokenizer.name());

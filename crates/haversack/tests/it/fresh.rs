@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use haversack::{Engine, Request};
 use haversack_core::units::Timestamp;
+use haversack_store::store::block_on;
 use haversack_store::store::change::{Batch, Change};
+use haversack_store::store::query::{Filter, TextSearch};
+use haversack_store::store::viewer::Viewer;
 use serde_json::json;
 
 use crate::recording::OpenRecorded as _;
@@ -160,5 +163,23 @@ fn an_empty_environment_and_a_folder_are_enough_x4() {
     {
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.success() && said.contains("1 passed"), "{said}");
+    }
+}
+
+/// Reads that block a thread of tokio end, however many there are: tokio's budget of polls does not stop
+/// them. (Without that, the 129th would spin for ever.)
+#[tokio::test]
+async fn blocking_reads_on_a_runtime_thread_end() {
+    let fixture = sample_workspace("memory");
+    let snapshot = fixture.blocking_store().snapshot(&Viewer::owner()).await.unwrap();
+    for _ in 0..300 {
+        let search = TextSearch {
+            query: "Noor".to_owned(),
+            unfinished: false,
+            all_words: false,
+            filter: Filter::default(),
+            limit: 1,
+        };
+        assert_eq!(block_on(snapshot.search_text(&search)).unwrap().len(), 1);
     }
 }

@@ -18,6 +18,7 @@ mod reading;
 mod recording;
 mod reranking;
 mod situation;
+mod summaries;
 mod support;
 mod tokenizers;
 mod vectors;

@@ -23,13 +23,13 @@ use server::{Asked, Reply, TestServer};
 
 /// A provider of everything. It embeds by counting letters, differently at every call, and judges that
 /// conditions about rain hold.
-struct FakeProvider {
+pub(crate) struct FakeProvider {
     server: TestServer,
     is_down: Arc<AtomicBool>,
 }
 
 impl FakeProvider {
-    fn start() -> FakeProvider {
+    pub(crate) fn start() -> FakeProvider {
         let is_down = Arc::new(AtomicBool::new(false));
         let (down, calls) = (Arc::clone(&is_down), AtomicUsize::new(0));
         let server = TestServer::start(move |asked, _| {
@@ -49,14 +49,29 @@ impl FakeProvider {
     }
 
     fn workspace(&self, folder: &tempfile::TempDir, models: &str) -> Workspace {
+        self.engine(folder, models).workspace("home").unwrap()
+    }
+
+    pub(crate) fn engine(&self, folder: &tempfile::TempDir, models: &str) -> Engine {
         let provider = format!(
             "[providers.p]\nprotocol = \"openai\"\nbase_url = \"{}\"\nretries = 0\ntimeout = 5\n",
             self.server.url
         );
         let config = ModelsConfig::parse(&format!("{provider}{models}")).unwrap();
         let models = Arc::new(ModelSet::open(config, Some(folder.path()), &|_| None).unwrap());
-        let engine = Engine::builder().models(models).open(folder.path()).unwrap();
-        engine.workspace("home").unwrap()
+        Engine::builder().models(models).open(folder.path()).unwrap()
+    }
+
+    /// The texts that were to be summarised.
+    pub(crate) fn summarised(&self) -> Vec<String> {
+        let asked = self.server.asked();
+        let users = asked.iter().filter_map(|asked| asked.body["messages"][1]["content"].as_str());
+        users.filter_map(|user| Some(user.strip_prefix("Text: ")?.to_owned())).collect()
+    }
+
+    /// Answers with an error from now on.
+    pub(crate) fn fail(&self) {
+        self.is_down.store(true, Ordering::SeqCst);
     }
 
     fn chat_calls(&self) -> usize {
@@ -107,6 +122,8 @@ fn chat(asked: &Asked) -> Reply {
             })
         };
         json!({"verdicts": list.iter().map(verdict).collect::<Vec<_>>()})
+    } else if user.starts_with("Text: ") {
+        json!({"summary": "In short: nine rooms were painted, and the cellar is still damp."})
     } else if user.contains("New memories:") {
         json!({"replacements": [{"new": 0, "old": 0}, {"new": 7, "old": 0}, {"new": 0, "old": 99}]})
     } else {
@@ -126,7 +143,7 @@ const EMBED: &str = "[models.embed]\nprovider = \"p\"\nmodel = \"m\"\nprice_in =
 const JUDGE: &str = "[models.judge]\nprovider = \"p\"\nmodel = \"j\"\n";
 const EXTRACT: &str = "[models.extract]\nprovider = \"p\"\nmodel = \"x\"\n";
 
-fn item(id: &str, kind: &str, text: &str) -> Item {
+pub(crate) fn item(id: &str, kind: &str, text: &str) -> Item {
     Item::new(ItemId::new(id).unwrap(), Kind::new(kind).unwrap(), text)
 }
 

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use haversack::{Builder, Engine, Error, Request};
-use haversack_core::embed::Embedder;
+use haversack_core::embed::{Embedder, Model};
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::query::FieldRole;
 use haversack_core::units::Timestamp;
@@ -87,6 +87,10 @@ impl Stores for RecordingStores {
 
     fn names(&self) -> Result<Vec<String>, OpenError> {
         self.inner.names()
+    }
+
+    fn stored_model(&self, name: &str) -> Result<Option<Model>, OpenError> {
+        self.inner.stored_model(name)
     }
 
     fn remove(&self, name: &str) -> Result<(), OpenError> {

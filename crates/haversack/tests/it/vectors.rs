@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use haversack::{Engine, ErrorCode, NoticeCode, Request};
+use haversack::engine::{EmbedderCatalog, ModelStatus};
+use haversack::{Engine, ErrorCode, NoticeCode, Request, Workspace};
 use haversack_core::embed::{EmbedError, Embedder, Model, Vector};
 use haversack_store::store::change::{Batch, Change};
 use haversack_store::store::error::{CommitError, error_chain};
@@ -101,6 +102,96 @@ async fn queries_follow_a_change_of_the_model_b4() {
     let given = Vector::new(vec![1.0; 8]).unwrap();
     let by_vector = Request { vector: Some(given), ..memories() };
     assert!(!pack(&workspace, by_vector).await.is_degraded());
+}
+
+/// Two models by name; the second can be made to fail.
+#[derive(Debug, Default)]
+struct TwoModels {
+    fails: std::sync::atomic::AtomicBool,
+    chosen: std::sync::Mutex<Option<String>>,
+}
+
+impl EmbedderCatalog for TwoModels {
+    fn by_name(&self, name: &str, _workspace: &str) -> Result<Arc<dyn Embedder>, haversack::Error> {
+        let fails = self.fails.load(std::sync::atomic::Ordering::Relaxed);
+        match name {
+            "built-in" => Ok(haversack::default_embedder()),
+            "odd" => Ok(Odd::new(8, if fails { 7 } else { 8 })),
+            _ => Err(haversack::Error::invalid("name", "there is none")),
+        }
+    }
+
+    fn by_model(&self, model: &Model, workspace: &str) -> Option<Arc<dyn Embedder>> {
+        let known = ["built-in", "odd"].map(|name| self.by_name(name, workspace).unwrap());
+        known.into_iter().find(|embedder| embedder.model() == model)
+    }
+
+    fn choose(&self, name: &str) -> Result<(), haversack::Error> {
+        *self.chosen.lock().unwrap() = Some(name.to_owned());
+        Ok(())
+    }
+}
+
+/// Waits until a change of the model has ended.
+fn finished(workspace: &Workspace) -> ModelStatus {
+    loop {
+        let status = workspace.model_status();
+        if status.change.as_ref().is_none_or(|change| change.failure.is_some()) {
+            return status;
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// A workspace is changed to another model while it answers; one that fails keeps its old model and goes
+/// on later; others are not touched, and each is opened with the model that made its vectors (B4, M4).
+#[tokio::test]
+async fn workspaces_change_their_model_one_by_one_b4() {
+    let folder = tempfile::tempdir().unwrap();
+    let catalog = Arc::new(TwoModels::default());
+    let open = |embedder: Arc<dyn Embedder>| {
+        let builder = Engine::builder().embedder(embedder).embedder_catalog(catalog.clone());
+        builder.open_recorded(folder.path()).unwrap()
+    };
+    let engine = open(haversack::default_embedder());
+    let (one, two) = (engine.workspace("one").unwrap(), engine.workspace("two").unwrap());
+    for workspace in [&one, &two] {
+        workspace.put(vec![item("tea", "note", "Green tea.", json!({}))]).await.unwrap();
+    }
+    catalog.fails.store(true, std::sync::atomic::Ordering::Relaxed);
+    let started = one.start_model_change("odd").unwrap();
+    assert_ne!(started.model.name, "odd");
+    let failed = finished(&one);
+    let failure = failed.change.unwrap().failure.unwrap();
+    assert!(failure.contains("7 dimensions"), "{failure}");
+    let memories = || Request::new("memory", "green tea");
+    assert!(!pack(&one, memories()).await.is_degraded());
+    catalog.fails.store(false, std::sync::atomic::Ordering::Relaxed);
+    one.start_model_change("odd").unwrap();
+    let done = finished(&one);
+    assert_eq!((done.model.to_string().as_str(), done.change), ("odd@1/8", None));
+    assert!(!pack(&one, memories()).await.is_degraded());
+    let unchanged = one.start_model_change("odd").unwrap();
+    assert_eq!(unchanged.change, None, "it has that model already");
+    assert_eq!(two.model_status().model, *haversack::default_embedder().model());
+    // New workspaces follow the engine's choice, which is kept.
+    assert_eq!(engine.use_model("odd").unwrap().to_string(), "odd@1/8");
+    assert_eq!(catalog.chosen.lock().unwrap().as_deref(), Some("odd"));
+    assert_eq!(engine.workspace("three").unwrap().model_status().model.name, "odd");
+    drop((engine, one, two));
+    // Whatever the engine is opened with, each workspace has the model of its vectors.
+    let engine = open(Odd::new(9, 9));
+    let names = ["one", "two"].map(|name| {
+        let workspace = engine.existing_workspace(name).unwrap();
+        assert!(
+            !haversack_store::store::block_on(workspace.blocking_store().stats()).unwrap().stale
+        );
+        workspace.model_status().model.to_string()
+    });
+    assert_eq!(names[0], "odd@1/8");
+    assert_eq!(names[1], haversack::default_embedder().model().to_string());
+    let unknown = engine.workspace("one").unwrap().start_model_change("none").unwrap_err();
+    assert_eq!(unknown.code(), ErrorCode::Validation);
 }
 
 #[tokio::test]

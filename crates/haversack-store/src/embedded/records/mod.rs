@@ -16,6 +16,7 @@ pub(crate) mod write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use haversack_core::embed::Model;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
@@ -51,6 +52,19 @@ pub(crate) fn open(folder: &Path, references: &[String]) -> Result<Connection, O
     schema::migrate(&mut connection).map_err(refuse)?;
     schema::create_indexes(&connection, references).map_err(failed)?;
     Ok(connection)
+}
+
+/// The model whose vectors the workspace in a folder has, if there is one. Nothing is written, so a
+/// workspace of an older version stays as it is.
+pub(crate) fn stored_model(folder: &Path) -> Result<Option<Model>, OpenError> {
+    let path = file(folder);
+    if !path.exists() {
+        return Ok(None);
+    }
+    let failed = |error: rusqlite::Error| open_error(&path, error);
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(&path, flags).map_err(failed)?;
+    usage::model(&connection).map_err(failed)
 }
 
 fn open_error(path: &Path, error: rusqlite::Error) -> OpenError {

@@ -30,6 +30,7 @@ async fn question(place: &ContextFixture, request: Request) -> Question {
         search_cache: SearchCache::default(),
         matches: None,
         focus_query: None,
+        missing_summaries: None,
         request,
     }
 }

@@ -202,6 +202,7 @@ impl CollectorStore {
             search_cache,
             matches,
             focus_query,
+            missing_summaries: None,
         }
     }
 
