@@ -219,6 +219,21 @@ def test_search_finds_by_all_ways_or_one(ws: Workspace) -> None:
     assert ws.search("discounts", under="launch", fields={"team": ["a", "b"]})["found"] == []
 
 
+def test_a_pack_comes_as_messages_for_a_provider(ws: Workspace) -> None:
+    query = "who approves a discount?"
+    plain = ws.pack(query, token_budget=600)
+    assert "messages" not in plain["assembly"]
+    pack = ws.pack(query, token_budget=600, messages="anthropic")
+    messages = pack["assembly"]["messages"]
+    assert messages is not None and messages["messages"][-1]["role"] == "user"
+    pack = ws.pack(query, token_budget=600, messages="openai")
+    messages = pack["assembly"]["messages"]
+    assert messages is not None and "prompt_cache_key" in messages
+    assert "Mara" in str(messages["messages"])
+    events = list(ws.stream_context(query, token_budget=600, messages="openai"))
+    assert "prompt_cache_key" in str(events[-1])
+
+
 def test_a_pack_is_built_explained_and_looked_back_at(ws: Workspace) -> None:
     pack = ws.pack("who approves a discount?", token_budget=600, explain=True)
     assert "Mara" in pack["context"] and pack["tokenCount"] <= 600

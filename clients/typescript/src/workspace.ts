@@ -12,6 +12,8 @@ export interface Build {
   explain?: boolean;
   /** Whether nothing is kept: no receipt, no use, no cache. */
   preview?: boolean;
+  /** The provider for whose requests the pack is given as messages, too: `assembly.messages`. */
+  messages?: "anthropic" | "openai";
   /** Ends the request. */
   signal?: AbortSignal;
 }
@@ -234,8 +236,9 @@ export class Workspace {
   }
 
   #build<T>(recipe: string, request: Body, build: Build): Promise<T> {
-    const { explain, preview, signal } = build;
-    return this.#ask(["context", build.recipe ?? recipe], request, { query: { explain, preview }, signal });
+    const { explain, preview, messages, signal } = build;
+    const query = { explain, preview, messages };
+    return this.#ask(["context", build.recipe ?? recipe], request, { query, signal });
   }
 
   /** The context for a question, by `everything` or another recipe whose result has sections. */
@@ -315,11 +318,11 @@ export class Workspace {
    * error. Who stops reading ends the build.
    */
   async *streamContext(recipe: string, request: Body, build: Build = {}): AsyncGenerator<t.StreamEvent> {
-    const { explain, preview, signal } = build;
+    const { explain, preview, messages, signal } = build;
     const response = await this.#client.send({
       method: "POST",
       path: this.#base + wire.path("context", recipe),
-      query: { explain, preview },
+      query: { explain, preview, messages },
       body: request,
       viewer: this.#viewer,
       reads: true,

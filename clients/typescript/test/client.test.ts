@@ -181,6 +181,18 @@ test("search finds by all ways or one", async () => {
   assert.ok(Array.isArray(spelled.found));
 });
 
+test("a pack comes as messages for a provider", async () => {
+  const query = "who approves a discount?";
+  const plain = await ws.pack(query, { tokenBudget: 600 });
+  assert.equal(plain.assembly.messages, undefined);
+  const pack = await ws.pack(query, { tokenBudget: 600 }, { messages: "openai" });
+  const messages = pack.assembly.messages;
+  assert.ok(messages && "prompt_cache_key" in messages);
+  assert.match(JSON.stringify(messages.messages), /Mara/);
+  const other = await ws.pack(query, { tokenBudget: 600 }, { messages: "anthropic" });
+  assert.equal(other.assembly.messages?.messages.at(-1)?.role, "user");
+});
+
 test("a pack is built, explained and looked back at", async () => {
   const options = { tokenBudget: 600 };
   const pack = await ws.pack("who approves a discount?", options, { explain: true });

@@ -122,6 +122,18 @@ impl StoreLocation {
         Ok(embedder.map(|embedder| models.for_workspace(embedder, &self.workspace)))
     }
 
+    /// The embedder with its calls counted against a workspace's cap, if the settings have one.
+    pub(crate) fn capped(
+        &self,
+        embedder: Arc<dyn Embedder>,
+        workspace: &str,
+    ) -> Result<Arc<dyn Embedder>> {
+        Ok(match self.models()? {
+            Some(models) => models.capped(embedder, workspace),
+            None => embedder,
+        })
+    }
+
     /// The embedding model of the data folder: a provider's, if one is configured, else the chosen one.
     pub(crate) fn embedder(&self) -> Result<Arc<dyn Embedder>> {
         if let Some(embedder) = self.remote_embedder()? {
@@ -140,12 +152,13 @@ impl StoreLocation {
     /// The embedder of the workspace: the one that made its vectors, if it can be opened, else the one in use.
     fn embedder_for(&self, stores: &DataFolder) -> Result<Arc<dyn Embedder>> {
         let embedder = self.embedder()?;
-        match stores.stored_model(&self.workspace)? {
+        let embedder = match stores.stored_model(&self.workspace)? {
             Some(stored) if stored != *embedder.model() => {
-                Ok(self.catalog()?.by_model(&stored, &self.workspace).unwrap_or(embedder))
+                self.catalog()?.by_model(&stored, &self.workspace).unwrap_or(embedder)
             }
-            _ => Ok(embedder),
-        }
+            _ => embedder,
+        };
+        self.capped(embedder, &self.workspace)
     }
 
     /// The reranker that was chosen for the data folder, if one was.

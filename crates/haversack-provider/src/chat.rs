@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::allowance::{Reservation, current_allowances, with_allowances};
 use crate::error::ProviderError;
 use crate::protocol::{ChatAnswer, ChatCall, ChatContent, OutputMode, add_extra};
 use crate::provider::{Failed, Provider};
@@ -120,11 +121,11 @@ impl ChatModel {
         within: Duration,
     ) -> Result<(Value, String), ProviderError> {
         let (sender, receiver) = std::sync::mpsc::sync_channel(1);
-        let model = Arc::clone(self);
-        self.provider.spawn(async move {
+        let (model, allowances) = (Arc::clone(self), current_allowances());
+        self.provider.spawn(with_allowances(allowances, async move {
             // The receiver waits as long as its thread lives.
             let _ = sender.send(model.ask(&question, within).await);
-        });
+        }));
         receiver.recv().unwrap_or_else(|_| {
             let (provider, what) = (self.provider.name().to_owned(), "a thread");
             Err(ProviderError::Queued { provider, what })
@@ -188,6 +189,8 @@ impl ChatModel {
         };
         add_extra(&mut outgoing.body, &self.choice.extra);
         let estimated = (question.system.len() + question.user.len()) as u64 / 4 + 1;
+        let role = (self.role, &self.choice);
+        let _place = Reservation::take(estimated, role, &self.totals).map_err(refuse)?;
         let answered = self.provider.call_async(outgoing, estimated, within).await;
         let answered = answered.inspect_err(|failed| {
             let usage = Usage {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use haversack_core::embed::{EmbedError, Embedder, Model, Vector};
 
+use crate::allowance::Reservation;
 use crate::error::ProviderError;
 use crate::protocol::{EmbedCall, Embeddings, TextRole, add_extra};
 use crate::provider::{Failed, Provider};
@@ -99,9 +100,11 @@ impl RemoteEmbedder {
         if texts.is_empty() {
             return Ok(Vec::new());
         }
+        let (choice, totals) = (&self.inner.choice, &self.inner.totals);
+        let _place = Reservation::take(estimated_tokens(texts), (ModelRole::Embed, choice), totals)
+            .map_err(|error| self.embed_error(error))?;
         let (result, usage) = self.inner.embed_blocking(texts, role, within, self.model.dimensions);
-        let usage = usage.with_cost(&self.inner.choice);
-        self.inner.totals.record(ModelRole::Embed, &usage);
+        totals.record(ModelRole::Embed, &usage.with_cost(choice));
         result.map_err(|error| self.embed_error(error))
     }
 
@@ -138,6 +141,11 @@ impl Embedder for RemoteEmbedder {
             cause: "the embedder returned no vector for the query".into(),
         })
     }
+}
+
+/// Estimates the tokens of texts by their length.
+fn estimated_tokens(texts: &[&str]) -> u64 {
+    texts.iter().map(|text| text.len() as u64 / 4 + 1).sum()
 }
 
 /// Identifies everything that decides a vector: vectors of different fingerprints are not comparable.
@@ -248,7 +256,7 @@ impl EmbeddingCalls {
                 return (Err(unsupported(&self.provider)), Usage::default());
             };
             add_extra(&mut outgoing.body, &self.choice.extra);
-            let estimated = texts.iter().map(|text| text.len() as u64 / 4 + 1).sum();
+            let estimated = estimated_tokens(&borrowed);
             let answered = match self.provider.call(&outgoing, estimated, within).await {
                 Ok(answered) => answered,
                 Err(failed) => return self.halve(texts, role, within, dimensions, failed).await,
@@ -265,7 +273,10 @@ impl EmbeddingCalls {
                 checked(vectors, dimensions)
             });
             match read {
-                Ok(vectors) => (Ok(vectors), usage),
+                Ok(vectors) => {
+                    usage.texts = vectors.len() as u64;
+                    (Ok(vectors), usage)
+                }
                 Err(what) => {
                     usage.failures = 1;
                     (Err(self.provider.malformed(&answered.url, what)), usage)

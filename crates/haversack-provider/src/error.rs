@@ -3,6 +3,7 @@
 use std::error::Error as StdError;
 use std::time::Duration;
 
+use haversack_core::units::Timestamp;
 use hyper::StatusCode;
 use serde_json::Value;
 use thiserror::Error;
@@ -83,6 +84,21 @@ pub enum ProviderError {
         /// What was waited for.
         what: &'static str,
     },
+    /// A cap on what somebody uses of models in a day leaves no room for the call, which was not made.
+    #[error(
+        "{owner} has used {used} of its {limit} for models, which leaves too little for this call; the cap is \
+         lifted at {until}"
+    )]
+    CapReached {
+        /// Whose cap it is, such as `workspace acme` or `key 1f3a`.
+        owner: String,
+        /// What was used.
+        used: String,
+        /// The limit, with what it counts.
+        limit: String,
+        /// When the day ends.
+        until: Timestamp,
+    },
     /// The settings ask for something that cannot be done.
     #[error("{what}")]
     Settings {
@@ -103,6 +119,7 @@ impl ProviderError {
             ProviderError::Unreachable { .. }
             | ProviderError::Timeout { .. }
             | ProviderError::CircuitOpen { .. }
+            | ProviderError::CapReached { .. }
             | ProviderError::Queued { .. } => true,
             ProviderError::Refused { status, .. } => is_transient_status(*status),
             ProviderError::Malformed { .. } | ProviderError::Settings { .. } => false,

@@ -27,6 +27,8 @@
 
 #![forbid(unsafe_code)]
 
+mod allowance;
+mod allowance_book;
 mod breaker;
 mod chat;
 mod embedder;
@@ -42,6 +44,9 @@ mod shared_cache;
 mod token_counter;
 mod usage;
 
+pub use allowance::{
+    Allowance, AllowanceScope, AllowanceStatus, DailyCap, current_allowances, with_allowances,
+};
 pub use chat::{ChatModel, ChatQuestion};
 pub use embedder::RemoteEmbedder;
 pub use error::ProviderError;

@@ -8,8 +8,11 @@ use std::time::{Duration, Instant};
 
 use haversack_core::embed::{Embedder, Model};
 use haversack_core::rank::Reranker;
+use haversack_core::units::Timestamp;
 use serde_json::json;
 
+use crate::allowance::{Allowance, DailyCap};
+use crate::allowance_book::{AllowanceBook, CappedEmbedder};
 use crate::chat::{ChatModel, ChatQuestion};
 use crate::embedder::RemoteEmbedder;
 use crate::error::ProviderError;
@@ -34,6 +37,7 @@ pub struct ModelSet {
     totals: Arc<UsageTotals>,
     /// Where learnt dimensions are kept.
     folder: Option<PathBuf>,
+    allowances: AllowanceBook,
 }
 
 /// What a trial call of a model found.
@@ -108,6 +112,7 @@ impl ModelSet {
             cache: cache.map(Arc::new),
             totals: Arc::default(),
             folder: data.map(Path::to_owned),
+            allowances: AllowanceBook::new(data.map(Path::to_owned), None),
         })
     }
 
@@ -121,6 +126,37 @@ impl ModelSet {
     #[must_use]
     pub fn usage(&self) -> &Arc<UsageTotals> {
         &self.totals
+    }
+
+    /// Reads the time from another clock, which decides when a day ends. For tests.
+    #[must_use]
+    pub fn with_clock(mut self, clock: impl Fn() -> Timestamp + Send + Sync + 'static) -> ModelSet {
+        self.allowances = AllowanceBook::new(self.folder.clone(), Some(Arc::new(clock)));
+        self
+    }
+
+    /// The allowance of an owner such as `key 1f3a`; `None` without a cap. What it used today is kept in the data
+    /// folder.
+    #[must_use]
+    pub fn allowance(&self, owner: &str, cap: DailyCap) -> Option<Arc<Allowance>> {
+        (!cap.is_none()).then(|| self.allowances.allowance(owner, cap))
+    }
+
+    /// The allowance of a workspace, if the settings cap workspaces.
+    #[must_use]
+    pub fn workspace_allowance(&self, workspace: &str) -> Option<Arc<Allowance>> {
+        self.allowance(&format!("workspace {workspace}"), self.config.models.cap())
+    }
+
+    /// The embedder with its calls counted against a workspace's allowance, if workspaces have one.
+    #[must_use]
+    pub fn capped(&self, embedder: Arc<dyn Embedder>, workspace: &str) -> Arc<dyn Embedder> {
+        match self.workspace_allowance(workspace) {
+            Some(allowance) if embedder.is_remote() => {
+                Arc::new(CappedEmbedder { inner: embedder, allowance })
+            }
+            _ => embedder,
+        }
     }
 
     fn provider(&self, choice: &ModelChoice) -> Result<&Arc<Provider>, ProviderError> {

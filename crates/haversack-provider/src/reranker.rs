@@ -7,6 +7,7 @@ use std::time::Duration;
 use haversack_core::rank::{RerankError, Reranker};
 use haversack_core::units::Score;
 
+use crate::allowance::Reservation;
 use crate::error::ProviderError;
 use crate::protocol::{RerankCall, add_extra};
 use crate::provider::Provider;
@@ -60,6 +61,8 @@ impl RemoteReranker {
             add_extra(&mut outgoing.body, &self.choice.extra);
             let bytes = query.len() * texts.len() + texts.iter().map(|t| t.len()).sum::<usize>();
             let estimated = bytes as u64 / 4;
+            let role = (ModelRole::Rerank, &self.choice);
+            let _place = Reservation::take(estimated, role, &self.totals)?;
             let answered = self.provider.call_blocking(outgoing, estimated, within);
             let answered = answered.map_err(|failed| {
                 let usage = Usage {

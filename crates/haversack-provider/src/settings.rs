@@ -7,6 +7,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::allowance::DailyCap;
 use crate::error::ProviderError;
 use crate::http;
 use crate::protocol::{self, PROTOCOLS};
@@ -31,7 +32,7 @@ pub struct ModelsConfig {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub providers: BTreeMap<String, ProviderSettings>,
     /// The models, by what they do.
-    #[serde(skip_serializing_if = "ModelChoices::is_empty")]
+    #[serde(skip_serializing_if = "ModelChoices::is_unset")]
     pub models: ModelChoices,
     /// A cache of embeddings that several machines share.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -84,6 +85,12 @@ impl Default for ProviderSettings {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ModelChoices {
+    /// Most tokens that a workspace uses of models in a day (UTC).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens_per_day: Option<u64>,
+    /// The most that a workspace's use of models costs in a day (UTC), by the prices of the models.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_per_day: Option<f64>,
     /// Makes vectors of texts and queries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub embed: Option<ModelChoice>,
@@ -116,6 +123,38 @@ impl ModelChoices {
             (ModelRole::Extract, self.extract.as_ref()),
             (ModelRole::Count, self.count.as_ref()),
         ]
+    }
+
+    /// Whether nothing is set, neither a model nor a cap.
+    #[must_use]
+    pub fn is_unset(&self) -> bool {
+        self.is_empty() && self.cap().is_none()
+    }
+
+    /// The cap of each workspace.
+    #[must_use]
+    pub fn cap(&self) -> DailyCap {
+        DailyCap { tokens: self.tokens_per_day, cost: self.cost_per_day }
+    }
+
+    /// Takes over the caps that are set in other settings.
+    pub fn override_caps(&mut self, other: &ModelChoices) {
+        self.tokens_per_day = other.tokens_per_day.or(self.tokens_per_day);
+        self.cost_per_day = other.cost_per_day.or(self.cost_per_day);
+    }
+
+    /// Checks the caps.
+    fn check_caps(&self) -> Result<(), String> {
+        let Some(cost) = self.cost_per_day else { return Ok(()) };
+        if !cost.is_finite() || cost < 0.0 {
+            return Err(format!("cost_per_day: {cost} is not a cost"));
+        }
+        let has_price = |choice: &ModelChoice| choice.price_in.or(choice.price_out).is_some();
+        if self.by_role().iter().any(|(_, choice)| choice.is_some_and(has_price)) {
+            return Ok(());
+        }
+        Err("cost_per_day: no model has a price (price_in, price_out), so nothing has a cost"
+            .into())
     }
 
     /// Whether no model is chosen.
@@ -287,6 +326,9 @@ impl ModelsConfig {
                 self.check_choice(role, choice)
                     .map_err(|what| settings(format!("models.{role}.{what}")))?;
             }
+        }
+        if !self.models.is_empty() {
+            self.models.check_caps().map_err(|what| settings(format!("models.{what}")))?;
         }
         if let Some(cache) = &self.cache {
             cache.check().map_err(|what| settings(format!("cache.{what}")))?;
@@ -468,6 +510,8 @@ redis = "redis://127.0.0.1:6379"
         check("rpm = 3000", "headers = { x-api-key = \"abc\" }", "looks like a secret");
         check("redis://", "redis://:hunter2@", "redis_env");
         check("rpm = 3000", "timeout = 0", "timeout: 0 is not between");
+        let cap = "[models]\ncost_per_day = 1.5\n[models.embed]";
+        check("[models.embed]", cap, "models.cost_per_day: no model has a price");
         let judge = GOOD.replace("[models.rerank]", "[models.judge]\nmodel = \"x\"");
         let message = ModelsConfig::parse(&judge).unwrap_err().to_string();
         assert!(message.contains("the protocol \"tei\" cannot judge"), "{message}");

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::allowance::Reservation;
 use crate::error::ProviderError;
 use crate::provider::Provider;
 use crate::settings::{ModelChoice, ModelRole};
@@ -70,6 +71,8 @@ impl TokenCounter {
             ProviderError::Settings { what }
         })?;
         let within = self.choice.deadline_ms.map_or(WITHIN, Duration::from_millis);
+        // Counting costs no tokens, but a cap that is reached is reached.
+        let _place = Reservation::take(0, (ModelRole::Count, &self.choice), &self.totals)?;
         let answered = self.provider.call_blocking(outgoing, 0, within);
         let usage = |calls, failures, time| Usage { calls, failures, time, ..Usage::default() };
         match answered {

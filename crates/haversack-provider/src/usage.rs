@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::time::Duration;
 
+use crate::allowance;
 use crate::settings::{ModelChoice, ModelRole};
 
 /// What was used of one model.
@@ -15,6 +16,10 @@ pub struct Usage {
     pub calls: u64,
     /// Calls that failed in the end.
     pub failures: u64,
+    /// Calls that were not made, because a cap was reached.
+    pub refused: u64,
+    /// Texts that were embedded.
+    pub texts: u64,
     /// Answers that came from a cache.
     pub cache_hits: u64,
     /// Tokens of input, as the provider counted them, else as estimated.
@@ -32,6 +37,8 @@ impl Usage {
     pub fn add(&mut self, other: &Usage) {
         self.calls += other.calls;
         self.failures += other.failures;
+        self.refused += other.refused;
+        self.texts += other.texts;
         self.cache_hits += other.cache_hits;
         self.tokens_in += other.tokens_in;
         self.tokens_out += other.tokens_out;
@@ -63,12 +70,13 @@ impl UsageTotals {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Adds to the totals, and to the scope that this thread measures.
+    /// Adds to the totals and to the scope that this thread measures, and charges the thread's allowances.
     pub(crate) fn record(&self, role: ModelRole, usage: &Usage) {
         let mut totals = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         totals.entry(role).or_default().add(usage);
         drop(totals);
         record_in_scope(role, usage);
+        allowance::charge(usage);
     }
 }
 

@@ -19,6 +19,7 @@ type ModelCounters = Family<RoleLabels, Counter>;
 pub(crate) struct ModelMetrics {
     calls: ModelCounters,
     failures: ModelCounters,
+    refusals: ModelCounters,
     cache_hits: ModelCounters,
     tokens: ModelCounters,
     milliseconds: ModelCounters,
@@ -30,6 +31,11 @@ impl ModelMetrics {
         let counters = [
             ("model_calls", "Calls to models of providers, retries included", &self.calls),
             ("model_failures", "Calls to models that failed in the end", &self.failures),
+            (
+                "model_refusals",
+                "Calls to models not made, because a cap was reached",
+                &self.refusals,
+            ),
             ("model_cache_hits", "Answers of models from a cache", &self.cache_hits),
             ("model_tokens", "Tokens that models read and wrote", &self.tokens),
             ("model_milliseconds", "Time spent waiting for models", &self.milliseconds),
@@ -48,6 +54,7 @@ impl ModelMetrics {
             };
             raise(&self.calls, usage.calls);
             raise(&self.failures, usage.failures);
+            raise(&self.refusals, usage.refused);
             raise(&self.cache_hits, usage.cache_hits);
             raise(&self.tokens, usage.tokens_in + usage.tokens_out);
             raise(&self.milliseconds, u64::try_from(usage.time.as_millis()).unwrap_or(u64::MAX));

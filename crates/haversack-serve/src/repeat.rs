@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
+use haversack_provider::with_allowances;
 use http_body_util::BodyExt;
 
 use crate::call::{Call, RouteResult};
@@ -61,7 +62,7 @@ pub(crate) async fn run_once(mut call: Call) -> RouteResult {
     let Some(value) =
         call.headers.get("idempotency-key").filter(|_| call.route.takes_idempotency_key)
     else {
-        return (call.route.run)(call).await;
+        return run_route(call).await;
     };
     let key = value.to_str().unwrap_or_default().to_owned();
     if key.is_empty() || key.len() > KEY_BYTES_MAX {
@@ -102,6 +103,12 @@ pub(crate) async fn run_once(mut call: Call) -> RouteResult {
     }
 }
 
+/// Runs the route. What it uses of models counts against the caller's key.
+async fn run_route(call: Call) -> RouteResult {
+    let allowances = call.state.allowances_of(&call.identity);
+    with_allowances(allowances, (call.route.run)(call)).await
+}
+
 /// Credential, operation and workspace: the same key elsewhere is a different key.
 fn place(call: &Call) -> String {
     let workspace = call.parameters.get("ws").map_or("", String::as_str);
@@ -116,7 +123,7 @@ fn hash(call: &Call, body: &Bytes) -> [u8; 32] {
 }
 
 async fn run_and_store(call: Call, guard: InFlightGuard, request: [u8; 32]) -> RouteResult {
-    let response = (call.route.run)(call).await?;
+    let response = run_route(call).await?;
     let (head, body) = response.into_parts();
     // The responses of these routes are in memory already.
     let collected = body

@@ -8,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use haversack::{Engine, Workspace};
 use haversack_core::units::Timestamp;
+use haversack_provider::Allowance;
 use thiserror::Error;
 
 use crate::audit::Audit;
@@ -18,7 +19,7 @@ use crate::metrics::Metrics;
 use crate::problem::ApiProblem;
 use crate::repeat::InFlight;
 use crate::trace::TraceSender;
-use crate::who::{Control, ControlError, JwtError, TokenVerifier};
+use crate::who::{Control, ControlError, Identity, JwtError, TokenVerifier};
 
 /// The state that all requests share.
 pub(crate) struct ServerState {
@@ -118,6 +119,12 @@ impl ServerState {
             }
             error => error.into(),
         })
+    }
+
+    /// The allowance of models that a caller's key has; none without a cap.
+    pub(crate) fn allowances_of(&self, identity: &Identity) -> Vec<Arc<Allowance>> {
+        let owner = format!("key {}", identity.credential());
+        self.engine.allowance(&owner, identity.model_cap()).into_iter().collect()
     }
 
     pub(crate) fn is_stopping(&self) -> bool {

@@ -460,9 +460,15 @@ class Workspace:
     # --- Contexts ---
 
     def _build(
-        self, recipe: str, body: Mapping[str, Any], *, explain: bool, preview: bool
+        self,
+        recipe: str,
+        body: Mapping[str, Any],
+        *,
+        explain: bool,
+        preview: bool,
+        messages: t.MessageFormat | None = None,
     ) -> Any:
-        query = {"explain": explain, "preview": preview}
+        query = {"explain": explain, "preview": preview, "messages": messages}
         return self._read("context", recipe, body=body, query=query)
 
     def build_any(
@@ -472,10 +478,13 @@ class Workspace:
         *,
         explain: bool = False,
         preview: bool = False,
+        messages: t.MessageFormat | None = None,
     ) -> dict[str, Any]:
         """The result of any recipe, for a request in the form of the wire. The other methods are
         typed for one recipe each."""
-        result = self._build(recipe, request, explain=explain, preview=preview)
+        result = self._build(
+            recipe, request, explain=explain, preview=preview, messages=messages
+        )
         return cast("dict[str, Any]", result)
 
     def pack(
@@ -485,14 +494,19 @@ class Workspace:
         recipe: str = "everything",
         explain: bool = False,
         preview: bool = False,
+        messages: t.MessageFormat | None = None,
         **options: Unpack[t.Options],
     ) -> t.SectionsContext:
         """The context for a question, by any recipe whose result has sections.
 
-        With `preview` nothing is stored; with `explain` the result has the ledger and the quality.
+        With `preview` nothing is stored; with `explain` the result has the ledger and the quality;
+        with `messages` it has the pack as part of a request to that provider, in
+        `assembly.messages`.
         """
         body = {"query": query, **wire.options(options)}
-        result = self._build(recipe, body, explain=explain, preview=preview)
+        result = self._build(
+            recipe, body, explain=explain, preview=preview, messages=messages
+        )
         return cast(t.SectionsContext, result)
 
     def build(
@@ -503,6 +517,7 @@ class Workspace:
         recipe: str = "prime",
         explain: bool = False,
         preview: bool = False,
+        messages: t.MessageFormat | None = None,
         **options: Unpack[t.PrimeOptions],
     ) -> t.PrimeAnswer:
         """One ranked list over files and threads, for a message in a thread."""
@@ -511,7 +526,9 @@ class Workspace:
             "message": message,
             **wire.options(options),
         }
-        result = self._build(recipe, body, explain=explain, preview=preview)
+        result = self._build(
+            recipe, body, explain=explain, preview=preview, messages=messages
+        )
         return cast(t.PrimeAnswer, result)
 
     def assemble(
@@ -521,11 +538,14 @@ class Workspace:
         recipe: str = "workspace",
         explain: bool = False,
         preview: bool = False,
+        messages: t.MessageFormat | None = None,
         **options: Unpack[t.WorkspaceOptions],
     ) -> t.WorkspaceContext:
         """Blocks around what the user has in focus."""
         body = {"query": query, **wire.options(options)}
-        result = self._build(recipe, body, explain=explain, preview=preview)
+        result = self._build(
+            recipe, body, explain=explain, preview=preview, messages=messages
+        )
         return cast(t.WorkspaceContext, result)
 
     def assemble_context(
@@ -536,12 +556,15 @@ class Workspace:
         recipe: str = "situation",
         explain: bool = False,
         preview: bool = False,
+        messages: t.MessageFormat | None = None,
         **options: Unpack[t.SituationOptions],
     ) -> t.SituationContext:
         """Guidance for a situation, from inherited contexts and the rules that apply."""
         own = {"current_context": current_context, "situation": situation}
         body = {**wire.options(own), **wire.options(options)}
-        result = self._build(recipe, body, explain=explain, preview=preview)
+        result = self._build(
+            recipe, body, explain=explain, preview=preview, messages=messages
+        )
         return cast(t.SituationContext, result)
 
     def build_proposal_context(
@@ -552,6 +575,7 @@ class Workspace:
         recipe: str = "proposal",
         explain: bool = False,
         preview: bool = False,
+        messages: t.MessageFormat | None = None,
         **options: Unpack[t.ProposalOptions],
     ) -> t.ProposalContext:
         """The material for a proposal for an opportunity."""
@@ -560,7 +584,9 @@ class Workspace:
             "userPrompt": user_prompt,
             **wire.options(options),
         }
-        result = self._build(recipe, body, explain=explain, preview=preview)
+        result = self._build(
+            recipe, body, explain=explain, preview=preview, messages=messages
+        )
         return cast(t.ProposalContext, result)
 
     def build_context(
@@ -569,11 +595,14 @@ class Workspace:
         *,
         recipe: str = "memory",
         explain: bool = False,
+        messages: t.MessageFormat | None = None,
         **options: Unpack[t.MemoryOptions],
     ) -> t.MemoryContext:
         """Memories for a message, ready for a prompt."""
         body = {"query": query, **wire.options(options)}
-        result = self._build(recipe, body, explain=explain, preview=False)
+        result = self._build(
+            recipe, body, explain=explain, preview=False, messages=messages
+        )
         return cast(t.MemoryContext, result)
 
     def build_context_by_vector(
@@ -582,11 +611,14 @@ class Workspace:
         *,
         recipe: str = "memory",
         explain: bool = False,
+        messages: t.MessageFormat | None = None,
         **options: Unpack[t.MemoryOptions],
     ) -> t.MemoryContext:
         """The same for a vector of the workspace's own embedding model."""
         body = {"vector": list(vector), **wire.options(options)}
-        result = self._build(recipe, body, explain=explain, preview=False)
+        result = self._build(
+            recipe, body, explain=explain, preview=False, messages=messages
+        )
         return cast(t.MemoryContext, result)
 
     def preview_context(
@@ -604,6 +636,7 @@ class Workspace:
         recipe: str = "everything",
         explain: bool = False,
         preview: bool = False,
+        messages: t.MessageFormat | None = None,
         request: Mapping[str, Any] | None = None,
         **options: Unpack[t.Options],
     ) -> Iterator[wire.StreamEvent]:
@@ -614,7 +647,7 @@ class Workspace:
         """
         body = {**({"query": query} if query else {}), **wire.options(options), **(request or {})}
         path = self._base + wire.path("context", recipe)
-        flags = {"explain": explain, "preview": preview}
+        flags = {"explain": explain, "preview": preview, "messages": messages}
         for event in self._client._events(path, flags, body, self._viewer):
             yield event
 

@@ -20,6 +20,7 @@ Trust = Literal["external", "internal", "trusted"]
 Way = Literal["text", "vector", "fuzzy"]
 EventKind = Literal["viewed", "edited", "used", "useful", "not_useful"]
 RequestType = Literal["assist", "chat", "search", "automate"]
+MessageFormat = Literal["anthropic", "openai"]
 
 
 # --- Workspaces and items ---
@@ -469,11 +470,47 @@ class LedgerLine(TypedDict):
     content: NotRequired[list[list[int] | str]]
 
 
+class CacheControl(TypedDict):
+    """A breakpoint of Anthropic's prompt cache."""
+
+    type: str
+
+
+class TextBlock(TypedDict):
+    """A block of text, up to whose end a breakpoint caches."""
+
+    type: str
+    text: str
+    cache_control: NotRequired[CacheControl | None]
+
+
+class ProviderMessage(TypedDict):
+    """A message of a conversation."""
+
+    role: str
+    content: str | list[TextBlock]
+
+
+class AnthropicMessages(TypedDict):
+    """Part of a body of Anthropic's Messages API."""
+
+    system: NotRequired[list[TextBlock]]
+    messages: list[ProviderMessage]
+
+
+class OpenAiMessages(TypedDict):
+    """Part of a body of OpenAI's chat API."""
+
+    messages: list[ProviderMessage]
+    prompt_cache_key: str
+
+
 class ModelUsage(TypedDict):
     """What a pack used of a model from a provider."""
 
     calls: int
     failures: int
+    refused: NotRequired[int]
     cacheHits: int
     tokensIn: int
     tokensOut: int
@@ -500,7 +537,7 @@ class Assembly(TypedDict):
     timingsMs: dict[str, float]
     models: NotRequired[dict[str, ModelUsage]]
     providerTokens: NotRequired[int | None]
-    messages: NotRequired[dict[str, Any] | None]
+    messages: NotRequired[AnthropicMessages | OpenAiMessages | None]
     facts: NotRequired[dict[str, Any]]
     delta: NotRequired[Delta]
     quality: NotRequired[Quality]

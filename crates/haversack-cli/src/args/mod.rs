@@ -70,7 +70,7 @@ pub(crate) enum Command {
     /// Back up a workspace to a folder
     Backup(BackupArgs),
     /// Make the vectors anew, after the embedding model has changed
-    Reembed,
+    Reembed(ReembedArgs),
     /// Count the tokens of files, or of standard input
     Tokens(TokensArgs),
     /// Cut a text to a number of tokens, at a sentence where one ends in time

@@ -309,6 +309,10 @@ pub(crate) struct DemoArgs {
     /// hold yet
     #[arg(long, conflicts_with_all = ["json", "keep", "serve"])]
     pub(crate) check: bool,
+    /// Judge the situation's conditions by the judge of these settings
+    /// [default: the models.toml of the data folder, if it has a judge]
+    #[arg(long, value_name = "FILE", conflicts_with = "check")]
+    pub(crate) models: Option<PathBuf>,
     /// Print the five results as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -89,6 +89,12 @@ pub(crate) struct KeyCreateArgs {
     /// Expire after this many days [default: never]
     #[arg(long, value_name = "DAYS")]
     pub(crate) days: Option<u32>,
+    /// The most tokens that its requests use of models of providers in a day (UTC) [default: any number]
+    #[arg(long, value_name = "N")]
+    pub(crate) model_tokens_per_day: Option<u64>,
+    /// The most that its requests' use of models costs in a day, by the prices in models.toml [default: any cost]
+    #[arg(long, value_name = "COST", value_parser = cost)]
+    pub(crate) model_cost_per_day: Option<f64>,
     /// Print one JSON document
     #[arg(long)]
     pub(crate) json: bool,
@@ -105,4 +111,11 @@ pub(crate) struct KeyListArgs {
 pub(crate) struct KeyRevokeArgs {
     /// The key's id, as `key list` shows it
     pub(crate) id: String,
+}
+
+fn cost(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(cost) if cost.is_finite() && cost >= 0.0 => Ok(cost),
+        _ => Err("write a number such as 2.50".to_owned()),
+    }
 }

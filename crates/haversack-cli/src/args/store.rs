@@ -96,6 +96,16 @@ pub(crate) struct AddArgs {
     /// Delete items whose files no longer exist
     #[arg(long)]
     pub(crate) prune: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReembedArgs {
+    /// Print one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -11,7 +11,9 @@ use haversack_core::item::Kind;
 use haversack_store::store::block_on;
 use haversack_store::store::maintenance::Maintenance;
 use haversack_store::store::viewer::{Principal, Viewer};
+use serde_json::{Value, json};
 
+use super::embedding_usage::EmbeddingUsage;
 use crate::args::{AddArgs, StoreLocation};
 use crate::input::now;
 use crate::output::{Bar, ExitOutcome, grouped, print, say};
@@ -35,16 +37,27 @@ pub(crate) fn run(location: &StoreLocation, args: &AddArgs) -> Result<ExitOutcom
     let (paths, prune) = (args.paths.clone(), args.prune);
     let add = ingest::IngestRequest { paths, kind, users, prune, at, origin: origin.clone() };
     let started = Instant::now();
-    let (added, undo) = match location.reach(StoreLocation::store_or_new)? {
+    let (added, undo, usage) = match location.reach(StoreLocation::store_or_new)? {
         WorkspaceTarget::Local(store) => {
             let undo = location.command(&format!("undo {origin}"));
-            (add_locally(&*store, &add, &undo)?, Some(undo))
+            let usage = EmbeddingUsage::start(location)?;
+            (add_locally(&*store, &add, &undo, &usage)?, Some(undo), Some(usage))
         }
-        WorkspaceTarget::Server(server) => (add_through_server(location, &server, &add)?, None),
+        // The server embeds, and its metrics say what that used.
+        WorkspaceTarget::Server(server) => {
+            (add_through_server(location, &server, &add)?, None, None)
+        }
     };
     print_remarks(&added);
     let seconds = started.elapsed().as_secs_f64();
-    print(&summary(&added, undo.as_deref(), (seconds, prune)))?;
+    if args.json {
+        let mut document = document(&added, undo.as_deref(), seconds);
+        document["embedding"] = usage.map_or(Value::Null, |usage| usage.document());
+        print(&serde_json::to_string_pretty(&document)?)?;
+    } else {
+        let usage = usage.and_then(|usage| usage.line());
+        print(&summary(&added, (undo.as_deref(), usage.as_deref()), (seconds, prune)))?;
+    }
     let progress = added.progress;
     Ok(if progress.stored + progress.unchanged > 0 {
         ExitOutcome::Something
@@ -57,11 +70,14 @@ fn add_locally(
     store: &dyn Maintenance,
     add: &ingest::IngestRequest,
     undo: &str,
+    usage: &EmbeddingUsage,
 ) -> Result<IngestSummary> {
     let mut bar = Bar::new();
-    let added = ingest::add(store, add, &mut |progress| bar.show(&line(progress)));
+    let mut report = |progress| bar.show(&format!("{}{}", line(progress), usage.progress()));
+    let added = ingest::add(store, add, &mut report);
     bar.clear();
-    let added = added
+    let added = usage
+        .report_failure(added)
         .with_context(|| format!("stopped; what was stored stays, and `{undo}` takes it back"))?;
     block_on(store.close());
     Ok(added)
@@ -145,7 +161,26 @@ fn print_remarks(added: &IngestSummary) {
     list(name, &mut added.missing_ids.iter().cloned(), missing);
 }
 
-fn summary(added: &IngestSummary, undo: Option<&str>, (seconds, prune): (f64, bool)) -> String {
+/// The result for programs.
+fn document(added: &IngestSummary, undo: Option<&str>, seconds: f64) -> Value {
+    let progress = added.progress;
+    json!({
+        "files": progress.files,
+        "stored": progress.stored,
+        "unchanged": progress.unchanged,
+        "skipped": progress.skipped,
+        "missing": added.missing_count,
+        "deleted": added.deleted,
+        "seconds": seconds,
+        "undo": undo.filter(|_| progress.stored > 0),
+    })
+}
+
+fn summary(
+    added: &IngestSummary,
+    (undo, usage): (Option<&str>, Option<&str>),
+    (seconds, prune): (f64, bool),
+) -> String {
     let progress = added.progress;
     let mut out = format!(
         "stored {} items, {} unchanged, {} skipped{}, in {seconds:.1} s",
@@ -166,6 +201,9 @@ fn summary(added: &IngestSummary, undo: Option<&str>, (seconds, prune): (f64, bo
                 writeln!(out, "{count} items are of files that are gone; --prune deletes them")
             }
         };
+    }
+    if let Some(usage) = usage {
+        let _ = writeln!(out, "{usage}");
     }
     if let Some(undo) = undo.filter(|_| progress.stored > 0) {
         let _ = writeln!(out, "to take it back: {undo}");

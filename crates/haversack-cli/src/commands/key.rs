@@ -5,13 +5,14 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use haversack_core::units::Timestamp;
+use haversack_provider::DailyCap;
 use haversack_serve::audit::{Audit, AuditEntry};
 use haversack_serve::who::{ActsAs, ApiKey, Control, Grant, KeyScope, NewKey};
 use serde_json::{Value, json};
 
 use crate::args::{self, StoreLocation};
 use crate::input::now;
-use crate::output::{ExitOutcome, print, say};
+use crate::output::{ExitOutcome, grouped, print, say};
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
@@ -79,7 +80,8 @@ fn create(control: &Control, audit: &Audit, args: &args::KeyCreateArgs) -> Resul
     let expires = args.days.map(|days| {
         Timestamp::from_millis(now.as_millis().saturating_add(i64::from(days) * DAY_MS))
     });
-    let new = NewKey { name: args.name.clone(), scopes, workspaces, acts_as, expires };
+    let model_cap = DailyCap { tokens: args.model_tokens_per_day, cost: args.model_cost_per_day };
+    let new = NewKey { name: args.name.clone(), scopes, workspaces, acts_as, expires, model_cap };
     let token = control.create(&new, now)?;
     write_audit_entry(audit, "createKey", "key create", &token.id, now)?;
     if args.json {
@@ -129,7 +131,19 @@ fn line(key: &ApiKey, now: Timestamp) -> String {
     };
     let used = key.used.map_or_else(|| "never used".to_owned(), |at| format!("used {at}"));
     let scopes = scopes(key).join(" ");
-    format!("{}  {}  {scopes}  {workspaces}  {acts_as}  {state}  {used}", key.id, key.name)
+    let cap = cap(&key.model_cap);
+    format!("{}  {}  {scopes}  {workspaces}  {acts_as}  {state}  {used}{cap}", key.id, key.name)
+}
+
+/// The cap on models as a column, if there is one.
+fn cap(cap: &DailyCap) -> String {
+    let tokens = cap.tokens.map(|tokens| format!("{} tokens", grouped(tokens)));
+    let cost = cap.cost.map(|cost| format!("a cost of {cost}"));
+    let limits: Vec<String> = tokens.into_iter().chain(cost).collect();
+    if limits.is_empty() {
+        return String::new();
+    }
+    format!("  at most {} of models a day", limits.join(" and "))
 }
 
 fn document(key: &ApiKey) -> Value {
@@ -144,5 +158,7 @@ fn document(key: &ApiKey) -> Value {
         "expires": moment(key.expires),
         "revoked": moment(key.revoked),
         "used": moment(key.used),
+        "modelTokensPerDay": key.model_cap.tokens,
+        "modelCostPerDay": key.model_cap.cost,
     })
 }

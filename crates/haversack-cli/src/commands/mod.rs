@@ -10,6 +10,7 @@ pub(crate) mod contexts;
 pub(crate) mod delete;
 pub(crate) mod demo;
 pub(crate) mod diff;
+mod embedding_usage;
 pub(crate) mod eval;
 pub(crate) mod explain;
 pub(crate) mod export;

@@ -17,6 +17,7 @@ use haversack_store::store::block_on;
 use haversack_store::store::maintenance::Stores;
 use serde_json::{Value, json};
 
+use super::embedding_usage::EmbeddingUsage;
 use crate::args::{self, StoreLocation};
 use crate::input::read_text;
 use crate::output::{Bar, ExitOutcome, grouped, print, say};
@@ -281,7 +282,7 @@ fn choose(
     }
     let chosen =
         match location.reach(|location| open_for_change(location, remote.as_ref(), args))? {
-            WorkspaceTarget::Local(change) => change_locally(registry, change, args)?,
+            WorkspaceTarget::Local(change) => change_locally(location, registry, change, args)?,
             WorkspaceTarget::Server(server) => change_on_server(&server, args)?,
         };
     print_choice(&chosen, args)
@@ -297,6 +298,8 @@ struct LocalChange {
 struct ModelChoiceReport {
     model: String,
     embedded: Vec<(String, Option<u64>)>,
+    /// What that used of a provider's model, where it was made here.
+    usage: Option<EmbeddingUsage>,
 }
 
 fn open_for_change(
@@ -320,27 +323,31 @@ fn open_for_change(
 }
 
 fn change_locally(
+    location: &StoreLocation,
     registry: &ModelRegistry,
     LocalChange { stores, embedder }: LocalChange,
     args: &args::ModelUseArgs,
 ) -> Result<ModelChoiceReport> {
     let mut embedded = Vec::new();
+    let usage = EmbeddingUsage::start(location)?;
     if let Some(stores) = stores {
         for workspace in stores.names()? {
-            let store = stores.open_existing(&workspace, Arc::clone(&embedder))?;
+            let embedder = location.capped(Arc::clone(&embedder), &workspace)?;
+            let store = stores.open_existing(&workspace, embedder)?;
             let mut bar = Bar::new();
             let done = block_on(store.for_blocking_threads().reembed(&mut |progress| {
-                bar.show(&progress_line(&workspace, progress.done, progress.total));
+                let line = progress_line(&workspace, progress.done, progress.total);
+                bar.show(&format!("{line}{}", usage.progress()));
             }));
             bar.clear();
-            embedded.push((workspace, Some(done?.done)));
+            embedded.push((workspace, Some(usage.report_failure(done)?.done)));
         }
         // While the folder is still locked, so that no process opens it with the old model.
         if args.name != ModelRole::Embed.as_str() {
             registry.choose(&args.name)?;
         }
     }
-    Ok(ModelChoiceReport { model: embedder.model().to_string(), embedded })
+    Ok(ModelChoiceReport { model: embedder.model().to_string(), embedded, usage: Some(usage) })
 }
 
 fn progress_line(workspace: &str, done: u64, total: u64) -> String {
@@ -370,15 +377,19 @@ fn change_on_server(
         bar.clear();
         embedded.push((workspace, None));
     }
-    Ok(ModelChoiceReport { model, embedded })
+    Ok(ModelChoiceReport { model, embedded, usage: None })
 }
 
 fn print_choice(chosen: &ModelChoiceReport, args: &args::ModelUseArgs) -> Result<ExitOutcome> {
-    let ModelChoiceReport { model, embedded } = chosen;
+    let ModelChoiceReport { model, embedded, usage } = chosen;
     if args.json {
         let workspaces: serde_json::Map<String, Value> =
             embedded.iter().map(|(name, texts)| (name.clone(), (*texts).into())).collect();
-        let json = json!({ "name": args.name, "model": model, "embedded": workspaces });
+        let mut json = json!({ "name": args.name, "model": model, "embedded": workspaces });
+        let usage = usage.as_ref().map(EmbeddingUsage::document);
+        if let Some(usage) = usage.filter(|usage| !usage.is_null()) {
+            json["embedding"] = usage;
+        }
         print(&serde_json::to_string_pretty(&json)?)?;
         return Ok(ExitOutcome::Something);
     }
@@ -386,6 +397,9 @@ fn print_choice(chosen: &ModelChoiceReport, args: &args::ModelUseArgs) -> Result
     for (workspace, texts) in embedded {
         let texts = texts.map_or_else(|| "all".to_owned(), grouped);
         let _ = writeln!(out, "{workspace}: {texts} texts have vectors by {model}");
+    }
+    if let Some(line) = usage.as_ref().and_then(EmbeddingUsage::line) {
+        let _ = writeln!(out, "{line}");
     }
     let _ = writeln!(out, "{} is in use", args.name);
     print(&out)?;

@@ -1,6 +1,9 @@
 //! `haversack pack`: the context for a question, within a budget.
 
+use std::time::Duration;
+
 use anyhow::Result;
+use haversack::Workspace;
 
 use super::frontier;
 use super::request::{self, QueryServer, QueryTarget, QueryWorkspace};
@@ -10,6 +13,9 @@ use crate::output::{ExitOutcome, print, say};
 use crate::paint::Paint;
 use crate::remote::RemotePackOptions;
 use crate::runtime::wait;
+
+/// How long the command stays for summaries.
+const SUMMARIES_WITHIN: Duration = Duration::from_secs(60);
 
 pub(crate) fn run(location: &StoreLocation, args: &PackArgs) -> Result<ExitOutcome> {
     let target = request::open(location, &args.request)?;
@@ -34,7 +40,27 @@ pub(crate) fn run(location: &StoreLocation, args: &PackArgs) -> Result<ExitOutco
         answer.print_notices();
     }
     say(&answer.summary(kept));
+    if let QueryTarget::Workspace(target) = &target
+        && !target.is_temporary()
+    {
+        wait_for_summaries(&target.workspace);
+    }
     Ok(if answer.items == 0 { ExitOutcome::Nothing } else { ExitOutcome::Something })
+}
+
+/// Waits until the summaries that the pack did without are made for later packs. They would be lost with the
+/// process.
+fn wait_for_summaries(workspace: &Workspace) {
+    let count = workspace.summaries_waiting();
+    if count == 0 {
+        return;
+    }
+    let noun = if count == 1 { "summary" } else { "summaries" };
+    say(&format!("making {count} {noun} for later packs, for at most a minute"));
+    if !workspace.wait_for_summaries(SUMMARIES_WITHIN) {
+        let left = workspace.summaries_waiting();
+        say(&format!("note: {left} of them took too long; the next pack asks for them again"));
+    }
 }
 
 async fn pack_locally(target: &QueryWorkspace, args: &PackArgs) -> Result<(PackAnswer, bool)> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 
 use anyhow::{Context, Result};
+use haversack_provider::ModelSet;
 use haversack_serve::config::{COLLECTOR, LogFormat};
 use haversack_serve::{Config, Server};
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -19,6 +20,12 @@ pub(crate) fn run(location: &StoreLocation, args: &args::ServeArgs) -> Result<Ex
     let config = settings(&args.settings)?;
     let folder = location.folder()?;
     if let Some(models) = config.models_config() {
+        location.use_models(models)?;
+    } else if !config.models.is_unset() {
+        // Caps alone are for the models that the data folder names.
+        let mut models = ModelSet::read_config(&folder)?;
+        models.models.override_caps(&config.models);
+        models.check()?;
         location.use_models(models)?;
     }
     let engine = location.engine()?;

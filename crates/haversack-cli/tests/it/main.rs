@@ -6,6 +6,7 @@ mod eval;
 mod kinds;
 mod mcp;
 mod model;
+mod models;
 mod pack;
 mod past;
 mod recipe;

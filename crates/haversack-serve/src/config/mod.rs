@@ -36,7 +36,7 @@ pub struct Config {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub providers: BTreeMap<String, ProviderSettings>,
     /// Models of those providers, by what they do.
-    #[serde(skip_serializing_if = "ModelChoices::is_empty")]
+    #[serde(skip_serializing_if = "ModelChoices::is_unset")]
     pub models: ModelChoices,
     /// A shared cache of embeddings.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -182,16 +182,16 @@ fn item(
 pub(crate) struct WireConversation {
     /// The turns, oldest first.
     #[schemars(length(min = 1, max = 2000))]
-    conversation: Vec<WireTurn>,
+    pub(crate) conversation: Vec<WireTurn>,
     /// The conversation's id, kept with each memory.
     #[serde(default)]
-    conversation_id: Option<String>,
+    pub(crate) conversation_id: Option<String>,
     /// The memories' owner, who alone can read them; the key's user by default.
     #[serde(default)]
-    user: Option<String>,
+    pub(crate) user: Option<String>,
     /// Whether nothing is stored: the result shows what would be.
     #[serde(default)]
-    dry_run: bool,
+    pub(crate) dry_run: bool,
 }
 
 /// The memories of a conversation.
@@ -270,20 +270,30 @@ pub(crate) fn extract(mut call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let workspace = call.workspace().await?;
         let wanted: WireConversation = call.read().await?;
-        let Actor { viewer, user } = call.identity.actor(wanted.user.as_ref(), &[])?;
-        let turns = haversack::wire::conversation("conversation", &wanted.conversation)?;
-        let reader = user.as_deref().map(Principal::user).transpose();
-        let reader = reader.map_err(|e| ApiProblem::invalid("user", e.to_string()))?;
-        let options = ExtractionOptions {
-            conversation: wanted.conversation_id,
-            readers: reader.map(|reader| Readers::Only([reader].into())),
-            dry_run: wanted.dry_run,
-        };
-        // It waits for a model and computes little, so it takes no processor's place.
-        let extraction = workspace.extract_memories(&viewer, &turns, &options).await?;
-        json(StatusCode::OK, &WireExtraction::from_extraction(&extraction))
+        let extraction = extract_memories(&call.identity, &workspace, wanted).await?;
+        json(StatusCode::OK, &extraction)
     }
     .boxed()
+}
+
+/// Extracts memories from a conversation, for the caller or the user that they name.
+pub(crate) async fn extract_memories(
+    identity: &Identity,
+    workspace: &Workspace,
+    wanted: WireConversation,
+) -> Result<WireExtraction, ApiProblem> {
+    let Actor { viewer, user } = identity.actor(wanted.user.as_ref(), &[])?;
+    let turns = haversack::wire::conversation("conversation", &wanted.conversation)?;
+    let reader = user.as_deref().map(Principal::user).transpose();
+    let reader = reader.map_err(|e| ApiProblem::invalid("user", e.to_string()))?;
+    let options = ExtractionOptions {
+        conversation: wanted.conversation_id,
+        readers: reader.map(|reader| Readers::Only([reader].into())),
+        dry_run: wanted.dry_run,
+    };
+    // It waits for a model and computes little, so it takes no processor's place.
+    let extraction = workspace.extract_memories(&viewer, &turns, &options).await?;
+    Ok(WireExtraction::from_extraction(&extraction))
 }
 
 /// Searches for memories.

@@ -4,6 +4,8 @@ use axum::http::StatusCode;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use haversack::engine::ModelStatus;
+use haversack_provider::AllowanceStatus;
+use haversack_store::store::viewer::Viewer;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +43,44 @@ pub(crate) struct WireModelStatus {
     /// A change to another model that is running, or that has failed; absent otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     change: Option<WireModelChange>,
+    /// What the workspace used of models today, where it has a cap. Only for callers who see everything, because
+    /// it tells what others do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<WireAllowance>,
+    /// What the requests of the caller's key used of models today, where it has a cap.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key_usage: Option<WireAllowance>,
+}
+
+/// A cap on what is used of models in a day (UTC), and what was used of it today.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "ModelAllowance")]
+pub(crate) struct WireAllowance {
+    /// Tokens used today.
+    tokens: u64,
+    /// Most tokens of a day.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokens_per_day: Option<u64>,
+    /// Cost of today, by the prices of the settings.
+    cost: f64,
+    /// Highest cost of a day.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_per_day: Option<f64>,
+    /// When the count begins again.
+    until: String,
+}
+
+impl From<AllowanceStatus> for WireAllowance {
+    fn from(status: AllowanceStatus) -> WireAllowance {
+        WireAllowance {
+            tokens: status.tokens,
+            tokens_per_day: status.cap.tokens,
+            cost: status.cost,
+            cost_per_day: status.cap.cost,
+            until: status.until.to_string(),
+        }
+    }
 }
 
 /// A change to another embedding model. Until it is done the old one answers.
@@ -67,7 +107,8 @@ impl From<ModelStatus> for WireModelStatus {
             total: change.progress.total,
             failure: change.failure,
         });
-        WireModelStatus { model: status.model.to_string(), change }
+        let model = status.model.to_string();
+        WireModelStatus { model, change, usage: None, key_usage: None }
     }
 }
 
@@ -96,7 +137,13 @@ pub(crate) fn set_default(mut call: Call) -> BoxFuture<'static, RouteResult> {
 pub(crate) fn get(call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let workspace = call.workspace().await?;
-        json(StatusCode::OK, &WireModelStatus::from(workspace.model_status()))
+        let mut status = WireModelStatus::from(workspace.model_status());
+        let sees_everything = call.viewer().is_ok_and(|viewer| viewer == Viewer::owner());
+        let usage = workspace.allowance_status().filter(|_| sees_everything);
+        status.usage = usage.map(WireAllowance::from);
+        let of_key = call.state.allowances_of(&call.identity).pop();
+        status.key_usage = of_key.map(|allowance| allowance.status().into());
+        json(StatusCode::OK, &status)
     }
     .boxed()
 }

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use axum::http::request::Parts;
 use futures_util::FutureExt;
+use haversack_provider::with_allowances;
 use rmcp::ErrorData;
 use rmcp::RoleServer;
 use rmcp::ServerHandler;
@@ -89,6 +90,7 @@ impl Handler {
     ) -> Result<T, ApiProblem> {
         let started = Instant::now();
         let deadline = seconds(self.state.config.limits.deadline_seconds);
+        let work = with_allowances(self.state.allowances_of(&caller.identity), work);
         let work = AssertUnwindSafe(work).catch_unwind();
         let answered = tokio::select! {
             answered = work => answered.unwrap_or_else(|_| {

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use haversack::Engine;
+use haversack_provider::DailyCap;
 use rmcp::ServiceExt;
 use rmcp::transport::stdio;
 use thiserror::Error;
@@ -69,6 +70,7 @@ impl Session {
             scopes,
             workspaces: Grant::Only([workspace.to_owned()].into()),
             acts_as,
+            model_cap: DailyCap::default(),
         };
         let caller = McpCaller {
             identity: Arc::new(Identity::new(access, ClaimedUser::default())),

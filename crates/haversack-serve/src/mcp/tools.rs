@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::caller::McpCaller;
 use super::{read, schema, write};
 use crate::codes::Code;
-use crate::http::memories::WireRemembered;
+use crate::http::memories::{WireExtraction, WireRemembered};
 use crate::problem::ApiProblem;
 use crate::route::{SchemaFn, shape};
 use crate::state::ServerState;
@@ -47,7 +47,7 @@ pub(crate) struct ToolSpec {
     pub(crate) run: ToolFn,
 }
 
-static SPECS: [ToolSpec; 5] = [
+static SPECS: [ToolSpec; 6] = [
     ToolSpec {
         name: "context_pack",
         title: "Pack context",
@@ -93,6 +93,17 @@ static SPECS: [ToolSpec; 5] = [
         output: shape::<WireRemembered>,
         idempotent: true,
         run: write::add,
+    },
+    ToolSpec {
+        name: "memories_extract",
+        title: "Extract memories",
+        what: "Have a model find the memories in a conversation and store the new ones; they replace \
+               older ones that they contradict.",
+        scope: KeyScope::Write,
+        input: shape::<write::ExtractionArguments>,
+        output: shape::<WireExtraction>,
+        idempotent: false,
+        run: write::extract,
     },
     ToolSpec {
         name: "feedback",

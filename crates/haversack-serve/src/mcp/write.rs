@@ -4,13 +4,16 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use haversack::wire::WireTurn;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::caller::McpCaller;
 use super::tools::{ToolResult, arguments, structured_result};
-use crate::http::memories::{WireMemories, WireNewMemory, remember};
+use crate::http::memories::{
+    WireConversation, WireMemories, WireNewMemory, extract_memories, remember,
+};
 use crate::http::receipts::{WireFeedback, record_feedback};
 use crate::problem::ApiProblem;
 use crate::state::ServerState;
@@ -55,6 +58,57 @@ pub(crate) fn add(
         };
         let memories = WireMemories { user: None, memories: vec![memory] };
         structured_result(&remember(&state, &caller.identity, &workspace, memories).await?)
+    }
+    .boxed()
+}
+
+/// A conversation to take memories from.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct ExtractionArguments {
+    /// Oldest first
+    #[schemars(length(min = 1, max = 2000))]
+    conversation: Vec<ConversationTurn>,
+    /// Kept with each memory
+    #[serde(default)]
+    conversation_id: Option<String>,
+    /// Store nothing, show what would be stored
+    #[serde(default)]
+    dry_run: bool,
+    /// Only if not the default one
+    #[serde(default)]
+    workspace: Option<String>,
+}
+
+/// A turn of a conversation.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct ConversationTurn {
+    role: String,
+    content: String,
+}
+
+pub(crate) fn extract(
+    state: Arc<ServerState>,
+    caller: McpCaller,
+    given: Map<String, Value>,
+) -> BoxFuture<'static, Result<ToolResult, ApiProblem>> {
+    async move {
+        let wanted: ExtractionArguments = arguments(given)?;
+        let workspace = caller.workspace(&state, wanted.workspace.as_deref()).await?;
+        let turns = wanted.conversation.into_iter();
+        let turn = |turn: ConversationTurn| WireTurn {
+            role: turn.role,
+            content: turn.content,
+            timestamp: None,
+        };
+        let conversation = WireConversation {
+            conversation: turns.map(turn).collect(),
+            conversation_id: wanted.conversation_id,
+            user: None,
+            dry_run: wanted.dry_run,
+        };
+        structured_result(&extract_memories(&caller.identity, &workspace, conversation).await?)
     }
     .boxed()
 }

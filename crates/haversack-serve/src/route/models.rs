@@ -39,7 +39,8 @@ pub(super) const GET_MODEL: Route = Route::new(
     "/v1/workspaces/{ws}/model",
     "getModel",
     READ,
-    "Returns the embedding model of a workspace, and how far a change to another one is.",
+    "Returns the embedding model of a workspace, how far a change to another one is, and what was used of models \
+     today where that is capped.",
     get,
 )
 .with_response(200, Some(content(shape::<WireModelStatus>, MODEL_STATUS)));

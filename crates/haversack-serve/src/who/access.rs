@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use haversack_provider::DailyCap;
 use serde::{Deserialize, Serialize};
 
 /// A permission that a route needs. `admin` includes all others.
@@ -69,7 +70,7 @@ pub enum ActsAs {
 }
 
 /// What a credential grants.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Access {
     /// The key's id, or another name for the credential. For logs and the audit.
     pub credential: String,
@@ -79,6 +80,8 @@ pub struct Access {
     pub workspaces: Grant,
     /// The user it acts as.
     pub acts_as: ActsAs,
+    /// What its requests may use of models in a day.
+    pub model_cap: DailyCap,
 }
 
 impl Access {
@@ -90,6 +93,7 @@ impl Access {
             scopes: KeyScope::ALL.into(),
             workspaces: Grant::All,
             acts_as: ActsAs::Trusted,
+            model_cap: DailyCap::default(),
         }
     }
 

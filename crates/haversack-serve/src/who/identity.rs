@@ -7,6 +7,7 @@ use axum::http::HeaderMap;
 use haversack::Request;
 use haversack::request::AsOf;
 use haversack_core::ids::IdError;
+use haversack_provider::DailyCap;
 use haversack_store::store::viewer::{Principal, Viewer};
 
 use super::access::{Access, ActsAs, Grant, KeyScope};
@@ -117,6 +118,11 @@ impl Identity {
     /// The user that the headers name, for the audit.
     pub(crate) fn claimed_user(&self) -> Option<&str> {
         self.claimed.user.as_deref()
+    }
+
+    /// What the credential's requests may use of models in a day.
+    pub(crate) fn model_cap(&self) -> DailyCap {
+        self.access.model_cap
     }
 
     /// Whether the credential has a scope.

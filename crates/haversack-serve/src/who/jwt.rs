@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
+use haversack_provider::DailyCap;
 use jsonwebtoken::{Algorithm, Validation, decode, decode_header};
 use serde_json::{Map, Value};
 
@@ -69,6 +70,8 @@ impl TokenVerifier {
                 name: user.to_owned(),
                 groups: list(claims.get(&self.config.groups_claim)),
             },
+            // Only API keys have caps.
+            model_cap: DailyCap::default(),
         })
     }
 }

@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use haversack_core::units::Timestamp;
+use haversack_provider::DailyCap;
 use rusqlite::{Connection, OptionalExtension, params};
 use thiserror::Error;
 
@@ -35,7 +36,7 @@ CREATE TABLE IF NOT EXISTS repeats (
 CREATE INDEX IF NOT EXISTS repeats_at ON repeats (at);";
 
 /// A stored API key.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ApiKey {
     /// Its id, which is part of the token.
     pub id: String,
@@ -55,6 +56,8 @@ pub struct ApiKey {
     pub revoked: Option<Timestamp>,
     /// When it was last used, to a minute.
     pub used: Option<Timestamp>,
+    /// What its requests may use of models in a day.
+    pub model_cap: DailyCap,
     hash: [u8; 32],
 }
 
@@ -71,12 +74,13 @@ impl ApiKey {
             scopes: self.scopes.clone(),
             workspaces: self.workspaces.clone(),
             acts_as: self.acts_as.clone(),
+            model_cap: self.model_cap,
         }
     }
 }
 
 /// A key to create.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct NewKey {
     /// What it is for.
     pub name: String,
@@ -88,6 +92,8 @@ pub struct NewKey {
     pub acts_as: ActsAs,
     /// When it ends.
     pub expires: Option<Timestamp>,
+    /// What its requests may use of models in a day.
+    pub model_cap: DailyCap,
 }
 
 /// Why the control database cannot be used.
@@ -143,6 +149,7 @@ impl Control {
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.execute_batch(SCHEMA)?;
+        add_missing_columns(&connection)?;
         Ok(Control(Mutex::new(OpenControl { connection, version: None, keys: BTreeMap::new() })))
     }
 
@@ -158,8 +165,9 @@ impl Control {
         let token = KeyToken::generate().map_err(ControlError::Random)?;
         let mut open = self.lock();
         open.connection.execute(
-            "INSERT INTO keys (id, name, hash, scopes, workspaces, sight, created, expires)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            "INSERT INTO keys
+               (id, name, hash, scopes, workspaces, sight, created, expires, model_tokens, model_cost)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
             params![
                 token.id,
                 new.name,
@@ -169,6 +177,8 @@ impl Control {
                 serde_json::to_string(&new.acts_as)?,
                 now.as_millis(),
                 new.expires.map(Timestamp::as_millis),
+                new.model_cap.tokens.map(|tokens| i64::try_from(tokens).unwrap_or(i64::MAX)),
+                new.model_cap.cost,
             ],
         )?;
         open.version = None;
@@ -292,7 +302,8 @@ impl OpenControl {
             return Ok(());
         }
         let mut statement = self.connection.prepare(
-            "SELECT id, name, hash, scopes, workspaces, sight, created, expires, revoked, used
+            "SELECT id, name, hash, scopes, workspaces, sight, created, expires, revoked, used,
+               model_tokens, model_cost
              FROM keys",
         )?;
         let mut rows = statement.query([])?;
@@ -314,6 +325,12 @@ impl OpenControl {
                 expires: moment(7)?,
                 revoked: moment(8)?,
                 used: moment(9)?,
+                model_cap: DailyCap {
+                    tokens: row
+                        .get::<_, Option<i64>>(10)?
+                        .and_then(|tokens| tokens.try_into().ok()),
+                    cost: row.get(11)?,
+                },
             };
             keys.insert(key.id.clone(), key);
         }
@@ -323,6 +340,28 @@ impl OpenControl {
         self.version = Some(version);
         Ok(())
     }
+}
+
+/// Adds the columns that databases of earlier versions lack.
+fn add_missing_columns(connection: &Connection) -> Result<(), ControlError> {
+    let has_column = |name: &str| {
+        let query = "SELECT 1 FROM pragma_table_info('keys') WHERE name = ?1";
+        connection.query_row(query, params![name], |_| Ok(())).optional()
+    };
+    for (name, definition) in [("model_tokens", "INTEGER"), ("model_cost", "REAL")] {
+        if has_column(name)?.is_some() {
+            continue;
+        }
+        let added =
+            connection.execute_batch(&format!("ALTER TABLE keys ADD COLUMN {name} {definition}"));
+        // Another process may have added it meanwhile.
+        if let Err(error) = added
+            && has_column(name)?.is_none()
+        {
+            return Err(error.into());
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -340,7 +379,23 @@ mod tests {
             workspaces: Grant::Only(["acme".to_owned()].into()),
             acts_as: ActsAs::Anyone,
             expires,
+            model_cap: DailyCap { tokens: Some(5_000), cost: Some(0.25) },
         }
+    }
+
+    #[test]
+    fn a_database_of_an_earlier_version_gets_caps_and_keeps_its_keys() {
+        let folder = tempfile::tempdir().unwrap();
+        let old = Connection::open(folder.path().join("control.db")).unwrap();
+        old.execute_batch(SCHEMA).unwrap();
+        let insert = "INSERT INTO keys (id, name, hash, scopes, workspaces, sight, created)
+                      VALUES ('old', 'reader', zeroblob(32), '[]', '\"all\"', '\"trusted\"', 1)";
+        old.execute_batch(insert).unwrap();
+        let control = Control::open(folder.path()).unwrap();
+        assert!(control.list().unwrap()[0].model_cap.is_none());
+        let token = control.create(&reader(None), at(1)).unwrap();
+        let access = Control::open(folder.path()).unwrap().access(&token, at(2)).unwrap().unwrap();
+        assert_eq!(access.model_cap, DailyCap { tokens: Some(5_000), cost: Some(0.25) });
     }
 
     #[test]

@@ -302,6 +302,7 @@ async fn a_key_works_when_its_use_cannot_be_recorded() {
         workspaces: Grant::All,
         acts_as: ActsAs::Trusted,
         expires: None,
+        model_cap: haversack_provider::DailyCap::default(),
     };
     let token = control.create(&new, Timestamp::from_millis(1)).unwrap();
     let other = rusqlite::Connection::open(folder.path().join("control.db")).unwrap();

@@ -3,6 +3,7 @@
 
 mod access;
 mod authority;
+mod caps;
 mod documents;
 mod hostile;
 mod inspector;

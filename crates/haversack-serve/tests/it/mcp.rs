@@ -48,7 +48,12 @@ async fn ask_older(running: &Running, message: &Value) -> HttpReply {
         .await
 }
 
-async fn call(running: &Running, key: Option<&str>, tool: &str, arguments: Value) -> Value {
+pub(crate) async fn call(
+    running: &Running,
+    key: Option<&str>,
+    tool: &str,
+    arguments: Value,
+) -> Value {
     let reply =
         ask(running, key, "tools/call", json!({ "name": tool, "arguments": arguments })).await;
     assert_eq!(reply.status, 200, "{}", reply.text);
@@ -65,8 +70,14 @@ fn only(name: &str) -> Grant {
     Grant::Only([name.to_owned()].into())
 }
 
-const TOOLS: [&str; 5] =
-    ["context_pack", "context_search", "context_explain", "memory_add", "feedback"];
+const TOOLS: [&str; 6] = [
+    "context_pack",
+    "context_search",
+    "context_explain",
+    "memory_add",
+    "memories_extract",
+    "feedback",
+];
 
 /// X5: a recipe through MCP gives the bytes that it gives over HTTP.
 #[tokio::test(flavor = "multi_thread")]

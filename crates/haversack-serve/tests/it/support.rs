@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use haversack::Engine;
 use haversack_core::units::Timestamp;
 use haversack_eval::samples::{NOW, Sample};
+use haversack_provider::{DailyCap, ModelSet, ModelsConfig};
 use haversack_serve::config::Auth;
 use haversack_serve::who::{ActsAs, Control, Grant, KeyScope, NewKey};
 use haversack_serve::{Config, Server};
@@ -68,8 +70,18 @@ impl Running {
     }
 
     pub(crate) async fn with(config: Config) -> Running {
+        Running::with_models(config, None).await
+    }
+
+    /// A server whose engine has models of providers.
+    pub(crate) async fn with_models(config: Config, models: Option<ModelsConfig>) -> Running {
         let folder = tempfile::tempdir().unwrap();
-        let engine = Engine::builder().clock(|| NOW).open(folder.path()).unwrap();
+        let mut builder = Engine::builder().clock(|| NOW);
+        if let Some(models) = models {
+            let models = ModelSet::open(models, Some(folder.path()), &|_| None).unwrap();
+            builder = builder.models(Arc::new(models));
+        }
+        let engine = builder.open(folder.path()).unwrap();
         let server = Server::bind(engine.clone(), folder.path(), config, false).await.unwrap();
         let address = server.address().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
@@ -100,10 +112,14 @@ impl Running {
         acts_as: ActsAs,
         expires: Option<Timestamp>,
     ) -> String {
-        let scopes = scopes.iter().copied().collect();
-        let new = NewKey { name: "test".into(), scopes, workspaces, acts_as, expires };
+        let (scopes, model_cap) = (scopes.iter().copied().collect(), DailyCap::default());
+        let name = "test".into();
+        self.create_key(&NewKey { name, scopes, workspaces, acts_as, expires, model_cap })
+    }
+
+    pub(crate) fn create_key(&self, new: &NewKey) -> String {
         let control = Control::open(self.folder.path()).unwrap();
-        control.create(&new, Timestamp::from_millis(1)).unwrap().reveal()
+        control.create(new, Timestamp::from_millis(1)).unwrap().reveal()
     }
 
     pub(crate) fn ask<'a>(&'a self, method: &'a str, path: &'a str) -> Ask<'a> {

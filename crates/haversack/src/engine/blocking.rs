@@ -7,6 +7,7 @@ use std::pin::pin;
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Either, select};
+use haversack_provider::{AllowanceScope, current_allowances};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tracing::Instrument;
@@ -33,7 +34,8 @@ impl Drop for BlockingScope {
 }
 
 /// Runs work on a blocking thread. Dropping the returned future cancels the work at its next await
-/// point. Nested work stays on its thread, as there may be no other.
+/// point. Nested work stays on its thread, as there may be no other. The caller's allowances of models count there,
+/// too.
 pub(crate) fn on_blocking_thread<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
 ) -> BoxFuture<'static, T> {
@@ -43,8 +45,10 @@ pub(crate) fn on_blocking_thread<T: Send + 'static>(
     let runtime = Handle::current();
     let (awaited, cancelled) = oneshot::channel::<Infallible>();
     let work = work.in_current_span();
+    let allowances = current_allowances();
     let done = tokio::task::spawn_blocking(move || {
         let _scope = BlockingScope::begin();
+        let _allowances = AllowanceScope::enter(&allowances);
         runtime.block_on(async {
             match select(pin!(work), cancelled).await {
                 Either::Left((done, _)) => Some(done),

@@ -1,6 +1,7 @@
 //! The engine: one data folder, its workspaces, and what they share: the embedder, the judge, and
 //! everything else that an application registers. Nothing here is global.
 
+mod allowances;
 mod answers;
 pub(crate) mod blocking;
 mod many;
@@ -115,10 +116,10 @@ impl Shared {
             && stored != *embedder.model()
             && let Some(earlier) = catalog.by_model(&stored, workspace)
         {
-            return Ok(Arc::new(CachingEmbedder::new(earlier)));
+            return Ok(self.capped(Arc::new(CachingEmbedder::new(earlier)), workspace));
         }
         Ok(match &self.models {
-            Some(models) => models.embedder_for(&embedder, workspace),
+            Some(models) => self.capped(models.embedder_for(&embedder, workspace), workspace),
             None => embedder as Arc<dyn Embedder>,
         })
     }

@@ -93,7 +93,8 @@ impl Workspace {
     /// that may block.
     pub fn start_model_change(&self, name: &str) -> Result<ModelStatus, Error> {
         let embedder = self.0.shared.catalog()?.by_name(name, self.name())?;
-        let embedder: Arc<dyn Embedder> = Arc::new(CachingEmbedder::new(embedder));
+        let embedder = Arc::new(CachingEmbedder::new(embedder));
+        let embedder = self.0.shared.capped(embedder, self.name());
         let to = embedder.model().clone();
         let mut running = self.0.model_change.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(change) = running.as_ref().filter(|change| change.failure.is_none()) {

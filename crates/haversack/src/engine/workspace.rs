@@ -143,7 +143,7 @@ impl Workspace {
         self.0.shared.models.as_ref()?.extractor.clone()
     }
 
-    fn summary_worker(&self) -> Option<&SummaryWorker> {
+    pub(crate) fn summary_worker(&self) -> Option<&SummaryWorker> {
         self.0.shared.models.as_ref()?.summaries.as_ref()
     }
 
@@ -189,7 +189,7 @@ impl Workspace {
             Change::RemoveRecord(document_kind, _) => *document_kind != DocumentKind::Receipt,
             _ => false,
         });
-        let committed = self.0.store.write(batch).await?;
+        let committed = self.write_to_store(batch).await?;
         if changes_rules {
             self.0.ready.invalidate_all();
         }
@@ -304,7 +304,8 @@ impl Workspace {
         (before, replayed): (Option<Arc<Receipt>>, Option<ModelAnswers>),
         observer: Option<StageObserver>,
     ) -> Result<Assembled, Error> {
-        let is_current = replayed.is_none() && request.as_of.is_none();
+        let is_replay = replayed.is_some();
+        let is_current = !is_replay && request.as_of.is_none();
         let mut inputs = self.pack_inputs(ready, snapshot, request, before.as_deref(), replayed)?;
         inputs.observer.clone_from(&observer);
         let missing = inputs.models.missing_summaries.clone().filter(|_| is_current);
@@ -318,7 +319,9 @@ impl Workspace {
             self.request_summaries(&missing);
         }
         add_stored_details(&mut assembled, &snapshot).await?;
-        self.count_by_provider(&mut assembled);
+        if !is_replay {
+            self.count_by_provider(&mut assembled);
+        }
         if let Some(before) = before {
             assembled.delta = Some(delta_since(&before, &assembled)?);
         }
@@ -331,6 +334,7 @@ impl Workspace {
         let counter = self.0.shared.models.as_ref().and_then(|models| models.counter.as_ref());
         let is_exact = assembled.pack.accuracy == Accuracy::Exact;
         let Some(counter) = counter.filter(|_| !is_exact) else { return };
+        let _scope = self.allowance_scope();
         match counter.count(&assembled.pack.text) {
             Ok(tokens) => {
                 let counter = counter.name().to_owned();
@@ -361,7 +365,7 @@ impl Workspace {
             Arc::clone(&shared.judge),
             shared.reranker.clone(),
             self.summary_worker().is_some(),
-            replayed,
+            (replayed, self.allowances()),
         );
         let observer = None;
         Ok(PackInputs { ready, snapshot, request, now, seed, previous, observer, models })

@@ -6,7 +6,7 @@ use std::time::Duration;
 use haversack_core::ids::ItemId;
 use haversack_core::item::Kind;
 use haversack_core::units::Timestamp;
-use haversack_provider::{ChatModel, ChatQuestion};
+use haversack_provider::{ChatModel, ChatQuestion, with_allowances};
 use haversack_store::kinds::moment;
 use haversack_store::store::change::{Batch, Change, CommitReport};
 use haversack_store::store::item::{Item, Link};
@@ -96,6 +96,16 @@ impl Workspace {
     /// When no model is configured, the model fails, or the store cannot be read or written. Nothing is stored
     /// then.
     pub async fn extract_memories(
+        &self,
+        viewer: &Viewer,
+        turns: &[Turn],
+        options: &ExtractionOptions,
+    ) -> Result<Extraction, Error> {
+        let work = self.extract_within_allowances(viewer, turns, options);
+        with_allowances(self.allowances(), work).await
+    }
+
+    async fn extract_within_allowances(
         &self,
         viewer: &Viewer,
         turns: &[Turn],

@@ -68,6 +68,11 @@ impl ConfiguredModels {
 }
 
 impl EngineModels {
+    /// The models as they were opened.
+    pub(crate) fn set(&self) -> &ModelSet {
+        &self.set
+    }
+
     /// What was used of all models.
     pub(crate) fn usage(&self) -> UsageByRole {
         self.set.usage().snapshot()

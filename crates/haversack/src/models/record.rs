@@ -12,7 +12,7 @@ use futures_util::future::BoxFuture;
 use haversack_core::embed::{EmbedError, Embedder, Model, Vector};
 use haversack_core::rank::{RerankError, Reranker};
 use haversack_core::units::{Score, Timestamp};
-use haversack_provider::{ScopedUsage, UsageScope};
+use haversack_provider::{Allowance, AllowanceScope, ScopedUsage, UsageScope};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -67,6 +67,8 @@ impl ModelAnswers {
 #[derive(Debug, Default)]
 pub(crate) struct ModelRecord {
     replayed: Option<ModelAnswers>,
+    /// What the calls count against, whatever thread makes them.
+    allowances: Vec<Arc<Allowance>>,
     state: Mutex<RecordState>,
 }
 
@@ -78,8 +80,8 @@ struct RecordState {
 
 impl ModelRecord {
     /// A record that answers from an earlier one where it can.
-    pub(crate) fn replaying(replayed: Option<ModelAnswers>) -> ModelRecord {
-        ModelRecord { replayed, state: Mutex::default() }
+    fn replaying(replayed: Option<ModelAnswers>, allowances: Vec<Arc<Allowance>>) -> ModelRecord {
+        ModelRecord { replayed, allowances, state: Mutex::default() }
     }
 
     /// What models answered, and what that used.
@@ -107,6 +109,7 @@ impl ModelRecord {
 
     /// Runs a blocking call and adds what it used.
     pub(crate) fn measured<T>(&self, call: impl FnOnce() -> T) -> T {
+        let _allowances = AllowanceScope::enter(&self.allowances);
         let scope = UsageScope::start();
         let result = call();
         self.add_usage(&scope.finish());
@@ -126,16 +129,17 @@ pub(crate) struct PackModels {
 }
 
 impl PackModels {
-    /// Wraps the models that are remote. A replay looks up summaries if the first pack did.
+    /// Wraps the models that are remote; their calls count against the allowances. A replay looks up summaries
+    /// if the first pack did.
     pub(crate) fn new(
         embedder: Arc<dyn Embedder>,
         judge: Arc<dyn Judge>,
         reranker: Option<Arc<dyn Reranker>>,
         summarises: bool,
-        replayed: Option<ModelAnswers>,
+        (replayed, allowances): (Option<ModelAnswers>, Vec<Arc<Allowance>>),
     ) -> PackModels {
         let summarises = replayed.as_ref().map_or(summarises, |replayed| replayed.summaries);
-        let record = Arc::new(ModelRecord::replaying(replayed));
+        let record = Arc::new(ModelRecord::replaying(replayed, allowances));
         record.lock().answers.summaries = summarises;
         let recorded = || Arc::clone(&record);
         PackModels {
@@ -379,11 +383,12 @@ mod tests {
         let model = Model { name: "m".into(), version: "1".into(), dimensions: 2 };
         let fickle: Arc<dyn Embedder> = Arc::new(Fickle(Mutex::new(0.0), model));
         let judge = || Arc::new(crate::situation::LocalJudge::new()) as Arc<dyn Judge>;
-        let first = PackModels::new(Arc::clone(&fickle), judge(), None, false, None);
+        let first = PackModels::new(Arc::clone(&fickle), judge(), None, false, (None, Vec::new()));
         let vector = first.embedder.embed_query("tea").unwrap();
         let (answers, _) = first.record.so_far();
         assert_eq!(answers.vectors.len(), 1);
-        let again = PackModels::new(Arc::clone(&fickle), judge(), None, false, Some(answers));
+        let replayed = (Some(answers), Vec::new());
+        let again = PackModels::new(Arc::clone(&fickle), judge(), None, false, replayed);
         assert_eq!(again.embedder.embed_query("tea").unwrap(), vector);
         assert_ne!(again.embedder.embed_query("coffee").unwrap(), vector, "not recorded: asked");
     }

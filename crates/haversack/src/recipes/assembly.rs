@@ -80,6 +80,9 @@ pub struct WireUsage {
     pub calls: u64,
     /// Calls that failed.
     pub failures: u64,
+    /// Calls that were not made, because a cap was reached.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub refused: u64,
     /// Answers from a cache.
     pub cache_hits: u64,
     /// Tokens of input.
@@ -93,11 +96,17 @@ pub struct WireUsage {
     pub cost: Option<f64>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 impl WireUsage {
     fn from_usage(usage: &Usage) -> WireUsage {
         WireUsage {
             calls: usage.calls,
             failures: usage.failures,
+            refused: usage.refused,
             cache_hits: usage.cache_hits,
             tokens_in: usage.tokens_in,
             tokens_out: usage.tokens_out,

@@ -5,6 +5,7 @@ mod blocks;
 mod bounds;
 mod budget_checks;
 mod budgets;
+mod caps;
 mod everywhere;
 mod fresh;
 mod hints;

@@ -53,13 +53,22 @@ impl FakeProvider {
     }
 
     pub(crate) fn engine(&self, folder: &tempfile::TempDir, models: &str) -> Engine {
+        let models = Arc::new(self.models(folder, models));
+        Engine::builder().models(models).open(folder.path()).unwrap()
+    }
+
+    pub(crate) fn models(&self, folder: &tempfile::TempDir, models: &str) -> ModelSet {
         let provider = format!(
             "[providers.p]\nprotocol = \"openai\"\nbase_url = \"{}\"\nretries = 0\ntimeout = 5\n",
             self.server.url
         );
         let config = ModelsConfig::parse(&format!("{provider}{models}")).unwrap();
-        let models = Arc::new(ModelSet::open(config, Some(folder.path()), &|_| None).unwrap());
-        Engine::builder().models(models).open(folder.path()).unwrap()
+        ModelSet::open(config, Some(folder.path()), &|_| None).unwrap()
+    }
+
+    /// How often it was called.
+    pub(crate) fn calls(&self) -> usize {
+        self.server.asked().len()
     }
 
     /// The texts that were to be summarised.
@@ -147,7 +156,7 @@ pub(crate) fn item(id: &str, kind: &str, text: &str) -> Item {
     Item::new(ItemId::new(id).unwrap(), Kind::new(kind).unwrap(), text)
 }
 
-async fn put_notes(workspace: &Workspace) {
+pub(crate) async fn put_notes(workspace: &Workspace) {
     let texts = ["The kettle is on the stove.", "Tea comes from Assam.", "Boats sail at ten."];
     let items = texts.iter().enumerate().map(|(n, text)| item(&format!("n{n}"), "note", text));
     workspace.put(items.collect()).await.unwrap();
@@ -200,7 +209,7 @@ async fn a_failed_embedding_is_an_error_or_a_notice_as_asked_m11() {
     assert!(replay.difference.same, "{:?}", replay.difference);
 }
 
-async fn weather(workspace: &Workspace) {
+pub(crate) async fn weather(workspace: &Workspace) {
     let context = |id: &str, fields: Value| {
         let mut item = item(id, "context", "");
         item.fields = fields.as_object().unwrap().clone();
@@ -229,7 +238,7 @@ async fn weather(workspace: &Workspace) {
     workspace.put(items).await.unwrap();
 }
 
-fn walk() -> Request {
+pub(crate) fn walk() -> Request {
     let situation: Map<String, Value> =
         json!({"forecast": "showers"}).as_object().cloned().unwrap_or_default();
     SituationRequest::new("walk", situation).to_request().unwrap()

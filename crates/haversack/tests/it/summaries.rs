@@ -141,7 +141,7 @@ async fn the_earlier_part_of_a_conversation_is_summarised_w8() {
     assert_eq!(provider.summarised().len(), 2);
 }
 
-const SHORT: &str = r#"
+pub(crate) const SHORT: &str = r#"
 haversack = 1
 [[layer]]
 name = "notes"

@@ -3,6 +3,7 @@
 //! Nothing is canned: every figure and every claim is read from the packs that were just made.
 
 mod check;
+mod judge;
 mod promise;
 mod scene;
 
@@ -35,22 +36,30 @@ struct DemoFolder {
     folder: PathBuf,
     /// The folder, if it is removed at the end.
     temporary: Option<TempDir>,
+    /// The model of the user's that judges the situation.
+    judge: Option<String>,
 }
 
 impl DemoFolder {
-    fn open(location: &StoreLocation, keep: bool) -> Result<DemoFolder> {
+    fn open(location: &StoreLocation, args: &args::DemoArgs) -> Result<DemoFolder> {
         let mut temporary = None;
         let folder = match &location.data {
             Some(folder) => folder.clone(),
             None => {
                 let folder = tempfile::Builder::new().prefix("haversack-demo-").tempdir();
                 let folder = folder.context("cannot make a folder for the samples")?;
-                if keep { folder.keep() } else { temporary.insert(folder).path().to_owned() }
+                if args.keep { folder.keep() } else { temporary.insert(folder).path().to_owned() }
             }
         };
         // The samples have a present of their own.
-        let engine = Engine::builder().clock(|| NOW).open(&folder)?;
-        Ok(DemoFolder { engine, folder, temporary })
+        let mut builder = Engine::builder().clock(|| NOW);
+        let judge = judge::open(location, args, &folder)?;
+        let name = judge.as_ref().map(|judge| judge.name.clone());
+        if let Some(judge) = judge {
+            builder = builder.models(judge.models);
+        }
+        let engine = builder.open(&folder)?;
+        Ok(DemoFolder { engine, folder, temporary, judge: name })
     }
 
     /// The workspace of a sample, filled when it is new, with the number of its items.
@@ -80,7 +89,7 @@ pub(crate) fn run(location: &StoreLocation, args: &args::DemoArgs) -> Result<Exi
     if args.check {
         return check::run(args);
     }
-    let demo = DemoFolder::open(location, args.keep)?;
+    let demo = DemoFolder::open(location, args)?;
     let paint = Paint::of_stdout();
     let scenes: Vec<&'static Scene> = SCENES
         .iter()
@@ -91,7 +100,7 @@ pub(crate) fn run(location: &StoreLocation, args: &args::DemoArgs) -> Result<Exi
         if args.json {
             return print_json(&scenes, loaded).await;
         }
-        print(&opening(items, time, paint))?;
+        print(&opening(items, time, demo.judge.as_deref(), paint))?;
         let count = scenes.len();
         let mut receipts = Vec::new();
         for ((scene, workspace), number) in scenes.into_iter().zip(loaded).zip(1..) {
@@ -149,13 +158,19 @@ async fn print_json(scenes: &[&'static Scene], workspaces: Vec<Workspace>) -> Re
     Ok(ExitOutcome::Something)
 }
 
-fn opening(items: u64, time: Duration, paint: Paint) -> String {
+fn opening(items: u64, time: Duration, judge: Option<&str>, paint: Paint) -> String {
     let title = paint.bold("Haversack: the right texts, within an exact budget, and why");
+    let without = match judge {
+        None => "without a network or a key".to_owned(),
+        Some(judge) => {
+            format!("without a network or a key but for {judge}, which judges the situation")
+        }
+    };
     format!(
         "{title}\n\n\
          A language model answers as well as what it is given to read. These are invented workspaces, \
          each\nasked a question that somebody would ask an assistant. What follows is made now, on \
-         this machine,\nwithout a network or a key: {} items, loaded and indexed in {}.\n",
+         this machine,\n{without}: {} items, loaded and indexed in {}.\n",
         grouped(items),
         duration(time),
     )

@@ -13,6 +13,7 @@ use haversack_store::store::viewer::Viewer;
 use serde_json::{Value, json};
 
 use super::PlayedScene;
+use super::judge::model_among;
 use crate::args::Application;
 use crate::commands::show::{candidate_label, clipped, percent, plural};
 use crate::output::grouped;
@@ -152,9 +153,11 @@ fn rules(assembled: &Assembled) -> Option<DemoCheck> {
     let holds = |rule: &&Value| rule.get("applies") == Some(&json!(true));
     let (holding, others): (Vec<&Value>, Vec<&Value>) = rules.iter().partition(holds);
     let applying = holding.len();
+    let judge = model_among(rules);
+    let by = judge.map_or_else(|| "on this machine".to_owned(), |judge| format!("with {judge}"));
     Some(DemoCheck {
         says: format!(
-            "{} judged on this machine, {applying} apply, and the result says by whom",
+            "{} judged {by}, {applying} apply, and the result says by whom",
             plural(rules.len(), "rule", "rules"),
         ),
         shown: holding.into_iter().chain(others).map(line).collect(),

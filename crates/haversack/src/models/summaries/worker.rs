@@ -10,7 +10,7 @@ use moka::sync::Cache;
 
 use super::writing::SummarySource;
 use super::{MissingSummary, hash_parts};
-use crate::engine::WeakWorkspace;
+use crate::engine::{WeakWorkspace, Workspace};
 use crate::error::Error;
 
 /// Summaries that wait to be made; further ones are asked for again by the next pack.
@@ -97,6 +97,21 @@ impl SummaryWorker {
     }
 }
 
+impl Workspace {
+    /// How many summaries the engine still has to make for this workspace and others.
+    #[must_use]
+    pub fn summaries_waiting(&self) -> usize {
+        self.summary_worker().map_or(0, SummaryWorker::waiting)
+    }
+
+    /// Waits until the summaries that packs have asked for are made or have failed, at most for a while.
+    /// Returns whether all are. A program that ends after a pack waits, or they are lost.
+    #[must_use]
+    pub fn wait_for_summaries(&self, at_most: Duration) -> bool {
+        self.summary_worker().is_none_or(|worker| worker.wait(at_most))
+    }
+}
+
 fn job_key(workspace: &str, missing: &MissingSummary) -> String {
     let messages = match missing {
         MissingSummary::Conversation { messages, .. } => messages.as_slice(),
@@ -136,6 +151,7 @@ impl SummaryJob {
     fn run(&self, model: &Arc<ChatModel>) -> Result<(), Error> {
         let Some(workspace) = self.workspace.upgrade() else { return Ok(()) };
         let source = SummarySource::read(&**workspace.blocking_store(), &self.missing)?;
+        let _scope = workspace.allowance_scope();
         drop(workspace);
         let Some(source) = source else { return Ok(()) };
         let summary = source.summarise(model)?;

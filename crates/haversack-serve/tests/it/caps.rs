@@ -1,0 +1,154 @@
+//! Caps on what a key and a workspace use of models in a day, and extraction over MCP, with a provider on
+//! loopback (B3, B4).
+
+#[expect(dead_code, reason = "the tests of providers use more of it")]
+#[path = "../../../haversack-provider/tests/it/server.rs"]
+mod provider;
+
+use haversack_provider::{DailyCap, ModelsConfig};
+use haversack_serve::Config;
+use haversack_serve::config::Auth;
+use haversack_serve::who::{ActsAs, Grant, KeyScope, NewKey};
+use serde_json::{Value, json};
+
+use crate::mcp::call;
+use crate::support::{Running, all};
+use provider::{Asked, Reply, TestServer};
+
+const PACK: &str = "/v1/workspaces/acme/context/memory";
+
+fn answer(asked: &Asked, _: usize) -> Reply {
+    if asked.path.ends_with("/embeddings") {
+        let texts = asked.body["input"].as_array().cloned().unwrap_or_default();
+        let vector = |(index, _)| json!({"index": index, "embedding": [1.0, 0.5, 0.25]});
+        let data: Vec<Value> = texts.iter().enumerate().map(vector).collect();
+        return Reply::json(&json!({"data": data, "usage": {"prompt_tokens": texts.len() * 10}}));
+    }
+    let found = json!({"memories": [{
+        "content": "Anna lives in Oslo.", "type": "fact", "confidence": 0.9, "turn": 0, "date": "",
+    }]});
+    Reply::json(&json!({
+        "choices": [{"message": {"content": found.to_string()}}],
+        "usage": {"prompt_tokens": 50, "completion_tokens": 20},
+    }))
+}
+
+/// A server with keys, whose models are those of a provider on loopback.
+async fn start(models: &str) -> (Running, TestServer) {
+    let provider = TestServer::start(answer);
+    let settings = format!(
+        "[providers.p]\nprotocol = \"openai\"\nbase_url = \"{}\"\nretries = 0\n{models}",
+        provider.url
+    );
+    let mut config = Config::default();
+    config.server.listen.set_port(0);
+    config.server.auth = Auth::Keys;
+    let models = ModelsConfig::parse(&settings).unwrap();
+    let running = Running::with_models(config, Some(models)).await;
+    running.engine.workspace("acme").unwrap();
+    (running, provider)
+}
+
+fn key(running: &Running, tokens: Option<u64>, acts_as: ActsAs) -> String {
+    running.create_key(&NewKey {
+        name: "capped".into(),
+        scopes: all().into(),
+        workspaces: Grant::All,
+        acts_as,
+        expires: None,
+        model_cap: DailyCap { tokens, cost: None },
+    })
+}
+
+async fn get(running: &Running, key: &str, path: &str) -> Value {
+    running.ask("GET", path).key(key).send().await.json()
+}
+
+async fn pack(running: &Running, key: &str, query: &str) -> Value {
+    let body = json!({ "query": query, "tokenBudget": 800 });
+    running.ask("POST", PACK).key(key).json(&body).send().await.json()
+}
+
+async fn remember(running: &Running, key: &str, content: &str) -> crate::support::HttpReply {
+    let body = json!({ "memories": [{ "content": content }] });
+    running.ask("POST", "/v1/workspaces/acme/memories").key(key).json(&body).send().await
+}
+
+fn notices(pack: &Value) -> String {
+    pack["assembly"]["notices"].to_string()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_keys_cap_covers_its_requests_and_no_others_b4() {
+    let (running, provider) = start("[models.embed]\nprovider = \"p\"\nmodel = \"m\"\n").await;
+    let capped = key(&running, Some(35), ActsAs::Trusted);
+    let free = key(&running, None, ActsAs::Trusted);
+    let stored = remember(&running, &capped, "The kettle is on the stove.").await;
+    assert_eq!(stored.status, 200, "{}", stored.text);
+    let status = get(&running, &capped, "/v1/workspaces/acme/model").await;
+    let used = status["keyUsage"]["tokens"].as_u64().unwrap();
+    assert!(used >= 10, "texts embedded for the request count: {status}");
+    assert_eq!(status["keyUsage"]["tokensPerDay"], 35);
+    assert!(status["keyUsage"]["until"].as_str().unwrap().ends_with("T00:00:00Z"), "{status}");
+    assert!(status.get("usage").is_none(), "workspaces have no cap: {status}");
+    let mut packs = Vec::new();
+    for n in 0..4 {
+        packs.push(pack(&running, &capped, &format!("Where is the kettle, take {n}?")).await);
+    }
+    let last = packs.last().unwrap();
+    assert!(notices(last).contains("of its 35 tokens a day for models"), "{}", notices(last));
+    assert!(last["context"].as_str().unwrap().contains("kettle"), "words alone find it");
+    let calls = provider.asked().len();
+    let refused = remember(&running, &capped, "Boats sail at ten in the morning.").await;
+    assert!(refused.status >= 500 && refused.text.contains("tokens a day"), "{}", refused.text);
+    let over_mcp =
+        json!({ "query": "Where is the kettle now?", "workspace": "acme", "recipe": "memory" });
+    call(&running, Some(&capped), "context_pack", over_mcp).await;
+    assert_eq!(provider.asked().len(), calls, "neither is sent");
+    let page = running.ask("GET", "/metrics").key(&free).send().await.text;
+    let line = page.lines().find(|l| l.starts_with("haversack_model_refusals_total")).unwrap();
+    assert!(line.contains("role=\"embed\"") && !line.ends_with(" 0"), "{line}");
+    let other = pack(&running, &free, "Where is the kettle, for another key?").await;
+    assert!(!notices(&other).contains("tokens a day"), "{}", notices(&other));
+    running.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_use_of_a_workspace_is_shown_to_those_who_see_everything_b4() {
+    let models =
+        "[models]\ntokens_per_day = 500\n[models.embed]\nprovider = \"p\"\nmodel = \"m\"\n";
+    let (running, _provider) = start(models).await;
+    let trusted = key(&running, None, ActsAs::Trusted);
+    remember(&running, &trusted, "The kettle is on the stove.").await;
+    let status = get(&running, &trusted, "/v1/workspaces/acme/model").await;
+    assert_eq!(status["usage"]["tokensPerDay"], 500, "{status}");
+    assert!(status["usage"]["tokens"].as_u64().unwrap() >= 10, "{status}");
+    let groups = std::collections::BTreeSet::new();
+    let anna = key(&running, None, ActsAs::User { name: "anna".into(), groups });
+    let status = get(&running, &anna, "/v1/workspaces/acme/model").await;
+    assert!(status.get("usage").is_none(), "it would tell what others do: {status}");
+    running.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn memories_are_extracted_over_mcp_by_those_who_may_write_b3() {
+    let (running, _provider) = start("[models.extract]\nprovider = \"p\"\nmodel = \"x\"\n").await;
+    let trusted = key(&running, None, ActsAs::Trusted);
+    let conversation = json!([{ "role": "user", "content": "I moved to Oslo." }]);
+    let mut arguments =
+        json!({ "conversation": conversation, "workspace": "acme", "dryRun": true });
+    let dry = call(&running, Some(&trusted), "memories_extract", arguments.clone()).await;
+    let found = &dry["structuredContent"];
+    assert_eq!(found["memories"][0]["content"], "Anna lives in Oslo.", "{dry}");
+    assert_eq!((&found["stored"], &found["model"]), (&json!(false), &json!("x@p")));
+    arguments["dryRun"] = json!(false);
+    let done = call(&running, Some(&trusted), "memories_extract", arguments.clone()).await;
+    assert_eq!(done["structuredContent"]["stored"], true, "{done}");
+    let id = done["structuredContent"]["memories"][0]["id"].as_str().unwrap();
+    let item = get(&running, &trusted, &format!("/v1/workspaces/acme/items/{id}")).await;
+    assert!(item.to_string().contains("Anna lives in Oslo."), "{item}");
+    let reader = running.key(&[KeyScope::Read], Grant::All, ActsAs::Trusted);
+    let refused = call(&running, Some(&reader), "memories_extract", arguments).await;
+    assert_eq!(refused["isError"], true, "{refused}");
+    running.stop().await;
+}
