@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 import urllib.error
 import urllib.request
 
@@ -57,6 +58,15 @@ CASES = [
     {"situation": {"forecast": "heavy rain all day"}, "condition": "it rains today", "holds": True},
     {"situation": {"forecast": "clear sky, no clouds"}, "condition": "it rains today", "holds": False},
 ]
+
+# Long enough to be worth a summary, short enough for a tiny model.
+PAGE = [
+    f"Room {n} of the house was painted white in spring by two people, and its floor was sanded and oiled afterwards."
+    for n in range(1, 39)
+]
+# How long the tiny model may take for a summary, and a change of the model for a few texts.
+SUMMARY_SECONDS = 150
+CHANGE_SECONDS = 120
 
 failures = []
 
@@ -118,15 +128,66 @@ def from_the_command_line(data, files, has):
           " | ".join(found) or done.stderr.strip()[-200:])
 
 
-def over_http(data):
+def page_summary(ask, seconds):
+    """Asks about a long page until its summary is there."""
+    items = [{"id": "house", "kind": "page", "title": "The house"}]
+    items += [{"id": f"room-{n}", "kind": "text", "parent": "house", "position": n, "body": text}
+              for n, text in enumerate(PAGE)]
+    ask("items", items)
+    request = {"query": "summarise this page", "focus": {"pageId": "house"}, "tokenBudget": 900}
+    until = time.monotonic() + seconds
+    while True:
+        pack = ask("context/workspace", request)
+        found = re.search(r"\(Summary of this page by [^)]*@[^)]*\)[^\n]*", pack.get("context", ""))
+        if found or time.monotonic() > until:
+            return pack, found
+        time.sleep(2)
+
+
+def change_model(ask, name, seconds):
+    """Changes the embedding model and counts the packs that were made meanwhile."""
+    ask("model", {"name": name}, "PUT")
+    until, packs = time.monotonic() + seconds, 0
+    while True:
+        pack = ask("context/everything", {"query": f"Where is the kettle, take {packs}?", "tokenBudget": 400})
+        packs += "stove" in pack.get("context", "")
+        status = ask("model", None, "GET")
+        if not status.get("change") or status["change"].get("failure") or time.monotonic() > until:
+            return status, packs
+        time.sleep(0.2)
+
+
+def change_while_serving(data, ask):
+    """To the built-in model and back, while the server answers. It reads the data folder's settings anew."""
+    settings = data / "models.toml"
+    original = settings.read_text()
+    before = ask("model", None, "GET").get("model")
+    try:
+        settings.write_text(re.sub(r"(?ms)^\[models\.embed\].*?(?=^\[|\Z)", "", original))
+        status, packs = change_model(ask, "built-in", CHANGE_SECONDS)
+        changed = status.get("model", "")
+        check("HTTP change to the built-in model", changed != before and not status.get("change") and packs > 0,
+              f"{before} to {changed}, {packs} packs meanwhile")
+        pack = ask("context/everything", {"query": "Who services the boiler?", "tokenBudget": 400})
+        check("HTTP pack after the change", "Nils Aas" in pack.get("context", "") and not usage(pack, "embed"))
+    finally:
+        settings.write_text(original)
+    status, packs = change_model(ask, "embed", CHANGE_SECONDS)
+    check("HTTP change back to the provider's", status.get("model") == before and packs > 0, f"{packs} packs meanwhile")
+    pack = ask("context/everything", {"query": "Where do dogs travel free?", "tokenBudget": 400})
+    check("HTTP pack by the provider again", usage(pack, "embed").get("calls", 0) > 0, json.dumps(usage(pack, "embed")))
+
+
+def over_http(data, has):
     server = subprocess.Popen([str(BINARY), "serve", "--listen", "127.0.0.1:0", "--data", str(data)],
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         url = re.search(r"http://\S+", server.stdout.readline()).group(0)
 
-        def post(path, body):
-            request = urllib.request.Request(f"{url}/v1/workspaces/default/{path}", json.dumps(body).encode(),
-                                             {"content-type": "application/json"})
+        def post(path, body, method="POST"):
+            content = None if body is None else json.dumps(body).encode()
+            request = urllib.request.Request(f"{url}/v1/workspaces/default/{path}", content,
+                                             {"content-type": "application/json"}, method=method)
             try:
                 with urllib.request.urlopen(request, timeout=120) as answer:
                     return json.load(answer)
@@ -143,6 +204,13 @@ def over_http(data):
         is_clear = found.get("code") == "model_error" and "smollm2" in detail
         check("HTTP extract", "memories" in found or is_clear,
               detail or f"{len(found['memories'])} memories by {found['model']}")
+        if "[models.summarise]" in has:
+            pack, summary = page_summary(post, SUMMARY_SECONDS)
+            # A model of this size may not find an end; then the pack says that there is no summary.
+            is_clear = "NOT_SUMMARISED" in notices(pack)
+            check("HTTP summary of a page", bool(summary) or is_clear, summary.group(0) if summary else "none was made")
+        if "[models.embed]" in has:
+            change_while_serving(data, post)
     finally:
         server.terminate()
         server.wait(timeout=20)
@@ -186,7 +254,7 @@ def main():
             shown = run(data, "model", "config").stdout
             check("config shows no key", os.environ.get("LITELLM_LOOPBACK_KEY", "?") not in shown)
             from_the_command_line(data, files, settings.read_text())
-            over_http(data)
+            over_http(data, settings.read_text())
         print("shared cache")
         shared_cache(folder, SETTINGS / "direct.toml", files)
     print(f"{len(failures)} failures" + (": " + ", ".join(failures) if failures else ""))

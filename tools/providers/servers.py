@@ -303,7 +303,9 @@ def models_toml(providers, models, redis_port):
     for role, (provider, model) in models.items():
         lines += [f"[models.{role}]", f'provider = "{provider}"', f'model = "{model}"']
         # A model this small does not end a list by itself, and is slow on a busy machine.
-        lines += ["max_tokens = 400", "deadline_ms = 25000"] if model == CHAT and role != "count" else []
+        # Nobody waits for a summary.
+        deadline = 120_000 if role == "summarise" else 25_000
+        lines += ["max_tokens = 400", f"deadline_ms = {deadline}"] if model == CHAT and role != "count" else []
         lines += [""]
     return "\n".join([*lines, "[cache]", f'redis = "redis://{HOST}:{redis_port}/0"', ""])
 
