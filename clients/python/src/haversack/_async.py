@@ -600,9 +600,7 @@ class AsyncWorkspace:
     ) -> t.MemoryContext:
         """Memories for a message, ready for a prompt."""
         body = {"query": query, **wire.options(options)}
-        result = await self._build(
-            recipe, body, explain=explain, preview=False, messages=messages
-        )
+        result = await self._build(recipe, body, explain=explain, preview=False, messages=messages)
         return cast(t.MemoryContext, result)
 
     async def build_context_by_vector(
@@ -616,9 +614,7 @@ class AsyncWorkspace:
     ) -> t.MemoryContext:
         """The same for a vector of the workspace's own embedding model."""
         body = {"vector": list(vector), **wire.options(options)}
-        result = await self._build(
-            recipe, body, explain=explain, preview=False, messages=messages
-        )
+        result = await self._build(recipe, body, explain=explain, preview=False, messages=messages)
         return cast(t.MemoryContext, result)
 
     async def preview_context(
