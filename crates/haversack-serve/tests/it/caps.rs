@@ -15,7 +15,7 @@ use crate::mcp::call;
 use crate::support::{Running, all};
 use provider::{Asked, Reply, TestServer};
 
-const PACK: &str = "/v1/workspaces/acme/context/memory";
+const PACK: &str = "/v1/workspaces/acme/context/everything";
 
 fn answer(asked: &Asked, _: usize) -> Reply {
     if asked.path.ends_with("/embeddings") {
@@ -98,11 +98,14 @@ async fn a_keys_cap_covers_its_requests_and_no_others_b4() {
     let last = packs.last().unwrap();
     assert!(notices(last).contains("of its 35 tokens a day for models"), "{}", notices(last));
     assert!(last["context"].as_str().unwrap().contains("kettle"), "words alone find it");
+    let memory = json!({ "query": "Where is the kettle, in memory?", "tokenBudget": 800 });
+    let strict = running.ask("POST", "/v1/workspaces/acme/context/memory").key(&capped);
+    let strict = strict.json(&memory).send().await;
+    assert_eq!(strict.json()["code"], "embedding_error", "this recipe does not degrade");
     let calls = provider.asked().len();
     let refused = remember(&running, &capped, "Boats sail at ten in the morning.").await;
     assert!(refused.status >= 500 && refused.text.contains("tokens a day"), "{}", refused.text);
-    let over_mcp =
-        json!({ "query": "Where is the kettle now?", "workspace": "acme", "recipe": "memory" });
+    let over_mcp = json!({ "query": "Where is the kettle now?", "workspace": "acme" });
     call(&running, Some(&capped), "context_pack", over_mcp).await;
     assert_eq!(provider.asked().len(), calls, "neither is sent");
     let page = running.ask("GET", "/metrics").key(&free).send().await.text;
