@@ -13,6 +13,7 @@ use haversack::pipeline::StageObserver;
 use haversack::recipes::{RecipeResult, parse_request};
 use haversack::{Assembled, Request, Workspace};
 use haversack_core::units::Tokens;
+use haversack_provider::with_allowances;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -179,7 +180,9 @@ fn stream_build(
         // A slow reader misses a step, not the result.
         let _ = stages.try_send(event("stage", &data.to_string()));
     });
-    let build = async move {
+    // The build outlives the handler, and still counts against the caller's key.
+    let allowances = call.state.allowances_of(&call.identity);
+    let build = with_allowances(allowances, async move {
         let built = async {
             let made =
                 build_pack(&call.state, &call.span, &workspace, request, Some(watch)).await?;
@@ -217,7 +220,7 @@ fn stream_build(
                 return;
             }
         }
-    };
+    });
     // The body drives the build, so closing the connection cancels it.
     let build = stream::once(build).filter_map(|()| async { None });
     let events = stream::unfold(receiver, |mut receiver| async move {

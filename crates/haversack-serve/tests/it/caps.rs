@@ -105,9 +105,13 @@ async fn a_keys_cap_covers_its_requests_and_no_others_b4() {
     let calls = provider.asked().len();
     let refused = remember(&running, &capped, "Boats sail at ten in the morning.").await;
     assert!(refused.status >= 500 && refused.text.contains("tokens a day"), "{}", refused.text);
+    let body = json!({ "query": "Where is the kettle, as a stream?", "tokenBudget": 800 });
+    let stream = running.ask("POST", PACK).key(&capped).header("accept", "text/event-stream");
+    let stream = stream.json(&body).send().await.text;
+    assert!(stream.contains("event: warning") && stream.contains("of its 35 tokens"), "{stream}");
     let over_mcp = json!({ "query": "Where is the kettle now?", "workspace": "acme" });
     call(&running, Some(&capped), "context_pack", over_mcp).await;
-    assert_eq!(provider.asked().len(), calls, "neither is sent");
+    assert_eq!(provider.asked().len(), calls, "none of them is sent");
     let page = running.ask("GET", "/metrics").key(&free).send().await.text;
     let line = page.lines().find(|l| l.starts_with("haversack_model_refusals_total")).unwrap();
     assert!(line.contains("role=\"embed\"") && !line.ends_with(" 0"), "{line}");
