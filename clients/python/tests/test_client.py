@@ -19,6 +19,10 @@ METHODS = {
     "openapi": "Haversack.openapi",
     "listWorkspaces": "Haversack.list_workspaces",
     "createWorkspace": "Haversack.create_workspace",
+    "getDefaultModel": "Haversack.get_default_model",
+    "setDefaultModel": "Haversack.set_default_model",
+    "getModel": "Workspace.get_model",
+    "changeModel": "Workspace.change_model",
     "getWorkspace": "Workspace.get",
     "removeWorkspace": "Workspace.remove",
     "putItems": "Workspace.put_items",
@@ -217,6 +221,12 @@ def test_search_finds_by_all_ways_or_one(ws: Workspace) -> None:
     spelled = ws.search("dicsounts", way="fuzzy", kinds=["note"], path="handbook/", per_item=1)
     assert {hit["id"] for hit in spelled["found"]} <= {"discounts", "launch"}
     assert ws.search("discounts", under="launch", fields={"team": ["a", "b"]})["found"] == []
+
+
+def test_the_model_of_a_workspace_is_shown(client: Haversack, ws: Workspace) -> None:
+    model = ws.get_model()["model"]
+    assert model == client.get_default_model()["model"]
+    assert ws.change_model("built-in") == {"model": model}
 
 
 def test_a_pack_comes_as_messages_for_a_provider(ws: Workspace) -> None:

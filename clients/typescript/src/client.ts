@@ -102,6 +102,16 @@ export class Haversack {
     return { workspaces };
   }
 
+  /** The embedding model of new workspaces. */
+  getDefaultModel(): Promise<t.DefaultModel> {
+    return this.json({ method: "GET", path: "/v1/model" });
+  }
+
+  /** New workspaces get this embedding model from now on. */
+  setDefaultModel(name: string): Promise<t.DefaultModel> {
+    return this.json({ method: "PUT", path: "/v1/model", body: { name } });
+  }
+
   /** The pages of a list, one after the other. For operations that have no method yet. */
   async *pages<T extends { next?: string | null }>(call: Call): AsyncGenerator<T> {
     let after: string | undefined;

@@ -393,6 +393,11 @@ export interface components {
             /** @description The accuracy of the count. */
             accuracy: string;
         };
+        /** @description The embedding model of new workspaces. */
+        DefaultModel: {
+            /** @description The model: its name, version and dimensions. */
+            model: string;
+        };
         /** @description The changes since the previous pack of the conversation. */
         Delta: {
             /** @description The id of the previous pack's receipt. */
@@ -1021,6 +1026,31 @@ export interface components {
         MessageContent: string | components["schemas"]["TextBlock"][];
         /** @description The role of a message's speaker. */
         MessageRole: "system" | "user" | "assistant";
+        /** @description A cap on what is used of models in a day (UTC), and what was used of it today. */
+        ModelAllowance: {
+            /**
+             * Format: uint64
+             * @description Tokens used today.
+             */
+            tokens: number;
+            /**
+             * Format: uint64
+             * @description Most tokens of a day.
+             */
+            tokensPerDay?: number | null;
+            /**
+             * Format: double
+             * @description Cost of today, by the prices of the settings.
+             */
+            cost: number;
+            /**
+             * Format: double
+             * @description Highest cost of a day.
+             */
+            costPerDay?: number | null;
+            /** @description When the count begins again. */
+            until: string;
+        };
         /**
          * @description What models answered, as a receipt keeps it. A call that failed is kept as `null`: the fallback is part of the
          *     pack.
@@ -1038,6 +1068,33 @@ export interface components {
             scores?: {
                 [key: string]: number | null;
             };
+            /** @description Whether summaries by a model were looked up. They are items, so the state of the store has them. */
+            summaries?: boolean;
+        };
+        /** @description A change to another embedding model. Until it is done the old one answers. */
+        ModelChange: {
+            /** @description The model that the workspace changes to. */
+            to: string;
+            /**
+             * Format: uint64
+             * @description Versions of items that have new vectors.
+             */
+            done: number;
+            /**
+             * Format: uint64
+             * @description All versions; 0 until the change begins.
+             */
+            total: number;
+            /** @description Why it failed. The old model stays, and a new try continues where this one stopped. */
+            failure?: string | null;
+        };
+        /** @description The name of an embedding model. */
+        ModelName: {
+            /**
+             * @description `built-in`, the name of a model in the server's data folder, or `embed` for the one that its
+             *     settings name.
+             */
+            name: string;
         };
         /** @description What was used of a model. */
         ModelUsage: {
@@ -1051,6 +1108,11 @@ export interface components {
              * @description Calls that failed.
              */
             failures: number;
+            /**
+             * Format: uint64
+             * @description Calls that were not made, because a cap was reached.
+             */
+            refused?: number;
             /**
              * Format: uint64
              * @description Answers from a cache.
@@ -2494,6 +2556,20 @@ export interface components {
              * @description The number of candidate blocks, included or left out, each counted once.
              */
             blocksConsidered: number;
+        };
+        /** @description The embedding model of a workspace. */
+        WorkspaceModel: {
+            /** @description The model whose vectors are searched: its name, version and dimensions. */
+            model: string;
+            /** @description A change to another model that is running, or that has failed; absent otherwise. */
+            change?: components["schemas"]["ModelChange"] | null;
+            /**
+             * @description What the workspace used of models today, where it has a cap. Only for callers who see everything, because
+             *     it tells what others do.
+             */
+            usage?: components["schemas"]["ModelAllowance"] | null;
+            /** @description What the requests of the caller's key used of models today, where it has a cap. */
+            keyUsage?: components["schemas"]["ModelAllowance"] | null;
         };
         /** @description The name of a new workspace. */
         WorkspaceName: {

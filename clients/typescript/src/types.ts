@@ -43,6 +43,8 @@ export type Count = Schemas["Count"];
 export type WorkspaceName = Schemas["WorkspaceName"];
 export type Workspaces = Schemas["Workspaces"];
 export type WorkspaceState = Schemas["Workspace"];
+export type DefaultModel = Schemas["DefaultModel"];
+export type WorkspaceModel = Schemas["WorkspaceModel"];
 
 export type Options = Without<Schemas["AnyRequest"], "query">;
 export type MemoryOptions = Without<Schemas["MemoryRequest"], "query" | "vector">;

@@ -85,6 +85,16 @@ export class Workspace {
     return this.#call("GET", []);
   }
 
+  /** Its embedding model, how far a change is, and what was used of models today. */
+  getModel(): Promise<t.WorkspaceModel> {
+    return this.#call("GET", ["model"]);
+  }
+
+  /** Starts to change it to another embedding model. It answers all the while. */
+  changeModel(name: string): Promise<t.WorkspaceModel> {
+    return this.#call("PUT", ["model"], { body: { name } });
+  }
+
   /** Removes the workspace with all that is in it. */
   remove(): Promise<void> {
     return this.#call("DELETE", []);

@@ -9,6 +9,7 @@ use haversack::Error;
 use haversack_core::assemble::TemplateError;
 use haversack_core::ids::ItemId;
 use haversack_core::pack::PackError;
+use haversack_provider::ProviderError;
 use haversack_store::store::error::{CommitError, Denial, OpenError, ReadError, error_chain};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -212,6 +213,11 @@ impl From<Error> for ApiProblem {
                 ApiProblem::new(Code::Storage, error.to_string())
             }
             error => match Code::from_engine(error.code()) {
+                code if reached_cap(error).is_some() => {
+                    // The caller's own cap, or their workspace's: they are the ones to be told.
+                    let code = if code == Code::Storage { Code::Model } else { code };
+                    ApiProblem::new(code, reached_cap(error).unwrap_or_default())
+                }
                 code @ (Code::Storage | Code::Search | Code::Embedding | Code::Internal) => {
                     ApiProblem::hide_cause(code, error)
                 }
@@ -219,6 +225,18 @@ impl From<Error> for ApiProblem {
             },
         }
     }
+}
+
+/// The message about a cap on models, if that is why something failed.
+fn reached_cap(error: &Error) -> Option<String> {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if let Some(error @ ProviderError::CapReached { .. }) = error.downcast_ref() {
+            return Some(error.to_string());
+        }
+        cause = error.source();
+    }
+    None
 }
 
 /// The problem for a denied change of an item.

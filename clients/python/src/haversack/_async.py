@@ -109,6 +109,15 @@ class AsyncHaversack:
         )
         return cast(t.WorkspaceName, result)
 
+    async def get_default_model(self) -> t.DefaultModel:
+        """The embedding model of new workspaces."""
+        return cast(t.DefaultModel, await self._json("GET", "/v1/model"))
+
+    async def set_default_model(self, name: str) -> t.DefaultModel:
+        """Creates new workspaces with this embedding model from now on."""
+        result = await self._json("PUT", "/v1/model", body={"name": name})
+        return cast(t.DefaultModel, result)
+
     async def _all(self, path: str, name: str, viewer: Mapping[str, str]) -> list[Any]:
         """All entries of a list, fetched page by page."""
         found: list[Any] = []
@@ -296,6 +305,16 @@ class AsyncWorkspace:
     async def get(self) -> t.WorkspaceState:
         """Its state, and the number of items that the viewer can read."""
         return cast(t.WorkspaceState, await self._get())
+
+    async def get_model(self) -> t.WorkspaceModel:
+        """Its embedding model, how far a change is, and what was used of models today."""
+        return cast(t.WorkspaceModel, await self._get("model"))
+
+    async def change_model(self, name: str) -> t.WorkspaceModel:
+        """Starts to change it to another embedding model. It answers all the while."""
+        path = self._base + wire.path("model")
+        result = await self._client._json("PUT", path, body={"name": name}, viewer=self._viewer)
+        return cast(t.WorkspaceModel, result)
 
     async def remove(self) -> None:
         """Removes the workspace with everything in it."""

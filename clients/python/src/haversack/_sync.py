@@ -109,6 +109,15 @@ class Haversack:
         )
         return cast(t.WorkspaceName, result)
 
+    def get_default_model(self) -> t.DefaultModel:
+        """The embedding model of new workspaces."""
+        return cast(t.DefaultModel, self._json("GET", "/v1/model"))
+
+    def set_default_model(self, name: str) -> t.DefaultModel:
+        """Creates new workspaces with this embedding model from now on."""
+        result = self._json("PUT", "/v1/model", body={"name": name})
+        return cast(t.DefaultModel, result)
+
     def _all(self, path: str, name: str, viewer: Mapping[str, str]) -> list[Any]:
         """All entries of a list, fetched page by page."""
         found: list[Any] = []
@@ -296,6 +305,16 @@ class Workspace:
     def get(self) -> t.WorkspaceState:
         """Its state, and the number of items that the viewer can read."""
         return cast(t.WorkspaceState, self._get())
+
+    def get_model(self) -> t.WorkspaceModel:
+        """Its embedding model, how far a change is, and what was used of models today."""
+        return cast(t.WorkspaceModel, self._get("model"))
+
+    def change_model(self, name: str) -> t.WorkspaceModel:
+        """Starts to change it to another embedding model. It answers all the while."""
+        path = self._base + wire.path("model")
+        result = self._client._json("PUT", path, body={"name": name}, viewer=self._viewer)
+        return cast(t.WorkspaceModel, result)
 
     def remove(self) -> None:
         """Removes the workspace with everything in it."""

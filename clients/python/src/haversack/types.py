@@ -505,6 +505,40 @@ class OpenAiMessages(TypedDict):
     prompt_cache_key: str
 
 
+class DefaultModel(TypedDict):
+    """The embedding model of new workspaces."""
+
+    model: str
+
+
+class ModelChange(TypedDict):
+    """A change to another embedding model."""
+
+    to: str
+    done: int
+    total: int
+    failure: NotRequired[str | None]
+
+
+class ModelAllowance(TypedDict):
+    """A cap on what is used of models in a day, and what was used of it."""
+
+    tokens: int
+    tokensPerDay: NotRequired[int | None]
+    cost: float
+    costPerDay: NotRequired[float | None]
+    until: str
+
+
+class WorkspaceModel(TypedDict):
+    """The embedding model of a workspace."""
+
+    model: str
+    change: NotRequired[ModelChange | None]
+    usage: NotRequired[ModelAllowance | None]
+    keyUsage: NotRequired[ModelAllowance | None]
+
+
 class ModelUsage(TypedDict):
     """What a pack used of a model from a provider."""
 

@@ -54,7 +54,7 @@ fn an_older_client_shakes_hands_remembers_and_is_answered() {
     assert_eq!(answer(&first, 0)["result"]["protocolVersion"], "2025-06-18");
     assert_eq!(answer(&first, 0)["result"]["serverInfo"]["name"], "haversack");
     let tools = answer(&first, 1)["result"]["tools"].as_array().unwrap();
-    assert_eq!(tools.len(), 5);
+    assert_eq!(tools.len(), 6);
     assert!(tools.iter().all(|tool| tool["outputSchema"]["type"] == "object"));
     assert_eq!(answer(&first, 2)["result"], json!({}));
     assert!(answer(&first, 3)["result"]["structuredContent"]["stored"][0].is_string());
