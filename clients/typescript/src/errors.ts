@@ -107,6 +107,7 @@ export const BY_CODE: Readonly<Record<string, Sort>> = {
   id_taken: Conflict,
   idempotency_conflict: Conflict,
   stale_vectors: Conflict,
+  model_changing: Conflict,
   budget_too_small: BudgetTooSmall,
   too_large: TooLarge,
   rate_limited: RateLimited,

@@ -126,6 +126,7 @@ BY_CODE: dict[str, type[HaversackError]] = {
     "id_taken": Conflict,
     "idempotency_conflict": Conflict,
     "stale_vectors": Conflict,
+    "model_changing": Conflict,
     "budget_too_small": BudgetTooSmall,
     "too_large": TooLarge,
     "rate_limited": RateLimited,
