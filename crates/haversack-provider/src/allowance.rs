@@ -242,14 +242,9 @@ impl Drop for AllowanceScope {
 }
 
 /// Lets allowances count for a future, whatever thread polls it.
-pub fn with_allowances<F: Future>(
-    allowances: Vec<Arc<Allowance>>,
-    work: F,
-) -> impl Future<Output = F::Output> {
-    async move {
-        let mut work = pin!(work);
-        AllowedFuture { allowances, work: work.as_mut() }.await
-    }
+pub async fn with_allowances<F: Future>(allowances: Vec<Arc<Allowance>>, work: F) -> F::Output {
+    let mut work = pin!(work);
+    AllowedFuture { allowances, work: work.as_mut() }.await
 }
 
 struct AllowedFuture<'w, F> {
