@@ -310,7 +310,7 @@ impl Workspace {
         inputs.observer.clone_from(&observer);
         let missing = inputs.models.missing_summaries.clone().filter(|_| is_current);
         let snapshot = Arc::clone(&inputs.snapshot);
-        let prepared = prepare(&self.0.shared, inputs).await?;
+        let prepared = Box::pin(prepare(&self.0.shared, inputs)).await?;
         let mut assembled = select_and_assemble(prepared)?;
         if let Some(observer) = observer {
             observer("pack", assembled.timings.pack);
