@@ -6,8 +6,9 @@ use super::SourceFile;
 use crate::problem::RuleViolation;
 
 /// The product crates in dependency order. Each may depend on those before it.
-const LINE: [&str; 10] = [
+const LINE: [&str; 11] = [
     "haversack-core",
+    "haversack-reader",
     "haversack-model",
     "haversack-provider",
     "haversack-store",

@@ -1,0 +1,127 @@
+//! Asks the foreign parser: what the document says of itself, and the lines and tables of its
+//! pages.
+
+use std::collections::BTreeMap;
+use std::panic::catch_unwind;
+
+use pdf_inspector::extractor::group_into_lines_preserving_all_text;
+use pdf_inspector::types::ItemType;
+use pdf_inspector::{
+    DetectionConfig, OCR_REASON_SCANNED, OCR_REASON_VECTOR_TEXT, PagesExtractionResult, PdfError,
+    PdfOptions, PdfProcessResult, ScanStrategy, TextItem, extract_pages_markdown_mem,
+    extract_text_with_positions_mem, process_pdf_mem_with_options,
+};
+
+use super::line::Line;
+use super::repair::{is_glued, narrow_spaces};
+use super::table::Table;
+use crate::part::ReadFailure;
+
+/// A page as the parser sees it.
+#[derive(Debug, Default)]
+pub(super) struct Page {
+    /// Its lines in reading order.
+    pub(super) lines: Vec<Line>,
+    /// What the parser takes for tables; each is checked against the lines.
+    pub(super) tables: Vec<Table>,
+    /// Whether it shows a picture of text.
+    pub(super) is_picture: bool,
+    /// Whether it shows any picture.
+    pub(super) has_image: bool,
+}
+
+/// What the document says of itself.
+pub(super) fn inspect_document(bytes: &[u8]) -> Result<PdfProcessResult, ReadFailure> {
+    // The pages are looked at later, all of them; here one is enough.
+    let sample =
+        DetectionConfig { strategy: ScanStrategy::Sample(1), ..DetectionConfig::default() };
+    let options = PdfOptions::detect_only().detection(sample);
+    guard(|| process_pdf_mem_with_options(bytes, options.clone()))
+}
+
+/// All pages.
+pub(super) fn inspect_pages(bytes: &[u8], page_count: usize) -> Result<Vec<Page>, ReadFailure> {
+    let mut pages = inspect_lines(bytes, page_count)?;
+    let repaired = if is_glued(&pages) { narrow_spaces(bytes) } else { None };
+    if let Some(Ok(better)) = repaired.as_ref().map(|bytes| inspect_lines(bytes, page_count)) {
+        // The repair must not cost a page.
+        if better.iter().zip(&pages).all(|(new, old)| new.lines.is_empty() == old.lines.is_empty())
+        {
+            pages = better;
+        }
+    }
+    let bytes = repaired.as_deref().unwrap_or(bytes);
+    // Without tables and hints a document is still readable.
+    if let Ok(found) = guard(|| extract_pages_markdown_mem(bytes, None)) {
+        add_hints(&mut pages, &found);
+    }
+    Ok(pages)
+}
+
+/// All pages with nothing but their lines.
+fn inspect_lines(bytes: &[u8], page_count: usize) -> Result<Vec<Page>, ReadFailure> {
+    let items = guard(|| extract_text_with_positions_mem(bytes))?;
+    let mut pages: Vec<Page> = Vec::new();
+    pages.resize_with(page_count, Page::default);
+    for image in items.iter().filter(|item| matches!(item.item_type, ItemType::Image)) {
+        let index = usize::try_from(image.page).unwrap_or_default().checked_sub(1);
+        if let Some(page) = index.and_then(|at| pages.get_mut(at)) {
+            page.has_image = true;
+        }
+    }
+    for (index, items) in split_by_page(items) {
+        if let Some(page) = pages.get_mut(index) {
+            // By page, because columns are found page by page anyway and memory stays small.
+            let lines = guard(|| Ok(group_into_lines_preserving_all_text(items.clone())))?;
+            page.lines = lines.iter().filter_map(Line::of).collect();
+        }
+    }
+    Ok(pages)
+}
+
+fn add_hints(pages: &mut [Page], found: &PagesExtractionResult) {
+    for page in &found.pages {
+        if let Some(known) = usize::try_from(page.page).ok().and_then(|at| pages.get_mut(at)) {
+            known.tables = Table::all_in(&page.markdown);
+        }
+    }
+    for page in &found.ocr_reasons_by_page {
+        let index = usize::try_from(page.page).unwrap_or_default().checked_sub(1);
+        if let Some(known) = index.and_then(|at| pages.get_mut(at)) {
+            let shows = |reason: &str| page.reasons.iter().any(|known| known == reason);
+            known.is_picture = shows(OCR_REASON_SCANNED) || shows(OCR_REASON_VECTOR_TEXT);
+        }
+    }
+}
+
+/// The items that are text, by the page's index.
+fn split_by_page(items: Vec<TextItem>) -> BTreeMap<usize, Vec<TextItem>> {
+    let mut pages: BTreeMap<usize, Vec<TextItem>> = BTreeMap::new();
+    for item in items {
+        let is_text = matches!(item.item_type, ItemType::Text | ItemType::FormField);
+        let index = usize::try_from(item.page).unwrap_or_default().checked_sub(1);
+        if let (true, Some(index)) = (is_text, index) {
+            pages.entry(index).or_default().push(item);
+        }
+    }
+    pages
+}
+
+/// Calls the parser. Its panics are failures of the file, not of this program.
+fn guard<T>(
+    call: impl Fn() -> Result<T, PdfError> + std::panic::UnwindSafe,
+) -> Result<T, ReadFailure> {
+    match catch_unwind(call) {
+        Ok(answer) => answer.map_err(failure),
+        Err(_) => Err(ReadFailure::malformed("the parser gave up on it")),
+    }
+}
+
+fn failure(error: PdfError) -> ReadFailure {
+    match error {
+        PdfError::Encrypted => ReadFailure::Encrypted,
+        PdfError::Io(error) => error.into(),
+        PdfError::NotAPdf(what) | PdfError::Parse(what) => ReadFailure::malformed(what),
+        PdfError::InvalidStructure => ReadFailure::malformed("its table of objects is broken"),
+    }
+}
