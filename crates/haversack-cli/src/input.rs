@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -15,6 +15,11 @@ use crate::args::TokenizerArgs;
 
 /// Most bytes of one input.
 pub(crate) const INPUT_BYTES_MAX: u64 = 64 << 20;
+
+/// This program, which reads foreign file formats in processes of its own.
+pub(crate) fn reader_program() -> Option<PathBuf> {
+    std::env::current_exe().ok()
+}
 
 /// Reads a file, or standard input for `-`.
 pub(crate) fn read_text(path: &Path) -> Result<String> {

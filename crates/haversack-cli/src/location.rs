@@ -18,7 +18,7 @@ use haversack_store::store::maintenance::{Maintenance, MaintenanceProgress, OnUp
 use haversack_store::{DataFolder, KINDS_FILE};
 
 use crate::args::StoreLocation;
-use crate::input::read_text;
+use crate::input::{read_text, reader_program};
 use crate::model_catalog::DataFolderModels;
 use crate::output::{Bar, grouped, say};
 use crate::remote::{KEY_VARIABLE, RemoteWorkspace, WorkspaceTarget};
@@ -184,6 +184,9 @@ impl StoreLocation {
         let builder = builder.on_upgrade(upgrade_progress());
         let catalog: Arc<DataFolderModels> = Arc::clone(self.catalog()?);
         let mut builder = builder.embedder_catalog(catalog);
+        if let Some(program) = reader_program() {
+            builder = builder.reader_program(program);
+        }
         let models = self.models()?;
         // A provider's embedder is the engine's to open: each workspace gets its own keys of the cache.
         if models.as_ref().is_none_or(|models| models.config().models.embed.is_none()) {

@@ -21,7 +21,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use clap::Parser;
 
-use crate::args::{Cli, Command, StoreLocation};
+use crate::args::{Cli, Command, ModelCommand, StoreLocation};
 use crate::output::{ExitOutcome, is_closed_pipe};
 
 fn main() -> ExitCode {
@@ -49,6 +49,7 @@ fn run(location: &StoreLocation, command: Command) -> Result<ExitOutcome> {
     match command {
         Command::Demo(args) => commands::demo::run(location, &args),
         Command::Add(args) => commands::add::run(location, &args),
+        Command::Watch(args) => commands::watch::run(location, &args),
         Command::Contexts(args) => commands::contexts::run(location, &args),
         Command::Search(args) => commands::search::run(location, &args),
         Command::Get(args) => commands::get::run(location, &args),
@@ -83,6 +84,7 @@ fn run(location: &StoreLocation, command: Command) -> Result<ExitOutcome> {
         Command::Model(command) => commands::model::run(location, &command),
         Command::Models(args) => commands::models::run(&args),
         Command::Kinds(args) => commands::kinds::run(location, &args),
+        Command::ReadFiles => commands::read_files::run(),
         Command::Completions(args) => commands::completions::run(&args),
         Command::Man(args) => commands::completions::man(&args),
     }
@@ -95,6 +97,7 @@ const fn folder_command(command: &Command) -> Option<&'static str> {
         Command::Check(_) => Some("check"),
         Command::Export(_) => Some("export"),
         Command::Import(_) => Some("import"),
+        Command::Watch(_) => Some("watch"),
         Command::Backup(_) => Some("backup"),
         Command::Reembed(_) => Some("reembed"),
         Command::Tune(_) => Some("tune"),
@@ -102,6 +105,7 @@ const fn folder_command(command: &Command) -> Option<&'static str> {
         Command::Mcp(_) => Some("mcp"),
         Command::Key(_) => Some("key"),
         Command::Audit(_) => Some("audit"),
+        Command::Model(ModelCommand::Use(_)) => None,
         Command::Model(_) => Some("model"),
         Command::Kinds(_) => Some("kinds"),
         _ => None,

@@ -25,7 +25,7 @@ enum ModelSettings {
     /// The data folder's file, which is read again each time, so that a running server sees its changes.
     DataFolder,
     /// The server's own configuration.
-    Fixed(ModelsConfig),
+    Fixed(Box<ModelsConfig>),
 }
 
 fn variable(name: &str) -> Option<String> {
@@ -35,7 +35,8 @@ fn variable(name: &str) -> Option<String> {
 impl DataFolderModels {
     /// The models of a data folder by its own settings, or by those that are given.
     pub(crate) fn new(folder: PathBuf, fixed: Option<ModelsConfig>) -> DataFolderModels {
-        let settings = fixed.map_or(ModelSettings::DataFolder, ModelSettings::Fixed);
+        let settings =
+            fixed.map_or(ModelSettings::DataFolder, |fixed| ModelSettings::Fixed(Box::new(fixed)));
         DataFolderModels { folder, settings, opened: Mutex::default() }
     }
 
@@ -47,7 +48,7 @@ impl DataFolderModels {
     pub(crate) fn provider_models(&self) -> Result<Option<Arc<ModelSet>>, ProviderError> {
         let config = match &self.settings {
             ModelSettings::DataFolder => ModelSet::read_config(&self.folder)?,
-            ModelSettings::Fixed(config) => config.clone(),
+            ModelSettings::Fixed(config) => (**config).clone(),
         };
         if config.is_empty() {
             return Ok(None);

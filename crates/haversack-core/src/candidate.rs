@@ -27,17 +27,35 @@ pub struct Place {
     pub subtype: Option<String>,
     /// Line numbers in the item, counted from 1; the end is exclusive.
     pub lines: Option<Range<u32>>,
+    /// The lines of the item on which its pages begin, ascending; empty for a text without pages.
+    pub page_lines: Arc<[u32]>,
     /// A warning for the reader, such as that the text is outdated. Every template appends it to
     /// the text.
     pub note: Option<String>,
 }
 
 impl Place {
+    /// The first and the last page that the lines are on, if the item has pages.
+    #[must_use]
+    pub fn pages(&self) -> Option<[u32; 2]> {
+        let lines = self.lines.as_ref()?;
+        pages_at(&self.page_lines, lines.start, lines.end.saturating_sub(1))
+    }
+
     /// A sort key.
     pub(crate) fn key(&self) -> impl Ord + '_ {
         let lines = self.lines.as_ref().map(|lines| (lines.start, lines.end));
         (&self.title, &self.speaker, &self.path, &self.breadcrumb, lines)
     }
+}
+
+/// The pages, counted from 1, of the first and the last of some lines. `page_lines` has the line on which each
+/// page begins, ascending.
+#[must_use]
+pub fn pages_at(page_lines: &[u32], first: u32, last: u32) -> Option<[u32; 2]> {
+    let page = |line: u32| page_lines.partition_point(|start| *start <= line).max(1);
+    let number = |line: u32| u32::try_from(page(line)).unwrap_or(u32::MAX);
+    (!page_lines.is_empty()).then(|| [number(first), number(last.max(first))])
 }
 
 /// A reduced form that replaces the text when the budget is tight: a product's name and price, a

@@ -90,7 +90,7 @@ impl Call {
         }
     }
 
-    fn media_type(&self) -> String {
+    pub(crate) fn media_type(&self) -> String {
         let text = self.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let text = text.unwrap_or("application/json");
         text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
@@ -101,9 +101,10 @@ impl Call {
         matches!(self.media_type().as_str(), "application/x-ndjson" | "application/jsonl")
     }
 
-    /// Whether the body is NDJSON and the route accepts it. Such a request has no deadline.
+    /// Whether the body is NDJSON or a file, and the route accepts it. Such a request has no deadline.
     pub(crate) fn is_streamed_body(&self) -> bool {
-        self.is_lines() && self.route.body.is_some_and(|body| body.lines.is_some())
+        self.route.takes_files
+            || self.is_lines() && self.route.body.is_some_and(|body| body.lines.is_some())
     }
 
     /// Reads the whole body.

@@ -42,6 +42,7 @@ mod route;
 mod router;
 mod server;
 mod server_file;
+pub mod sources;
 mod state;
 pub mod trace;
 pub mod who;

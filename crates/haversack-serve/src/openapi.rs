@@ -180,6 +180,16 @@ fn operation(
     if let Some(body) = body {
         fields.insert("requestBody".into(), request_body(body, generator));
     }
+    if route.takes_files {
+        let file = json!({ "type": "string", "format": "binary" });
+        let form =
+            json!({ "type": "object", "properties": { "file": file }, "required": ["file"] });
+        let content = json!({
+            "application/octet-stream": { "schema": file },
+            "multipart/form-data": { "schema": form },
+        });
+        fields.insert("requestBody".into(), json!({ "required": true, "content": content }));
+    }
     if let Some(scope) = route.scope {
         fields.insert("security".into(), json!([{ "key": [] }]));
         fields.insert("x-scope".into(), json!(KeyScope::as_str(scope)));

@@ -501,6 +501,9 @@ pub(crate) struct WireHit {
     pub(crate) headings: Vec<String>,
     /// The first and the last line in the item's text, from 1.
     pub(crate) lines: (u32, u32),
+    /// The first and the last page, or slide, of a document that has them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) pages: Option<[u32; 2]>,
     /// The best excerpt.
     pub(crate) excerpt: String,
     /// The byte ranges of the query's words in the excerpt.

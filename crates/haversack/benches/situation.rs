@@ -161,6 +161,7 @@ fn contexts_with_a_thousand_rules(bencher: Bencher<'_, '_>) {
             search_cache,
             matches,
             focus_query,
+            missing_summaries: None,
         }
     });
     let spec = CollectorSpec {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use futures_util::future::try_join;
+use haversack_core::candidate::pages_at;
 use haversack_core::embed::{EmbedError, Embedder};
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::rank::{RankedList, fuse_scores};
@@ -14,6 +15,8 @@ use haversack_store::store::query::{
     Effort, Excerpt, Filter, FuzzySearch, Hit, LIMIT_MAX, TextSearch, VectorSearch,
 };
 use thiserror::Error;
+
+use crate::collect::page_lines;
 
 /// How many hits of each list are fused per requested hit: a hit low in two lists may still win.
 /// Twice as many find nothing more, but each costs a read of its id.
@@ -109,6 +112,15 @@ pub struct HybridHit {
     pub passage: Passage,
     /// The best excerpt of it.
     pub excerpt: Excerpt,
+}
+
+impl HybridHit {
+    /// The first and the last page, or slide, of a document that has them.
+    #[must_use]
+    pub fn pages(&self) -> Option<[u32; 2]> {
+        let (first, last) = self.passage.lines;
+        pages_at(&page_lines(&self.passage.stored.item), first, last)
+    }
 }
 
 /// The hits of a hybrid search, with notices.

@@ -45,6 +45,8 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// Add files and folders to a workspace
     Add(AddArgs),
+    /// Keep a workspace like folders while they change
+    Watch(WatchArgs),
     /// Add a folder of contexts and their rules, or check it
     Contexts(ContextsArgs),
     /// Search a workspace by words, meaning and spelling together
@@ -123,6 +125,9 @@ pub(crate) enum Command {
     Completions(CompletionsArgs),
     /// Print the manual page, or write one for each command
     Man(ManArgs),
+    /// Read foreign files for a parent process; not for people
+    #[command(hide = true)]
+    ReadFiles,
 }
 
 /// The tokenizer that counts.

@@ -110,6 +110,23 @@ pub(crate) struct ReembedArgs {
 
 #[derive(Debug, Args)]
 #[command(
+    after_help = "Changes are stored within two seconds, and what is deleted is deleted. Stop it with \
+                  Ctrl-C. A server watches the folders that its settings name under [[sources]]."
+)]
+pub(crate) struct WatchArgs {
+    /// Folders and files
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// The kind of the items [default: file, document (JSONL) or row (CSV)]
+    #[arg(long)]
+    pub(crate) kind: Option<String>,
+    /// Look at everything every few seconds, for network folders that report no changes
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "5")]
+    pub(crate) poll: Option<std::num::NonZeroU64>,
+}
+
+#[derive(Debug, Args)]
+#[command(
     after_help = "Without --user and --group, you search as the owner of the data folder and see \
                   everything."
 )]

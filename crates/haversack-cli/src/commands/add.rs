@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::embedding_usage::EmbeddingUsage;
 use crate::args::{AddArgs, StoreLocation};
-use crate::input::now;
+use crate::input::{now, reader_program};
 use crate::output::{Bar, ExitOutcome, grouped, print, say};
 use crate::remote::{RemoteWorkspace, WorkspaceTarget};
 
@@ -35,7 +35,13 @@ pub(crate) fn run(location: &StoreLocation, args: &AddArgs) -> Result<ExitOutcom
     let at = now();
     let origin = format!("add-{}", at.as_millis());
     let (paths, prune) = (args.paths.clone(), args.prune);
-    let add = ingest::IngestRequest { paths, kind, users, prune, at, origin: origin.clone() };
+    let add = ingest::IngestRequest {
+        kind,
+        users,
+        prune,
+        reader_program: reader_program(),
+        ..ingest::IngestRequest::new(paths, at, &origin)
+    };
     let started = Instant::now();
     let (added, undo, usage) = match location.reach(StoreLocation::store_or_new)? {
         WorkspaceTarget::Local(store) => {

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 
 use super::recipe::recipes_of;
 use crate::args::{RequestArgs, StoreLocation};
-use crate::input::{now, read_text, tokenizer};
+use crate::input::{now, read_text, reader_program, tokenizer};
 use crate::location::kinds_at;
 use crate::output::{Bar, grouped, say};
 use crate::remote::{RemoteWorkspace, WorkspaceTarget};
@@ -171,16 +171,9 @@ fn of_files(typed: &RequestArgs, builder: Builder) -> Result<(Workspace, TempDir
     }
     let folder = tempfile::tempdir().context("cannot make a folder for the files' index")?;
     let workspace = builder.open(folder.path().join("data"))?.workspace("files")?;
-    let add = |paths| {
-        let (at, origin) = (now(), "pack".to_owned());
-        ingest::IngestRequest {
-            paths,
-            kind: None,
-            users: BTreeMap::new(),
-            prune: false,
-            at,
-            origin,
-        }
+    let add = |paths| ingest::IngestRequest {
+        reader_program: reader_program(),
+        ..ingest::IngestRequest::new(paths, now(), "pack")
     };
     let mut bar = Bar::new();
     let mut show = |progress: ingest::IngestProgress| {

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use anyhow::{Context, Result, ensure};
 use haversack::search::{Search, SearchMethod, hybrid};
+use haversack_core::assemble::page_label;
 use haversack_core::item::Kind;
 use haversack_core::text::chunk::Format;
 use haversack_core::text::spelling::printable_name;
@@ -43,6 +44,8 @@ pub(crate) struct SearchMatch {
     pub(crate) headings: Vec<String>,
     /// First and last line, from 1.
     pub(crate) lines: (u32, u32),
+    /// First and last page of a document that has pages.
+    pub(crate) pages: Option<[u32; 2]>,
     /// Its bytes in the item's text; a server does not say.
     pub(crate) span: Option<[usize; 2]>,
     /// When the item last changed, in Unix milliseconds; a server does not say.
@@ -61,6 +64,7 @@ pub(crate) struct SearchPage {
 
 impl From<haversack::search::HybridHit> for SearchMatch {
     fn from(found: haversack::search::HybridHit) -> SearchMatch {
+        let pages = found.pages();
         let passage = found.passage;
         let item = passage.stored.item;
         SearchMatch {
@@ -73,6 +77,7 @@ impl From<haversack::search::HybridHit> for SearchMatch {
             path: item.path,
             headings: passage.headings,
             lines: passage.lines,
+            pages,
             span: Some([passage.span.start(), passage.span.end()]),
             updated: item.updated.map(|updated| updated.as_millis()),
             excerpt: found.excerpt.text,
@@ -164,8 +169,11 @@ fn excerpt_lines(hit: &SearchMatch) -> Vec<String> {
         .collect()
 }
 
-/// Where a hit is: `path:lines`, or the item and the file it came from.
+/// Where a hit is: `path:lines`, `path, page 3`, or the item and the file it came from.
 fn location_of(hit: &SearchMatch) -> String {
+    if let (Some(path), Some(pages)) = (&hit.path, hit.pages) {
+        return format!("{path}, {}", page_label(Some(path), pages));
+    }
     let (first, last) = hit.lines;
     let lines = if first == last { format!("{first}") } else { format!("{first}-{last}") };
     match &hit.path {
@@ -267,6 +275,7 @@ fn hit_document(hit: &SearchMatch, rank: u32) -> Value {
         "title": hit.title,
         "path": hit.path,
         "lines": [hit.lines.0, hit.lines.1],
+        "pages": hit.pages,
         "span": hit.span,
         "headings": hit.headings,
         "updated": hit.updated,

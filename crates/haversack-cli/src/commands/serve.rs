@@ -6,6 +6,7 @@ use std::future::Future;
 use anyhow::{Context, Result};
 use haversack_provider::ModelSet;
 use haversack_serve::config::{COLLECTOR, LogFormat};
+use haversack_serve::sources::SourceWatchers;
 use haversack_serve::{Config, Server};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
@@ -36,9 +37,13 @@ pub(crate) fn run(location: &StoreLocation, args: &args::ServeArgs) -> Result<Ex
         ));
     }
     wait(async {
+        let watched = engine.clone();
         let server = Server::bind(engine, &folder, config.clone(), args.settings.insecure).await?;
         print_address(&server, &config)?;
+        let sources = SourceWatchers::start(&watched, &config.sources)?;
+        drop(watched);
         server.run(shutdown_signal()?).await?;
+        drop(sources);
         Ok(ExitOutcome::Something)
     })
 }

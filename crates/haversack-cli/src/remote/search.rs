@@ -49,6 +49,7 @@ fn hit(value: &Value) -> Option<SearchMatch> {
         path: text(&value["path"]),
         headings: value["headings"].as_array()?.iter().filter_map(text).collect(),
         lines: (short(&value["lines"][0])?, short(&value["lines"][1])?),
+        pages: short(&value["pages"][0]).zip(short(&value["pages"][1])).map(<[u32; 2]>::from),
         span: None,
         updated: None,
         excerpt: text(&value["excerpt"])?,

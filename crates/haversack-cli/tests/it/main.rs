@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may fail by panicking, helpers included")]
 
 mod demo;
+mod documents;
 mod eval;
 mod kinds;
 mod mcp;

@@ -15,7 +15,7 @@ fn sample(test: &str) -> TestFolder {
         .file("docs/run.log", "a secret launch code")
         .file("docs/guide/launch.md", "# Launch\n\n## Date\n\nThe launch is on the third of May.\n")
         .file("docs/image.png", b"\x89PNG\r\n\0\0")
-        .file("docs/latin1.txt", b"caf\xe9")
+        .file("docs/broken.pdf", b"%PDF-1.4 nothing")
         .file("docs/rows.jsonl", "{\"id\":\"soup/1\",\"text\":\"Soup on Mondays\"}\nnot json\n")
         .file("docs/table.csv", "Name,Drink\nAnna,green tea\n");
     folder
@@ -41,7 +41,7 @@ fn a_folder_is_added_searched_and_added_again() {
     assert!(out(&added).contains("to take it back: haversack undo add-"), "{}", out(&added));
     for notice in [
         "skipped: docs/image.png: binary (NUL byte at 6)",
-        "skipped: docs/latin1.txt: not UTF-8 (first wrong byte at 3)",
+        "skipped: docs/broken.pdf: damaged or not what its name says",
         "skipped: docs/rows.jsonl:2: not a JSON object",
     ] {
         assert!(err(&added).contains(notice), "{}", err(&added));

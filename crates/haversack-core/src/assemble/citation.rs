@@ -130,16 +130,32 @@ pub(super) fn source_label(place: &Place, id: &CandidateId) -> String {
     for heading in &place.breadcrumb {
         let _ = write!(source, " › {heading}");
     }
-    match &place.lines {
-        Some(lines) if lines.end.saturating_sub(lines.start) > 1 => {
+    match (place.pages(), &place.lines) {
+        (Some(pages), _) => {
+            let _ = write!(source, " ({})", page_label(place.path.as_deref(), pages));
+        }
+        (None, Some(lines)) if lines.end.saturating_sub(lines.start) > 1 => {
             let _ = write!(source, " (lines {}–{})", lines.start, lines.end - 1);
         }
-        Some(lines) => {
+        (None, Some(lines)) => {
             let _ = write!(source, " (line {})", lines.start);
         }
-        None => {}
+        (None, None) => {}
     }
     source
+}
+
+/// Pages as people write them: `page 3`, `pages 3–5`, `slide 7` in a presentation.
+#[must_use]
+pub fn page_label(path: Option<&str>, [first, last]: [u32; 2]) -> String {
+    let extension = path.and_then(|path| path.rsplit_once('.')).map_or("", |(_, end)| end);
+    let is_presentation =
+        ["pptx", "ppt", "odp"].iter().any(|known| known.eq_ignore_ascii_case(extension));
+    let word = if is_presentation { "slide" } else { "page" };
+    match first == last {
+        true => format!("{word} {first}"),
+        false => format!("{word}s {first}–{last}"),
+    }
 }
 
 /// Replaces control characters by spaces, so that a name cannot break out of its line.
@@ -166,6 +182,21 @@ mod tests {
         let candidate = candidate("file", "an item");
         let place = Place { path: Some(path.to_owned()), ..Place::default() };
         Citation { id: id.to_owned(), candidate: candidate.id, spans: vec![], place }
+    }
+
+    #[test]
+    fn a_source_names_its_pages_instead_of_its_lines() {
+        let check = |path: &str, lines: std::ops::Range<u32>, expected: &str| {
+            let mut of = citation("x", path);
+            of.place.lines = Some(lines);
+            of.place.page_lines = [1, 40, 40, 90].into();
+            assert_eq!(source_label(&of.place, &of.candidate), expected);
+        };
+        check("a.pdf", 1..5, "a.pdf (page 1)");
+        check("a.pdf", 39..40, "a.pdf (page 1)");
+        check("a.pdf", 40..41, "a.pdf (page 3)");
+        check("a.pdf", 10..200, "a.pdf (pages 1–4)");
+        check("talk.PPTX", 95..96, "talk.PPTX (slide 4)");
     }
 
     #[test]

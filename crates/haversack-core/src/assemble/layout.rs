@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use super::citation::{assign, one_line, source_label};
+use super::citation::{assign, one_line, page_label, source_label};
 use super::fence::{Fencing, Nonce, escape, without_citations, without_forged_lines};
 use super::growth::{Extract, Growth, StepWorth};
 use super::template::Variable;
@@ -550,7 +550,9 @@ impl UnitRenderer<'_> {
                 None => out.push_str("unknown"),
             },
             Variable::Lines => {
-                if let Some(lines) = &place.lines {
+                if let Some(pages) = place.pages() {
+                    out.push_str(&page_label(place.path.as_deref(), pages));
+                } else if let Some(lines) = &place.lines {
                     let _ = write!(out, "{}–{}", lines.start, lines.end.saturating_sub(1));
                 }
             }

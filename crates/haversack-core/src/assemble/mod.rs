@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-pub use citation::Citation;
+pub use citation::{Citation, page_label};
 pub use fence::{Fencing, Nonce};
 pub(crate) use growth::Growth;
 pub(crate) use layout::{Choices, LayerPage, Layout, LayoutUnit};

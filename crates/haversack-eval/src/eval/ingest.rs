@@ -1,6 +1,6 @@
 //! Stores a corpus in its own workspace, as items of the kind that the recipe searches.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -72,14 +72,8 @@ async fn ingest_files(
 ) -> Result<IngestTiming, EvalError> {
     let started = Instant::now();
     let kind = (kind.as_str() != FILE).then(|| kind.clone());
-    let add = IngestRequest {
-        paths: vec![path.to_owned()],
-        kind,
-        users: BTreeMap::new(),
-        prune: false,
-        at: workspace.now(),
-        origin: "eval".to_owned(),
-    };
+    let add = IngestRequest::new(vec![path.to_owned()], workspace.now(), "eval");
+    let add = IngestRequest { kind, ..add };
     let store = Arc::clone(workspace.blocking_store());
     let added = tokio::task::spawn_blocking(move || ingest::add(&*store, &add, &mut |_| ())).await;
     let added = added.map_err(|error| EvalError::folder(path, format!("not added: {error}")))?;

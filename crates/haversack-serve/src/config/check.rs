@@ -28,6 +28,7 @@ impl Config {
         }
         self.check_url()?;
         self.check_models()?;
+        self.check_sources()?;
         self.check_collector()?;
         self.check_counts()?;
         self.check_times()
@@ -39,6 +40,16 @@ impl Config {
             let message = error.to_string();
             ConfigError::Value { name: "models", message }
         })
+    }
+
+    fn check_sources(&self) -> Result<(), ConfigError> {
+        for (number, source) in (1..).zip(&self.sources) {
+            if let Some(problem) = source.problem() {
+                let message = format!("number {number}: {problem}");
+                return Err(ConfigError::Value { name: "sources", message });
+            }
+        }
+        Ok(())
     }
 
     fn check_counts(&self) -> Result<(), ConfigError> {

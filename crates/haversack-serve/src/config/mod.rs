@@ -16,6 +16,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::sources::Source;
+
 /// The variable that names a collector of traces to every program.
 pub const COLLECTOR: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 
@@ -41,6 +43,9 @@ pub struct Config {
     /// A shared cache of embeddings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache: Option<CacheSettings>,
+    /// Folders that workspaces are kept like.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<Source>,
 }
 
 impl Config {

@@ -1,6 +1,7 @@
 //! What each route does, a room for each sort of thing.
 
 pub(crate) mod context;
+pub(crate) mod files;
 pub(crate) mod health;
 pub(crate) mod items;
 pub(crate) mod mcp;

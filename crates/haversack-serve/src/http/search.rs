@@ -77,6 +77,7 @@ pub(crate) fn to_search(wanted: WireSearch) -> Result<Search, ApiProblem> {
 }
 
 pub(crate) fn hit(found: HybridHit) -> WireHit {
+    let pages = found.pages();
     let item = found.passage.stored.item;
     WireHit {
         id: item.id.as_str().to_owned(),
@@ -88,6 +89,7 @@ pub(crate) fn hit(found: HybridHit) -> WireHit {
         path: item.path,
         headings: found.passage.headings,
         lines: found.passage.lines,
+        pages,
         hits: found.excerpt.hits.iter().map(|range| (range.start, range.end)).collect(),
         excerpt: found.excerpt.text,
     }

@@ -237,6 +237,8 @@ struct SearchHit {
     path: Option<String>,
     /// First and last line in its text.
     lines: [u32; 2],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pages: Option<[u32; 2]>,
     /// The most telling stretch.
     excerpt: String,
 }
@@ -278,6 +280,7 @@ fn hit(found: haversack::search::HybridHit) -> SearchHit {
         title: hit.title,
         path: hit.path,
         lines: [hit.lines.0, hit.lines.1],
+        pages: hit.pages,
         excerpt: hit.excerpt,
     }
 }

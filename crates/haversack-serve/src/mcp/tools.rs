@@ -97,8 +97,7 @@ static SPECS: [ToolSpec; 6] = [
     ToolSpec {
         name: "memories_extract",
         title: "Extract memories",
-        what: "Have a model find the memories in a conversation and store the new ones; they replace \
-               older ones that they contradict.",
+        what: "Store memories that a model finds in a conversation.",
         scope: KeyScope::Write,
         input: shape::<write::ExtractionArguments>,
         output: shape::<WireExtraction>,

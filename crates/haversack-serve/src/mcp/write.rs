@@ -69,10 +69,9 @@ pub(crate) struct ExtractionArguments {
     /// Oldest first
     #[schemars(length(min = 1, max = 2000))]
     conversation: Vec<ConversationTurn>,
-    /// Kept with each memory
     #[serde(default)]
     conversation_id: Option<String>,
-    /// Store nothing, show what would be stored
+    /// Store nothing
     #[serde(default)]
     dry_run: bool,
     /// Only if not the default one

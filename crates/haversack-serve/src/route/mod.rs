@@ -1,6 +1,7 @@
 //! The routes: one table that generates the router, the OpenAPI document, the scopes and the tests.
 
 mod common;
+mod files;
 mod models;
 mod table;
 
@@ -138,6 +139,8 @@ pub(crate) struct Route {
     pub(crate) takes_idempotency_key: bool,
     /// Whether the response has an `ETag`.
     pub(crate) tagged: bool,
+    /// Whether the body is a file, or a form with files.
+    pub(crate) takes_files: bool,
     pub(crate) run: fn(Call) -> BoxFuture<'static, RouteResult>,
 }
 
@@ -170,6 +173,7 @@ impl Route {
             problems: &[],
             takes_idempotency_key: false,
             tagged: false,
+            takes_files: false,
             run,
         }
     }
@@ -205,6 +209,11 @@ impl Route {
 
     const fn with_problems(mut self, problems: &'static [Code]) -> Route {
         self.problems = problems;
+        self
+    }
+
+    const fn with_files(mut self) -> Route {
+        self.takes_files = true;
         self
     }
 

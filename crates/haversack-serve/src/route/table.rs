@@ -4,6 +4,7 @@ use haversack::recipes::workspace;
 use haversack::wire::WireRequest;
 
 use super::common::{ADMIN, NEVER_CUT, READ, RESOURCE, WRITE, WRITES, WRITTEN, anything};
+use super::files::ADD_FILES;
 use super::models::{CHANGE_MODEL, GET_DEFAULT_MODEL, GET_MODEL, SET_DEFAULT_MODEL};
 use super::{
     MediaContent, Method, PACK_OPTIONS, PAGE_PARAMETERS, Route, content, flag_parameter,
@@ -185,6 +186,7 @@ pub(crate) static ROUTES: &[Route] = &[
     .with_response(200, Some(WRITTEN))
     .with_problems(WRITES)
     .with_idempotency_key(),
+    ADD_FILES,
     Route::new(
         Method::Get,
         "/v1/workspaces/{ws}/items",

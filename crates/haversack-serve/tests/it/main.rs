@@ -5,6 +5,7 @@ mod access;
 mod authority;
 mod caps;
 mod documents;
+mod files;
 mod hostile;
 mod inspector;
 mod isolation;

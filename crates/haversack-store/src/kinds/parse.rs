@@ -62,6 +62,7 @@ pub(super) struct StatesEntry {
     pub(super) done: Vec<String>,
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "each is a key of a definition")]
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct KindEntry {

@@ -8,6 +8,7 @@ use haversack_core::units::Tokens;
 use super::problem::StandIn;
 
 /// The definition of a kind.
+#[expect(clippy::struct_excessive_bools, reason = "each is a key of a definition")]
 #[derive(Debug, Clone, PartialEq)]
 pub struct KindSpec {
     /// Its name, in snake case.

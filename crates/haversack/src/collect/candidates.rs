@@ -65,6 +65,7 @@ fn set_metadata(candidate: &mut Candidate, stored: &Stored) {
         byline: stored.byline(),
         path: path_of(item).map(str::to_owned),
         subtype: stored.subtype().map(str::to_owned),
+        page_lines: page_lines(item).into(),
         ..Place::default()
     };
     candidate.trust = item.trust;
@@ -72,6 +73,16 @@ fn set_metadata(candidate: &mut Candidate, stored: &Stored) {
     candidate.confidence = item.confidence;
     let priority = source_priority(stored, candidate.id.chunk.is_some());
     candidate.signals.set(Component::SourcePriority, priority);
+}
+
+/// The field of an item that has the lines on which its pages begin.
+const PAGE_LINES: &str = "pageLines";
+
+/// Returns the lines of an item on which its pages begin; none for an item without pages.
+pub(crate) fn page_lines(item: &Item) -> Vec<u32> {
+    let lines = item.fields.get(PAGE_LINES).and_then(Value::as_array);
+    let lines = lines.into_iter().flatten().map_while(Value::as_u64);
+    lines.map(|line| u32::try_from(line).unwrap_or(u32::MAX)).collect()
 }
 
 /// Returns an item's path: its own, or else that in its fields.

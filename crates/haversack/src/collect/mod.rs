@@ -46,7 +46,7 @@ use crate::recipe::CollectorSpec;
 use crate::request::Request;
 use crate::situation::Judge;
 
-pub(crate) use candidates::{candidate_from_item, candidate_from_passage};
+pub(crate) use candidates::{candidate_from_item, candidate_from_passage, page_lines};
 pub use contexts::ContextsCollector;
 pub(crate) use field_matches::{is_found_by_link, is_found_by_name, retain_field_matches};
 pub(crate) use item_filter::was_recorded_by;
@@ -82,7 +82,7 @@ pub struct Question {
     /// The focus to search by, if the question is about it.
     pub focus_query: Option<FocusQuery>,
     /// The summaries that the pack does without so far, if a model summarises.
-    pub(crate) missing_summaries: Option<MissingSummaries>,
+    pub missing_summaries: Option<MissingSummaries>,
 }
 
 impl Question {

@@ -14,7 +14,7 @@ mod workspace;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -90,6 +90,8 @@ pub(crate) struct Shared {
     pub(crate) clock: Clock,
     /// Cached text features of retrieved items.
     pub(crate) features: FeatureCache,
+    /// The program that reads foreign file formats.
+    reader_program: Option<PathBuf>,
 }
 
 impl Shared {
@@ -229,6 +231,12 @@ impl Engine {
         }
     }
 
+    /// The `haversack` program, which reads foreign file formats in processes of its own, if it is known.
+    #[must_use]
+    pub fn reader_program(&self) -> Option<&Path> {
+        self.shared.reader_program.as_deref()
+    }
+
     /// Whether requests may wait for models elsewhere.
     #[must_use]
     pub fn calls_models(&self) -> bool {
@@ -306,6 +314,7 @@ impl Engine {
 pub struct Builder {
     embedder: Option<Arc<dyn Embedder>>,
     catalog: Option<Arc<dyn EmbedderCatalog>>,
+    reader_program: Option<PathBuf>,
     dimensions: Option<usize>,
     judge: Option<Arc<dyn Judge>>,
     reranker: Option<Arc<dyn Reranker>>,
@@ -344,6 +353,14 @@ impl Builder {
     #[must_use]
     pub fn embedder_catalog(mut self, catalog: Arc<dyn EmbedderCatalog>) -> Builder {
         self.catalog = Some(catalog);
+        self
+    }
+
+    /// Sets the `haversack` program, which reads foreign file formats in processes of its own. Without it
+    /// such files cannot be added.
+    #[must_use]
+    pub fn reader_program(mut self, program: PathBuf) -> Builder {
+        self.reader_program = Some(program);
         self
     }
 
@@ -475,6 +492,7 @@ impl Builder {
             judge: self.judge.unwrap_or_else(|| Arc::new(LocalJudge::new())),
             embedder: RwLock::new(Arc::new(CachingEmbedder::new(embedder))),
             catalog: self.catalog,
+            reader_program: self.reader_program,
             model_changes: Mutex::default(),
             reranker: self.reranker,
             models,

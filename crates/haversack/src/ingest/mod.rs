@@ -1,35 +1,43 @@
 //! Ingestion: turns folders and files into items.
 //!
-//! A file of Markdown, text or source code is one item. Its id is its path, starting with the name
-//! of the folder that was added. Each line of a JSONL file and each record of a table is one item.
-//! Files and lines that cannot be added are skipped with a reason, and the run continues.
+//! A file of text, source code or a document format ([`haversack_reader::READERS`]) is one item. Its id is
+//! its path, starting with the name of the folder that was added. Each line of a JSONL file, each record
+//! of a table and each message of a conversation is an item of its own, below the file's path. Readers of
+//! foreign formats run in a child process. Files and lines that cannot be added are skipped with a reason,
+//! and the run continues.
 //!
-//! Adding the same files again is quick: a file is not read when its item has the same length and
-//! time. This needs no extra records, because an item's body is the file's text, byte by byte, and
-//! its time is the file's. A file of many items has no item of its own, so its length and time are
-//! stored as a record ([`haversack_store::store::item::DocumentKind::Source`]) with the number of
-//! its items. It is skipped only while the store still has that many.
+//! Adding the same files again is quick: how a file was when it was read (length, time, hash and the number
+//! of its items) is stored as a record ([`haversack_store::store::item::DocumentKind::Source`]). A file is
+//! not read again while it has the same length and time, nor taken over while it has the same bytes. Both hold
+//! only while the store still has its items.
 
+mod isolated;
+mod parts;
+mod read;
 mod run;
 mod skip;
 mod sources;
+mod stamp;
 mod table;
 mod text;
 mod walk;
+mod watch;
 mod write;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use haversack_core::item::Kind;
 use haversack_core::units::Timestamp;
 use haversack_store::store::Store;
 use haversack_store::store::error::{CommitError, ReadError};
-use haversack_store::store::viewer::Principal;
+use haversack_store::store::viewer::{Principal, Viewer};
 use thiserror::Error;
 
+pub use self::isolated::READER_COMMAND;
 pub use self::skip::{IngestSkipReason, Skip};
 use self::walk::RootNaming;
+pub use self::watch::{WatchEvent, WatchRequest, watch};
 
 /// Most skips, warnings and missing items that are listed. Further ones are only counted.
 pub const LISTED_MAX: usize = 1_000;
@@ -51,6 +59,28 @@ pub struct IngestRequest {
     pub at: Timestamp,
     /// The name of the import, by which it can be undone.
     pub origin: String,
+    /// The `haversack` program, which reads foreign formats in processes of its own. Without it such
+    /// files are skipped.
+    pub reader_program: Option<PathBuf>,
+    /// With whose rights items are written.
+    pub viewer: Viewer,
+}
+
+impl IngestRequest {
+    /// A request to add files at a time, under a name by which it can be undone.
+    #[must_use]
+    pub fn new(paths: Vec<PathBuf>, at: Timestamp, origin: &str) -> IngestRequest {
+        IngestRequest {
+            paths,
+            kind: None,
+            users: BTreeMap::new(),
+            prune: false,
+            at,
+            origin: origin.to_owned(),
+            reader_program: None,
+            viewer: Viewer::owner(),
+        }
+    }
 }
 
 /// Progress of a run.
@@ -129,6 +159,19 @@ pub fn add(
     progress: &mut dyn FnMut(IngestProgress),
 ) -> Result<IngestSummary, IngestError> {
     run::run(store, request, RootNaming::LastComponent, progress)
+}
+
+/// Adds one file under a name of its own, such as one that was uploaded. The paths of the request are not
+/// read. Items that an earlier file of that name brought and this one does not are deleted.
+///
+/// # Errors
+/// As [`add`].
+pub fn add_file(
+    store: &dyn Store,
+    (at, name): (&Path, &str),
+    request: &IngestRequest,
+) -> Result<IngestSummary, IngestError> {
+    run::run_file(store, request, (at, name))
 }
 
 /// Adds files and folders as [`add`] does, but names them by the whole path as it was given, not

@@ -3,32 +3,28 @@
 
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, HashSet};
-use std::fs::File;
 use std::hash::{Hash, Hasher};
 use std::path::Path;
-use std::sync::Arc;
 
 use haversack_core::ids::ItemId;
 use haversack_core::item::Kind;
-use haversack_store::store::change::{BODY_BYTES_MAX, Batch, Change};
+use haversack_store::store::change::{Batch, Change};
 use haversack_store::store::error::ReadError;
-use haversack_store::store::item::{Item, PathEntry};
+use haversack_store::store::item::Item;
 use haversack_store::store::query::LIMIT_MAX;
-use haversack_store::store::viewer::{Principal, Readers, Viewer};
+use haversack_store::store::viewer::{Principal, Readers};
 use haversack_store::store::{Snapshot, Store, block_on};
 
+use super::isolated::IsolatedReader;
 use super::skip::{IngestSkipReason, Skip};
-use super::sources::{self, FileStamp, TableStamp};
-use super::table::{RowSource, TableFormat};
+use super::sources::{self, StoredSource};
+use super::stamp::{FileHash, FileStamp, SourceState};
 use super::walk::{FileWalk, Root, RootNaming, WalkStep};
 use super::write::{BatchSender, PendingChange, take_tally};
-use super::{IngestError, IngestProgress, IngestRequest, IngestSummary, LISTED_MAX, text};
+use super::{IngestError, IngestProgress, IngestRequest, IngestSummary, LISTED_MAX};
 
 /// Files between two reports of progress.
 const FILES_PER_REPORT: u64 = 64;
-
-/// Rows of a table between two reports of progress.
-const ROWS_PER_REPORT: u64 = 500;
 
 pub(super) fn run(
     store: &dyn Store,
@@ -36,20 +32,47 @@ pub(super) fn run(
     naming: RootNaming,
     progress: &mut dyn FnMut(IngestProgress),
 ) -> Result<IngestSummary, IngestError> {
-    let snapshot = block_on(store.snapshot(&Viewer::owner()))?;
-    let snapshot = &*snapshot;
+    let snapshot = block_on(store.snapshot(&request.viewer))?;
     let mut roots = Vec::new();
     let mut remarks = Vec::new();
     for path in &request.paths {
-        let root = resolve_root(snapshot, (path, naming), &mut remarks)?;
+        let root = resolve_root(&*snapshot, (path, naming), &mut remarks)?;
         if !roots.contains(&root) {
             roots.push(root);
         }
     }
+    let records =
+        roots.iter().map(|root| sources::record_root(&root.name, &root.folder, request.at));
+    let records = records.collect();
+    let summary = read_roots(store, request, (&*snapshot, &roots, records), progress)?;
+    remarks.extend(summary.remarks);
+    Ok(IngestSummary { remarks, ..summary })
+}
+
+/// Adds one file under a name of its own.
+pub(super) fn run_file(
+    store: &dyn Store,
+    request: &IngestRequest,
+    (at, name): (&Path, &str),
+) -> Result<IngestSummary, IngestError> {
+    let snapshot = block_on(store.snapshot(&request.viewer))?;
+    let root = Root { folder: at.to_owned(), name: name.to_owned(), is_file: true };
+    read_roots(store, request, (&*snapshot, &[root], Vec::new()), &mut |_| {})
+}
+
+/// Reads the files under roots, and writes the records of the run with those of the files.
+fn read_roots(
+    store: &dyn Store,
+    request: &IngestRequest,
+    (snapshot, roots, mut records): (&dyn Snapshot, &[Root], Vec<Change>),
+    progress: &mut dyn FnMut(IngestProgress),
+) -> Result<IngestSummary, IngestError> {
     let (walk, tally) = std::thread::scope(|scope| {
         let sender = BatchSender::start(scope, store, request);
         let tally = std::sync::Arc::clone(&sender.tally);
-        let mut run = IngestRun { snapshot, request, sender, walk: WalkState::default(), progress };
+        let isolated = IsolatedReader::new(request.reader_program.clone());
+        let walk = WalkState::default();
+        let mut run = IngestRun { snapshot, request, sender, walk, isolated, progress };
         let done = roots.iter().try_for_each(|root| run.add_root(root));
         let done = done.and_then(|()| run.sender.flush());
         // Dropping the sender closes the queue, which ends the threads.
@@ -57,26 +80,22 @@ pub(super) fn run(
         done.map(|()| (walk, tally))
     })?;
     let mut tally = take_tally(&tally)?;
+    let remarks = std::mem::take(&mut tally.warnings);
     let mut summary = IngestSummary { remarks, ..IngestSummary::default() };
-    summary.remarks.append(&mut tally.warnings);
-    for root in &roots {
+    for root in roots {
         find_missing_items(snapshot, root, &walk, &mut summary, |ids| {
             if !request.prune {
                 return Ok(0);
             }
             let mut batch = Batch::new(request.at, ids.into_iter().map(Change::Delete).collect());
             batch.origin = Some(request.origin.clone());
-            Ok(block_on(store.write(batch))?.deleted as u64)
+            Ok(block_on(store.write(batch.with_rights(request.viewer.clone())))?.deleted as u64)
         })?;
     }
-    let mut records: Vec<Change> = roots
-        .iter()
-        .map(|root| sources::record_root(&root.name, &root.folder, request.at))
-        .collect();
-    records.extend(walk.tables.iter().map(|(path, table)| {
+    records.extend(walk.read.iter().map(|(path, state)| {
         let refused = tally.refused.get(path).copied().unwrap_or(0);
-        let items = table.items.saturating_sub(refused);
-        sources::record_table(path, TableStamp { items, ..*table }, request.at)
+        let items = state.items.saturating_sub(refused);
+        sources::record_source(path, &SourceState { items, ..state.clone() }, request.at)
     }));
     for records in records.chunks(LISTED_MAX) {
         block_on(store.write(Batch::new(request.at, records.to_vec())))?;
@@ -116,16 +135,18 @@ fn resolve_root(
 
 /// Everything that the walk has found so far.
 #[derive(Debug, Default)]
-struct WalkState {
+pub(super) struct WalkState {
     files: u64,
     unchanged: u64,
     /// Hashes of the files' paths. A chance collision only keeps an item that could have been
     /// deleted.
     path_hashes: HashSet<u64>,
-    /// Hashes of the ids of items from tables.
+    /// Hashes of the ids of the items of all files that were read.
     id_hashes: HashSet<u64>,
-    /// Tables that were read to the end.
-    tables: BTreeMap<String, TableStamp>,
+    /// Files that were read to the end, or that have the same bytes as before under another stamp.
+    pub(super) read: BTreeMap<String, SourceState>,
+    /// Files of `read` whose items are those of an earlier run.
+    same: HashSet<String>,
     /// Folders that could not be read. Their items count as present.
     unreadable_folders: Vec<String>,
 }
@@ -136,11 +157,12 @@ fn hash_text(text: &str) -> u64 {
     hasher.finish()
 }
 
-struct IngestRun<'a> {
-    snapshot: &'a dyn Snapshot,
-    request: &'a IngestRequest,
-    sender: BatchSender,
-    walk: WalkState,
+pub(super) struct IngestRun<'a> {
+    pub(super) snapshot: &'a dyn Snapshot,
+    pub(super) request: &'a IngestRequest,
+    pub(super) sender: BatchSender,
+    pub(super) walk: WalkState,
+    pub(super) isolated: IsolatedReader,
     progress: &'a mut dyn FnMut(IngestProgress),
 }
 
@@ -166,7 +188,7 @@ impl IngestRun<'_> {
         Ok(())
     }
 
-    fn report(&mut self) {
+    pub(super) fn report(&mut self) {
         let (files, unchanged) = (self.walk.files, self.walk.unchanged);
         let tally = self.sender.tally();
         let (stored, skipped) = (tally.stored, tally.skipped);
@@ -175,7 +197,7 @@ impl IngestRun<'_> {
         (self.progress)(IngestProgress { files, stored, unchanged, skipped });
     }
 
-    fn skip(&self, path: String, line: Option<u64>, reason: IngestSkipReason) {
+    pub(super) fn skip(&self, path: String, line: Option<u64>, reason: IngestSkipReason) {
         self.sender.tally().skip(Skip { path, line, reason });
     }
 
@@ -192,141 +214,54 @@ impl IngestRun<'_> {
                 return Ok(());
             }
         };
-        match TableFormat::from_path(&path) {
-            Some(table) => self.add_table(table, at, path, stamp),
-            None => self.add_text_file(at, path, stamp),
+        if self.is_unchanged(at, &path, stamp)? {
+            return Ok(());
         }
+        self.read_file(at, path, stamp)
     }
 
-    /// Adds a file that is one item.
-    fn add_text_file(
+    /// Whether a file was read before and has not changed since: not its length and time, or not its bytes.
+    fn is_unchanged(
         &mut self,
         at: &Path,
-        path: String,
+        path: &str,
         stamp: FileStamp,
-    ) -> Result<(), IngestError> {
-        let id = match ItemId::new(&path) {
-            Ok(id) => id,
-            Err(error) => {
-                self.skip(path, None, IngestSkipReason::UnusableName { what: error.to_string() });
-                return Ok(());
+    ) -> Result<bool, IngestError> {
+        if self.request.kind.is_some() || !self.request.users.is_empty() {
+            return Ok(false);
+        }
+        let Some(stored) = sources::stored_source(self.snapshot, path)? else { return Ok(false) };
+        let StoredSource { state, is_settled } = stored;
+        if state.stamp.bytes != stamp.bytes
+            || block_on(self.snapshot.at_path(path, 0))?.1 != state.items
+        {
+            return Ok(false);
+        }
+        if state.stamp != stamp || !is_settled {
+            match FileHash::of_file(at) {
+                Ok(hash) if hash == state.hash => {}
+                // If it cannot be read, reading it will say so.
+                _ => return Ok(false),
             }
-        };
-        let limit = BODY_BYTES_MAX as u64;
-        if stamp.bytes > limit {
-            self.skip(path, None, IngestSkipReason::TooLarge { bytes: stamp.bytes, limit });
-            return Ok(());
+            self.walk.read.insert(path.to_owned(), SourceState { stamp, ..state.clone() });
+            self.walk.same.insert(path.to_owned());
         }
-        let (found, _) = block_on(self.snapshot.at_path(&path, 1))?;
-        let stored_entry = found.first().filter(|entry| entry.id == id);
-        let is_same = |entry: &PathEntry| {
-            let stored = FileStamp { bytes: entry.bytes, modified: entry.updated };
-            stored == stamp && stamp.was_settled(entry.committed)
-        };
-        if stored_entry.is_some_and(is_same) && self.has_requested_kind(&id)? {
-            self.walk.unchanged += 1;
-            return Ok(());
-        }
-        let body = match text::read(at) {
-            Ok(body) => body,
-            Err(reason) => {
-                self.skip(path, None, reason);
-                return Ok(());
-            }
-        };
-        let kind = self.kind_or("file");
-        let mut item = Item::new(id, kind, &body);
-        item.title = text::title(&path, &body);
-        item.updated = Some(stamp.modified);
-        item.path = Some(path.clone());
-        if let Some(field) = text::find_authority_claim(self.snapshot.kinds(), &body) {
-            let remark = format!("{path}: {field}: not for a file to say; kept as text");
-            self.sender.tally().warn(remark);
-        }
-        if stored_entry.is_some() && self.is_same_as_stored(&mut item)? {
-            self.walk.unchanged += 1;
-            return Ok(());
-        }
-        self.sender.send(PendingChange { path, line: None, change: Change::Put(Box::new(item)) })
+        self.walk.unchanged += state.items;
+        Ok(true)
     }
 
-    fn kind_or(&self, default: &str) -> Kind {
+    pub(super) fn kind_or(&self, default: &str) -> Kind {
         self.request
             .kind
             .clone()
             .unwrap_or_else(|| Kind::new(default).expect("the default kinds are short names"))
     }
 
-    /// Whether a stored item has the requested kind. It is only looked up when a kind was
-    /// requested.
-    fn has_requested_kind(&self, id: &ItemId) -> Result<bool, ReadError> {
-        let Some(kind) = &self.request.kind else { return Ok(true) };
-        let stored = block_on(self.snapshot.get(std::slice::from_ref(id)))?.pop().flatten();
-        Ok(stored.is_some_and(|stored| stored.item.kind == *kind))
-    }
-
-    /// Whether the store has the same item except for its time, because a file that was only
-    /// touched did not change. The item takes over the stored readers, since a file does not name
-    /// any.
-    fn is_same_as_stored(&self, item: &mut Item) -> Result<bool, ReadError> {
-        let stored = block_on(self.snapshot.get(std::slice::from_ref(&item.id)))?.pop().flatten();
-        let Some(stored) = stored else { return Ok(false) };
-        item.readers.clone_from(&stored.item.readers);
-        Ok(Item { updated: item.updated, ..stored.item } == *item)
-    }
-
-    /// Adds the rows of a table.
-    fn add_table(
-        &mut self,
-        table: TableFormat,
-        at: &Path,
-        path: String,
-        stamp: FileStamp,
-    ) -> Result<(), IngestError> {
-        if let Some(stored) = sources::stored_table(self.snapshot, &path)?
-            && stored.stamp == stamp
-            && self.request.kind.is_none()
-            && self.request.users.is_empty()
-            && block_on(self.snapshot.at_path(&path, 0))?.1 == stored.items
-        {
-            self.walk.unchanged += stored.items;
-            return Ok(());
-        }
-        let file = match File::open(at) {
-            Ok(file) => file,
-            Err(error) => {
-                self.skip(path, None, IngestSkipReason::Unreadable { cause: error.to_string() });
-                return Ok(());
-            }
-        };
-        let kind = self.kind_or(table.default_kind());
-        let mut items = 0;
-        let mut rows = 0;
-        let kinds = Arc::clone(self.snapshot.kinds());
-        let mut sink = |line: u64, row: Result<Item, IngestSkipReason>| {
-            rows += 1u64;
-            if rows.is_multiple_of(ROWS_PER_REPORT) {
-                self.report();
-            }
-            items += u64::from(self.add_row(&path, line, row)?);
-            Ok(())
-        };
-        let file_problem =
-            table.read(file, RowSource { path: &path, kind: &kind, kinds: &kinds }, &mut sink)?;
-        match file_problem {
-            Some(reason) => self.skip(path, None, reason),
-            None => {
-                self.walk.tables.insert(path, TableStamp { stamp, items });
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds a row of a table. Returns whether it is an item of that file.
-    fn add_row(
+    /// Adds an item of a file, or the reason why there is none. Returns whether it is an item of that file.
+    pub(super) fn add_item(
         &mut self,
         path: &str,
-        line: u64,
+        line: Option<u64>,
         row: Result<Item, IngestSkipReason>,
     ) -> Result<bool, IngestError> {
         let skipped = match row {
@@ -341,16 +276,12 @@ impl IngestRun<'_> {
                         item.readers = Readers::Only([user.clone()].into());
                     }
                     let change = Change::Put(Box::new(item));
-                    self.sender.send(PendingChange {
-                        path: path.to_owned(),
-                        line: Some(line),
-                        change,
-                    })?;
+                    self.sender.send(PendingChange { path: path.to_owned(), line, change })?;
                     return Ok(true);
                 }
             },
         };
-        self.skip(path.to_owned(), Some(line), skipped);
+        self.skip(path.to_owned(), line, skipped);
         Ok(false)
     }
 
@@ -404,7 +335,8 @@ fn find_missing_items(
             };
             return !walk.unreadable_folders.iter().any(is_under);
         }
-        walk.tables.contains_key(path) && !walk.id_hashes.contains(&hash_text(id.as_str()))
+        let was_read = walk.read.contains_key(path) && !walk.same.contains(path);
+        was_read && !walk.id_hashes.contains(&hash_text(id.as_str()))
     };
     let mut after = None;
     loop {

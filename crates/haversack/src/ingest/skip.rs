@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use haversack_reader::ReadFailure;
+
 /// A file or line that was skipped; the run continued without it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skip {
@@ -29,8 +31,8 @@ impl fmt::Display for Skip {
 pub enum IngestSkipReason {
     /// The file is not text.
     Binary {
-        /// The position of the first NUL byte.
-        at: usize,
+        /// The position of the first NUL byte, if it has one.
+        at: Option<usize>,
     },
     /// The text is not UTF-8.
     NotUtf8 {
@@ -53,6 +55,11 @@ pub enum IngestSkipReason {
     Unreadable {
         /// The system's message.
         cause: String,
+    },
+    /// The reader of its format cannot read it.
+    NotReadable {
+        /// Why, and what to do.
+        failure: ReadFailure,
     },
     /// The symbolic link leads back to itself.
     LinkLoop,
@@ -121,6 +128,13 @@ impl IngestSkipReason {
             IngestSkipReason::NotUtf8 { .. } => "not UTF-8",
             IngestSkipReason::TooLarge { .. } | IngestSkipReason::LineTooLong { .. } => "too large",
             IngestSkipReason::Unreadable { .. } => "unreadable",
+            IngestSkipReason::NotReadable { failure: ReadFailure::Encrypted } => "encrypted",
+            IngestSkipReason::NotReadable { failure: ReadFailure::NeedsOcr { .. } } => "scans",
+            IngestSkipReason::NotReadable { failure: ReadFailure::TooLarge { .. } } => "too large",
+            IngestSkipReason::NotReadable { failure: ReadFailure::Unsupported { .. } } => {
+                "not supported"
+            }
+            IngestSkipReason::NotReadable { .. } => "damaged",
             IngestSkipReason::LinkLoop
             | IngestSkipReason::LinkOutside { .. }
             | IngestSkipReason::LinkBroken => "links",
@@ -150,10 +164,11 @@ fn format_size(bytes: u64) -> String {
 impl fmt::Display for IngestSkipReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            IngestSkipReason::Binary { at } => write!(
-                f,
-                "binary (NUL byte at {at}); convert it to text, or save it as UTF-8 if it is UTF-16"
-            ),
+            IngestSkipReason::Binary { at } => {
+                f.write_str("binary")?;
+                at.map_or(Ok(()), |at| write!(f, " (NUL byte at {at})"))?;
+                f.write_str(" and of no known format; convert it, such as to PDF or text")
+            }
             IngestSkipReason::NotUtf8 { at } => {
                 write!(f, "not UTF-8 (first wrong byte at {at}); save it as UTF-8")
             }
@@ -169,6 +184,7 @@ impl fmt::Display for IngestSkipReason {
             IngestSkipReason::Unreadable { cause } => {
                 write!(f, "cannot be read ({cause}); check its rights")
             }
+            IngestSkipReason::NotReadable { failure } => write!(f, "{failure}"),
             IngestSkipReason::LinkLoop => {
                 f.write_str("a link that leads back to itself; remove it")
             }

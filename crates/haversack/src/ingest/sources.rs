@@ -1,52 +1,16 @@
-//! Records of earlier runs: the path that a root's name stands for, and the length and time of
-//! tables.
+//! Records of earlier runs: the path that a root's name stands for, and how each file was when it was read.
 
-use std::fs::Metadata;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use haversack_core::units::Timestamp;
+use haversack_reader::READERS_VERSION;
 use haversack_store::store::change::Change;
 use haversack_store::store::error::ReadError;
 use haversack_store::store::item::{DocumentKind, Record};
 use haversack_store::store::{Snapshot, block_on};
 use serde_json::{Value, json};
 
-/// The length and modification time of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct FileStamp {
-    pub(super) bytes: u64,
-    pub(super) modified: Timestamp,
-}
-
-impl FileStamp {
-    pub(super) fn from_metadata(file: &Metadata) -> FileStamp {
-        let modified = file.modified().ok();
-        let millis = modified.map_or(0, |modified| match modified.duration_since(UNIX_EPOCH) {
-            Ok(after) => i64::try_from(after.as_millis()).unwrap_or(i64::MAX),
-            Err(before) => -i64::try_from(before.duration().as_millis()).unwrap_or(i64::MAX),
-        });
-        FileStamp { bytes: file.len(), modified: Timestamp::from_millis(millis) }
-    }
-}
-
-/// A file must have been unchanged for this long when it was read, or a later change might not show
-/// in its time. This is the resolution of the coarsest file system clock.
-const SETTLED_MILLIS: i64 = 2_000;
-
-impl FileStamp {
-    /// Whether every change after the file was read gives it another stamp.
-    pub(super) const fn was_settled(self, read: Timestamp) -> bool {
-        read.as_millis().saturating_sub(self.modified.as_millis()) >= SETTLED_MILLIS
-    }
-}
-
-/// The state of a table when it was read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct TableStamp {
-    pub(super) stamp: FileStamp,
-    pub(super) items: u64,
-}
+use super::stamp::{FileHash, FileStamp, SourceState};
 
 fn read_record(
     snapshot: &dyn Snapshot,
@@ -80,25 +44,42 @@ pub(super) fn record_root(name: &str, path: &Path, at: Timestamp) -> Change {
     record_change(format!("root:{name}"), at, &json!({ "path": path.to_string_lossy() }))
 }
 
-/// The state of a table when it was last read, if its stamp shows every later change.
-pub(super) fn stored_table(
+/// How a file was when it was last read.
+#[derive(Debug)]
+pub(super) struct StoredSource {
+    pub(super) state: SourceState,
+    /// Whether every later change gives the file another stamp.
+    pub(super) is_settled: bool,
+}
+
+/// How a file was when it was last read by the present readers.
+pub(super) fn stored_source(
     snapshot: &dyn Snapshot,
     path: &str,
-) -> Result<Option<TableStamp>, ReadError> {
-    let table = read_record(snapshot, &format!("table:{path}"))?;
-    Ok(table.and_then(|(table, read)| {
-        let bytes = table.get("bytes")?.as_u64()?;
-        let modified = Timestamp::from_millis(table.get("modified")?.as_i64()?);
-        let items = table.get("items")?.as_u64()?;
+) -> Result<Option<StoredSource>, ReadError> {
+    let source = read_record(snapshot, &format!("file:{path}"))?;
+    Ok(source.and_then(|(source, read)| {
+        if source.get("readers")?.as_u64()? != u64::from(READERS_VERSION) {
+            return None;
+        }
+        let bytes = source.get("bytes")?.as_u64()?;
+        let modified = Timestamp::from_millis(source.get("modified")?.as_i64()?);
+        let items = source.get("items")?.as_u64()?;
+        let hash = FileHash(source.get("hash")?.as_str()?.to_owned());
         let stamp = FileStamp { bytes, modified };
-        stamp.was_settled(read).then_some(TableStamp { stamp, items })
+        let state = SourceState { stamp, hash, items };
+        Some(StoredSource { state, is_settled: stamp.was_settled(read) })
     }))
 }
 
-/// Makes the change that records the state of a table.
-pub(super) fn record_table(path: &str, table: TableStamp, at: Timestamp) -> Change {
-    let (stamp, items) = (table.stamp, table.items);
-    let modified = stamp.modified.as_millis();
-    let text = json!({ "bytes": stamp.bytes, "modified": modified, "items": items });
-    record_change(format!("table:{path}"), at, &text)
+/// Makes the change that records how a file was when it was read.
+pub(super) fn record_source(path: &str, state: &SourceState, at: Timestamp) -> Change {
+    let text = json!({
+        "bytes": state.stamp.bytes,
+        "modified": state.stamp.modified.as_millis(),
+        "hash": state.hash.0,
+        "items": state.items,
+        "readers": READERS_VERSION,
+    });
+    record_change(format!("file:{path}"), at, &text)
 }

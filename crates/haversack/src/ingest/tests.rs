@@ -39,7 +39,7 @@ impl IngestFixture {
         let (at, origin) = (Timestamp::from_millis(i64::MAX / 2), "add-5".to_owned());
         add(
             &*self.store,
-            &IngestRequest { paths, kind: None, users: BTreeMap::new(), prune, at, origin },
+            &IngestRequest { prune, ..IngestRequest::new(paths, at, &origin) },
             &mut |_| {},
         )
     }
@@ -76,12 +76,12 @@ fn a_folder_is_added_once_and_its_trouble_is_named() {
     place.file("docs/guide/start.md", "# Start here\n\nInstall the thing.\n");
     place.file("docs/code/main.rs", "fn main() {}\n");
     place.file("docs/image.png", b"\x89PNG\0\0");
-    place.file("docs/latin1.txt", b"caf\xe9");
+    place.file("docs/latin1.html", b"<p>Das Caf\xe9 am Hafen</p>");
     place.file("docs/rows.jsonl", "{\"id\":\"one\",\"text\":\"first\"}\n{\n{\"text\":\"third\"}\n");
     place.file("docs/table.csv", "id,name\nr1,Anna\nr1,Bert\n");
     let skips = [
         "docs/image.png binary",
-        "docs/latin1.txt not UTF-8",
+        "docs/latin1.html not supported",
         "docs/rows.jsonl malformed",
         "docs/table.csv repeated ids",
     ];
@@ -145,14 +145,7 @@ fn a_change_in_the_same_moment_is_seen() {
         let paths = vec![place.at("docs")];
         let millis = stamp.duration_since(std::time::UNIX_EPOCH).unwrap().as_millis();
         let at = Timestamp::from_millis(i64::try_from(millis).unwrap());
-        let options = IngestRequest {
-            paths,
-            kind: None,
-            users: BTreeMap::new(),
-            prune: false,
-            at,
-            origin: "add".to_owned(),
-        };
+        let options = IngestRequest::new(paths, at, "add");
         assert_eq!(add(&*place.store, &options, &mut |_| {}).unwrap().progress.stored, 2);
     }
 }
@@ -257,15 +250,7 @@ fn files_of_one_name_stand_side_by_side_when_called_by_their_paths() {
     place.file("a/notes.md", "one");
     place.file("b/notes.md", "two");
     let paths = vec![place.at("a/notes.md"), place.at("b/notes.md")];
-    let (at, origin) = (Timestamp::from_millis(1), "add-1".to_owned());
-    let add = IngestRequest {
-        paths: paths.clone(),
-        kind: None,
-        users: BTreeMap::new(),
-        prune: false,
-        at,
-        origin,
-    };
+    let add = IngestRequest::new(paths.clone(), Timestamp::from_millis(1), "add-1");
     let summary = add_by_path(&*place.store, &add, &mut |_| {}).unwrap();
     assert_eq!((summary.progress.stored, summary.skips), (2, vec![]));
     let expected: Vec<String> =
@@ -293,7 +278,7 @@ fn users_of_data_are_fields_until_the_operator_maps_them() {
     let users = BTreeMap::from([("u-17".to_owned(), Principal::user("anna").unwrap())]);
     let (at, origin) = (Timestamp::from_millis(i64::MAX / 2), "add-6".to_owned());
     let paths = vec![place.at("mem.jsonl")];
-    let mapped = IngestRequest { paths, kind: None, users, prune: false, at, origin };
+    let mapped = IngestRequest { users, ..IngestRequest::new(paths, at, &origin) };
     assert_eq!(add(&*place.store, &mapped, &mut |_| {}).unwrap().progress.stored, 1);
     assert_eq!(seen("anna"), [true, true]);
     assert_eq!((seen("ben"), seen("u-17")), (vec![false, true], vec![false, true]));

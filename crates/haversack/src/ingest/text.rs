@@ -6,10 +6,12 @@ use std::path::Path;
 
 use haversack_core::item::{Kind, Trust};
 use haversack_core::text::chunk::Format;
+use haversack_reader::decode;
 use haversack_store::kinds::Kinds;
 use haversack_store::store::change::BODY_BYTES_MAX;
 
 use super::skip::IngestSkipReason;
+use super::stamp::FileHash;
 
 /// The bytes at the start of a file that are checked to tell text from binary data.
 pub(super) const HEAD_BYTES: usize = 8 << 10;
@@ -17,8 +19,18 @@ pub(super) const HEAD_BYTES: usize = 8 << 10;
 /// Longest title in characters.
 const TITLE_CHARS_MAX: usize = 200;
 
-/// Reads the text of a file.
-pub(super) fn read(at: &Path) -> Result<String, IngestSkipReason> {
+/// The text of a file.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct TextFile {
+    pub(super) text: String,
+    /// A hash of the file's bytes.
+    pub(super) hash: FileHash,
+    /// What a person should know about its encoding.
+    pub(super) remark: Option<String>,
+}
+
+/// Reads the text of a file, whatever its encoding.
+pub(super) fn read(at: &Path) -> Result<TextFile, IngestSkipReason> {
     let unreadable =
         |error: std::io::Error| IngestSkipReason::Unreadable { cause: error.to_string() };
     let file = File::open(at).map_err(unreadable)?;
@@ -26,7 +38,9 @@ pub(super) fn read(at: &Path) -> Result<String, IngestSkipReason> {
     let mut bytes = Vec::new();
     // The head is read first, so that little is read of a binary file.
     (&file).take(HEAD_BYTES as u64).read_to_end(&mut bytes).map_err(unreadable)?;
-    refuse_binary(&bytes)?;
+    if decode(&bytes).is_none() {
+        return Err(binary(&bytes));
+    }
     // One more than allowed: a file can grow while it is read.
     let rest = (limit + 1).saturating_sub(bytes.len() as u64);
     (&file).take(rest).read_to_end(&mut bytes).map_err(unreadable)?;
@@ -34,14 +48,23 @@ pub(super) fn read(at: &Path) -> Result<String, IngestSkipReason> {
         let bytes = file.metadata().map_or(bytes.len() as u64, |file| file.len());
         return Err(IngestSkipReason::TooLarge { bytes, limit });
     }
-    String::from_utf8(bytes)
-        .map_err(|error| IngestSkipReason::NotUtf8 { at: error.utf8_error().valid_up_to() as u64 })
+    let hash = FileHash::of_bytes(&bytes);
+    let Some(decoded) = decode(&bytes) else { return Err(binary(&bytes)) };
+    let remark = (decoded.replaced > 0).then(|| {
+        let (places, encoding) = (decoded.replaced, decoded.encoding);
+        format!("{places} places could not be read as {encoding}; save it as UTF-8")
+    });
+    Ok(TextFile { text: decoded.text.into_owned(), hash, remark })
+}
+
+fn binary(bytes: &[u8]) -> IngestSkipReason {
+    IngestSkipReason::Binary { at: bytes.iter().position(|byte| *byte == 0) }
 }
 
 /// Refuses a file whose head has a NUL byte.
 pub(super) fn refuse_binary(head: &[u8]) -> Result<(), IngestSkipReason> {
     match head.iter().take(HEAD_BYTES).position(|byte| *byte == 0) {
-        Some(at) => Err(IngestSkipReason::Binary { at }),
+        Some(at) => Err(IngestSkipReason::Binary { at: Some(at) }),
         None => Ok(()),
     }
 }
@@ -165,12 +188,14 @@ mod tests {
         let check = |bytes: &[u8], expected: Result<&str, IngestSkipReason>| {
             let at = folder.path().join("x");
             std::fs::write(&at, bytes).unwrap();
-            assert_eq!(read(&at), expected.map(str::to_owned));
+            let read = read(&at).map(|read| (read.text, read.remark));
+            assert_eq!(read, expected.map(|text| (text.to_owned(), None)));
         };
         check(b"", Ok(""));
-        check("\u{feff}ok".as_bytes(), Ok("\u{feff}ok"));
-        check(b"ab\0", Err(IngestSkipReason::Binary { at: 2 }));
-        check(b"caf\xe9", Err(IngestSkipReason::NotUtf8 { at: 3 }));
+        check("\u{feff}ok".as_bytes(), Ok("ok"));
+        check(b"ab\0", Err(IngestSkipReason::Binary { at: Some(2) }));
+        check(b"caf\xe9 au lait", Ok("café au lait"));
+        check(b"\xff\xfeo\0k\0", Ok("ok"));
         let missing = read(&folder.path().join("gone"));
         assert!(matches!(missing, Err(IngestSkipReason::Unreadable { .. })));
     }

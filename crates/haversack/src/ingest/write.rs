@@ -1,10 +1,11 @@
 //! Collects changes into batches and writes them to the store on separate threads.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
 
+use haversack_core::ids::ItemId;
 use haversack_store::store::change::{Batch, Change};
 use haversack_store::store::error::CommitError;
 use haversack_store::store::{Store, block_on};
@@ -33,6 +34,13 @@ pub(super) struct PendingChange {
 }
 
 impl PendingChange {
+    fn put_id(&self) -> Option<&ItemId> {
+        match &self.change {
+            Change::Put(item) => Some(&item.id),
+            _ => None,
+        }
+    }
+
     fn bytes(&self) -> usize {
         match &self.change {
             Change::Put(item) => item.body.len() + item.title.len(),
@@ -69,11 +77,45 @@ impl IngestTally {
     }
 }
 
+/// Counts the batches that were sent and are not written yet.
+#[derive(Debug, Default)]
+struct InFlight {
+    batches: Mutex<usize>,
+    changed: Condvar,
+}
+
+impl InFlight {
+    fn add(&self) {
+        *lock(&self.batches) += 1;
+    }
+
+    fn finish(&self) {
+        *lock(&self.batches) -= 1;
+        self.changed.notify_all();
+    }
+
+    fn is_none(&self) -> bool {
+        *lock(&self.batches) == 0
+    }
+
+    /// Waits until all batches are written or have failed.
+    fn wait(&self) {
+        let mut batches = lock(&self.batches);
+        while *batches > 0 {
+            batches = self.changed.wait(batches).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
 /// Collects changes into batches and sends them to the writing threads.
 pub(super) struct BatchSender {
     waiting: Vec<PendingChange>,
     bytes: usize,
     jobs: SyncSender<Vec<PendingChange>>,
+    in_flight: Arc<InFlight>,
+    /// Items that were sent and may not be written yet. The threads write batches in any order, and an item
+    /// must not come before its parent.
+    unwritten: HashSet<ItemId>,
     pub(super) tally: Arc<Mutex<IngestTally>>,
 }
 
@@ -90,11 +132,14 @@ impl BatchSender {
         let (jobs, inbox) = sync_channel(QUEUED_BATCHES_MAX);
         let inbox = Arc::new(Mutex::new(inbox));
         let tally = Arc::new(Mutex::new(IngestTally::default()));
+        let in_flight = Arc::new(InFlight::default());
         for _ in 0..WRITER_THREADS {
             let (inbox, tally) = (Arc::clone(&inbox), Arc::clone(&tally));
-            scope.spawn(move || run_writer(store, request, &inbox, &tally));
+            let in_flight = Arc::clone(&in_flight);
+            scope.spawn(move || run_writer(store, request, (&inbox, &in_flight), &tally));
         }
-        BatchSender { waiting: Vec::new(), bytes: 0, jobs, tally }
+        let (waiting, unwritten) = (Vec::new(), HashSet::new());
+        BatchSender { waiting, bytes: 0, jobs, in_flight, unwritten, tally }
     }
 
     pub(super) fn tally(&self) -> MutexGuard<'_, IngestTally> {
@@ -102,6 +147,12 @@ impl BatchSender {
     }
 
     pub(super) fn send(&mut self, pending_change: PendingChange) -> Result<(), IngestError> {
+        if let Change::Put(item) = &pending_change.change
+            && item.parent.as_ref().is_some_and(|parent| self.unwritten.contains(parent))
+        {
+            self.in_flight.wait();
+            self.unwritten.clear();
+        }
         self.bytes += pending_change.bytes();
         self.waiting.push(pending_change);
         if self.waiting.len() >= BATCH_CHANGES_MAX || self.bytes >= BATCH_BYTES_MAX {
@@ -114,9 +165,16 @@ impl BatchSender {
     pub(super) fn flush(&mut self) -> Result<(), IngestError> {
         let waiting = std::mem::take(&mut self.waiting);
         self.bytes = 0;
-        if !waiting.is_empty() && self.jobs.send(waiting).is_err() {
-            let cause = "the threads that write have ended".into();
-            return Err(IngestError::Write(CommitError::Stopped { cause }));
+        if !waiting.is_empty() {
+            if self.in_flight.is_none() {
+                self.unwritten.clear();
+            }
+            self.unwritten.extend(waiting.iter().filter_map(PendingChange::put_id).cloned());
+            self.in_flight.add();
+            if self.jobs.send(waiting).is_err() {
+                let cause = "the threads that write have ended".into();
+                return Err(IngestError::Write(CommitError::Stopped { cause }));
+            }
         }
         self.tally().failure.take().map_or(Ok(()), |error| Err(error.into()))
     }
@@ -135,7 +193,7 @@ pub(super) fn take_tally(tally: &Mutex<IngestTally>) -> Result<IngestTally, Inge
 fn run_writer(
     store: &dyn Store,
     request: &IngestRequest,
-    inbox: &Mutex<Receiver<Vec<PendingChange>>>,
+    (inbox, in_flight): (&Mutex<Receiver<Vec<PendingChange>>>, &InFlight),
     tally: &Mutex<IngestTally>,
 ) {
     loop {
@@ -145,6 +203,7 @@ fn run_writer(
         if lock(tally).failure.is_none() {
             write_batch(store, request, pending, tally);
         }
+        in_flight.finish();
     }
 }
 
@@ -159,6 +218,7 @@ fn write_batch(
         let changes = pending.iter().map(|pending_change| pending_change.change.clone()).collect();
         let mut batch = Batch::new(request.at, changes);
         batch.origin = Some(request.origin.clone());
+        let batch = batch.with_rights(request.viewer.clone());
         let problems = match block_on(store.write(batch)) {
             Ok(done) => {
                 let mut tally = lock(tally);

@@ -20,8 +20,9 @@ pub use extraction::{ExtractedMemory, Extraction, ExtractionOptions};
 pub use judge::ChatJudge;
 pub use record::{ModelAnswers, RecordedVerdict};
 pub(crate) use record::{ModelRecord, PackModels};
+pub use summaries::MissingSummaries;
 pub(crate) use summaries::{
-    MissingSummaries, SUMMARY, SummaryWorker, add_summaries, conversation_summary, page_summary,
+    SUMMARY, SummaryWorker, add_summaries, conversation_summary, page_summary,
 };
 
 /// Vectors of queries that are cached for each workspace where workspaces must not share.

@@ -145,16 +145,9 @@ pub(crate) async fn prepare(shared: &Shared, inputs: PackInputs) -> Result<Prepa
     notices.extend(more);
     retain_field_matches(&question, &mut layers);
     timings.collect = timer.finish_stage("collect");
-    if let Some(previous) = &previous {
-        add_carried(&*question.snapshot, previous, &recipe.layers, &mut layers).await?;
-    }
-    if ready.shows_trails(resolved.layers.iter().map(|layer| &layer.template)) {
-        add_trails(&*question.snapshot, &mut layers).await?;
-    }
-    drop_essentials(&recipe.layers, &mut layers);
-    if let Some(missing) = &models.missing_summaries {
-        add_summaries(&*question.snapshot, missing, &recipe.layers, &mut layers).await?;
-    }
+    let shows_trails = ready.shows_trails(resolved.layers.iter().map(|layer| &layer.template));
+    let from = (previous.as_ref(), shows_trails);
+    complete_candidates(&question, &recipe.layers, from, &mut layers).await?;
     let reader = FeatureReader::new(&shared.features, &*resolved.tokenizer);
     let (mut interaction, relevance) =
         measure_relevance(&question, &recipe, &resolved.rankers, reader, &mut layers).await?;
@@ -189,6 +182,27 @@ pub(crate) async fn prepare(shared: &Shared, inputs: PackInputs) -> Result<Prepa
         models: models.record,
     };
     Ok(prepared)
+}
+
+/// Adds what an earlier pack showed, the titles of ancestors, and the reduced forms that the layers use.
+async fn complete_candidates(
+    question: &Question,
+    specs: &[LayerSpec],
+    (previous, shows_trails): (Option<&Previous>, bool),
+    layers: &mut [Vec<Candidate>],
+) -> Result<(), Error> {
+    let snapshot = &*question.snapshot;
+    if let Some(previous) = previous {
+        add_carried(snapshot, previous, specs, layers).await?;
+    }
+    if shows_trails {
+        add_trails(snapshot, layers).await?;
+    }
+    drop_essentials(specs, layers);
+    if let Some(missing) = &question.missing_summaries {
+        add_summaries(snapshot, missing, specs, layers).await?;
+    }
+    Ok(())
 }
 
 /// Checks the items that the request names, and returns notices about missing ones and a query that

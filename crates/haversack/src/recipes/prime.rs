@@ -150,6 +150,9 @@ pub struct PrimeMetadata {
     /// The first and the last line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<[u32; 2]>,
+    /// The first and the last page, or slide, of a document that has them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pages: Option<[u32; 2]>,
     /// The collectors that found the item.
     pub found_by: Vec<String>,
 }
@@ -272,6 +275,7 @@ fn to_item(assembled: &Assembled, item: &PackItem) -> Option<PrimeItem> {
                 .lines
                 .as_ref()
                 .map(|lines| [lines.start, lines.end.saturating_sub(1)]),
+            pages: candidate.place.pages(),
             found_by: candidate.found.iter().map(|found| found.collector.to_string()).collect(),
         },
     })

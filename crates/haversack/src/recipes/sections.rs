@@ -84,6 +84,9 @@ pub struct WireCitation {
     /// The first and the last line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<[u32; 2]>,
+    /// The first and the last page, or slide, of a document that has them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pages: Option<[u32; 2]>,
     /// The byte ranges of the item's text that are in the pack.
     pub spans: Vec<[usize; 2]>,
 }
@@ -100,6 +103,7 @@ impl WireCitation {
             path: place.path.clone(),
             breadcrumb: place.breadcrumb.clone(),
             lines: place.lines.as_ref().map(|lines| [lines.start, lines.end.saturating_sub(1)]),
+            pages: place.pages(),
             spans: citation.spans.iter().map(|span| [span.start(), span.end()]).collect(),
         }
     }

@@ -61,7 +61,7 @@ const OF_CONVERSATION: &str = "conversation";
 
 /// The summaries that a pack missed, collected while it is made.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct MissingSummaries(Arc<Mutex<BTreeSet<MissingSummary>>>);
+pub struct MissingSummaries(Arc<Mutex<BTreeSet<MissingSummary>>>);
 
 impl MissingSummaries {
     pub(crate) fn add(&self, missing: MissingSummary) {

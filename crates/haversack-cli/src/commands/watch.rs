@@ -1,0 +1,77 @@
+//! `haversack watch`: keeps a workspace like folders while they change.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use haversack::ingest::{WatchEvent, WatchRequest, watch};
+use haversack_core::item::Kind;
+use haversack_store::store::block_on;
+use haversack_store::store::error::error_chain;
+
+use super::serve::shutdown_signal;
+use crate::args::{StoreLocation, WatchArgs};
+use crate::input::{now, reader_program};
+use crate::output::{ExitOutcome, grouped, print, say};
+use crate::runtime::wait;
+
+/// Skips of one look that are shown.
+const SHOWN_MAX: usize = 20;
+
+pub(crate) fn run(location: &StoreLocation, args: &WatchArgs) -> Result<ExitOutcome> {
+    let kind = args.kind.as_deref().map(Kind::new).transpose().context("--kind")?;
+    for path in &args.paths {
+        std::fs::metadata(path).with_context(|| format!("cannot watch {}", path.display()))?;
+    }
+    let request = WatchRequest {
+        paths: args.paths.clone(),
+        kind,
+        reader_program: reader_program(),
+        poll: args.poll.map(|seconds| Duration::from_secs(seconds.get())),
+        ..WatchRequest::default()
+    };
+    let store = location.store_or_new()?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let (watched, ends) = (Arc::clone(&store), Arc::clone(&stop));
+    wait(async move {
+        let signal = shutdown_signal()?;
+        let watching = tokio::task::spawn_blocking(move || {
+            watch(&*watched, &request, &now, &ends, &mut |event| show(&event));
+        });
+        signal.await;
+        stop.store(true, Ordering::Relaxed);
+        watching.await.context("watching ended early")
+    })?;
+    block_on(store.close());
+    Ok(ExitOutcome::Something)
+}
+
+fn show(event: &WatchEvent<'_>) {
+    match event {
+        WatchEvent::Synced(path, summary) => {
+            let progress = summary.progress;
+            let line = format!(
+                "{}: {} stored, {} deleted, {} unchanged",
+                path.display(),
+                grouped(progress.stored),
+                grouped(summary.deleted),
+                grouped(progress.unchanged)
+            );
+            // Nobody may read it, which is no reason to end.
+            let _ = print(&line);
+            for skip in summary.skips.iter().take(SHOWN_MAX) {
+                say(&format!("skipped: {skip}"));
+            }
+            for remark in summary.remarks.iter().take(SHOWN_MAX) {
+                say(&format!("note: {remark}"));
+            }
+        }
+        WatchEvent::Failed(path, error) => {
+            say(&format!("{}: {}", path.display(), error_chain(error)));
+        }
+        WatchEvent::Blind(cause) => {
+            say(&format!("not told of all changes ({cause}); looking every ten seconds instead"));
+        }
+    }
+}

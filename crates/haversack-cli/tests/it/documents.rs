@@ -1,0 +1,182 @@
+//! X7, X8: documents as people have them, through the program: its readers run in processes of their own.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::{TestFolder, err, json, out};
+
+fn check(folder: &TestFolder, args: &[&str], code: i32) -> std::process::Output {
+    let output = folder.run(&[&["--data", "data"], args].concat());
+    assert_eq!(output.status.code(), Some(code), "{args:?}: {}", err(&output));
+    output
+}
+
+/// A PDF of one line of text a page.
+fn pdf(pages: &[&str]) -> Vec<u8> {
+    let mut objects = vec![
+        "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
+        String::new(),
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>".to_owned(),
+    ];
+    let mut kids = String::new();
+    for text in pages {
+        let page = objects.len() + 1;
+        kids.push_str(&format!("{page} 0 R "));
+        objects.push(format!(
+            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents {} 0 R \
+             /Resources << /Font << /F1 3 0 R >> >> >>",
+            page + 1
+        ));
+        let stream = format!("BT /F1 12 Tf 72 700 Td ({text}) Tj ET");
+        objects.push(format!("<< /Length {} >>\nstream\n{stream}\nendstream", stream.len()));
+    }
+    objects[1] = format!("<< /Type /Pages /Kids [{kids}] /Count {} >>", pages.len());
+    let mut file = String::from("%PDF-1.4\n");
+    let mut offsets = Vec::new();
+    for (number, object) in (1..).zip(&objects) {
+        offsets.push(file.len());
+        file.push_str(&format!("{number} 0 obj\n{object}\nendobj\n"));
+    }
+    let table = file.len();
+    file.push_str(&format!("xref\n0 {}\n0000000000 65535 f \n", objects.len() + 1));
+    for offset in offsets {
+        file.push_str(&format!("{offset:010} 00000 n \n"));
+    }
+    file.push_str(&format!(
+        "trailer << /Size {} /Root 1 0 R >>\nstartxref\n{table}\n%%EOF\n",
+        objects.len() + 1
+    ));
+    file.into_bytes()
+}
+
+const PAGE: &str = "<html><head><title>Opening hours</title><script>var x = 'never';</script></head>\
+    <body><nav>Home Shop Contact</nav><main><h1>Opening hours</h1><p>The bakery in the old harbour opens at \
+    six in the morning, on Sundays at eight, and it closes when the last loaf is sold.</p></main></body></html>";
+
+const MAIL: &str = "From: Anna Berg <anna@example.com>\r\nTo: ben@example.com\r\nSubject: The boiler\r\n\
+    Date: Mon, 4 May 2026 10:00:00 +0200\r\nMessage-ID: <one@example.com>\r\n\
+    Content-Type: text/plain; charset=utf-8\r\n\r\nThe boiler was repaired on Friday and it cost 240 euros.\r\n";
+
+const NOTEBOOK: &str = r##"{"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": {"language": "python"}},
+  "cells": [{"cell_type": "markdown", "source": ["# Sales by region\n", "North is ahead."]},
+            {"cell_type": "code", "source": "print(total)", "outputs": [
+              {"output_type": "stream", "text": ["41 ships\n"]}]}]}"##;
+
+const CHAT: &str = r#"{"name": "Harbour group", "type": "private_group", "id": 7, "messages": [
+  {"id": 1, "type": "message", "date": "2026-05-04T10:00:00", "date_unixtime": "1777881600", "from": "Anna",
+   "from_id": "user1", "text": "Who feeds the harbour cat?", "text_entities": []},
+  {"id": 2, "type": "message", "date": "2026-05-04T10:01:00", "date_unixtime": "1777881660", "from": "Ben",
+   "from_id": "user2", "text": "Clara does, every evening at seven.", "text_entities": []}]}"#;
+
+fn sample() -> TestFolder {
+    let folder = TestFolder::new("documents");
+    fs::create_dir(folder.0.join("box")).unwrap();
+    let pages =
+        ["The lighthouse keeper is called Ingrid.", "The ferry leaves at 7.40 from pier four."];
+    folder.file("box/harbour.pdf", pdf(&pages));
+    folder.file("box/bakery.html", PAGE);
+    folder.file("box/boiler.eml", MAIL);
+    folder.file("box/sales.ipynb", NOTEBOOK);
+    folder.file("box/result.json", CHAT);
+    folder.file(
+        "box/cafe.txt",
+        b"Das Caf\xe9 liegt in der Hafenstra\xdfe neben der gro\xdfen M\xfchle.",
+    );
+    folder.file("box/broken.pdf", &pdf(&pages)[..300]);
+    folder
+}
+
+#[test]
+fn a_folder_of_mixed_documents_is_added_and_answered_from_x8() {
+    let folder = sample();
+    let added = check(&folder, &["add", "box"], 0);
+    assert!(err(&added).contains("skipped: box/broken.pdf: damaged"), "{}", err(&added));
+    for (question, item, expected) in [
+        ("When does the ferry leave?", "box/harbour.pdf", "pier four"),
+        ("When does the bakery open?", "box/bakery.html", "opens at six"),
+        ("What did the boiler repair cost?", "box/boiler.eml", "240 euros"),
+        ("Which region is ahead in sales?", "box/sales.ipynb", "North is ahead"),
+        ("Who feeds the harbour cat?", "box/result.json#2", "Clara does"),
+        ("Wo liegt das Café?", "box/cafe.txt", "Hafenstraße"),
+    ] {
+        let packed = check(&folder, &["pack", question, "--budget", "900", "--json"], 0);
+        let document = json(&packed);
+        let text = document["context"].as_str().unwrap();
+        assert!(text.contains(expected), "{question}: {text}");
+        assert!(!text.contains("never") && !text.contains("Home Shop"), "{text}");
+        let found = check(&folder, &["search", question, "--json", "--limit", "20"], 0);
+        assert!(out(&found).contains(&format!("\"{item}\"")), "{question}: {}", out(&found));
+    }
+    // A citation names the page.
+    let found = check(&folder, &["search", "When does the ferry leave?", "--limit", "1"], 0);
+    assert!(out(&found).contains("box/harbour.pdf, page"), "{}", out(&found));
+    // The second run reads nothing, and says again only what cannot be read.
+    let again = check(&folder, &["add", "box"], 0);
+    assert!(out(&again).contains("stored 0 items"), "{}", out(&again));
+    assert!(!err(&again).contains("note:"), "{}", err(&again));
+    // A touched file is not read again; a changed one is.
+    let file = fs::File::options().write(true).open(folder.0.join("box/harbour.pdf")).unwrap();
+    file.set_modified(std::time::SystemTime::now() - Duration::from_secs(3_600)).unwrap();
+    assert!(out(&check(&folder, &["add", "box"], 0)).contains("stored 0 items"));
+    folder.file("box/harbour.pdf", pdf(&["The ferry was sold to Iceland."]));
+    assert!(out(&check(&folder, &["add", "box"], 0)).contains("stored 1 items"));
+}
+
+/// `haversack watch`, killed at the end of the test.
+struct Watch(Child);
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Waits until a watcher prints a line that contains a text. The watcher says what it does, so nothing sleeps.
+fn wait_for(lines: &mut impl Iterator<Item = String>, expected: &str) -> String {
+    let until = Instant::now() + Duration::from_secs(60);
+    for line in lines {
+        if line.contains(expected) {
+            return line;
+        }
+        assert!(Instant::now() < until, "no line with {expected:?}, at last: {line}");
+    }
+    panic!("it ended without a line with {expected:?}");
+}
+
+#[test]
+fn a_watched_folder_is_followed_x8() {
+    for poll in [&[][..], &["--poll=1"][..]] {
+        let folder = TestFolder::new("watch");
+        fs::create_dir_all(folder.0.join("notes/ignored")).unwrap();
+        folder.file("notes/one.md", "# One\n\nThe first note is about herons.\n");
+        folder.file("notes/.gitignore", "ignored/\n");
+        folder.file("notes/ignored/no.md", "not this\n");
+        let mut args = vec!["watch", "notes"];
+        args.extend(poll);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_haversack"));
+        command.args(&args).current_dir(&folder.0).env("HAVERSACK_DATA", folder.0.join("data"));
+        let mut child =
+            Watch(command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap());
+        let output = BufReader::new(child.0.stdout.take().unwrap());
+        let mut lines = output.lines().map(Result::unwrap);
+        wait_for(&mut lines, "1 stored, 0 deleted");
+        fs::create_dir(folder.0.join("notes/deep")).unwrap();
+        folder.file("notes/deep/two.md", "# Two\n\nThe second note is about kestrels.\n");
+        wait_for(&mut lines, "1 stored, 0 deleted");
+        // Editors save by renaming.
+        folder.file("notes/deep/.two.tmp", "# Two\n\nNow it is about falcons.\n");
+        fs::rename(folder.0.join("notes/deep/.two.tmp"), folder.0.join("notes/deep/two.md"))
+            .unwrap();
+        wait_for(&mut lines, "1 stored, 0 deleted");
+        fs::rename(folder.0.join("notes/one.md"), folder.0.join("notes/first.md")).unwrap();
+        wait_for(&mut lines, "1 stored, 1 deleted");
+        fs::remove_dir_all(folder.0.join("notes/deep")).unwrap();
+        wait_for(&mut lines, "0 stored, 1 deleted");
+        drop(child);
+        let listed = check(&folder, &["list", "--json"], 0);
+        assert!(out(&listed).contains("notes/first.md") && !out(&listed).contains("two.md"));
+    }
+}

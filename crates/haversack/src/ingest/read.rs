@@ -1,0 +1,208 @@
+//! Reads one file: by the reader of its format, as a table, or as a text.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use haversack_core::ids::ItemId;
+use haversack_reader::{
+    FileHead, PartSink, ReadFailure, ReadOutput, Reader, SinkClosed, SourceFile, find_reader,
+};
+use haversack_store::store::change::BODY_BYTES_MAX;
+use haversack_store::store::item::Item;
+
+use super::IngestError;
+use super::parts::{PartSource, item_of_part};
+use super::run::IngestRun;
+use super::skip::IngestSkipReason;
+use super::stamp::{FileHash, FileStamp, SourceState};
+use super::table::{RowSource, TableFormat};
+use super::text::{self, TextFile};
+
+/// Rows or parts of a file between two reports of progress.
+const ROWS_PER_REPORT: u64 = 500;
+
+impl IngestRun<'_> {
+    /// Reads a file and sends its items. Problems of the file are skips.
+    pub(super) fn read_file(
+        &mut self,
+        at: &Path,
+        path: String,
+        stamp: FileStamp,
+    ) -> Result<(), IngestError> {
+        let head = match read_head(at, &path) {
+            Ok(head) => head,
+            Err(failure) => {
+                let reason = IngestSkipReason::Unreadable { cause: failure.to_string() };
+                self.skip(path, None, reason);
+                return Ok(());
+            }
+        };
+        if let Some(reader) = find_reader(&head) {
+            return self.read_parts(reader, at, path, stamp);
+        }
+        match TableFormat::from_path(&path) {
+            Some(table) => self.read_table(table, at, path, stamp),
+            None => self.read_text(at, path, stamp),
+        }
+    }
+
+    /// Records how a file was that was read to its end.
+    fn finish_file(&mut self, at: &Path, path: String, stamp: FileStamp, items: u64) {
+        match FileHash::of_file(at) {
+            Ok(hash) => {
+                self.walk.read.insert(path, SourceState { stamp, hash, items });
+            }
+            // Without a record it is read again the next time.
+            Err(error) => {
+                let reason = IngestSkipReason::Unreadable { cause: error.to_string() };
+                self.skip(path, None, reason);
+            }
+        }
+    }
+
+    /// Reads a file by the reader of its format.
+    fn read_parts(
+        &mut self,
+        reader: &Reader,
+        at: &Path,
+        path: String,
+        stamp: FileStamp,
+    ) -> Result<(), IngestError> {
+        let (mut items, mut parts) = (0, 0_u64);
+        let kind = self.request.kind.clone();
+        let source = PartSource { path: &path, stamp, kind: kind.as_ref() };
+        let mut isolated = self.isolated.take();
+        let mut take = |output: ReadOutput| {
+            match output {
+                ReadOutput::Part(part) => {
+                    parts += 1;
+                    if parts.is_multiple_of(ROWS_PER_REPORT) {
+                        self.report();
+                    }
+                    let item = item_of_part(*part, source);
+                    items += u64::from(self.add_item(&path, None, item)?);
+                }
+                ReadOutput::Notice(notice) => {
+                    let place = notice.place.map_or_else(String::new, |place| format!(", {place}"));
+                    self.sender.tally().warn(format!("{path}{place}: {}", notice.what));
+                }
+                ReadOutput::Progress { .. } => self.report(),
+            }
+            Ok(())
+        };
+        let read = match reader.is_isolated {
+            true => isolated.read((at, &path, reader.name), &mut take),
+            false => read_here(reader, at, &path, &mut take),
+        };
+        self.isolated = isolated;
+        match read? {
+            Ok(()) => self.finish_file(at, path, stamp, items),
+            Err(failure) => self.skip(path, None, IngestSkipReason::NotReadable { failure }),
+        }
+        Ok(())
+    }
+
+    /// Reads the rows of a table.
+    fn read_table(
+        &mut self,
+        table: TableFormat,
+        at: &Path,
+        path: String,
+        stamp: FileStamp,
+    ) -> Result<(), IngestError> {
+        let file = match File::open(at) {
+            Ok(file) => file,
+            Err(error) => {
+                self.skip(path, None, IngestSkipReason::Unreadable { cause: error.to_string() });
+                return Ok(());
+            }
+        };
+        let kind = self.kind_or(table.default_kind());
+        let (mut items, mut rows) = (0, 0_u64);
+        let kinds = Arc::clone(self.snapshot.kinds());
+        let mut sink = |line: u64, row: Result<Item, IngestSkipReason>| {
+            rows += 1;
+            if rows.is_multiple_of(ROWS_PER_REPORT) {
+                self.report();
+            }
+            items += u64::from(self.add_item(&path, Some(line), row)?);
+            Ok(())
+        };
+        let file_problem =
+            table.read(file, RowSource { path: &path, kind: &kind, kinds: &kinds }, &mut sink)?;
+        match file_problem {
+            Some(reason) => self.skip(path, None, reason),
+            None => self.finish_file(at, path, stamp, items),
+        }
+        Ok(())
+    }
+
+    /// Reads a text, which is one item.
+    fn read_text(&mut self, at: &Path, path: String, stamp: FileStamp) -> Result<(), IngestError> {
+        let id = match ItemId::new(&path) {
+            Ok(id) => id,
+            Err(error) => {
+                self.skip(path, None, IngestSkipReason::UnusableName { what: error.to_string() });
+                return Ok(());
+            }
+        };
+        let limit = BODY_BYTES_MAX as u64;
+        if stamp.bytes > limit {
+            self.skip(path, None, IngestSkipReason::TooLarge { bytes: stamp.bytes, limit });
+            return Ok(());
+        }
+        let TextFile { text, hash, remark } = match text::read(at) {
+            Ok(read) => read,
+            Err(reason) => {
+                self.skip(path, None, reason);
+                return Ok(());
+            }
+        };
+        if let Some(remark) = remark {
+            self.sender.tally().warn(format!("{path}: {remark}"));
+        }
+        let mut item = Item::new(id, self.kind_or("file"), &text);
+        item.title = text::title(&path, &text);
+        item.updated = Some(stamp.modified);
+        item.path = Some(path.clone());
+        if let Some(field) = text::find_authority_claim(self.snapshot.kinds(), &text) {
+            let remark = format!("{path}: {field}: not for a file to say; kept as text");
+            self.sender.tally().warn(remark);
+        }
+        let items = u64::from(self.add_item(&path, None, Ok(item))?);
+        self.walk.read.insert(path, SourceState { stamp, hash, items });
+        Ok(())
+    }
+}
+
+fn read_head(at: &Path, path: &str) -> Result<FileHead, ReadFailure> {
+    let mut file = File::open(at)?;
+    SourceFile::new(path, &mut file)?.head()
+}
+
+/// Reads a file in this process.
+fn read_here(
+    reader: &Reader,
+    at: &Path,
+    path: &str,
+    take: &mut dyn FnMut(ReadOutput) -> Result<(), IngestError>,
+) -> Result<Result<(), ReadFailure>, IngestError> {
+    let mut ended = None;
+    let mut take = |output| {
+        take(output).map_err(|error| {
+            ended = Some(error);
+            SinkClosed
+        })
+    };
+    let mut read = || {
+        let mut file = File::open(at)?;
+        let mut source = SourceFile::new(path, &mut file)?;
+        (reader.read)(&mut source, &mut PartSink::new(&mut take))
+    };
+    let read = read();
+    match ended {
+        Some(error) => Err(error),
+        None => Ok(read),
+    }
+}

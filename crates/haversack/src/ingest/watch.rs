@@ -1,0 +1,260 @@
+//! Keeps a workspace like the folders that it was added from: adds what changes, deletes what goes.
+//!
+//! Events of the file system only say that something changed; what, the incremental import finds out. So a
+//! lost or repeated event does no harm, and a full look follows at the start, after an overflow and now and then.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use haversack_core::item::Kind;
+use haversack_core::units::Timestamp;
+use haversack_store::store::Store;
+use haversack_store::store::viewer::Principal;
+use ignore::WalkBuilder;
+use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
+
+use super::{IngestError, IngestRequest, IngestSummary, add};
+
+/// How long nothing may change before what changed is read.
+const QUIET: Duration = Duration::from_millis(200);
+
+/// How long what changed waits at most, while changes go on.
+const WAIT_MAX: Duration = Duration::from_secs(1);
+
+/// How often it is checked whether watching is to end.
+const STOP_CHECK: Duration = Duration::from_millis(100);
+
+/// How often everything is looked at, whatever the events say.
+const FULL_LOOK: Duration = Duration::from_secs(15 * 60);
+
+/// How often everything is looked at when the system cannot tell of all changes.
+const FULL_LOOK_BLIND: Duration = Duration::from_secs(10);
+
+/// Folders to watch.
+#[derive(Debug, Clone, Default)]
+pub struct WatchRequest {
+    /// The folders and files.
+    pub paths: Vec<PathBuf>,
+    /// The kind of items that do not name their own ([`IngestRequest::kind`]).
+    pub kind: Option<Kind>,
+    /// Users of the data and their principals ([`IngestRequest::users`]).
+    pub users: BTreeMap<String, Principal>,
+    /// The program that reads foreign formats ([`IngestRequest::reader_program`]).
+    pub reader_program: Option<PathBuf>,
+    /// Look at everything this often instead of waiting for events, which network folders do not give.
+    pub poll: Option<Duration>,
+}
+
+/// What happened while watching.
+#[derive(Debug)]
+pub enum WatchEvent<'a> {
+    /// The workspace is like a path again.
+    Synced(&'a Path, &'a IngestSummary),
+    /// A path could not be read or written. It is tried again at the next change, and at the next full look.
+    Failed(&'a Path, &'a IngestError),
+    /// The system does not tell of changes everywhere, for this reason; everything is looked at often instead.
+    Blind(String),
+}
+
+/// Keeps a workspace like its folders until `stop` is set. The store must be a handle for blocking threads.
+pub fn watch(
+    store: &dyn Store,
+    request: &WatchRequest,
+    clock: &dyn Fn() -> Timestamp,
+    stop: &AtomicBool,
+    report: &mut dyn FnMut(WatchEvent<'_>),
+) {
+    let mut folders = WatchedFolders::start(request.poll.is_some());
+    let mut dirty: BTreeSet<PathBuf> = request.paths.iter().cloned().collect();
+    while !stop.load(Ordering::Relaxed) {
+        for path in std::mem::take(&mut dirty) {
+            // Before reading, so that a change in the meantime is told of.
+            folders.watch(&path);
+            match sync(store, request, &path, clock()) {
+                Ok(summary) => report(WatchEvent::Synced(&path, &summary)),
+                Err(error) => report(WatchEvent::Failed(&path, &error)),
+            }
+        }
+        if let Some(cause) = folders.take_trouble() {
+            report(WatchEvent::Blind(cause));
+        }
+        let full_look = match request.poll {
+            Some(poll) => poll,
+            None if folders.is_blind => FULL_LOOK_BLIND,
+            None => FULL_LOOK,
+        };
+        dirty = folders.wait(&request.paths, full_look, stop);
+    }
+}
+
+fn sync(
+    store: &dyn Store,
+    request: &WatchRequest,
+    path: &Path,
+    now: Timestamp,
+) -> Result<IngestSummary, IngestError> {
+    let origin = format!("watch-{}", now.as_millis());
+    let add_request = IngestRequest {
+        kind: request.kind.clone(),
+        users: request.users.clone(),
+        prune: true,
+        reader_program: request.reader_program.clone(),
+        ..IngestRequest::new(vec![path.to_owned()], now, &origin)
+    };
+    add(store, &add_request, &mut |_| {})
+}
+
+/// One event: the paths that it is about, or the loss of events.
+enum Change {
+    Paths(Vec<PathBuf>),
+    Lost,
+}
+
+/// The folders whose changes the system tells of, each by itself: those that are ignored cost nothing.
+struct WatchedFolders {
+    watcher: Option<RecommendedWatcher>,
+    watched: BTreeSet<PathBuf>,
+    changes: Receiver<Change>,
+    /// Kept, so that the channel stays open without a watcher.
+    _sender: Sender<Change>,
+    is_blind: bool,
+    trouble: Option<String>,
+}
+
+impl WatchedFolders {
+    fn start(polls: bool) -> WatchedFolders {
+        let (sender, changes) = channel();
+        let mut folders = WatchedFolders {
+            watcher: None,
+            watched: BTreeSet::new(),
+            changes,
+            _sender: sender.clone(),
+            is_blind: false,
+            trouble: None,
+        };
+        if polls {
+            return folders;
+        }
+        let told = move |event: notify::Result<notify::Event>| {
+            let change = match event {
+                Ok(event) if event.need_rescan() => Change::Lost,
+                Ok(event) if matches!(event.kind, EventKind::Access(_)) => return,
+                Ok(event) => Change::Paths(event.paths),
+                Err(_) => Change::Lost,
+            };
+            // Nobody listens any more when watching has ended.
+            let _ = sender.send(change);
+        };
+        match notify::recommended_watcher(told) {
+            Ok(watcher) => folders.watcher = Some(watcher),
+            Err(error) => folders.go_blind(error.to_string()),
+        }
+        folders
+    }
+
+    fn go_blind(&mut self, cause: String) {
+        if !self.is_blind {
+            self.trouble = Some(cause);
+        }
+        self.is_blind = true;
+    }
+
+    fn take_trouble(&mut self) -> Option<String> {
+        self.trouble.take()
+    }
+
+    /// Watches the folders under a path that ingestion reads.
+    fn watch(&mut self, path: &Path) {
+        let Some(watcher) = &mut self.watcher else { return };
+        let Ok(path) = path.canonicalize() else { return };
+        let root = if path.is_dir() { path.clone() } else { parent_of(&path) };
+        let depth = if path.is_dir() { None } else { Some(0) };
+        let walk = WalkBuilder::new(&root)
+            .follow_links(false)
+            .require_git(false)
+            .git_global(false)
+            .git_exclude(false)
+            .max_depth(depth)
+            .build();
+        let entries = walk.filter_map(Result::ok);
+        let is_folder =
+            |entry: &ignore::DirEntry| entry.file_type().is_some_and(|kind| kind.is_dir());
+        let found: BTreeSet<PathBuf> =
+            entries.filter(is_folder).map(ignore::DirEntry::into_path).collect();
+        let mut failed = None;
+        // Those that are gone lose their watch by themselves, but may come back under the same name.
+        self.watched.retain(|known| found.contains(known) || !known.starts_with(&root));
+        for folder in found {
+            if self.watched.contains(&folder) {
+                continue;
+            }
+            match watcher.watch(&folder, RecursiveMode::NonRecursive) {
+                Ok(()) => {
+                    self.watched.insert(folder);
+                }
+                // A folder that went away meanwhile is no trouble.
+                Err(_) if !folder.exists() => {}
+                Err(error) => failed = Some(explain_limit(&error)),
+            }
+        }
+        if let Some(cause) = failed {
+            self.go_blind(cause);
+        }
+    }
+
+    /// Waits for changes, and returns the given paths that they are under. After `full_look` all are.
+    fn wait(&self, paths: &[PathBuf], full_look: Duration, stop: &AtomicBool) -> BTreeSet<PathBuf> {
+        let all = || paths.iter().cloned().collect();
+        let roots: Vec<(PathBuf, &PathBuf)> =
+            paths.iter().map(|path| (path.canonicalize().unwrap_or(path.clone()), path)).collect();
+        let until = Instant::now() + full_look;
+        let mut dirty = BTreeSet::new();
+        let mut read_at: Option<Instant> = None;
+        let mut latest: Option<Instant> = None;
+        loop {
+            let now = Instant::now();
+            if stop.load(Ordering::Relaxed) {
+                return BTreeSet::new();
+            }
+            if read_at.is_some_and(|at| at <= now) {
+                return dirty;
+            }
+            if now >= until {
+                return all();
+            }
+            let next = read_at.unwrap_or(until).min(now + STOP_CHECK).min(until);
+            match self.changes.recv_timeout(next.saturating_duration_since(now)) {
+                Ok(Change::Lost) => return all(),
+                Ok(Change::Paths(changed)) => {
+                    let under = |root: &Path| changed.iter().any(|path| path.starts_with(root));
+                    let hit = roots.iter().filter(|(root, _)| under(root));
+                    let before = dirty.len();
+                    dirty.extend(hit.map(|(_, path)| (*path).clone()));
+                    if before > 0 || !dirty.is_empty() {
+                        let latest = *latest.get_or_insert(now + WAIT_MAX);
+                        read_at = Some((now + QUIET).min(latest));
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => std::thread::sleep(STOP_CHECK),
+            }
+        }
+    }
+}
+
+fn parent_of(path: &Path) -> PathBuf {
+    path.parent().unwrap_or(path).to_owned()
+}
+
+/// Says which setting of the system is at its limit.
+fn explain_limit(error: &notify::Error) -> String {
+    match error.kind {
+        notify::ErrorKind::MaxFilesWatch => "the system watches no more folders; raise \
+            fs.inotify.max_user_watches (sysctl)"
+            .to_owned(),
+        _ => error.to_string(),
+    }
+}
