@@ -26,6 +26,7 @@ METHODS = {
     "getWorkspace": "Workspace.get",
     "removeWorkspace": "Workspace.remove",
     "putItems": "Workspace.put_items",
+    "addFiles": "Workspace.add_file",
     "listItems": "Workspace.list_items",
     "getItem": "Workspace.get_item",
     "deleteItem": "Workspace.delete_item",
@@ -79,6 +80,13 @@ def test_every_operation_has_a_method(client: Haversack) -> None:
         owner, name = place.split(".")
         for prefix in ("", "Async"):
             assert callable(getattr(getattr(haversack, prefix + owner), name)), place
+
+
+def test_a_file_is_read(ws: Workspace) -> None:
+    added = ws.add_file("notes/well.md", b"# The well\n\nIt is dug in June.\n")
+    assert (added["stored"], added["skipped"]) == (1, [])
+    assert ws.get_item("notes/well.md")["title"] == "The well"
+    assert ws.add_file("photo.png", b"\x89PNG\0\0")["skipped"][0].startswith("photo.png: ")
 
 
 def test_aliases_are_the_methods_they_name() -> None:

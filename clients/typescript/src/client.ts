@@ -30,6 +30,8 @@ export interface Call {
   body?: unknown;
   /** Lines instead of a body. */
   lines?: string;
+  /** A file instead of a body. */
+  file?: Uint8Array<ArrayBuffer>;
   viewer?: Record<string, string>;
   idempotencyKey?: string | undefined;
   /** Whether it changes nothing, although it is a POST. */
@@ -161,8 +163,11 @@ export class Haversack {
   /** Sends a request, and again if it may be repeated and the server was busy. */
   async send(call: Call): Promise<Response> {
     const headers: Record<string, string> = { ...this.#headers, ...call.viewer };
-    let body: string | undefined;
-    if (call.lines !== undefined) {
+    let body: string | Uint8Array<ArrayBuffer> | undefined;
+    if (call.file !== undefined) {
+      headers["Content-Type"] = "application/octet-stream";
+      body = call.file;
+    } else if (call.lines !== undefined) {
       headers["Content-Type"] = "application/x-ndjson";
       body = call.lines;
     } else if (call.body !== undefined) {

@@ -339,6 +339,8 @@ export interface components {
             breadcrumb?: string[];
             /** @description The first and the last line. */
             lines?: number[] | null;
+            /** @description The first and the last page, or slide, of a document that has them. */
+            pages?: number[] | null;
             /** @description The byte ranges of the item's text that are in the pack. */
             spans: number[][];
         };
@@ -531,6 +533,28 @@ export interface components {
             start?: string | null;
             /** @description The end of the range, for dates. */
             end?: string | null;
+        };
+        /** @description What became of uploaded files. */
+        FilesAdded: {
+            /**
+             * Format: uint64
+             * @description Items that were stored.
+             */
+            stored: number;
+            /**
+             * Format: uint64
+             * @description Items that were stored already.
+             */
+            unchanged: number;
+            /**
+             * Format: uint64
+             * @description Items of an earlier file of the same name that this one does not have.
+             */
+            deleted: number;
+            /** @description Files and rows that were not read, with the reason and what to do. */
+            skipped: string[];
+            /** @description What else a person should know, such as pages that need OCR. */
+            notices: string[];
         };
         /** @description What the user is looking at (W9). */
         Focus: {
@@ -1475,6 +1499,8 @@ export interface components {
             searchRank?: number | null;
             /** @description The first and the last line. */
             lines?: number[] | null;
+            /** @description The first and the last page, or slide, of a document that has them. */
+            pages?: number[] | null;
             /** @description The collectors that found the item. */
             foundBy: string[];
         };
@@ -2127,6 +2153,8 @@ export interface components {
                 number,
                 number
             ];
+            /** @description The first and the last page, or slide, of a document that has them. */
+            pages?: number[] | null;
             /** @description The best excerpt. */
             excerpt: string;
             /** @description The byte ranges of the query's words in the excerpt. */

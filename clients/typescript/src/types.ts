@@ -44,6 +44,7 @@ export type WorkspaceName = Schemas["WorkspaceName"];
 export type Workspaces = Schemas["Workspaces"];
 export type WorkspaceState = Schemas["Workspace"];
 export type DefaultModel = Schemas["DefaultModel"];
+export type FilesAdded = Schemas["FilesAdded"];
 export type WorkspaceModel = Schemas["WorkspaceModel"];
 
 export type Options = Without<Schemas["AnyRequest"], "query">;

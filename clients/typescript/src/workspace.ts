@@ -107,6 +107,11 @@ export class Workspace {
     return this.#write(["items"], items, write);
   }
 
+  /** Reads a file of any known format. `name` is its path in the workspace, with its extension. */
+  addFile(name: string, file: Uint8Array<ArrayBuffer>): Promise<t.FilesAdded> {
+    return this.#call("POST", ["files"], { query: { name }, file });
+  }
+
   /**
    * Adds any number of items, written as they come, a piece at a time. An item that is wrong ends the
    * stream: the error has its `line`, and how many before it are `stored`. Items that are there

@@ -8,6 +8,7 @@ import { start, type Server } from "./server.js";
 
 const METHODS: Record<string, string> = {
   createWorkspace: "createWorkspace",
+  addFiles: "addFile",
   getWorkspace: "get",
   removeWorkspace: "remove",
   buildContext: "buildAny",
@@ -399,4 +400,11 @@ test("errors name the field, and keys of repeats are heeded", async () => {
   const first = await ws.putItems([{ id: "once", kind: "note" }], write);
   assert.deepEqual(await ws.putItems([{ id: "once", kind: "note" }], write), first);
   await assert.rejects(ws.putItems([{ id: "twice", kind: "note" }], write), haversack.Conflict);
+});
+
+test("a file is read", async () => {
+  const bytes = new TextEncoder().encode("# The well\n\nIt is dug in June.\n");
+  const added = await ws.addFile("notes/well.md", bytes);
+  assert.deepEqual([added.stored, added.skipped], [1, []]);
+  assert.equal((await ws.getItem("notes/well.md")).title, "The well");
 });

@@ -191,6 +191,19 @@ class Haversack:
             raise wire.failure(response.status_code, response.content, response.headers)
         return response.json()
 
+    def _file(self, path: str, name: str, content: bytes, viewer: Mapping[str, str]) -> Any:
+        """Sends a file, once."""
+        headers = {**self._headers, **viewer, "Content-Type": "application/octet-stream"}
+        try:
+            response = self._http.post(
+                self._url + path, params={"name": name}, content=content, headers=headers
+            )
+        except httpx.TransportError as error:
+            raise unreachable_error(self._url, error) from error
+        if not response.is_success:
+            raise wire.failure(response.status_code, response.content, response.headers)
+        return response.json()
+
     def _events(
         self, path: str, query: Mapping[str, Any], body: Any, viewer: Mapping[str, str]
     ) -> Iterator[wire.StreamEvent]:
@@ -338,6 +351,12 @@ class Workspace:
         """
         path = self._base + wire.path("items")
         return cast(t.Written, self._client._lines(path, items, self._viewer))
+
+    def add_file(self, name: str, content: bytes) -> t.FilesAdded:
+        """Reads a file of any known format. `name` is its path, with its extension."""
+        path = self._base + wire.path("files")
+        result = self._client._file(path, name, content, self._viewer)
+        return cast(t.FilesAdded, result)
 
     def list_items(
         self,

@@ -201,6 +201,7 @@ class SearchHit(TypedDict):
     path: NotRequired[str]
     headings: list[str]
     lines: list[int]
+    pages: NotRequired[list[int]]
     excerpt: str
     hits: list[list[int]]
 
@@ -530,6 +531,14 @@ class ModelAllowance(TypedDict):
     until: str
 
 
+class FilesAdded(TypedDict):
+    stored: int
+    unchanged: int
+    deleted: int
+    skipped: list[str]
+    notices: list[str]
+
+
 class WorkspaceModel(TypedDict):
     """The embedding model of a workspace."""
 
@@ -606,6 +615,7 @@ class Citation(TypedDict):
     path: NotRequired[str]
     breadcrumb: NotRequired[list[str]]
     lines: NotRequired[list[int]]
+    pages: NotRequired[list[int]]
     spans: list[list[int]]
 
 
@@ -638,6 +648,7 @@ class PrimeMetadata(TypedDict):
     matchedKeywords: list[str]
     searchRank: NotRequired[int]
     lines: NotRequired[list[int]]
+    pages: NotRequired[list[int]]
     foundBy: list[str]
 
 
