@@ -65,7 +65,11 @@ fn set_metadata(candidate: &mut Candidate, stored: &Stored) {
         byline: stored.byline(),
         path: path_of(item).map(str::to_owned),
         subtype: stored.subtype().map(str::to_owned),
-        page_lines: page_lines(item).into(),
+        // Most items have no pages, and an empty list costs no allocation.
+        page_lines: match page_lines(item) {
+            lines if lines.is_empty() => std::sync::Arc::default(),
+            lines => lines.into(),
+        },
         ..Place::default()
     };
     candidate.trust = item.trust;
@@ -76,7 +80,7 @@ fn set_metadata(candidate: &mut Candidate, stored: &Stored) {
 }
 
 /// The field of an item that has the lines on which its pages begin.
-const PAGE_LINES: &str = "pageLines";
+pub(crate) const PAGE_LINES: &str = "pageLines";
 
 /// Returns the lines of an item on which its pages begin; none for an item without pages.
 pub(crate) fn page_lines(item: &Item) -> Vec<u32> {

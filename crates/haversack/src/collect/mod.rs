@@ -46,7 +46,7 @@ use crate::recipe::CollectorSpec;
 use crate::request::Request;
 use crate::situation::Judge;
 
-pub(crate) use candidates::{candidate_from_item, candidate_from_passage, page_lines};
+pub(crate) use candidates::{PAGE_LINES, candidate_from_item, candidate_from_passage, page_lines};
 pub use contexts::ContextsCollector;
 pub(crate) use field_matches::{is_found_by_link, is_found_by_name, retain_field_matches};
 pub(crate) use item_filter::was_recorded_by;

@@ -10,9 +10,7 @@ use serde_json::Value;
 
 use super::skip::IngestSkipReason;
 use super::stamp::FileStamp;
-
-/// The field that has the lines on which pages begin.
-const PAGE_LINES: &str = "pageLines";
+use crate::collect::PAGE_LINES;
 
 /// Pages beyond this are not told apart, so that the field keeps its limit.
 const PAGES_MAX: usize = 20_000;

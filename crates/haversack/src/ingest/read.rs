@@ -47,16 +47,15 @@ impl IngestRun<'_> {
         }
     }
 
-    /// Records how a file was that was read to its end.
-    fn finish_file(&mut self, at: &Path, path: String, stamp: FileStamp, items: u64) {
+    /// Hashes a file before it is read: if it changes in between, the next run sees another hash and reads it
+    /// again. A file that cannot be read is a skip.
+    fn hash_file(&self, at: &Path, path: &str) -> Option<FileHash> {
         match FileHash::of_file(at) {
-            Ok(hash) => {
-                self.walk.read.insert(path, SourceState { stamp, hash, items });
-            }
-            // Without a record it is read again the next time.
+            Ok(hash) => Some(hash),
             Err(error) => {
                 let reason = IngestSkipReason::Unreadable { cause: error.to_string() };
-                self.skip(path, None, reason);
+                self.skip(path.to_owned(), None, reason);
+                None
             }
         }
     }
@@ -69,6 +68,7 @@ impl IngestRun<'_> {
         path: String,
         stamp: FileStamp,
     ) -> Result<(), IngestError> {
+        let Some(hash) = self.hash_file(at, &path) else { return Ok(()) };
         let (mut items, mut parts) = (0, 0_u64);
         let kind = self.request.kind.clone();
         let source = PartSource { path: &path, stamp, kind: kind.as_ref() };
@@ -97,7 +97,9 @@ impl IngestRun<'_> {
         };
         self.isolated = isolated;
         match read? {
-            Ok(()) => self.finish_file(at, path, stamp, items),
+            Ok(()) => {
+                self.walk.read.insert(path, SourceState { stamp, hash, items });
+            }
             Err(failure) => self.skip(path, None, IngestSkipReason::NotReadable { failure }),
         }
         Ok(())
@@ -111,6 +113,7 @@ impl IngestRun<'_> {
         path: String,
         stamp: FileStamp,
     ) -> Result<(), IngestError> {
+        let Some(hash) = self.hash_file(at, &path) else { return Ok(()) };
         let file = match File::open(at) {
             Ok(file) => file,
             Err(error) => {
@@ -133,7 +136,9 @@ impl IngestRun<'_> {
             table.read(file, RowSource { path: &path, kind: &kind, kinds: &kinds }, &mut sink)?;
         match file_problem {
             Some(reason) => self.skip(path, None, reason),
-            None => self.finish_file(at, path, stamp, items),
+            None => {
+                self.walk.read.insert(path, SourceState { stamp, hash, items });
+            }
         }
         Ok(())
     }
