@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use haversack::{Engine, Workspace};
 use haversack_core::units::Timestamp;
-use haversack_provider::Allowance;
+use haversack_provider::{Allowance, AllowanceScope, current_allowances};
 use thiserror::Error;
 
 use crate::audit::Audit;
@@ -121,9 +121,12 @@ impl ServerState {
         })
     }
 
-    /// The allowance of models that a caller's key has; none without a cap.
+    /// The allowance of models that a caller's key has, or the user of a signed token; none without a cap.
     pub(crate) fn allowances_of(&self, identity: &Identity) -> Vec<Arc<Allowance>> {
-        let owner = format!("key {}", identity.credential());
+        let owner = match identity.credential().strip_prefix(JWT_CREDENTIAL) {
+            Some(user) => format!("user {user}"),
+            None => format!("key {}", identity.credential()),
+        };
         self.engine.allowance(&owner, identity.model_cap()).into_iter().collect()
     }
 
@@ -136,10 +139,15 @@ impl ServerState {
     }
 }
 
-/// Runs work on a blocking thread.
+/// Runs work on a blocking thread. The caller's allowances of models count there, too.
 pub(crate) async fn on_blocking_thread<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, ApiProblem> {
+    let allowances = current_allowances();
+    let work = move || {
+        let _scope = AllowanceScope::enter(&allowances);
+        work()
+    };
     tokio::task::spawn_blocking(work).await.map_err(|error| {
         tracing::error!(target: "haversack", %error, "a blocking task failed");
         ApiProblem::new(Code::Internal, "the cause is in the server's log")

@@ -8,6 +8,7 @@ mod provider;
 use serde_json::{Value, json};
 
 use self::provider::{Asked, Reply, TestServer};
+use super::server::RunningServer;
 use super::{TestFolder, check, err, json as printed, out};
 
 fn answer(asked: &Asked, _: usize) -> Reply {
@@ -107,6 +108,23 @@ fn an_import_over_the_cap_is_refused_and_the_tally_outlives_the_process_b4() {
     // Another workspace has its own.
     let other = check(&folder, "other", &["add", "docs/tea.md"], 0);
     assert!(other.contains("embedded 1 text: 1 call, 500 tokens"), "{other}");
+}
+
+/// A server's file may hold caps alone; they are for the models that the data folder names.
+#[test]
+fn caps_of_the_servers_file_hold_for_the_models_of_the_data_folder_b4() {
+    let (provider, folder) = start("server-caps", EMBED);
+    folder.file("server.toml", "[models]\ntokens_per_day = 1200\n");
+    let _server = RunningServer::start_with(&folder, "off", &["--config", "server.toml"]);
+    check(&folder, "notes", &["add", "docs"], 0);
+    folder.file("docs/coffee.md", "coffee is black\n");
+    check(&folder, "notes", &["add", "docs"], 0);
+    let calls = provider.asked().len();
+    folder.file("docs/juice.md", "juice is orange\n");
+    let refused = run(&folder, &["add", "docs"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", err(&refused));
+    assert!(err(&refused).contains("of its 1200 tokens a day"), "{}", err(&refused));
+    assert_eq!(provider.asked().len(), calls);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::{TestFolder, err, out, tiny};
 
 /// `haversack serve` on a free port, killed at the end of the test.
-struct RunningServer {
+pub(crate) struct RunningServer {
     child: Child,
     url: String,
 }
@@ -23,8 +23,13 @@ impl Drop for RunningServer {
 
 impl RunningServer {
     fn start(folder: &TestFolder, auth: &str) -> RunningServer {
+        RunningServer::start_with(folder, auth, &[])
+    }
+
+    pub(crate) fn start_with(folder: &TestFolder, auth: &str, options: &[&str]) -> RunningServer {
         let mut child = Command::new(env!("CARGO_BIN_EXE_haversack"))
             .args(["--data", "data", "serve", "--listen", "127.0.0.1:0"])
+            .args(options)
             .env("HAVERSACK_SERVER_AUTH", auth)
             .env("HAVERSACK_LOG_LEVEL", "error")
             .current_dir(&folder.0)

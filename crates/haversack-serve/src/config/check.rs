@@ -151,5 +151,9 @@ fn check_jwt(jwt: &Jwt) -> Result<(), ConfigError> {
             return Err(ConfigError::Value { name, message: message.to_owned() });
         }
     }
+    if let Some(cost) = jwt.model_cost_per_day.filter(|cost| !cost.is_finite() || *cost < 0.0) {
+        let message = format!("{cost} is not a cost: take a number from 0 up");
+        return Err(ConfigError::Value { name: "jwt.model_cost_per_day", message });
+    }
     Ok(())
 }

@@ -110,7 +110,8 @@ fn unknown_name(name: &str, value: &Value) -> String {
 /// later with the reason.
 fn convert(default: &Value, text: &str) -> Value {
     match default {
-        Value::Number(_) => {
+        // Only numbers have no default.
+        Value::Number(_) | Value::Null => {
             text.parse().map_or_else(|_| Value::String(text.to_owned()), Value::Number)
         }
         Value::Array(_) => {

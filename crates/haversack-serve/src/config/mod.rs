@@ -61,7 +61,7 @@ impl Config {
 }
 
 /// The signed tokens (JWT) to accept.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Jwt {
     /// The signer's public keys, a JSON Web Key Set: a file, which is read again when it changes, or
@@ -77,6 +77,10 @@ pub struct Jwt {
     pub workspaces_claim: String,
     /// The claim that lists the user's groups.
     pub groups_claim: String,
+    /// What the requests of each user may use of models in a day; nothing here means no cap.
+    pub model_tokens_per_day: Option<u64>,
+    /// The cost that the requests of each user may cause in a day, by the prices of `[models]`.
+    pub model_cost_per_day: Option<f64>,
 }
 
 impl Default for Jwt {
@@ -88,6 +92,8 @@ impl Default for Jwt {
             scopes_claim: "scope".to_owned(),
             workspaces_claim: "workspaces".to_owned(),
             groups_claim: "groups".to_owned(),
+            model_tokens_per_day: None,
+            model_cost_per_day: None,
         }
     }
 }

@@ -74,6 +74,8 @@ fn signed_tokens_can_be_configured_by_the_environment() {
     assert_eq!((&*jwt.issuer, &*jwt.audience), ("https://c.example", "b"));
     let config = read("", &[("HAVERSACK_JWT_JWKS", "keys.json")]).unwrap();
     assert_eq!(config.jwt.unwrap(), Jwt { jwks: "keys.json".into(), ..Jwt::default() });
+    let config = read("", &[("HAVERSACK_JWT_MODEL_TOKENS_PER_DAY", "5000")]).unwrap();
+    assert_eq!(config.jwt.unwrap().model_tokens_per_day, Some(5_000));
     assert_eq!(read("", &[("HAVERSACK_LOG_LEVEL", "warn")]).unwrap().jwt, None);
 }
 

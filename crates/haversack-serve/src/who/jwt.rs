@@ -24,6 +24,9 @@ const ALGORITHMS: [Algorithm; 8] = [
     Algorithm::RS512,
 ];
 
+/// What the name of a signed token's credential begins with; the user follows.
+pub(crate) const JWT_CREDENTIAL: &str = "jwt:";
+
 /// How far clocks may differ, in seconds.
 const LEEWAY: u64 = 60;
 
@@ -62,7 +65,7 @@ impl TokenVerifier {
         let scopes = list(claims.get(&self.config.scopes_claim));
         let workspaces = list(claims.get(&self.config.workspaces_claim));
         Some(Access {
-            credential: format!("jwt:{user}"),
+            credential: format!("{JWT_CREDENTIAL}{user}"),
             scopes: scopes.iter().filter_map(|name| KeyScope::from_name(name)).collect(),
             // Only API keys can grant all workspaces.
             workspaces: Grant::Only(workspaces),
@@ -70,8 +73,10 @@ impl TokenVerifier {
                 name: user.to_owned(),
                 groups: list(claims.get(&self.config.groups_claim)),
             },
-            // Only API keys have caps.
-            model_cap: DailyCap::default(),
+            model_cap: DailyCap {
+                tokens: self.config.model_tokens_per_day,
+                cost: self.config.model_cost_per_day,
+            },
         })
     }
 }

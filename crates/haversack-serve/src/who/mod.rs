@@ -11,7 +11,7 @@ mod token;
 
 pub use access::{Access, ActsAs, Grant, KeyScope};
 pub(crate) use identity::{Actor, ClaimedUser, Identity};
-pub(crate) use jwt::TokenVerifier;
+pub(crate) use jwt::{JWT_CREDENTIAL, TokenVerifier};
 pub(crate) use keys::StoredResponse;
 pub use keys::{ApiKey, Control, ControlError, NewKey};
 pub use keyset::JwtError;

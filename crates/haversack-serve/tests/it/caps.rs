@@ -7,11 +7,12 @@ mod provider;
 
 use haversack_provider::{DailyCap, ModelsConfig};
 use haversack_serve::Config;
-use haversack_serve::config::Auth;
+use haversack_serve::config::{Auth, Jwt};
 use haversack_serve::who::{ActsAs, Grant, KeyScope, NewKey};
 use serde_json::{Value, json};
 
 use crate::mcp::call;
+use crate::signed::{FIRST, Issuer, set};
 use crate::support::{Running, all};
 use provider::{Asked, Reply, TestServer};
 
@@ -35,6 +36,11 @@ fn answer(asked: &Asked, _: usize) -> Reply {
 
 /// A server with keys, whose models are those of a provider on loopback.
 async fn start(models: &str) -> (Running, TestServer) {
+    start_with(models, None).await
+}
+
+/// The same, which also takes signed tokens.
+async fn start_with(models: &str, jwt: Option<Jwt>) -> (Running, TestServer) {
     let provider = TestServer::start(answer);
     let settings = format!(
         "[providers.p]\nprotocol = \"openai\"\nbase_url = \"{}\"\nretries = 0\n{models}",
@@ -43,6 +49,7 @@ async fn start(models: &str) -> (Running, TestServer) {
     let mut config = Config::default();
     config.server.listen.set_port(0);
     config.server.auth = Auth::Keys;
+    config.jwt = jwt;
     let models = ModelsConfig::parse(&settings).unwrap();
     let running = Running::with_models(config, Some(models)).await;
     running.engine.workspace("acme").unwrap();
@@ -116,6 +123,31 @@ async fn a_keys_cap_covers_its_requests_and_no_others_b4() {
     let line = page.lines().find(|l| l.starts_with("haversack_model_refusals_total")).unwrap();
     assert!(line.contains("role=\"embed\"") && !line.ends_with(" 0"), "{line}");
     let other = pack(&running, &free, "Where is the kettle, for another key?").await;
+    assert!(!notices(&other).contains("tokens a day"), "{}", notices(&other));
+    running.stop().await;
+}
+
+/// Each user of a login server has a cap of their own, whichever token they bring.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cap_of_signed_tokens_is_each_users_own_b4() {
+    let issuer = Issuer::with(&set(&[&FIRST])).await;
+    let jwt = Jwt { model_tokens_per_day: Some(15), ..crate::tokens::jwt(&issuer) };
+    let models = "[models.embed]\nprovider = \"p\"\nmodel = \"m\"\n";
+    let (running, provider) = start_with(models, Some(jwt)).await;
+    let token = |user: &str, lifetime: u64| {
+        FIRST.token(|claims, _| {
+            claims["sub"] = user.into();
+            claims["exp"] = (claims["exp"].as_u64().unwrap() + lifetime).into();
+        })
+    };
+    let stored = remember(&running, &token("anna", 0), "The kettle is on the stove.").await;
+    assert_eq!(stored.status, 200, "{}", stored.text);
+    let calls = provider.asked().len();
+    let refused = pack(&running, &token("anna", 60), "Where is the big kettle?").await;
+    assert!(notices(&refused).contains("user anna has used"), "{}", notices(&refused));
+    assert!(notices(&refused).contains("of its 15 tokens a day"), "{}", notices(&refused));
+    assert_eq!(provider.asked().len(), calls, "a refused call is not sent");
+    let other = pack(&running, &token("bob", 0), "Where is the big kettle?").await;
     assert!(!notices(&other).contains("tokens a day"), "{}", notices(&other));
     running.stop().await;
 }

@@ -13,13 +13,17 @@ const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 pub(crate) fn config(issuer: &Issuer) -> Config {
     let mut config = plain();
     config.server.auth = Auth::Keys;
-    config.jwt = Some(Jwt {
+    config.jwt = Some(jwt(issuer));
+    config
+}
+
+pub(crate) fn jwt(issuer: &Issuer) -> Jwt {
+    Jwt {
         jwks: issuer.url.clone(),
         issuer: "https://login.example".into(),
         audience: "haversack".into(),
         ..Jwt::default()
-    });
-    config
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

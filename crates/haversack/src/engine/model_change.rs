@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use haversack_core::embed::{Embedder, Model};
+use haversack_provider::{AllowanceScope, current_allowances};
 use haversack_store::store::block_on;
 use haversack_store::store::error::{CommitError, error_chain};
 use haversack_store::store::maintenance::{Maintenance, MaintenanceProgress};
@@ -86,7 +87,7 @@ impl Workspace {
 
     /// Starts to change this workspace to another embedding model, on a thread of its own. Searches and writes
     /// go on with the model in use until all texts have new vectors; then the workspace switches in one step.
-    /// Changes of several workspaces run one after another.
+    /// Changes of several workspaces run one after another. The caller's allowances of models count for it.
     ///
     /// # Errors
     /// When there is no such model, it cannot be opened, or a change is running already. Call it on a thread
@@ -109,10 +110,13 @@ impl Workspace {
         let progress = MaintenanceProgress::default();
         *running = Some(ModelChangeStatus { to, progress, failure: None });
         drop(running);
-        let workspace = self.clone();
-        let spawned = std::thread::Builder::new()
-            .name("haversack-model-change".to_owned())
-            .spawn(move || workspace.change_model(embedder));
+        let (workspace, allowances) = (self.clone(), current_allowances());
+        let change = move || {
+            let _scope = AllowanceScope::enter(&allowances);
+            workspace.change_model(embedder);
+        };
+        let thread = std::thread::Builder::new().name("haversack-model-change".to_owned());
+        let spawned = thread.spawn(change);
         if let Err(error) = spawned {
             *self.0.model_change.lock().unwrap_or_else(PoisonError::into_inner) = None;
             let cause = format!("no thread can be started to change the model: {error}");

@@ -4,11 +4,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use haversack::engine::EmbedderCatalog;
 use haversack::models::ExtractionOptions;
 use haversack::request::Turn;
 use haversack::{Engine, NoticeCode, Request, Workspace};
+use haversack_core::embed::{Embedder, Model};
 use haversack_core::units::Timestamp;
-use haversack_provider::{DailyCap, ModelRole, with_allowances};
+use haversack_provider::{Allowance, AllowanceScope, DailyCap, ModelRole, ModelSet, with_allowances};
 use haversack_store::store::viewer::Viewer;
 
 use crate::models::{FakeProvider, item, put_notes, walk, weather};
@@ -168,4 +170,94 @@ async fn a_callers_allowance_counts_on_every_thread_of_its_request_and_for_nobod
     let other = workspace.pack(ask(question)).await.unwrap();
     assert!(!other.notices.iter().any(|notice| notice.code == NoticeCode::Degraded));
     assert_eq!(key.status().tokens, 15);
+}
+
+/// A pack's caller pays for the summary that the pack asks for, although another thread makes it later.
+#[tokio::test]
+async fn a_summary_counts_for_the_caller_whose_pack_asked_for_it_b4_w8() {
+    let capped = Capped::start();
+    let engine = capped.engine("[models.summarise]\nprovider = \"p\"\nmodel = \"m\"\n");
+    let workspace = engine.workspace("home").unwrap();
+    let text = |room: &str| format!("The painters worked in the {room}, and its walls were white. ").repeat(60);
+    let notes = vec![item("a", "note", &text("hall")), item("b", "note", &text("attic"))];
+    workspace.put(notes).await.unwrap();
+    workspace.put_recipe("short", SHORT).await.unwrap();
+    let ask = |word: &str| Request::new("short", word).within(200);
+    let wait = || assert!(engine.wait_for_summaries(std::time::Duration::from_secs(20)));
+    let poor = caller(&engine, "poor", 10);
+    with_allowances(vec![Arc::clone(&poor)], workspace.pack(ask("hall"))).await.unwrap();
+    wait();
+    assert_eq!((capped.provider.calls(), poor.status().tokens), (0, 0), "it is over the cap");
+    assert_eq!(engine.model_usage()[&ModelRole::Summarise].refused, 1);
+    let rich = caller(&engine, "rich", 100_000);
+    with_allowances(vec![Arc::clone(&rich)], workspace.pack(ask("attic"))).await.unwrap();
+    wait();
+    assert_eq!(rich.status().tokens % 70, 0, "70 tokens a summary, by the provider's count");
+    assert!(rich.status().tokens > 0 && poor.status().tokens == 0);
+}
+
+fn caller(engine: &Engine, name: &str, tokens: u64) -> Arc<Allowance> {
+    engine.allowance(&format!("key {name}"), DailyCap { tokens: Some(tokens), cost: None }).unwrap()
+}
+
+/// The provider's embedder by name.
+#[derive(Debug)]
+struct ProviderCatalog(Arc<ModelSet>);
+
+impl EmbedderCatalog for ProviderCatalog {
+    fn by_name(&self, _: &str, workspace: &str) -> Result<Arc<dyn Embedder>, haversack::Error> {
+        let embedder = self.0.embedder().unwrap().unwrap();
+        Ok(self.0.for_workspace(embedder, workspace))
+    }
+
+    fn by_model(&self, _: &Model, _: &str) -> Option<Arc<dyn Embedder>> {
+        None
+    }
+
+    fn choose(&self, _: &str) -> Result<(), haversack::Error> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_change_of_the_model_counts_for_the_caller_who_started_it_b4() {
+    let capped = Capped::start();
+    let settings = "[models.embed]\nprovider = \"p\"\nmodel = \"m\"\n";
+    let models = Arc::new(capped.provider.models(&capped.folder, settings));
+    let catalog = Arc::new(ProviderCatalog(Arc::clone(&models)));
+    let engine = Engine::builder().models(models).embedder_catalog(catalog);
+    // The workspace begins with the model that needs no provider.
+    let engine = engine.embedder(haversack::default_embedder()).open(capped.folder.path()).unwrap();
+    let workspace = engine.workspace("home").unwrap();
+    put_notes(&workspace).await;
+    let change = |allowance: &Arc<Allowance>| {
+        let _scope = AllowanceScope::enter(&[Arc::clone(allowance)]);
+        workspace.start_model_change("embed").unwrap();
+        crate::vectors::finished(&workspace)
+    };
+    // Its trial call learns the dimensions and takes part of the allowance.
+    let poor = caller(&engine, "poor", 9);
+    let failure = change(&poor).change.unwrap().failure.unwrap();
+    assert!(failure.contains("of its 9 tokens a day"), "{failure}");
+    let rich = caller(&engine, "rich", 1_000);
+    assert_eq!(change(&rich).change, None);
+    assert!(rich.status().tokens >= 15, "three notes of five tokens: {:?}", rich.status());
+}
+
+#[tokio::test]
+async fn a_reranker_at_its_cap_leaves_the_order_as_it_is_with_a_notice_b4() {
+    let recipe = "haversack = 1\nname = \"reread\"\nextends = \"everything\"\n\n\
+                  [[layer]]\nname = \"found\"\nrerank = 10\n\
+                  score = { fusion = 0.1, rerank = 0.9 }\n";
+    let capped = Capped::start();
+    let workspace = capped.workspace(&cap(3, "rerank"));
+    put_notes(&workspace).await;
+    workspace.put_recipe("reread", recipe).await.unwrap();
+    let request = Request::new("reread", "Where is the kettle, the tea?").within(400);
+    let pack = workspace.pack(request).await.unwrap();
+    let notices = pack.notices.iter().filter(|notice| notice.code == NoticeCode::Degraded);
+    let mut messages = notices.map(|notice| notice.message.as_str());
+    assert!(messages.any(|message| message.contains("0 of its 3 tokens a day")), "{:?}", pack.notices);
+    assert!(pack.text().contains("kettle") && capped.provider.calls() == 0);
+    assert_eq!(pack.model_usage[&ModelRole::Rerank].refused, 1);
 }

@@ -133,7 +133,7 @@ impl EmbedderCatalog for TwoModels {
 }
 
 /// Waits until a change of the model has ended.
-fn finished(workspace: &Workspace) -> ModelStatus {
+pub(crate) fn finished(workspace: &Workspace) -> ModelStatus {
     loop {
         let status = workspace.model_status();
         if status.change.as_ref().is_none_or(|change| change.failure.is_some()) {

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use haversack_provider::ChatModel;
+use haversack_provider::{Allowance, AllowanceScope, ChatModel, current_allowances};
 use moka::sync::Cache;
 
 use super::writing::SummarySource;
@@ -34,6 +34,8 @@ struct SummaryJob {
     workspace: WeakWorkspace,
     missing: MissingSummary,
     key: String,
+    /// Those of the caller whose pack asked for it: a key pays for the summaries that it causes.
+    allowances: Vec<Arc<Allowance>>,
 }
 
 /// What is waiting or being made, and what failed.
@@ -71,7 +73,8 @@ impl SummaryWorker {
             return;
         }
         let name = workspace.to_owned();
-        let job = SummaryJob { name, workspace: handle, missing, key: key.clone() };
+        let allowances = current_allowances();
+        let job = SummaryJob { name, workspace: handle, missing, key: key.clone(), allowances };
         let jobs = self.jobs.get_or_init(|| start(&self.model, &self.progress));
         if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) = jobs.try_send(job) {
             self.progress.finish(&key);
@@ -151,7 +154,8 @@ impl SummaryJob {
     fn run(&self, model: &Arc<ChatModel>) -> Result<(), Error> {
         let Some(workspace) = self.workspace.upgrade() else { return Ok(()) };
         let source = SummarySource::read(&**workspace.blocking_store(), &self.missing)?;
-        let _scope = workspace.allowance_scope();
+        let _of_caller = AllowanceScope::enter(&self.allowances);
+        let _of_workspace = workspace.allowance_scope();
         drop(workspace);
         let Some(source) = source else { return Ok(()) };
         let summary = source.summarise(model)?;
