@@ -10,7 +10,9 @@ use haversack::request::Turn;
 use haversack::{Engine, NoticeCode, Request, Workspace};
 use haversack_core::embed::{Embedder, Model};
 use haversack_core::units::Timestamp;
-use haversack_provider::{Allowance, AllowanceScope, DailyCap, ModelRole, ModelSet, with_allowances};
+use haversack_provider::{
+    Allowance, AllowanceScope, DailyCap, ModelRole, ModelSet, with_allowances,
+};
 use haversack_store::store::viewer::Viewer;
 
 use crate::models::{FakeProvider, item, put_notes, walk, weather};
@@ -178,7 +180,9 @@ async fn a_summary_counts_for_the_caller_whose_pack_asked_for_it_b4_w8() {
     let capped = Capped::start();
     let engine = capped.engine("[models.summarise]\nprovider = \"p\"\nmodel = \"m\"\n");
     let workspace = engine.workspace("home").unwrap();
-    let text = |room: &str| format!("The painters worked in the {room}, and its walls were white. ").repeat(60);
+    let text = |room: &str| {
+        format!("The painters worked in the {room}, and its walls were white. ").repeat(60)
+    };
     let notes = vec![item("a", "note", &text("hall")), item("b", "note", &text("attic"))];
     workspace.put(notes).await.unwrap();
     workspace.put_recipe("short", SHORT).await.unwrap();
@@ -257,7 +261,11 @@ async fn a_reranker_at_its_cap_leaves_the_order_as_it_is_with_a_notice_b4() {
     let pack = workspace.pack(request).await.unwrap();
     let notices = pack.notices.iter().filter(|notice| notice.code == NoticeCode::Degraded);
     let mut messages = notices.map(|notice| notice.message.as_str());
-    assert!(messages.any(|message| message.contains("0 of its 3 tokens a day")), "{:?}", pack.notices);
+    assert!(
+        messages.any(|message| message.contains("0 of its 3 tokens a day")),
+        "{:?}",
+        pack.notices
+    );
     assert!(pack.text().contains("kettle") && capped.provider.calls() == 0);
     assert_eq!(pack.model_usage[&ModelRole::Rerank].refused, 1);
 }
