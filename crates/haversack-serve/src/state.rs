@@ -19,7 +19,7 @@ use crate::metrics::Metrics;
 use crate::problem::ApiProblem;
 use crate::repeat::InFlight;
 use crate::trace::TraceSender;
-use crate::who::{Control, ControlError, Identity, JwtError, TokenVerifier};
+use crate::who::{Control, ControlError, Identity, JWT_CREDENTIAL, JwtError, TokenVerifier};
 
 /// The state that all requests share.
 pub(crate) struct ServerState {

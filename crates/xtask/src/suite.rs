@@ -104,7 +104,8 @@ pub(crate) fn traces(mut shell: Shell) -> Result<()> {
 /// Builds the program and uses it with real model servers. They come from `PyPI` and the system's packages, so
 /// this is not part of the test command.
 pub(crate) fn providers(shell: &Shell, cache: Option<&Path>) -> Result<()> {
-    shell.run(&mut shell.cargo(["build", "--locked", "--workspace", "--bins"]))?;
+    // With the tests, because features are then those of the test command and nothing is built twice.
+    shell.run(&mut shell.cargo(["build", "--locked", "--workspace", "--bins", "--tests"]))?;
     let name = format!("haversack{}", std::env::consts::EXE_SUFFIX);
     let haversack = shell.target().join("debug").join(name);
     let mut servers = shell.command("python3");
