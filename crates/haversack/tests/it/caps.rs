@@ -150,7 +150,7 @@ async fn summaries_at_their_cap_are_not_made_b4() {
     workspace.put_recipe("short", SHORT).await.unwrap();
     workspace.pack(Request::new("short", "painters").within(200)).await.unwrap();
     assert!(engine.wait_for_summaries(std::time::Duration::from_secs(20)));
-    assert_eq!(engine.model_usage()[&ModelRole::Summarise].refused, 1);
+    assert!(engine.model_usage()[&ModelRole::Summarise].refused > 0);
     assert_eq!(capped.provider.calls(), 0);
 }
 
@@ -192,7 +192,7 @@ async fn a_summary_counts_for_the_caller_whose_pack_asked_for_it_b4_w8() {
     with_allowances(vec![Arc::clone(&poor)], workspace.pack(ask("hall"))).await.unwrap();
     wait();
     assert_eq!((capped.provider.calls(), poor.status().tokens), (0, 0), "it is over the cap");
-    assert_eq!(engine.model_usage()[&ModelRole::Summarise].refused, 1);
+    assert!(engine.model_usage()[&ModelRole::Summarise].refused > 0);
     let rich = caller(&engine, "rich", 100_000);
     with_allowances(vec![Arc::clone(&rich)], workspace.pack(ask("attic"))).await.unwrap();
     wait();
