@@ -175,7 +175,9 @@ def change_while_serving(data, ask):
     status, packs = change_model(ask, "embed", CHANGE_SECONDS)
     check("HTTP change back to the provider's", status.get("model") == before and packs > 0, f"{packs} packs meanwhile")
     pack = ask("context/everything", {"query": "Where do dogs travel free?", "tokenBudget": 400})
-    check("HTTP pack by the provider again", usage(pack, "embed").get("calls", 0) > 0, json.dumps(usage(pack, "embed")))
+    used = usage(pack, "embed")
+    # An earlier run with the same Redis may have asked the same question.
+    check("HTTP pack by the provider again", used.get("calls", 0) + used.get("cacheHits", 0) > 0, json.dumps(used))
 
 
 def over_http(data, has):

@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use haversack_core::text::boundary::sentences;
 use serde_json::Value;
 
 use crate::allowance::{Reservation, current_allowances, with_allowances};
@@ -27,6 +28,9 @@ pub struct ChatQuestion {
     pub schema: Value,
     /// Most tokens of the answer, where the settings do not say.
     pub tokens_max: Option<u32>,
+    /// Whether an answer that reached the limit of tokens within a text is of use: it then ends with the last
+    /// whole sentence of that text.
+    pub accepts_cut: bool,
 }
 
 /// A chat model of a provider, for one role.
@@ -139,7 +143,7 @@ impl ChatModel {
     /// What to ask differently after a refusal, if there is anything.
     fn adapt(&self, dialect: Dialect, failed: &Failed) -> Option<Dialect> {
         // A server may also answer with prose where it ignores what it does not know.
-        let is_prose = matches!(*failed.error, ProviderError::Malformed { .. });
+        let is_prose = matches!(*failed.error, ProviderError::Malformed { .. }) && !failed.is_cut;
         if !failed.error.may_be_too_large() && !is_prose {
             return None;
         }
@@ -180,6 +184,7 @@ impl ChatModel {
         let refuse = |error| Failed {
             error: Box::new(error),
             parameter: None,
+            is_cut: false,
             attempts: 0,
             time: Duration::ZERO,
         };
@@ -203,7 +208,8 @@ impl ChatModel {
         })?;
         let read = protocol.read_chat(&answered.value);
         let tokens = read.as_ref().map_or((None, None), |read| (read.tokens_in, read.tokens_out));
-        let read = read.and_then(|read| json_object(read, tokens_max));
+        let is_cut = read.as_ref().is_ok_and(|read| read.is_cut);
+        let read = read.and_then(|read| json_object(read, tokens_max, question.accepts_cut));
         let usage = Usage {
             calls: answered.attempts,
             failures: u64::from(read.is_err()),
@@ -216,13 +222,13 @@ impl ChatModel {
         let url = answered.url;
         match read {
             Ok(value) => Ok((value, url)),
-            Err(what) => Err(refuse(self.provider.malformed(&url, what))),
+            Err(what) => Err(Failed { is_cut, ..refuse(self.provider.malformed(&url, what)) }),
         }
     }
 }
 
 /// The JSON object of an answer. Small models like to wrap it in a code block or in words.
-fn json_object(answer: ChatAnswer, tokens_max: u32) -> Result<Value, String> {
+fn json_object(answer: ChatAnswer, tokens_max: u32, accepts_cut: bool) -> Result<Value, String> {
     let cut = || {
         format!(
             "the answer was cut at {tokens_max} tokens before its JSON was complete; raise max_tokens"
@@ -242,9 +248,20 @@ fn json_object(answer: ChatAnswer, tokens_max: u32) -> Result<Value, String> {
     });
     match parsed {
         Some(value) => Ok(value),
-        None if answer.is_cut => Err(cut()),
+        None if answer.is_cut => {
+            let completed = if accepts_cut { close_at_sentence(&text) } else { None };
+            completed.ok_or_else(cut)
+        }
         None => Err(format!("there is no JSON object in its {} bytes", text.len())),
     }
+}
+
+/// Completes an object that was cut within a text, after the last whole sentence.
+fn close_at_sentence(text: &str) -> Option<Value> {
+    let object = &text[text.find('{')?..];
+    let unfinished = sentences(object).pop()?;
+    let closed = format!("{}\"}}", object[..unfinished.start].trim_end());
+    serde_json::from_str(&closed).ok().filter(Value::is_object)
 }
 
 #[cfg(test)]
@@ -258,7 +275,7 @@ mod tests {
         let check = |text: &str, expected: Option<Value>| {
             let content = ChatContent::Text(text.to_owned());
             let answer = ChatAnswer { content, tokens_in: None, tokens_out: None, is_cut: false };
-            assert_eq!(json_object(answer, 10).ok(), expected, "{text}");
+            assert_eq!(json_object(answer, 10, false).ok(), expected, "{text}");
         };
         check(r#"{"a": 1}"#, Some(json!({"a": 1})));
         check("```json\n{\"a\": 1}\n```", Some(json!({"a": 1})));
@@ -272,6 +289,20 @@ mod tests {
     fn a_cut_answer_says_what_to_raise() {
         let content = ChatContent::Text("{\"a\": [1, 2".to_owned());
         let answer = ChatAnswer { content, tokens_in: None, tokens_out: None, is_cut: true };
-        assert!(json_object(answer, 10).unwrap_err().contains("raise max_tokens"));
+        assert!(json_object(answer, 10, true).unwrap_err().contains("raise max_tokens"));
+    }
+
+    #[test]
+    fn a_cut_text_ends_with_its_last_whole_sentence() {
+        let check = |text: &str, accepts_cut: bool, expected: Option<Value>| {
+            let content = ChatContent::Text(text.to_owned());
+            let answer = ChatAnswer { content, tokens_in: None, tokens_out: None, is_cut: true };
+            assert_eq!(json_object(answer, 10, accepts_cut).ok(), expected, "{text}");
+        };
+        let text = r#"{"s": "It cost 3.5 kr.\nAnna \"paid\". Then th"#;
+        check(text, true, Some(json!({"s": "It cost 3.5 kr.\nAnna \"paid\"."})));
+        check(text, false, None);
+        check(r#"{"s": "no whole sentence"#, true, None);
+        check(r#"{"s": ["One. Two. Thr"#, true, None);
     }
 }

@@ -358,6 +358,7 @@ impl ModelSet {
                 "additionalProperties": false,
             }),
             tokens_max: Some(200),
+            accepts_cut: false,
         };
         let within = Duration::from_secs(120);
         let (value, url) = model.ask_blocking(question, within)?;

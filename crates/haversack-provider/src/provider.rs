@@ -108,6 +108,8 @@ pub(crate) struct Failed {
     pub(crate) error: Box<ProviderError>,
     /// The request field that the provider names as the cause.
     pub(crate) parameter: Option<String>,
+    /// The answer reached the limit of tokens.
+    pub(crate) is_cut: bool,
     pub(crate) attempts: u64,
     pub(crate) time: Duration,
 }
@@ -225,7 +227,13 @@ impl Provider {
 
     fn stopped(&self) -> Failed {
         let error = ProviderError::Queued { provider: self.name.clone(), what: "a thread" };
-        Failed { error: Box::new(error), parameter: None, attempts: 0, time: Duration::ZERO }
+        Failed {
+            error: Box::new(error),
+            parameter: None,
+            is_cut: false,
+            attempts: 0,
+            time: Duration::ZERO,
+        }
     }
 
     /// Makes a call. Must run on the calls' own threads.
@@ -258,7 +266,7 @@ impl Provider {
                 }
                 None => {
                     let (error, time) = (Box::new(error), start.elapsed());
-                    return Err(Failed { error, parameter, attempts, time });
+                    return Err(Failed { error, parameter, is_cut: false, attempts, time });
                 }
             }
         }

@@ -217,6 +217,7 @@ fn question() -> ChatQuestion {
         user: "It rains.".to_owned(),
         schema: json!({"type": "object", "properties": {"holds": {"type": "boolean"}}}),
         tokens_max: Some(99),
+        accepts_cut: false,
     }
 }
 

@@ -226,6 +226,7 @@ async fn propose(
         user: format!("Now: {now}\nConversation: {}", Value::Array(listed)),
         schema: list_schema("memories", &memory),
         tokens_max: Some(4_000),
+        accepts_cut: false,
     };
     let answer = ask(model, &question).await?;
     let memories = answer.get("memories").and_then(Value::as_array).ok_or_else(|| {
@@ -322,6 +323,7 @@ async fn find_superseded(
         ),
         schema: list_schema("replacements", &pair),
         tokens_max: Some(1_000),
+        accepts_cut: false,
     };
     let answer = ask(model, &question).await?;
     let pairs = answer.get("replacements").and_then(Value::as_array);

@@ -112,6 +112,7 @@ impl ChatJudge {
             ),
             schema: schema(),
             tokens_max: u32::try_from(200 + conditions.len() * TOKENS_EACH).ok(),
+            accepts_cut: false,
         };
         let within = self.model.deadline().unwrap_or(WITHIN);
         let (answer, _) = self.model.ask(&question, within).await.map_err(|e| failed(e.chain()))?;

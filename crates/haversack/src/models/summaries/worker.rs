@@ -44,6 +44,7 @@ struct SummaryProgress {
     /// The keys of jobs that wait or run.
     open: Mutex<BTreeSet<String>>,
     changed: Condvar,
+    /// By [`failure_key`].
     failed: Cache<String, ()>,
 }
 
@@ -69,11 +70,12 @@ impl SummaryWorker {
     /// Has a summary made, unless it is under way or failed a short while ago. A full queue drops it.
     pub(crate) fn request(&self, workspace: &str, handle: WeakWorkspace, missing: MissingSummary) {
         let key = job_key(workspace, &missing);
-        if self.progress.failed.contains_key(&key) || !self.progress.open().insert(key.clone()) {
+        let allowances = current_allowances();
+        let has_failed = self.progress.failed.contains_key(&failure_key(&key, &allowances));
+        if has_failed || !self.progress.open().insert(key.clone()) {
             return;
         }
         let name = workspace.to_owned();
-        let allowances = current_allowances();
         let job = SummaryJob { name, workspace: handle, missing, key: key.clone(), allowances };
         let jobs = self.jobs.get_or_init(|| start(&self.model, &self.progress));
         if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) = jobs.try_send(job) {
@@ -124,6 +126,12 @@ fn job_key(workspace: &str, missing: &MissingSummary) -> String {
     hash_parts(parts.chain(messages.iter().map(|id| ("", id.as_str()))))
 }
 
+/// A failure holds for the callers with these allowances: others may still be below their caps.
+fn failure_key(job: &str, allowances: &[Arc<Allowance>]) -> String {
+    let owners: Vec<&str> = allowances.iter().map(|allowance| allowance.owner()).collect();
+    format!("{job} {}", owners.join(" "))
+}
+
 /// Starts the thread. Without one the queue is closed, and no summaries are made.
 fn start(model: &Arc<ChatModel>, progress: &Arc<SummaryProgress>) -> SyncSender<SummaryJob> {
     let (jobs, inbox) = sync_channel(WAITING_MAX);
@@ -142,7 +150,7 @@ fn run(inbox: &Receiver<SummaryJob>, model: &Arc<ChatModel>, progress: &SummaryP
     while let Ok(job) = inbox.recv() {
         if let Err(error) = job.run(model) {
             tracing::warn!(target: "haversack", workspace = job.name, %error, "a summary cannot be made");
-            progress.failed.insert(job.key.clone(), ());
+            progress.failed.insert(failure_key(&job.key, &job.allowances), ());
         }
         progress.finish(&job.key);
     }

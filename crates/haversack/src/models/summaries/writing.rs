@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haversack_core::item::{Kind, Trust};
+use haversack_core::text::boundary::sentences;
 use haversack_core::units::Timestamp;
 use haversack_provider::{ChatModel, ChatQuestion};
 use haversack_store::store::change::{Batch, Change};
@@ -153,6 +154,7 @@ fn ask_for_summary(model: &Arc<ChatModel>, text: &str) -> Result<String, Error> 
             "additionalProperties": false,
         }),
         tokens_max: Some(600),
+        accepts_cut: true,
     };
     let within = model.deadline().unwrap_or(WITHIN);
     let failed = |cause: String| Error::Model { cause };
@@ -160,7 +162,33 @@ fn ask_for_summary(model: &Arc<ChatModel>, text: &str) -> Result<String, Error> 
         model.ask_blocking(question, within).map_err(|error| failed(error.chain()))?;
     let summary = answer.get("summary").and_then(Value::as_str).map(str::trim);
     match summary.filter(|summary| !summary.is_empty()) {
-        Some(summary) => Ok(cut(summary, SUMMARY_BYTES_MAX).to_owned()),
+        Some(summary) => Ok(whole_sentences(summary).to_owned()),
         None => Err(failed(format!("{}: the answer has no summary", model.name()))),
+    }
+}
+
+/// A summary within its limit: a longer one ends with a whole sentence, where it has one.
+fn whole_sentences(summary: &str) -> &str {
+    let head = cut(summary, SUMMARY_BYTES_MAX);
+    if head.len() == summary.len() {
+        return head;
+    }
+    let unfinished = sentences(head).pop().map_or(0, |last| last.start);
+    if unfinished == 0 { head } else { head[..unfinished].trim_end() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_summary_ends_with_a_whole_sentence() {
+        let sentence = "The hall was painted white in spring. ";
+        let long = sentence.repeat(SUMMARY_BYTES_MAX / sentence.len() + 2);
+        let kept = whole_sentences(&long);
+        assert!(kept.len() <= SUMMARY_BYTES_MAX && kept.ends_with("spring."), "{kept}");
+        assert_eq!(whole_sentences("no full stop"), "no full stop");
+        let glued = "x".repeat(SUMMARY_BYTES_MAX + 1);
+        assert_eq!(whole_sentences(&glued).len(), SUMMARY_BYTES_MAX);
     }
 }
