@@ -1,12 +1,15 @@
 //! The facts that conditions are evaluated against: values by name.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use cel::objects::Key;
 use cel::{Context, Env};
 use haversack_core::units::Timestamp;
 use serde_json::{Map, Value};
+
+use super::meter::{REQUEST_STEPS_MAX, with_meter};
 
 /// The fact that holds the whole situation.
 pub(super) const SITUATION: &str = "situation";
@@ -16,7 +19,7 @@ pub(super) const INTENT: &str = "intent";
 pub(super) const NOW: &str = "now";
 
 /// CEL's standard library, which is the same for every request.
-static LIBRARY: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(Env::stdlib()));
+static LIBRARY: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(with_meter(Env::stdlib())));
 
 /// The facts of one request, by name.
 #[derive(Default)]
@@ -28,6 +31,8 @@ pub struct Facts {
     values: OnceLock<usize>,
     /// The facts in CEL's form, converted when the first condition needs the interpreter; most do not.
     context: OnceLock<Context<'static, 'static>>,
+    /// The steps that loops have used; all conditions of a request share one budget.
+    steps_used: AtomicUsize,
 }
 
 impl std::fmt::Debug for Facts {
@@ -72,6 +77,15 @@ impl Facts {
     /// Counts the values in the situation, nested ones included.
     pub(super) fn count_values(&self) -> usize {
         *self.values.get_or_init(|| self.named.get(SITUATION).map_or(0, count_nested))
+    }
+
+    /// Returns the steps that loops may still use.
+    pub(super) fn steps_left(&self) -> usize {
+        REQUEST_STEPS_MAX.saturating_sub(self.steps_used.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn use_steps(&self, steps: usize) {
+        self.steps_used.fetch_add(steps, Ordering::Relaxed);
     }
 
     /// Returns the time of the request; 1970 when it is not a fact.

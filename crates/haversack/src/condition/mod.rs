@@ -2,19 +2,20 @@
 //!
 //! Recipes compile theirs with [`Condition::compile`]. Rules of contexts come with stored content,
 //! so [`Condition::compile_bounded`] also refuses what could cost too much: of loops it allows
-//! `exists` and `all`, none inside another, and their steps are limited. Common shapes (a fact
-//! compared with a value, joined by `&&`, `||` and `!`) skip CEL's interpreter.
+//! `exists` and `all`, none inside another. The steps of all loops are limited, see [`STEPS_MAX`].
+//! Common shapes (a fact compared with a value, joined by `&&`, `||` and `!`) skip CEL's interpreter.
 
 mod cache;
 mod facts;
 mod fast_path;
+mod meter;
 mod survey;
 mod words;
 
 use std::fmt;
 use std::sync::Arc;
 
-use cel::{ExecutionError, ParseErrors, Program, Value};
+use cel::{ExecutionError, IdedExpr, ParseErrors, Program, Value};
 use haversack_core::text::spelling::printable_name;
 use haversack_core::units::Timestamp;
 use serde_json::Map;
@@ -22,6 +23,7 @@ use thiserror::Error;
 
 pub use cache::{CONDITIONS_CACHED_MAX, ConditionCache};
 pub use facts::Facts;
+pub use meter::STEPS_MAX;
 
 use facts::{NOW, SITUATION};
 use fast_path::{FastCondition, NotDecided, TYPES};
@@ -31,7 +33,7 @@ use survey::{FUNCTIONS, Survey};
 pub const CONDITION_BYTES_MAX: usize = 1_024;
 
 /// Most steps of a loop in a bounded condition: values of the facts times parts of the condition.
-const STEPS_MAX: usize = 200_000;
+const BOUNDED_STEPS_MAX: usize = 200_000;
 
 /// A condition that cannot be compiled, or whose evaluation gave neither true nor false.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -68,6 +70,28 @@ pub enum ConditionError {
     /// Its result can only be a number, a text or a list.
     #[error("the condition gives neither true nor false")]
     NeverBoolean,
+    /// Its loops are certain to take more steps than an evaluation may.
+    #[error(
+        "the condition {source_text:?} loops for {steps} steps, more than the limit of {STEPS_MAX}: \
+         shorten its lists, or do not nest its loops"
+    )]
+    TooCostly {
+        /// The condition, shortened.
+        source_text: String,
+        /// The steps of its loops over the lists that it spells out.
+        steps: usize,
+    },
+    /// Its evaluation took more steps than it may.
+    #[error(
+        "the condition {source_text:?} needs more than the limit of {limit} steps: loop over fewer \
+         values, or do not nest its loops"
+    )]
+    OutOfSteps {
+        /// The condition, shortened.
+        source_text: String,
+        /// The steps that it was given.
+        limit: usize,
+    },
     /// It uses a fact that is not set.
     #[error("there is no fact {name:?}")]
     MissingFact {
@@ -99,6 +123,8 @@ struct Compiled {
     program: Program,
     fast: Option<FastCondition>,
     survey: Survey,
+    /// The condition with a meter in its loops, if it has loops.
+    metered: Option<IdedExpr>,
     is_bounded: bool,
 }
 
@@ -107,7 +133,7 @@ impl Condition {
     /// [`Condition::evaluate`]; see [`Condition::names`].
     ///
     /// # Errors
-    /// When it is too long or does not parse.
+    /// When it is too long, does not parse, or its loops are certain to take too many steps.
     pub fn compile(source: &str) -> Result<Condition, ConditionError> {
         Condition::compile_with(source, false)
     }
@@ -139,7 +165,18 @@ impl Condition {
         let program = Program::compile(source).map_err(|errors| syntax_error(&errors))?;
         let survey = Survey::from_expression(program.expression());
         let fast = FastCondition::from_expression(program.expression());
-        let compiled = Arc::new(Compiled { program, fast, survey, is_bounded });
+        let mut metered = None;
+        if survey.loops {
+            let steps = meter::least_steps(program.expression());
+            if steps > STEPS_MAX {
+                return Err(ConditionError::TooCostly {
+                    source_text: printable_name(source),
+                    steps,
+                });
+            }
+            metered = Some(meter::metered(program.expression()));
+        }
+        let compiled = Arc::new(Compiled { program, fast, survey, metered, is_bounded });
         Ok(Condition { source: source.into(), compiled })
     }
 
@@ -219,21 +256,44 @@ impl Condition {
 
     /// Evaluates the condition with CEL's interpreter.
     fn interpret(&self, facts: &Facts) -> Result<bool, ConditionError> {
-        let Compiled { program, survey, is_bounded, .. } = &*self.compiled;
+        let Compiled { program, survey, metered, is_bounded, .. } = &*self.compiled;
         if *is_bounded && survey.loops {
             let values = facts.count_values();
-            if values.saturating_mul(survey.nodes) > STEPS_MAX {
+            if values.saturating_mul(survey.nodes) > BOUNDED_STEPS_MAX {
                 let cause = format!("a loop over {values} values is too long");
                 return Err(ConditionError::Failed { cause });
             }
         }
-        match program.execute(facts.context()) {
+        let result = match metered {
+            Some(metered) => self.run_metered(metered, facts)?,
+            None => program.execute(facts.context()),
+        };
+        match result {
             Ok(Value::Bool(holds)) => Ok(holds),
             Ok(other) => {
                 Err(ConditionError::NotBoolean { result_type: other.type_of().to_string() })
             }
             Err(error) => Err(execution_error(&error)),
         }
+    }
+}
+
+impl Condition {
+    /// Evaluates a condition with loops, within the steps that it and the request have.
+    fn run_metered(
+        &self,
+        metered: &IdedExpr,
+        facts: &Facts,
+    ) -> Result<Result<Value, ExecutionError>, ConditionError> {
+        let limit = STEPS_MAX.min(facts.steps_left());
+        // The facts are converted before, because that is the same for all conditions.
+        let context = facts.context();
+        let (result, used) = meter::run_with_steps(limit, || Value::resolve(metered, context));
+        facts.use_steps(used);
+        result.ok_or_else(|| ConditionError::OutOfSteps {
+            source_text: printable_name(&self.source),
+            limit,
+        })
     }
 }
 

@@ -143,6 +143,77 @@ fn recipes_may_use_all_of_cel_p17() {
 }
 
 #[test]
+fn loops_over_written_lists_are_refused_by_their_steps() {
+    let tens = "[0,1,2,3,4,5,6,7,8,9]";
+    let nested = |depth: usize| {
+        let open: String = (0..depth).map(|n| format!("{tens}.all(x{n}, ")).collect();
+        format!("{open}tool != \"\"{}", ")".repeat(depth))
+    };
+    let error = Condition::compile(&nested(8)).unwrap_err();
+    assert!(matches!(error, ConditionError::TooCostly { steps: 2_000_001.., .. }), "{error:?}");
+    let message = error.to_string();
+    assert!(message.contains("[0,1,2") && message.contains("limit of 2000000"), "{message}");
+    let condition = Condition::compile(&nested(3)).unwrap();
+    assert_eq!(condition.evaluate(&deployment()), Ok(true));
+}
+
+#[track_caller]
+fn check_out_of_steps(source: &str, situation: &serde_json::Value) {
+    let condition = Condition::compile(source).unwrap();
+    let facts = facts(situation, None);
+    let error = condition.evaluate(&facts).unwrap_err();
+    let out = matches!(error, ConditionError::OutOfSteps { limit: STEPS_MAX, .. });
+    assert!(out, "{source}: {error:?}");
+    let message = error.to_string();
+    assert!(message.contains("limit of 2000000 steps"), "{message}");
+}
+
+/// Without a meter each of these runs for hours, or until the memory is used up.
+#[test]
+fn loops_that_do_not_end_in_time_run_out_of_steps() {
+    let list: Vec<usize> = (0..100).collect();
+    let situation = json!({ "list": list, "text": "x".repeat(1_000) });
+    let nested = |name: &str, leaf: &str| {
+        let open: String = (0..8).map(|n| format!("list.{name}(x{n}, ")).collect();
+        format!("{open}{leaf}{}", ")".repeat(8))
+    };
+    check_out_of_steps(&nested("all", "tool != 1"), &json!({ "list": list, "tool": 2 }));
+    check_out_of_steps(&nested("exists", "x0 < 0"), &situation);
+    // Errors inside of `exists` are absorbed, and what follows may decide alone.
+    check_out_of_steps(&format!("{} || true", nested("exists", "missing")), &situation);
+    check_out_of_steps(&format!("{}.size() > 0", nested("map", "x0")), &situation);
+    let filters: String = (0..8).map(|n| format!("list.filter(x{n}, ")).collect();
+    check_out_of_steps(&format!("{filters}true{}", ").size() >= 0".repeat(8)), &situation);
+    check_out_of_steps(&nested("exists_one", "true"), &situation);
+    for doubling in ["x + x", "[x, x]", "{1: x, 2: x}"] {
+        let doublings = format!(".map(x, {doubling})").repeat(40);
+        let start = if doubling == "x + x" { "[text]" } else { "[list]" };
+        check_out_of_steps(&format!("{start}{doublings} == []"), &situation);
+    }
+    // Comparing long values in each round costs their length.
+    check_out_of_steps("list.all(a, list.all(b, list.all(c, situation == situation)))", &situation);
+}
+
+#[test]
+fn all_conditions_of_a_request_share_steps() {
+    let list: Vec<usize> = (0..1_000).collect();
+    let facts = facts(&json!({ "list": list }), None);
+    let slow = Condition::compile("list.all(a, list.all(b, list.all(c, a >= 0)))").unwrap();
+    let quick = Condition::compile("list.exists(a, a == 999)").unwrap();
+    assert_eq!(quick.evaluate(&facts), Ok(true));
+    let mut limits = Vec::new();
+    while let ConditionError::OutOfSteps { limit, .. } = slow.evaluate(&facts).unwrap_err() {
+        limits.push(limit);
+        if limit == 0 {
+            break;
+        }
+    }
+    assert_eq!(limits[..4], [STEPS_MAX; 4], "{limits:?}");
+    assert!(limits.len() == 6 && limits[4] < STEPS_MAX, "{limits:?}");
+    assert!(quick.evaluate(&facts).is_err(), "nothing is left");
+}
+
+#[test]
 fn a_condition_that_uses_no_fact_is_constant() {
     let constant = |source: &str| Condition::compile_bounded(source).unwrap().constant_value();
     assert_eq!(constant("true"), Some(true));
