@@ -50,6 +50,7 @@
 
 pub mod assemble;
 pub mod budget;
+pub mod cancel;
 pub mod candidate;
 pub mod embed;
 pub mod ids;

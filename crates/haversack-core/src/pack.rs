@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use crate::assemble::{Citation, Fencing, Layout, LayoutUnit, Nonce, Pattern, Section};
 use crate::budget::Budget;
+use crate::cancel::{CancelFlag, Cancelled};
 use crate::ids::CandidateId;
 use crate::layer::{Claim, Layer};
 use crate::ledger::{Dropped, Entry, PackNotice, Reason};
@@ -109,6 +110,8 @@ pub struct PackRequest {
     pub stop: Option<Stop>,
     /// The previous pack of the conversation.
     pub previous: Option<Previous>,
+    /// Ends the pack early. It does not influence what is packed.
+    pub cancel: CancelFlag,
 }
 
 impl PackRequest {
@@ -129,6 +132,7 @@ impl PackRequest {
             selector: Selector::Greedy,
             stop: None,
             previous: None,
+            cancel: CancelFlag::default(),
         }
     }
 
@@ -176,6 +180,9 @@ pub enum PackError {
         /// How many there may be.
         limit: usize,
     },
+    /// Nobody waits for the pack any more.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
 }
 
 /// A finished pack.
@@ -272,14 +279,14 @@ impl<'r> Plan<'r> {
     /// When two layers share a name, the shares exceed 100 %, or a limit is exceeded.
     pub fn new(request: &'r PackRequest) -> Result<Plan<'r>, PackError> {
         check_request(request)?;
-        Ok(Plan::build(request, true))
+        Ok(Plan::build(request, true)?)
     }
 
-    fn build(request: &'r PackRequest, trust_counts: bool) -> Plan<'r> {
+    fn build(request: &'r PackRequest, trust_counts: bool) -> Result<Plan<'r>, Cancelled> {
         let (ranked, aside) = sort_and_set_aside(request);
-        let mut layout = Layout::new(request, &ranked, trust_counts);
+        let mut layout = Layout::new(request, &ranked, trust_counts)?;
         let schedule = Schedule::new(request, &mut layout);
-        Plan { request, layout, schedule, aside, trust_counts }
+        Ok(Plan { request, layout, schedule, aside, trust_counts })
     }
 
     /// The smallest budget at which the pinned layers fit. It includes the reserves, unless pinned
@@ -351,7 +358,7 @@ impl<'r> Plan<'r> {
     /// # Errors
     /// As [`Plan::pack`].
     pub fn pack_at(&self, total: Tokens) -> Result<Pack, PackError> {
-        let rebuilt = || Plan::build(self.request, false).pack_at(total);
+        let rebuilt = || Plan::build(self.request, false)?.pack_at(total);
         let spendable = match self.spendable(total) {
             // A precomputed count may be too large, so confirm that the budget is infeasible.
             Err(_) if self.trust_counts && self.has_precomputed_counts() => return rebuilt(),
@@ -377,7 +384,7 @@ impl<'r> Plan<'r> {
             Ok(_) => {
                 // Precomputed counts may be wrong, and the budget in the error must be right.
                 let least = match self.trust_counts && self.has_precomputed_counts() {
-                    true => Plan::build(self.request, false).least_shown(),
+                    true => Plan::build(self.request, false)?.least_shown(),
                     false => self.least_shown(),
                 };
                 Err(PackError::Infeasible { total, least })
@@ -443,7 +450,7 @@ impl<'r> Plan<'r> {
         let selection = self.selection(largest, limit);
         let pack = crate::assemble::assemble(self, &selection, largest, limit);
         if self.had_wrong_counts(&selection, &pack) {
-            return Plan::build(self.request, false).frontier(totals);
+            return Plan::build(self.request, false)?.frontier(totals);
         }
         totals.iter().map(|&total| self.point(total)).collect()
     }

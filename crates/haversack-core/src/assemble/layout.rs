@@ -11,6 +11,7 @@ use super::citation::{assign, one_line, page_label, source_label};
 use super::fence::{Fencing, Nonce, escape, without_citations, without_forged_lines};
 use super::growth::{Extract, Growth, StepWorth};
 use super::template::Variable;
+use crate::cancel::Cancelled;
 use crate::candidate::{Candidate, Place};
 use crate::ids::CandidateId;
 use crate::item::Trust;
@@ -90,11 +91,14 @@ pub(crate) struct Layout<'r> {
 impl<'r> Layout<'r> {
     /// Renders and counts everything. `ranked` holds each layer's candidates, best first.
     /// Precomputed counts are used only with `trust_counts`.
+    ///
+    /// # Errors
+    /// When the request is cancelled.
     pub(crate) fn new(
         request: &'r PackRequest,
         ranked: &[Vec<&'r Ranked>],
         trust_counts: bool,
-    ) -> Layout<'r> {
+    ) -> Result<Layout<'r>, Cancelled> {
         let nonce = choose_nonce(request, ranked);
         let all: Vec<_> = ranked.iter().flatten().map(|ranked| &ranked.candidate).collect();
         let mut citations = assign(&all).into_iter();
@@ -118,11 +122,11 @@ impl<'r> Layout<'r> {
         let mut order: Vec<usize> = (0..request.layers.len()).collect();
         order.sort_by_key(|&layer| request.layers[layer].0.stability);
         for layer in order {
-            layout.add_page(request, layer, &ranked[layer], &citations[layer], trust_counts);
+            layout.add_page(request, layer, &ranked[layer], &citations[layer], trust_counts)?;
         }
         let after = render_frame(&request.frame.after, request, "");
         layout.after = layout.add(RenderedPiece::new(tokenizer, after));
-        layout
+        Ok(layout)
     }
 
     fn add(&mut self, piece: RenderedPiece) -> usize {
@@ -137,7 +141,7 @@ impl<'r> Layout<'r> {
         ranked: &[&'r Ranked],
         citations: &[String],
         trust_counts: bool,
-    ) {
+    ) -> Result<(), Cancelled> {
         let (layer, _) = &request.layers[index];
         let tokenizer = &*request.tokenizer;
         let template = &layer.template;
@@ -155,6 +159,7 @@ impl<'r> Layout<'r> {
         let first = self.units.len();
         let all_citations = std::mem::take(&mut self.citations);
         for (&ranked, citation) in ranked.iter().zip(citations) {
+            request.cancel.check()?;
             let citation = citation.clone();
             let fencing = request.fencing_of(layer);
             let nonce = self.nonce.clone().filter(|_| fencing.covers(ranked.candidate.trust));
@@ -205,6 +210,7 @@ impl<'r> Layout<'r> {
         self.citations = all_citations;
         let units = units.into_iter().map(|unit| first + unit).collect();
         self.pages.push(LayerPage { layer: index, header, footer, note, units });
+        Ok(())
     }
 
     /// Adds the fence around a whole section to its header and footer, where sections are fenced.

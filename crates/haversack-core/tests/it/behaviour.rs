@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use haversack_core::assemble::{Fencing, Template, TemplateText, Templates, citation};
 use haversack_core::budget::Budget;
+use haversack_core::cancel::Cancelled;
 use haversack_core::candidate::{Block, Candidate, Essential, FoundBy, Quote, merge};
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::item::{Kind, Trust};
 use haversack_core::layer::{Arrangement, Claim, Cut, KindCap, Layer, Order, Stability};
 use haversack_core::ledger::{Outcome, PackNotice, Shortened};
-use haversack_core::pack::{Pack, PackRequest, Plan, pack};
+use haversack_core::pack::{Pack, PackError, PackRequest, Plan, pack};
 use haversack_core::rank::{Ranked, diversified};
 use haversack_core::select::{Selector, Stop};
 use haversack_core::text::tokenizer::{CharacterEstimate, Encoding};
@@ -561,4 +562,15 @@ fn a_section_can_be_fenced_as_a_whole() {
         packed.previous.nonce.clone().unwrap().as_str(),
     );
     assert_eq!(packed.text, expected);
+}
+
+/// The flag ends the work, and changes nothing as long as it is not set.
+#[test]
+fn a_cancelled_pack_ends_early() {
+    let request = request(1_000, vec![(plain("notes"), vec![ranked("a", 0.5, "some words")])]);
+    let text = Plan::new(&request).unwrap().pack().unwrap().text;
+    request.cancel.clone().cancel();
+    let cancelled = Plan::new(&request).map(drop);
+    assert_eq!(cancelled, Err(PackError::Cancelled(Cancelled)));
+    assert!(text.contains("some words"));
 }

@@ -1,12 +1,14 @@
 //! Runs work on a blocking thread. A pack is milliseconds of computation with short reads in between;
 //! on a blocking thread it neither stalls the runtime nor switches threads for each read.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::convert::Infallible;
 use std::pin::pin;
+use std::task::Poll;
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Either, select};
+use haversack_core::cancel::CancelFlag;
 use haversack_provider::{AllowanceScope, current_allowances};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
@@ -15,14 +17,44 @@ use tracing::Instrument;
 thread_local! {
     /// Whether this thread is running such work.
     static IS_BLOCKING: Cell<bool> = const { Cell::new(false) };
+    /// Cancels the work that this thread is running.
+    static CANCEL: RefCell<CancelFlag> = RefCell::new(CancelFlag::default());
+}
+
+/// The flag that is set when nobody waits for this thread's work any more.
+pub(crate) fn current_cancel_flag() -> CancelFlag {
+    CANCEL.with_borrow(CancelFlag::clone)
+}
+
+/// A place in long work where it ends if nobody waits for it any more.
+pub(crate) async fn checkpoint() {
+    let mut has_yielded = false;
+    std::future::poll_fn(|context| {
+        if std::mem::replace(&mut has_yielded, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+/// Sets a flag when it is dropped.
+struct CancelOnDrop(CancelFlag);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
 }
 
 /// Marks this thread as running blocking work until it is dropped, also by a panic.
 struct BlockingScope;
 
 impl BlockingScope {
-    fn begin() -> BlockingScope {
+    fn begin(cancel: CancelFlag) -> BlockingScope {
         IS_BLOCKING.set(true);
+        CANCEL.set(cancel);
         BlockingScope
     }
 }
@@ -30,11 +62,12 @@ impl BlockingScope {
 impl Drop for BlockingScope {
     fn drop(&mut self) {
         IS_BLOCKING.set(false);
+        CANCEL.set(CancelFlag::default());
     }
 }
 
 /// Runs work on a blocking thread. Dropping the returned future cancels the work at its next await
-/// point. Nested work stays on its thread, as there may be no other. The caller's allowances of models count there,
+/// point, and sets [`current_cancel_flag`] for what runs long in between. Nested work stays on its thread, as there may be no other. The caller's allowances of models count there,
 /// too.
 pub(crate) fn on_blocking_thread<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
@@ -46,8 +79,10 @@ pub(crate) fn on_blocking_thread<T: Send + 'static>(
     let (awaited, cancelled) = oneshot::channel::<Infallible>();
     let work = work.in_current_span();
     let allowances = current_allowances();
+    let cancel = CancelFlag::default();
+    let on_drop = CancelOnDrop(cancel.clone());
     let done = tokio::task::spawn_blocking(move || {
-        let _scope = BlockingScope::begin();
+        let _scope = BlockingScope::begin(cancel);
         let _allowances = AllowanceScope::enter(&allowances);
         runtime.block_on(async {
             match select(pin!(work), cancelled).await {
@@ -57,7 +92,7 @@ pub(crate) fn on_blocking_thread<T: Send + 'static>(
         })
     });
     async move {
-        let _awaited = awaited;
+        let (_awaited, _on_drop) = (awaited, on_drop);
         match done.await {
             Ok(Some(done)) => done,
             Ok(None) => unreachable!("work was cancelled while it was awaited"),
@@ -89,6 +124,42 @@ mod tests {
             std::future::pending::<()>().await;
         });
         assert!(tokio::time::timeout(Duration::from_millis(10), work).await.is_err());
+        assert!(end.await.is_err(), "the work was dropped, and with it the sender");
+    }
+
+    /// Work between two await points looks at the flag.
+    #[tokio::test]
+    async fn dropping_the_future_sets_the_flag_of_running_work() {
+        let (began, has_begun) = oneshot::channel();
+        let (ended, end) = oneshot::channel();
+        let work = on_blocking_thread(async move {
+            began.send(()).unwrap();
+            let flag = current_cancel_flag();
+            while flag.check().is_ok() {
+                std::thread::yield_now();
+            }
+            ended.send(()).unwrap();
+        });
+        let task = tokio::spawn(work);
+        has_begun.await.unwrap();
+        task.abort();
+        end.await.expect("the work saw the flag");
+    }
+
+    #[tokio::test]
+    async fn a_checkpoint_ends_work_that_nobody_waits_for() {
+        let (began, has_begun) = oneshot::channel();
+        let (ended, end) = oneshot::channel::<()>();
+        let work = on_blocking_thread(async move {
+            let _ended = ended;
+            began.send(()).unwrap();
+            loop {
+                checkpoint().await;
+            }
+        });
+        let task = tokio::spawn(work);
+        has_begun.await.unwrap();
+        task.abort();
         assert!(end.await.is_err(), "the work was dropped, and with it the sender");
     }
 

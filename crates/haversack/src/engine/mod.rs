@@ -39,6 +39,7 @@ use crate::recipe::BUILT_IN;
 use crate::situation::{Judge, LocalJudge};
 
 pub use answers::CacheCounts;
+pub(crate) use blocking::{checkpoint, current_cancel_flag};
 pub use model_change::{EmbedderCatalog, ModelChangeStatus, ModelStatus};
 pub use past::Replay;
 pub(crate) use ready::CompiledRecipe;

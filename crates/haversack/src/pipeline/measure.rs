@@ -17,8 +17,12 @@ use haversack_store::store::query::{Frequencies, TreeDistance, Usage};
 
 use super::words::TermStatistics;
 use crate::collect::Question;
+use crate::engine::checkpoint;
 use crate::recipe::LayerSpec;
 use crate::request::Request;
+
+/// Candidates that are measured before the work looks whether somebody still waits for it.
+const BETWEEN_CHECKPOINTS: usize = 64;
 
 /// How many views and edits give the full affinity score.
 const AFFINITY_FULL: f64 = 10.0;
@@ -44,6 +48,9 @@ pub(crate) async fn measure_signals(
     let mut number = 0;
     for ((spec, ranker), layer) in specs.iter().zip(rankers).zip(layers) {
         for candidate in layer {
+            if number % BETWEEN_CHECKPOINTS == 0 {
+                checkpoint().await;
+            }
             let own = OwnSignals { ranker, recency: spec.recency, now: question.now };
             own.set_on(candidate, &question.request, &question.analysis);
             stored.set_signals(candidate, ranker);

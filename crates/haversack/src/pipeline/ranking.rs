@@ -8,7 +8,7 @@ use haversack_core::candidate::Candidate;
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::layer::Order as PaymentOrder;
 use haversack_core::ledger::{Dropped, Reason};
-use haversack_core::pack::Previous;
+use haversack_core::pack::{PackError, Previous};
 use haversack_core::rank::{Component, Ranked, Ranker, diversified, rank};
 use haversack_core::text::duplicate::duplicates;
 use haversack_core::text::trigram;
@@ -18,6 +18,7 @@ use super::carry::{raise_carried_scores, take_excess_carried};
 use super::currency::Currency;
 use super::hints::rank_prioritized_first;
 use crate::collect::{is_found_by_link, is_found_by_name};
+use crate::engine::current_cancel_flag;
 use crate::error::Error;
 use crate::notice::{Notice, NoticeCode};
 use crate::recipe::LayerSpec;
@@ -57,6 +58,7 @@ pub(crate) fn rank_layers(
     let mut order = RankedLayers::default();
     let candidates = candidates.into_iter().zip(relevance);
     for ((spec, ranker), (candidates, relevance)) in specs.iter().zip(rankers).zip(candidates) {
+        current_cancel_flag().check().map_err(PackError::from)?;
         let mut ranked = rank(candidates, ranker)?;
         rank_prioritized_first(request, ranker, &mut ranked);
         if spec.prefer_current {

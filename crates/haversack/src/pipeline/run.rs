@@ -37,7 +37,7 @@ use crate::collect::{
     is_about_focus, plan_searches, retain_field_matches,
 };
 use crate::condition::Facts;
-use crate::engine::{CompiledRecipe, Shared};
+use crate::engine::{CompiledRecipe, Shared, checkpoint, current_cancel_flag};
 use crate::error::Error;
 use crate::models::{MissingSummaries, ModelRecord, PackModels, add_summaries};
 use crate::notice::{Notice, NoticeCode};
@@ -277,6 +277,7 @@ fn pack_request(
         selector: recipe.selector,
         stop: recipe.stop,
         previous,
+        cancel: current_cancel_flag(),
         ..PackRequest::new(resolved.tokenizer, resolved.budget)
     })
 }
@@ -320,6 +321,7 @@ async fn measure_relevance<'r>(
     let mut interaction = Interaction::new(question, reader).await?;
     let mut relevance = Relevance::default();
     for (layer, of) in layers.iter_mut().zip(specs.iter().zip(rankers)) {
+        checkpoint().await;
         // Relevance by words decides nothing for a query about fields, whose matches may use other
         // words, nor for a subject with enough text to search by, whose matches need not be about
         // the prompt.

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use tiktoken::CoreBpe;
 
-use super::{Accuracy, CodecError, Tokenizer};
+use super::{Accuracy, CodecError, Tokenizer, count_long_words_by_bytes};
 
 /// A vocabulary inside the binary. Loading one takes about a tenth of a second, once per process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -100,7 +100,7 @@ impl Tokenizer for Encoding {
     }
 
     fn units(&self, text: &str) -> u64 {
-        self.bpe().count(text) as u64
+        count_long_words_by_bytes(self, text, |text| self.bpe().count(text) as u64)
     }
 
     /// Each of these vocabularies first splits a text by a pattern and then merges inside the

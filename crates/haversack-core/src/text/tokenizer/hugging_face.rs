@@ -4,7 +4,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use super::{Accuracy, CodecError, Tokenizer};
+use super::{Accuracy, CodecError, Tokenizer, count_long_words_by_bytes};
 
 /// Largest `tokenizer.json` in bytes: the largest in use are below 40 MB.
 pub(super) const TOKENIZER_BYTES_MAX: usize = 128 << 20;
@@ -85,9 +85,11 @@ impl Tokenizer for HuggingFace {
 
     /// A text the vocabulary cannot express at all is counted by bytes: too high, never too low.
     fn units(&self, text: &str) -> u64 {
-        self.inner
-            .encode_fast(text, false)
-            .map_or(text.len() as u64, |encoding| encoding.get_ids().len() as u64)
+        count_long_words_by_bytes(self, text, |text| {
+            self.inner
+                .encode_fast(text, false)
+                .map_or(text.len() as u64, |encoding| encoding.get_ids().len() as u64)
+        })
     }
 
     /// Assumed, not proved: an unknown file may have any pattern. Most restart at a space after

@@ -26,6 +26,10 @@ pub use hugging_face::{HuggingFace, HuggingFaceError};
 
 use crate::units::Tokens;
 
+/// Longest word, in bytes, that is merged into tokens. A longer one counts a token for each byte, which is
+/// never too low: merging takes more memory and time than such a word is worth.
+pub const WORD_BYTES_MAX: usize = 256 << 10;
+
 /// The accuracy of a count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accuracy {
@@ -152,6 +156,25 @@ impl dyn Tokenizer + '_ {
         Counter::new(self, text)
     }
 
+    /// Where a part of `text` ends that is counted apart: at the first seam after `bytes`, else at the
+    /// end. The counts of such parts add up to the count of the text, if seams are proved; otherwise
+    /// there is one part.
+    #[must_use]
+    pub fn part_end(&self, text: &str, bytes: usize) -> usize {
+        if !self.seams_are_proved() || text.len() <= bytes {
+            return text.len();
+        }
+        let start = text.floor_char_boundary(bytes);
+        let mut before = text[..start].chars().next_back();
+        for (at, after) in text[start..].char_indices() {
+            if before.is_some_and(|before| self.seam(before, after)) {
+                return start + at;
+            }
+            before = Some(after);
+        }
+        text.len()
+    }
+
     /// Where the first run of `text` ends: at its first seam if seams are proved, else at its end.
     fn first_run(&self, text: &str) -> usize {
         let seam = if self.seams_are_proved() { self.first_seam(text) } else { None };
@@ -187,6 +210,33 @@ impl dyn Tokenizer + '_ {
         }
         None
     }
+}
+
+/// Counts a text by `merge`, but the bytes of each run between two seams that is longer than
+/// [`WORD_BYTES_MAX`].
+fn count_long_words_by_bytes(
+    tokenizer: &dyn Tokenizer,
+    text: &str,
+    merge: impl Fn(&str) -> u64,
+) -> u64 {
+    if text.len() <= WORD_BYTES_MAX {
+        return merge(text);
+    }
+    let (mut units, mut merged, mut run) = (0, 0, 0);
+    let mut before = None;
+    let ends = text.char_indices().filter_map(|(at, after)| {
+        let is_seam = before.is_some_and(|before| tokenizer.seam(before, after));
+        before = Some(after);
+        is_seam.then_some(at)
+    });
+    for end in ends.chain([text.len()]) {
+        if end - run > WORD_BYTES_MAX {
+            units += merge(&text[merged..run]) + (end - run) as u64;
+            merged = end;
+        }
+        run = end;
+    }
+    units + merge(&text[merged..])
 }
 
 #[cfg(test)]

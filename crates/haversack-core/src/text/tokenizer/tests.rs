@@ -235,3 +235,27 @@ fn a_tokenizer_file_is_exact_and_its_truncation_is_ignored() {
     let error = HuggingFace::from_bytes("broken", b"{").unwrap_err();
     assert!(error.to_string().starts_with("tokenizer broken is not a readable tokenizer.json"));
 }
+
+/// A word that would take seconds and hundreds of megabytes to merge is counted by its bytes: never too
+/// low (P3), and the same however the text around it is split.
+#[test]
+fn a_word_over_the_limit_counts_its_bytes_p3() {
+    let tokenizer: &dyn Tokenizer = &Encoding::O200k;
+    let longest = "ab".repeat(WORD_BYTES_MAX / 2);
+    let merged = Encoding::O200k.encode(&longest).unwrap().len() as u64;
+    assert_eq!(tokenizer.units(&longest), merged, "at the limit it is exact");
+    let longer = format!("{longest}a");
+    assert_eq!(tokenizer.units(&longer), longer.len() as u64);
+    let text = format!("Some words {longer} and more\nlines {longer}");
+    // The space before a word is part of its run.
+    let apart = tokenizer.units("Some words and more\nlines") + 2 * (longer.len() as u64 + 1);
+    assert_eq!(tokenizer.units(&text), apart);
+    let mut sum = 0;
+    let mut rest = &*text;
+    while !rest.is_empty() {
+        let end = tokenizer.part_end(rest, 7);
+        sum += tokenizer.units(&rest[..end]);
+        rest = &rest[end..];
+    }
+    assert_eq!(sum, apart, "parts add up");
+}
