@@ -13,7 +13,7 @@ use haversack_core::text::duplicate::duplicates;
 use haversack_core::text::terms::{Language, terms};
 use haversack_core::units::Score;
 use haversack_store::store::Snapshot;
-use haversack_store::store::change::{Batch, CommitReport};
+use haversack_store::store::change::{Batch, CommitReport, WriteKey};
 use haversack_store::store::error::ReadError;
 use haversack_store::store::item::Item;
 use haversack_store::store::query::{Filter, TextSearch};
@@ -82,21 +82,37 @@ impl Workspace {
         viewer: &Viewer,
         items: Vec<Item>,
     ) -> Result<RememberOutcome, Error> {
+        self.remember_once(viewer, items, None).await
+    }
+
+    /// Stores memories that say something new, once for each idempotency key.
+    ///
+    /// # Errors
+    /// As [`Workspace::remember`], and when the key was used for something else.
+    pub async fn remember_once(
+        &self,
+        viewer: &Viewer,
+        items: Vec<Item>,
+        key: Option<WriteKey>,
+    ) -> Result<RememberOutcome, Error> {
         let (workspace, viewer) = (self.clone(), viewer.clone());
-        on_blocking_thread(async move { workspace.remember_blocking(&viewer, items).await }).await
+        on_blocking_thread(async move { workspace.remember_blocking(&viewer, items, key).await })
+            .await
     }
 
     async fn remember_blocking(
         &self,
         viewer: &Viewer,
         items: Vec<Item>,
+        key: Option<WriteKey>,
     ) -> Result<RememberOutcome, Error> {
         let snapshot = self.store().snapshot(viewer).await?;
         let (kept, left_out) = skip_repeats(&*snapshot, items).await?;
         let committed = if kept.is_empty() {
             CommitReport { revision: snapshot.revision(), ..CommitReport::default() }
         } else {
-            self.write(Batch::put(self.now(), kept).with_rights(viewer.clone())).await?
+            let batch = Batch::put(self.now(), kept).with_rights(viewer.clone());
+            self.write(batch.with_key(key)).await?
         };
         Ok(RememberOutcome { committed, left_out })
     }

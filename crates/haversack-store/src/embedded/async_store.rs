@@ -17,7 +17,7 @@ use super::engine::EmbeddedStore;
 use super::view::View;
 use crate::kinds::Kinds;
 use crate::revision::{Revision, StateToken};
-use crate::store::change::{Batch, CommitReport, UndoReport};
+use crate::store::change::{Batch, CommitReport, RecordedWrite, UndoReport, WriteKey};
 use crate::store::error::{CommitError, OpenError, ReadError};
 use crate::store::item::{
     Breadcrumb, DocumentKind, Event, EventKind, Link, Passage, PathEntry, Record, Stored, Version,
@@ -145,6 +145,20 @@ fn offload_read<'a, T: Send + 'static>(
 impl Store for AsyncStore {
     fn write(&self, batch: Batch) -> BoxFuture<'_, Result<CommitReport, CommitError>> {
         self.run_write(move |engine| engine.write(batch))
+    }
+
+    fn find_write<'a>(
+        &'a self,
+        key: &'a WriteKey,
+        now: Timestamp,
+    ) -> StoreFuture<'a, Option<RecordedWrite>> {
+        let (engine, key) = (Arc::clone(&self.engine), key.clone());
+        let work = move || engine.find_write(&key, now);
+        if self.may_block {
+            async move { work() }.boxed()
+        } else {
+            offload_read(&self.read_permits, work)
+        }
     }
 
     fn undo<'a>(

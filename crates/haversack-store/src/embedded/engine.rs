@@ -14,7 +14,7 @@ use super::catalogue::Catalogue;
 use super::data_folder::FolderLock;
 use super::indexes::{IndexError, Indexes};
 use super::new_vectors::remove_unfinished;
-use super::records::{self, lookup, storage, usage};
+use super::records::{self, keys, lookup, storage, usage};
 use super::retired::RetiredModels;
 use super::seals::{self, StateNamer};
 use super::state::{EmbeddingModel, PublishedState, StoreHandles, Visibility, WatchedState};
@@ -26,7 +26,7 @@ use super::writer::{BatchReply, Job, Writer};
 use crate::kinds::Kinds;
 use crate::prepare::{BatchEmbedder, Hash, PreparedBatch, SharedEmbedder, prepare};
 use crate::revision::{Revision, StateToken};
-use crate::store::change::{Batch, CommitReport};
+use crate::store::change::{Batch, CommitReport, RecordedWrite, WriteKey};
 use crate::store::error::{CommitError, OpenError, ReadError};
 use crate::store::maintenance::MaintenanceProgress;
 use crate::store::viewer::Viewer;
@@ -155,6 +155,15 @@ impl EmbeddedStore {
         }
         let cause = format!("the vectors of the batch were outdated {PREPARATIONS_MAX} times");
         Err(CommitError::Storage { cause: cause.into() })
+    }
+
+    /// The batch that was written with a key.
+    pub(super) fn find_write(
+        &self,
+        key: &WriteKey,
+        now: Timestamp,
+    ) -> Result<Option<RecordedWrite>, ReadError> {
+        self.shared.pool.read(|connection| keys::find(connection, key, now).map_err(storage))
     }
 
     /// Runs work on this thread that embeds a batch by the model in use. Texts with a purged vector

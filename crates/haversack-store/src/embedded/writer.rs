@@ -11,12 +11,13 @@ use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
 use super::catalogue::Catalogue;
 use super::indexes::{IndexError, Indexes};
+use super::records::keys;
 use super::records::write::{self, CommitDelta, WriteError};
 use super::retired::RetiredModels;
 use super::state::{EmbeddingModel, PublishedState, StoreHandles};
 use crate::prepare::{Hash, PreparedBatch};
 use crate::revision::Revision;
-use crate::store::change::{Change, CommitReport};
+use crate::store::change::{Batch, Change, CommitReport};
 use crate::store::error::{Cause, CommitError, ReadError, StaleVectors, error_chain};
 
 /// The most changes in one transaction.
@@ -274,6 +275,10 @@ impl Writer {
         prepared: &PreparedBatch,
         (revision, horizon): (Revision, Revision),
     ) -> rusqlite::Result<BatchOutcome> {
+        let key = prepared.batch.key.as_ref();
+        if let Some(outcome) = self.find_outcome(&prepared.batch)? {
+            return Ok(outcome);
+        }
         if !prepared.items.is_empty() && prepared.model != self.model.number {
             return Ok(BatchOutcome::NotPrepared(Vec::new()));
         }
@@ -296,7 +301,25 @@ impl Writer {
             BatchOutcome::Done(..) | BatchOutcome::Quiet(..) => "RELEASE batch",
             _ => "ROLLBACK TO batch; RELEASE batch",
         })?;
+        // A batch that changed nothing is recorded, too: its repetition must not change what came since.
+        if let Some(key) = key
+            && let BatchOutcome::Done(report, _)
+            | BatchOutcome::Quiet(report, _)
+            | BatchOutcome::Unchanged(report) = &outcome
+        {
+            keys::record(&self.connection, key, prepared.batch.at, report)?;
+        }
         Ok(outcome)
+    }
+
+    /// The outcome of a batch whose key was used before.
+    fn find_outcome(&self, batch: &Batch) -> rusqlite::Result<Option<BatchOutcome>> {
+        let Some(key) = &batch.key else { return Ok(None) };
+        let known = keys::find(&self.connection, key, batch.at)?;
+        Ok(known.map(|known| match known.request == key.request {
+            true => BatchOutcome::Unchanged(known.report),
+            false => BatchOutcome::Refused(CommitError::KeyUsed { name: key.name.clone() }),
+        }))
     }
 
     /// Reports a failed transaction to every caller, and stops writing if the disk is in doubt.

@@ -27,6 +27,12 @@ pub const RECORD_BYTES_MAX: usize = 4 << 20;
 /// The greatest depth of a tree of parents.
 pub const DEPTH_MAX: usize = 256;
 
+/// How long the key of a batch is kept, in milliseconds: a day.
+pub const WRITE_KEYS_KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
+
+/// The most keys of batches that are kept.
+pub const WRITE_KEYS_MAX: i64 = 100_000;
+
 /// One change to a store.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Change {
@@ -72,13 +78,36 @@ pub struct Batch {
     pub rights: Viewer,
     /// The changes, in this order. Items may come before their parents.
     pub changes: Vec<Change>,
+    /// The idempotency key: batches with the same key are written once, and all get the report of
+    /// the one that was written.
+    pub key: Option<Box<WriteKey>>,
+}
+
+/// The idempotency key of a batch. It is recorded in the batch's own transaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WriteKey {
+    /// Where the key applies, such as one caller's use of one operation.
+    pub scope: String,
+    /// The key, as the caller chose it.
+    pub name: String,
+    /// A hash of the request. Another request with the same key is refused.
+    pub request: [u8; 32],
+}
+
+/// The write that a key was used for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordedWrite {
+    /// The hash of its request.
+    pub request: [u8; 32],
+    /// What it did, without its warnings.
+    pub report: CommitReport,
 }
 
 impl Batch {
     /// A batch without an author, with the owner's rights.
     #[must_use]
     pub const fn new(at: Timestamp, changes: Vec<Change>) -> Batch {
-        Batch { at, author: None, origin: None, rights: Viewer::owner(), changes }
+        Batch { at, author: None, origin: None, rights: Viewer::owner(), changes, key: None }
     }
 
     /// Whether it makes no revision.
@@ -92,6 +121,13 @@ impl Batch {
     pub fn with_rights(mut self, rights: Viewer) -> Batch {
         self.author = rights.name().map(str::to_owned);
         self.rights = rights;
+        self
+    }
+
+    /// The same batch with an idempotency key, if there is one.
+    #[must_use]
+    pub fn with_key(mut self, key: Option<WriteKey>) -> Batch {
+        self.key = key.map(Box::new);
         self
     }
 

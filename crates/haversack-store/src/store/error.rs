@@ -228,6 +228,12 @@ pub enum CommitError {
         /// The model that it is being changed to.
         to: Model,
     },
+    /// The idempotency key of the batch was used for another request.
+    #[error("the key {name:?} was used for another request: use another key")]
+    KeyUsed {
+        /// The key.
+        name: String,
+    },
     /// The disk is full. The store is unchanged, and reads go on.
     #[error("no room to write: free some disk space and send the batch again")]
     Full {

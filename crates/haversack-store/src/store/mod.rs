@@ -20,7 +20,7 @@ use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::query::FieldRole;
 use haversack_core::units::Timestamp;
 
-use self::change::{Batch, CommitReport, UndoReport};
+use self::change::{Batch, CommitReport, RecordedWrite, UndoReport, WriteKey};
 use self::error::{CommitError, ReadError};
 use self::item::{
     Breadcrumb, DocumentKind, Event, EventKind, Link, Passage, PathEntry, Record, Stored, Version,
@@ -46,8 +46,17 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> T {
 
 /// One workspace: takes writes and gives snapshots to read from.
 pub trait Store: Send + Sync {
-    /// Writes a batch, all or nothing. When it returns, the batch is durable and searchable.
+    /// Writes a batch, all or nothing. When it returns, the batch is durable and searchable. A batch
+    /// whose key was used already is not written again; it gets the report of the first one.
     fn write(&self, batch: Batch) -> BoxFuture<'_, Result<CommitReport, CommitError>>;
+
+    /// The batch that was written with a key, if it was written within
+    /// [`change::WRITE_KEYS_KEPT_MS`] before `now`.
+    fn find_write<'a>(
+        &'a self,
+        key: &'a WriteKey,
+        now: Timestamp,
+    ) -> StoreFuture<'a, Option<RecordedWrite>>;
 
     /// Undoes an import, except for items that were changed since.
     fn undo<'a>(

@@ -16,7 +16,7 @@ use super::item::{EventKind, Link, Stored};
 pub const LIMIT_MAX: usize = 1_000;
 
 /// The bytes of texts and fields after which a page ends, whatever its limit.
-pub const PAGE_BYTES_MAX: usize = 64 << 20;
+pub const PAGE_BYTES_MAX: usize = 16 << 20;
 
 /// The most kinds in one filter.
 pub const KINDS_MAX: usize = 64;

@@ -14,7 +14,7 @@ use haversack_core::units::{Timestamp, Tokens};
 use haversack_provider::{ChatModel, Usage};
 use haversack_store::kinds::Kinds;
 use haversack_store::revision::Revision;
-use haversack_store::store::change::{Batch, Change, CommitReport};
+use haversack_store::store::change::{Batch, Change, CommitReport, WriteKey};
 use haversack_store::store::item::{DocumentKind, Event, EventKind, Item, Record};
 use haversack_store::store::maintenance::Maintenance;
 use haversack_store::store::viewer::Viewer;
@@ -454,6 +454,20 @@ impl Workspace {
         item: &ItemId,
         useful: bool,
     ) -> Result<(), Error> {
+        self.feedback_once(viewer, user, (item, useful), None).await
+    }
+
+    /// Records whether an item was useful, once for each idempotency key.
+    ///
+    /// # Errors
+    /// As [`Workspace::feedback`], and when the key was used for something else.
+    pub async fn feedback_once(
+        &self,
+        viewer: &Viewer,
+        user: &str,
+        (item, useful): (&ItemId, bool),
+        key: Option<WriteKey>,
+    ) -> Result<(), Error> {
         let snapshot = self.0.store.snapshot(viewer).await?;
         let readable = snapshot.get(std::slice::from_ref(item)).await?.pop().flatten();
         if readable.is_none() {
@@ -463,7 +477,7 @@ impl Workspace {
         let event_kind = if useful { EventKind::Useful } else { EventKind::NotUseful };
         let at = self.now();
         let event = Event { item: item.clone(), user: user.to_owned(), event_kind, at };
-        self.write(Batch::new(at, vec![Change::AddEvent(event)])).await?;
+        self.write(Batch::new(at, vec![Change::AddEvent(event)]).with_key(key)).await?;
         Ok(())
     }
 

@@ -17,7 +17,7 @@ use haversack_core::units::Timestamp;
 use haversack_store::DataFolder;
 use haversack_store::kinds::Kinds;
 use haversack_store::revision::{Revision, StateToken};
-use haversack_store::store::change::{Batch, CommitReport, UndoReport};
+use haversack_store::store::change::{Batch, CommitReport, RecordedWrite, UndoReport, WriteKey};
 use haversack_store::store::error::{CommitError, OpenError};
 use haversack_store::store::item::{
     Breadcrumb, DocumentKind, Event, EventKind, Link, Passage, PathEntry, Record, Stored, Version,
@@ -119,6 +119,7 @@ impl RecordingStore {
 impl Store for RecordingStore {
     pass_on! {
         write(batch: Batch) -> BoxFuture<'a, Result<CommitReport, CommitError>>;
+        find_write(key: &'a WriteKey, now: Timestamp) -> StoreFuture<'a, Option<RecordedWrite>>;
         undo(origin: &'a str, at: Timestamp) -> BoxFuture<'a, Result<UndoReport, CommitError>>;
         embedder() -> Arc<dyn Embedder>;
         kinds() -> &'a Arc<Kinds>;

@@ -1,6 +1,7 @@
 //! The SQLite tables, the source of truth. Knows neither the indexes nor who may see a row.
 
 pub(crate) mod filter;
+pub(crate) mod keys;
 pub(crate) mod lines;
 mod linking;
 pub(crate) mod lookup;

@@ -105,7 +105,8 @@ pub(crate) fn create_indexes(
     // `seals` holds the seals of versions; `seals::seal_missing_rows` fills gaps. `trims` holds the
     // revision at which the last trimmed version of an item ended; items that reached the bound
     // before the table existed get an entry. The event indexes serve usage at a moment, by item and
-    // by user.
+    // by user. `write_keys` holds the idempotency keys of a day: an older program forgets none of them,
+    // it only does not heed them.
     connection.execute_batch(
         "CREATE TABLE IF NOT EXISTS seals (row INTEGER PRIMARY KEY, seal BLOB NOT NULL) STRICT;
          CREATE TABLE IF NOT EXISTS trims (node INTEGER PRIMARY KEY, died INTEGER NOT NULL) STRICT;
@@ -115,7 +116,14 @@ pub(crate) fn create_indexes(
              AND NOT EXISTS (SELECT 1 FROM trims)
            GROUP BY node HAVING count(*) > 16;
          CREATE INDEX IF NOT EXISTS events_by_node ON events (node, happening, at, user);
-         CREATE INDEX IF NOT EXISTS events_by_user ON events (user, happening, at, node);",
+         CREATE INDEX IF NOT EXISTS events_by_user ON events (user, happening, at, node);
+         CREATE TABLE IF NOT EXISTS write_keys (
+           number INTEGER PRIMARY KEY, scope TEXT NOT NULL, name TEXT NOT NULL,
+           request BLOB NOT NULL, at INTEGER NOT NULL, revision INTEGER NOT NULL,
+           stored INTEGER NOT NULL, unchanged INTEGER NOT NULL, deleted INTEGER NOT NULL,
+           UNIQUE (scope, name)
+         ) STRICT;
+         CREATE INDEX IF NOT EXISTS write_keys_by_time ON write_keys (at);",
     )
 }
 
