@@ -10,6 +10,7 @@ use axum::response::Response;
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
 use haversack::Workspace;
+use haversack_store::store::change::{CommitReport, WriteKey};
 use haversack_store::store::viewer::Viewer;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -19,6 +20,8 @@ use tokio::time::Instant;
 use crate::codes::Code;
 use crate::config::seconds;
 use crate::gate::RequestPermit;
+use crate::json_body;
+use crate::memory::HeldBytes;
 use crate::problem::ApiProblem;
 use crate::route::Route;
 use crate::state::ServerState;
@@ -43,6 +46,12 @@ pub(crate) struct Call {
     pub(crate) headers: HeaderMap,
     /// A body is `Send` but not `Sync`; the lock, which is never contended, makes the call `Sync`.
     pub(crate) body: Mutex<Body>,
+    /// The idempotency key of what the call writes.
+    pub(crate) key: Option<WriteKey>,
+    /// What the call wrote, if an earlier one with the same key did so already.
+    pub(crate) written: Option<CommitReport>,
+    /// The memory that the body takes.
+    pub(crate) held: HeldBytes,
     /// Counts the request as in flight until it is dropped.
     pub(crate) _turn: Option<RequestPermit>,
 }
@@ -117,6 +126,7 @@ impl Call {
             if whole.len() + piece.len() > most {
                 return Err(too_large(most));
             }
+            self.held.grow(piece.len())?;
             whole.extend_from_slice(&piece);
         }
         Ok(whole.freeze())
@@ -132,19 +142,29 @@ impl Call {
 
     /// Reads the body as JSON.
     pub(crate) async fn json(&mut self) -> Result<Value, ApiProblem> {
+        self.read_with(Ok).await
+    }
+
+    /// Reads the body as JSON and converts it.
+    pub(crate) async fn read_with<T: Send + 'static>(
+        &mut self,
+        convert: impl FnOnce(Value) -> Result<T, ApiProblem> + Send + 'static,
+    ) -> Result<T, ApiProblem> {
         let media_type = self.media_type();
         if media_type != "application/json" {
             let detail = format!("{media_type:?} is not understood here: send application/json");
             return Err(ApiProblem::new(Code::UnsupportedMediaType, detail));
         }
         let bytes = self.bytes().await?;
-        serde_json::from_slice(&bytes)
-            .map_err(|error| ApiProblem::new(Code::BadJson, error.to_string()))
+        let values_max = self.state.config.limits.body_values;
+        json_body::parse(bytes, values_max, &mut self.held, convert).await
     }
 
     /// Reads the body into a wire type.
-    pub(crate) async fn read<T: DeserializeOwned>(&mut self) -> Result<T, ApiProblem> {
-        Ok(haversack::wire::parse_json(self.json().await?)?)
+    pub(crate) async fn read<T: DeserializeOwned + Send + 'static>(
+        &mut self,
+    ) -> Result<T, ApiProblem> {
+        self.read_with(|value| Ok(haversack::wire::parse_json(value)?)).await
     }
 
     /// Whether the client's `If-None-Match` names this tag.

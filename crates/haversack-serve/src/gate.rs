@@ -25,6 +25,8 @@ const BUCKETS_MAX: u64 = 100_000;
 pub(crate) struct Gate {
     permits: Arc<Semaphore>,
     processors: Semaphore,
+    /// Pages that are read and written out at once, because each may take many times its length.
+    pages: Semaphore,
     waiting: AtomicUsize,
     queue: usize,
     queue_timeout: Duration,
@@ -80,6 +82,7 @@ impl Gate {
         Gate {
             permits: Arc::new(Semaphore::new(limits.concurrent)),
             processors: Semaphore::new(at_once),
+            pages: Semaphore::new(processors()),
             waiting: AtomicUsize::new(0),
             queue: limits.queue,
             queue_timeout: seconds(limits.queue_seconds),
@@ -134,6 +137,13 @@ impl Gate {
     pub(crate) async fn compute<T>(&self, work: impl Future<Output = T>) -> T {
         // The semaphore is never closed.
         let _processor = self.processors.acquire().await.ok();
+        work.await
+    }
+
+    /// Reads whole items when few others do.
+    pub(crate) async fn read_page<T>(&self, work: impl Future<Output = T>) -> T {
+        // The semaphore is never closed.
+        let _page = self.pages.acquire().await.ok();
         work.await
     }
 

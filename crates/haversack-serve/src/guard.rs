@@ -1,18 +1,26 @@
 //! Connection timeouts: closes connections whose client sends a request's head too slowly, reads a
-//! response too slowly or is idle for too long. The HTTP library does not distinguish these.
+//! response too slowly or is idle for too long. The HTTP library does not distinguish these. Also ends a
+//! connection whose unread answer takes memory that others need.
 
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
+use futures_util::task::AtomicWaker;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
+
+use crate::unread::UnreadAnswer;
+
+/// Longest part of an answer that is handed to the connection at once. It is copied, so that the memory
+/// of a long answer is not kept by the end of it that waits in a buffer.
+const PART_BYTES_MAX: usize = 16 << 10;
 
 /// The timeouts of a client.
 #[derive(Debug, Clone, Copy)]
@@ -31,6 +39,9 @@ pub(crate) struct Busy(Arc<Requests>);
 struct Requests {
     begun: AtomicU64,
     ended: AtomicU64,
+    is_cut: AtomicBool,
+    /// Wakes the connection that waits for its client.
+    writer: AtomicWaker,
 }
 
 impl Busy {
@@ -42,6 +53,16 @@ impl Busy {
         self.0.ended.fetch_add(1, Ordering::Release);
     }
 
+    /// Ends the connection, even if its client does not read.
+    pub(crate) fn cut(&self) {
+        self.0.is_cut.store(true, Ordering::Release);
+        self.0.writer.wake();
+    }
+
+    pub(crate) fn is_cut(&self) -> bool {
+        self.0.is_cut.load(Ordering::Acquire)
+    }
+
     fn is_busy(&self) -> bool {
         self.0.ended.load(Ordering::Acquire) < self.0.begun.load(Ordering::Acquire)
     }
@@ -51,17 +72,35 @@ impl Busy {
     }
 }
 
-/// A response body that keeps the connection busy until its end.
+/// A response body that keeps the connection busy until its end, and counts what its client has not read.
 #[derive(Debug)]
 pub(crate) struct BusyBody {
     body: Body,
     busy: Busy,
+    unread: UnreadAnswer,
+    /// What is left of the frame that is handed out in parts, and how long the frame is.
+    rest: Bytes,
+    frame_bytes: usize,
 }
 
 impl BusyBody {
     /// Wraps a body; dropping it ends the request.
-    pub(crate) const fn new(body: Body, busy: Busy) -> BusyBody {
-        BusyBody { body, busy }
+    pub(crate) fn new(body: Body, busy: Busy, unread: UnreadAnswer) -> BusyBody {
+        let bytes = body.size_hint().lower();
+        unread.set(usize::try_from(bytes).unwrap_or(usize::MAX));
+        BusyBody { body, busy, unread, rest: Bytes::new(), frame_bytes: 0 }
+    }
+
+    /// Takes the next part of the frame.
+    fn take_part(&mut self) -> Frame<Bytes> {
+        let end = self.rest.len().min(PART_BYTES_MAX);
+        let part = Bytes::copy_from_slice(&self.rest[..end]);
+        let left = self.rest.slice(end..);
+        // The whole frame stays in memory until its last part is taken.
+        let held = if left.is_empty() { 0 } else { self.frame_bytes };
+        self.rest = left;
+        self.unread.set(held);
+        Frame::data(part)
     }
 }
 
@@ -79,15 +118,37 @@ impl HttpBody for BusyBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
+        if !self.rest.is_empty() {
+            return Poll::Ready(Some(Ok(self.take_part())));
+        }
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
+        let Some(Ok(frame)) = frame else { return Poll::Ready(frame) };
+        match frame.into_data() {
+            Ok(data) if data.len() > PART_BYTES_MAX => {
+                self.frame_bytes = data.len();
+                self.rest = data;
+                Poll::Ready(Some(Ok(self.take_part())))
+            }
+            Ok(data) => {
+                self.unread.set(0);
+                Poll::Ready(Some(Ok(Frame::data(data))))
+            }
+            Err(frame) => Poll::Ready(Some(Ok(frame))),
+        }
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.rest.is_empty() && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        let (inner, rest) = (self.body.size_hint(), self.rest.len() as u64);
+        let mut hint = SizeHint::new();
+        hint.set_lower(inner.lower() + rest);
+        if let Some(upper) = inner.upper() {
+            hint.set_upper(upper + rest);
+        }
+        hint
     }
 }
 
@@ -142,6 +203,11 @@ impl<S> TimedStream<S> {
     }
 }
 
+fn cut_error() -> io::Error {
+    let what = "the client left an answer unread whose memory others needed";
+    io::Error::new(io::ErrorKind::ConnectionAborted, what)
+}
+
 fn timeout_error(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, format!("the client took too long to {what}"))
 }
@@ -179,6 +245,12 @@ impl<S: AsyncWrite + Unpin> TimedStream<S> {
         context: &mut Context<'_>,
         written: Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
+        if written.is_pending() {
+            self.busy.0.writer.register(context.waker());
+        }
+        if self.busy.is_cut() {
+            return Poll::Ready(Err(cut_error()));
+        }
         if written.is_ready() {
             self.writing = None;
             return written;

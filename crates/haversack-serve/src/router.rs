@@ -325,6 +325,9 @@ async fn serve(
         method: head.method,
         headers: head.headers,
         body: Mutex::new(body),
+        key: None,
+        written: None,
+        held: state.memory.hold(),
         _turn: turn,
     };
     let workspace = call.parameters.get("ws").cloned();

@@ -1,10 +1,9 @@
-//! Accepts connections, within a limit, until shutdown; then finishes the requests in flight.
+//! Serves connections until shutdown; then finishes the requests in flight. The front thread accepts them.
 
 use std::future::Future;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
@@ -15,24 +14,16 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulConnection, GracefulShutdown};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::ServiceExt;
 
 use crate::config::{Config, seconds};
+use crate::front::{AcceptedConnection, ConnectionPermit, Front};
 use crate::guard::{Busy, BusyBody, ClientTimeouts, TimedStream};
 use crate::router::{Peer, router};
 use crate::server_file::{PublishedServer, ServerFile};
 use crate::state::{ServerState, SharedState, StartError};
 use crate::trace::TraceSender;
 use crate::who::TokenVerifier;
-
-/// Response when the connection limit is reached, sent without reading the request.
-const LIMIT_REACHED: &[u8] =
-    b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n\
-                      Connection: close\r\n\r\n";
-
-/// Pause after the system refused to accept a connection.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Largest head of a request.
 const HEAD_BYTES_MAX: usize = 64 << 10;
@@ -86,39 +77,36 @@ impl Server {
     /// Serves until `stop` completes, then finishes the requests in flight within the shutdown timeout.
     ///
     /// # Errors
-    /// None at present: a connection fails, not the server.
+    /// When the system gives no thread that accepts connections.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), StartError> {
         let Server { listener, state, published } = self;
-        let limits = &state.config.limits;
-        let acceptor = Acceptor {
-            connections: Arc::new(Semaphore::new(limits.connections)),
-            patience: ClientTimeouts {
-                head: seconds(limits.head_seconds),
-                idle: seconds(limits.idle_seconds),
-                write: seconds(limits.write_seconds),
-            },
-            router: router(&state),
-            state: Arc::clone(&state),
-        };
+        let connections = Connections::new(&state);
+        let mut front = Front::start(listener, connections.clone())?;
         let graceful = GracefulShutdown::new();
         tokio::pin!(stop);
         loop {
             let accepted = tokio::select! {
                 () = &mut stop => break,
-                accepted = acceptor.accept(&listener) => accepted,
+                accepted = front.accepted.recv() => accepted,
             };
-            let connection =
-                graceful.watch(acceptor.connection(accepted.stream, accepted.peer, true));
-            acceptor.serve(connection, accepted.permit);
+            // The front thread only ends when it is told to.
+            let Some(accepted) = accepted else { break };
+            if let Some((stream, peer, permit)) = adopt(accepted) {
+                let connection = graceful.watch(connections.connect(stream, peer, true));
+                tokio::spawn(serve(connection, permit));
+            }
         }
         state.stop();
+        front.begin_stop();
         // New requests during shutdown, health checks included, are refused.
         let turn_away = async {
-            loop {
-                let accepted = acceptor.accept(&listener).await;
-                let connection = acceptor.connection(accepted.stream, accepted.peer, false);
-                acceptor.serve(connection, accepted.permit);
+            while let Some(accepted) = front.accepted.recv().await {
+                if let Some((stream, peer, permit)) = adopt(accepted) {
+                    let connection = connections.connect(stream, peer, false);
+                    tokio::spawn(serve(connection, permit));
+                }
             }
+            std::future::pending::<()>().await;
         };
         let patience = seconds(state.config.limits.shutdown_seconds);
         tokio::select! {
@@ -129,6 +117,7 @@ impl Server {
             }
             () = turn_away => {}
         }
+        front.stop().await;
         state.engine.flush().await;
         state.tracer.close().await;
         drop(published);
@@ -136,43 +125,39 @@ impl Server {
     }
 }
 
-/// Accepts and serves connections.
-struct Acceptor {
-    connections: Arc<Semaphore>,
-    patience: ClientTimeouts,
-    router: Router,
-    state: SharedState,
-}
-
-/// An accepted connection.
-struct AcceptedConnection {
-    stream: TcpStream,
-    peer: Peer,
-    permit: OwnedSemaphorePermit,
-}
-
-impl Acceptor {
-    /// Waits for a connection within the limit.
-    async fn accept(&self, listener: &TcpListener) -> AcceptedConnection {
-        loop {
-            let (stream, peer) = match listener.accept().await {
-                Ok((stream, address)) => (stream, Peer(address.ip())),
-                Err(error) => {
-                    // Out of file handles, most likely: others will close.
-                    tracing::warn!(target: "haversack", %error, "cannot accept a connection");
-                    tokio::time::sleep(ACCEPT_PAUSE).await;
-                    continue;
-                }
-            };
-            match Arc::clone(&self.connections).try_acquire_owned() {
-                Ok(permit) => return AcceptedConnection { stream, peer, permit },
-                Err(_) => refuse(&stream),
-            }
+/// Brings a connection from the front thread to this runtime. `None` when it broke meanwhile.
+fn adopt(accepted: AcceptedConnection) -> Option<(TcpStream, Peer, ConnectionPermit)> {
+    let AcceptedConnection { stream, peer, permit } = accepted;
+    match TcpStream::from_std(stream) {
+        Ok(stream) => Some((stream, peer, permit)),
+        Err(error) => {
+            tracing::warn!(target: "haversack", %error, "cannot take a connection over");
+            None
         }
+    }
+}
+
+/// Serves accepted connections, on whichever runtime it is called.
+#[derive(Clone)]
+pub(crate) struct Connections {
+    pub(crate) timeouts: ClientTimeouts,
+    pub(crate) state: SharedState,
+    router: Router,
+}
+
+impl Connections {
+    fn new(state: &SharedState) -> Connections {
+        let limits = &state.config.limits;
+        let timeouts = ClientTimeouts {
+            head: seconds(limits.head_seconds),
+            idle: seconds(limits.idle_seconds),
+            write: seconds(limits.write_seconds),
+        };
+        Connections { timeouts, router: router(state), state: Arc::clone(state) }
     }
 
     /// Serves a connection with client timeouts; for a single request unless it is kept alive.
-    fn connection(
+    pub(crate) fn connect(
         &self,
         stream: TcpStream,
         peer: Peer,
@@ -181,15 +166,17 @@ impl Acceptor {
         // Answers are small and awaited: waiting to fill a packet only delays them.
         let _ = stream.set_nodelay(true);
         let busy = Busy::default();
-        let io = TokioIo::new(TimedStream::new(stream, self.patience, busy.clone()));
+        let io = TokioIo::new(TimedStream::new(stream, self.timeouts, busy.clone()));
         let router = self.router.clone();
+        let unread = Arc::clone(&self.state.unread);
         let service = service_fn(move |mut request: Request<Incoming>| {
             request.extensions_mut().insert(peer);
-            let (router, busy) = (router.clone(), busy.clone());
+            let (router, busy, unread) = (router.clone(), busy.clone(), Arc::clone(&unread));
             async move {
                 busy.begin();
                 let answer = router.oneshot(request.map(Body::new)).await;
-                answer.map(|answer| answer.map(|body| BusyBody::new(body, busy)))
+                let unread = unread.begin(&busy);
+                answer.map(|answer| answer.map(|body| BusyBody::new(body, busy, unread)))
             }
         });
         hyper::server::conn::http1::Builder::new()
@@ -200,24 +187,13 @@ impl Acceptor {
             .max_buf_size(HEAD_BYTES_MAX)
             .serve_connection(io, service)
     }
-
-    fn serve(
-        &self,
-        connection: impl Future<Output = Result<(), hyper::Error>> + Send + 'static,
-        permit: OwnedSemaphorePermit,
-    ) {
-        let state = Arc::clone(&self.state);
-        state.metrics.connections.inc();
-        tokio::spawn(async move {
-            // Errors of a connection concern only its client.
-            let _ = connection.await;
-            state.metrics.connections.dec();
-            drop(permit);
-        });
-    }
 }
 
-/// Refuses a connection beyond the limit, without waiting.
-fn refuse(stream: &TcpStream) {
-    let _ = stream.try_write(LIMIT_REACHED);
+/// Runs a connection to its end. Its errors concern only its client.
+pub(crate) async fn serve(
+    connection: impl Future<Output = Result<(), hyper::Error>>,
+    permit: ConnectionPermit,
+) {
+    let _ = connection.await;
+    drop(permit);
 }

@@ -15,10 +15,12 @@ use crate::audit::Audit;
 use crate::codes::Code;
 use crate::config::Config;
 use crate::gate::Gate;
+use crate::memory::MemoryBudget;
 use crate::metrics::Metrics;
 use crate::problem::ApiProblem;
 use crate::repeat::InFlight;
 use crate::trace::TraceSender;
+use crate::unread::UnreadAnswers;
 use crate::who::{Control, ControlError, Identity, JWT_CREDENTIAL, JwtError, TokenVerifier};
 
 /// The state that all requests share.
@@ -29,6 +31,10 @@ pub(crate) struct ServerState {
     pub(crate) signers: Option<TokenVerifier>,
     pub(crate) audit: Audit,
     pub(crate) gate: Gate,
+    /// The memory that requests share.
+    pub(crate) memory: Arc<MemoryBudget>,
+    /// The memory that answers share until they are read.
+    pub(crate) unread: Arc<UnreadAnswers>,
     /// Requests in flight with an idempotency key.
     pub(crate) keyed_requests: InFlight,
     pub(crate) metrics: Metrics,
@@ -89,6 +95,8 @@ impl ServerState {
             signers,
             audit: Audit::open(folder).map_err(StartError::Audit)?,
             gate,
+            memory: MemoryBudget::new(config.limits.memory_bytes),
+            unread: UnreadAnswers::new(config.limits.unread_bytes),
             keyed_requests: InFlight::default(),
             metrics: Metrics::new(),
             tracer,

@@ -56,6 +56,9 @@ impl Config {
         let limits = &self.limits;
         let counts = [
             ("limits.body_bytes", limits.body_bytes),
+            ("limits.body_values", limits.body_values),
+            ("limits.memory_bytes", limits.memory_bytes),
+            ("limits.unread_bytes", limits.unread_bytes),
             ("limits.stream_bytes", usize::try_from(limits.stream_bytes).unwrap_or(usize::MAX)),
             ("limits.batch_lines", limits.batch_lines),
             ("limits.connections", limits.connections),

@@ -147,6 +147,12 @@ pub enum Auth {
 pub struct Limits {
     /// Longest body that is read as a whole.
     pub body_bytes: usize,
+    /// Most values of a JSON body, nested ones included.
+    pub body_values: usize,
+    /// Memory that the bodies of all requests may take at once, as text and as values.
+    pub memory_bytes: usize,
+    /// Answers that all clients together may leave unread; beyond it the slowest is cut.
+    pub unread_bytes: usize,
     /// Longest stream of lines.
     pub stream_bytes: u64,
     /// Most lines of a stream that are written together.
@@ -183,6 +189,9 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             body_bytes: 16 << 20,
+            body_values: 500_000,
+            memory_bytes: 512 << 20,
+            unread_bytes: 256 << 20,
             stream_bytes: 4 << 30,
             batch_lines: 1_000,
             connections: 12_000,

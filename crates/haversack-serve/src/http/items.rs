@@ -1,7 +1,9 @@
 //! Items, links and events: written and read.
 
+use std::sync::Arc;
+
 use axum::http::StatusCode;
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use haversack::Workspace;
@@ -18,6 +20,8 @@ use serde_json::Value;
 
 use crate::call::{Call, RouteResult, json, json_with_etag};
 use crate::codes::Code;
+use crate::json_body;
+use crate::memory::HeldBytes;
 use crate::problem::ApiProblem;
 use crate::wire::{
     WireEvents, WireItem, WireItemPage, WireLinks, WireNewItem, WireWritten, parse_id, parse_kind,
@@ -44,24 +48,25 @@ pub(crate) fn put(mut call: Call) -> BoxFuture<'static, RouteResult> {
         if call.is_lines() {
             return json(StatusCode::OK, &import_lines(&mut call, &workspace).await?);
         }
-        let items = match call.json().await? {
-            Value::Array(items) => items,
-            one @ Value::Object(_) => vec![one],
-            _ => return Err(ApiProblem::invalid("body", "is neither an item nor a list of items")),
-        };
-        check_batch_size("body", items.len())?;
-        let items: Result<Vec<Item>, ApiProblem> = items
-            .into_iter()
-            .enumerate()
-            .map(|(n, item)| {
-                new_item(item, workspace.kinds())
-                    .map_err(|problem| with_place(problem, &format!("[{n}]")))
-            })
-            .collect();
-        let committed = store(&call, &workspace, items?).await?;
+        let reader = workspace.clone();
+        let items = call.read_with(move |body| new_items(body, reader.kinds())).await?;
+        let committed = store(&call, &workspace, items).await?;
         json(StatusCode::OK, &write_response(&call, &workspace, &committed).await?)
     }
     .boxed()
+}
+
+/// Reads one item, or a list of items.
+fn new_items(body: Value, kinds: &Kinds) -> Result<Vec<Item>, ApiProblem> {
+    let items = match body {
+        Value::Array(items) => items,
+        one @ Value::Object(_) => vec![one],
+        _ => return Err(ApiProblem::invalid("body", "is neither an item nor a list of items")),
+    };
+    check_batch_size("body", items.len())?;
+    let read =
+        |(n, item)| new_item(item, kinds).map_err(|problem| with_place(problem, &format!("[{n}]")));
+    items.into_iter().enumerate().map(read).collect()
 }
 
 fn new_item(value: Value, kinds: &Kinds) -> Result<Item, ApiProblem> {
@@ -119,7 +124,7 @@ pub(crate) async fn store(
         check_authority(workspace.kinds(), &items)?;
     }
     let batch = Batch::put(workspace.now(), items).with_rights(viewer);
-    let committed = workspace.write(batch).await?;
+    let committed = workspace.write(batch.with_key(call.key.clone())).await?;
     call.state.metrics.note_stored(u64::try_from(committed.stored).unwrap_or(u64::MAX));
     Ok(committed)
 }
@@ -152,12 +157,14 @@ async fn import_lines(call: &mut Call, workspace: &Workspace) -> Result<WireWrit
         workspace,
         waiting: Vec::new(),
         bytes: 0,
+        held: call.state.memory.hold(),
         line: 0,
         sum: counted(&CommitReport::default()),
         last: Revision::ZERO,
     };
     // `looked_at` bytes of `rest` hold no line break.
     let (mut rest, mut looked_at, mut read) = (BytesMut::new(), 0, 0_u64);
+    let mut held = call.state.memory.hold();
     loop {
         let piece = match pieces.next().await {
             Ok(piece) => piece,
@@ -169,11 +176,12 @@ async fn import_lines(call: &mut Call, workspace: &Workspace) -> Result<WireWrit
             let detail = format!("the stream is longer than {most} bytes: begin another");
             return Err(lines.with_line(ApiProblem::new(Code::TooLarge, detail)));
         }
+        held.resize(rest.len() + piece.len()).map_err(|problem| lines.with_line(problem))?;
         rest.extend_from_slice(&piece);
         while let Some(end) = rest[looked_at..].iter().position(|byte| *byte == b'\n') {
-            let line = rest.split_to(looked_at + end + 1);
+            let line = rest.split_to(looked_at + end + 1).freeze();
             looked_at = 0;
-            lines.take(&line, lines_max).await?;
+            lines.take(line, lines_max).await?;
         }
         looked_at = rest.len();
         if rest.len() > LINE_BYTES_MAX {
@@ -182,7 +190,7 @@ async fn import_lines(call: &mut Call, workspace: &Workspace) -> Result<WireWrit
             return Err(lines.with_line(ApiProblem::new(Code::TooLarge, detail)));
         }
     }
-    lines.take(&rest, lines_max).await?;
+    lines.take(rest.freeze(), lines_max).await?;
     lines.flush().await?;
     let revision = revision_after(workspace, &call.viewer()?, lines.last).await?;
     Ok(WireWritten { revision, ..lines.sum })
@@ -194,6 +202,8 @@ struct LineImport<'c> {
     workspace: &'c Workspace,
     waiting: Vec<Item>,
     bytes: usize,
+    /// The memory that the waiting items take.
+    held: HeldBytes,
     line: u64,
     sum: WireWritten,
     /// The revision of the last batch.
@@ -201,19 +211,18 @@ struct LineImport<'c> {
 }
 
 impl LineImport<'_> {
-    async fn take(&mut self, line: &[u8], lines_max: usize) -> Result<(), ApiProblem> {
+    async fn take(&mut self, line: Bytes, lines_max: usize) -> Result<(), ApiProblem> {
         if line.is_empty() {
             return Ok(());
         }
         self.line += 1;
-        let line = line.trim_ascii();
-        if line.is_empty() {
+        if line.trim_ascii().is_empty() {
             return Ok(());
         }
-        let read = serde_json::from_slice(line)
-            .map_err(|error| ApiProblem::new(Code::BadJson, error.to_string()))
-            .and_then(|line| new_item(line, self.workspace.kinds()));
-        match read {
+        let (length, reader) = (line.len(), self.workspace.clone());
+        let values_max = self.call.state.config.limits.body_values;
+        let convert = move |line| new_item(line, reader.kinds());
+        match json_body::parse(line, values_max, &mut self.held, convert).await {
             Ok(item) => self.waiting.push(item),
             Err(problem) => {
                 // The lines before it are valid and are kept.
@@ -221,7 +230,7 @@ impl LineImport<'_> {
                 return Err(self.with_line(problem));
             }
         }
-        self.bytes += line.len();
+        self.bytes += length;
         if self.waiting.len() >= lines_max || self.bytes >= BATCH_BYTES {
             self.flush().await?;
         }
@@ -232,9 +241,11 @@ impl LineImport<'_> {
         self.bytes = 0;
         let items = std::mem::take(&mut self.waiting);
         if items.is_empty() {
-            return Ok(());
+            return self.held.resize(0);
         }
-        match store(self.call, self.workspace, items).await {
+        let stored = store(self.call, self.workspace, items).await;
+        self.held.resize(0)?;
+        match stored {
             Ok(committed) => {
                 let more = counted(&committed);
                 self.last = committed.revision;
@@ -257,46 +268,47 @@ impl LineImport<'_> {
 }
 
 pub(crate) fn list(call: Call) -> BoxFuture<'static, RouteResult> {
-    async move {
-        let workspace = call.workspace().await?;
-        let limit = call.count("limit", PAGE, PAGE_MAX)?;
-        let mut filter = Filter::everything();
-        if let Some(text) = call.query.get("kind") {
-            filter.kinds.push(parse_kind("kind", text)?);
-        }
-        filter.under = call.query.get("parent").map(|text| parse_id("parent", text)).transpose()?;
-        let after = call.query.get("after").map(|text| parse_id("after", text)).transpose()?;
-        let snapshot = workspace.store().snapshot(&call.viewer()?).await?;
-        let page = Page { order: ListOrder::Id, after, limit };
-        let stored = snapshot.list(&filter, &page).await?;
-        // A page of long texts ends early, so only a look behind it shows whether it is the last.
-        let next = match stored.last().map(|last| last.item.id.clone()) {
-            Some(last) => {
-                let behind = Page { order: ListOrder::Id, after: Some(last.clone()), limit: 1 };
-                let more = !snapshot.list(&filter, &behind).await?.is_empty();
-                more.then(|| last.as_str().to_owned())
-            }
-            None => None,
-        };
-        let viewer = call.viewer()?;
-        let items =
-            stored.into_iter().map(|stored| WireItem::from_stored(stored, &viewer)).collect();
-        json_with_etag(&call, &WireItemPage { items, next })
+    async move { Arc::clone(&call.state).gate.read_page(list_page(call)).await }.boxed()
+}
+
+async fn list_page(call: Call) -> RouteResult {
+    let workspace = call.workspace().await?;
+    let limit = call.count("limit", PAGE, PAGE_MAX)?;
+    let mut filter = Filter::everything();
+    if let Some(text) = call.query.get("kind") {
+        filter.kinds.push(parse_kind("kind", text)?);
     }
-    .boxed()
+    filter.under = call.query.get("parent").map(|text| parse_id("parent", text)).transpose()?;
+    let after = call.query.get("after").map(|text| parse_id("after", text)).transpose()?;
+    let snapshot = workspace.store().snapshot(&call.viewer()?).await?;
+    let page = Page { order: ListOrder::Id, after, limit };
+    let stored = snapshot.list(&filter, &page).await?;
+    // A page of long texts ends early, so only a look behind it shows whether it is the last.
+    let next = match stored.last().map(|last| last.item.id.clone()) {
+        Some(last) => {
+            let behind = Page { order: ListOrder::Id, after: Some(last.clone()), limit: 1 };
+            let more = !snapshot.list(&filter, &behind).await?.is_empty();
+            more.then(|| last.as_str().to_owned())
+        }
+        None => None,
+    };
+    let viewer = call.viewer()?;
+    let items = stored.into_iter().map(|stored| WireItem::from_stored(stored, &viewer)).collect();
+    json_with_etag(&call, &WireItemPage { items, next })
 }
 
 pub(crate) fn get(call: Call) -> BoxFuture<'static, RouteResult> {
-    async move {
-        let workspace = call.workspace().await?;
-        let name = call.parameter("id");
-        let Ok(wanted) = ItemId::new(name) else { return Err(ApiProblem::no_item(name)) };
-        let snapshot = workspace.store().snapshot(&call.viewer()?).await?;
-        let found = snapshot.get(std::slice::from_ref(&wanted)).await?.pop().flatten();
-        let stored = found.ok_or_else(|| ApiProblem::no_item(name))?;
-        json_with_etag(&call, &WireItem::from_stored(stored, &call.viewer()?))
-    }
-    .boxed()
+    async move { Arc::clone(&call.state).gate.read_page(get_item(call)).await }.boxed()
+}
+
+async fn get_item(call: Call) -> RouteResult {
+    let workspace = call.workspace().await?;
+    let name = call.parameter("id");
+    let Ok(wanted) = ItemId::new(name) else { return Err(ApiProblem::no_item(name)) };
+    let snapshot = workspace.store().snapshot(&call.viewer()?).await?;
+    let found = snapshot.get(std::slice::from_ref(&wanted)).await?.pop().flatten();
+    let stored = found.ok_or_else(|| ApiProblem::no_item(name))?;
+    json_with_etag(&call, &WireItem::from_stored(stored, &call.viewer()?))
 }
 
 pub(crate) fn delete(call: Call) -> BoxFuture<'static, RouteResult> {
@@ -304,6 +316,10 @@ pub(crate) fn delete(call: Call) -> BoxFuture<'static, RouteResult> {
         let workspace = call.workspace().await?;
         let name = call.parameter("id");
         let Ok(wanted) = ItemId::new(name) else { return Err(ApiProblem::no_item(name)) };
+        if let Some(written) = &call.written {
+            // The item is gone: that is what the call asked for.
+            return json(StatusCode::OK, &write_response(&call, &workspace, written).await?);
+        }
         let viewer = call.viewer()?;
         let snapshot = workspace.store().snapshot(&viewer).await?;
         let there = snapshot.get(std::slice::from_ref(&wanted)).await?.pop().flatten();
@@ -313,7 +329,7 @@ pub(crate) fn delete(call: Call) -> BoxFuture<'static, RouteResult> {
         let change =
             if call.flag("purge")? { Change::Purge(wanted) } else { Change::Delete(wanted) };
         let batch = Batch::new(workspace.now(), vec![change]).with_rights(viewer);
-        let committed = workspace.write(batch).await?;
+        let committed = workspace.write(batch.with_key(call.key.clone())).await?;
         json(StatusCode::OK, &write_response(&call, &workspace, &committed).await?)
     }
     .boxed()
@@ -334,7 +350,7 @@ pub(crate) fn links(mut call: Call) -> BoxFuture<'static, RouteResult> {
         }
         let viewer = call.viewer()?;
         let batch = Batch::new(workspace.now(), changes).with_rights(viewer);
-        let committed = workspace.write(batch).await?;
+        let committed = workspace.write(batch.with_key(call.key.clone())).await?;
         let stored = u64::try_from(count).unwrap_or(u64::MAX);
         json(
             StatusCode::OK,
@@ -389,9 +405,16 @@ pub(crate) fn events(mut call: Call) -> BoxFuture<'static, RouteResult> {
                 at,
             }));
         }
-        check_visible(&workspace, &call.viewer()?, &ids).await?;
         let stored = u64::try_from(changes.len()).unwrap_or(u64::MAX);
-        let committed = workspace.write(Batch::new(now, changes)).await?;
+        let committed = match &call.written {
+            // The items may be gone since.
+            Some(written) => written.clone(),
+            None => {
+                check_visible(&workspace, &call.viewer()?, &ids).await?;
+                let batch = Batch::new(now, changes).with_key(call.key.clone());
+                workspace.write(batch).await?
+            }
+        };
         json(
             StatusCode::OK,
             &WireWritten { stored, ..write_response(&call, &workspace, &committed).await? },

@@ -14,6 +14,7 @@ use serde::de::IgnoredAny;
 use serde_json::json;
 
 use crate::call::{Call, RouteResult, json as answer};
+use crate::json_body;
 use crate::mcp::{Handler, McpCaller};
 use crate::problem::ApiProblem;
 
@@ -23,6 +24,9 @@ const WORKSPACE: &str = "haversack-workspace";
 pub(crate) fn post(mut call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let body = call.bytes().await?;
+        let values_max = call.state.config.limits.body_values;
+        let size = json_body::check_size(&body, values_max)?;
+        call.held.grow(size)?;
         // The library would respond 415 to invalid JSON, which hides the mistake.
         if let Err(error) = serde_json::from_slice::<IgnoredAny>(&body) {
             return not_json(&error);

@@ -132,7 +132,7 @@ async fn a_page_of_long_texts_has_fewer_items() {
         let Some(next) = page["next"].as_str() else { break };
         after = format!("&after={next}");
     }
-    assert_eq!((seen.concat().as_str(), pages), ("abcdef", 2));
+    assert_eq!((seen.concat().as_str(), pages), ("abcdef", 3));
     running.stop().await;
 }
 

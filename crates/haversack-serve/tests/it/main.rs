@@ -3,6 +3,7 @@
 
 mod access;
 mod authority;
+mod bounds;
 mod caps;
 mod documents;
 mod files;
