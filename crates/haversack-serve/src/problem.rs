@@ -203,6 +203,9 @@ impl From<Error> for ApiProblem {
             Error::Commit(CommitError::Full { .. }) => {
                 ApiProblem::new(Code::StorageFull, error.to_string())
             }
+            Error::Commit(CommitError::KeyUsed { .. }) => {
+                ApiProblem::new(Code::IdempotencyConflict, error.to_string())
+            }
             Error::Commit(CommitError::ModelChanging { .. }) => {
                 ApiProblem::new(Code::ModelChanging, error.to_string())
             }

@@ -1,4 +1,8 @@
-//! Idempotency keys: a repeated request gets the stored response and is not executed again.
+//! Idempotency keys: a repeated request gets the response of the first one and is not executed again.
+//!
+//! The store of a workspace records a key in the transaction of the write, so a key is used exactly if
+//! its write is there, whatever was killed in between. Responses are stored beside it, after the write.
+//! If the response of a write is missing, the handler makes it again from what the store recorded.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,6 +11,7 @@ use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use haversack_provider::with_allowances;
+use haversack_store::store::change::WriteKey;
 use http_body_util::BodyExt;
 
 use crate::call::{Call, RouteResult};
@@ -17,6 +22,9 @@ use crate::who::StoredResponse;
 
 /// Longest key.
 const KEY_BYTES_MAX: usize = 255;
+
+/// The header of a response that a repeated request gets.
+const REPLAYED: &str = "idempotent-replayed";
 
 /// Longest response that is stored.
 const RESPONSE_BYTES_MAX: usize = 1 << 20;
@@ -83,18 +91,31 @@ pub(crate) async fn run_once(mut call: Call) -> RouteResult {
         return Err(ApiProblem { retry_after: Some(1), ..problem });
     };
     let IdempotencyKey { place, key } = &guard.id;
-    let known = state.control.stored_response(place, key, state.now()).map_err(|error| {
+    let response = state.control.stored_response(place, key, state.now()).map_err(|error| {
         tracing::error!(target: "haversack", %error, "stored responses cannot be read");
         ApiProblem::new(Code::Storage, "the cause is in the server's log")
     })?;
-    match known {
-        Some(known) if known.request == request => return Ok(stored_response(known)),
-        Some(_) => {
-            let detail = "this key was used for another request: use another key";
-            return Err(ApiProblem::new(Code::IdempotencyConflict, detail));
-        }
-        None => {}
+    let (used_for, response) = if call.parameters.contains_key("ws") {
+        let key = write_key(&call, key, request);
+        let workspace = call.workspace().await?;
+        let written = workspace.store().find_write(&key, workspace.now()).await?;
+        // Without a write the response is another workspace's, which had the same name.
+        let response = response.filter(|_| written.is_some());
+        let used_for = written.as_ref().map(|written| written.request);
+        (call.key, call.written) = (Some(key), written.map(|written| written.report));
+        (used_for, response)
+    } else {
+        (response.as_ref().map(|response| response.request), response)
+    };
+    if used_for.is_some_and(|used_for| used_for != request) {
+        let detail = "this key was used for another request: use another key";
+        return Err(ApiProblem::new(Code::IdempotencyConflict, detail));
     }
+    if let Some(response) = response.filter(|response| response.request == request) {
+        return Ok(stored_response(response));
+    }
+    // The handler reads it once more, and counts it.
+    call.held.resize(0)?;
     call.body = Mutex::new(Body::from(body));
     match tokio::spawn(run_and_store(call, guard, request)).await {
         Ok(answer) => answer,
@@ -115,16 +136,24 @@ fn place(call: &Call) -> String {
     format!("{} {} {workspace}", call.identity.credential(), call.route.operation)
 }
 
+/// The key of what the call writes. The store is the workspace's own, so the workspace is not part of it.
+fn write_key(call: &Call, name: &str, request: [u8; 32]) -> WriteKey {
+    let scope = format!("{} {}", call.identity.credential(), call.route.operation);
+    WriteKey { scope, name: name.to_owned(), request }
+}
+
 fn hash(call: &Call, body: &Bytes) -> [u8; 32] {
     let claims = (call.headers.get("haversack-user"), call.headers.get("haversack-groups"));
+    let about = (&call.parameters, &call.query);
     let mut hasher = blake3::Hasher::new();
-    hasher.update(format!("{claims:?}\n").as_bytes()).update(body);
+    hasher.update(format!("{claims:?} {about:?}\n").as_bytes()).update(body);
     *hasher.finalize().as_bytes()
 }
 
 async fn run_and_store(call: Call, guard: InFlightGuard, request: [u8; 32]) -> RouteResult {
+    let is_replay = call.written.is_some();
     let response = run_route(call).await?;
-    let (head, body) = response.into_parts();
+    let (mut head, body) = response.into_parts();
     // The responses of these routes are in memory already.
     let collected = body
         .collect()
@@ -139,6 +168,9 @@ async fn run_and_store(call: Call, guard: InFlightGuard, request: [u8; 32]) -> R
             tracing::error!(target: "haversack", %error, "a response cannot be stored");
         }
     }
+    if is_replay {
+        head.headers.insert(REPLAYED, HeaderValue::from_static("true"));
+    }
     Ok(Response::from_parts(head, Body::from(body)))
 }
 
@@ -150,6 +182,6 @@ fn stored_response(repeat: StoredResponse) -> Response {
         let media_type = HeaderValue::from_static("application/json");
         response.headers_mut().insert(header::CONTENT_TYPE, media_type);
     }
-    response.headers_mut().insert("idempotent-replayed", HeaderValue::from_static("true"));
+    response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
     response
 }

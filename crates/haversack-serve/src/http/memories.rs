@@ -12,6 +12,7 @@ use haversack::wire::WireTurn;
 use haversack_core::ids::ItemId;
 use haversack_core::item::Kind;
 use haversack_core::units::Tokens;
+use haversack_store::store::change::WriteKey;
 use haversack_store::store::item::Item;
 use haversack_store::store::viewer::{Principal, Readers};
 use schemars::JsonSchema;
@@ -100,7 +101,8 @@ pub(crate) fn add(mut call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let workspace = call.workspace().await?;
         let wanted: WireMemories = call.read().await?;
-        let remembered = remember(&call.state, &call.identity, &workspace, wanted).await?;
+        let key = call.key.clone();
+        let remembered = remember(&call.state, &call.identity, &workspace, wanted, key).await?;
         json(StatusCode::OK, &remembered)
     }
     .boxed()
@@ -112,6 +114,7 @@ pub(crate) async fn remember(
     identity: &Identity,
     workspace: &Workspace,
     wanted: WireMemories,
+    key: Option<WriteKey>,
 ) -> Result<WireRemembered, ApiProblem> {
     if wanted.memories.len() > MANY_MAX {
         let detail = format!("{} are more than the most, {MANY_MAX}", wanted.memories.len());
@@ -122,7 +125,7 @@ pub(crate) async fn remember(
         wanted.memories.iter().map(|memory| item(memory, workspace, user.as_deref())).collect();
     let items = items?;
     let mut ids: Vec<String> = items.iter().map(|item| item.id.as_str().to_owned()).collect();
-    let remembered = state.gate.compute(workspace.remember(&viewer, items)).await?;
+    let remembered = state.gate.compute(workspace.remember_once(&viewer, items, key)).await?;
     let left_out: Vec<WireLeftOut> = remembered.left_out.iter().map(left_out).collect();
     ids.retain(|id| left_out.iter().all(|left_out| left_out.id != *id));
     ids.dedup();

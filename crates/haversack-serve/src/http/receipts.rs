@@ -5,6 +5,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use haversack::receipt::Difference;
 use haversack::recipes::{prime, result_json};
+use haversack_store::store::change::WriteKey;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -83,7 +84,9 @@ pub(crate) fn feedback(mut call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let workspace = call.workspace().await?;
         let feedback: WireFeedback = call.read().await?;
-        record_feedback(&call.identity, &workspace, &feedback).await?;
+        if call.written.is_none() {
+            record_feedback(&call.identity, &workspace, &feedback, call.key.clone()).await?;
+        }
         json(StatusCode::OK, &WireNoted { success: true })
     }
     .boxed()
@@ -94,11 +97,12 @@ pub(crate) async fn record_feedback(
     identity: &Identity,
     workspace: &haversack::Workspace,
     feedback: &WireFeedback,
+    key: Option<WriteKey>,
 ) -> Result<(), ApiProblem> {
     let Actor { viewer, user } = identity.actor(feedback.user.as_ref(), &[])?;
     let user = user.unwrap_or_else(|| identity.credential().to_owned());
     let item = parse_id("contextItemId", &feedback.context_item_id)?;
-    match workspace.feedback(&viewer, &user, &item, feedback.useful).await {
+    match workspace.feedback_once(&viewer, &user, (&item, feedback.useful), key).await {
         // An invalid item id means that the item does not exist.
         Err(haversack::Error::Invalid { field, .. }) if field == "contextItemId" => {
             Err(ApiProblem::no_item(item.as_str()))

@@ -109,7 +109,16 @@ pub(crate) fn remove(call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         call.workspace().await?;
         let (engine, name) = (call.state.engine.clone(), call.parameter("ws").to_owned());
-        on_blocking_thread(move || engine.remove(&name)).await??;
+        let state = Arc::clone(&call.state);
+        on_blocking_thread(move || {
+            engine.remove(&name)?;
+            // A workspace of the same name is another one, so its keys are new.
+            if let Err(error) = state.control.forget_responses(&name) {
+                tracing::error!(target: "haversack", %error, "stored responses cannot be removed");
+            }
+            Ok::<_, haversack::Error>(())
+        })
+        .await??;
         no_content()
     }
     .boxed()

@@ -57,7 +57,7 @@ pub(crate) fn add(
             created_at: None,
         };
         let memories = WireMemories { user: None, memories: vec![memory] };
-        structured_result(&remember(&state, &caller.identity, &workspace, memories).await?)
+        structured_result(&remember(&state, &caller.identity, &workspace, memories, None).await?)
     }
     .boxed()
 }
@@ -148,7 +148,7 @@ pub(crate) fn feedback(
             useful: wanted.useful,
             user: None,
         };
-        record_feedback(&caller.identity, &workspace, &feedback).await?;
+        record_feedback(&caller.identity, &workspace, &feedback, None).await?;
         structured_result(&Noted { item: wanted.item, useful: wanted.useful })
     }
     .boxed()

@@ -232,6 +232,7 @@ pub(crate) static ROUTES: &[Route] = &[
         http::items::delete,
     )
     .with_query(&[flag_parameter("purge", "Whether the history is erased as well.")])
+    .with_idempotency_key()
     .with_response(200, Some(WRITTEN))
     .with_problems(&[Code::ItemNotFound, Code::StorageFull]),
     Route::new(

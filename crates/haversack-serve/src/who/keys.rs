@@ -254,6 +254,17 @@ impl Control {
         Ok(found.optional()?)
     }
 
+    /// Removes the stored responses of a workspace that was removed.
+    pub(crate) fn forget_responses(&self, workspace: &str) -> Result<(), ControlError> {
+        let open = self.lock();
+        // A place ends with the name of its workspace.
+        open.connection.execute(
+            "DELETE FROM repeats WHERE substr(place, -length(?1) - 1) = ' ' || ?1",
+            [workspace],
+        )?;
+        Ok(())
+    }
+
     /// Stores the response of an idempotency key.
     pub(crate) fn store_response(
         &self,
@@ -439,5 +450,11 @@ mod tests {
         assert_eq!(control.stored_response("acme k", "a", at(11)).unwrap(), Some(repeat));
         assert_eq!(control.stored_response("umbrella k", "a", at(11)).unwrap(), None);
         assert_eq!(control.stored_response("acme k", "a", at(10 + 24 * 3_600)).unwrap(), None);
+        let is_stored =
+            |place: &str| control.stored_response(place, "a", at(11)).unwrap().is_some();
+        control.forget_responses("me k").unwrap();
+        assert!(is_stored("acme k"), "the end of a name is not the name");
+        control.forget_responses("k").unwrap();
+        assert!(!is_stored("acme k"));
     }
 }
