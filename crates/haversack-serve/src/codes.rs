@@ -68,6 +68,8 @@ pub enum Code {
     ModelChanging,
     /// A model that cannot be done without failed.
     Model,
+    /// The server cannot do all of its work at present.
+    NotReady,
     /// A defect of the server.
     Internal,
 }
@@ -85,7 +87,7 @@ pub struct CodeRow {
 
 impl Code {
     /// All of them.
-    pub const ALL: [Code; 32] = [
+    pub const ALL: [Code; 33] = [
         Code::BadJson,
         Code::Validation,
         Code::Embedding,
@@ -117,6 +119,7 @@ impl Code {
         Code::SlowClient,
         Code::ModelChanging,
         Code::Model,
+        Code::NotReady,
         Code::Internal,
     ];
 
@@ -161,6 +164,7 @@ impl Code {
             Code::SlowClient => ("slow_client", 408, "the request took too long"),
             Code::ModelChanging => ("model_changing", 409, "the embedding model is being changed"),
             Code::Model => ("model_error", 503, "a model cannot be reached or failed"),
+            Code::NotReady => ("not_ready", 503, "the server is not ready"),
             Code::Internal => ("internal", 500, "an internal error of the server"),
         };
         CodeRow { name, status, title }

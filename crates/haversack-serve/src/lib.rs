@@ -38,6 +38,7 @@ mod metrics;
 mod model_metrics;
 mod openapi;
 pub mod problem;
+mod readiness;
 mod repeat;
 mod resource;
 mod rest;

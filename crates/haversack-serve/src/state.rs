@@ -18,6 +18,7 @@ use crate::gate::Gate;
 use crate::memory::MemoryBudget;
 use crate::metrics::Metrics;
 use crate::problem::ApiProblem;
+use crate::readiness::Readiness;
 use crate::repeat::InFlight;
 use crate::trace::TraceSender;
 use crate::unread::UnreadAnswers;
@@ -39,6 +40,7 @@ pub(crate) struct ServerState {
     pub(crate) keyed_requests: InFlight,
     pub(crate) metrics: Metrics,
     pub(crate) tracer: TraceSender,
+    pub(crate) readiness: Readiness,
     /// Held while a workspace is created.
     pub(crate) creating: Mutex<()>,
     stopping: AtomicBool,
@@ -100,6 +102,7 @@ impl ServerState {
             keyed_requests: InFlight::default(),
             metrics: Metrics::new(),
             tracer,
+            readiness: Readiness::default(),
             creating: Mutex::default(),
             stopping: AtomicBool::new(false),
             config,

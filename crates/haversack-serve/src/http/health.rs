@@ -24,6 +24,7 @@ pub(crate) fn ready(call: Call) -> BoxFuture<'static, RouteResult> {
         if call.state.is_stopping() {
             return Err(ApiProblem::new(Code::Overloaded, "the server is shutting down"));
         }
+        call.state.readiness.check(&call.state.engine).await?;
         json(StatusCode::OK, &json!({ "status": "ok" }))
     }
     .boxed()

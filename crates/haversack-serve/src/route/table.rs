@@ -45,10 +45,11 @@ pub(crate) static ROUTES: &[Route] = &[
         "/readyz",
         "readyz",
         None,
-        "Reports whether the server accepts requests, which it does not during shutdown.",
+        "Reports whether the server accepts requests and can do all of its work, and if not, why.",
         http::health::ready,
     )
-    .with_response(200, Some(content(anything, r#"{"status": "ok"}"#))),
+    .with_response(200, Some(content(anything, r#"{"status": "ok"}"#)))
+    .with_problems(&[Code::NotReady]),
     Route::new(
         Method::Get,
         "/healthz",

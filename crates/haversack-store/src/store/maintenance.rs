@@ -8,6 +8,7 @@ use futures_util::future::BoxFuture;
 use haversack_core::embed::{Embedder, Model};
 
 use super::error::{CommitError, OpenError};
+use super::health::HealthProblem;
 use super::{Store, StoreFuture};
 use crate::kinds::Kinds;
 use crate::revision::Revision;
@@ -21,6 +22,12 @@ pub trait Maintenance: Store {
 
     /// Damage that was found and repaired when the store was opened.
     fn repaired(&self) -> &[String];
+
+    /// What keeps the store from writing or from searching everything now; empty if nothing does.
+    /// Returns at once, without waiting for the writer, so that health checks can call it.
+    fn health(&self) -> Vec<HealthProblem> {
+        Vec::new()
+    }
 
     /// Counts items and bytes.
     fn stats(&self) -> StoreFuture<'_, StoreStats>;

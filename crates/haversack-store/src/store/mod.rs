@@ -7,6 +7,7 @@
 
 pub mod change;
 pub mod error;
+pub mod health;
 pub mod item;
 pub mod maintenance;
 pub mod query;

@@ -28,6 +28,7 @@ use haversack_store::DataFolder;
 use haversack_store::kinds::Kinds;
 use haversack_store::store::block_on;
 use haversack_store::store::error::OpenError;
+use haversack_store::store::health::HealthProblem;
 use haversack_store::store::maintenance::{Maintenance, MaintenanceProgress, OnUpgrade, Stores};
 
 use crate::collect::{self, Collector};
@@ -199,6 +200,21 @@ impl Engine {
         let slot = Arc::clone(lock(&self.open).get(name)?);
         let handle = slot.try_lock().ok()?;
         handle.clone()
+    }
+
+    /// What keeps open workspaces from writing or from searching everything, by workspace. Waits for no
+    /// workspace that is being opened or removed.
+    #[must_use]
+    pub fn health(&self) -> Vec<(String, HealthProblem)> {
+        let slots: Vec<(String, Slot)> =
+            lock(&self.open).iter().map(|(name, slot)| (name.clone(), Arc::clone(slot))).collect();
+        let mut problems = Vec::new();
+        for (name, slot) in slots {
+            let workspace = slot.try_lock().ok().and_then(|handle| handle.clone());
+            let found = workspace.map(|workspace| workspace.blocking_store().health());
+            problems.extend(found.into_iter().flatten().map(|problem| (name.clone(), problem)));
+        }
+        problems
     }
 
     /// Waits until the receipts and usage events of all open workspaces are written. Calls
