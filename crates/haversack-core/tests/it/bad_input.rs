@@ -9,6 +9,7 @@ use haversack_core::layer::{Claim, Layer};
 use haversack_core::ledger::{Outcome, Reason};
 use haversack_core::pack::{CANDIDATES_MAX, LAYERS_MAX, Overflow, Plan, pack};
 use haversack_core::query::analyse;
+use haversack_core::rank::{Expression, Signals};
 use haversack_core::text::tokenizer::{Counted, HuggingFace};
 use haversack_core::text::truncate::{Truncation, truncate};
 use haversack_core::units::{Share, Timestamp, Tokens};
@@ -257,5 +258,20 @@ fn a_tokenizer_without_proved_seams_keeps_the_budget() {
         let packed = pack(&request).unwrap();
         assert!(packed.tokens <= Tokens::new(total), "{} of {total}", packed.tokens);
         assert_eq!(packed.tokens, request.tokenizer.count(&packed.text));
+    }
+}
+
+/// A score has numbers only, so nothing in it can loop: its cost is bounded by its length.
+#[test]
+fn a_score_with_a_loop_is_an_error() {
+    for source in [
+        "recency.exists(usage, usage > 0.5) ? 1 : 0",
+        "recency.all(usage, semantic.all(usage, usage > 0.5)) ? 1 : 0",
+        "recency.map(usage, usage) == recency",
+        "recency.exists(x, true) ? 1 : 0",
+    ] {
+        let scored = Expression::new(source)
+            .and_then(|score| score.scorer().score(&Signals::default()).map(drop));
+        assert!(scored.is_err(), "{source}");
     }
 }
