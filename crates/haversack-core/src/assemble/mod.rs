@@ -17,7 +17,8 @@ pub use fence::{Fencing, Nonce};
 pub(crate) use growth::Growth;
 pub(crate) use layout::{Choices, LayerPage, Layout, LayoutUnit};
 pub use template::{
-    Pattern, TEMPLATE_BYTES_MAX, Template, TemplateError, TemplateText, Templates, Variable,
+    Pattern, TEMPLATE_BYTES_MAX, TEMPLATE_VARIABLES_MAX, Template, TemplateError, TemplateText,
+    Templates, Variable,
 };
 
 use crate::candidate::Candidate;

@@ -10,6 +10,10 @@ use thiserror::Error;
 /// Maximum length of each part of a template in bytes.
 pub const TEMPLATE_BYTES_MAX: usize = 64 << 10;
 
+/// Maximum number of variables in each part of a template. A few kilobytes of variables would otherwise
+/// insert a long query or title thousands of times.
+pub const TEMPLATE_VARIABLES_MAX: usize = 32;
+
 /// A template variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Variable {
@@ -171,6 +175,12 @@ pub enum TemplateError {
         /// Its length.
         bytes: usize,
     },
+    /// More variables than [`TEMPLATE_VARIABLES_MAX`].
+    #[error("the {part} has more than {TEMPLATE_VARIABLES_MAX} variables")]
+    TooManyVariables {
+        /// Which part.
+        part: &'static str,
+    },
     /// There is no template with that name (M11).
     #[error("there is no template {name:?}; there are {}", available.join(", "))]
     NotFound {
@@ -226,6 +236,10 @@ impl Pattern {
                 parts.push(PatternPart::Literal(source[from..open].to_owned()));
             }
             parts.push(PatternPart::Variable(variable));
+            let is_variable = |part: &&PatternPart| matches!(part, PatternPart::Variable(_));
+            if parts.iter().filter(is_variable).count() > TEMPLATE_VARIABLES_MAX {
+                return Err(TemplateError::TooManyVariables { part });
+            }
             from = close + 2;
         }
         if from < source.len() {
@@ -535,6 +549,11 @@ mod tests {
         check("", "{{content}}{{content}}", "the item format has {{content}} 2 times");
         check("{{content}}", "{{content}}", "the header names \"content\" at byte 0, which is no");
         check(&"x".repeat(65_537), "{{content}}", "the header has 65537 bytes, more than the lim");
+        // S15: a template that makes much out of little.
+        let bomb = "{{query}}".repeat(33);
+        check(&bomb, "{{content}}", "the header has more than 32 variables");
+        let bomb = format!("{{{{content}}}}{}", "{{title}}".repeat(32));
+        check("", &bomb, "the item format has more than 32 variables");
     }
 
     #[test]

@@ -1,13 +1,15 @@
 //! Truncation: where to cut a text, and what to keep.
 //!
 //! Cuts fall between sentences if one ends within the limit, else between words, never inside a
-//! character. Omissions are marked by "…". With every strategy a larger limit keeps at least as
+//! cluster that readers see as one character. Omissions are marked by "…". With every strategy a larger limit keeps at least as
 //! much; selection relies on that.
 //!
 //! Summarising is deliberately missing, because it needs a model. A summary written by a model
 //! enters as a candidate's essential form ([`crate::candidate::Essential`]).
 
 use std::ops::Range;
+
+use unicode_segmentation::GraphemeCursor;
 
 use super::boundary::{sentences, words};
 use super::extract::importance_order;
@@ -53,6 +55,8 @@ pub(crate) const CUT_BEFORE: &str = "… ";
 const MARK_TOKENS_MAX: u32 = 8;
 /// How many boundaries are tried, nearest first: marks push a cut back by one or two.
 const TRIES: usize = 8;
+/// Longest cluster that is kept whole. No script needs more; piled-up marks may be cut between characters.
+const CLUSTER_BYTES_MAX: usize = 128;
 
 impl<'t> Truncator<'t> {
     /// Looks at a text. `query_terms` say what matters; they may be empty.
@@ -73,7 +77,7 @@ impl<'t> Truncator<'t> {
     }
 
     /// The text within `limit` tokens, marks included; the whole text when it fits. `None` when not
-    /// even one character does.
+    /// even one cluster does.
     #[must_use]
     pub fn within(&self, limit: Tokens) -> Option<Truncated> {
         if self.counter.total() <= limit {
@@ -93,7 +97,7 @@ impl<'t> Truncator<'t> {
     }
 
     /// The longest beginning of a part of the text: up to the end of one of `sentences`, else of a
-    /// word, else of a character.
+    /// word, else of a cluster.
     fn start(
         &self,
         part: Range<usize>,
@@ -124,8 +128,9 @@ impl<'t> Truncator<'t> {
                 // The mark takes a token or two of the room, hardly ever more.
                 let room = |less| limit.checked_sub(Tokens::new(less));
                 (0..=MARK_TOKENS_MAX).map_while(room).find_map(|room| {
-                    let prefix = self.tokenizer.prefix(&self.text[part.clone()], room);
-                    cut_at(part.start + prefix.len())
+                    let text = &self.text[part.clone()];
+                    let prefix = self.tokenizer.prefix(text, room);
+                    cut_at(part.start + cluster_start(text, prefix.len()))
                 })
             })
     }
@@ -158,7 +163,9 @@ impl<'t> Truncator<'t> {
             .or_else(|| {
                 let room = |less| limit.checked_sub(Tokens::new(less));
                 (0..=MARK_TOKENS_MAX).map_while(room).find_map(|room| {
-                    cut_at(len - self.tokenizer.suffix(&self.text[..len], room).len())
+                    let text = &self.text[..len];
+                    let suffix = self.tokenizer.suffix(text, room);
+                    cut_at(cluster_end(text, len - suffix.len()))
                 })
             })
     }
@@ -187,6 +194,31 @@ impl<'t> Truncator<'t> {
         chosen.sort_unstable();
         joined(self.text, chosen.into_iter().map(|index| self.sentences[index].clone()))
     }
+}
+
+/// The cluster that `at` would part, such as a letter with its marks or an emoji of several; `None` between
+/// clusters, and inside one that is too long to be kept whole.
+fn cluster_around(text: &str, at: usize) -> Option<Range<usize>> {
+    let mut cursor = GraphemeCursor::new(at, text.len(), true);
+    if cursor.is_boundary(text, 0) == Ok(true) {
+        return None;
+    }
+    let start = cursor.prev_boundary(text, 0).ok().flatten()?;
+    // Looking further would only tell how much too long it is.
+    let text = &text[..text.ceil_char_boundary(start + CLUSTER_BYTES_MAX + 1)];
+    let mut cursor = GraphemeCursor::new(start, text.len(), true);
+    let end = cursor.next_boundary(text, 0).ok().flatten()?;
+    (end - start <= CLUSTER_BYTES_MAX).then_some(start..end)
+}
+
+/// The last place up to `at` that parts no cluster.
+fn cluster_start(text: &str, at: usize) -> usize {
+    cluster_around(text, at).map_or(at, |cluster| cluster.start)
+}
+
+/// The first place from `at` on that parts no cluster.
+fn cluster_end(text: &str, at: usize) -> usize {
+    cluster_around(text, at).map_or(at, |cluster| cluster.end)
 }
 
 /// Some parts of a text, in its order, with marks where something was left out.
@@ -228,6 +260,7 @@ pub fn truncate(
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use unicode_segmentation::UnicodeSegmentation;
 
     use super::*;
     use crate::text::tokenizer::{CharacterEstimate, Encoding};
@@ -270,6 +303,15 @@ mod tests {
     }
 
     #[test]
+    fn piled_up_marks_are_cut_between_characters_r20() {
+        let piled = format!("e{}", "\u{301}".repeat(500_000));
+        for strategy in [Truncation::KeepStart, Truncation::KeepEnd, Truncation::Extractive] {
+            let cut = cut(&piled, 20, strategy, &[]).unwrap();
+            assert!(cut.len() < 100, "{} bytes", cut.len());
+        }
+    }
+
+    #[test]
     fn extraction_follows_the_query_and_keeps_the_order() {
         let text = "The weather was fine. The invoice number is 4711. Lunch was late. \
                     The invoice total is 90 euros. The invoice number is 4711! We went home.";
@@ -299,8 +341,44 @@ mod tests {
         proptest::collection::vec(sentence, 0..12).prop_map(|parts| parts.concat())
     }
 
+    /// Clusters of several characters, alone and in rows without a space.
+    fn any_clusters() -> impl Strategy<Value = String> {
+        let cluster = prop_oneof![
+            Just("👩\u{200d}👩\u{200d}👧\u{200d}👦"),
+            Just("👩🏽\u{200d}💻"),
+            Just("🇫🇷"),
+            Just("1\u{fe0f}\u{20e3}"),
+            Just("e\u{301}\u{327}"),
+            Just("क्षि"),
+            Just("각"),
+            Just("a"),
+            Just(". "),
+        ];
+        proptest::collection::vec(cluster, 1..30).prop_map(|parts| parts.concat())
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(400))]
+
+        /// R20: what readers see as one character is there or not.
+        #[test]
+        fn no_cut_parts_a_cluster(
+            text in any_clusters(),
+            strategy in proptest::sample::select(
+                vec![Truncation::KeepStart, Truncation::KeepEnd, Truncation::Extractive]),
+        ) {
+            let starts = text.grapheme_indices(true).map(|(at, _)| at);
+            let places: Vec<usize> = starts.chain([text.len()]).collect();
+            let truncator = Truncator::new(&text, strategy, &Encoding::O200k, &[]);
+            for limit in 0..60 {
+                let Some(cut) = truncator.within(Tokens::new(limit)) else { continue };
+                for range in &cut.kept {
+                    prop_assert!(places.contains(&range.start) && places.contains(&range.end),
+                        "{limit} tokens: {:?}", cut.text);
+                }
+            }
+        }
+
         #[test]
         fn a_cut_fits_is_made_of_the_text_and_grows_with_its_limit(
             text in any_text(),

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use haversack_core::assemble::{Fencing, Pattern};
+use haversack_core::assemble::{Fencing, Pattern, Templates, Variable};
 use haversack_core::budget::Budget;
 use haversack_core::layer::{Claim, Layer};
 use haversack_core::ledger::{Outcome, Reason};
@@ -116,6 +116,43 @@ fn texts_that_look_like_templates_and_fences_stay_texts() {
     assert!(!packed.text.contains("secret"));
     let error = Pattern::frame("Query: {{query").unwrap_err().to_string();
     assert_eq!(error, "the frame opens {{ at byte 7 and never closes it");
+}
+
+/// S15: what is inserted is never looked at again, whatever language of templates it speaks.
+#[test]
+fn no_text_acts_as_a_template_s15() {
+    let variables = Variable::ALL.map(|variable| format!("{{{{{}}}}}", variable.name()));
+    let others = [
+        "{{ content }}",
+        "{{{{content}}}}",
+        "{{#each items}}{{/each}}",
+        "{% include 'rules' %}",
+        "{content}",
+        "${content}",
+        "#{content}",
+        "<%= content %>",
+        "%(content)s",
+        "%s",
+        "$& $1 $$ \\1",
+        "{{",
+        "}}",
+    ];
+    let templates = Templates::default();
+    for name in templates.names() {
+        let shows_title = templates.get(name).unwrap().shows(Variable::Title);
+        for text in variables.iter().map(String::as_str).chain(others) {
+            let body = format!("before {text} after");
+            let mut one = ranked("a", 1.0, &body);
+            one.candidate.place.title = Some(format!("of {text}"));
+            let layer = Layer::new("notes", templates.get(name).unwrap().clone());
+            let mut request = request(500, vec![(layer, vec![one])]);
+            request.query = "a secret question".to_owned();
+            let packed = pack(&request).unwrap().text;
+            assert!(packed.contains(&body), "{name}, {text}: {packed}");
+            assert!(!shows_title || packed.contains(&format!("of {text}")), "{name}: {packed}");
+            assert!(!packed.contains("secret"), "{name}, {text}: {packed}");
+        }
+    }
 }
 
 #[test]

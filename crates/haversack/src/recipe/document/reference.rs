@@ -49,7 +49,8 @@ A template is named, or written out as a table:
 template = { header = \"## {{section}}\\n\\n\", item = \"{{citation}} {{content}}\", footer = \"\\n\\n\" }
 ```
 
-What stands in for a variable is never read again: text can never act as a template.
+What stands in for a variable is never read again: text can never act as a template. Each part has at most 64 KiB and
+32 variables.
 ";
 
 const CONDITIONS: &str = "\
