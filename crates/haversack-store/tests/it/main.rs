@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may fail by panicking, helpers included")]
 
+mod backup;
 mod conformance;
 mod crash;
 mod faults;
@@ -9,5 +10,6 @@ mod formats;
 mod model;
 mod model_change;
 mod non_interference;
+mod revocation;
 mod support;
 mod upgrade;

@@ -6,6 +6,7 @@ mod bounds;
 mod budget_checks;
 mod budgets;
 mod caps;
+mod determinism;
 mod everywhere;
 mod fresh;
 mod hints;
