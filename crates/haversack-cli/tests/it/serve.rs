@@ -186,3 +186,62 @@ fn settings_are_refused_by_check_as_by_serve() {
         "error: HAVERSACK_SERVR_AUTH: is not known; did you mean HAVERSACK_SERVER_AUTH?",
     );
 }
+
+/// Sends a signal to a server.
+#[cfg(unix)]
+fn signal(serving: &Serving, name: &str) {
+    let pid = serving.child.id().to_string();
+    assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
+}
+
+/// R26: the first signal lets what was begun finish, the second ends the process at once.
+#[cfg(unix)]
+#[test]
+fn one_signal_finishes_what_was_begun_and_a_second_does_not_wait_r26() {
+    for is_hurried in [false, true] {
+        let folder = TestFolder::new(&format!("signals-{is_hurried}"));
+        let admin = key(&folder, &["create", "admin", "--scope", "admin"]);
+        let mut serving = Serving::start(&folder);
+        let body = r#"{"name": "late"}"#;
+        let mut held = TcpStream::connect(&serving.address).unwrap();
+        let head = format!(
+            "POST /v1/workspaces HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {admin}\r\ncontent-type: \
+             application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+            serving.address,
+            body.len()
+        );
+        held.write_all(head.as_bytes()).unwrap();
+        // The server has it in hand: this one and the request for figures.
+        while !serving.get("/metrics", &admin).1.contains("haversack_requests_in_flight 2") {
+            std::thread::yield_now();
+        }
+        signal(&serving, "-TERM");
+        let is_ready = || {
+            let mut stream = TcpStream::connect(&serving.address).unwrap();
+            let request = format!("GET /readyz HTTP/1.1\r\nhost: {}\r\n\r\n", serving.address);
+            let mut answer = String::new();
+            // A connection that had said nothing when the signal came is closed unanswered.
+            let asked = stream.write_all(request.as_bytes());
+            let _ = asked.and_then(|()| stream.read_to_string(&mut answer));
+            !answer.starts_with("HTTP/1.1 503")
+        };
+        while is_ready() {
+            std::thread::yield_now();
+        }
+        let mut answer = String::new();
+        if is_hurried {
+            signal(&serving, "-TERM");
+            assert_eq!(serving.child.wait().unwrap().code(), Some(130));
+            let _ = held.read_to_string(&mut answer);
+            assert_eq!(answer, "", "nobody waited for the rest of the request");
+        } else {
+            held.write_all(body.as_bytes()).unwrap();
+            held.read_to_string(&mut answer).unwrap();
+            assert!(answer.starts_with("HTTP/1.1 201 "), "{answer}");
+            assert_eq!(serving.child.wait().unwrap().code(), Some(0));
+        }
+        let known = folder.run(&["--data", "data", "workspaces"]);
+        let expected = if is_hurried { "" } else { "late\n" };
+        assert_eq!(out(&known), expected, "the folder is free again: {}", err(&known));
+    }
+}
