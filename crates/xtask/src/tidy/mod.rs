@@ -3,6 +3,7 @@
 //! The checks see a list of texts and return problems; only this file touches the disk.
 
 mod manifest;
+mod named_tests;
 mod source;
 
 use std::fs;
@@ -41,6 +42,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
 fn check(files: &[SourceFile]) -> Vec<RuleViolation> {
     let mut problems = source::check(files);
     problems.extend(manifest::check(files));
+    problems.extend(named_tests::check(files));
     problems
 }
 

@@ -144,3 +144,32 @@ fn dependencies_point_to_the_left() {
     let refused = "crates/haversack-store/Cargo.toml:2: haversack-store must not depend on";
     check_files(&[(store, &one("dependencies", suite))], &[refused]);
 }
+
+#[test]
+fn tests_that_a_page_names_exist() {
+    let page = |names: &str| {
+        let page = ("docs/reliability.md", names);
+        let files = [
+            page,
+            (
+                "crates/haversack-a/tests/it/crash.rs",
+                "//! R.\n#[test]\nfn a_kill_loses_nothing() {}\n",
+            ),
+            ("crates/haversack-a/src/b/tests.rs", "#[test]\nfn it_holds() {}\n"),
+        ];
+        files.map(|(path, text)| (path, text.to_owned()))
+    };
+    let check = |names: &str, expected: &[&str]| {
+        let files = page(names);
+        let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, &**text)).collect();
+        check_files(&files, expected);
+    };
+    check("`haversack-a::it crash::a_kill_loses_nothing`, `haversack-a b::tests::it_holds`\n", &[]);
+    check("`haversack-a::it crash::`, `…::it_holds`, `haversack-a b::tests::it_…`\n", &[]);
+    check("`cargo xtask soak`, `haversack check`, `store.db`\n", &[]);
+    let none = "docs/reliability.md:2: there is no test";
+    check("one\n`haversack-a::it crash::a_kill_loses`\n", &[none]);
+    check("one\n`haversack-a::it other::a_kill_loses_nothing`\n", &[none]);
+    check("one\n`haversack-a crash::a_kill_loses_nothing` `…::gone`\n", &[none, none]);
+    check("one\n`haversack-b b::tests::`\n", &[none]);
+}
