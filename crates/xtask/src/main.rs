@@ -60,6 +60,18 @@ enum Task {
         /// How many bits are flipped: in the database, and in each index file
         #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
         flips: u32,
+        /// How often an item is opened and closed to a viewer while others read
+        #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
+        revocations: u32,
+        /// The random seed
+        #[arg(long, default_value_t = 1)]
+        seed: u32,
+    },
+    /// Call a server of 50 workspaces at random and look for words of others in all that it says
+    Canary {
+        /// How many calls, over HTTP and MCP, with credentials of all sorts
+        #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..))]
+        calls: u32,
         /// The random seed
         #[arg(long, default_value_t = 1)]
         seed: u32,
@@ -140,16 +152,18 @@ fn run(task: Task) -> Result<()> {
         Task::Tidy => tidy::run(shell.root()),
         Task::Deps => deps::run(&shell),
         Task::Properties { cases } => suite::properties(shell, cases),
-        Task::Soak { cycles, graphs, histories, flips, seed } => suite::soak(
+        Task::Soak { cycles, graphs, histories, flips, revocations, seed } => suite::soak(
             shell,
             &[
                 ("HAVERSACK_CRASH_CYCLES", cycles),
                 ("HAVERSACK_GRAPHS", graphs),
                 ("HAVERSACK_MODEL_SEEDS", histories),
                 ("HAVERSACK_FLIPS", flips),
+                ("HAVERSACK_REVOCATIONS", revocations),
                 ("HAVERSACK_SEED", seed),
             ],
         ),
+        Task::Canary { calls, seed } => suite::canary(shell, calls, seed),
         Task::Traces => suite::traces(shell),
         Task::Mcp => mcp::run(&shell),
         Task::Providers { cache } => suite::providers(&shell, cache.as_deref()),

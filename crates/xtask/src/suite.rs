@@ -83,6 +83,26 @@ pub(crate) fn soak(mut shell: Shell, amounts: &[(&str, u32)]) -> Result<()> {
     shell.run(&mut command)
 }
 
+/// Runs the canary test with so many calls, optimised.
+pub(crate) fn canary(mut shell: Shell, calls: u32, seed: u32) -> Result<()> {
+    let mut command = match tools::find_runner(&mut shell)? {
+        Runner::Nextest => {
+            let mut command = shell.cargo(["nextest", "run", "--locked", "--release"]);
+            command.args(["-p", "haversack-serve", "--test", "it", "--profile", "properties"]);
+            // What it counted is printed although it passes.
+            command.args(["--success-output", "final", "-E", "test(canary::no_word_reaches)"]);
+            command
+        }
+        Runner::CargoTest => {
+            let mut command = shell.cargo(["test", "--locked", "--release"]);
+            command.args(["-p", "haversack-serve", "--test", "it", "canary::no_word_reaches"]);
+            command
+        }
+    };
+    command.env("HAVERSACK_CANARY_CALLS", calls.to_string());
+    shell.run(command.env("HAVERSACK_SEED", seed.to_string()))
+}
+
 /// Runs the trace tests against a server built with traces.
 pub(crate) fn traces(mut shell: Shell) -> Result<()> {
     let features = ["--locked", "--workspace", "--features", "haversack-cli/otlp"];

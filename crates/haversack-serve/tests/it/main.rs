@@ -4,6 +4,7 @@
 mod access;
 mod authority;
 mod bounds;
+mod canary;
 mod caps;
 mod documents;
 mod files;
