@@ -232,6 +232,37 @@ async fn a_client_that_disconnects_early_is_counted_and_leaves_nothing_behind() 
     running.stop().await;
 }
 
+/// R17: in whatever moment clients leave, no turn and no connection stays taken.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thousand_clients_that_leave_take_nothing_along_r17() {
+    let running = Running::start().await;
+    running.engine.workspace("acme").unwrap();
+    let path = "/v1/workspaces/acme/context/everything";
+    let body = format!("{:<40}", r#"{"query": "tea"}"#);
+    let whole = begun(&running, path, "", "application/json") + &body;
+    for number in 0..1_000 {
+        // Somewhere in the head or the body, or after both.
+        let sent = &whole.as_bytes()[..(number * 7) % (whole.len() + 1)];
+        let mut stream = TcpStream::connect(running.address).await.unwrap();
+        stream.write_all(sent).await.unwrap();
+        if number % 2 == 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+    let empty = async {
+        loop {
+            let page = running.get("/metrics").await.text;
+            let holds = |line: &str| page.lines().any(|it| it == line);
+            if holds("haversack_requests_in_flight 1") && holds("haversack_connections 1") {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_mins(1), empty).await.expect("all turns are given back");
+    running.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_administrative_request_finishes_and_is_audited_after_a_disconnect() {
     let running = acme().await;

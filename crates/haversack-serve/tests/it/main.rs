@@ -1,12 +1,14 @@
 //! The server as its clients meet it: on a real socket, in a real process's data folder.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod absent;
 mod access;
 mod authority;
 mod bounds;
 mod canary;
 mod caps;
 mod documents;
+mod encodings;
 mod files;
 mod hostile;
 mod inspector;

@@ -16,7 +16,12 @@ fn meta() -> Value {
 }
 
 /// Asks in the newer era, where each request stands alone.
-async fn ask(running: &Running, key: Option<&str>, method: &str, params: Value) -> HttpReply {
+pub(crate) async fn ask(
+    running: &Running,
+    key: Option<&str>,
+    method: &str,
+    params: Value,
+) -> HttpReply {
     let mut params = params;
     params["_meta"] = meta();
     let message = json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params });
