@@ -64,6 +64,11 @@ impl Shell {
         Ok(())
     }
 
+    /// Sets a variable of later commands.
+    pub(crate) fn set_variable(&mut self, name: &str, value: &str) {
+        self.variables.insert(name.to_owned(), value.into());
+    }
+
     /// Any program.
     pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);

@@ -34,6 +34,48 @@ pub(crate) fn require_components(shell: &Shell) -> Result<()> {
     Ok(())
 }
 
+/// The package of PostgreSQL in Debian and its descendants.
+const POSTGRES_PACKAGE: &str = "postgresql";
+
+/// By this variable tests know that there is no PostgreSQL; without it they fail.
+const NO_POSTGRES: &str = "HAVERSACK_NO_POSTGRES";
+
+/// PostgreSQL, of which tests start servers of their own. Debian's package is installed when it is missing and
+/// this is root; else the tests that need it are left out, which is said here and at the end.
+pub(crate) fn find_postgres(shell: &mut Shell) -> bool {
+    if has_postgres(shell) {
+        return true;
+    }
+    let can_install = shell.works(shell.command("test").args(["-w", "/var/lib/dpkg"]));
+    if can_install {
+        println!("PostgreSQL is missing: installing {POSTGRES_PACKAGE}");
+        let quiet = ["--yes", "--quiet", "--no-install-recommends"];
+        let mut install = shell.command("apt-get");
+        install.arg("install").args(quiet).arg(POSTGRES_PACKAGE);
+        install.env("DEBIAN_FRONTEND", "noninteractive");
+        if !shell.works(&mut install) {
+            let _ = shell.works(shell.command("apt-get").args(["update", "--quiet"]));
+            if let Err(error) = shell.run(&mut install) {
+                println!("notice: {error:#}");
+            }
+        }
+    }
+    let found = has_postgres(shell);
+    if !found {
+        println!("notice: there is no PostgreSQL; tests that need it are left out");
+        shell.set_variable(NO_POSTGRES, "1");
+    }
+    found
+}
+
+/// Whether PostgreSQL is where Debian keeps it, or on the path.
+fn has_postgres(shell: &Shell) -> bool {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let in_debian =
+        versions.map(|it| it.path()).any(|version| version.join("bin/initdb").is_file());
+    in_debian || shell.works(shell.command("initdb").arg("--version"))
+}
+
 /// Nextest from the machine, from the tools folder, or installed now; else plain `cargo test`.
 pub(crate) fn find_runner(shell: &mut Shell) -> Result<Runner> {
     shell.use_tools()?;

@@ -6,11 +6,12 @@ use super::SourceFile;
 use crate::problem::RuleViolation;
 
 /// The product crates in dependency order. Each may depend on those before it.
-const LINE: [&str; 11] = [
+const LINE: [&str; 12] = [
     "haversack-core",
     "haversack-reader",
     "haversack-model",
     "haversack-provider",
+    "haversack-database",
     "haversack-store",
     CONFORMANCE,
     "haversack",
