@@ -68,9 +68,10 @@ test("every operation has a method", async () => {
     Object.values(path).map((operation) => operation.operationId),
   );
   assert.ok(operations.length > 40);
-  // What is asked over MCP is asked by clients of MCP, who gives tokens by who looks for one, and the
-  // inspector by a browser.
+  // What is asked over MCP is asked by clients of MCP, who gives tokens by who looks for one, the
+  // inspector by a browser, and rows of databases are sent by `haversack sync`.
   const others = ["mcp", "protectedResource", "protectedMcp", "inspector", "inspectorFile"];
+  others.push("getSource", "writeSource");
   for (const operation of operations.filter((operation) => !others.includes(operation))) {
     const name = METHODS[operation] ?? operation;
     assert.ok(name in Workspace.prototype || name in Haversack.prototype, operation);

@@ -50,6 +50,7 @@ fn run(location: &StoreLocation, command: Command) -> Result<ExitOutcome> {
         Command::Demo(args) => commands::demo::run(location, &args),
         Command::Add(args) => commands::add::run(location, &args),
         Command::Watch(args) => commands::watch::run(location, &args),
+        Command::Sync(args) => commands::sync::run(location, &args),
         Command::Contexts(args) => commands::contexts::run(location, &args),
         Command::Search(args) => commands::search::run(location, &args),
         Command::Get(args) => commands::get::run(location, &args),

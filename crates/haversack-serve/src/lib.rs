@@ -25,6 +25,7 @@ mod call;
 pub use haversack_provider::http as client;
 pub mod codes;
 pub mod config;
+mod database_sources;
 mod decode;
 mod front;
 mod gate;

@@ -84,6 +84,7 @@ pub mod request;
 pub mod revision;
 pub mod search;
 pub mod situation;
+pub mod sync;
 pub mod wire;
 
 use std::sync::Arc;

@@ -7,6 +7,7 @@ mod pack;
 mod recipe;
 mod serve;
 mod store;
+mod sync;
 mod tune;
 
 use std::path::PathBuf;
@@ -20,6 +21,7 @@ pub(crate) use pack::*;
 pub(crate) use recipe::*;
 pub(crate) use serve::*;
 pub(crate) use store::*;
+pub(crate) use sync::*;
 pub(crate) use tune::*;
 
 /// Assembles the context for a language model within an exact token budget, and explains it.
@@ -47,6 +49,8 @@ pub(crate) enum Command {
     Add(AddArgs),
     /// Keep a workspace like folders while they change
     Watch(WatchArgs),
+    /// Bring the rows of a database query into a workspace, and keep them in sync
+    Sync(SyncArgs),
     /// Add a folder of contexts and their rules, or check it
     Contexts(ContextsArgs),
     /// Search a workspace by words, meaning and spelling together

@@ -131,7 +131,7 @@ fn add_through_server(
 }
 
 /// A user name in the data, and the user that it stands for here.
-fn mapped_user(pair: &str) -> Result<(String, Principal)> {
+pub(super) fn mapped_user(pair: &str) -> Result<(String, Principal)> {
     let (old, new) = pair.split_once('=').with_context(|| {
         format!("--map-user {pair:?}: write OLD=NEW, such as --map-user u-17=anna")
     })?;

@@ -38,6 +38,7 @@ pub(crate) mod search;
 pub(crate) mod serve;
 pub(crate) mod show;
 pub(crate) mod stats;
+pub(crate) mod sync;
 pub(crate) mod tokens;
 pub(crate) mod trim;
 pub(crate) mod tune;

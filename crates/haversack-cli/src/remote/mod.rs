@@ -3,6 +3,7 @@
 mod items;
 mod packs;
 mod search;
+mod sync;
 
 use std::fmt;
 

@@ -14,6 +14,7 @@ mod recipe;
 mod serve;
 mod server;
 mod store;
+mod sync;
 #[path = "../../../haversack-model/tests/it/tiny.rs"]
 mod tiny;
 mod upgrade;

@@ -12,5 +12,6 @@ mod page;
 pub(crate) mod receipts;
 pub(crate) mod resource;
 pub(crate) mod search;
+pub(crate) mod sources;
 pub(crate) mod tokens;
 pub(crate) mod workspaces;

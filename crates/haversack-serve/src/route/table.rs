@@ -4,7 +4,7 @@ use haversack::recipes::workspace;
 use haversack::wire::WireRequest;
 
 use super::common::{ADMIN, NEVER_CUT, READ, RESOURCE, WRITE, WRITES, WRITTEN, anything};
-use super::files::ADD_FILES;
+use super::files::{ADD_FILES, GET_SOURCE, WRITE_SOURCE};
 use super::models::{CHANGE_MODEL, GET_DEFAULT_MODEL, GET_MODEL, SET_DEFAULT_MODEL};
 use super::{
     MediaContent, Method, PACK_OPTIONS, PAGE_PARAMETERS, Route, content, flag_parameter,
@@ -188,6 +188,8 @@ pub(crate) static ROUTES: &[Route] = &[
     .with_problems(WRITES)
     .with_idempotency_key(),
     ADD_FILES,
+    GET_SOURCE,
+    WRITE_SOURCE,
     Route::new(
         Method::Get,
         "/v1/workspaces/{ws}/items",

@@ -21,6 +21,7 @@ mod messages;
 mod proposal;
 mod repeated;
 mod signed;
+mod sources;
 mod streams;
 mod support;
 mod tokens;

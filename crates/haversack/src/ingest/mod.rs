@@ -35,6 +35,7 @@ use haversack_store::store::viewer::{Principal, Viewer};
 use thiserror::Error;
 
 pub use self::isolated::READER_COMMAND;
+pub(crate) use self::run::mapped_user;
 pub use self::skip::{IngestSkipReason, Skip};
 use self::walk::RootNaming;
 pub use self::watch::{WatchEvent, WatchRequest, watch};

@@ -311,7 +311,10 @@ impl IngestRun<'_> {
 const USER_FIELDS: [&str; 6] = ["user", "userId", "user_id", "owner", "author", "speaker"];
 
 /// The principal of the user that a row names, if the operator mapped that user.
-fn mapped_user<'u>(item: &Item, users: &'u BTreeMap<String, Principal>) -> Option<&'u Principal> {
+pub(crate) fn mapped_user<'u>(
+    item: &Item,
+    users: &'u BTreeMap<String, Principal>,
+) -> Option<&'u Principal> {
     let mut named = USER_FIELDS.iter().filter_map(|field| item.fields.get(*field)?.as_str());
     named.find_map(|name| users.get(name))
 }

@@ -22,6 +22,7 @@ mod reranking;
 mod situation;
 mod summaries;
 mod support;
+mod sync;
 mod tokenizers;
 mod vectors;
 mod workspace;
