@@ -19,10 +19,13 @@ from pathlib import Path
 
 WORD = re.compile(r"[^\W_]+")
 HYPHEN = re.compile(r"(\w)[-\u2010\u00ad]\n\s*(\w)")
+# Listings whose letters pdftotext sets apart: `v o i d f ( )`.
+SPACED = re.compile(r"(?<!\S)(?:\S ){4,}\S(?!\S)")
 
 
 def count_words(text):
-    """Words, with those divided at the end of a line as one."""
+    """Words, with those divided at the end of a line as one, and letters that stand apart as one."""
+    text = SPACED.sub(lambda run: run[0].replace(" ", ""), text)
     text = unicodedata.normalize("NFKC", HYPHEN.sub(r"\1\2", text)).lower()
     return Counter(WORD.findall(text))
 
