@@ -1,21 +1,27 @@
 //! Asks the foreign parser: what the document says of itself, and the lines and tables of its
 //! pages.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::panic::catch_unwind;
 
-use pdf_inspector::extractor::group_into_lines_preserving_all_text;
+use pdf_inspector::extractor::{
+    extract_text_with_positions_mem_pages, group_into_lines_preserving_all_text,
+};
 use pdf_inspector::types::ItemType;
 use pdf_inspector::{
     DetectionConfig, OCR_REASON_SCANNED, OCR_REASON_VECTOR_TEXT, PagesExtractionResult, PdfError,
     PdfOptions, PdfProcessResult, ScanStrategy, TextItem, extract_pages_markdown_mem,
-    extract_text_with_positions_mem, process_pdf_mem_with_options,
+    process_pdf_mem_with_options,
 };
 
+use super::fonts::{NarrowSpaces, repair_fonts};
 use super::line::Line;
-use super::repair::{is_glued, narrow_spaces};
+use super::repair::Gluing;
 use super::table::Table;
 use crate::part::ReadFailure;
+
+/// Pages whose lines are read at once.
+const PAGES_AT_ONCE: usize = 250;
 
 /// A page as the parser sees it.
 #[derive(Debug, Default)]
@@ -39,30 +45,70 @@ pub(super) fn inspect_document(bytes: &[u8]) -> Result<PdfProcessResult, ReadFai
     guard(|| process_pdf_mem_with_options(bytes, options.clone()))
 }
 
+/// Tells how many pages are done, of all.
+pub(super) type ReportPages<'r> = dyn FnMut(usize) -> Result<(), ReadFailure> + 'r;
+
 /// All pages.
-pub(super) fn inspect_pages(bytes: &[u8], page_count: usize) -> Result<Vec<Page>, ReadFailure> {
-    let mut pages = inspect_lines(bytes, page_count)?;
-    let repaired = if is_glued(&pages) { narrow_spaces(bytes) } else { None };
-    if let Some(Ok(better)) = repaired.as_ref().map(|bytes| inspect_lines(bytes, page_count)) {
-        // The repair must not cost a page.
-        if better.iter().zip(&pages).all(|(new, old)| new.lines.is_empty() == old.lines.is_empty())
-        {
-            pages = better;
-        }
+pub(super) fn inspect_pages(
+    bytes: &[u8],
+    page_count: usize,
+    report: &mut ReportPages<'_>,
+) -> Result<Vec<Page>, ReadFailure> {
+    let repaired = repair_fonts(bytes, NarrowSpaces::WhereHarmless);
+    // The second look below is as long as the first.
+    let mut half = |done: usize| report(done / 2);
+    let pages = repaired.as_ref().map(|bytes| inspect_lines(bytes, page_count, &mut half));
+    let mut pages = match pages {
+        Some(Err(ReadFailure::Stopped)) => return Err(ReadFailure::Stopped),
+        Some(Ok(pages)) => pages,
+        // What was repaired may be worse than what was not.
+        Some(Err(_)) | None => inspect_lines(bytes, page_count, &mut half)?,
+    };
+    if pages.iter().any(|page| Gluing::of(page).is_suspect()) {
+        replace_glued(bytes, &mut pages);
     }
     let bytes = repaired.as_deref().unwrap_or(bytes);
     // Without tables and hints a document is still readable.
     if let Ok(found) = guard(|| extract_pages_markdown_mem(bytes, None)) {
         add_hints(&mut pages, &found);
     }
+    report(page_count)?;
     Ok(pages)
 }
 
-/// All pages with nothing but their lines.
-fn inspect_lines(bytes: &[u8], page_count: usize) -> Result<Vec<Page>, ReadFailure> {
-    let items = guard(|| extract_text_with_positions_mem(bytes))?;
+/// Reads pages whose words are glued once more with narrow spaces, and takes those that become better.
+fn replace_glued(bytes: &[u8], pages: &mut [Page]) {
+    let Some(repaired) = repair_fonts(bytes, NarrowSpaces::Everywhere) else { return };
+    let others = inspect_lines(&repaired, pages.len(), &mut |_| Ok(()));
+    for (page, other) in pages.iter_mut().zip(others.into_iter().flatten()) {
+        let (before, after) = (Gluing::of(page), Gluing::of(&other));
+        if before.is_suspect() && after.is_less_than(before) && !other.lines.is_empty() {
+            *page = other;
+        }
+    }
+}
+
+/// All pages with nothing but their lines. Some pages at once, so that memory stays small and progress is seen.
+fn inspect_lines(
+    bytes: &[u8],
+    page_count: usize,
+    report: &mut ReportPages<'_>,
+) -> Result<Vec<Page>, ReadFailure> {
     let mut pages: Vec<Page> = Vec::new();
     pages.resize_with(page_count, Page::default);
+    for first in (0..page_count).step_by(PAGES_AT_ONCE) {
+        let end = (first + PAGES_AT_ONCE).min(page_count);
+        let numbers = (first + 1..=end).filter_map(|number| u32::try_from(number).ok());
+        let wanted: Option<HashSet<u32>> =
+            (page_count > PAGES_AT_ONCE).then(|| numbers.clone().collect());
+        let items = guard(|| extract_text_with_positions_mem_pages(bytes, wanted.as_ref()))?;
+        add_lines(items, &mut pages)?;
+        report(end)?;
+    }
+    Ok(pages)
+}
+
+fn add_lines(items: Vec<TextItem>, pages: &mut [Page]) -> Result<(), ReadFailure> {
     for image in items.iter().filter(|item| matches!(item.item_type, ItemType::Image)) {
         let index = usize::try_from(image.page).unwrap_or_default().checked_sub(1);
         if let Some(page) = index.and_then(|at| pages.get_mut(at)) {
@@ -76,7 +122,7 @@ fn inspect_lines(bytes: &[u8], page_count: usize) -> Result<Vec<Page>, ReadFailu
             page.lines = lines.iter().filter_map(Line::of).collect();
         }
     }
-    Ok(pages)
+    Ok(())
 }
 
 fn add_hints(pages: &mut [Page], found: &PagesExtractionResult) {

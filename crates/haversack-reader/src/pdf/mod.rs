@@ -5,6 +5,8 @@
 //! headings, lists and code are made of them here, so that no word of a page is lost on the way.
 
 #[cfg(feature = "pdf")]
+mod fonts;
+#[cfg(feature = "pdf")]
 mod furniture;
 #[cfg(feature = "pdf")]
 mod info;
@@ -23,6 +25,8 @@ mod table;
 #[cfg(feature = "pdf")]
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "pdf")]
+mod tex;
 #[cfg(not(feature = "pdf"))]
 mod unsupported;
 #[cfg(feature = "pdf")]

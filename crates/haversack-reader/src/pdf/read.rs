@@ -7,7 +7,7 @@ use super::layout::{Block, Style, find_blocks};
 use super::repair::{count_readable, is_garbled, replace_garbled};
 use super::write::Body;
 use crate::limits::PAGES_MAX;
-use crate::part::{Part, PartSink, ReadFailure, ReadNotice};
+use crate::part::{OmissionKind, Part, PartSink, ReadFailure, ReadNotice};
 use crate::source::SourceFile;
 
 /// A page with fewer letters and a picture is a scan with a stamp or a number on it.
@@ -28,7 +28,8 @@ pub(super) fn read(
         return Err(ReadFailure::too_large(format!("{n_pages} pages"), PAGES_MAX as u64));
     }
     sink.progress(0, n_pages as u64)?;
-    let mut pages = inspect_pages(&bytes, n_pages)?;
+    let mut report = |done: usize| sink.progress(done as u64, n_pages as u64);
+    let mut pages = inspect_pages(&bytes, n_pages, &mut report)?;
     let replaced = replace_garbled(&bytes, &mut pages);
     drop(bytes);
     let states: Vec<PageState> = pages.iter().map(PageState::of).collect();
@@ -38,24 +39,23 @@ pub(super) fn read(
     notice_states(&states, sink)?;
     if !replaced.is_empty() {
         let what = "fonts name their letters by number; the text is there, but without layout";
-        let place = Some(name_pages(&replaced));
-        sink.notice(ReadNotice { place, what: what.to_owned() })?;
+        sink.notice(ReadNotice::new(what).at(name_pages(&replaced)))?;
     }
 
     let body_size = Style::of(&pages).body_size;
     let removed = remove_furniture(&mut pages, body_size);
     if removed > 0 {
         let what = format!("{removed} lines of running headers, footers and page numbers left out");
-        sink.notice(ReadNotice { place: None, what })?;
+        let notice = ReadNotice::new(what);
+        sink.notice(notice.omitting(OmissionKind::RunningLines, removed as u64))?;
     }
     let style = Style::of(&pages);
     let mut body = Body::default();
     let mut heading: Option<(usize, String)> = None;
-    for (index, page) in pages.iter().enumerate() {
+    for page in &pages {
         let blocks = find_blocks(page, &style);
         keep_largest_heading(&mut heading, &blocks);
         body.push_page(&blocks);
-        sink.progress(index as u64 + 1, n_pages as u64)?;
     }
     let title = sensible_title(document.title.as_deref())
         .or(heading.map(|(_, text)| text))
@@ -121,8 +121,7 @@ fn notice_states(states: &[PageState], sink: &mut PartSink<'_>) -> Result<(), Re
         let pages: Vec<usize> =
             (1..).zip(states).filter(|(_, known)| **known == state).map(|(page, _)| page).collect();
         if !pages.is_empty() {
-            let place = Some(name_pages(&pages));
-            sink.notice(ReadNotice { place, what: what.to_owned() })?;
+            sink.notice(ReadNotice::new(what).at(name_pages(&pages)))?;
         }
     }
     Ok(())

@@ -1,9 +1,8 @@
-//! Ways around two weaknesses of the parser: glued words, and fonts whose glyphs have numbers for
-//! names.
+//! Tells pages that the parser misread: words that are glued together, and letters that stand for others.
 
 use std::panic::catch_unwind;
 
-use lopdf::{Document, Object};
+use lopdf::Document;
 
 use super::inspect::Page;
 use super::line::{Line, is_wide};
@@ -12,56 +11,39 @@ use crate::limits::ENTRY_BYTES_MAX;
 /// A word with more letters is probably several.
 const WORD_LETTERS_MAX: usize = 22;
 
-/// The width of a space, in thousandths of the font size.
-const SPACE_WIDTH: i64 = 250;
+/// The share of a page's letters that may stand in such words.
+const GLUED_PERCENT_MAX: usize = 2;
 
-/// The number of the glyph that the parser takes for a space, whatever it is.
-const SPACE_GLYPH: i64 = 32;
-
-/// Whether many words of a document seem to lack the spaces between them.
-pub(super) fn is_glued(pages: &[Page]) -> bool {
-    let (mut letters, mut glued) = (0_usize, 0_usize);
-    for line in pages.iter().flat_map(|page| &page.lines).filter(|line| !line.is_fixed) {
-        for word in line.text.split(|letter: char| !letter.is_alphabetic()) {
-            let count = word.chars().filter(|letter| !is_wide(*letter)).count();
-            letters += count;
-            glued += if count > WORD_LETTERS_MAX { count } else { 0 };
-        }
-    }
-    glued * 100 > letters * 2
+/// How much of a page stands in words that seem to be several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Gluing {
+    letters: usize,
+    glued: usize,
 }
 
-/// The document with a narrower space in each font. The parser looks for gaps between words that
-/// are as wide as some
-/// glyph, which in fonts with glyphs by number need not be the space.
-pub(super) fn narrow_spaces(bytes: &[u8]) -> Option<Vec<u8>> {
-    let repair = || {
-        let mut document = Document::load_mem(bytes).ok()?;
-        if document.is_encrypted() || document.encryption_state.is_some() {
-            return None;
+impl Gluing {
+    /// The gluing of a page.
+    pub(super) fn of(page: &Page) -> Gluing {
+        let mut gluing = Gluing::default();
+        for line in page.lines.iter().filter(|line| !line.is_fixed) {
+            for word in line.text.split(|letter: char| !letter.is_alphabetic()) {
+                let count = word.chars().filter(|letter| !is_wide(*letter)).count();
+                gluing.letters += count;
+                gluing.glued += if count > WORD_LETTERS_MAX { count } else { 0 };
+            }
         }
-        let fonts: Vec<_> = document
-            .objects
-            .iter()
-            .filter_map(|(id, object)| {
-                let font = object.as_dict().ok()?;
-                let subtype = font.get(b"Subtype").ok()?.as_name().ok()?;
-                let widths = font.get(b"W").ok()?;
-                let (_, widths) = document.dereference(widths).ok()?;
-                subtype.starts_with(b"CIDFont").then_some((*id, widths.as_array().ok()?.clone()))
-            })
-            .collect();
-        for (id, mut widths) in fonts {
-            // The last entry for a glyph holds.
-            widths.push(Object::Integer(SPACE_GLYPH));
-            widths.push(Object::Array(vec![Object::Integer(SPACE_WIDTH)]));
-            document.get_dictionary_mut(id).ok()?.set("W", Object::Array(widths));
-        }
-        let mut repaired = Vec::new();
-        document.save_to(&mut repaired).ok()?;
-        Some(repaired)
-    };
-    catch_unwind(repair).ok().flatten()
+        gluing
+    }
+
+    /// Whether many words of the page seem to lack the spaces between them.
+    pub(super) const fn is_suspect(self) -> bool {
+        self.glued * 100 > self.letters * GLUED_PERCENT_MAX
+    }
+
+    /// Whether less of this page is glued than of another reading of it.
+    pub(super) const fn is_less_than(self, other: Gluing) -> bool {
+        self.glued * other.letters < other.glued * self.letters
+    }
 }
 
 /// Replaces the lines of pages whose letters cannot be read, if the plain text of the page can be.
