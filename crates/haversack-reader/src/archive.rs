@@ -1,5 +1,5 @@
-//! ZIP archives with bounds: bytes are counted while entries are decompressed, whatever the
-//! headers claim.
+//! ZIP archives with bounds: bytes are counted while entries are decompressed, whatever the headers
+//! claim.
 
 use std::io::Read;
 
@@ -10,26 +10,55 @@ use crate::limits::{ARCHIVE_BYTES_MAX, ENTRIES_MAX, ENTRY_BYTES_MAX};
 use crate::part::ReadFailure;
 use crate::source::{ReadSeek, SourceFile};
 
+/// Bytes that are decompressed from one archive when its entries are read piece by piece.
+const STREAM_BYTES_MAX: u64 = 4 << 30;
+
+/// How many times larger than the archive a stream may be beyond [`ARCHIVE_BYTES_MAX`]. Chats shrink to a
+/// tenth; what shrinks to a hundredth was made to fill disks.
+const RATIO_MAX: u64 = 60;
+
 /// An archive from which a bounded number of bytes is decompressed in all.
 pub(crate) struct BoundedArchive<'f> {
     archive: ZipArchive<&'f mut dyn ReadSeek>,
+    /// Bytes that may still be decompressed into memory.
     bytes_left: u64,
+    /// Bytes that may still be decompressed piece by piece.
+    stream_bytes_left: u64,
 }
 
 impl<'f> BoundedArchive<'f> {
     /// Opens the archive that a file is.
     pub(crate) fn open(source: &'f mut SourceFile<'_>) -> Result<BoundedArchive<'f>, ReadFailure> {
+        let bytes = source.bytes();
         let archive = ZipArchive::new(source.rewound()?).map_err(|error| failure("", &error))?;
         if archive.len() > ENTRIES_MAX {
             let what = format!("an archive of {} entries", archive.len());
             return Err(ReadFailure::too_large(what, ENTRIES_MAX as u64));
         }
-        Ok(BoundedArchive { archive, bytes_left: ARCHIVE_BYTES_MAX })
+        let stream_bytes_left =
+            bytes.saturating_mul(RATIO_MAX).clamp(ARCHIVE_BYTES_MAX, STREAM_BYTES_MAX);
+        Ok(BoundedArchive { archive, bytes_left: ARCHIVE_BYTES_MAX, stream_bytes_left })
     }
 
-    /// The names of the entries, in the order of the archive. Names that are not text are left out.
+    /// Opens an archive that is an entry of this one, and shares the limit with it.
+    pub(crate) fn open_inner<'i>(
+        &self,
+        source: &'i mut SourceFile<'_>,
+    ) -> Result<BoundedArchive<'i>, ReadFailure> {
+        let inner = BoundedArchive::open(source)?;
+        Ok(BoundedArchive { bytes_left: self.bytes_left, stream_bytes_left: 0, ..inner })
+    }
+
+    /// Counts what an inner archive took of the limit.
+    pub(crate) fn end_inner(&mut self, inner: &BoundedArchive<'_>) {
+        self.bytes_left = self.bytes_left.min(inner.bytes_left);
+    }
+
+    /// The names of the entries, folders excluded, in the order of the archive. Names that are not text
+    /// are left out.
     pub(crate) fn names(&self) -> Vec<String> {
-        self.archive.file_names().filter_map(|name| Some(name.ok()?.into_owned())).collect()
+        let names = self.archive.file_names().filter_map(|name| Some(name.ok()?.into_owned()));
+        names.filter(|name| !name.is_empty() && !name.ends_with('/')).collect()
     }
 
     /// Reads an entry; `None` when there is no entry of this name.
@@ -37,6 +66,11 @@ impl<'f> BoundedArchive<'f> {
         let mut bytes = Vec::new();
         let found = self.with_entry(name, |input| input.read_to_end(&mut bytes))?;
         Ok(found.then_some(bytes))
+    }
+
+    /// Reads an entry that [`Self::names`] named.
+    pub(crate) fn named_entry(&mut self, name: &str) -> Result<Vec<u8>, ReadFailure> {
+        self.entry(name)?.ok_or_else(|| failure(name, &ZipError::FileNotFound))
     }
 
     /// Reads an entry as text: UTF-8, or UTF-16 with a byte order mark. Bytes that are neither
@@ -49,6 +83,12 @@ impl<'f> BoundedArchive<'f> {
     pub(crate) fn check_entry(&mut self, name: &str) -> Result<(), ReadFailure> {
         self.with_entry(name, |input| std::io::copy(input, &mut std::io::sink()).map(|_| 0))?;
         Ok(())
+    }
+
+    /// An entry to be read piece by piece.
+    pub(crate) fn stream(&mut self, name: &str) -> Result<impl Read, ReadFailure> {
+        let entry = self.archive.by_name(name).map_err(|error| failure(name, &error))?;
+        Ok(BoundedEntry { entry, bytes_left: &mut self.stream_bytes_left })
     }
 
     fn with_entry(
@@ -74,6 +114,23 @@ impl<'f> BoundedArchive<'f> {
         result
             .map_err(|error| ReadFailure::malformed(format!("{name} in the archive: {error}")))?;
         Ok(true)
+    }
+}
+
+/// An entry that is read piece by piece.
+struct BoundedEntry<'l, R> {
+    entry: R,
+    bytes_left: &'l mut u64,
+}
+
+impl<R: Read> Read for BoundedEntry<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.entry.read(buffer)?;
+        match self.bytes_left.checked_sub(read as u64) {
+            Some(left) => *self.bytes_left = left,
+            None => return Err(std::io::Error::other("the archive holds too much")),
+        }
+        Ok(read)
     }
 }
 
@@ -114,10 +171,16 @@ pub(crate) mod tests {
 
     /// An archive of these entries.
     pub(crate) fn zip_of(entries: &[(&str, &str)]) -> Vec<u8> {
+        let entries: Vec<_> = entries.iter().map(|(name, text)| (*name, text.as_bytes())).collect();
+        zip_of_bytes(&entries)
+    }
+
+    /// An archive of these entries, which need not be text.
+    pub(crate) fn zip_of_bytes(entries: &[(&str, &[u8])]) -> Vec<u8> {
         let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
-        for (name, text) in entries {
+        for (name, bytes) in entries {
             writer.start_file(*name, SimpleFileOptions::default()).unwrap();
-            writer.write_all(text.as_bytes()).unwrap();
+            writer.write_all(bytes).unwrap();
         }
         writer.finish().unwrap().into_inner()
     }
@@ -165,6 +228,32 @@ pub(crate) mod tests {
         }
         let failure = archive.check_entry("a.xml");
         assert!(matches!(failure, Err(ReadFailure::TooLarge { .. })), "{failure:?}");
+    }
+
+    #[test]
+    fn streams_have_a_limit_of_their_own() {
+        let bytes = zip_of(&[("a.json", "0123456789")]);
+        let mut input = Cursor::new(bytes);
+        let mut source = SourceFile::new("a.zip", &mut input).unwrap();
+        let mut archive = BoundedArchive::open(&mut source).unwrap();
+        assert_eq!(archive.stream_bytes_left, ARCHIVE_BYTES_MAX);
+        archive.stream_bytes_left = 15;
+        std::io::copy(&mut archive.stream("a.json").unwrap(), &mut std::io::sink()).unwrap();
+        assert_eq!(archive.stream_bytes_left, 5);
+        let mut stream = archive.stream("a.json").unwrap();
+        let read = std::io::copy(&mut stream, &mut std::io::sink());
+        assert!(read.unwrap_err().to_string().contains("too much"));
+    }
+
+    #[test]
+    fn folders_are_no_entries() {
+        let bytes = zip_of(&[("b/", ""), ("b/c.xml", "x")]);
+        let mut input = Cursor::new(bytes);
+        let mut source = SourceFile::new("a.zip", &mut input).unwrap();
+        let mut archive = BoundedArchive::open(&mut source).unwrap();
+        assert_eq!(archive.names(), ["b/c.xml"]);
+        let failure = archive.named_entry("gone").unwrap_err();
+        assert!(failure.to_string().contains("gone"), "{failure}");
     }
 
     #[test]

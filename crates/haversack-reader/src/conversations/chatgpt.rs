@@ -4,17 +4,36 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::archive::Archive;
-use super::json::{self, Shape, read_pieces};
+use super::json::{self, Shape, read_list_or_one, read_pieces};
 use super::turn::{Header, Keys, Tally, Turn, fenced, write_conversation};
 use super::when::moment;
+use crate::archive::BoundedArchive;
 use crate::part::{PartSink, ReadFailure};
 use crate::source::{FileHead, SourceFile};
+use crate::table::Reader;
+
+/// The reader of archives of ChatGPT.
+pub(crate) const ARCHIVE_READER: Reader = Reader {
+    name: "ChatGPT archive",
+    extensions: &["zip"],
+    recognises: is_archive,
+    is_isolated: true,
+    read: read_archive,
+};
+
+/// The reader of conversations of ChatGPT.
+pub(crate) const READER: Reader = Reader {
+    name: "ChatGPT conversations",
+    extensions: &["json"],
+    recognises: is_json,
+    is_isolated: false,
+    read: read_json,
+};
 
 const SOURCE: &str = "ChatGPT";
 
 /// Whether it is the list of conversations itself.
-pub(crate) fn is_json(head: &FileHead) -> bool {
+fn is_json(head: &FileHead) -> bool {
     let shape = Shape::of(head.text());
     let is_list = shape.has("[].mapping") && shape.has_between("[].mapping.", ".children");
     let is_one = shape.has("mapping") && shape.has_between("mapping.", ".children");
@@ -22,7 +41,7 @@ pub(crate) fn is_json(head: &FileHead) -> bool {
 }
 
 /// Whether it is the archive of an export.
-pub(crate) fn is_archive(head: &FileHead) -> bool {
+fn is_archive(head: &FileHead) -> bool {
     let own = ["chat.html", "user.json", "message_feedback.json", "model_comparisons.json"];
     let is_own = |name: &str| head.entries.iter().any(|entry| entry.ends_with(name));
     // Claude's archive has users.json, projects.json and no page of all chats.
@@ -40,25 +59,17 @@ fn conversation_entries(entries: &[String]) -> impl Iterator<Item = &String> {
 }
 
 /// Reads the list of conversations.
-pub(crate) fn read_json(
-    source: &mut SourceFile<'_>,
-    sink: &mut PartSink<'_>,
-) -> Result<(), ReadFailure> {
-    let is_list = source.head()?.text().trim_start().starts_with('[');
+fn read_json(source: &mut SourceFile<'_>, sink: &mut PartSink<'_>) -> Result<(), ReadFailure> {
     let (mut threads, mut tally) = (Keys::default(), Tally::default());
-    let path: &[&str] = if is_list { &["*"] } else { &[] };
-    read_pieces(source.rewound()?, path, &mut |_, conversation| {
+    read_list_or_one(source, &mut |_, conversation| {
         write(&conversation, &mut threads, &mut tally, sink)
     })?;
     tally.give_omissions(sink)
 }
 
 /// Reads an archive.
-pub(crate) fn read_archive(
-    source: &mut SourceFile<'_>,
-    sink: &mut PartSink<'_>,
-) -> Result<(), ReadFailure> {
-    let mut archive = Archive::open(source)?;
+fn read_archive(source: &mut SourceFile<'_>, sink: &mut PartSink<'_>) -> Result<(), ReadFailure> {
+    let mut archive = BoundedArchive::open(source)?;
     let names = archive.names();
     let mut entries: Vec<&String> = conversation_entries(&names).collect();
     entries.sort();

@@ -2,24 +2,43 @@
 
 use serde_json::Value;
 
-use super::archive::Archive;
-use super::json::{self, Shape, read_pieces};
+use super::json::{self, Shape, read_list_or_one, read_pieces};
 use super::turn::{Header, Keys, Tally, Turn, fenced, hash, name, write_conversation};
 use super::when::moment;
+use crate::archive::BoundedArchive;
 use crate::part::{Part, PartSink, ReadFailure};
 use crate::source::{FileHead, SourceFile};
+use crate::table::Reader;
+
+/// The reader of archives of Claude.
+pub(crate) const ARCHIVE_READER: Reader = Reader {
+    name: "Claude archive",
+    extensions: &["zip"],
+    recognises: is_archive,
+    is_isolated: true,
+    read: read_archive,
+};
+
+/// The reader of conversations of Claude.
+pub(crate) const READER: Reader = Reader {
+    name: "Claude conversations",
+    extensions: &["json"],
+    recognises: is_json,
+    is_isolated: false,
+    read: read_json,
+};
 
 const SOURCE: &str = "Claude";
 
 /// Whether it is the list of conversations itself.
-pub(crate) fn is_json(head: &FileHead) -> bool {
+fn is_json(head: &FileHead) -> bool {
     let shape = Shape::of(head.text());
     let is_list = shape.has_all(&["[].uuid", "[].chat_messages"]);
     is_list || shape.has_all(&["uuid", "chat_messages"])
 }
 
 /// Whether it is the archive of an export.
-pub(crate) fn is_archive(head: &FileHead) -> bool {
+fn is_archive(head: &FileHead) -> bool {
     let has = |end: &str| head.entries.iter().any(|entry| file_name(entry) == end);
     let has_others = head.has_entry("channels.json") || has("chat.html") || has("user.json");
     let has_projects =
@@ -37,25 +56,17 @@ fn in_folder(entry: &str, folder: &str) -> bool {
 }
 
 /// Reads the list of conversations.
-pub(crate) fn read_json(
-    source: &mut SourceFile<'_>,
-    sink: &mut PartSink<'_>,
-) -> Result<(), ReadFailure> {
-    let is_list = source.head()?.text().trim_start().starts_with('[');
+fn read_json(source: &mut SourceFile<'_>, sink: &mut PartSink<'_>) -> Result<(), ReadFailure> {
     let (mut threads, mut tally) = (Keys::default(), Tally::default());
-    let path: &[&str] = if is_list { &["*"] } else { &[] };
-    read_pieces(source.rewound()?, path, &mut |_, conversation| {
+    read_list_or_one(source, &mut |_, conversation| {
         write(&conversation, &mut threads, &mut tally, sink)
     })?;
     tally.give_omissions(sink)
 }
 
 /// Reads an archive.
-pub(crate) fn read_archive(
-    source: &mut SourceFile<'_>,
-    sink: &mut PartSink<'_>,
-) -> Result<(), ReadFailure> {
-    let mut archive = Archive::open(source)?;
+fn read_archive(source: &mut SourceFile<'_>, sink: &mut PartSink<'_>) -> Result<(), ReadFailure> {
+    let mut archive = BoundedArchive::open(source)?;
     let mut names = archive.names();
     names.sort();
     let (mut threads, mut tally) = (Keys::default(), Tally::default());
@@ -66,11 +77,11 @@ pub(crate) fn read_archive(
                 write(&conversation, &mut threads, &mut tally, sink)
             })?;
         } else if end == "projects.json" || in_folder(entry, "projects") {
-            for project in elements(json::parse(&archive.read(entry)?)?) {
+            for project in elements(json::parse(&archive.named_entry(entry)?)?) {
                 write_project(&project, &mut threads, &mut tally, sink)?;
             }
         } else if end == "memories.json" || in_folder(entry, "memories") {
-            for memories in elements(json::parse(&archive.read(entry)?)?) {
+            for memories in elements(json::parse(&archive.named_entry(entry)?)?) {
                 write_memories(&memories, &mut threads, &mut tally, sink)?;
             }
         } else if end != "users.json" {

@@ -10,9 +10,19 @@ use super::turn::{Header, Keys, MessageWriter, Outline, Tally, Turn};
 use super::when::moment;
 use crate::part::{PartSink, ReadFailure};
 use crate::source::{FileHead, SourceFile};
+use crate::table::Reader;
+
+/// The reader of sessions.
+pub(crate) const READER: Reader = Reader {
+    name: "Claude Code session",
+    extensions: &["jsonl"],
+    recognises: is_session,
+    is_isolated: false,
+    read: read_session,
+};
 
 /// Whether its first lines are those of a session.
-pub(crate) fn is_session(head: &FileHead) -> bool {
+fn is_session(head: &FileHead) -> bool {
     let mut lines = head.text().lines().take(50).filter(|line| !line.trim().is_empty()).peekable();
     head.extension() == "jsonl"
         && lines.any(|line| {
@@ -49,10 +59,7 @@ pub(crate) fn for_each_line(
 }
 
 /// Reads a session.
-pub(crate) fn read_session(
-    source: &mut SourceFile<'_>,
-    sink: &mut PartSink<'_>,
-) -> Result<(), ReadFailure> {
+fn read_session(source: &mut SourceFile<'_>, sink: &mut PartSink<'_>) -> Result<(), ReadFailure> {
     let mut header = Header { source: "Claude Code", ..Header::default() };
     let (mut outline, mut uncounted) = (Outline::default(), Tally::default());
     let mut first_prompt = None;

@@ -2,22 +2,41 @@
 
 use serde_json::Value;
 
-use super::archive::Archive;
 use super::json::{self, Shape, read_pieces};
 use super::turn::{Header, Keys, MessageWriter, Outline, Tally, Turn, name, write_conversation};
 use super::when::moment;
+use crate::archive::BoundedArchive;
 use crate::part::{PartSink, ReadFailure};
 use crate::source::{FileHead, SourceFile};
+use crate::table::Reader;
+
+/// The reader of packages of Discord.
+pub(crate) const ARCHIVE_READER: Reader = Reader {
+    name: "Discord package",
+    extensions: &["zip"],
+    recognises: is_package,
+    is_isolated: true,
+    read: read_package,
+};
+
+/// The reader of single channels.
+pub(crate) const READER: Reader = Reader {
+    name: "Discord channel",
+    extensions: &["json"],
+    recognises: is_exporter_json,
+    is_isolated: false,
+    read: read_exporter_json,
+};
 
 const SOURCE: &str = "Discord";
 
 /// Whether it is a file of `DiscordChatExporter`.
-pub(crate) fn is_exporter_json(head: &FileHead) -> bool {
+fn is_exporter_json(head: &FileHead) -> bool {
     Shape::of(head.text()).has_all(&["guild", "guild.name", "channel", "channel.name", "messages"])
 }
 
 /// Whether it is the package of a user.
-pub(crate) fn is_package(head: &FileHead) -> bool {
+fn is_package(head: &FileHead) -> bool {
     let lower: Vec<String> = head.entries.iter().map(|entry| entry.to_lowercase()).collect();
     let has = |end: &str| lower.iter().any(|entry| entry.ends_with(end));
     lower.iter().any(|entry| channel_folder(entry).is_some())
@@ -35,7 +54,7 @@ fn channel_folder(entry: &str) -> Option<&str> {
 }
 
 /// Reads a file of `DiscordChatExporter`, twice: a thread says who takes part before its messages come.
-pub(crate) fn read_exporter_json(
+fn read_exporter_json(
     source: &mut SourceFile<'_>,
     sink: &mut PartSink<'_>,
 ) -> Result<(), ReadFailure> {
@@ -126,11 +145,8 @@ fn exported_turn(message: &Value, tally: &mut Tally) -> Option<Turn> {
 }
 
 /// Reads the package of a user. It holds only what the user wrote, without answers.
-pub(crate) fn read_package(
-    source: &mut SourceFile<'_>,
-    sink: &mut PartSink<'_>,
-) -> Result<(), ReadFailure> {
-    let mut archive = Archive::open(source)?;
+fn read_package(source: &mut SourceFile<'_>, sink: &mut PartSink<'_>) -> Result<(), ReadFailure> {
+    let mut archive = BoundedArchive::open(source)?;
     let names = archive.names();
     let author = package_author(&mut archive, &names);
     let (mut threads, mut tally) = (Keys::default(), Tally::default());
@@ -142,7 +158,7 @@ pub(crate) fn read_package(
         }
         let about = format!("{folder}/channel.json");
         let channel = match names.contains(&about) {
-            true => json::parse(&archive.read(&about)?)?,
+            true => json::parse(&archive.named_entry(&about)?)?,
             false => Value::Null,
         };
         let header = package_header(&channel, folder);
@@ -159,9 +175,9 @@ pub(crate) fn read_package(
     tally.give_omissions(sink)
 }
 
-fn package_author(archive: &mut Archive<'_>, names: &[String]) -> String {
+fn package_author(archive: &mut BoundedArchive<'_>, names: &[String]) -> String {
     let entry = names.iter().find(|name| name.to_lowercase().ends_with("account/user.json"));
-    let user = entry.and_then(|entry| json::parse(&archive.read(entry).ok()?).ok());
+    let user = entry.and_then(|entry| json::parse(&archive.named_entry(entry).ok()?).ok());
     let user = user.unwrap_or_default();
     let shown = json::text(&user, "global_name").or_else(|| json::text(&user, "username"));
     shown.unwrap_or("User").to_owned()

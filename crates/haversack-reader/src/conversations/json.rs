@@ -11,6 +11,7 @@ use serde::de::{
 use serde_json::{Map, Value};
 
 use crate::part::ReadFailure;
+use crate::source::SourceFile;
 
 /// Bytes of one piece, such as a message or a whole conversation of an assistant.
 pub(crate) const PIECE_BYTES_MAX: u64 = 32 << 20;
@@ -49,6 +50,19 @@ pub(crate) fn read_pieces(
         (None, Err(error)) => Err(json_failure(&error, since.get())),
         (None, Ok(())) => Ok(walk.pieces),
     }
+}
+
+/// Hands on each element of the list that a file holds, or the one object that it holds instead.
+///
+/// # Errors
+/// As [`read_pieces`].
+pub(crate) fn read_list_or_one(
+    source: &mut SourceFile<'_>,
+    take: &mut TakePiece<'_>,
+) -> Result<u64, ReadFailure> {
+    let is_list = source.head()?.text().trim_start().starts_with('[');
+    let path: &[&str] = if is_list { &["*"] } else { &[] };
+    read_pieces(source.rewound()?, path, take)
 }
 
 fn json_failure(error: &serde_json::Error, since: u64) -> ReadFailure {

@@ -1,6 +1,5 @@
 //! Conversations: chats with assistants and between people, as threads with their messages.
 
-pub(crate) mod archive;
 pub(crate) mod chatgpt;
 pub(crate) mod claude;
 pub(crate) mod claude_code;

@@ -4,12 +4,31 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::archive::Archive;
 use super::json::{self, Shape};
 use super::turn::{Header, Keys, Tally, Turn, name, write_conversation};
 use super::when::{day, moment};
+use crate::archive::BoundedArchive;
 use crate::part::{PartSink, ReadFailure};
 use crate::source::{FileHead, SourceFile};
+use crate::table::Reader;
+
+/// The reader of archives of Slack.
+pub(crate) const ARCHIVE_READER: Reader = Reader {
+    name: "Slack archive",
+    extensions: &["zip"],
+    recognises: is_archive,
+    is_isolated: true,
+    read: read_archive,
+};
+
+/// The reader of single days of a channel.
+pub(crate) const READER: Reader = Reader {
+    name: "Slack channel day",
+    extensions: &["json"],
+    recognises: is_channel_day,
+    is_isolated: false,
+    read: read_channel_day,
+};
 
 const SOURCE: &str = "Slack";
 
@@ -27,7 +46,7 @@ enum ThreadId {
 }
 
 /// Whether it is the archive of a workspace.
-pub(crate) fn is_archive(head: &FileHead) -> bool {
+fn is_archive(head: &FileHead) -> bool {
     let lists = ["channels.json", "groups.json", "dms.json", "mpims.json"];
     let has_list = lists.iter().any(|name| head.has_entry(name));
     has_list && head.entries.iter().any(|entry| channel_day(entry).is_some())
@@ -46,7 +65,7 @@ fn is_day(date: &str) -> bool {
 }
 
 /// Whether it is the file of one channel and day.
-pub(crate) fn is_channel_day(head: &FileHead) -> bool {
+fn is_channel_day(head: &FileHead) -> bool {
     let is_named = head.name.strip_suffix(".json").is_some_and(is_day);
     let shape = Shape::of(head.text());
     is_named
@@ -55,7 +74,7 @@ pub(crate) fn is_channel_day(head: &FileHead) -> bool {
 }
 
 /// Reads the file of one channel and day.
-pub(crate) fn read_channel_day(
+fn read_channel_day(
     source: &mut SourceFile<'_>,
     sink: &mut PartSink<'_>,
 ) -> Result<(), ReadFailure> {
@@ -80,11 +99,8 @@ struct Channel {
 }
 
 /// Reads the archive of a workspace.
-pub(crate) fn read_archive(
-    source: &mut SourceFile<'_>,
-    sink: &mut PartSink<'_>,
-) -> Result<(), ReadFailure> {
-    let mut archive = Archive::open(source)?;
+fn read_archive(source: &mut SourceFile<'_>, sink: &mut PartSink<'_>) -> Result<(), ReadFailure> {
+    let mut archive = BoundedArchive::open(source)?;
     let entries = archive.names();
     let mut names = Names::new();
     for user in entry_list(&mut archive, &entries, "users.json")? {
@@ -104,7 +120,7 @@ pub(crate) fn read_archive(
         entries.sort();
         let mut threads = Threads::new();
         for (_, entry) in entries {
-            let messages = json::parse(&archive.read(entry)?)?;
+            let messages = json::parse(&archive.named_entry(entry)?)?;
             collect_profiles(&messages, &mut names);
             add_messages(&messages, &names, &mut threads, &mut tally);
         }
@@ -122,14 +138,14 @@ pub(crate) fn read_archive(
 }
 
 fn entry_list(
-    archive: &mut Archive<'_>,
+    archive: &mut BoundedArchive<'_>,
     entries: &[String],
     name: &str,
 ) -> Result<Vec<Value>, ReadFailure> {
     if !entries.iter().any(|entry| entry == name) {
         return Ok(Vec::new());
     }
-    match json::parse(&archive.read(name)?)? {
+    match json::parse(&archive.named_entry(name)?)? {
         Value::Array(list) => Ok(list),
         _ => Err(ReadFailure::malformed(format!("{name} is not a list"))),
     }
@@ -137,7 +153,7 @@ fn entry_list(
 
 /// The channels and direct chats by the folder of their messages.
 fn read_channels(
-    archive: &mut Archive<'_>,
+    archive: &mut BoundedArchive<'_>,
     entries: &[String],
     names: &mut Names,
 ) -> Result<BTreeMap<String, Channel>, ReadFailure> {

@@ -4,6 +4,16 @@ use super::transcript::{is_speaker, is_time, timed_turn};
 use super::turn::{Header, Keys, Tally, Turn, write_conversation};
 use crate::part::{PartSink, ReadFailure};
 use crate::source::{FileHead, SourceFile};
+use crate::table::Reader;
+
+/// The reader of subtitles.
+pub(crate) const READER: Reader = Reader {
+    name: "subtitles",
+    extensions: &["vtt", "srt"],
+    recognises: is_subtitles,
+    is_isolated: false,
+    read,
+};
 
 /// Characters after which a turn without a speaker ends at the next sentence.
 const PARAGRAPH_CHARS: usize = 600;
@@ -20,7 +30,7 @@ struct Cue {
 }
 
 /// Whether it is WebVTT or `SubRip`.
-pub(crate) fn is_subtitles(head: &FileHead) -> bool {
+fn is_subtitles(head: &FileHead) -> bool {
     let text = head.text();
     let is_vtt = text.starts_with("WEBVTT");
     let times = text.lines().take(200).filter(|line| cue_start(line).is_some()).count();
@@ -28,10 +38,7 @@ pub(crate) fn is_subtitles(head: &FileHead) -> bool {
 }
 
 /// Reads subtitles.
-pub(crate) fn read(
-    source: &mut SourceFile<'_>,
-    sink: &mut PartSink<'_>,
-) -> Result<(), ReadFailure> {
+fn read(source: &mut SourceFile<'_>, sink: &mut PartSink<'_>) -> Result<(), ReadFailure> {
     let title = source.stem().to_owned();
     let bytes = source.read_all()?;
     let text = String::from_utf8_lossy(&bytes);

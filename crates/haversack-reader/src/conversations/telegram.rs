@@ -9,11 +9,21 @@ use super::turn::{Header, Keys, MessageWriter, Outline, Tally, Turn};
 use super::when::moment;
 use crate::part::{PartSink, ReadFailure};
 use crate::source::{FileHead, SourceFile};
+use crate::table::Reader;
+
+/// The reader of exports of Telegram.
+pub(crate) const READER: Reader = Reader {
+    name: "Telegram export",
+    extensions: &["json"],
+    recognises: is_export,
+    is_isolated: false,
+    read,
+};
 
 const SOURCE: &str = "Telegram";
 
 /// Whether it is an export.
-pub(crate) fn is_export(head: &FileHead) -> bool {
+fn is_export(head: &FileHead) -> bool {
     let shape = Shape::of(head.text());
     let is_chat = shape.has_all(&["name", "type", "id", "messages"])
         && (shape.has("messages[].from_id") || shape.has("messages[].date_unixtime"));
@@ -31,10 +41,7 @@ fn path(head: &FileHead) -> &'static [&'static str] {
 }
 
 /// Reads an export. It is read twice: a thread says who takes part before its messages come.
-pub(crate) fn read(
-    source: &mut SourceFile<'_>,
-    sink: &mut PartSink<'_>,
-) -> Result<(), ReadFailure> {
+fn read(source: &mut SourceFile<'_>, sink: &mut PartSink<'_>) -> Result<(), ReadFailure> {
     let path = path(&source.head()?);
     let mut outlines: BTreeMap<String, Outline> = BTreeMap::new();
     let mut uncounted = Tally::default();

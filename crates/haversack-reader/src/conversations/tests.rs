@@ -1,10 +1,10 @@
 //! Tests of the readers of conversations, through the table, so that their recognisers are tested too.
 
-use std::io::{Cursor, Write};
+use std::io::Cursor;
 
 use serde_json::{Value, json};
-use zip::write::SimpleFileOptions;
 
+use crate::archive::tests::zip_of;
 use crate::part::{Part, PartSink, ReadFailure, ReadOutput};
 use crate::source::SourceFile;
 use crate::table::find_reader;
@@ -46,16 +46,6 @@ fn check_order(parts: &[Part]) {
         assert!(keys.insert(part.key.clone()), "{:?} is there twice", part.key);
         assert!(!part.key.chars().any(char::is_control) && part.key.len() < 300, "{:?}", part.key);
     }
-}
-
-/// A ZIP archive.
-pub(crate) fn zipped(entries: &[(&str, &str)]) -> Vec<u8> {
-    let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
-    for (name, text) in entries {
-        zip.start_file(*name, SimpleFileOptions::default()).unwrap();
-        zip.write_all(text.as_bytes()).unwrap();
-    }
-    zip.finish().unwrap().into_inner()
 }
 
 /// Each part on a line: its kind, key, author, title, body, and moment.
@@ -133,7 +123,7 @@ fn chatgpt_gives_the_branch_that_was_open_last() {
         "1 conversations, 2 messages; left out: 1 messages of other branches, 1 messages of tools";
     check("conversations.json", chatgpt().as_bytes(), "ChatGPT conversations", CHATGPT, notice);
     let zip =
-        zipped(&[("chat.html", ""), ("conversations-000.json", &chatgpt()), ("user.json", "{}")]);
+        zip_of(&[("chat.html", ""), ("conversations-000.json", &chatgpt()), ("user.json", "{}")]);
     check("x.zip", &zip, "ChatGPT archive", CHATGPT, notice);
     let outcome = read("c.json", chatgpt().as_bytes()).unwrap();
     assert_eq!(outcome.parts[0].fields["instructions"], "I am Anna.");
@@ -184,7 +174,7 @@ fn claude_gives_conversations_documents_and_memories() {
     let memories =
         json!([{"conversations_memory": "Likes tea", "project_memories": {"p": "Brick"}}]);
     let (projects, memories) = (projects.to_string(), memories.to_string());
-    let zip = zipped(&[
+    let zip = zip_of(&[
         ("conversations.json", &claude()),
         ("users.json", "[]"),
         ("projects.json", &projects),
@@ -218,7 +208,7 @@ const SLACK_DAY: &str = r##"[
 #[test]
 fn slack_gives_days_and_reply_threads() {
     let users = r#"[{"id": "U1", "name": "anna", "profile": {"display_name": "Anna"}}, {"id": "U2", "real_name": "Ben"}]"#;
-    let zip = zipped(&[
+    let zip = zip_of(&[
         ("channels.json", r#"[{"id": "C1", "name": "general", "topic": {"value": "All"}}]"#),
         ("users.json", users),
         ("general/2024-05-06.json", SLACK_DAY),
@@ -337,7 +327,7 @@ fn discord_gives_channels() {
         &["thread  | - | #news, Club | ", "message 9 | Anna |  | hi⏎⏎[file: a.png]"],
         "1 messages; left out: 1 service messages",
     );
-    let zip = zipped(&[
+    let zip = zip_of(&[
         ("Account/user.json", r#"{"username": "anna"}"#),
         ("Messages/index.json", "{}"),
         ("Messages/c55/channel.json", r#"{"id": "55", "name": "news", "guild": {"name": "Club"}}"#),
@@ -422,7 +412,7 @@ fn strangers_are_left_alone() {
     ] {
         assert_eq!(read(name, text.as_bytes()).unwrap().reader, "", "{name}: {text}");
     }
-    let zip = zipped(&[("conversations.json", "[]"), ("a.txt", "")]);
+    let zip = zip_of(&[("conversations.json", "[]"), ("a.txt", "")]);
     assert_eq!(read("x.zip", &zip).unwrap().reader, "");
 }
 
@@ -433,7 +423,7 @@ fn broken_files_never_panic() {
     check_hostile("2024-05-06.json", SLACK_DAY.as_bytes());
     check_hostile("chat.txt", WHATSAPP.as_bytes());
     check_hostile("a.vtt", b"WEBVTT\n\n00:00:01.000 --> 00:00:02.000\n<v Anna>Hello {\\an8}\n\n");
-    check_hostile("x.zip", &zipped(&[("chat.html", ""), ("conversations.json", &chatgpt())]));
+    check_hostile("x.zip", &zip_of(&[("chat.html", ""), ("conversations.json", &chatgpt())]));
     let deep = format!("[{{\"uuid\": 1, \"chat_messages\": {}", "[".repeat(50_000));
     assert!(read("conversations.json", deep.as_bytes()).is_err());
 }
@@ -442,7 +432,7 @@ fn broken_files_never_panic() {
 fn a_bomb_in_an_archive_is_refused() {
     let mut bomb = String::from("[");
     bomb.push_str(&" ".repeat(160 << 20));
-    let zip = zipped(&[("channels.json", "[]"), ("users.json", &bomb)]);
+    let zip = zip_of(&[("channels.json", "[]"), ("users.json", &bomb)]);
     let failure = read("slack.zip", &zip).unwrap_err();
     assert!(matches!(failure, ReadFailure::TooLarge { .. }), "{failure}");
 }

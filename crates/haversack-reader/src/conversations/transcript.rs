@@ -5,6 +5,16 @@ use serde_json::Value;
 use super::turn::{Header, Keys, Tally, Turn, name, write_conversation};
 use crate::part::{PartSink, ReadFailure};
 use crate::source::{FileHead, SourceFile};
+use crate::table::Reader;
+
+/// The reader of transcripts.
+pub(crate) const READER: Reader = Reader {
+    name: "transcript",
+    extensions: &["txt"],
+    recognises: is_transcript,
+    is_isolated: false,
+    read,
+};
 
 /// Names that stand before a colon without anybody speaking.
 const NO_SPEAKERS: &[&str] = &[
@@ -52,7 +62,7 @@ pub(crate) struct Line<'t> {
 }
 
 /// Whether it surely is a transcript: most lines fit, of at least two speakers and four turns.
-pub(crate) fn is_transcript(head: &FileHead) -> bool {
+fn is_transcript(head: &FileHead) -> bool {
     if !matches!(head.extension(), "txt" | "text" | "transcript" | "") {
         return false;
     }
@@ -126,10 +136,7 @@ pub(crate) fn is_time(text: &str) -> bool {
 }
 
 /// Reads a transcript.
-pub(crate) fn read(
-    source: &mut SourceFile<'_>,
-    sink: &mut PartSink<'_>,
-) -> Result<(), ReadFailure> {
+fn read(source: &mut SourceFile<'_>, sink: &mut PartSink<'_>) -> Result<(), ReadFailure> {
     let title = source.stem().to_owned();
     let bytes = source.read_all()?;
     let text = String::from_utf8_lossy(&bytes);

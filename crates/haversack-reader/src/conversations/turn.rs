@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Map, Value};
 
-use crate::part::{Part, PartSink, ReadFailure, ReadNotice};
+use crate::part::{OmissionKind, Part, PartSink, ReadFailure, ReadNotice};
 
 /// How many participants a thread names.
 const PARTICIPANTS_MAX: usize = 100;
@@ -260,14 +260,20 @@ impl Tally {
 
     /// Gives the summary as a notice.
     pub(crate) fn give_summary(&self, sink: &mut PartSink<'_>) -> Result<(), ReadFailure> {
-        sink.notice(ReadNotice { place: None, what: self.summary() })
+        sink.notice(ReadNotice::new(self.summary()))
     }
 
     /// Gives the summary if something was left out, or nothing taken.
     pub(crate) fn give_omissions(&self, sink: &mut PartSink<'_>) -> Result<(), ReadFailure> {
-        match self.left.is_empty() && self.remarks.is_empty() && !self.taken.is_empty() {
-            true => Ok(()),
-            false => self.give_summary(sink),
+        if self.taken.is_empty() || !self.remarks.is_empty() {
+            return self.give_summary(sink);
+        }
+        match self.left.values().sum() {
+            0 => Ok(()),
+            left => {
+                let notice = ReadNotice::new(self.summary());
+                sink.notice(notice.omitting(OmissionKind::Messages, left))
+            }
         }
     }
 }

@@ -2,11 +2,30 @@
 
 use jiff::civil::date;
 
-use super::archive::Archive;
 use super::turn::{Header, Keys, Tally, Turn, is_mark, name, write_conversation};
 use super::when::civil_millis;
+use crate::archive::BoundedArchive;
 use crate::part::{PartSink, ReadFailure};
 use crate::source::{FileHead, SourceFile};
+use crate::table::Reader;
+
+/// The reader of archives of a chat with its media.
+pub(crate) const ARCHIVE_READER: Reader = Reader {
+    name: "WhatsApp archive",
+    extensions: &["zip"],
+    recognises: is_archive,
+    is_isolated: true,
+    read: read_archive,
+};
+
+/// The reader of chats.
+pub(crate) const READER: Reader = Reader {
+    name: "WhatsApp chat",
+    extensions: &["txt"],
+    recognises: is_chat,
+    is_isolated: false,
+    read: read_chat,
+};
 
 /// Notes in place of media that were not exported. Compared in lower case.
 const OMITTED: &[&str] = &[
@@ -78,6 +97,43 @@ const DELETED: &[&str] = &[
     "waiting for this message",
 ];
 
+/// Words for the halves of the day, with whether it is the afternoon. Most languages put them after the time,
+/// some before it. Compared in lower case.
+const HALVES: &[(&str, bool)] = &[
+    ("a.m.", false),
+    ("p.m.", true),
+    ("a. m.", false),
+    ("p. m.", true),
+    ("am", false),
+    ("pm", true),
+    ("ص", false),
+    ("م", true),
+    ("पूर्वाह्न", false),
+    ("अपराह्न", true),
+    ("午前", false),
+    ("午後", true),
+    ("凌晨", false),
+    ("清晨", false),
+    ("早上", false),
+    ("上午", false),
+    ("中午", true),
+    ("下午", true),
+    ("晚上", true),
+    ("오전", false),
+    ("오후", true),
+    ("öö", false),
+    ("ös", true),
+    ("π.μ.", false),
+    ("μ.μ.", true),
+    ("ق.ظ.", false),
+    ("ب.ظ.", true),
+    ("de.", false),
+    ("du.", true),
+];
+
+/// Letters of the longest of them, and of what stands between a date and a time.
+const HALF_LETTERS_MAX: usize = 16;
+
 /// A date and a time at the start of a line, before the order of day and month is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Stamp {
@@ -96,7 +152,7 @@ struct Entry<'t> {
 }
 
 /// Whether most of its first lines begin with a date and a time as WhatsApp writes them.
-pub(crate) fn is_chat(head: &FileHead) -> bool {
+fn is_chat(head: &FileHead) -> bool {
     if head.extension() != "txt" {
         return false;
     }
@@ -110,7 +166,7 @@ pub(crate) fn is_chat(head: &FileHead) -> bool {
 }
 
 /// Whether it is the archive of a chat with its media.
-pub(crate) fn is_archive(head: &FileHead) -> bool {
+fn is_archive(head: &FileHead) -> bool {
     chat_entry(&head.entries).is_some()
 }
 
@@ -123,27 +179,21 @@ fn chat_entry(entries: &[String]) -> Option<&String> {
 }
 
 /// Reads the archive of a chat.
-pub(crate) fn read_archive(
-    source: &mut SourceFile<'_>,
-    sink: &mut PartSink<'_>,
-) -> Result<(), ReadFailure> {
+fn read_archive(source: &mut SourceFile<'_>, sink: &mut PartSink<'_>) -> Result<(), ReadFailure> {
     let title = chat_title(source.stem());
-    let mut archive = Archive::open(source)?;
+    let mut archive = BoundedArchive::open(source)?;
     let names = archive.names();
     let Some(entry) = chat_entry(&names) else {
         return Err(ReadFailure::malformed("the archive has no _chat.txt"));
     };
-    let bytes = archive.read(entry)?;
+    let bytes = archive.named_entry(entry)?;
     let mut tally = Tally::default();
     tally.leave_many("media files", names.len().saturating_sub(1) as u64);
     write(&String::from_utf8_lossy(&bytes), title, tally, sink)
 }
 
 /// Reads a chat.
-pub(crate) fn read_chat(
-    source: &mut SourceFile<'_>,
-    sink: &mut PartSink<'_>,
-) -> Result<(), ReadFailure> {
+fn read_chat(source: &mut SourceFile<'_>, sink: &mut PartSink<'_>) -> Result<(), ReadFailure> {
     let title = chat_title(source.stem());
     let bytes = source.read_all()?;
     write(&String::from_utf8_lossy(&bytes), title, Tally::default(), sink)
@@ -308,7 +358,7 @@ fn split_stamp(line: &str) -> Option<(Stamp, &str, &str)> {
     if !is_dated {
         return None;
     }
-    scan.skip_until_digit()?;
+    let half_before = scan.skip_until_digit()?;
     let (hour, _) = scan.number(2)?;
     let colon = scan.one_of(&[':', '.'])?;
     let (minute, 2) = scan.number(2)? else { return None };
@@ -317,7 +367,7 @@ fn split_stamp(line: &str) -> Option<(Stamp, &str, &str)> {
         None => 0,
     };
     scan.skip_spaces();
-    let half = scan.half();
+    let half = scan.half().or(half_before);
     scan.skip_spaces();
     let raw = &line[..line.len() - scan.rest.len()];
     let rest = match is_bracketed {
@@ -371,17 +421,23 @@ impl Scan<'_> {
         self.rest = self.rest.trim_start_matches(|c: char| c.is_whitespace() || is_mark(c));
     }
 
-    /// Skips a comma and short words such as `klo` or `at`.
-    fn skip_until_digit(&mut self) -> Option<()> {
-        let at = self.rest.char_indices().take(8).find(|(_, c)| digit_value(*c).is_some())?.0;
-        let words = &self.rest[..at];
-        let is_between = words
-            .chars()
-            .all(|c| c.is_alphabetic() || c.is_whitespace() || ",،.\u{200f}".contains(c));
-        if words.is_empty() || !is_between {
+    /// Skips a comma and short words such as `klo` or `at`. Returns which half of the day they name, if any.
+    fn skip_until_digit(&mut self) -> Option<Option<bool>> {
+        let mut letters = self.rest.char_indices().take(HALF_LETTERS_MAX);
+        let at = letters.find(|(_, c)| digit_value(*c).is_some())?.0;
+        let words = self.rest[..at].to_lowercase();
+        let mut words = words.split(|c: char| c.is_whitespace() || is_mark(c) || ",،".contains(c));
+        let half = words.clone().find_map(|word| HALVES.iter().find(|(known, _)| *known == word));
+        // Some words for halves of the day have marks that are no letters of their own.
+        let is_between = |word: &str| {
+            half.is_some_and(|(known, _)| *known == word)
+                || word.chars().all(|c| c.is_alphabetic() || c == '.')
+        };
+        if at == 0 || !words.all(is_between) {
             return None;
         }
-        self.skipped(at)
+        self.skipped(at)?;
+        Some(half.map(|(_, is_afternoon)| *is_afternoon))
     }
 
     fn skipped(&mut self, at: usize) -> Option<()> {
@@ -391,21 +447,10 @@ impl Scan<'_> {
 
     /// Whether it is the afternoon, if the clock has twelve hours.
     fn half(&mut self) -> Option<bool> {
-        let lower: String = self.rest.chars().take(8).flat_map(char::to_lowercase).collect();
-        let halves = [
-            ("a.m.", false),
-            ("p.m.", true),
-            ("a. m.", false),
-            ("p. m.", true),
-            ("am", false),
-            ("pm", true),
-            ("ص", false),
-            ("م", true),
-            ("पूर्वाह्न", false),
-            ("अपराह्न", true),
-        ];
+        let start = self.rest.chars().take(HALF_LETTERS_MAX);
+        let lower: String = start.flat_map(char::to_lowercase).collect();
         let spaced = lower.replace(['\u{202f}', '\u{a0}'], " ");
-        let (word, half) = halves.iter().find(|(word, _)| spaced.starts_with(word))?;
+        let (word, half) = HALVES.iter().find(|(word, _)| spaced.starts_with(word))?;
         let length: usize = self.rest.chars().take(word.chars().count()).map(char::len_utf8).sum();
         self.skipped(length)?;
         Some(*half)
@@ -487,6 +532,18 @@ mod tests {
         check("6.5.2024 klo 15.04 - Anna: hi", Some((at, "Anna: hi")));
         check("6/5/2024, 3:04 p. m. - Anna: hi", Some((at, "Anna: hi")));
         check("٠٦/٠٥/٢٠٢٤، ١٥:٠٤ - Anna: hi", Some((at, "Anna: hi")));
+        check("2024/5/6 下午3:04 - Anna: hi", Some((at, "Anna: hi")));
+        check("[2024/5/6 下午3:04:00] Anna: hi", Some((at, "Anna: hi")));
+        check("2024/05/06 午後3:04 - Anna: hi", Some((at, "Anna: hi")));
+        check("2024. 5. 6. 오후 3:04 - Anna: hi", Some((at, "Anna: hi")));
+        check("٦/٥/٢٠٢٤، ٣:٠٤ م - Anna: hi", Some((at, "Anna: hi")));
+        check("٦/٥/٢٠٢٤، م ٣:٠٤ - Anna: hi", Some((at, "Anna: hi")));
+        check("6/5/2024, 3:04 अपराह्न - Anna: hi", Some((at, "Anna: hi")));
+        check("6/5/2024, अपराह्न 3:04 - Anna: hi", Some((at, "Anna: hi")));
+        check("6.05.2024 ÖS 3:04 - Anna: hi", Some((at, "Anna: hi")));
+        check("2024/5/6 上午12:04 - A: b", Some(("2024-05-06T00:04:00Z", "A: b")));
+        check("2024. 5. 6. 오전 11:04 - A: b", Some(("2024-05-06T11:04:00Z", "A: b")));
+        check("6/5/2024, 3:04 पूर्वाह्न - A: b", Some(("2024-05-06T03:04:00Z", "A: b")));
         check("6/5/24, 12:04 AM - A: b", Some(("2024-05-06T00:04:00Z", "A: b")));
         check("2024-05-06 15:04:00 INFO started", None);
         check("1.2.3", None);

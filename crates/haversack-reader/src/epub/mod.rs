@@ -1,6 +1,5 @@
 //! Books in EPUB: the chapters of the spine as one Markdown text.
 
-mod archive;
 mod package;
 #[cfg(test)]
 mod tests;
@@ -9,13 +8,13 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::archive::BoundedArchive;
 use crate::encoding::decode_declared;
 use crate::html::{HtmlOptions, markdown_of_html, parse_time};
 use crate::limits::PART_BYTES_MAX;
 use crate::part::{Part, PartSink, ReadFailure, ReadNotice};
 use crate::source::{FileHead, SourceFile};
 use crate::table::Reader;
-use archive::Archive;
 use package::{Package, package_path, protects_content, read_contents};
 
 /// The reader of books.
@@ -29,7 +28,7 @@ fn recognises(head: &FileHead) -> bool {
 }
 
 fn read(source: &mut SourceFile<'_>, sink: &mut PartSink<'_>) -> Result<(), ReadFailure> {
-    let mut archive = Archive::open(source.rewound()?)?;
+    let mut archive = BoundedArchive::open(source)?;
     if let Some(encryption) = read_text(&mut archive, "META-INF/encryption.xml")?
         && protects_content(&encryption)
     {
@@ -58,7 +57,7 @@ fn read(source: &mut SourceFile<'_>, sink: &mut PartSink<'_>) -> Result<(), Read
 
 /// Reads the chapters, each with a heading.
 fn read_chapters(
-    archive: &mut Archive<'_>,
+    archive: &mut BoundedArchive<'_>,
     package: &Package,
     titles: &BTreeMap<String, String>,
     sink: &mut PartSink<'_>,
@@ -74,25 +73,25 @@ fn read_chapters(
         if body.len() > PART_BYTES_MAX {
             let what =
                 format!("the last {} of {all} chapters are left out: too much text", all - at);
-            sink.notice(ReadNotice { place: Some(path.clone()), what })?;
+            sink.notice(ReadNotice::new(what).at(path.clone()))?;
             break;
         }
         let text = match read_text(archive, path) {
             Ok(Some(text)) => text,
             Ok(None) => {
                 let what = "the chapter is missing from the archive".to_owned();
-                sink.notice(ReadNotice { place: Some(path.clone()), what })?;
+                sink.notice(ReadNotice::new(what).at(path.clone()))?;
                 continue;
             }
             Err(ReadFailure::Malformed { what }) => {
-                sink.notice(ReadNotice { place: Some(path.clone()), what })?;
+                sink.notice(ReadNotice::new(what).at(path.clone()))?;
                 continue;
             }
             Err(failure) => return Err(failure),
         };
         let page = markdown_of_html(&text, HtmlOptions { only_main: false, is_xml: true })?;
-        for what in page.notices {
-            sink.notice(ReadNotice { place: Some(path.clone()), what })?;
+        for notice in page.notices {
+            sink.notice(notice.at(path.as_str()))?;
         }
         if page.body.is_empty() {
             continue;
@@ -133,8 +132,8 @@ fn part_of(package: &Package, body: String) -> Part {
 }
 
 /// Reads an entry as text.
-fn read_text(archive: &mut Archive<'_>, name: &str) -> Result<Option<String>, ReadFailure> {
-    let Some(bytes) = archive.read(name)? else { return Ok(None) };
+fn read_text(archive: &mut BoundedArchive<'_>, name: &str) -> Result<Option<String>, ReadFailure> {
+    let Some(bytes) = archive.entry(name)? else { return Ok(None) };
     let declared = crate::html::declared_encoding(&bytes);
     let decoded = decode_declared(&bytes, declared.as_deref());
     let decoded = decoded.ok_or_else(|| ReadFailure::malformed(format!("{name} is not text")))?;

@@ -1,11 +1,9 @@
 //! Tests of books, made here.
 
-use std::io::{Cursor, Write};
-
-use zip::ZipWriter;
-use zip::write::SimpleFileOptions;
+use std::io::Cursor;
 
 use super::*;
+use crate::archive::tests::zip_of;
 use crate::part::ReadOutput;
 
 const CONTAINER_TEXT: &str = "<?xml version='1.0'?><container><rootfiles><rootfile full-path='OPS/book.opf'/></rootfiles></container>";
@@ -16,15 +14,6 @@ const PACKAGE: &str = "<?xml version='1.0'?><package><metadata><dc:title>Bees &a
     <spine><itemref idref='n'/><itemref idref='b'/><itemref idref='a'/><itemref idref='m'/></spine></package>";
 const NAVIGATION: &str = "<html><body><nav><ol><li><a href='text/b.xhtml'>First <b>chapter</b></a></li>\
     <li><a href='text/a%20b.xhtml#x'>Second</a></li></ol></nav></body></html>";
-
-fn book(entries: &[(&str, &str)]) -> Vec<u8> {
-    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
-    for (name, text) in entries {
-        zip.start_file(*name, SimpleFileOptions::default()).unwrap();
-        zip.write_all(text.as_bytes()).unwrap();
-    }
-    zip.finish().unwrap().into_inner()
-}
 
 fn bees() -> Vec<(&'static str, &'static str)> {
     vec![
@@ -55,7 +44,7 @@ fn read_bytes(bytes: &[u8]) -> Result<(Vec<Part>, Vec<ReadNotice>), ReadFailure>
 
 #[test]
 fn a_book_is_one_text_in_the_order_of_its_spine() {
-    let (parts, notices) = read_bytes(&book(&bees())).unwrap();
+    let (parts, notices) = read_bytes(&zip_of(&bees())).unwrap();
     let part = &parts[0];
     assert_eq!(part.body, "# First chapter\n\nBees fly.\n\n## Honey\n\nSweet.\nGold.");
     assert_eq!(
@@ -64,7 +53,7 @@ fn a_book_is_one_text_in_the_order_of_its_spine() {
     );
     assert_eq!(part.created, Some(988_675_200_000));
     assert_eq!(notices[0].place.as_deref(), Some("OPS/missing.xhtml"));
-    let head = FileHead::of_bytes("book.zip", &book(&bees()));
+    let head = FileHead::of_bytes("book.zip", &zip_of(&bees()));
     assert!(recognises(&head));
 }
 
@@ -82,15 +71,15 @@ fn protected_books_are_refused_and_scrambled_fonts_are_not() {
     );
     let mut entries = bees();
     entries.push(("META-INF/encryption.xml", &aes));
-    assert_eq!(read_bytes(&book(&entries)).unwrap_err(), ReadFailure::Encrypted);
+    assert_eq!(read_bytes(&zip_of(&entries)).unwrap_err(), ReadFailure::Encrypted);
     entries.pop();
     entries.push(("META-INF/encryption.xml", &font));
-    assert!(read_bytes(&book(&entries)).is_ok());
+    assert!(read_bytes(&zip_of(&entries)).is_ok());
 }
 
 #[test]
 fn damaged_books_fail_without_panic() {
-    let bytes = book(&bees());
+    let bytes = zip_of(&bees());
     for end in (0..bytes.len()).step_by(7) {
         assert!(read_bytes(&bytes[..end]).is_err());
     }
@@ -102,7 +91,7 @@ fn damaged_books_fail_without_panic() {
         }
         let _ = read_bytes(&bytes);
     }
-    assert!(read_bytes(&book(&bees()[..2])).is_err());
+    assert!(read_bytes(&zip_of(&bees()[..2])).is_err());
 }
 
 #[test]
@@ -110,5 +99,5 @@ fn a_bomb_is_stopped() {
     let zeros = " ".repeat(130 << 20);
     let mut entries = bees();
     entries[4].1 = &zeros;
-    assert!(matches!(read_bytes(&book(&entries)), Err(ReadFailure::TooLarge { .. })));
+    assert!(matches!(read_bytes(&zip_of(&entries)), Err(ReadFailure::TooLarge { .. })));
 }

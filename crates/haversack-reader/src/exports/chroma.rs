@@ -10,20 +10,27 @@ use crate::conversations::turn::{Keys, Tally, grouped, name};
 use crate::conversations::when::moment;
 use crate::part::{Part, PartSink, ReadFailure};
 use crate::source::{FileHead, SourceFile};
+use crate::table::Reader;
+
+/// The reader of databases of Chroma.
+pub(crate) const READER: Reader = Reader {
+    name: "Chroma database",
+    extensions: &["sqlite3"],
+    recognises: is_chroma,
+    is_isolated: true,
+    read,
+};
 
 const TABLES: &[&str] = &["collections", "segments", "embeddings", "embedding_metadata"];
 
 /// Whether it is such a database.
-pub(crate) fn is_chroma(head: &FileHead) -> bool {
+fn is_chroma(head: &FileHead) -> bool {
     let is_sqlite = head.bytes.starts_with(b"SQLite format 3\0");
     is_sqlite && (head.name == "chroma.sqlite3" || sqlite::has_tables(head, TABLES))
 }
 
 /// Reads the documents.
-pub(crate) fn read(
-    source: &mut SourceFile<'_>,
-    sink: &mut PartSink<'_>,
-) -> Result<(), ReadFailure> {
+fn read(source: &mut SourceFile<'_>, sink: &mut PartSink<'_>) -> Result<(), ReadFailure> {
     let connection = sqlite::open(source)?;
     sqlite::check_tables(&connection, TABLES)?;
     let (mut keys, mut tally) = (Keys::default(), Tally::default());

@@ -11,11 +11,21 @@ use crate::conversations::turn::{Keys, Tally, hash, name};
 use crate::conversations::when::{moment, rfc3339};
 use crate::part::{Part, PartSink, ReadFailure};
 use crate::source::{FileHead, SourceFile};
+use crate::table::Reader;
+
+/// The reader of graphs.
+pub(crate) const READER: Reader = Reader {
+    name: "Graphiti graph",
+    extensions: &["json"],
+    recognises: is_graph,
+    is_isolated: false,
+    read,
+};
 
 const FACTS: &[&str] = &["edges", "facts"];
 
 /// Whether it is a graph: facts with their validity.
-pub(crate) fn is_graph(head: &FileHead) -> bool {
+fn is_graph(head: &FileHead) -> bool {
     let shape = Shape::of(head.text());
     let is_fact = |start: &str| {
         let has = |name: &str| shape.has(&format!("{start}.{name}"));
@@ -26,10 +36,7 @@ pub(crate) fn is_graph(head: &FileHead) -> bool {
 }
 
 /// Reads a graph.
-pub(crate) fn read(
-    source: &mut SourceFile<'_>,
-    sink: &mut PartSink<'_>,
-) -> Result<(), ReadFailure> {
+fn read(source: &mut SourceFile<'_>, sink: &mut PartSink<'_>) -> Result<(), ReadFailure> {
     let graph = json::parse(&source.read_all()?)?;
     let (mut keys, mut tally) = (Keys::default(), Tally::default());
     let mut names: BTreeMap<&str, &str> = BTreeMap::new();

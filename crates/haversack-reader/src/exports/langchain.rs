@@ -4,19 +4,38 @@ use serde_json::Value;
 
 use super::fields;
 use crate::conversations::claude_code::for_each_line;
-use crate::conversations::json::{self, Shape, read_pieces};
+use crate::conversations::json::{self, Shape, read_list_or_one};
 use crate::conversations::turn::{Keys, Tally, hash};
 use crate::part::{Part, PartSink, ReadFailure};
 use crate::source::{FileHead, SourceFile};
+use crate::table::Reader;
+
+/// The reader of documents.
+pub(crate) const READER: Reader = Reader {
+    name: "LangChain documents",
+    extensions: &["json"],
+    recognises: is_json,
+    is_isolated: false,
+    read: read_json,
+};
+
+/// The reader of documents, one in each line.
+pub(crate) const LINES_READER: Reader = Reader {
+    name: "LangChain document lines",
+    extensions: &["jsonl", "ndjson"],
+    recognises: is_lines,
+    is_isolated: false,
+    read: read_lines,
+};
 
 /// Whether it is a list of documents.
-pub(crate) fn is_json(head: &FileHead) -> bool {
+fn is_json(head: &FileHead) -> bool {
     let shape = Shape::of(head.text());
     is_document(&shape, "[].") || !is_lines(head) && is_document(&shape, "")
 }
 
 /// Whether it is one document on each line.
-pub(crate) fn is_lines(head: &FileHead) -> bool {
+fn is_lines(head: &FileHead) -> bool {
     let mut lines = head.text().lines().filter(|line| !line.trim().is_empty());
     let is_one = |line: &str| is_document(&Shape::of(line), "");
     matches!(head.extension(), "jsonl" | "ndjson") && lines.next().is_some_and(is_one)
@@ -28,24 +47,14 @@ fn is_document(shape: &Shape, start: &str) -> bool {
 }
 
 /// Reads a list of documents.
-pub(crate) fn read_json(
-    source: &mut SourceFile<'_>,
-    sink: &mut PartSink<'_>,
-) -> Result<(), ReadFailure> {
-    let is_list = source.head()?.text().trim_start().starts_with('[');
-    let path: &[&str] = if is_list { &["*"] } else { &[] };
+fn read_json(source: &mut SourceFile<'_>, sink: &mut PartSink<'_>) -> Result<(), ReadFailure> {
     let (mut keys, mut tally) = (Keys::default(), Tally::default());
-    read_pieces(source.rewound()?, path, &mut |_, document| {
-        write(&document, &mut keys, &mut tally, sink)
-    })?;
+    read_list_or_one(source, &mut |_, document| write(&document, &mut keys, &mut tally, sink))?;
     tally.give_summary(sink)
 }
 
 /// Reads one document from each line.
-pub(crate) fn read_lines(
-    source: &mut SourceFile<'_>,
-    sink: &mut PartSink<'_>,
-) -> Result<(), ReadFailure> {
+fn read_lines(source: &mut SourceFile<'_>, sink: &mut PartSink<'_>) -> Result<(), ReadFailure> {
     let (mut keys, mut tally) = (Keys::default(), Tally::default());
     let broken =
         for_each_line(source, &mut |document| write(&document, &mut keys, &mut tally, sink))?;

@@ -9,17 +9,24 @@ use crate::conversations::json::{self, Shape};
 use crate::conversations::turn::{Keys, Tally};
 use crate::part::{Part, PartSink, ReadFailure};
 use crate::source::{FileHead, SourceFile};
+use crate::table::Reader;
+
+/// The reader of document stores.
+pub(crate) const READER: Reader = Reader {
+    name: "LlamaIndex documents",
+    extensions: &["json"],
+    recognises: is_docstore,
+    is_isolated: false,
+    read,
+};
 
 /// Whether it is such a store.
-pub(crate) fn is_docstore(head: &FileHead) -> bool {
+fn is_docstore(head: &FileHead) -> bool {
     Shape::of(head.text()).has_between("docstore/data.", ".__data__")
 }
 
 /// Reads the documents. Of a document that is there as a whole, the nodes are left out.
-pub(crate) fn read(
-    source: &mut SourceFile<'_>,
-    sink: &mut PartSink<'_>,
-) -> Result<(), ReadFailure> {
+fn read(source: &mut SourceFile<'_>, sink: &mut PartSink<'_>) -> Result<(), ReadFailure> {
     let store = json::parse(&source.read_all()?)?;
     let Some(data) = store.get("docstore/data").and_then(Value::as_object) else {
         return Err(ReadFailure::malformed("it has no docstore/data"));

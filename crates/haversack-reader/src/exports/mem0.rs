@@ -11,13 +11,32 @@ use crate::conversations::turn::{Keys, Tally, grouped, hash};
 use crate::conversations::when::moment;
 use crate::part::{Part, PartSink, ReadFailure};
 use crate::source::{FileHead, SourceFile};
+use crate::table::Reader;
+
+/// The reader of memories.
+pub(crate) const READER: Reader = Reader {
+    name: "mem0 memories",
+    extensions: &["json"],
+    recognises: is_json,
+    is_isolated: false,
+    read: read_json,
+};
+
+/// The reader of histories of memories.
+pub(crate) const HISTORY_READER: Reader = Reader {
+    name: "mem0 history",
+    extensions: &["db", "sqlite"],
+    recognises: is_history,
+    is_isolated: true,
+    read: read_history,
+};
 
 /// Where lists of memories stand.
 const PATHS: &[(&str, &[&str])] =
     &[("results[]", &["results", "*"]), ("memories[]", &["memories", "*"]), ("[]", &["*"])];
 
 /// Whether it is a list of memories.
-pub(crate) fn is_json(head: &FileHead) -> bool {
+fn is_json(head: &FileHead) -> bool {
     path(&Shape::of(head.text())).is_some()
 }
 
@@ -31,17 +50,14 @@ fn path(shape: &Shape) -> Option<&'static [&'static str]> {
 }
 
 /// Whether it is the history of mem0.
-pub(crate) fn is_history(head: &FileHead) -> bool {
+fn is_history(head: &FileHead) -> bool {
     let text = String::from_utf8_lossy(&head.bytes);
     sqlite::has_tables(head, &["history"])
         && ["memory_id", "old_memory", "new_memory"].iter().all(|name| text.contains(name))
 }
 
 /// Reads a list of memories.
-pub(crate) fn read_json(
-    source: &mut SourceFile<'_>,
-    sink: &mut PartSink<'_>,
-) -> Result<(), ReadFailure> {
+fn read_json(source: &mut SourceFile<'_>, sink: &mut PartSink<'_>) -> Result<(), ReadFailure> {
     let path = path(&Shape::of(source.head()?.text())).unwrap_or(&["results", "*"]);
     let (mut keys, mut tally, mut users) = (Keys::default(), Tally::default(), BTreeSet::new());
     let mut position = 0;

@@ -2,7 +2,7 @@
 //!
 //! They are read as streams of XML events into blocks, which become Markdown.
 
-mod blocks;
+pub(crate) mod blocks;
 mod docx;
 mod docx_text;
 pub(crate) mod markdown;
@@ -25,6 +25,33 @@ pub(crate) use pptx::read_pptx;
 
 use self::ole::OLE_MAGIC;
 use crate::source::FileHead;
+use crate::table::Reader;
+
+/// The reader of DOCX.
+pub(crate) const DOCX_READER: Reader = Reader {
+    name: "DOCX",
+    extensions: DOCX,
+    recognises: is_docx,
+    is_isolated: true,
+    read: read_docx,
+};
+
+/// The reader of PPTX.
+pub(crate) const PPTX_READER: Reader = Reader {
+    name: "PPTX",
+    extensions: PPTX,
+    recognises: is_pptx,
+    is_isolated: true,
+    read: read_pptx,
+};
+
+/// The reader of ODT.
+pub(crate) const ODT_READER: Reader =
+    Reader { name: "ODT", extensions: ODT, recognises: is_odt, is_isolated: true, read: read_odt };
+
+/// The reader of ODP.
+pub(crate) const ODP_READER: Reader =
+    Reader { name: "ODP", extensions: ODP, recognises: is_odp, is_isolated: true, read: read_odp };
 
 /// The extensions of DOCX.
 pub(crate) const DOCX: &[&str] = &["docx", "docm", "dotx", "dotm"];
@@ -35,19 +62,19 @@ pub(crate) const ODT: &[&str] = &["odt", "ott"];
 /// The extensions of ODP.
 pub(crate) const ODP: &[&str] = &["odp", "otp"];
 
-pub(crate) fn is_docx(head: &FileHead) -> bool {
+fn is_docx(head: &FileHead) -> bool {
     has_form(head, DOCX) || head.has_entry("word/document.xml")
 }
 
-pub(crate) fn is_pptx(head: &FileHead) -> bool {
+fn is_pptx(head: &FileHead) -> bool {
     has_form(head, PPTX) || head.has_entry("ppt/presentation.xml")
 }
 
-pub(crate) fn is_odt(head: &FileHead) -> bool {
+fn is_odt(head: &FileHead) -> bool {
     has_form(head, ODT) || has_mimetype(head, "application/vnd.oasis.opendocument.text")
 }
 
-pub(crate) fn is_odp(head: &FileHead) -> bool {
+fn is_odp(head: &FileHead) -> bool {
     has_form(head, ODP) || has_mimetype(head, "application/vnd.oasis.opendocument.presentation")
 }
 

@@ -2,6 +2,16 @@
 
 use crate::part::{PartSink, ReadFailure};
 use crate::source::{FileHead, SourceFile};
+use crate::table::Reader;
+
+/// The reader of old formats, which refuses them.
+pub(crate) const OLD_READER: Reader = Reader {
+    name: "old Office",
+    extensions: &["doc", "dot", "ppt", "pps", "pot"],
+    recognises: is_old_office,
+    is_isolated: true,
+    read: read_old_office,
+};
 
 /// The first bytes of a compound file.
 pub(crate) const OLE_MAGIC: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
@@ -16,7 +26,7 @@ const OLD_FORMATS: [(&str, &str); 2] = [
 ];
 
 /// Recognises the old formats, which cannot be read, so that people learn what to do.
-pub(crate) fn is_old_office(head: &FileHead) -> bool {
+fn is_old_office(head: &FileHead) -> bool {
     let extensions = ["doc", "dot", "ppt", "pps", "pot"];
     head.bytes.starts_with(OLE_MAGIC)
         && (extensions.contains(&head.extension())
@@ -24,10 +34,7 @@ pub(crate) fn is_old_office(head: &FileHead) -> bool {
 }
 
 /// Refuses a document of an old format.
-pub(crate) fn read_old_office(
-    source: &mut SourceFile<'_>,
-    _: &mut PartSink<'_>,
-) -> Result<(), ReadFailure> {
+fn read_old_office(source: &mut SourceFile<'_>, _: &mut PartSink<'_>) -> Result<(), ReadFailure> {
     refuse_ole(source)?;
     Err(ReadFailure::malformed("it is no Office document"))
 }

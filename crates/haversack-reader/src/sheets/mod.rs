@@ -16,8 +16,26 @@ use crate::office::ole::{OLE_MAGIC, has_name};
 use crate::office::{has_form, has_mimetype};
 use crate::part::ReadFailure;
 use crate::source::FileHead;
+use crate::table::Reader;
 
 use self::values::CellValue;
+
+/// The reader of XLSX.
+pub(crate) const XLSX_READER: Reader = Reader {
+    name: "XLSX",
+    extensions: XLSX,
+    recognises: is_xlsx,
+    is_isolated: true,
+    read: read_xlsx,
+};
+
+/// The reader of XLS.
+pub(crate) const XLS_READER: Reader =
+    Reader { name: "XLS", extensions: XLS, recognises: is_xls, is_isolated: true, read: read_xls };
+
+/// The reader of ODS.
+pub(crate) const ODS_READER: Reader =
+    Reader { name: "ODS", extensions: ODS, recognises: is_ods, is_isolated: true, read: read_ods };
 
 /// The extensions of XLSX.
 pub(crate) const XLSX: &[&str] = &["xlsx", "xlsm", "xltx", "xltm"];
@@ -26,16 +44,16 @@ pub(crate) const XLS: &[&str] = &["xls", "xlt"];
 /// The extensions of ODS.
 pub(crate) const ODS: &[&str] = &["ods", "ots"];
 
-pub(crate) fn is_xlsx(head: &FileHead) -> bool {
+fn is_xlsx(head: &FileHead) -> bool {
     has_form(head, XLSX) || head.has_entry("xl/workbook.xml")
 }
 
-pub(crate) fn is_xls(head: &FileHead) -> bool {
+fn is_xls(head: &FileHead) -> bool {
     let is_named = XLS.contains(&head.extension()) || has_name(&head.bytes, "Workbook");
     is_named && head.bytes.starts_with(OLE_MAGIC)
 }
 
-pub(crate) fn is_ods(head: &FileHead) -> bool {
+fn is_ods(head: &FileHead) -> bool {
     has_form(head, ODS) || has_mimetype(head, "application/vnd.oasis.opendocument.spreadsheet")
 }
 
