@@ -22,6 +22,7 @@ mod notebook;
 mod office;
 mod part;
 mod pdf;
+mod rtf;
 mod sheets;
 mod source;
 mod table;
@@ -29,8 +30,11 @@ mod worker;
 mod xml;
 
 pub use encoding::{DecodedText, decode, decode_declared};
-pub use exports::notes::{clean_notion_name, clean_wikilinks};
-pub use part::{Part, PartSink, ReadFailure, ReadNotice, ReadOutput, SinkClosed};
+pub use exports::notes::clean_notion_name;
+pub use exports::vault::read_vault_note;
+pub use part::{
+    Omission, OmissionKind, Part, PartSink, ReadFailure, ReadNotice, ReadOutput, SinkClosed,
+};
 pub use source::{FileHead, ReadSeek, SourceFile};
 pub use table::{READERS, READERS_VERSION, Reader, find_reader};
 pub use worker::{ReadJob, WorkerLine, run_worker};

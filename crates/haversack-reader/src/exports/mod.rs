@@ -10,6 +10,7 @@ pub(crate) mod notes;
 pub(crate) mod notion;
 pub(crate) mod qdrant;
 mod sqlite;
+pub(crate) mod vault;
 
 #[cfg(test)]
 mod tests;

@@ -4,8 +4,7 @@
 ///
 /// `[[Note|alias]]` becomes `alias`, `[[Note#Part]]` becomes `Note, Part`, and `![[picture.png]]` becomes
 /// `[picture.png]`. Code is left as it is.
-#[must_use]
-pub fn clean_wikilinks(text: &str) -> (String, Vec<String>) {
+pub(crate) fn clean_wikilinks(text: &str) -> (String, Vec<String>) {
     let (mut clean, mut links) = (String::with_capacity(text.len()), Vec::new());
     let mut is_fenced = false;
     for line in text.split_inclusive('\n') {

@@ -1,23 +1,45 @@
-//! Exports of Notion as an archive of Markdown and CSV: pages as files, databases as rows.
+//! Exports of Notion as an archive of Markdown or HTML and CSV: pages as files, databases as rows.
 
 use std::collections::BTreeSet;
+use std::io::Cursor;
 
 use serde_json::Value;
 
 use super::notes::{clean_notion_name, notion_id};
-use crate::conversations::archive::Archive;
+use crate::archive::BoundedArchive;
 use crate::conversations::turn::{Keys, Tally, hash, name};
+use crate::html::{HtmlOptions, read_page};
 use crate::part::{Part, PartSink, ReadFailure};
 use crate::source::{FileHead, SourceFile};
+use crate::table::Reader;
+
+/// The reader of archives of Notion.
+pub(crate) const ARCHIVE_READER: Reader = Reader {
+    name: "Notion archive",
+    extensions: &["zip"],
+    recognises: is_archive,
+    is_isolated: true,
+    read,
+};
 
 /// Fields of a row.
 const COLUMNS_MAX: usize = 100;
 
-/// Whether it is such an archive: Markdown, CSV or HTML whose names end in Notion's ids.
-pub(crate) fn is_archive(head: &FileHead) -> bool {
+/// Archives in an archive. Large exports come as an archive of archives.
+const INNER_ARCHIVES_MAX: usize = 64;
+
+/// Whether it is such an archive: Markdown, CSV or HTML whose names end in Notion's ids, or nothing but such
+/// archives.
+fn is_archive(head: &FileHead) -> bool {
     let pages = || head.entries.iter().filter(|entry| page_stem(entry).is_some());
     let marked = pages().filter(|entry| page_stem(entry).and_then(notion_id).is_some()).count();
+    let is_part = |entry: &String| {
+        let file = entry.rsplit('/').next().unwrap_or(entry);
+        file.starts_with("ExportBlock-") && file.ends_with(".zip")
+    };
+    let parts = head.entries.iter().filter(|entry| !entry.ends_with('/'));
     marked > 0 && marked * 2 >= pages().count()
+        || !head.entries.is_empty() && parts.clone().count() > 0 && parts.clone().all(is_part)
 }
 
 /// The name of a page or a database without folders and extension.
@@ -29,36 +51,81 @@ fn page_stem(entry: &str) -> Option<&str> {
 }
 
 /// Reads an archive.
-pub(crate) fn read(
-    source: &mut SourceFile<'_>,
-    sink: &mut PartSink<'_>,
-) -> Result<(), ReadFailure> {
-    let mut archive = Archive::open(source)?;
-    let mut names = archive.names();
-    names.sort();
-    let all: BTreeSet<String> = names.iter().cloned().collect();
-    let (mut keys, mut tally) = (Keys::default(), Tally::default());
-    for entry in &names {
-        if entry.ends_with(".md") {
-            let bytes = archive.read(entry)?;
-            write_page(entry, &String::from_utf8_lossy(&bytes), &mut keys, &mut tally, sink)?;
-        } else if let Some(stem) = entry.strip_suffix(".csv") {
-            // Beside a view of a database there can be one with all of its rows.
-            if all.contains(&format!("{stem}_all.csv")) {
-                tally.leave("views of databases that are there as a whole");
+fn read(source: &mut SourceFile<'_>, sink: &mut PartSink<'_>) -> Result<(), ReadFailure> {
+    let mut archive = BoundedArchive::open(source)?;
+    let mut export = Export { keys: Keys::default(), tally: Tally::default(), sink };
+    let inner = export.read_entries(&mut archive)?;
+    for (number, entry) in inner.iter().enumerate() {
+        if number >= INNER_ARCHIVES_MAX {
+            export.tally.leave("inner archives beyond the limit (unpack them and add each)");
+            continue;
+        }
+        let bytes = archive.named_entry(entry)?;
+        let mut input = Cursor::new(bytes);
+        let mut source = SourceFile::new(entry, &mut input)?;
+        let mut nested = match archive.open_inner(&mut source) {
+            Ok(nested) => nested,
+            Err(ReadFailure::Malformed { .. }) => {
+                export.tally.leave("inner archives that are damaged");
                 continue;
             }
-            let bytes = archive.read(entry)?;
-            write_database(entry, &bytes, &mut keys, &mut tally, sink)?;
-        } else if entry.ends_with(".html") {
-            tally.leave("pages as HTML (export as Markdown & CSV, or unpack the archive)");
-        } else if entry.ends_with(".zip") {
-            tally.leave("inner archives (unpack them and add each)");
-        } else {
-            tally.leave("attached files");
-        }
+            Err(failure) => return Err(failure),
+        };
+        let deeper = export.read_entries(&mut nested)?;
+        archive.end_inner(&nested);
+        export.tally.leave_many("archives in inner archives", deeper.len() as u64);
     }
-    tally.give_summary(sink)
+    export.tally.give_summary(export.sink)
+}
+
+/// What was read so far of an export.
+struct Export<'e, 's> {
+    keys: Keys,
+    tally: Tally,
+    sink: &'e mut PartSink<'s>,
+}
+
+impl Export<'_, '_> {
+    /// Reads the pages and databases of an archive. Returns the names of the archives in it.
+    fn read_entries(
+        &mut self,
+        archive: &mut BoundedArchive<'_>,
+    ) -> Result<Vec<String>, ReadFailure> {
+        let mut names = archive.names();
+        names.sort();
+        let all: BTreeSet<String> = names.iter().cloned().collect();
+        let has_rows = |stem: &str| {
+            all.contains(&format!("{stem}.csv")) || all.contains(&format!("{stem}_all.csv"))
+        };
+        let mut inner = Vec::new();
+        for entry in names {
+            let (keys, tally) = (&mut self.keys, &mut self.tally);
+            if entry.ends_with(".md") {
+                let bytes = archive.named_entry(&entry)?;
+                write_page(&entry, &String::from_utf8_lossy(&bytes), keys, tally, self.sink)?;
+            } else if let Some(stem) = entry.strip_suffix(".csv") {
+                // Beside a view of a database there can be one with all of its rows.
+                if all.contains(&format!("{stem}_all.csv")) {
+                    tally.leave("views of databases that are there as a whole");
+                    continue;
+                }
+                let bytes = archive.named_entry(&entry)?;
+                write_database(&entry, &bytes, keys, tally, self.sink)?;
+            } else if let Some(stem) = entry.strip_suffix(".html") {
+                if has_rows(stem) || entry.rsplit('/').next() == Some("index.html") {
+                    tally.leave("pages that list what is there");
+                    continue;
+                }
+                let bytes = archive.named_entry(&entry)?;
+                write_html_page(&entry, &bytes, keys, tally, self.sink)?;
+            } else if entry.ends_with(".zip") {
+                inner.push(entry);
+            } else {
+                tally.leave("attached files");
+            }
+        }
+        Ok(inner)
+    }
 }
 
 /// The key of an entry: Notion's id, which stays when a page is renamed.
@@ -88,6 +155,37 @@ fn write_page(
     }
     let heading = text.lines().next().and_then(|line| line.strip_prefix("# ")).map(name);
     let mut part = Part::of_file(&heading.unwrap_or_else(|| title(entry)), text.to_owned());
+    part.key = entry_key(entry, keys);
+    part.position = i64::try_from(tally.taken("pages")).unwrap_or_default();
+    part.set_field("folder", &folder(entry));
+    tally.take("pages");
+    sink.part(part)
+}
+
+/// Writes a page of an export as HTML, whose properties are a table at its start.
+fn write_html_page(
+    entry: &str,
+    bytes: &[u8],
+    keys: &mut Keys,
+    tally: &mut Tally,
+    sink: &mut PartSink<'_>,
+) -> Result<(), ReadFailure> {
+    // All of it: an exported page has no menus, and its header holds its properties.
+    let mut part = match read_page(bytes, HtmlOptions { only_main: false, is_xml: false }, sink) {
+        Ok(part) => part,
+        Err(ReadFailure::Malformed { .. }) => {
+            tally.leave("pages that cannot be read");
+            return Ok(());
+        }
+        Err(failure) => return Err(failure),
+    };
+    if part.body.trim().is_empty() {
+        tally.leave("empty pages");
+        return Ok(());
+    }
+    if part.title.is_empty() {
+        part.title = title(entry);
+    }
     part.key = entry_key(entry, keys);
     part.position = i64::try_from(tally.taken("pages")).unwrap_or_default();
     part.set_field("folder", &folder(entry));

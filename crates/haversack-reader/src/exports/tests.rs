@@ -3,7 +3,8 @@
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::conversations::tests::{check_hostile, lines, read, zipped};
+use crate::archive::tests::{zip_of, zip_of_bytes};
+use crate::conversations::tests::{check_hostile, lines, read};
 use crate::part::ReadFailure;
 
 /// The bytes of a database that statements make.
@@ -165,7 +166,7 @@ fn graphiti_gives_facts_with_their_validity() {
 #[test]
 fn notion_gives_pages_and_rows() {
     let id = "0123456789abcdef0123456789abcdef";
-    let zip = zipped(&[
+    let zip = zip_of(&[
         (&format!("Wiki {id}.md"), "# Our wiki\n\nWelcome."),
         (&format!("Wiki/Tasks {id}.csv"), "Name,Done\nTea,Yes\n"),
         (&format!("Wiki/Tasks {id}_all.csv"), "\u{feff}Name,Done\nTea,Yes\nMilk,\n"),
@@ -191,6 +192,38 @@ fn notion_gives_pages_and_rows() {
         ]
     );
     check_hostile("Export.zip", &zip);
+}
+
+#[test]
+fn notion_gives_pages_of_html_and_of_archives_in_archives() {
+    let id = "0123456789abcdef0123456789abcdef";
+    let page = "<html><head><title>Our wiki</title></head><body><article class=\"page sans\"><header><h1 \
+        class=\"page-title\">Our wiki</h1><table class=\"properties\"><tr><th>Owner</th><td>Anna</td></tr>\
+        </table></header><div class=\"page-body\"><p>Welcome.</p></div></article></body></html>";
+    let inner = zip_of(&[
+        (&format!("Wiki {id}.html"), page),
+        (&format!("Wiki/Tasks {id}.html"), "<table><tr><td>Tea"),
+        (&format!("Wiki/Tasks {id}.csv"), "Name,Done\nTea,Yes\n"),
+        ("index.html", "<a href=x>Our wiki</a>"),
+    ]);
+    let broken = &inner[..inner.len() / 2];
+    let outer =
+        zip_of_bytes(&[("ExportBlock-1-Part-1.zip", &inner), ("ExportBlock-1-Part-2.zip", broken)]);
+    for (zip, left) in [(&inner, ""), (&outer, "1 inner archives that are damaged, ")] {
+        let outcome = read("Export.zip", zip).unwrap();
+        assert_eq!(outcome.reader, "Notion archive");
+        let titles: Vec<&str> = outcome.parts.iter().map(|it| it.title.as_str()).collect();
+        assert_eq!(titles, ["Our wiki", "Tasks", "Tea"]);
+        let body = &outcome.parts[0].body;
+        assert!(body.contains("Welcome.") && body.contains("Anna"), "{body}");
+        assert_eq!(
+            outcome.notices,
+            [format!(
+                "1 pages, 1 databases, 1 rows; left out: {left}2 pages that list what is there"
+            )]
+        );
+        check_hostile("Export.zip", zip);
+    }
 }
 
 #[test]
