@@ -9,6 +9,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 /// How often progress is printed where there is no terminal.
 const SILENCE: Duration = Duration::from_secs(5);
 
+/// A bar with the share that is done and the time that is left.
+const SHARE_TEMPLATE: &str = "{spinner} {bar:20} {percent:>3}%, {eta} left, {msg}";
+
 /// Whether a command found something, which decides its exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ExitOutcome {
@@ -49,15 +52,12 @@ pub(crate) struct Bar {
 
 impl Bar {
     pub(crate) fn new() -> Bar {
-        let bar = std::io::stderr().is_terminal().then(|| {
-            let bar = ProgressBar::new_spinner();
-            if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {msg}") {
-                bar.set_style(style);
-            }
-            bar.enable_steady_tick(Duration::from_millis(120));
-            bar
-        });
-        Bar { bar, last: Instant::now() }
+        Bar { bar: Bar::is_seen().then(spinner), last: Instant::now() }
+    }
+
+    /// Whether there is a terminal to show it on.
+    pub(crate) fn is_seen() -> bool {
+        std::io::stderr().is_terminal()
     }
 
     pub(crate) fn show(&mut self, line: &str) {
@@ -70,6 +70,47 @@ impl Bar {
     }
 
     /// Removes the line.
+    pub(crate) fn clear(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn spinner() -> ProgressBar {
+    let bar = ProgressBar::new_spinner();
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {msg}") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(120));
+    bar
+}
+
+/// Progress of work whose amount becomes known on the way: a bar with the time left on a terminal, nothing
+/// elsewhere.
+pub(crate) struct ShareBar {
+    bar: Option<ProgressBar>,
+}
+
+impl ShareBar {
+    pub(crate) fn new() -> ShareBar {
+        ShareBar { bar: Bar::is_seen().then(spinner) }
+    }
+
+    /// Shows how much is done, of all if that is known.
+    pub(crate) fn show(&self, done: u64, total: Option<u64>, line: &str) {
+        let Some(bar) = &self.bar else { return };
+        if let (Some(total), None) = (total, bar.length()) {
+            bar.set_length(total);
+            if let Ok(style) = ProgressStyle::with_template(SHARE_TEMPLATE) {
+                bar.set_style(style);
+            }
+        }
+        bar.set_position(done);
+        bar.set_message(line.to_owned());
+    }
+
+    /// Removes the bar.
     pub(crate) fn clear(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

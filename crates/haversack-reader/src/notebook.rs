@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::encoding::decode;
-use crate::part::{Part, PartSink, ReadFailure, ReadNotice};
+use crate::part::{OmissionKind, Part, PartSink, ReadFailure, ReadNotice};
 use crate::source::SourceFile;
 use crate::table::Reader;
 
@@ -50,11 +50,13 @@ fn read(source: &mut SourceFile<'_>, sink: &mut PartSink<'_>) -> Result<(), Read
     if left_out.outputs > 0 {
         let what =
             format!("{} outputs without text (pictures, widgets) are left out", left_out.outputs);
-        sink.notice(ReadNotice { place: None, what })?;
+        let notice = ReadNotice::new(what);
+        sink.notice(notice.omitting(OmissionKind::Outputs, left_out.outputs as u64))?;
     }
     if left_out.bytes > 0 {
         let what = format!("{} bytes of long outputs are left out", left_out.bytes);
-        sink.notice(ReadNotice { place: None, what })?;
+        let notice = ReadNotice::new(what);
+        sink.notice(notice.omitting(OmissionKind::LongOutputs, left_out.bytes as u64))?;
     }
     sink.part(part)
 }

@@ -53,12 +53,97 @@ impl Part {
 }
 
 /// Something that a person should know about a file that was read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ReadNotice {
     /// The place in the file, such as `page 3` or `message 17`.
     pub place: Option<String>,
     /// What happened there, and what to do about it. Lower case, without a full stop.
     pub what: String,
+    /// What was left out, if that is routine: such notices of many files are told as one.
+    pub omission: Option<Omission>,
+}
+
+impl ReadNotice {
+    /// A notice about the whole file.
+    pub fn new(what: impl Into<String>) -> ReadNotice {
+        ReadNotice { what: what.into(), ..ReadNotice::default() }
+    }
+
+    /// The notice about a place in the file.
+    #[must_use]
+    pub fn at(mut self, place: impl Into<String>) -> ReadNotice {
+        self.place = Some(place.into());
+        self
+    }
+
+    /// The notice as one of a routine omission of so many things.
+    #[must_use]
+    pub const fn omitting(mut self, kind: OmissionKind, count: u64) -> ReadNotice {
+        self.omission = Some(Omission { kind, count });
+        self
+    }
+}
+
+/// Something that was left out of a file as of any file of its format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Omission {
+    /// What it is.
+    pub kind: OmissionKind,
+    /// How much of it there is, in [`OmissionKind::unit`]s.
+    pub count: u64,
+}
+
+/// What readers leave out as a matter of routine, with nothing for a person to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OmissionKind {
+    /// Menus, banners and forms around the main content of a web page.
+    PageFurniture,
+    /// Running headers, footers and page numbers.
+    RunningLines,
+    /// Earlier messages that a message quotes, and signatures.
+    Quotations,
+    /// Attachments that have no text.
+    Attachments,
+    /// Pictures, charts, comments, headers and the like in documents.
+    Pictures,
+    /// Outputs of notebooks without text.
+    Outputs,
+    /// Ends of long outputs of notebooks.
+    LongOutputs,
+    /// What is in a conversation beside what people and assistants said.
+    Messages,
+}
+
+impl OmissionKind {
+    /// What it is, in words.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            OmissionKind::PageFurniture => "menus, banners and forms of web pages",
+            OmissionKind::RunningLines => "running headers, footers and page numbers",
+            OmissionKind::Quotations => "quoted earlier messages and signatures",
+            OmissionKind::Attachments => "attachments without text",
+            OmissionKind::Pictures => "pictures, comments and other parts of documents",
+            OmissionKind::Outputs => "outputs without text",
+            OmissionKind::LongOutputs => "ends of long outputs",
+            OmissionKind::Messages => "messages of tools and systems, and media",
+        }
+    }
+
+    /// What it is counted in.
+    #[must_use]
+    pub const fn unit(self) -> &'static str {
+        match self {
+            OmissionKind::PageFurniture | OmissionKind::LongOutputs => "bytes",
+            OmissionKind::RunningLines | OmissionKind::Quotations => "lines",
+            OmissionKind::Attachments => "attachments",
+            OmissionKind::Pictures => "parts",
+            OmissionKind::Outputs => "outputs",
+            OmissionKind::Messages => "entries",
+        }
+    }
 }
 
 /// One output of a reader.
@@ -114,7 +199,7 @@ impl<'s> PartSink<'s> {
                 format!("only the first {end} of {} bytes of text are kept", part.body.len());
             part.body.truncate(end);
             let place = (!part.title.is_empty()).then(|| part.title.clone());
-            self.notice(ReadNotice { place, what })?;
+            self.notice(ReadNotice { place, ..ReadNotice::new(what) })?;
         }
         Ok((self.take)(ReadOutput::Part(Box::new(part)))?)
     }

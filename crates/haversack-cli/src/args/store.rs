@@ -96,6 +96,9 @@ pub(crate) struct AddArgs {
     /// Delete items whose files no longer exist
     #[arg(long)]
     pub(crate) prune: bool,
+    /// Show all notes, file by file, also on what is left out of any file of a format
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
     /// Print one JSON document
     #[arg(long)]
     pub(crate) json: bool,

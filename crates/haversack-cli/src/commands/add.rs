@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use haversack::Engine;
-use haversack::ingest::{self, IngestProgress, IngestSummary, LISTED_MAX};
+use haversack::ingest::{self, IngestProgress, IngestSummary, LISTED_MAX, OmissionGroup};
 use haversack_core::item::Kind;
 use haversack_store::store::block_on;
 use haversack_store::store::maintenance::Maintenance;
@@ -14,9 +14,10 @@ use haversack_store::store::viewer::{Principal, Viewer};
 use serde_json::{Value, json};
 
 use super::embedding_usage::EmbeddingUsage;
+use super::omissions::omission_lines;
 use crate::args::{AddArgs, StoreLocation};
 use crate::input::{now, reader_program};
-use crate::output::{Bar, ExitOutcome, grouped, print, say};
+use crate::output::{Bar, ExitOutcome, ShareBar, grouped, print, say};
 use crate::remote::{RemoteWorkspace, WorkspaceTarget};
 
 /// Skips and other remarks that are shown; more are only counted.
@@ -40,6 +41,7 @@ pub(crate) fn run(location: &StoreLocation, args: &AddArgs) -> Result<ExitOutcom
         users,
         prune,
         reader_program: reader_program(),
+        counts_total: Bar::is_seen(),
         ..ingest::IngestRequest::new(paths, at, &origin)
     };
     let started = Instant::now();
@@ -54,7 +56,7 @@ pub(crate) fn run(location: &StoreLocation, args: &AddArgs) -> Result<ExitOutcom
             (add_through_server(location, &server, &add)?, None, None)
         }
     };
-    print_remarks(&added);
+    print_remarks(&added, args.verbose);
     let seconds = started.elapsed().as_secs_f64();
     if args.json {
         let mut document = document(&added, undo.as_deref(), seconds);
@@ -78,8 +80,11 @@ fn add_locally(
     undo: &str,
     usage: &EmbeddingUsage,
 ) -> Result<IngestSummary> {
-    let mut bar = Bar::new();
-    let mut report = |progress| bar.show(&format!("{}{}", line(progress), usage.progress()));
+    let bar = ShareBar::new();
+    let mut report = |progress: IngestProgress| {
+        let line = format!("{}{}", line(progress), usage.progress());
+        bar.show(progress.bytes, progress.total.map(|total| total.bytes), &line);
+    };
     let added = ingest::add(store, add, &mut report);
     bar.clear();
     let added = usage
@@ -103,10 +108,13 @@ fn add_through_server(
     let builder = Engine::builder().kinds(location.kinds()?);
     let workspace = builder.open(folder.path())?.workspace("files")?;
     let store = workspace.blocking_store();
-    let mut bar = Bar::new();
+    let bar = ShareBar::new();
     let mut added = ingest::add(&**store, add, &mut |progress| {
-        bar.show(&format!("reading: {} items", grouped(progress.stored)));
+        let total = progress.total.map(|total| total.bytes);
+        bar.show(progress.bytes, total, &format!("reading: {}", line(progress)));
     })?;
+    bar.clear();
+    let mut bar = Bar::new();
     let snapshot = block_on(store.snapshot(&Viewer::owner()))?;
     let ids = block_on(snapshot.ids_parents_first())?;
     let items = ids.chunks(READ_AT_ONCE).flat_map(|ids| match block_on(snapshot.get(ids)) {
@@ -139,29 +147,51 @@ pub(super) fn mapped_user(pair: &str) -> Result<(String, Principal)> {
     Ok((old.to_owned(), new))
 }
 
+/// Progress on one line: `files 12 of 40, 1.5 of 9.0 MB, pages 300, items stored 28`.
 fn line(progress: IngestProgress) -> String {
-    format!(
-        "files {}, items stored {}, unchanged {}, skipped {}",
+    let total = progress.total;
+    let of = |total: Option<String>| total.map_or_else(String::new, |total| format!(" of {total}"));
+    let mut line = format!(
+        "files {}{}, {}{} MB",
         grouped(progress.files),
-        grouped(progress.stored),
-        grouped(progress.unchanged),
-        grouped(progress.skipped)
-    )
+        of(total.map(|total| grouped(total.files))),
+        megabytes(progress.bytes),
+        of(total.map(|total| megabytes(total.bytes))),
+    );
+    let counts = [
+        ("pages", progress.pages),
+        ("items stored", progress.stored),
+        ("unchanged", progress.unchanged),
+        ("skipped", progress.skipped),
+    ];
+    for (name, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
+        let _ = write!(line, ", {name} {}", grouped(count));
+    }
+    line
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{:.1}", bytes as f64 / 1e6)
 }
 
 /// Prints what was skipped, and other remarks.
-fn print_remarks(added: &IngestSummary) {
+fn print_remarks(added: &IngestSummary, all: bool) {
+    let shown_max = if all { LISTED_MAX } else { SHOWN_MAX };
     let list = |name: &str, lines: &mut dyn Iterator<Item = String>, count: usize| {
-        for line in lines.take(SHOWN_MAX) {
+        for line in lines.take(shown_max) {
             say(&format!("{name}: {line}"));
         }
-        if count > SHOWN_MAX {
-            say(&format!("{name}: and {} more", grouped(count - SHOWN_MAX)));
+        if count > shown_max {
+            let hint = if all { "" } else { "; --verbose shows more of them" };
+            say(&format!("{name}: and {} more{hint}", grouped(count - shown_max)));
         }
     };
     let skipped = usize::try_from(added.progress.skipped).unwrap_or(usize::MAX);
     list("skipped", &mut added.skips.iter().map(ToString::to_string), skipped);
     list("note", &mut added.remarks.iter().cloned(), added.remarks.len());
+    for line in omission_lines(&added.omissions, all, "; --verbose lists them") {
+        say(&format!("note: {line}"));
+    }
     let missing = usize::try_from(added.missing_count).unwrap_or(usize::MAX);
     let name = if added.deleted > 0 { "deleted" } else { "gone" };
     list(name, &mut added.missing_ids.iter().cloned(), missing);
@@ -177,9 +207,17 @@ fn document(added: &IngestSummary, undo: Option<&str>, seconds: f64) -> Value {
         "skipped": progress.skipped,
         "missing": added.missing_count,
         "deleted": added.deleted,
+        "pages": progress.pages,
+        "notes": added.remarks,
+        "leftOut": added.omissions.iter().map(omission_document).collect::<Vec<_>>(),
         "seconds": seconds,
         "undo": undo.filter(|_| progress.stored > 0),
     })
+}
+
+fn omission_document(group: &OmissionGroup) -> Value {
+    let (what, unit) = (group.kind.name(), group.kind.unit());
+    json!({ "what": what, "files": group.files, "count": group.count, "unit": unit, "notes": group.remarks })
 }
 
 fn summary(
@@ -230,4 +268,21 @@ fn reasons(added: &IngestSummary) -> String {
     let parts: Vec<String> =
         counts.iter().map(|(name, count)| format!("{} {name}", grouped(count))).collect();
     format!(" ({least}{})", parts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use haversack::ingest::IngestTotal;
+
+    use super::*;
+
+    #[test]
+    fn progress_says_how_much_is_done_of_what_there_is() {
+        let mut progress =
+            IngestProgress { files: 12, bytes: 1_500_000, stored: 28, ..IngestProgress::default() };
+        assert_eq!(line(progress), "files 12, 1.5 MB, items stored 28");
+        progress.total = Some(IngestTotal { files: 1_040, bytes: 9_000_000 });
+        progress.pages = 300;
+        assert_eq!(line(progress), "files 12 of 1,040, 1.5 of 9.0 MB, pages 300, items stored 28");
+    }
 }

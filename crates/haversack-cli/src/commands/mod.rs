@@ -25,6 +25,7 @@ pub(crate) mod list;
 pub(crate) mod mcp;
 pub(crate) mod model;
 pub(crate) mod models;
+mod omissions;
 pub(crate) mod pack;
 pub(crate) mod read_files;
 mod receipts;

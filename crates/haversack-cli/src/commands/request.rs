@@ -15,6 +15,7 @@ use haversack_store::kinds::Kinds;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
+use super::omissions::omission_lines;
 use super::recipe::recipes_of;
 use crate::args::{RequestArgs, StoreLocation};
 use crate::input::{now, read_text, reader_program, tokenizer};
@@ -204,7 +205,8 @@ fn print_skips(summary: &IngestSummary, typed: &RequestArgs) -> Result<()> {
         }
         say(&format!("skipped: {skip}"));
     }
-    for remark in &summary.remarks {
+    let omissions = omission_lines(&summary.omissions, false, "");
+    for remark in summary.remarks.iter().chain(&omissions) {
         say(&format!("note: {remark}"));
     }
     Ok(())

@@ -10,6 +10,7 @@ use haversack_core::item::Kind;
 use haversack_store::store::block_on;
 use haversack_store::store::error::error_chain;
 
+use super::omissions::omission_lines;
 use super::serve::shutdown_signal;
 use crate::args::{StoreLocation, WatchArgs};
 use crate::input::{now, reader_program};
@@ -65,6 +66,9 @@ fn show(event: &WatchEvent<'_>) {
             }
             for remark in summary.remarks.iter().take(SHOWN_MAX) {
                 say(&format!("note: {remark}"));
+            }
+            for line in omission_lines(&summary.omissions, false, "") {
+                say(&format!("note: {line}"));
             }
         }
         WatchEvent::Failed(path, error) => {

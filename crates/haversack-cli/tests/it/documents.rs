@@ -124,6 +124,42 @@ fn a_folder_of_mixed_documents_is_added_and_answered_from_x8() {
     assert!(out(&check(&folder, &["add", "box"], 0)).contains("stored 1 items"));
 }
 
+#[test]
+fn what_is_left_out_of_many_files_is_one_note_x8() {
+    let folder = TestFolder::new("omissions");
+    fs::create_dir(folder.0.join("pages")).unwrap();
+    for number in 0..5 {
+        folder.file(&format!("pages/{number}.html"), PAGE);
+    }
+    let lost = "<nav>Home Shop Contact and a hundred further words of a menu</nav>".repeat(40);
+    folder.file("pages/lost.html", format!("<body>{lost}<main>Soup of the day.</main></body>"));
+    let saved = "From: <Saved by Blink>\r\nMIME-Version: 1.0\r\nContent-Type: text/html\r\n\r\n\
+                 <main><h1>Herons</h1><p>They stand in the water.</p></main>";
+    folder.file("pages/boxed.mhtml", saved);
+    folder.file("pages/letter.rtf", r"{\rtf1\ansi Dear harbour master,\par the crane creaks.}");
+    let added = check(&folder, &["add", "pages", "--json"], 0);
+    let notes: Vec<String> =
+        err(&added).lines().filter(|line| line.starts_with("note:")).map(str::to_owned).collect();
+    assert_eq!(notes.len(), 2, "{notes:?}");
+    assert!(notes[0].contains("pages/lost.html"), "hardly anything is left of it: {notes:?}");
+    let expected = "note: menus, banners and forms of web pages left out of 5 files (";
+    assert!(notes[1].starts_with(expected), "{notes:?}");
+    let document = json(&added);
+    assert_eq!(document["leftOut"][0]["files"], 5);
+    assert_eq!(document["leftOut"][0]["notes"].as_array().unwrap().len(), 5);
+    assert_eq!(document["stored"], 8);
+    fs::rename(folder.0.join("pages"), folder.0.join("again")).unwrap();
+    let verbose = check(&folder, &["add", "again", "--verbose"], 0);
+    let lines = err(&verbose).lines().filter(|line| line.starts_with("note: again/")).count();
+    assert_eq!(lines, 6, "{}", err(&verbose));
+    for (question, expected) in
+        [("What do herons do?", "stand in the water"), ("What creaks?", "the crane creaks")]
+    {
+        let packed = check(&folder, &["pack", question, "--budget", "900"], 0);
+        assert!(out(&packed).contains(expected), "{question}: {}", out(&packed));
+    }
+}
+
 /// `haversack watch`, killed at the end of the test.
 struct Watch(Child);
 

@@ -19,7 +19,7 @@ mod token;
 mod writer;
 
 use crate::encoding::decode_declared;
-use crate::part::{Part, PartSink, ReadFailure, ReadNotice};
+use crate::part::{OmissionKind, Part, PartSink, ReadFailure, ReadNotice};
 use crate::source::{FileHead, SourceFile};
 use crate::table::Reader;
 pub(crate) use entity::{decode_attribute, decode_text};
@@ -42,6 +42,9 @@ pub(crate) const READER: Reader = Reader {
 /// Bytes in which a page says how it is encoded.
 const DECLARATION_BYTES: usize = 4096;
 
+/// A page of which so many times more text is left out than kept is one that a person should look at.
+const LEFT_OUT_FACTOR: u64 = 10;
+
 /// How HTML is read.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct HtmlOptions {
@@ -59,7 +62,7 @@ pub(crate) struct HtmlText {
     /// The title, the author, the dates.
     pub(crate) about: PageFields,
     /// What a person should know.
-    pub(crate) notices: Vec<String>,
+    pub(crate) notices: Vec<ReadNotice>,
 }
 
 fn recognises(head: &FileHead) -> bool {
@@ -98,10 +101,10 @@ pub(crate) fn read_page(
             "{} characters are not valid {} and were replaced",
             decoded.replaced, decoded.encoding
         );
-        sink.notice(ReadNotice { place: None, what })?;
+        sink.notice(ReadNotice::new(what))?;
     }
-    for what in page.notices {
-        sink.notice(ReadNotice { place: None, what })?;
+    for notice in page.notices {
+        sink.notice(notice)?;
     }
     let mut part = Part::of_file(&page.about.title, page.body);
     page.about.write_to(&mut part);
@@ -118,25 +121,35 @@ pub(crate) fn markdown_of_html(html: &str, options: HtmlOptions) -> Result<HtmlT
     let (body, left_out) = Writer::write(&tape, root);
     let about = PageFields::of_page(&tape, root);
     let mut notices = Vec::new();
-    if left_out > 0 && options.only_main {
-        notices.push(format!(
-            "{left_out} bytes of text around the main content are left out (menus, banners, forms)"
-        ));
-    } else if left_out > 0 {
-        notices.push(format!("{left_out} bytes of hidden text are left out"));
+    if left_out > 0 {
+        notices.push(notice_left_out(left_out, body.len() as u64, options.only_main));
     }
     if tape.flattened > 0 {
         let count = tape.flattened;
-        notices.push(format!(
+        notices.push(ReadNotice::new(format!(
             "{count} elements are nested too deep; their text stands without structure"
-        ));
+        )));
     }
     if tape.is_cut {
-        notices.push(
-            "the page ends inside a tag or a comment; text after it may be missing".to_owned(),
-        );
+        notices.push(ReadNotice::new(
+            "the page ends inside a tag or a comment; text after it may be missing",
+        ));
     }
     Ok(HtmlText { body, about, notices })
+}
+
+/// Says how many bytes of text are left out. That is routine unless hardly anything is left.
+fn notice_left_out(left_out: u64, kept: u64, only_main: bool) -> ReadNotice {
+    let notice = ReadNotice::new(match only_main {
+        true => format!(
+            "{left_out} bytes of text around the main content are left out (menus, banners, forms)"
+        ),
+        false => format!("{left_out} bytes of hidden text are left out"),
+    });
+    match left_out / LEFT_OUT_FACTOR > kept {
+        true => notice,
+        false => notice.omitting(OmissionKind::PageFurniture, left_out),
+    }
 }
 
 /// The encoding that a page declares, in a `meta` element or the first line of its XML.

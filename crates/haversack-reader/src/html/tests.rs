@@ -144,7 +144,7 @@ fn main_content_is_found() {
         let content = content.replace('%', &format!("<h1>Bees</h1><p>{text}"));
         let page = main_of(&PAGE.replace("CONTENT", &content));
         assert_eq!(page.body, format!("# Bees\n\n{}", text.trim()), "{content}");
-        assert!(page.notices[0].contains("bytes of text around the main content"));
+        assert!(page.notices[0].what.contains("bytes of text around the main content"));
     }
     // Boxes in books are called sidebars too.
     let boxed = format!("<main><p>{text}{text}<div class=sidebar><p>{text}</div></main>");
@@ -246,7 +246,7 @@ fn deep_nesting_keeps_the_text() {
     let page = main_of(&format!("{}text{}<p>after", "<div>".repeat(5000), "</div>".repeat(5000)));
     assert_eq!(page.body, "text\n\nafter");
     assert!(
-        page.notices.iter().any(|notice| notice.contains("4800 elements")),
+        page.notices.iter().any(|notice| notice.what.contains("4800 elements")),
         "{:?}",
         page.notices
     );

@@ -129,8 +129,8 @@ fn give_message(
         Ok(left_out) => Ok(left_out),
         Err(ReadFailure::Stopped) => Err(ReadFailure::Stopped),
         Err(failure) => {
-            let place = Some(format!("message {}, {}", number + 1, entry.subject));
-            sink.notice(ReadNotice { place, what: failure.to_string() })?;
+            let place = format!("message {}, {}", number + 1, entry.subject);
+            sink.notice(ReadNotice::new(failure.to_string()).at(place))?;
             Ok(0)
         }
     }

@@ -9,7 +9,7 @@ use super::quote::{own_text, unwrap_lines};
 use crate::encoding::decode;
 use crate::html::{HtmlOptions, markdown_of_html};
 use crate::limits::{DEPTH_MAX, PART_BYTES_MAX};
-use crate::part::{Part, PartSink, ReadFailure, ReadNotice, ReadOutput, SinkClosed};
+use crate::part::{OmissionKind, Part, PartSink, ReadFailure, ReadNotice, ReadOutput, SinkClosed};
 use crate::source::{FileHead, SourceFile};
 use crate::table::find_reader;
 
@@ -53,7 +53,7 @@ pub(super) fn read_message(
 }
 
 /// Refuses messages with thousands of parts in each other.
-fn check_nesting(bytes: &[u8]) -> Result<(), ReadFailure> {
+pub(super) fn check_nesting(bytes: &[u8]) -> Result<(), ReadFailure> {
     let mut count = 0;
     let mut rest = bytes;
     while let Some(at) = rest.iter().position(|byte| *byte == b'/') {
@@ -171,7 +171,7 @@ fn give_attachments(
     for (number, attachment) in message.attachments().enumerate() {
         if number >= ATTACHMENTS_MAX {
             let what = format!("only the first {ATTACHMENTS_MAX} attachments are read");
-            sink.notice(ReadNotice { place: Some(subject.to_owned()), what })?;
+            sink.notice(ReadNotice::new(what).at(subject.to_owned()))?;
             break;
         }
         let key = match place.key.as_str() {
@@ -200,14 +200,15 @@ fn give_attachments(
             Err(ReadFailure::Stopped) => return Err(ReadFailure::Stopped),
             Err(failure) => {
                 let shown = name_or(&name, "without a name");
-                let place = Some(format!("{subject}, attachment {shown}"));
-                sink.notice(ReadNotice { place, what: failure.to_string() })?;
+                let place = format!("{subject}, attachment {shown}");
+                sink.notice(ReadNotice::new(failure.to_string()).at(place))?;
             }
         }
     }
     if !unknown.is_empty() {
         let what = format!("attachments without text are left out: {}", unknown.join(", "));
-        sink.notice(ReadNotice { place: Some(subject.to_owned()), what })?;
+        let notice = ReadNotice::new(what).at(subject);
+        sink.notice(notice.omitting(OmissionKind::Attachments, unknown.len() as u64))?;
     }
     Ok(())
 }
@@ -268,10 +269,11 @@ fn give_file(
     let mut forward = |output| {
         let given = match output {
             ReadOutput::Part(part) => sink.part(part_under(*part, place)),
-            ReadOutput::Notice(ReadNotice { place, what }) => {
+            ReadOutput::Notice(notice) => {
+                let place = notice.place.as_ref();
                 let place =
                     place.map_or_else(|| name.to_owned(), |place| format!("{name}, {place}"));
-                sink.notice(ReadNotice { place: Some(place), what })
+                sink.notice(notice.at(place))
             }
             ReadOutput::Progress { .. } => Ok(()),
         };

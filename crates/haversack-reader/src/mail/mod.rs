@@ -1,15 +1,18 @@
-//! E-mail: single messages, and mailboxes in mbox format as threads of messages.
+//! E-mail: single messages, and mailboxes in mbox format as threads of messages; and web pages that are saved as
+//! messages.
 
 mod mbox;
 mod message;
+mod mhtml;
 mod quote;
 #[cfg(test)]
 mod tests;
 
-use crate::part::{PartSink, ReadFailure, ReadNotice};
+use crate::part::{OmissionKind, PartSink, ReadFailure, ReadNotice};
 use crate::source::{FileHead, SourceFile};
 use crate::table::Reader;
 use message::{Place, read_message};
+pub(crate) use mhtml::MHTML_READER;
 
 /// The reader of single messages.
 pub(crate) const MESSAGE_READER: Reader = Reader {
@@ -80,5 +83,5 @@ fn give_left_out(lines: usize, sink: &mut PartSink<'_>) -> Result<(), ReadFailur
         return Ok(());
     }
     let what = format!("{lines} lines of quoted earlier messages and signatures are left out");
-    sink.notice(ReadNotice { place: None, what })
+    sink.notice(ReadNotice::new(what).omitting(OmissionKind::Quotations, lines as u64))
 }

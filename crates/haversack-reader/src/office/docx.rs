@@ -66,7 +66,7 @@ pub(super) fn report_depth(skipped: u64, sink: &mut PartSink<'_>) -> Result<(), 
         return Ok(());
     }
     let what = format!("left out: {skipped} elements nested more than {DEPTH_MAX} levels deep");
-    sink.notice(ReadNotice { place: None, what })
+    sink.notice(ReadNotice::new(what))
 }
 
 /// A note by its file and its id there.
@@ -137,7 +137,7 @@ impl SideFiles<'_, '_> {
         match result {
             Err(ReadFailure::Malformed { what }) => {
                 let what = format!("the {kind} cannot be read and are left out: {what}");
-                self.notices.push(ReadNotice { place: None, what });
+                self.notices.push(ReadNotice::new(what));
                 Ok(T::default())
             }
             result => result,

@@ -39,7 +39,7 @@ impl OdfFiles {
         match common {
             Err(ReadFailure::Malformed { what }) => {
                 let what = format!("the styles cannot be read and are left out: {what}");
-                notices.push(ReadNotice { place: None, what });
+                notices.push(ReadNotice::new(what));
             }
             result => result?,
         }

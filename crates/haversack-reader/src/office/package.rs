@@ -6,7 +6,7 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
 use crate::archive::BoundedArchive;
-use crate::part::{Part, PartSink, ReadFailure, ReadNotice};
+use crate::part::{OmissionKind, Part, PartSink, ReadFailure, ReadNotice};
 use crate::xml::{XmlEvent, XmlReader};
 
 /// Counts what is left out of a text, by its name in singular and plural.
@@ -43,7 +43,16 @@ impl Omissions {
         if shown.is_empty() {
             return Ok(());
         }
-        sink.notice(ReadNotice { place: None, what: format!("left out: {}", shown.join(", ")) })
+        let count = self.counts.iter().map(|(_, _, count)| count).sum();
+        let notice = ReadNotice::new(format!("left out: {}", shown.join(", ")));
+        // What was hidden or embedded on purpose can be what a reader looks for.
+        let is_text = |(one, ..): &(&str, &str, u64)| {
+            one.starts_with("hidden") || one.starts_with("embedded")
+        };
+        sink.notice(match self.counts.iter().any(is_text) {
+            true => notice,
+            false => notice.omitting(OmissionKind::Pictures, count),
+        })
     }
 }
 

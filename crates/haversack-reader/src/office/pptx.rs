@@ -56,7 +56,7 @@ pub(crate) fn read_pptx(
 
 fn missing(number: u64, what: &str) -> ReadNotice {
     let what = format!("the slide cannot be read and is left out: {what}");
-    ReadNotice { place: Some(format!("slide {number}")), what }
+    ReadNotice::new(what).at(format!("slide {number}"))
 }
 
 fn slide_ids(path: &str, text: &str) -> Result<Vec<String>, ReadFailure> {

@@ -65,7 +65,7 @@ pub(super) fn give_workbook(
             continue;
         }
         let mut notice = |what: String| {
-            notices.push(ReadNotice { place: Some(format!("sheet {name}")), what });
+            notices.push(ReadNotice::new(what).at(format!("sheet {name}")));
         };
         match plan_sheet(workbook, index, &name, &mut (&mut cells, &mut rows), &mut notice) {
             Ok(plan) => plans.push(plan),

@@ -54,7 +54,7 @@ impl WireFilesAdded {
         let room = LISTED_MAX.saturating_sub(self.skipped.len());
         self.skipped.extend(summary.skips.iter().take(room).map(ToString::to_string));
         let room = LISTED_MAX.saturating_sub(self.notices.len());
-        self.notices.extend(summary.remarks.into_iter().take(room));
+        self.notices.extend(summary.into_all_remarks().into_iter().take(room));
     }
 }
 

@@ -9,9 +9,11 @@
 //! Adding the same files again is quick: how a file was when it was read (length, time, hash and the number
 //! of its items) is stored as a record ([`haversack_store::store::item::DocumentKind::Source`]). A file is
 //! not read again while it has the same length and time, nor taken over while it has the same bytes. Both hold
-//! only while the store still has its items.
+//! only while the store still has its items. Records are written as files are done, so that a run that was cut
+//! short is taken up where it ended; of each file and item the run itself keeps no more than two hashes.
 
 mod isolated;
+mod omissions;
 mod parts;
 mod read;
 mod run;
@@ -20,6 +22,8 @@ mod sources;
 mod stamp;
 mod table;
 mod text;
+mod total;
+mod vault;
 mod walk;
 mod watch;
 mod write;
@@ -35,6 +39,7 @@ use haversack_store::store::viewer::{Principal, Viewer};
 use thiserror::Error;
 
 pub use self::isolated::READER_COMMAND;
+pub use self::omissions::OmissionGroup;
 pub(crate) use self::run::mapped_user;
 pub use self::skip::{IngestSkipReason, Skip};
 use self::walk::RootNaming;
@@ -65,6 +70,9 @@ pub struct IngestRequest {
     pub reader_program: Option<PathBuf>,
     /// With whose rights items are written.
     pub viewer: Viewer,
+    /// Whether all files are counted while they are read, so that progress says how much is left. It costs a
+    /// second walk over the folders.
+    pub counts_total: bool,
 }
 
 impl IngestRequest {
@@ -80,6 +88,7 @@ impl IngestRequest {
             origin: origin.to_owned(),
             reader_program: None,
             viewer: Viewer::owner(),
+            counts_total: false,
         }
     }
 }
@@ -89,12 +98,27 @@ impl IngestRequest {
 pub struct IngestProgress {
     /// Files that were examined.
     pub files: u64,
+    /// Bytes of these files, and of the file at hand as far as it was read.
+    pub bytes: u64,
+    /// Pages and slides of the files that were read.
+    pub pages: u64,
+    /// All files and their bytes, once they are counted ([`IngestRequest::counts_total`]).
+    pub total: Option<IngestTotal>,
     /// Items stored.
     pub stored: u64,
     /// Items that were already stored and did not change.
     pub unchanged: u64,
     /// Files and lines that were skipped.
     pub skipped: u64,
+}
+
+/// How much there is to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct IngestTotal {
+    /// Files.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
 }
 
 /// The result of a run.
@@ -112,6 +136,17 @@ pub struct IngestSummary {
     pub deleted: u64,
     /// Remarks for the user, in words.
     pub remarks: Vec<String>,
+    /// What was left out as a matter of routine, of which no remark speaks.
+    pub omissions: Vec<OmissionGroup>,
+}
+
+impl IngestSummary {
+    /// All remarks, with those about what was left out as a matter of routine: the first [`LISTED_MAX`] of each.
+    #[must_use]
+    pub fn into_all_remarks(self) -> Vec<String> {
+        let routine = self.omissions.into_iter().flat_map(|group| group.remarks);
+        self.remarks.into_iter().chain(routine).collect()
+    }
 }
 
 /// An error that ended a run early. Items stored before it stay and can be undone.

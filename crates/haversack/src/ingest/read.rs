@@ -5,8 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use haversack_core::ids::ItemId;
+use haversack_core::item::Kind;
+use haversack_core::units::Timestamp;
 use haversack_reader::{
     FileHead, PartSink, ReadFailure, ReadOutput, Reader, SinkClosed, SourceFile, find_reader,
+    read_vault_note,
 };
 use haversack_store::store::change::BODY_BYTES_MAX;
 use haversack_store::store::item::Item;
@@ -80,14 +83,23 @@ impl IngestRun<'_> {
                     if parts.is_multiple_of(ROWS_PER_REPORT) {
                         self.report();
                     }
+                    self.walk.pages += part.pages.len() as u64;
                     let item = item_of_part(*part, source);
                     items += u64::from(self.add_item(&path, None, item)?);
                 }
                 ReadOutput::Notice(notice) => {
                     let place = notice.place.map_or_else(String::new, |place| format!(", {place}"));
-                    self.sender.tally().warn(format!("{path}{place}: {}", notice.what));
+                    let remark = format!("{path}{place}: {}", notice.what);
+                    let mut tally = self.sender.tally();
+                    match notice.omission {
+                        Some(omission) => tally.omissions.add(&path, omission, remark),
+                        None => tally.warn(remark),
+                    }
                 }
-                ReadOutput::Progress { .. } => self.report(),
+                ReadOutput::Progress { done, total } => {
+                    self.walk.partial_bytes = part_of_bytes(stamp.bytes, done, total);
+                    self.report();
+                }
             }
             Ok(())
         };
@@ -98,7 +110,7 @@ impl IngestRun<'_> {
         self.isolated = isolated;
         match read? {
             Ok(()) => {
-                self.walk.read.insert(path, SourceState { stamp, hash, items });
+                self.walk.note_read(path, SourceState { stamp, hash, items });
             }
             Err(failure) => self.skip(path, None, IngestSkipReason::NotReadable { failure }),
         }
@@ -137,7 +149,7 @@ impl IngestRun<'_> {
         match file_problem {
             Some(reason) => self.skip(path, None, reason),
             None => {
-                self.walk.read.insert(path, SourceState { stamp, hash, items });
+                self.walk.note_read(path, SourceState { stamp, hash, items });
             }
         }
         Ok(())
@@ -167,18 +179,43 @@ impl IngestRun<'_> {
         if let Some(remark) = remark {
             self.sender.tally().warn(format!("{path}: {remark}"));
         }
-        let mut item = Item::new(id, self.kind_or("file"), &text);
-        item.title = text::title(&path, &text);
-        item.updated = Some(stamp.modified);
-        item.path = Some(path.clone());
+        let item = match self.vaults.has_note(at) {
+            true => note_item(&path, &text, stamp, &self.kind_or("file")),
+            false => {
+                let mut item = Item::new(id, self.kind_or("file"), &text);
+                item.title = text::title(&path, &text);
+                item.updated = Some(stamp.modified);
+                item.path = Some(path.clone());
+                Ok(item)
+            }
+        };
         if let Some(field) = text::find_authority_claim(self.snapshot.kinds(), &text) {
             let remark = format!("{path}: {field}: not for a file to say; kept as text");
             self.sender.tally().warn(remark);
         }
-        let items = u64::from(self.add_item(&path, None, Ok(item))?);
-        self.walk.read.insert(path, SourceState { stamp, hash, items });
+        let items = u64::from(self.add_item(&path, None, item)?);
+        self.walk.note_read(path, SourceState { stamp, hash, items });
         Ok(())
     }
+}
+
+/// The item of a note in a vault of Obsidian.
+fn note_item(
+    path: &str,
+    text: &str,
+    stamp: FileStamp,
+    kind: &Kind,
+) -> Result<Item, IngestSkipReason> {
+    let part = read_vault_note(path.rsplit('/').next().unwrap_or(path), text);
+    let updated = part.updated.map_or(stamp.modified, Timestamp::from_millis);
+    let item = item_of_part(part, PartSource { path, stamp, kind: Some(kind) })?;
+    Ok(Item { updated: Some(updated), ..item })
+}
+
+/// The bytes of a file that were read, as far as its reader's units tell.
+fn part_of_bytes(bytes: u64, done: u64, total: u64) -> u64 {
+    let part = u128::from(bytes) * u128::from(done.min(total)) / u128::from(total.max(1));
+    u64::try_from(part).unwrap_or(bytes)
 }
 
 fn read_head(at: &Path, path: &str) -> Result<FileHead, ReadFailure> {

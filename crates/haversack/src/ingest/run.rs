@@ -4,7 +4,7 @@
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{Hash, Hasher};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use haversack_core::ids::ItemId;
 use haversack_core::item::Kind;
@@ -19,6 +19,8 @@ use super::isolated::IsolatedReader;
 use super::skip::{IngestSkipReason, Skip};
 use super::sources::{self, StoredSource};
 use super::stamp::{FileHash, FileStamp, SourceState};
+use super::total::TotalCount;
+use super::vault::Vaults;
 use super::walk::{FileWalk, Root, RootNaming, WalkStep};
 use super::write::{BatchSender, PendingChange, take_tally};
 use super::{IngestError, IngestProgress, IngestRequest, IngestSummary, LISTED_MAX};
@@ -64,24 +66,33 @@ pub(super) fn run_file(
 fn read_roots(
     store: &dyn Store,
     request: &IngestRequest,
-    (snapshot, roots, mut records): (&dyn Snapshot, &[Root], Vec<Change>),
+    (snapshot, roots, records): (&dyn Snapshot, &[Root], Vec<Change>),
     progress: &mut dyn FnMut(IngestProgress),
 ) -> Result<IngestSummary, IngestError> {
-    let (walk, tally) = std::thread::scope(|scope| {
+    let total = TotalCount::default();
+    let (walk, mut progress_now, tally) = std::thread::scope(|scope| {
+        if request.counts_total {
+            scope.spawn(|| total.count(roots));
+        }
         let sender = BatchSender::start(scope, store, request);
         let tally = std::sync::Arc::clone(&sender.tally);
         let isolated = IsolatedReader::new(request.reader_program.clone());
-        let walk = WalkState::default();
-        let mut run = IngestRun { snapshot, request, sender, walk, isolated, progress };
+        let (walk, vaults) = (WalkState::default(), Vaults::under(PathBuf::new()));
+        let total = &total;
+        let mut run =
+            IngestRun { store, snapshot, request, sender, walk, isolated, vaults, total, progress };
         let done = roots.iter().try_for_each(|root| run.add_root(root));
-        let done = done.and_then(|()| run.sender.flush());
+        let done = done.and_then(|()| run.write_records());
+        total.stop();
+        let progress_now = run.progress_now();
         // Dropping the sender closes the queue, which ends the threads.
         let IngestRun { walk, .. } = run;
-        done.map(|()| (walk, tally))
+        done.map(|()| (walk, progress_now, tally))
     })?;
     let mut tally = take_tally(&tally)?;
     let remarks = std::mem::take(&mut tally.warnings);
-    let mut summary = IngestSummary { remarks, ..IngestSummary::default() };
+    let omissions = std::mem::take(&mut tally.omissions).finish();
+    let mut summary = IngestSummary { remarks, omissions, ..IngestSummary::default() };
     for root in roots {
         find_missing_items(snapshot, root, &walk, &mut summary, |ids| {
             if !request.prune {
@@ -92,20 +103,13 @@ fn read_roots(
             Ok(block_on(store.write(batch.with_rights(request.viewer.clone())))?.deleted as u64)
         })?;
     }
-    records.extend(walk.read.iter().map(|(path, state)| {
-        let refused = tally.refused.get(path).copied().unwrap_or(0);
-        let items = state.items.saturating_sub(refused);
-        sources::record_source(path, &SourceState { items, ..state.clone() }, request.at)
-    }));
     for records in records.chunks(LISTED_MAX) {
         block_on(store.write(Batch::new(request.at, records.to_vec())))?;
     }
-    summary.progress = IngestProgress {
-        files: walk.files,
-        stored: tally.stored,
-        unchanged: tally.unchanged + walk.unchanged,
-        skipped: tally.skipped,
-    };
+    progress_now.stored = tally.stored;
+    progress_now.unchanged = tally.unchanged + walk.unchanged;
+    progress_now.skipped = tally.skipped;
+    summary.progress = progress_now;
     progress(summary.progress);
     summary.skips = tally.skips;
     Ok(summary)
@@ -133,22 +137,37 @@ fn resolve_root(
     }
 }
 
-/// Everything that the walk has found so far.
+/// Everything that the walk has found so far. Of each file and item no more than a hash is kept, so that a
+/// folder of a million files takes some ten megabytes.
 #[derive(Debug, Default)]
 pub(super) struct WalkState {
     files: u64,
+    /// Bytes of the files that are done.
+    bytes: u64,
+    /// Bytes of the file at hand that were read.
+    pub(super) partial_bytes: u64,
+    pub(super) pages: u64,
     unchanged: u64,
     /// Hashes of the files' paths. A chance collision only keeps an item that could have been
     /// deleted.
     path_hashes: HashSet<u64>,
     /// Hashes of the ids of the items of all files that were read.
     id_hashes: HashSet<u64>,
-    /// Files that were read to the end, or that have the same bytes as before under another stamp.
-    pub(super) read: BTreeMap<String, SourceState>,
-    /// Files of `read` whose items are those of an earlier run.
-    same: HashSet<String>,
+    /// Hashes of the paths of files that were read to the end.
+    read_hashes: HashSet<u64>,
+    /// How files were that were read to the end, or that have the same bytes as before under another stamp.
+    /// They are written down when their items are.
+    pending_records: Vec<(String, SourceState)>,
     /// Folders that could not be read. Their items count as present.
     unreadable_folders: Vec<String>,
+}
+
+impl WalkState {
+    /// Notes that a file was read to its end.
+    pub(super) fn note_read(&mut self, path: String, state: SourceState) {
+        self.read_hashes.insert(hash_text(&path));
+        self.pending_records.push((path, state));
+    }
 }
 
 fn hash_text(text: &str) -> u64 {
@@ -158,16 +177,20 @@ fn hash_text(text: &str) -> u64 {
 }
 
 pub(super) struct IngestRun<'a> {
+    store: &'a dyn Store,
     pub(super) snapshot: &'a dyn Snapshot,
     pub(super) request: &'a IngestRequest,
     pub(super) sender: BatchSender,
     pub(super) walk: WalkState,
     pub(super) isolated: IsolatedReader,
+    pub(super) vaults: Vaults,
+    total: &'a TotalCount,
     progress: &'a mut dyn FnMut(IngestProgress),
 }
 
 impl IngestRun<'_> {
     fn add_root(&mut self, root: &Root) -> Result<(), IngestError> {
+        self.vaults = Vaults::under(root.folder.clone());
         for step in FileWalk::new(root.clone()) {
             match step {
                 WalkStep::File { at, path } => self.add_file(&at, path)?,
@@ -184,17 +207,48 @@ impl IngestRun<'_> {
             if self.walk.files.is_multiple_of(FILES_PER_REPORT) {
                 self.report();
             }
+            if self.walk.pending_records.len() >= LISTED_MAX {
+                self.write_records()?;
+            }
         }
         Ok(())
     }
 
-    pub(super) fn report(&mut self) {
-        let (files, unchanged) = (self.walk.files, self.walk.unchanged);
-        let tally = self.sender.tally();
-        let (stored, skipped) = (tally.stored, tally.skipped);
-        let unchanged = unchanged + tally.unchanged;
+    /// Writes the records of the files that are done, once their items are written.
+    fn write_records(&mut self) -> Result<(), IngestError> {
+        self.sender.settle()?;
+        let pending = std::mem::take(&mut self.walk.pending_records);
+        let mut tally = self.sender.tally();
+        let record = |(path, state): (String, SourceState)| {
+            let refused = tally.refused.remove(&path).unwrap_or(0);
+            let items = state.items.saturating_sub(refused);
+            sources::record_source(&path, &SourceState { items, ..state }, self.request.at)
+        };
+        let records: Vec<Change> = pending.into_iter().map(record).collect();
         drop(tally);
-        (self.progress)(IngestProgress { files, stored, unchanged, skipped });
+        if !records.is_empty() {
+            block_on(self.store.write(Batch::new(self.request.at, records)))?;
+        }
+        Ok(())
+    }
+
+    fn progress_now(&self) -> IngestProgress {
+        let walk = &self.walk;
+        let tally = self.sender.tally();
+        IngestProgress {
+            files: walk.files,
+            bytes: walk.bytes + walk.partial_bytes,
+            pages: walk.pages,
+            total: self.total.get(),
+            stored: tally.stored,
+            unchanged: walk.unchanged + tally.unchanged,
+            skipped: tally.skipped,
+        }
+    }
+
+    pub(super) fn report(&mut self) {
+        let progress = self.progress_now();
+        (self.progress)(progress);
     }
 
     pub(super) fn skip(&self, path: String, line: Option<u64>, reason: IngestSkipReason) {
@@ -214,10 +268,12 @@ impl IngestRun<'_> {
                 return Ok(());
             }
         };
-        if self.is_unchanged(at, &path, stamp)? {
-            return Ok(());
+        if !self.is_unchanged(at, &path, stamp)? {
+            self.read_file(at, path, stamp)?;
         }
-        self.read_file(at, path, stamp)
+        self.walk.partial_bytes = 0;
+        self.walk.bytes += stamp.bytes;
+        Ok(())
     }
 
     /// Whether a file was read before and has not changed since: not its length and time, or not its bytes.
@@ -243,8 +299,8 @@ impl IngestRun<'_> {
                 // If it cannot be read, reading it will say so.
                 _ => return Ok(false),
             }
-            self.walk.read.insert(path.to_owned(), SourceState { stamp, ..state.clone() });
-            self.walk.same.insert(path.to_owned());
+            let state = SourceState { stamp, ..state.clone() };
+            self.walk.pending_records.push((path.to_owned(), state));
         }
         self.walk.unchanged += state.items;
         Ok(true)
@@ -338,8 +394,8 @@ fn find_missing_items(
             };
             return !walk.unreadable_folders.iter().any(is_under);
         }
-        let was_read = walk.read.contains_key(path) && !walk.same.contains(path);
-        was_read && !walk.id_hashes.contains(&hash_text(id.as_str()))
+        walk.read_hashes.contains(&hash_text(path))
+            && !walk.id_hashes.contains(&hash_text(id.as_str()))
     };
     let mut after = None;
     loop {

@@ -294,3 +294,63 @@ fn front_matter_has_no_authority_and_is_told_so() {
     let summary = place.check("docs", 1, 0, &[]);
     assert_eq!(summary.remarks, ["docs/a.md: line 2: trust: not for a file to say; kept as text"]);
 }
+
+#[test]
+fn a_vault_is_read_as_notes_and_other_markdown_is_not_x8() {
+    let place = IngestFixture::new();
+    let note = "---\ntags: [garden]\naliases: [Tea house]\n---\nSee [[Kiel|the port]]. #herbs\n";
+    place.file("vault/.obsidian/app.json", "{}");
+    place.file("vault/Places/Tea room.md", note);
+    place.file("vault/Places/list.txt", "[[Kiel]]");
+    place.file("plain/Tea room.md", note);
+    place.check("vault", 2, 0, &[]);
+    place.check("plain", 1, 0, &[]);
+    let get = |id: &str| {
+        let id = haversack_core::ids::ItemId::new(id).unwrap();
+        let found = block_on(place.snapshot(&Viewer::owner()).get(&[id])).unwrap();
+        found.into_iter().next().flatten().unwrap().item
+    };
+    let item = get("vault/Places/Tea room.md");
+    assert_eq!((item.title.as_str(), &*item.body), ("Tea room", "See the port. #herbs"));
+    assert_eq!(item.fields["links"], serde_json::json!(["Kiel"]));
+    assert_eq!(item.fields["tags"], serde_json::json!(["garden", "herbs"]));
+    assert_eq!(item.fields["aliases"], serde_json::json!(["Tea house"]));
+    assert!(item.updated.is_some());
+    let plain = get("plain/Tea room.md");
+    assert_eq!((plain.title.as_str(), &*plain.body), ("Tea room.md", note));
+    place.check("vault", 0, 2, &[]);
+}
+
+/// Records are written while a run goes on; those of all files are there in the end.
+#[test]
+fn files_of_several_batches_of_records_are_all_known_the_next_time() {
+    let place = IngestFixture::new();
+    let count = LISTED_MAX + 5;
+    for number in 0..count {
+        place.file(&format!("many/{number}.md"), format!("note {number}"));
+    }
+    place.check("many", count as u64, 0, &[]);
+    place.check("many", 0, count as u64, &[]);
+    fs::remove_file(place.at("many/3.md")).unwrap();
+    assert_eq!(place.add_with("many", true).unwrap().deleted, 1);
+}
+
+#[test]
+fn progress_says_how_much_is_done_and_how_much_there_is() {
+    let place = IngestFixture::new();
+    place.file("docs/a.md", "12345");
+    place.file("docs/deep/b.md", "123");
+    place.file("docs/.gitignore", "left\n");
+    place.file("docs/left/c.md", "1234567");
+    let paths = vec![place.at("docs")];
+    let (at, counts_total) = (Timestamp::from_millis(1), true);
+    let request = IngestRequest { counts_total, ..IngestRequest::new(paths, at, "add") };
+    let mut last = IngestProgress::default();
+    let summary = add(&*place.store, &request, &mut |progress| last = progress).unwrap();
+    assert_eq!(last, summary.progress);
+    assert_eq!((last.files, last.bytes, last.stored), (2, 8, 2));
+    // The count may still be under way when so little is read so soon.
+    if let Some(total) = last.total {
+        assert_eq!(total, IngestTotal { files: 2, bytes: 8 });
+    }
+}

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use haversack_core::item::{Kind, Trust};
 use haversack_core::text::chunk::Format;
-use haversack_reader::decode;
+use haversack_reader::{clean_notion_name, decode};
 use haversack_store::kinds::Kinds;
 use haversack_store::store::change::BODY_BYTES_MAX;
 
@@ -72,8 +72,9 @@ pub(super) fn refuse_binary(head: &[u8]) -> Result<(), IngestSkipReason> {
 /// The title of a file: its first heading if it is Markdown, else its name.
 pub(super) fn title(path: &str, text: &str) -> String {
     let heading = (Format::of_path(path) == Format::Markdown).then(|| heading(text)).flatten();
-    let name = path.rsplit('/').next().unwrap_or(path);
-    heading.unwrap_or(name).chars().take(TITLE_CHARS_MAX).collect()
+    // Unpacked exports of Notion have an id in each name.
+    let name = clean_notion_name(path.rsplit('/').next().unwrap_or(path));
+    heading.unwrap_or(&name).chars().take(TITLE_CHARS_MAX).collect()
 }
 
 /// The title in a Markdown file's front matter, or its first heading.
@@ -162,6 +163,7 @@ mod tests {
         check("a/b.md", "```sh\n# no\n```\n# Yes\n", "Yes");
         check("a/b.md", "---\ntitle: \"From the front\"\n---\n# Later\n", "From the front");
         check("a/b.md", "---\ntags: x\n---\n# Later\n", "Later");
+        check("a/Tea 0123456789abcdef0123456789abcdef.md", "no heading", "Tea.md");
         check("a/b.md", "no heading, only a #tag\n#tag\n", "b.md");
         check("a/b.rs", "# not Markdown\n", "b.rs");
     }

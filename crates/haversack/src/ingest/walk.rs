@@ -70,6 +70,13 @@ pub(super) enum WalkStep {
     UnreadableFolder(Skip),
 }
 
+/// Walks everything under a folder that is to be read, in any order.
+pub(super) fn walk_builder(folder: &Path) -> WalkBuilder {
+    let mut builder = WalkBuilder::new(folder);
+    builder.follow_links(false).require_git(false).git_global(false).git_exclude(false);
+    builder
+}
+
 /// An iterator over the files under a root, in the order of their paths.
 pub(super) struct FileWalk {
     walk: Walk,
@@ -78,13 +85,7 @@ pub(super) struct FileWalk {
 
 impl FileWalk {
     pub(super) fn new(root: Root) -> FileWalk {
-        let walk = WalkBuilder::new(&root.folder)
-            .follow_links(false)
-            .require_git(false)
-            .git_global(false)
-            .git_exclude(false)
-            .sort_by_file_path(Path::cmp)
-            .build();
+        let walk = walk_builder(&root.folder).sort_by_file_path(Path::cmp).build();
         FileWalk { walk, root }
     }
 

@@ -13,9 +13,9 @@ use haversack_core::item::Kind;
 use haversack_core::units::Timestamp;
 use haversack_store::store::Store;
 use haversack_store::store::viewer::Principal;
-use ignore::WalkBuilder;
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
+use super::walk::walk_builder;
 use super::{IngestError, IngestRequest, IngestSummary, add};
 
 /// How long nothing may change before what changed is read.
@@ -172,13 +172,7 @@ impl WatchedFolders {
         let Ok(path) = path.canonicalize() else { return };
         let root = if path.is_dir() { path.clone() } else { parent_of(&path) };
         let depth = if path.is_dir() { None } else { Some(0) };
-        let walk = WalkBuilder::new(&root)
-            .follow_links(false)
-            .require_git(false)
-            .git_global(false)
-            .git_exclude(false)
-            .max_depth(depth)
-            .build();
+        let walk = walk_builder(&root).max_depth(depth).build();
         let entries = walk.filter_map(Result::ok);
         let is_folder =
             |entry: &ignore::DirEntry| entry.file_type().is_some_and(|kind| kind.is_dir());

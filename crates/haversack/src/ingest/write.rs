@@ -10,6 +10,7 @@ use haversack_store::store::change::{Batch, Change};
 use haversack_store::store::error::CommitError;
 use haversack_store::store::{Store, block_on};
 
+use super::omissions::OmissionTally;
 use super::skip::{IngestSkipReason, Skip};
 use super::{IngestError, IngestRequest, LISTED_MAX};
 
@@ -24,6 +25,9 @@ const BATCH_CHANGES_MAX: usize = 1_000;
 
 /// A batch is handed over when its bodies and titles have this many bytes.
 const BATCH_BYTES_MAX: usize = 8 << 20;
+
+/// Ids of items that are remembered while they may not be written yet. Beyond that the threads are waited for.
+const UNWRITTEN_MAX: usize = 50_000;
 
 /// A change that is not yet written, with the file and line that it came from.
 #[derive(Debug, Clone)]
@@ -59,6 +63,7 @@ pub(super) struct IngestTally {
     /// How many items of each file the store refused.
     pub(super) refused: BTreeMap<String, u64>,
     pub(super) warnings: Vec<String>,
+    pub(super) omissions: OmissionTally,
     failure: Option<CommitError>,
 }
 
@@ -166,6 +171,9 @@ impl BatchSender {
         let waiting = std::mem::take(&mut self.waiting);
         self.bytes = 0;
         if !waiting.is_empty() {
+            if self.unwritten.len() >= UNWRITTEN_MAX {
+                self.in_flight.wait();
+            }
             if self.in_flight.is_none() {
                 self.unwritten.clear();
             }
@@ -176,6 +184,14 @@ impl BatchSender {
                 return Err(IngestError::Write(CommitError::Stopped { cause }));
             }
         }
+        self.tally().failure.take().map_or(Ok(()), |error| Err(error.into()))
+    }
+
+    /// Sends the collected changes, waits until all are written, and returns the first failure of a thread.
+    pub(super) fn settle(&mut self) -> Result<(), IngestError> {
+        self.flush()?;
+        self.in_flight.wait();
+        self.unwritten.clear();
         self.tally().failure.take().map_or(Ok(()), |error| Err(error.into()))
     }
 }
