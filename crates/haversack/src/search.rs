@@ -1,6 +1,7 @@
 //! Hybrid search: by words, by meaning and by spelling at once, fused into one order.
 
 use std::collections::{BTreeMap, HashMap};
+use std::error::Error as StdError;
 
 use futures_util::future::try_join;
 use haversack_core::candidate::pages_at;
@@ -12,7 +13,7 @@ use haversack_store::store::Snapshot;
 use haversack_store::store::error::{ReadError, error_chain};
 use haversack_store::store::item::Passage;
 use haversack_store::store::query::{
-    Effort, Excerpt, Filter, FuzzySearch, Hit, LIMIT_MAX, TextSearch, VectorSearch,
+    Effort, Excerpt, Filter, Frequencies, FuzzySearch, Hit, LIMIT_MAX, TextSearch, VectorSearch,
 };
 use thiserror::Error;
 
@@ -147,7 +148,7 @@ pub enum SearchError {
 /// Searches by all methods and fuses their hits. A hit of a single method can still rank first.
 ///
 /// If vectors cannot be searched, words are searched alone, with a notice; a search by meaning
-/// alone is then an error.
+/// alone is then an error. The same holds the other way round while the text index is rebuilt.
 ///
 /// # Errors
 /// When the limit is too large or the store cannot be read.
@@ -194,6 +195,12 @@ async fn hit_lists(
         Some(SearchMethod::Fuzzy) => by_spelling().await?,
         None => {
             let by_meaning = async { Ok(by_meaning.await.map_err(|error| error_chain(&error))) };
+            let by_words = async {
+                match by_words.await {
+                    Err(error @ SearchError::Read(ReadError::Rebuilding)) => Ok(Err(error)),
+                    other => other.map(Ok),
+                }
+            };
             let (lists, notice) = search_all_methods(by_words, by_meaning, by_spelling).await?;
             notices.extend(notice);
             let is_empty = |method: SearchMethod| {
@@ -211,14 +218,23 @@ async fn hit_lists(
     Ok(search.only.map(|method| (method, hits)).into_iter().collect())
 }
 
-/// Searches by words and by meaning at once, and by spelling if words found little. If meaning
-/// cannot be searched, the reason is returned as a notice, beside the hits by words.
-pub(crate) async fn search_all_methods<H: AsRef<[Hit]>, E>(
-    by_words: impl Future<Output = Result<H, E>>,
+/// Searches by words and by meaning at once, and by spelling if words found little. If one of words
+/// and meaning cannot be searched, the reason is returned as a notice, beside the hits by the other.
+pub(crate) async fn search_all_methods<H: AsRef<[Hit]>, E: StdError>(
+    by_words: impl Future<Output = Result<Result<H, E>, E>>,
     by_meaning: impl Future<Output = Result<Result<H, String>, E>>,
     by_spelling: impl AsyncFnOnce() -> Result<H, E>,
 ) -> Result<(Vec<(SearchMethod, H)>, Option<String>), E> {
     let (words, meaning) = try_join(by_words, by_meaning).await?;
+    let (words, meaning) = match (words, meaning) {
+        (Ok(words), meaning) => (words, meaning),
+        // Spelling is searched in the same index.
+        (Err(error), Ok(meaning)) => {
+            let notice = format!("by meaning alone: {}", error_chain(&error));
+            return Ok((vec![(SearchMethod::Vector, meaning)], Some(notice)));
+        }
+        (Err(error), Err(_)) => return Err(error),
+    };
     let words_are_few = words.as_ref().len() < FEW_HITS;
     let mut lists = vec![(SearchMethod::Text, words)];
     let mut notice = None;
@@ -230,6 +246,18 @@ pub(crate) async fn search_all_methods<H: AsRef<[Hit]>, E>(
         lists.push((SearchMethod::Fuzzy, by_spelling().await?));
     }
     Ok((lists, notice))
+}
+
+/// The document frequencies of a text's terms; none while the text index is being rebuilt, which the
+/// searches by words report.
+pub(crate) async fn frequencies_if_known(
+    snapshot: &dyn Snapshot,
+    text: &str,
+) -> Result<Frequencies, ReadError> {
+    match snapshot.frequencies(text).await {
+        Err(ReadError::Rebuilding) => Ok(Frequencies::default()),
+        known => known,
+    }
 }
 
 async fn search_by_words(

@@ -76,6 +76,24 @@ enum Task {
         #[arg(long, default_value_t = 1)]
         seed: u32,
     },
+    /// Make each step of the store to the disk fail, lose power, damage pages, and follow the model for long
+    Faults {
+        /// How many of a run's steps fail in turn, one in each run
+        #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..))]
+        steps: u32,
+        /// How many images of what a loss of power leaves are opened
+        #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..))]
+        images: u32,
+        /// How many operations and restarts are compared with the model
+        #[arg(long, default_value_t = 200_000, value_parser = clap::value_parser!(u32).range(1..))]
+        operations: u32,
+        /// How many images of damaged files are opened
+        #[arg(long, default_value_t = 2_000, value_parser = clap::value_parser!(u32).range(1..))]
+        flips: u32,
+        /// The random seed
+        #[arg(long, default_value_t = 1)]
+        seed: u32,
+    },
     /// Build the server with traces, and test what a collector receives
     Traces,
     /// Test the program with MCP's inspector and conformance suite, which come from npm
@@ -134,6 +152,9 @@ enum Bench {
     Peers(peers::PeerOptions),
 }
 
+/// The operations on one store before the next one is begun: its model keeps every state.
+const OPERATIONS_PER_HISTORY: u32 = 2_000;
+
 fn main() -> ExitCode {
     // Printed here, because the runtime would add a useless backtrace.
     match run(Arguments::parse().task) {
@@ -164,6 +185,17 @@ fn run(task: Task) -> Result<()> {
             ],
         ),
         Task::Canary { calls, seed } => suite::canary(shell, calls, seed),
+        Task::Faults { steps, images, operations, flips, seed } => suite::faults(
+            shell,
+            &[
+                ("HAVERSACK_FAULT_STEPS", steps),
+                ("HAVERSACK_CRASH_IMAGES", images),
+                ("HAVERSACK_MODEL_STEPS", OPERATIONS_PER_HISTORY),
+                ("HAVERSACK_MODEL_SEEDS", operations.div_ceil(OPERATIONS_PER_HISTORY)),
+                ("HAVERSACK_FLIPS", flips),
+                ("HAVERSACK_SEED", seed),
+            ],
+        ),
         Task::Traces => suite::traces(shell),
         Task::Mcp => mcp::run(&shell),
         Task::Providers { cache } => suite::providers(&shell, cache.as_deref()),

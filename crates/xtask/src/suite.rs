@@ -107,6 +107,26 @@ pub(crate) fn canary(mut shell: Shell, calls: u32, seed: u32) -> Result<()> {
     shell.run(command.env("HAVERSACK_SEED", seed.to_string()))
 }
 
+/// Runs the store's tests of faults, damage and the model with the given amounts, optimised.
+pub(crate) fn faults(mut shell: Shell, amounts: &[(&str, u32)]) -> Result<()> {
+    let mut command = match tools::find_runner(&mut shell)? {
+        Runner::Nextest => {
+            let mut command = shell.cargo(["nextest", "run", "--locked", "--release"]);
+            command.args(["-p", "haversack-store", "--lib", "--test", "it"]);
+            command.args(["--profile", "properties", "--no-fail-fast", "-E"]);
+            command.arg("test(/^(embedded::fault_tests|damage|healing|model)::/)");
+            command
+        }
+        Runner::CargoTest => {
+            let mut command = shell.cargo(["test", "--locked", "--release"]);
+            command.args(["-p", "haversack-store", "--lib", "--test", "it"]);
+            command
+        }
+    };
+    command.envs(amounts.iter().map(|(name, amount)| (name, amount.to_string())));
+    shell.run(&mut command)
+}
+
 /// Runs the trace tests against a server built with traces.
 pub(crate) fn traces(mut shell: Shell) -> Result<()> {
     let features = ["--locked", "--workspace", "--features", "haversack-cli/otlp"];

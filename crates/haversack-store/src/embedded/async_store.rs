@@ -19,6 +19,7 @@ use crate::kinds::Kinds;
 use crate::revision::{Revision, StateToken};
 use crate::store::change::{Batch, CommitReport, RecordedWrite, UndoReport, WriteKey};
 use crate::store::error::{CommitError, OpenError, ReadError};
+use crate::store::health::HealthProblem;
 use crate::store::item::{
     Breadcrumb, DocumentKind, Event, EventKind, Link, Passage, PathEntry, Record, Stored, Version,
 };
@@ -219,6 +220,10 @@ impl Maintenance for AsyncStore {
 
     fn repaired(&self) -> &[String] {
         self.engine.repaired()
+    }
+
+    fn health(&self) -> Vec<HealthProblem> {
+        self.engine.health()
     }
 
     fn stats(&self) -> StoreFuture<'_, StoreStats> {

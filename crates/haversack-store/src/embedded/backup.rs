@@ -1,20 +1,13 @@
 //! Backup and statistics of a live workspace.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-use rusqlite::Connection;
-use rusqlite::backup::Backup;
 
 use super::engine::EmbeddedStore;
-use super::records::{file, storage};
+use super::records::{damage, file, storage};
 use super::state::VectorSnapshot;
 use crate::revision::Revision;
 use crate::store::error::{Cause, OpenError, ReadError};
 use crate::store::maintenance::StoreStats;
-
-/// Pages that are copied at a time. Writers can proceed between two steps.
-const PAGES_AT_ONCE: i32 = 1_024;
 
 impl EmbeddedStore {
     /// Copies the records of the live workspace into an empty folder, as of one commit. The indexes
@@ -31,24 +24,21 @@ impl EmbeddedStore {
         }
         // The copy has another name until it is complete, so that a partial one is never opened.
         let unfinished = folder.join("store.db.unfinished");
-        let copy = |source: &Connection| -> rusqlite::Result<()> {
-            let mut target = Connection::open(&unfinished)?;
-            let backup = Backup::new(source, &mut target)?;
-            backup.run_to_completion(PAGES_AT_ONCE, Duration::ZERO, None)?;
-            drop(backup);
-            target.execute_batch("PRAGMA journal_mode = DELETE")
+        let name = unfinished.to_str().ok_or_else(|| io("the path is not valid Unicode".into()))?;
+        let copy = || -> rusqlite::Result<()> {
+            // A connection of its own: it reads all pages from the disk, which verifies them, and
+            // as of one commit, while writers go on.
+            let connection = self.shared.pool.connect()?;
+            connection.pragma_update(None, "query_only", false)?;
+            connection.execute("VACUUM INTO ?", [name])?;
+            Ok(())
         };
-        self.shared
-            .pool
-            .read(|connection| {
-                // This read starts a transaction, which pins the state for the whole copy.
-                // Otherwise every write would restart it.
-                connection
-                    .query_row("SELECT max(revision) FROM commits", [], |_| Ok(()))
-                    .and_then(|()| copy(connection))
-                    .map_err(storage)
-            })
-            .map_err(|error| io(error.into()))?;
+        copy().map_err(|error| match damage(&error) {
+            Some(what) => {
+                OpenError::Damaged { path: file(&self.shared.folder), cause: what.into() }
+            }
+            None => io(error.into()),
+        })?;
         let finish = || -> std::io::Result<()> {
             std::fs::File::open(&unfinished)?.sync_all()?;
             std::fs::rename(&unfinished, file(folder))?;

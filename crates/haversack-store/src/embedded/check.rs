@@ -6,10 +6,11 @@ use rusqlite::Connection;
 
 use super::catalogue::Catalogue;
 use super::engine::EmbeddedStore;
-use super::records::lines::{COLUMNS, TABLES, VersionRow};
-use super::records::{lookup, storage};
+use super::records::lines::{COLUMNS, COLUMNS_COUNT, TABLES, VersionRow};
+use super::records::{lookup, storage, tables};
 use super::row::Row;
-use super::state::VectorSnapshot;
+use super::seals;
+use super::state::{TextSnapshot, VectorSnapshot};
 use super::writer::Writer;
 use crate::store::error::{CommitError, ReadError, error_chain};
 use crate::store::maintenance::CheckReport;
@@ -32,12 +33,31 @@ impl EmbeddedStore {
 
 fn check(writer: &mut Writer, repair: bool) -> Result<CheckReport, ReadError> {
     let mut report = CheckReport::default();
-    check_tables(&writer.connection, &mut report)?;
-    let chunks = check_versions(&writer.connection, &mut report)?;
-    check_text(writer, &chunks, &mut report);
-    check_vectors(writer, &chunks, &mut report)?;
-    if !Catalogue::read(&writer.connection)?.agrees_with(&writer.catalogue) {
-        report.derived.push("the catalogue in memory differs from the store".to_owned());
+    // The cache of a connection in use would hide what happened to the disk since.
+    let fresh = writer.shared.pool.connect().map_err(storage)?;
+    let model = writer.indexes.stale_model().is_none().then_some(writer.model.number);
+    for finding in tables::check(&fresh, model)? {
+        push_finding(&mut report.damage, finding);
+    }
+    let mut chunks = BTreeSet::new();
+    let read = check_versions(&fresh, &mut report)
+        .and_then(|()| read_chunks(&fresh, &mut chunks))
+        .and_then(|()| {
+            report.chunks = chunks.len() as u64;
+            check_text(writer, &chunks, &mut report);
+            check_vectors(writer, &chunks, &mut report)?;
+            if !Catalogue::read(&fresh)?.agrees_with(&writer.catalogue) {
+                report.derived.push("the catalogue in memory differs from the store".to_owned());
+            }
+            Ok(())
+        });
+    match read {
+        // The rest cannot be read, so nothing can be compared with it.
+        Err(ReadError::Damaged { what }) => {
+            push_finding(&mut report.damage, format!("{what} is damaged"));
+            return Ok(report);
+        }
+        other => other?,
     }
     if repair && !report.derived.is_empty() && writer.indexes.stale_model().is_none() {
         let model = writer.model.embedder.model().clone();
@@ -58,52 +78,43 @@ fn push_finding(findings: &mut Vec<String>, finding: String) {
     }
 }
 
-/// SQLite's own check, and the lists that readers depend on.
-fn check_tables(connection: &Connection, report: &mut CheckReport) -> Result<(), ReadError> {
-    let run = || -> rusqlite::Result<Vec<String>> {
-        let mut statement = connection.prepare("PRAGMA integrity_check(100)")?;
-        statement.query_map([], |line| line.get(0))?.collect()
-    };
-    for finding in run().map_err(storage)?.into_iter().filter(|finding| finding != "ok") {
-        push_finding(&mut report.damage, finding);
-    }
-    // The list that counts is that of the nearest item above with one of its own.
-    let sql = "SELECT n.id FROM items i JOIN nodes n ON n.node = i.node
-         LEFT JOIN items p ON p.node = i.parent AND p.died IS NULL
-         WHERE i.died IS NULL AND i.list <> coalesce(i.readers, p.list, 0)
-         UNION ALL
-         SELECT n.id FROM items i JOIN nodes n ON n.node = i.node
-         LEFT JOIN items p ON p.node = i.parent AND p.died IS NULL
-         WHERE i.died IS NULL AND i.parent IS NOT NULL AND p.row IS NULL";
-    let run = || -> rusqlite::Result<Vec<String>> {
-        connection.prepare(sql)?.query_map([], |line| line.get(0))?.collect()
-    };
-    for id in run().map_err(storage)? {
-        push_finding(&mut report.damage, format!("item {id}: readers or parent do not fit"));
-    }
-    Ok(())
-}
-
-/// Every version against its hash; returns the chunks that both indexes must have.
-fn check_versions(
-    connection: &Connection,
-    report: &mut CheckReport,
-) -> Result<BTreeSet<(Row, u32)>, ReadError> {
-    let sql = format!("SELECT {COLUMNS}, i.body FROM {TABLES} ORDER BY i.row");
+/// Every version against its hash and its seal.
+fn check_versions(connection: &Connection, report: &mut CheckReport) -> Result<(), ReadError> {
+    let sql = format!(
+        "SELECT {COLUMNS}, i.body, (SELECT s.seal FROM seals s WHERE s.row = i.row) \
+         FROM {TABLES} ORDER BY i.row"
+    );
     let mut statement = connection.prepare(&sql).map_err(storage)?;
     let mut lines = statement.query([]).map_err(storage)?;
-    let mut chunks = BTreeSet::new();
     while let Some(line) = lines.next().map_err(storage)? {
         report.versions += 1;
+        let sealed: Option<[u8; 16]> = line.get(COLUMNS_COUNT + 1).map_err(storage)?;
         match VersionRow::read(line).map_err(storage)? {
-            Ok(line) if line.is_whole() => {}
-            Ok(line) => push_finding(
+            Ok(version) if version.is_whole() && sealed == Some(seal_of(&version)) => {}
+            Ok(version) => push_finding(
                 &mut report.damage,
-                format!("item {}: row {} is not what was written", line.item.id, line.row.get()),
+                format!(
+                    "item {}: row {} is not what was written",
+                    version.item.id,
+                    version.row.get()
+                ),
             ),
             Err(error) => push_finding(&mut report.damage, error.to_string()),
         }
     }
+    Ok(())
+}
+
+fn seal_of(version: &VersionRow) -> [u8; 16] {
+    let updated = version.item.updated.unwrap_or(version.committed);
+    seals::seal_to_bytes(seals::version_seal(&version.item, updated, version.author.as_deref()))
+}
+
+/// The chunks that both indexes must have.
+fn read_chunks(
+    connection: &Connection,
+    chunks: &mut BTreeSet<(Row, u32)>,
+) -> Result<(), ReadError> {
     let mut read = || -> rusqlite::Result<()> {
         let mut statement = connection.prepare("SELECT row, chunk FROM chunks")?;
         let mut lines = statement.query([])?;
@@ -112,13 +123,17 @@ fn check_versions(
         }
         Ok(())
     };
-    read().map_err(storage)?;
-    report.chunks = chunks.len() as u64;
-    Ok(chunks)
+    read().map_err(storage)
 }
 
 fn check_text(writer: &Writer, chunks: &BTreeSet<(Row, u32)>, report: &mut CheckReport) {
-    let (text, _) = writer.indexes.readers();
+    for damage in writer.indexes.verify_text() {
+        push_finding(&mut report.derived, format!("text index: {damage}"));
+    }
+    let (TextSnapshot::Ready(text), _) = writer.indexes.readers() else {
+        push_finding(&mut report.derived, "text index: it is being rebuilt".to_owned());
+        return;
+    };
     let mut seen = BTreeSet::new();
     for document in text.documents() {
         if !chunks.contains(&document) || !seen.insert(document) {

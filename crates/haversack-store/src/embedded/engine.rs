@@ -14,7 +14,7 @@ use super::catalogue::Catalogue;
 use super::data_folder::FolderLock;
 use super::indexes::{IndexError, Indexes};
 use super::new_vectors::remove_unfinished;
-use super::records::{self, keys, lookup, storage, usage};
+use super::records::{self, OpenedRecords, keys, lookup, storage, usage};
 use super::retired::RetiredModels;
 use super::seals::{self, StateNamer};
 use super::state::{EmbeddingModel, PublishedState, StoreHandles, Visibility, WatchedState};
@@ -28,6 +28,7 @@ use crate::prepare::{BatchEmbedder, Hash, PreparedBatch, SharedEmbedder, prepare
 use crate::revision::{Revision, StateToken};
 use crate::store::change::{Batch, CommitReport, RecordedWrite, WriteKey};
 use crate::store::error::{CommitError, OpenError, ReadError};
+use crate::store::health::HealthProblem;
 use crate::store::maintenance::MaintenanceProgress;
 use crate::store::viewer::Viewer;
 
@@ -67,11 +68,9 @@ impl EmbeddedStore {
             cause: cause.into(),
         };
         std::fs::create_dir_all(folder).map_err(|error| io(folder, error))?;
-        let mut connection = records::open(folder, kinds.references())?;
-        let truth = |error: rusqlite::Error| OpenError::Damaged {
-            path: records::file(folder),
-            cause: error.into(),
-        };
+        let OpenedRecords { mut connection, was_interrupted } =
+            records::open(folder, kinds.references())?;
+        let truth = |error: rusqlite::Error| records::open_error(&records::file(folder), error);
         recompute_derived(&mut connection, &kinds, on_upgrade).map_err(truth)?;
         seals::seal_missing_rows(&mut connection).map_err(truth)?;
         let number = usage::model_number(&connection, embedder.model()).map_err(truth)?;
@@ -95,6 +94,9 @@ impl EmbeddedStore {
         let refuse = |error| index_open_error(folder, error);
         let mut indexes =
             Indexes::open(folder, &kinds, (&stored, &*model), revision).map_err(refuse)?;
+        if let Some(lost) = indexes.lost_commits().filter(|_| was_interrupted) {
+            return Err(lost_commits_error(folder, revision, lost));
+        }
         indexes.recover(&connection, revision).map_err(refuse)?;
         let repaired = indexes.repaired().to_vec();
         let state = PublishedState::new(revision, catalogue.clone(), model, indexes.readers());
@@ -102,6 +104,7 @@ impl EmbeddedStore {
         let latest = (revision, catalogue);
         let writer = Writer::new(connection, Arc::clone(&shared), indexes, latest, retired);
         let (jobs, inbox) = sync_channel(WAITING_MAX);
+        shared.set_writer(jobs.clone());
         let thread = std::thread::Builder::new()
             .name("haversack-writer".to_owned())
             .spawn(move || writer.run(&inbox))
@@ -113,6 +116,13 @@ impl EmbeddedStore {
     #[must_use]
     pub fn repaired(&self) -> &[String] {
         &self.repaired
+    }
+
+    /// What keeps the workspace from writing or from searching everything now; see
+    /// [`Maintenance::health`](crate::store::maintenance::Maintenance::health).
+    #[must_use]
+    pub fn health(&self) -> Vec<HealthProblem> {
+        self.shared.problems()
     }
 
     /// The model that embeds new texts and queries.
@@ -323,6 +333,17 @@ fn view(watched: WatchedState, seen: Visibility, before: Option<Revision>) -> Vi
 
 fn writer_stopped() -> CommitError {
     CommitError::Stopped { cause: "the writer has ended".into() }
+}
+
+/// The error for a log whose last commits cannot be read any more, although they were indexed.
+fn lost_commits_error(folder: &Path, stored: Revision, indexed: Revision) -> OpenError {
+    let text = folder.join("text");
+    let cause = format!(
+        "the log ends at revision {stored}, but {indexed} was committed; to go on without what \
+         came after {stored}, delete the folder {}",
+        text.display()
+    );
+    OpenError::Damaged { path: records::file(folder), cause: cause.into() }
 }
 
 fn index_open_error(folder: &Path, error: IndexError) -> OpenError {

@@ -1,22 +1,19 @@
 //! The text and vector indexes: derived data, fed from batches or rebuilt from SQLite.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use haversack_core::embed::{Model, Vector};
-use haversack_core::item::Kind;
-use haversack_core::text::terms::Language;
 use rusqlite::{Connection, OptionalExtension, params};
 use thiserror::Error;
 
-use super::records::lookup::chunks_of;
 use super::records::storage;
 use super::records::write::CommitDelta;
-use super::row::{Bitmap, Row};
-use super::state::{EmbeddingModel, VectorSnapshot};
-use super::text::{self, TextDocument, TextError, TextIndex, TextReader};
+use super::row::Row;
+use super::state::{EmbeddingModel, TextSnapshot, VectorSnapshot};
+use super::text::{TextDocument, TextError};
+use super::text_part::{TextPart, TextWork, heading_text};
 use super::vectors::{self, ModelTag, RevisionRange, VectorSlot, Vectors, VectorsError};
 use crate::kinds::Kinds;
 use crate::prepare::{PreparedBatch, tie};
@@ -54,9 +51,7 @@ impl From<rusqlite::Error> for IndexError {
 #[derive(Debug)]
 pub(crate) struct Indexes {
     folder: PathBuf,
-    kinds: Arc<Kinds>,
-    text: Option<TextIndex>,
-    text_at: Revision,
+    text: TextPart,
     vectors: VectorIndex,
     /// The number of the model in use, whose vectors are indexed.
     model: i64,
@@ -81,20 +76,24 @@ impl Indexes {
         revision: Revision,
     ) -> Result<Indexes, IndexError> {
         let (mut repaired, now) = (Vec::new(), model.embedder.model());
-        let (text, text_at) = open_text(folder, revision, &mut repaired)?;
+        let text = TextPart::open(folder, kinds, revision, &mut repaired)?;
         let vectors = if stored == now {
             VectorIndex::Ready(open_vectors(folder, now, revision, &mut repaired)?)
         } else {
             VectorIndex::Stale(stored.clone())
         };
-        let (folder, kinds) = (folder.to_owned(), Arc::clone(kinds));
-        let model = model.number;
-        Ok(Indexes { folder, kinds, text: Some(text), text_at, vectors, model, repaired })
+        let (folder, model) = (folder.to_owned(), model.number);
+        Ok(Indexes { folder, text, vectors, model, repaired })
     }
 
     /// What was repaired at opening, one line each.
     pub(crate) fn repaired(&self) -> &[String] {
         &self.repaired
+    }
+
+    /// The revision up to which the text index was written, if it was ahead of the records.
+    pub(crate) const fn lost_commits(&self) -> Option<Revision> {
+        self.text.was_ahead()
     }
 
     /// The model of the stored vectors, if it is not the one in use.
@@ -105,8 +104,33 @@ impl Indexes {
         }
     }
 
-    fn text_index(&mut self) -> Result<&mut TextIndex, IndexError> {
-        self.text.as_mut().ok_or(IndexError::Text(TextError::WriterDead))
+    /// What the text index needs from the writer.
+    pub(crate) const fn text_work(&self) -> TextWork {
+        self.text.work()
+    }
+
+    /// Why the text index is not in use.
+    pub(crate) fn text_trouble(&self) -> Option<&str> {
+        self.text.trouble()
+    }
+
+    /// Examines the text index after a failed read.
+    pub(crate) fn examine_text(&mut self) {
+        self.text.examine();
+    }
+
+    /// Repairs the text index, or rebuilds a part of it.
+    pub(crate) fn repair_text(
+        &mut self,
+        connection: &Connection,
+        revision: Revision,
+    ) -> Result<(), IndexError> {
+        self.text.repair(connection, revision)
+    }
+
+    /// Reads every file of the text index from the disk and says what is wrong.
+    pub(crate) fn verify_text(&self) -> Vec<String> {
+        self.text.verify()
     }
 
     /// Adds the new rows of a batch. The connection reads vectors that were stored before.
@@ -132,7 +156,7 @@ impl Indexes {
                 prepared.chunks.iter().zip(0u32..).zip(&birth.embeddings)
             {
                 let headings = heading_text(&chunk.headings, &prepared.byline);
-                self.text_index()?.add(&TextDocument {
+                self.text.add(&TextDocument {
                     row: birth.row,
                     chunk: number,
                     tie,
@@ -141,14 +165,14 @@ impl Indexes {
                     headings: &headings,
                     body: chunk.span.slice(body).unwrap_or(""),
                     language: prepared.language,
-                })?;
+                });
                 let slot = VectorSlot { row: birth.row, chunk: number, embedding: *embedding, tie };
                 let vector = stored_vector(connection, chunk.vector.as_deref(), *embedding)?;
                 slots.extend(vector.map(|vector| (slot, vector)));
             }
         }
         if !delta.purged.is_empty() {
-            self.text_index()?.remove(&delta.purged)?;
+            self.text.remove(&delta.purged);
         }
         self.append_vectors(revision, &slots)
     }
@@ -163,10 +187,8 @@ impl Indexes {
     }
 
     /// Makes added rows searchable.
-    pub(crate) fn commit(&mut self, revision: Revision) -> Result<(), IndexError> {
-        self.text_index()?.commit(revision)?;
-        self.text_at = revision;
-        Ok(())
+    pub(crate) fn commit(&mut self, revision: Revision) {
+        self.text.commit(revision);
     }
 
     /// Brings both up to a revision from SQLite.
@@ -175,16 +197,7 @@ impl Indexes {
         connection: &Connection,
         revision: Revision,
     ) -> Result<(), IndexError> {
-        self.text_index()?.reopen()?;
-        if self.text_at < revision {
-            let after = self.text_at;
-            let kinds = Arc::clone(&self.kinds);
-            let index = self.text_index()?;
-            feed_text(connection, index, &kinds, after)?;
-            let purged = purged_rows(connection, &index.reader())?;
-            index.remove(&purged)?;
-            self.commit(revision)?;
-        }
+        self.text.recover(connection, revision)?;
         let VectorIndex::Ready(vectors) = &mut self.vectors else { return Ok(()) };
         for range in vectors.missing() {
             let slots = read_slots(connection, self.model, range)?;
@@ -205,12 +218,9 @@ impl Indexes {
         model: &Model,
         revision: Revision,
     ) -> Result<(), IndexError> {
-        self.text = None;
-        remove_folder(&self.folder.join("text"))?;
         remove_folder(&self.folder.join(VECTORS))?;
         let mut notes = Vec::new();
-        let (text, text_at) = open_text(&self.folder, revision, &mut notes)?;
-        (self.text, self.text_at) = (Some(text), text_at);
+        self.text.rebuild(connection, revision)?;
         self.vectors = VectorIndex::Ready(open_vectors(&self.folder, model, revision, &mut notes)?);
         self.recover(connection, revision)?;
         self.seal()
@@ -225,46 +235,19 @@ impl Indexes {
     }
 
     /// Snapshots for readers.
-    pub(crate) fn readers(&self) -> (TextReader, VectorSnapshot) {
+    pub(crate) fn readers(&self) -> (TextSnapshot, VectorSnapshot) {
         let vectors = match &self.vectors {
             VectorIndex::Ready(vectors) => VectorSnapshot::Ready(vectors.reader()),
             VectorIndex::Stale(model) => VectorSnapshot::Stale(model.clone()),
         };
-        let text = self.text.as_ref().expect("the text index is only taken to be replaced");
-        (text.reader(), vectors)
+        (self.text.reader(), vectors)
     }
 
     /// Closes both, written to disk as far as possible; the next start feeds the rest.
     pub(crate) fn close(mut self) {
         // A failure only costs time at the next start.
         let _ = self.seal();
-        if let Some(text) = self.text.take() {
-            let _ = text.close(CLOSE_WAIT_MAX);
-        }
-    }
-}
-
-fn open_text(
-    folder: &Path,
-    revision: Revision,
-    repaired: &mut Vec<String>,
-) -> Result<(TextIndex, Revision), IndexError> {
-    let path = folder.join("text");
-    let opened = TextIndex::open(&path)?;
-    match opened.state {
-        text::TextIndexState::Fresh => Ok((opened.index, Revision::ZERO)),
-        // The store was restored from a backup, so row numbers may be reassigned.
-        text::TextIndexState::At(at) if at > revision => {
-            drop(opened.index);
-            remove_folder(&path)?;
-            repaired.push(format!("text index at revision {at}, ahead of the store: rebuilt"));
-            Ok((TextIndex::open(&path)?.index, Revision::ZERO))
-        }
-        text::TextIndexState::At(at) => Ok((opened.index, at)),
-        text::TextIndexState::Emptied { reason } => {
-            repaired.push(format!("text index: {reason}: rebuilt"));
-            Ok((opened.index, Revision::ZERO))
-        }
+        self.text.close(CLOSE_WAIT_MAX);
     }
 }
 
@@ -305,75 +288,17 @@ fn open_vectors(
 }
 
 pub(super) fn remove_folder(path: &Path) -> Result<(), IndexError> {
-    match std::fs::remove_dir_all(path) {
+    // Somebody may have put a file there.
+    let removed = match std::fs::symlink_metadata(path) {
+        Ok(found) if !found.is_dir() => std::fs::remove_file(path),
+        _ => std::fs::remove_dir_all(path),
+    };
+    match removed {
         Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
             Err(IndexError::Text(TextError::File { path: path.to_owned(), source }))
         }
         _ => Ok(()),
     }
-}
-
-/// The heading text of a chunk: its headings and its item's byline.
-fn heading_text(headings: &[String], byline: &str) -> String {
-    let mut text = headings.join(" ");
-    if !byline.is_empty() {
-        text.push(' ');
-        text.push_str(byline);
-    }
-    text
-}
-
-/// Adds every row created after a revision to the text index.
-fn feed_text(
-    connection: &Connection,
-    index: &mut TextIndex,
-    kinds: &Kinds,
-    after: Revision,
-) -> Result<(), IndexError> {
-    let mut statement = connection.prepare_cached(
-        "SELECT i.row, n.id, i.title, i.path, i.language, coalesce(i.text, i.body), i.kind, \
-         i.fields FROM items i JOIN nodes n ON n.node = i.node WHERE i.born > ? ORDER BY i.row",
-    )?;
-    let mut lines = statement.query([after.get()])?;
-    while let Some(line) = lines.next()? {
-        let row: u32 = line.get(0)?;
-        let damaged = || IndexError::Truth(ReadError::Damaged { what: format!("row {row}") });
-        let text = |column: usize| line.get_ref(column)?.as_str().map_err(|_| damaged());
-        let (body, path): (&str, Option<String>) = (text(5)?, line.get(3)?);
-        let byline = match line.get::<_, Option<String>>(7)? {
-            Some(fields) => {
-                let kind = Kind::new(text(6)?).map_err(|_| damaged())?;
-                kinds.byline(&kind, &serde_json::from_str(&fields).map_err(|_| damaged())?)
-            }
-            None => String::new(),
-        };
-        let pieces = chunks_of(connection, Row::new(row))?;
-        for piece in pieces {
-            index.add(&TextDocument {
-                row: Row::new(row),
-                chunk: piece.chunk,
-                tie: tie(text(1)?),
-                title: text(2)?,
-                path: path.as_deref().unwrap_or(""),
-                headings: &heading_text(&piece.headings.ok_or_else(damaged)?, &byline),
-                body: body.get(piece.bytes).ok_or_else(damaged)?,
-                language: Language::of_code(text(4)?),
-            })?;
-        }
-    }
-    Ok(())
-}
-
-/// The rows of the text index that SQLite no longer has: a process may have ended between purging
-/// them in one and in the other.
-fn purged_rows(connection: &Connection, reader: &TextReader) -> Result<Vec<Row>, IndexError> {
-    let mut statement = connection.prepare_cached("SELECT row FROM items")?;
-    let kept: Bitmap = statement
-        .query_map([], |line| line.get(0).map(Row::new))?
-        .collect::<rusqlite::Result<_>>()?;
-    let gone: BTreeSet<Row> =
-        reader.documents().map(|(row, _)| row).filter(|row| !kept.contains(*row)).collect();
-    Ok(gone.into_iter().collect())
 }
 
 /// Appends the vectors of a model of revisions after the last appended one.

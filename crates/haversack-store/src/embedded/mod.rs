@@ -17,10 +17,13 @@ mod check;
 mod data_folder;
 mod descendants;
 mod engine;
+mod free_space;
+mod health;
 mod indexes;
 mod links;
 mod listing;
 mod new_vectors;
+mod pages;
 mod paging;
 mod records;
 mod retired;
@@ -28,13 +31,19 @@ pub mod row;
 mod seals;
 mod search;
 mod state;
+mod steps;
 pub mod text;
+mod text_part;
 mod undo;
 mod upgrade;
 pub mod vectors;
 mod view;
 mod writer;
 
+#[cfg(test)]
+mod fault_tests;
+#[cfg(test)]
+mod faults;
 #[cfg(test)]
 mod tests;
 

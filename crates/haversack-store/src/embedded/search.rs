@@ -28,9 +28,9 @@ impl View {
         check_limit(search.limit)?;
         let among = self.rows_matching(&search.filter)?;
         let query = text_query(search);
-        let text = &self.watched.state.text;
-        let found =
-            text.search(&query, &self.visible, &among, search.limit).map_err(index_error)?;
+        let text = self.watched.state.text()?;
+        let found = text.search(&query, &self.visible, &among, search.limit);
+        let found = found.map_err(|error| self.index_error(error))?;
         self.to_hits(found.into_iter().map(|hit| (hit.row, hit.chunk, hit.score)))
     }
 
@@ -79,10 +79,10 @@ impl View {
         let among = self.rows_matching(&search.filter)?;
         #[expect(clippy::cast_possible_truncation, reason = "a similarity needs no more digits")]
         let least = search.similarity_least.get() as f32;
-        let text = &self.watched.state.text;
+        let text = self.watched.state.text()?;
         let found = text
             .fuzzy(&search.query, &self.visible, &among, search.limit, least)
-            .map_err(index_error)?;
+            .map_err(|error| self.index_error(error))?;
         self.to_hits(found.hits.into_iter().map(|hit| (hit.row, hit.chunk, hit.similarity)))
     }
 
@@ -102,8 +102,9 @@ impl View {
             return Err(ReadError::invalid("keys", what));
         }
         let among = self.rows_matching(filter)?;
-        let text = &self.watched.state.text;
-        let found = text.rows_by_name(keys, &self.visible, &among, most).map_err(index_error)?;
+        let text = self.watched.state.text()?;
+        let found = text.rows_by_name(keys, &self.visible, &among, most);
+        let found = found.map_err(|error| self.index_error(error))?;
         let rows: Vec<Row> = found.iter().flatten().copied().collect();
         let mut names = self.watched.shared.item_ids(&rows)?.into_iter();
         let mut first = |_: &Row| Some(CandidateId::chunk(names.next()??, 0));
@@ -121,13 +122,20 @@ impl View {
                 terms.insert(term.to_owned());
             }
         });
-        let (index, visible) = (&self.watched.state.text, &self.visible);
+        let (index, visible) = (self.watched.state.text()?, &self.visible);
         let mut by_term = BTreeMap::new();
         for term in terms {
-            let count = index.frequency(visible, &term).map_err(index_error)?;
+            let count = index.frequency(visible, &term);
+            let count = count.map_err(|error| self.index_error(error))?;
             by_term.insert(term, count);
         }
         Ok(Frequencies { texts: visible.statistics(index).n_documents, by_term })
+    }
+
+    /// The error of a read that failed in the text index, which is examined because of it.
+    fn index_error(&self, error: TextError) -> ReadError {
+        self.watched.shared.suspect_text();
+        ReadError::Storage { cause: error.into() }
     }
 
     /// The best excerpt of each passage for a query, with the matches marked.
@@ -158,8 +166,4 @@ fn text_query(search: &TextSearch) -> TextQuery {
     let options =
         QueryOptions { must, last_as_prefix: search.unfinished, ..QueryOptions::default() };
     TextQuery::new(&search.query, &options)
-}
-
-fn index_error(error: TextError) -> ReadError {
-    ReadError::Storage { cause: error.into() }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use haversack_core::embed::Model;
@@ -9,9 +11,12 @@ use haversack_core::ids::ItemId;
 use haversack_core::query::FieldRole;
 
 use super::catalogue::{Catalogue, Readable, ReaderLists};
+use super::health::StoreHealth;
 use super::records::{ConnectionPool, filter, lookup};
 use super::row::{Bitmap, Row};
 use super::text::{TextReader, VisibleRows};
+use super::writer::{Job, Writer};
+
 use super::vectors::VectorReader;
 use crate::kinds::Kinds;
 use crate::prepare::SharedEmbedder;
@@ -44,6 +49,10 @@ pub(crate) struct StoreHandles {
     watched: Mutex<BTreeMap<Revision, usize>>,
     /// Cached item ids by row. A row never changes its item, so entries are never stale.
     names: Mutex<HashMap<Row, ItemId>>,
+    pub(crate) health: StoreHealth,
+    /// The queue of the writer, and whether the text index waits there to be examined.
+    writer: OnceLock<SyncSender<Job>>,
+    text_suspected: AtomicBool,
 }
 
 /// An embedding model as a workspace uses it.
@@ -70,7 +79,7 @@ pub(crate) struct PublishedState {
     pub(crate) catalogue: Catalogue,
     /// The model of new texts and queries; it made the vectors, unless they are stale.
     pub(crate) model: Arc<EmbeddingModel>,
-    pub(crate) text: TextReader,
+    text: TextSnapshot,
     pub(crate) vectors: VectorSnapshot,
     seen: Mutex<Vec<(Viewer, Visibility)>>,
     filters: Mutex<Vec<(Filter, Option<Arc<Bitmap>>)>>,
@@ -102,13 +111,58 @@ pub(crate) enum VectorSnapshot {
     Stale(Model),
 }
 
+/// The text index as readers see it: searchable, or being rebuilt.
+#[derive(Debug, Clone)]
+pub(crate) enum TextSnapshot {
+    Ready(TextReader),
+    Rebuilding,
+}
+
 impl StoreHandles {
     pub(crate) fn new(folder: PathBuf, kinds: Arc<Kinds>, state: PublishedState) -> StoreHandles {
         let pool = ConnectionPool::new(&folder);
         let (state, watched) = (RwLock::new(Arc::new(state)), Mutex::default());
         let (activity, names, model_change) =
             (Mutex::default(), Mutex::default(), Mutex::default());
-        StoreHandles { folder, pool, kinds, model_change, state, activity, watched, names }
+        let health = StoreHealth::default();
+        let (writer, text_suspected) = (OnceLock::new(), AtomicBool::new(false));
+        StoreHandles {
+            folder,
+            pool,
+            kinds,
+            model_change,
+            state,
+            activity,
+            watched,
+            names,
+            health,
+            writer,
+            text_suspected,
+        }
+    }
+
+    /// Sets the queue of the writer.
+    pub(crate) fn set_writer(&self, jobs: SyncSender<Job>) {
+        // A workspace has one writer, which is set once.
+        let _ = self.writer.set(jobs);
+    }
+
+    /// Has the writer examine the text index, because reading it failed.
+    pub(crate) fn suspect_text(&self) {
+        if self.text_suspected.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let examine = Job::Call(Box::new(Writer::examine_text));
+        let sent = self.writer.get().is_some_and(|writer| writer.try_send(examine).is_ok());
+        if !sent {
+            // The next failed read tries again.
+            self.text_suspected.store(false, Ordering::Relaxed);
+        }
+    }
+
+    /// Accepts that the text index is examined again after this.
+    pub(crate) fn trust_text(&self) {
+        self.text_suspected.store(false, Ordering::Relaxed);
     }
 
     /// The model of the latest state.
@@ -211,11 +265,19 @@ impl PublishedState {
         revision: Revision,
         catalogue: Catalogue,
         model: Arc<EmbeddingModel>,
-        (text, vectors): (TextReader, VectorSnapshot),
+        (text, vectors): (TextSnapshot, VectorSnapshot),
     ) -> PublishedState {
         let (seen, filters) = (Mutex::default(), Mutex::default());
         let not_active = OnceLock::new();
         PublishedState { revision, catalogue, model, text, vectors, seen, filters, not_active }
+    }
+
+    /// The text index, if it is searchable now.
+    pub(crate) fn text(&self) -> Result<&TextReader, ReadError> {
+        match &self.text {
+            TextSnapshot::Ready(text) => Ok(text),
+            TextSnapshot::Rebuilding => Err(ReadError::Rebuilding),
+        }
     }
 
     /// Rows of any revision whose item is inactive.

@@ -14,10 +14,10 @@ use crate::store::viewer::{Principal, Readers, Viewer};
 
 /// Embeds letter pairs: enough to distinguish texts, without a model file.
 #[derive(Debug)]
-struct PairEmbedder(Model);
+pub(super) struct PairEmbedder(Model);
 
 impl PairEmbedder {
-    fn shared() -> Arc<dyn Embedder> {
+    pub(super) fn shared() -> Arc<dyn Embedder> {
         PairEmbedder::version("1")
     }
 
@@ -44,11 +44,11 @@ impl Embedder for PairEmbedder {
     }
 }
 
-fn item(id: &str, body: &str) -> Item {
+pub(super) fn item(id: &str, body: &str) -> Item {
     Item::new(ItemId::new(id).unwrap(), Kind::new("note").unwrap(), body)
 }
 
-fn text(query: &str) -> TextSearch {
+pub(super) fn text(query: &str) -> TextSearch {
     TextSearch {
         query: query.to_owned(),
         unfinished: false,

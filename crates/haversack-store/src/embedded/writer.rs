@@ -1,20 +1,25 @@
 //! The single writer: group-commits waiting batches, indexes them and publishes the new state.
 //!
 //! A batch is acknowledged after its transaction is on disk and its state is published. The indexes
-//! are written after the transaction. If that fails, nothing is lost: readers stay at the previous
-//! state, and the indexes catch up from SQLite at the next write or start.
+//! are written after the transaction. If that fails, nothing is lost. The text index is repaired
+//! from SQLite, with what little it lacks at once or else in steps between other work. Without the
+//! vector index readers stay at the previous state, until it catches up at the next write or start.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError};
+use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
 use super::catalogue::Catalogue;
+use super::free_space;
+use super::health::WriterGuard;
 use super::indexes::{IndexError, Indexes};
-use super::records::keys;
+use super::records::{self, keys};
 use super::records::write::{self, CommitDelta, WriteError};
 use super::retired::RetiredModels;
 use super::state::{EmbeddingModel, PublishedState, StoreHandles};
+use super::text_part::TextWork;
 use crate::prepare::{Hash, PreparedBatch};
 use crate::revision::Revision;
 use crate::store::change::{Batch, Change, CommitReport};
@@ -22,6 +27,9 @@ use crate::store::error::{Cause, CommitError, ReadError, StaleVectors, error_cha
 
 /// The most changes in one transaction.
 const GROUP_CHANGES_MAX: usize = 20_000;
+
+/// How long an index that cannot be repaired is left alone.
+const REPAIR_WAIT: Duration = Duration::from_secs(1);
 
 /// A job for the writer thread.
 pub(crate) enum Job {
@@ -58,6 +66,8 @@ pub(crate) struct Writer {
     pub(crate) retired: RetiredModels,
     /// The indexes lag behind SQLite.
     pub(crate) behind: bool,
+    /// Why they lag.
+    lag: Option<String>,
     /// The error that stopped all writing.
     stopped: Option<String>,
 }
@@ -105,6 +115,8 @@ enum Refusal {
     Stale(StaleVectors),
     /// The indexes lag and cannot catch up; the batch was not written.
     Behind(String),
+    /// Too little space is free.
+    Full(String),
 }
 
 impl Refusal {
@@ -113,6 +125,7 @@ impl Refusal {
             Refusal::Stopped(why) => CommitError::Stopped { cause: why.as_str().into() },
             Refusal::Stale(stale) => CommitError::Stale(Box::new(stale.clone())),
             Refusal::Behind(why) => CommitError::Storage { cause: why.as_str().into() },
+            Refusal::Full(why) => CommitError::Full { cause: why.as_str().into() },
         }
     }
 }
@@ -125,13 +138,24 @@ impl Writer {
         (revision, catalogue): (Revision, Catalogue),
         retired: RetiredModels,
     ) -> Writer {
-        let (model, behind, stopped) = (shared.model(), false, None);
-        Writer { connection, shared, indexes, catalogue, revision, model, retired, behind, stopped }
+        Writer {
+            connection,
+            model: shared.model(),
+            shared,
+            indexes,
+            catalogue,
+            revision,
+            retired,
+            behind: false,
+            lag: None,
+            stopped: None,
+        }
     }
 
     /// Runs jobs until it is shut down or all senders are gone.
     pub(crate) fn run(mut self, jobs: &Receiver<Job>) {
-        while let Ok(job) = jobs.recv() {
+        let _guard = WriterGuard::new(Arc::clone(&self.shared));
+        while let Some(job) = self.next_job(jobs) {
             let mut group = Vec::new();
             let mut size = 0;
             let mut next = Some(job);
@@ -162,6 +186,76 @@ impl Writer {
         // Moves pages from the log to the file for a quick start. A failure only costs time.
         let _ = self.connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
         self.indexes.close();
+    }
+
+    /// Waits for the next job, and meanwhile repairs the text index. `None` when all senders are
+    /// gone.
+    fn next_job(&mut self, jobs: &Receiver<Job>) -> Option<Job> {
+        loop {
+            match self.indexes.text_work() {
+                TextWork::None => return jobs.recv().ok(),
+                TextWork::Step => match jobs.try_recv() {
+                    Err(TryRecvError::Empty) => self.repair_text(),
+                    job => return job.ok(),
+                },
+                TextWork::Retry => match jobs.recv_timeout(REPAIR_WAIT) {
+                    Err(RecvTimeoutError::Timeout) => self.repair_text(),
+                    job => return job.ok(),
+                },
+            }
+        }
+    }
+
+    /// Repairs the text index, or rebuilds a part of it, and publishes it when it is done.
+    fn repair_text(&mut self) {
+        if self.indexes.text_work() == TextWork::None {
+            return;
+        }
+        let before = self.indexes.text_work();
+        let repaired = self.indexes.repair_text(&self.connection, self.revision);
+        if let Err(error) = repaired {
+            // The records cannot be read. The text index stays out of use, which readers are told.
+            self.shared.health.note_error(&error);
+        }
+        self.note_lag();
+        // While the vectors lag, readers stay at the state before.
+        if self.indexes.text_work() != before && !self.behind {
+            self.publish();
+        }
+    }
+
+    /// Examines the text index after a failed read, and repairs it.
+    pub(crate) fn examine_text(&mut self) {
+        self.shared.trust_text();
+        self.indexes.examine_text();
+        self.note_lag();
+        if !self.behind {
+            self.publish();
+        }
+        self.repair_text();
+    }
+
+    /// Reports why searches may lack something.
+    fn note_lag(&self) {
+        let lag = self.lag.as_deref().filter(|_| self.behind);
+        self.shared.health.set_lag(lag.or(self.indexes.text_trouble()));
+    }
+
+    /// Checks that there is room to write this group. Batches that only remove may use the rest.
+    fn check_room(&self, group: &[(PreparedBatch, CommitReply)]) -> Result<(), Refusal> {
+        let removes = |change: &Change| {
+            matches!(
+                change,
+                Change::Delete(_) | Change::Purge(_) | Change::Unlink(_) | Change::RemoveRecord(..)
+            )
+        };
+        if group.iter().all(|(prepared, _)| prepared.batch.changes.iter().all(removes)) {
+            return Ok(());
+        }
+        match free_space::shortage(&self.shared.folder) {
+            Some(shortage) => Err(Refusal::Full(shortage.to_string())),
+            None => Ok(()),
+        }
     }
 
     /// Checks that writing is possible; lagging indexes catch up first.
@@ -195,7 +289,8 @@ impl Writer {
     }
 
     fn write(&mut self, group: Vec<(PreparedBatch, CommitReply)>) {
-        if let Err(refusal) = self.check_writable() {
+        let checked = self.check_writable().and_then(|()| self.check_room(&group));
+        if let Err(refusal) = checked {
             for (_, reply) in group {
                 send_reply(&reply, Err(refusal.to_commit_error()));
             }
@@ -205,6 +300,10 @@ impl Writer {
         self.shared.bump_activity(pending.iter().flat_map(PendingBatch::activity_lists));
         let failed = self.index_and_publish(&pending).err().map(|error| error_chain(&error));
         self.behind = failed.is_some();
+        self.lag.clone_from(&failed);
+        // Before the answers, so that little is searchable by then.
+        self.repair_text();
+        self.note_lag();
         for PendingBatch { prepared, reply, outcome } in pending {
             let outcome = match (outcome, &failed) {
                 (BatchOutcome::NotPrepared(hashes), _) => {
@@ -329,14 +428,21 @@ impl Writer {
         committing: bool,
         pending: Vec<PendingBatch>,
     ) {
-        let code = error.sqlite_error_code();
+        let (code, damage) = (error.sqlite_error_code(), records::damage(error));
         self.stop_if_in_doubt(error, committing);
+        if let Some(what) = &damage {
+            self.shared.health.note_damage(what);
+        }
         for PendingBatch { reply, outcome, .. } in pending {
             let cause: Cause = error.to_string().into();
             let failed = match code {
                 _ if self.stopped.is_some() => CommitError::Stopped { cause },
+                _ if let Some(what) = damage.clone() => CommitError::Damaged { what },
                 Some(ErrorCode::DiskFull) => CommitError::Full { cause },
-                _ => CommitError::Storage { cause },
+                _ => match damage.clone() {
+                    Some(what) => CommitError::Damaged { what },
+                    None => CommitError::Storage { cause },
+                },
             };
             send_reply(
                 &reply,
@@ -356,7 +462,7 @@ impl Writer {
             changed = true;
         }
         if changed {
-            self.indexes.commit(self.revision)?;
+            self.indexes.commit(self.revision);
             self.publish();
         }
         Ok(())
@@ -367,6 +473,7 @@ impl Writer {
         self.indexes.recover(&self.connection, self.revision)?;
         self.catalogue = Catalogue::read(&self.connection).map_err(IndexError::Truth)?;
         self.behind = false;
+        self.note_lag();
         self.publish();
         Ok(())
     }
@@ -404,6 +511,7 @@ impl Writer {
     /// retry could acknowledge lost data. Only reopening, which reads the log, settles it.
     fn stop_if_in_doubt(&mut self, error: &rusqlite::Error, committing: bool) {
         if committing && error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure) {
+            self.shared.health.set_stopped(&error.to_string());
             self.stopped = Some(error.to_string());
         }
     }

@@ -114,8 +114,11 @@ pub enum ReadError {
     /// The vectors were made by another model.
     #[error("{0}; re-embed the workspace")]
     Stale(Box<StaleVectors>),
+    /// The text index is being rebuilt, so nothing can be searched by words.
+    #[error("the text index is being rebuilt: search by words again in a while")]
+    Rebuilding,
     /// Stored data does not read back as it was written.
-    #[error("{what} is damaged: run `haversack check`")]
+    #[error("{what} is damaged: run `haversack check`, and restore a backup")]
     Damaged {
         /// The damaged part.
         what: String,
@@ -259,6 +262,12 @@ pub enum CommitError {
         /// The first failure.
         #[source]
         cause: Cause,
+    },
+    /// Stored data that the write needs does not read back as it was written.
+    #[error("{what} is damaged: run `haversack check`, and restore a backup")]
+    Damaged {
+        /// The damaged part.
+        what: String,
     },
     /// The store cannot be written.
     #[error("the store cannot be written")]

@@ -25,9 +25,7 @@ pub trait Maintenance: Store {
 
     /// What keeps the store from writing or from searching everything now; empty if nothing does.
     /// Returns at once, without waiting for the writer, so that health checks can call it.
-    fn health(&self) -> Vec<HealthProblem> {
-        Vec::new()
-    }
+    fn health(&self) -> Vec<HealthProblem>;
 
     /// Counts items and bytes.
     fn stats(&self) -> StoreFuture<'_, StoreStats>;

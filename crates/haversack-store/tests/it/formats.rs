@@ -14,7 +14,7 @@ use haversack_store::store::viewer::Viewer;
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::support::{LetterPairs, Mount, at, batch, id, item, open, put, scratch};
+use crate::support::{LetterPairs, Mount, at, batch, id, item, open, put, records, scratch};
 
 const FOLDER: &str = "HAVERSACK_HOLD_FOLDER";
 
@@ -43,14 +43,14 @@ fn a_newer_format_is_refused_and_not_written_to() {
     let folder = scratch();
     open(folder.path()).write(batch(1, vec![put(item("a", "text"))])).unwrap();
     let file = store_file(folder.path());
-    let connection = Connection::open(&file).unwrap();
+    let connection = records(&file);
     connection.pragma_update(None, "user_version", 7).unwrap();
     drop(connection);
     let before = fs::read(&file).unwrap();
     let error = refusal(folder.path());
-    assert!(matches!(error, OpenError::Newer { found: 7, known: 2, .. }), "{error}");
+    assert!(matches!(error, OpenError::Newer { found: 7, known: 3, .. }), "{error}");
     let message = error.to_string();
-    assert!(message.contains("format 7") && message.contains("up to 2"), "{message}");
+    assert!(message.contains("format 7") && message.contains("up to 3"), "{message}");
     assert_eq!(fs::read(&file).unwrap(), before);
 }
 
@@ -97,7 +97,7 @@ fn a_store_without_indexes_gets_them_at_open() {
     let all = names();
     let late = ["events_by_node", "events_by_user", "items_by_field_conversation"];
     let late = late.into_iter().chain(["items_by_field_opportunityId", "items_by_field_threadId"]);
-    let connection = Connection::open(store_file(folder.path())).unwrap();
+    let connection = records(&store_file(folder.path()));
     for index in late {
         assert!(all.iter().any(|name| name == index), "{index} in {all:?}");
         connection.execute_batch(&format!("DROP INDEX {index}")).unwrap();

@@ -5,8 +5,10 @@
 mod backup;
 mod conformance;
 mod crash;
+mod damage;
 mod faults;
 mod formats;
+mod healing;
 mod model;
 mod model_change;
 mod non_interference;

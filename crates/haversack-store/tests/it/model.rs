@@ -507,7 +507,8 @@ fn check(seed: u64, steps: usize) {
 fn check_half(half: u64) {
     let first = amount("HAVERSACK_SEED", 0);
     let seeds = amount("HAVERSACK_MODEL_SEEDS", 20).div_ceil(2);
-    (0..seeds).for_each(|seed| check(first + 2 * seed + half, 150));
+    let steps = usize::try_from(amount("HAVERSACK_MODEL_STEPS", 150)).unwrap();
+    (0..seeds).for_each(|seed| check(first + 2 * seed + half, steps));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Shared test support: an embedder, short constructors, seeded random numbers.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use haversack_store::store::change::{Batch, Change};
 use haversack_store::store::item::Item;
 use haversack_store::store::query::{Filter, TextSearch};
 use haversack_store::store::viewer::{Principal, Readers, Viewer};
+use rusqlite::{Connection, OpenFlags};
 use tempfile::TempDir;
 
 /// Embeds letter pairs: enough to distinguish texts, without a model file.
@@ -146,6 +148,26 @@ impl Random {
             list.swap(end, self.below(end + 1));
         }
     }
+}
+
+/// Copies a folder of files and folders.
+pub(crate) fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// The tables of a store that was opened by this process, to write to as the store does: with
+/// checksums.
+pub(crate) fn records(file: &Path) -> Connection {
+    Connection::open_with_flags_and_vfs(file, OpenFlags::default(), "haversack").unwrap()
 }
 
 /// The number of test cases: the default, or as set in the environment.

@@ -13,7 +13,7 @@ use haversack_store::store::maintenance::{MaintenanceProgress, OnUpgrade};
 use haversack_store::store::viewer::Viewer;
 use rusqlite::Connection;
 
-use crate::support::{id, scratch};
+use crate::support::{id, records, scratch};
 
 /// A copy of the folder that version 0.1.0 wrote.
 fn folder_of_0_1_0() -> impl AsRef<Path> {
@@ -80,7 +80,7 @@ fn a_folder_of_0_1_0_gets_the_features_of_its_texts_once() {
     let report = store.check(false).unwrap();
     assert!(report.is_sound(), "{report:?}");
     drop(store);
-    assert_eq!(format(), 2);
+    assert_eq!(format(), 3);
     let (store, reports) = open(folder);
     assert_eq!(reports, []);
     assert_eq!(passages(&store).len(), found.len());
@@ -91,7 +91,7 @@ fn an_upgrade_that_was_interrupted_is_done_at_the_next_start() {
     let folder = folder_of_0_1_0();
     let folder = folder.as_ref();
     drop(open(folder));
-    let connection = Connection::open(store_file(folder)).unwrap();
+    let connection = records(&store_file(folder));
     connection.execute_batch("DELETE FROM settings WHERE name = 'features'").unwrap();
     connection.execute_batch("UPDATE chunks SET features = NULL WHERE chunk > 0").unwrap();
     drop(connection);
@@ -105,7 +105,7 @@ fn features_that_do_not_fit_their_text_are_not_used() {
     let folder = folder_of_0_1_0();
     let folder = folder.as_ref();
     drop(open(folder));
-    let connection = Connection::open(store_file(folder)).unwrap();
+    let connection = records(&store_file(folder));
     connection.execute_batch("UPDATE chunks SET features = x'01ffff7f00'").unwrap();
     drop(connection);
     let (store, _) = open(folder);

@@ -18,6 +18,7 @@ use super::candidates::{candidates_from_passages, collector_output};
 use super::item_filter::ItemFilter;
 use super::{Collector, CollectorOutput, Question};
 use crate::recipe::CollectorSpec;
+use crate::search::frequencies_if_known;
 
 /// Most items that share a name; a name of more items says too little.
 const NAMESAKES_MAX: usize = 5;
@@ -257,7 +258,7 @@ async fn common_words<'k>(
     let single: Vec<&str> = keys.map(String::as_str).filter(|key| !key.contains(' ')).collect();
     let mut common = BTreeSet::new();
     for word in single {
-        let frequencies = question.snapshot.frequencies(word).await?;
+        let frequencies = frequencies_if_known(&*question.snapshot, word).await?;
         let most = frequencies.by_term.values().copied().max().unwrap_or(0);
         if most > RARE_TEXTS_MAX.max(frequencies.texts / RARE_ONE_IN) {
             common.insert(word.to_owned());

@@ -264,9 +264,9 @@ async fn collect_by_words(
     pick_passages(question, spec, &filter, &mut quota, hits.iter().collect(), measured).await
 }
 
-/// Runs the searches whose hits are fused; spelling is searched where words find little. If vectors
-/// cannot be searched, words are searched alone, with a notice, unless the request prefers an
-/// error.
+/// Runs the searches whose hits are fused; spelling is searched where words find little. If either
+/// vectors or words cannot be searched, the other is searched alone, with a notice, unless the
+/// request prefers an error.
 async fn hit_lists(
     question: &Question,
     filter: &ItemFilter<'_>,
@@ -283,7 +283,14 @@ async fn hit_lists(
         }
     };
     let query = question.request.query.clone();
-    let words = search_by_words(question, query, false, filter.clone(), limit);
+    let words = async {
+        match search_by_words(question, query, false, filter.clone(), limit).await {
+            Err(error @ ReadError::Rebuilding) if question.request.degrade != Some(false) => {
+                Ok(Err(error))
+            }
+            other => other.map(Ok),
+        }
+    };
     let spelling =
         async || search_by_spelling(question, filter.clone(), SIMILARITY_LEAST, limit).await;
     let (lists, notice) = search_all_methods(words, meaning, spelling).await?;

@@ -150,7 +150,13 @@ async fn search_by_focus(
         filter: filter.clone(),
         limit,
     };
-    let mut lists = vec![(SearchMethod::Text, snapshot.search_text(&words).await?)];
+    let mut lists = Vec::new();
+    match snapshot.search_text(&words).await {
+        Ok(hits) => lists.push((SearchMethod::Text, hits)),
+        // The search by the question reports this.
+        Err(ReadError::Rebuilding) if question.request.degrade != Some(false) => {}
+        Err(error) => return Err(error),
+    }
     if let Some(vector) = focus_query.vector.clone() {
         let search = VectorSearch { vector, effort: Effort::Fast, filter, limit };
         match snapshot.search_vectors(&search).await {

@@ -14,6 +14,7 @@ use haversack_store::store::query::Frequencies;
 
 use super::features::FeatureReader;
 use crate::collect::Question;
+use crate::search::frequencies_if_known;
 
 /// Weight of a word that every text contains.
 const WEIGHT_LEAST: f64 = 1.0;
@@ -54,7 +55,7 @@ impl<'r> Interaction<'r> {
             return Ok(Interaction::without_query(reader));
         }
         let query = &question.request.query;
-        let frequencies = question.snapshot.frequencies(query).await?;
+        let frequencies = frequencies_if_known(&*question.snapshot, query).await?;
         let mut terms = TermsOfMany::new(question.analysis.language);
         let weights: Vec<WordWeight> =
             words.iter().map(|word| WordWeight::new(word, &mut terms, &frequencies)).collect();

@@ -20,6 +20,7 @@ use crate::collect::Question;
 use crate::engine::checkpoint;
 use crate::recipe::LayerSpec;
 use crate::request::Request;
+use crate::search::frequencies_if_known;
 
 /// Candidates that are measured before the work looks whether somebody still waits for it.
 const BETWEEN_CHECKPOINTS: usize = 64;
@@ -164,7 +165,7 @@ impl StoreSignals {
         };
         let frequencies = async {
             if uses(Component::TextSimilarity) {
-                snapshot.frequencies(&request.query).await
+                frequencies_if_known(&**snapshot, &request.query).await
             } else {
                 Ok(Frequencies::default())
             }

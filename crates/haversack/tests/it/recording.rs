@@ -19,6 +19,7 @@ use haversack_store::kinds::Kinds;
 use haversack_store::revision::{Revision, StateToken};
 use haversack_store::store::change::{Batch, CommitReport, RecordedWrite, UndoReport, WriteKey};
 use haversack_store::store::error::{CommitError, OpenError};
+use haversack_store::store::health::HealthProblem;
 use haversack_store::store::item::{
     Breadcrumb, DocumentKind, Event, EventKind, Link, Passage, PathEntry, Record, Stored, Version,
 };
@@ -162,6 +163,7 @@ impl Maintenance for RecordingStore {
 
     pass_on! {
         repaired() -> &'a [String];
+        health() -> Vec<HealthProblem>;
         stats() -> StoreFuture<'a, StoreStats>;
         check(repair: bool) -> BoxFuture<'a, Result<CheckReport, CommitError>>;
         reembed(progress: &'a mut (dyn FnMut(MaintenanceProgress) + Send)) -> BoxFuture<'a, Result<MaintenanceProgress, CommitError>>;

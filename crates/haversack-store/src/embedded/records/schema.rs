@@ -3,14 +3,22 @@
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
+use crate::embedded::pages;
+
 /// The newest format this code writes. Formats are numbered from 1; 0 is an empty file.
-pub(crate) const FORMAT: u32 = 2;
+///
+/// Format 3 is format 2 with a checksum in every page; older programs would not write them.
+pub(crate) const FORMAT: u32 = 3;
+
+/// The newest format that statements make from the one before it.
+const TABLES_FORMAT: u32 = 2;
 
 /// Marks the file as one of ours ("Hvsk").
 const APPLICATION_ID: u32 = 0x4876_736b;
 
 /// Migrations: each makes the format of its number from the previous one.
-const STEPS: [&str; FORMAT as usize] = [include_str!("format_1.sql"), include_str!("format_2.sql")];
+const STEPS: [&str; TABLES_FORMAT as usize] =
+    [include_str!("format_1.sql"), include_str!("format_2.sql")];
 
 /// The indexed SQL expression of a reference field. SQLite matches the index by this exact text.
 ///
@@ -26,6 +34,8 @@ pub(crate) enum SchemaError {
     Newer(u32),
     /// The file belongs to another program.
     Foreign,
+    /// Its pages must have checksums and have none.
+    Unchecked,
     /// SQLite failed.
     Sqlite(rusqlite::Error),
 }
@@ -69,16 +79,24 @@ pub(crate) fn format_of(connection: &Connection) -> Result<u32, SchemaError> {
     }
 }
 
-/// Migrates the file to the current format, one transaction per step, so that an interruption
-/// leaves a complete older format.
+/// Migrates the tables to the current format, one transaction per step, so that an interruption
+/// leaves a complete older format. Pages without checksums stay so; only their copy gets them.
 pub(crate) fn migrate(connection: &mut Connection) -> Result<(), SchemaError> {
     let format = format_of(connection)?;
+    let checked = pages::have_checksums(connection)?;
+    if format > TABLES_FORMAT && !checked {
+        return Err(SchemaError::Unchecked);
+    }
+    let last = if checked { FORMAT } else { TABLES_FORMAT };
     for (step, sql) in (1u32..).zip(STEPS).skip(format as usize) {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         transaction.execute_batch(sql)?;
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
         transaction.pragma_update(None, "user_version", step)?;
         transaction.commit()?;
+    }
+    if format < last {
+        connection.pragma_update(None, "user_version", last)?;
     }
     Ok(())
 }

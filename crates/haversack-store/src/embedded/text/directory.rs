@@ -1,15 +1,16 @@
-//! The directory of the index: memory-mapped files that are not synced to disk.
+//! The directory of the index: files that are verified when read and not synced to disk.
 //!
 //! The index is derived data. Checksums reveal at the next opening what a machine crash has
 //! damaged, and the index is rebuilt, so syncing each commit would gain nothing. Tantivy adds a
 //! checksum to each segment file; this directory adds one to `meta.json`. Tantivy's list of managed
 //! files is read from the folder instead of being written ten times per commit.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
@@ -17,6 +18,9 @@ use tantivy::directory::{
     AntiCallToken, Directory, DirectoryLock, FileHandle, Lock, MmapDirectory, TerminatingWrite,
     WatchCallback, WatchHandle, WritePtr,
 };
+
+use super::files::IndexFile;
+use crate::embedded::steps::{self, Step, before};
 
 /// The length of the checksum line that ends a small file.
 const TRAILER_BYTES: usize = "\n#crc32 00000000\n".len();
@@ -28,22 +32,35 @@ const MANAGED: &str = ".managed.json";
 const LOCK_TRIES: usize = 20;
 const LOCK_WAIT: Duration = Duration::from_millis(10);
 
-/// Each segment file ends with two numbers.
-const FOOTER_BYTES_LEAST: usize = 8;
-
-/// The memory-mapped files of one folder.
+/// The files of one folder.
 #[derive(Debug, Clone)]
 pub(super) struct ChecksummedDirectory {
-    mapped: MmapDirectory,
+    /// Tantivy's own, for everything but reading and writing segments.
+    system: MmapDirectory,
     root: PathBuf,
+    /// Open files, so that each is verified once.
+    opened: Arc<Mutex<BTreeMap<PathBuf, Weak<IndexFile>>>>,
     /// Counts temporary file names.
     n_written: Arc<AtomicU64>,
 }
 
 impl ChecksummedDirectory {
     pub(super) fn open(root: &Path) -> Result<ChecksummedDirectory, tantivy::TantivyError> {
-        let mapped = MmapDirectory::open(root)?;
-        Ok(ChecksummedDirectory { mapped, root: root.to_owned(), n_written: Arc::default() })
+        let (system, root) = (MmapDirectory::open(root)?, root.to_owned());
+        Ok(ChecksummedDirectory { system, root, opened: Arc::default(), n_written: Arc::default() })
+    }
+
+    /// Opens a file, or returns it if it is open.
+    fn open_file(&self, path: &Path) -> io::Result<Arc<IndexFile>> {
+        let lock = || self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = lock().get(path).and_then(Weak::upgrade) {
+            return Ok(file);
+        }
+        let file = Arc::new(IndexFile::open(&self.root.join(path))?);
+        let mut opened = lock();
+        opened.retain(|_, file| file.strong_count() > 0);
+        opened.insert(path.to_owned(), Arc::downgrade(&file));
+        Ok(file)
     }
 }
 
@@ -76,30 +93,33 @@ fn checksum_line(content: &[u8]) -> String {
 
 impl Directory for ChecksummedDirectory {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
-        let file = self.mapped.get_file_handle(path)?;
-        // Tantivy would read the footer from before the start of the file.
-        if file.len() < FOOTER_BYTES_LEAST {
-            let error = io::Error::new(io::ErrorKind::UnexpectedEof, "the file is cut off");
-            return Err(OpenReadError::wrap_io_error(error, path.to_owned()));
+        match self.open_file(path) {
+            Ok(file) => Ok(file),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(OpenReadError::FileDoesNotExist(path.to_owned()))
+            }
+            Err(error) => Err(OpenReadError::wrap_io_error(error, path.to_owned())),
         }
-        Ok(file)
     }
 
     fn delete(&self, path: &Path) -> Result<(), DeleteError> {
-        self.mapped.delete(path)
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner).remove(path);
+        self.system.delete(path)
     }
 
     fn exists(&self, path: &Path) -> Result<bool, OpenReadError> {
-        self.mapped.exists(path)
+        self.system.exists(path)
     }
 
     fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
-        let file = OpenOptions::new().write(true).create_new(true).open(self.root.join(path));
+        let full = self.root.join(path);
+        let file = before(Step::Open, &full)
+            .and_then(|()| OpenOptions::new().write(true).create_new(true).open(&full));
         let file = file.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => OpenWriteError::FileAlreadyExists(path.to_owned()),
             _ => OpenWriteError::wrap_io_error(error, path.to_owned()),
         })?;
-        Ok(BufWriter::new(Box::new(UnsyncedFile(file))))
+        Ok(BufWriter::new(Box::new(UnsyncedFile(file, full))))
     }
 
     fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
@@ -108,7 +128,7 @@ impl Directory for ChecksummedDirectory {
             let names = file_names(&self.root).map_err(wrapped)?;
             return serde_json::to_vec(&names).map_err(|error| wrapped(error.into()));
         }
-        strip_checksum(self.mapped.atomic_read(path)?).ok_or_else(|| {
+        strip_checksum(self.system.atomic_read(path)?).ok_or_else(|| {
             let error = io::Error::new(io::ErrorKind::InvalidData, "the checksum does not match");
             OpenReadError::wrap_io_error(error, path.to_owned())
         })
@@ -120,8 +140,9 @@ impl Directory for ChecksummedDirectory {
         }
         let number = self.n_written.fetch_add(1, Ordering::Relaxed);
         let aside = self.root.join(format!("aside.{}.{number}", std::process::id()));
-        fs::write(&aside, [data, checksum_line(data).as_bytes()].concat())?;
-        fs::rename(&aside, self.root.join(path))
+        let content = [data, checksum_line(data).as_bytes()].concat();
+        steps::write(&steps::create(&aside)?, &aside, &content)?;
+        steps::rename(&aside, &self.root.join(path))
     }
 
     fn sync_directory(&self) -> io::Result<()> {
@@ -131,25 +152,25 @@ impl Directory for ChecksummedDirectory {
     fn acquire_lock(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
         // A process being forked holds a copy of every lock until it executes.
         for _ in 0..LOCK_TRIES {
-            match self.mapped.acquire_lock(lock) {
+            match self.system.acquire_lock(lock) {
                 Err(LockError::LockBusy) => std::thread::sleep(LOCK_WAIT),
                 other => return other,
             }
         }
-        self.mapped.acquire_lock(lock)
+        self.system.acquire_lock(lock)
     }
 
     fn watch(&self, callback: WatchCallback) -> tantivy::Result<WatchHandle> {
-        self.mapped.watch(callback)
+        self.system.watch(callback)
     }
 }
 
 /// A file that is flushed but never synced.
-struct UnsyncedFile(File);
+struct UnsyncedFile(File, PathBuf);
 
 impl Write for UnsyncedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes)
+        steps::write(&self.0, &self.1, bytes).map(|()| bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {

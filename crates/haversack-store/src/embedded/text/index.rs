@@ -9,7 +9,8 @@ use std::time::Duration;
 use tantivy::indexer::{AddOperation, IndexWriterOptions, LogMergePolicy, SegmentWriter};
 use tantivy::{Index, IndexWriter, TantivyDocument, TantivyError, Term};
 
-use super::open::{commit_payload, open};
+use super::files::IndexFile;
+use super::open::{OpenedFiles, commit_payload, live_files, open, read_payload};
 use super::reader::TextReader;
 use super::schema::IndexFields;
 use super::{TextDocument, TextError, TextIndexState};
@@ -74,7 +75,7 @@ impl TextIndex {
     /// If the format is newer, another process writes to the index, or the folder cannot be used.
     pub fn open(path: &Path) -> Result<OpenedTextIndex, TextError> {
         let fields = IndexFields::new();
-        let (index, state) = open(path, &fields)?;
+        let OpenedFiles { index, state, _verified } = open(path, &fields)?;
         let number = N_OPENED.fetch_add(1, Ordering::Relaxed);
         let reader = TextReader::open(&index, &fields, None, number)?;
         let writer = Some(new_writer(&index, path)?);
@@ -161,6 +162,31 @@ impl TextIndex {
     #[must_use]
     pub fn reader(&self) -> TextReader {
         self.reader.clone()
+    }
+
+    /// Reads every file of the last commit from the disk, and says what is wrong with each.
+    ///
+    /// # Errors
+    /// If the list of files cannot be read.
+    pub fn verify(&self) -> Result<Vec<String>, TextError> {
+        let files = live_files(&self.index).map_err(TextError::Read)?;
+        let damage = |file: PathBuf| {
+            let error = IndexFile::open(&self.path.join(&file)).err()?;
+            Some(format!("{}: {error}", file.display()))
+        };
+        Ok(files.into_iter().filter_map(damage).collect())
+    }
+
+    /// The revision of the last commit on the disk. A commit may be there although it ended with an
+    /// error.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn committed(&self) -> Result<Revision, TextError> {
+        let meta = self.index.load_metas().map_err(TextError::Read)?;
+        let payload = meta.payload.as_deref().and_then(read_payload);
+        // Created and not committed yet.
+        Ok(payload.map_or(Revision::ZERO, |(_, revision)| revision))
     }
 
     /// Replaces the writer after an error. Uncommitted documents are lost and must be added again.

@@ -8,6 +8,7 @@ mod count;
 mod cursor;
 mod directory;
 mod excerpt;
+mod files;
 mod fuzzy;
 mod index;
 mod named;
@@ -118,6 +119,12 @@ pub enum TextError {
     /// An earlier error ended the writer; reopen it.
     #[error("the writer of the text index ended with an earlier error")]
     WriterDead,
+    /// A file is lost or damaged, or the index could not be made anew.
+    #[error("the text index is damaged: {what}")]
+    Damaged {
+        /// What is wrong.
+        what: String,
+    },
     /// Reading failed.
     #[error("reading the text index failed")]
     Read(#[source] tantivy::TantivyError),

@@ -5,13 +5,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tantivy::directory::{Directory, INDEX_WRITER_LOCK};
+use tantivy::directory::{Directory, FileSlice, INDEX_WRITER_LOCK};
 use tantivy::index::SegmentComponent;
 use tantivy::{Index, IndexSettings};
 
 use super::directory::{ChecksummedDirectory, file_names, strip_checksum};
 use super::schema::{IndexFields, tokenizers};
 use super::{TextError, TextIndexState};
+use crate::embedded::steps;
 use crate::revision::Revision;
 
 /// The format version of fields, terms and trigrams. Raise it with any change to them.
@@ -25,7 +26,7 @@ pub(super) fn commit_payload(revision: Revision) -> String {
     format!("{PAYLOAD_NAME} {FORMAT} {revision}")
 }
 
-fn read_payload(payload: &str) -> Option<(u32, Revision)> {
+pub(super) fn read_payload(payload: &str) -> Option<(u32, Revision)> {
     let mut parts = payload.split(' ');
     let named = parts.next() == Some(PAYLOAD_NAME);
     let format = parts.next()?.parse().ok()?;
@@ -34,11 +35,15 @@ fn read_payload(payload: &str) -> Option<(u32, Revision)> {
     named.then_some((format, revision))
 }
 
+/// An index with its content, and its files, which are held open until readers have them.
+pub(super) struct OpenedFiles {
+    pub(super) index: Index,
+    pub(super) state: TextIndexState,
+    pub(super) _verified: Vec<FileSlice>,
+}
+
 /// Opens or creates the index of a folder.
-pub(super) fn open(
-    root: &Path,
-    fields: &IndexFields,
-) -> Result<(Index, TextIndexState), TextError> {
+pub(super) fn open(root: &Path, fields: &IndexFields) -> Result<OpenedFiles, TextError> {
     let file_error = |source| TextError::File { path: root.to_owned(), source };
     fs::create_dir_all(root).map_err(file_error)?;
     let folder = ChecksummedDirectory::open(root).map_err(TextError::Read)?;
@@ -48,9 +53,13 @@ pub(super) fn open(
         source: tantivy::TantivyError::from(error),
     })?;
     let state = match examine(root, &folder, fields) {
-        ExaminedIndex::Sound(mut index, revision) => {
+        ExaminedIndex::Sound(mut index, revision, _verified) => {
             index.set_tokenizers(tokenizers());
-            return Ok((*index, TextIndexState::At(revision)));
+            return Ok(OpenedFiles {
+                index: *index,
+                state: TextIndexState::At(revision),
+                _verified,
+            });
         }
         ExaminedIndex::Empty => TextIndexState::Fresh,
         ExaminedIndex::Damaged(reason) => TextIndexState::Emptied { reason },
@@ -64,19 +73,19 @@ pub(super) fn open(
         Index::create(folder, fields.schema.clone(), settings).map_err(TextError::Read)?;
     index.set_tokenizers(tokenizers());
     drop(lock);
-    Ok((index, state))
+    Ok(OpenedFiles { index, state, _verified: Vec::new() })
 }
 
 enum ExaminedIndex {
     Empty,
-    Sound(Box<Index>, Revision),
+    Sound(Box<Index>, Revision, Vec<FileSlice>),
     Damaged(String),
     Newer(u32),
 }
 
 fn examine(root: &Path, folder: &ChecksummedDirectory, fields: &IndexFields) -> ExaminedIndex {
     let damaged = |what: &str| ExaminedIndex::Damaged(what.to_owned());
-    let bytes = match fs::read(root.join(META)) {
+    let bytes = match steps::read(&root.join(META)) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             return if file_names(root).is_ok_and(|names| names.is_empty()) {
@@ -112,18 +121,18 @@ fn examine(root: &Path, folder: &ChecksummedDirectory, fields: &IndexFields) -> 
     if index.schema() != fields.schema {
         return damaged("its schema differs from that of this version");
     }
-    match live_files(&index).map(|files| (first_damaged(&index, &files), files)) {
-        Ok((None, files)) => {
+    match live_files(&index).map(|files| (open_all(&index, &files), files)) {
+        Ok((Ok(verified), files)) => {
             remove_leftovers(root, &files);
-            ExaminedIndex::Sound(Box::new(index), revision)
+            ExaminedIndex::Sound(Box::new(index), revision, verified)
         }
-        Ok((Some(reason), _)) => ExaminedIndex::Damaged(reason),
+        Ok((Err(reason), _)) => ExaminedIndex::Damaged(reason),
         Err(error) => ExaminedIndex::Damaged(error.to_string()),
     }
 }
 
 /// The files that the last commit needs.
-fn live_files(index: &Index) -> tantivy::Result<Vec<PathBuf>> {
+pub(super) fn live_files(index: &Index) -> tantivy::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for segment in index.searchable_segment_metas()? {
         let mut components = vec![
@@ -142,27 +151,31 @@ fn live_files(index: &Index) -> tantivy::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Verifies all files in parallel; returns what is wrong with a damaged one.
-fn first_damaged(index: &Index, files: &[PathBuf]) -> Option<String> {
+/// Opens all files in parallel, which verifies them; says what is wrong with a damaged one.
+fn open_all(index: &Index, files: &[PathBuf]) -> Result<Vec<FileSlice>, String> {
     let next = AtomicUsize::new(0);
-    let check = || {
+    let open = || -> Result<Vec<FileSlice>, String> {
+        let mut opened = Vec::new();
         while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-            match index.directory().validate_checksum(file) {
-                Ok(true) => {}
-                Ok(false) => return Some(format!("the checksum of {} is wrong", file.display())),
-                Err(error) => return Some(error.to_string()),
-            }
+            opened.push(index.directory().open_read(file).map_err(|error| error.to_string())?);
         }
-        None
+        Ok(opened)
     };
     let n_threads = std::thread::available_parallelism().map_or(1, |n| n.get().min(4));
     std::thread::scope(|scope| {
-        let others: Vec<_> = (1..n_threads).map(|_| scope.spawn(check)).collect();
-        let mine = check();
-        others.into_iter().fold(mine, |found, other| {
-            let other = other.join().unwrap_or_else(|_| Some("a check panicked".to_owned()));
-            found.or(other)
-        })
+        let others: Vec<_> = (1..n_threads).map(|_| scope.spawn(open)).collect();
+        let mut opened = open();
+        for other in others {
+            let other = other.join().unwrap_or_else(|_| Err("a check panicked".to_owned()));
+            opened = match (opened, other) {
+                (Ok(mut opened), Ok(other)) => {
+                    opened.extend(other);
+                    Ok(opened)
+                }
+                (Err(reason), _) | (_, Err(reason)) => Err(reason),
+            };
+        }
+        opened
     })
 }
 
@@ -178,7 +191,7 @@ fn remove_leftovers(root: &Path, live: &[PathBuf]) {
 
 fn empty_folder(root: &Path) -> std::io::Result<()> {
     for name in file_names(root)? {
-        fs::remove_file(root.join(name))?;
+        steps::remove(&root.join(name))?;
     }
     Ok(())
 }

@@ -37,6 +37,8 @@ pub(super) struct TextSegment {
     pub(super) trigrams: [Arc<InvertedIndexReader>; N_FIELDS],
     pub(super) sizes: [Column<u64>; N_FIELDS],
     pub(super) names: Arc<InvertedIndexReader>,
+    /// The encoded lengths of title, path and body.
+    norms: [FieldNormReader; N_FIELDS],
     rows: Column<u64>,
     chunks: Column<u64>,
     ties: Column<u64>,
@@ -88,9 +90,13 @@ impl TextSegment {
             let [title, path, body] = fields.map(|field| reader.inverted_index(field));
             Ok([title?, path?, body?])
         };
+        // Read here, where a failure is an error.
+        let [title, path, body] = fields.words.map(|field| reader.get_fieldnorms_reader(field));
+        let norms = [title?, path?, body?];
         let columns = reader.fast_fields();
         let [title, path, body] = SIZES.map(|name| columns.u64(name));
         Ok(TextSegment {
+            norms,
             key: (reader.segment_id(), reader.delete_opstamp()),
             words: open(fields.words)?,
             trigrams: open(fields.trigrams)?,
@@ -108,10 +114,8 @@ impl TextSegment {
         self.columns.get_or_init(|| {
             let max = self.reader.max_doc();
             let rows = (0..max).map(|document| number(&self.rows, document)).collect();
-            let fields = self.words_fields();
-            let norms = fields.map(|field| match self.reader.get_fieldnorms_reader(field) {
-                Ok(norms) => (0..max).map(|document| norms.fieldnorm_id(document)).collect(),
-                Err(_) => vec![0; max as usize],
+            let norms = self.norms.each_ref().map(|norms| {
+                (0..max).map(|document| norms.fieldnorm_id(document)).collect::<Vec<u8>>()
             });
             let lengths = std::array::from_fn(|field| {
                 let norms: &Vec<u8> = &norms[field];
@@ -119,12 +123,6 @@ impl TextSegment {
             });
             SegmentColumns { rows, norms, lengths }
         })
-    }
-
-    fn words_fields(&self) -> [tantivy::schema::Field; N_FIELDS] {
-        let schema = self.reader.schema();
-        ["title", "path", "body"]
-            .map(|name| schema.get_field(name).expect("an index with other fields is not opened"))
     }
 
     pub(super) fn row(&self, document: u32) -> Row {

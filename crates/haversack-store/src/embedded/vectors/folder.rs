@@ -14,6 +14,7 @@ use super::segment::sync_folder;
 use super::segment::{
     FORMAT_VERSION, InspectedSegment, SUFFIX, SegmentModel, UNFINISHED_SUFFIX, VectorSegment,
 };
+use crate::embedded::steps;
 
 /// Loads the valid segments of a folder, by revision and without overlaps; removes the rest.
 pub(super) fn load(
@@ -24,7 +25,8 @@ pub(super) fn load(
     let mut remove = files_with_suffix(folder, UNFINISHED_SUFFIX)?;
     let mut good = Vec::new();
     for path in files_with_suffix(folder, SUFFIX)? {
-        match VectorSegment::inspect(&path, model).map_err(io_error("read", &path))? {
+        // A file that cannot be read is no better than a damaged one: its range is fed again.
+        match VectorSegment::inspect(&path, model).unwrap_or(InspectedSegment::Damaged) {
             InspectedSegment::Good(segment) => good.push(segment),
             InspectedSegment::Damaged => remove.push(path),
             InspectedSegment::Newer { version: found } => {
@@ -64,7 +66,7 @@ pub(super) fn discard(folder: &Path) -> Result<(), VectorsError> {
 /// Removes files durably.
 pub(super) fn remove_all(folder: &Path, paths: &[PathBuf]) -> Result<(), VectorsError> {
     for path in paths {
-        fs::remove_file(path).map_err(io_error("remove", path))?;
+        steps::remove(path).map_err(io_error("remove", path))?;
     }
     if paths.is_empty() { Ok(()) } else { sync_folder(folder).map_err(io_error("write", folder)) }
 }

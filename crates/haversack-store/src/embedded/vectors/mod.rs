@@ -10,7 +10,6 @@ mod compact;
 mod error;
 mod folder;
 mod kernels;
-mod mapping;
 mod reader;
 mod rotation;
 mod search;

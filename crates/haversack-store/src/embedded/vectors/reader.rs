@@ -40,7 +40,7 @@ impl VectorIndexState {
     }
 }
 
-/// A segment that fails its checksums.
+/// A segment whose file is lost or damaged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DamagedSegment {
     /// Its file.
@@ -93,10 +93,10 @@ impl VectorReader {
         false
     }
 
-    /// Verifies the checksums of every segment and returns the damaged ones.
+    /// Reads the file of every segment and returns the damaged ones.
     #[must_use]
     pub fn verify(&self) -> Vec<DamagedSegment> {
-        let damaged = self.state.segments.iter().filter(|segment| !segment.is_intact());
+        let damaged = self.state.segments.iter().filter(|segment| !segment.is_intact_on_disk());
         damaged
             .map(|segment| DamagedSegment { path: segment.path.clone(), range: segment.range })
             .collect()

@@ -3,14 +3,12 @@
 //! A file starts with sixteen bytes that no format version changes: magic, version, and a checksum
 //! of both. They distinguish a newer file from a damaged one.
 
-use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use memmap2::Mmap;
-
 use super::codes::{CodeBlock, CodeLayout, Codes, SECTIONS};
-use super::{ModelTag, RevisionRange, mapping};
+use super::{ModelTag, RevisionRange};
+use crate::embedded::steps;
 use crate::revision::Revision;
 
 pub(super) const FORMAT_VERSION: u32 = 1;
@@ -56,7 +54,8 @@ pub(super) enum InspectedSegment {
     OtherModel { label: String },
 }
 
-/// An open segment.
+/// An open segment. It is held in memory: every search reads all of it, and what happens to its
+/// file cannot change an answer or end the process.
 #[derive(Debug)]
 pub(super) struct VectorSegment {
     pub(super) path: PathBuf,
@@ -65,7 +64,7 @@ pub(super) struct VectorSegment {
     pub(super) generation: u64,
     count: usize,
     layout: CodeLayout,
-    bytes: Mmap,
+    bytes: Vec<u8>,
 }
 
 /// The name of a segment's file.
@@ -86,14 +85,17 @@ impl VectorSegment {
         let path = folder.join(file_name(range, generation));
         let mut unfinished = path.clone().into_os_string();
         unfinished.push(UNFINISHED_SUFFIX);
-        let mut file = File::create(&unfinished)?;
-        file.write_all(&header(model, range, generation, block.len(), &sections))?;
-        sections.iter().try_for_each(|section| file.write_all(section))?;
-        file.sync_all()?;
+        let mut bytes = header(model, range, generation, block.len(), &sections);
+        sections.iter().for_each(|section| bytes.extend_from_slice(section));
+        // Somebody may have removed the folder; the segments before are fed again at the next start.
+        std::fs::create_dir_all(folder)?;
+        let unfinished = PathBuf::from(unfinished);
+        let file = steps::create(&unfinished)?;
+        steps::write(&file, &unfinished, &bytes)?;
+        steps::sync(&file, &unfinished)?;
         drop(file);
-        std::fs::rename(&unfinished, &path)?;
+        steps::rename(&unfinished, &path)?;
         sync_folder(folder)?;
-        let bytes = mapping::map(&File::open(&path)?)?;
         Ok(VectorSegment {
             path,
             range,
@@ -106,15 +108,14 @@ impl VectorSegment {
 
     /// Opens a file and verifies every byte of it.
     pub(super) fn inspect(path: &Path, model: &SegmentModel) -> io::Result<InspectedSegment> {
-        let file = File::open(path)?;
-        if file.metadata()?.len() < HEADER_BYTES as u64 {
-            return Ok(InspectedSegment::Damaged);
-        }
-        let bytes = mapping::map(&file)?;
+        let bytes = steps::read(path)?;
         Ok(VectorSegment::parse(path, model, bytes))
     }
 
-    fn parse(path: &Path, model: &SegmentModel, bytes: Mmap) -> InspectedSegment {
+    fn parse(path: &Path, model: &SegmentModel, bytes: Vec<u8>) -> InspectedSegment {
+        if bytes.len() < HEADER_BYTES {
+            return InspectedSegment::Damaged;
+        }
         let header = &bytes[..HEADER_BYTES];
         let version = read_u32(header, 8);
         if header[..8] != MAGIC || read_u32(header, 12) != crc32fast::hash(&header[..12]) {
@@ -154,8 +155,13 @@ impl VectorSegment {
         }
     }
 
+    /// Whether the file still holds what was read from it or written to it.
+    pub(super) fn is_intact_on_disk(&self) -> bool {
+        self.is_intact() && steps::read(&self.path).is_ok_and(|bytes| bytes == self.bytes)
+    }
+
     /// Whether every section matches its checksum.
-    pub(super) fn is_intact(&self) -> bool {
+    fn is_intact(&self) -> bool {
         let (header, body) = self.bytes.split_at(HEADER_BYTES);
         let sections = self.layout.sections(self.count).into_iter().enumerate();
         read_u32(header, HEADER_BYTES - 4)
@@ -205,7 +211,8 @@ fn read_u64(bytes: &[u8], at: usize) -> u64 {
 /// Makes created and removed file names durable.
 #[cfg(unix)]
 pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
+    let opened = steps::open(folder)?;
+    steps::sync(&opened, folder)
 }
 
 /// Other systems cannot sync folders; they do it with the file.
