@@ -1,6 +1,7 @@
 //! Items and search, on a snapshot, for a viewer.
 #![deny(unsafe_code)]
 
+pub mod descriptors;
 #[doc(hidden)]
 pub mod embedded;
 pub mod kinds;

@@ -263,6 +263,13 @@ impl Maintenance for AsyncStore {
         async move { offloaded.await.unwrap_or_else(|why| Err(failed(why))) }.boxed()
     }
 
+    fn is_in_use(&self) -> bool {
+        // Work on a blocking thread holds its permit, even when its caller is gone.
+        self.engine.is_in_use()
+            || self.read_permits.available_permits() < READS_MAX
+            || self.write_permits.available_permits() < WRITES_MAX
+    }
+
     fn close(&self) -> BoxFuture<'_, ()> {
         let engine = Arc::clone(&self.engine);
         if self.may_block {

@@ -1,6 +1,7 @@
 //! Present rows and the reader list that applies to each: the source of every visibility bitmap.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter::repeat_n;
 use std::sync::Arc;
 
 use rusqlite::{Connection, params_from_iter};
@@ -16,6 +17,10 @@ use crate::store::viewer::{Principal, Viewer};
 
 /// Rows per block: small enough to copy on a change, large enough to keep blocks few.
 const BLOCK_ROWS: usize = 8_192;
+
+/// The rows of the shortest block. The last block grows from here, so that a small workspace is small
+/// in memory; all others are full.
+const BLOCK_ROWS_MIN: usize = 128;
 
 /// The list number of a row that is not present.
 const ABSENT: u32 = u32::MAX;
@@ -77,10 +82,14 @@ impl Catalogue {
             while let Some(line) = lines.next()? {
                 let (list, row): (u32, u32) = (line.get(0)?, line.get(1)?);
                 let seal: Option<[u8; 16]> = line.get(2)?;
-                let (block, at) = (row as usize / BLOCK_ROWS, row as usize % BLOCK_ROWS);
+                let (block, at) = block_position(Row::new(row));
                 if block >= blocks.len() {
-                    blocks.resize_with(block + 1, || vec![ABSENT; BLOCK_ROWS]);
-                    sealed.resize_with(block + 1, || vec![0; BLOCK_ROWS]);
+                    blocks.resize_with(block + 1, Vec::new);
+                    sealed.resize_with(block + 1, Vec::new);
+                }
+                if at >= blocks[block].len() {
+                    blocks[block].resize(block_len(at), ABSENT);
+                    sealed[block].resize(block_len(at), 0);
                 }
                 blocks[block][at] = list;
                 sealed[block][at] = seal.map_or(0, seals::seal_from_bytes);
@@ -89,6 +98,10 @@ impl Catalogue {
         };
         let links = Arc::new(read().map_err(storage)?);
         let lists = Arc::new(reader_lists(connection)?.into_iter().collect());
+        if let ([full @ .., _], [full_seals @ .., _]) = (&mut blocks[..], &mut sealed[..]) {
+            full.iter_mut().for_each(|block| block.resize(BLOCK_ROWS, ABSENT));
+            full_seals.iter_mut().for_each(|block| block.resize(BLOCK_ROWS, 0));
+        }
         let blocks = blocks.into_iter().map(Arc::from).collect();
         let seals = sealed.into_iter().map(Arc::from).collect();
         Ok(Catalogue { blocks, seals, links, lists })
@@ -124,10 +137,26 @@ impl Catalogue {
     fn set_list(&mut self, row: Row, list: u32) {
         let (block, at) = block_position(row);
         while block >= self.blocks.len() {
-            self.blocks.push(Arc::from(vec![ABSENT; BLOCK_ROWS]));
-            self.seals.push(Arc::from(vec![0; BLOCK_ROWS]));
+            self.grow_last_block(BLOCK_ROWS);
+            self.blocks.push(Arc::from([]));
+            self.seals.push(Arc::from([]));
+        }
+        if at >= self.blocks[block].len() {
+            self.grow_last_block(block_len(at));
         }
         Arc::make_mut(&mut self.blocks[block])[at] = list;
+    }
+
+    /// Lengthens the last block to this many rows.
+    fn grow_last_block(&mut self, rows: usize) {
+        let (Some(lists), Some(seals)) = (self.blocks.last_mut(), self.seals.last_mut()) else {
+            return;
+        };
+        if lists.len() < rows {
+            let rest = rows - lists.len();
+            *lists = lists.iter().copied().chain(repeat_n(ABSENT, rest)).collect();
+            *seals = seals.iter().copied().chain(repeat_n(0, rest)).collect();
+        }
     }
 
     /// The rows that a viewer may read. Visibility is decided here and nowhere else.
@@ -180,8 +209,42 @@ impl Catalogue {
     }
 }
 
+/// The length of a block whose last row is at this index.
+fn block_len(at: usize) -> usize {
+    (at + 1).next_power_of_two().clamp(BLOCK_ROWS_MIN, BLOCK_ROWS)
+}
+
 /// The block of a row and its index within the block.
 const fn block_position(row: Row) -> (usize, usize) {
     let row = row.get() as usize;
     (row / BLOCK_ROWS, row % BLOCK_ROWS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BLOCK_ROWS, BLOCK_ROWS_MIN, Catalogue};
+    use crate::embedded::row::Row;
+
+    /// Blocks grow with the rows, in whatever order these come, and the last one stays short.
+    #[test]
+    fn a_small_catalogue_is_short_and_a_large_one_has_no_holes() {
+        let rows = [0, 5, 127, 128, 200, 8_191, 8_192, 8_400, 33_000];
+        let mut catalogue = Catalogue::default();
+        for (nth, row) in rows.iter().enumerate() {
+            catalogue.set_list(Row::new(*row), 7);
+            let present: Vec<usize> = (0..)
+                .zip(catalogue.sealed_rows())
+                .filter(|(_, (list, _))| *list == 7)
+                .map(|(row, _)| row)
+                .collect();
+            let expected: Vec<usize> = rows[..=nth].iter().map(|row| *row as usize).collect();
+            assert_eq!(present, expected);
+        }
+        let (last, full) = catalogue.blocks.split_last().unwrap();
+        assert!(full.iter().all(|block| block.len() == BLOCK_ROWS));
+        assert!(last.len() < BLOCK_ROWS, "{}", last.len());
+        let mut small = Catalogue::default();
+        small.set_list(Row::new(3), 7);
+        assert_eq!(small.blocks[0].len(), BLOCK_ROWS_MIN);
+    }
 }

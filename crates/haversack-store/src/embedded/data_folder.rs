@@ -10,6 +10,7 @@ use haversack_core::embed::Model;
 
 use super::async_store::AsyncStore;
 use super::engine::EmbeddedStore;
+use super::resources::Resources;
 use crate::kinds::{DEFINITION_BYTES_MAX, Kinds};
 use crate::prepare::SharedEmbedder;
 use crate::store::error::OpenError;
@@ -26,6 +27,7 @@ pub struct DataFolder {
     lock: Arc<FolderLock>,
     kinds: Arc<Kinds>,
     on_upgrade: Option<OnUpgrade>,
+    resources: Resources,
 }
 
 /// The lock on a data folder. The system releases it when the process ends, however it ends.
@@ -90,7 +92,15 @@ impl DataFolder {
         delete_removed_workspaces(&folder.join("workspaces")).map_err(io)?;
         let lock = Arc::new(FolderLock { _file: file });
         let kinds = read_kinds(folder)?;
-        Ok(DataFolder { folder: folder.to_owned(), lock, kinds, on_upgrade: None })
+        let (folder, resources) = (folder.to_owned(), Resources::default());
+        Ok(DataFolder { folder, lock, kinds, on_upgrade: None, resources })
+    }
+
+    /// Shares these resources among its workspaces.
+    #[cfg(test)]
+    pub(super) fn with_resources(mut self, resources: Resources) -> DataFolder {
+        self.resources = resources;
+        self
     }
 
     /// Uses these kinds instead of those that the folder defines.
@@ -120,8 +130,8 @@ impl DataFolder {
         path: &Path,
         embedder: SharedEmbedder,
     ) -> Result<EmbeddedStore, OpenError> {
-        let lock = Some(Arc::clone(&self.lock));
-        EmbeddedStore::open(path, embedder, Arc::clone(&self.kinds), lock, |progress| {
+        let shared = (Some(Arc::clone(&self.lock)), &self.resources);
+        EmbeddedStore::open(path, embedder, Arc::clone(&self.kinds), shared, |progress| {
             if let Some(on_upgrade) = &self.on_upgrade {
                 on_upgrade.report(name, progress);
             }

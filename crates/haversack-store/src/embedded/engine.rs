@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
-use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::Arc;
 
 use haversack_core::embed::Model;
 use haversack_core::units::Timestamp;
@@ -15,6 +13,7 @@ use super::data_folder::FolderLock;
 use super::indexes::{IndexError, Indexes};
 use super::new_vectors::remove_unfinished;
 use super::records::{self, OpenedRecords, keys, lookup, storage, usage};
+use super::resources::Resources;
 use super::retired::RetiredModels;
 use super::seals::{self, StateNamer};
 use super::state::{EmbeddingModel, PublishedState, StoreHandles, Visibility, WatchedState};
@@ -22,7 +21,9 @@ use super::text::TextError;
 use super::upgrade::recompute_derived;
 use super::vectors::VectorsError;
 use super::view::View;
-use super::writer::{BatchReply, Job, Writer};
+use super::writer::{BatchReply, Writer};
+use super::writer_queue::WriterQueue;
+use crate::descriptors;
 use crate::kinds::Kinds;
 use crate::prepare::{BatchEmbedder, Hash, PreparedBatch, SharedEmbedder, prepare};
 use crate::revision::{Revision, StateToken};
@@ -32,17 +33,13 @@ use crate::store::health::HealthProblem;
 use crate::store::maintenance::MaintenanceProgress;
 use crate::store::viewer::Viewer;
 
-/// The most batches queued for the writer; further callers block.
-const WAITING_MAX: usize = 64;
-
 /// How often a batch is prepared: each time the model changes or vectors are purged meanwhile.
 const PREPARATIONS_MAX: usize = 5;
 
 /// One workspace in a folder of its own. Shared by reference; closing waits for the writer.
 pub struct EmbeddedStore {
     pub(super) shared: Arc<StoreHandles>,
-    jobs: SyncSender<Job>,
-    writer: Mutex<Option<JoinHandle<()>>>,
+    writer: Arc<WriterQueue>,
     repaired: Vec<String>,
     _lock: Option<Arc<FolderLock>>,
 }
@@ -60,14 +57,13 @@ impl EmbeddedStore {
         folder: &Path,
         embedder: SharedEmbedder,
         kinds: Arc<Kinds>,
-        lock: Option<Arc<FolderLock>>,
+        (lock, resources): (Option<Arc<FolderLock>>, &Resources),
         on_upgrade: impl FnMut(MaintenanceProgress),
     ) -> Result<EmbeddedStore, OpenError> {
-        let io = |path: &Path, cause: std::io::Error| OpenError::Io {
-            path: path.to_owned(),
-            cause: cause.into(),
-        };
-        std::fs::create_dir_all(folder).map_err(|error| io(folder, error))?;
+        let _reserved = descriptors::reserve_to_open()?;
+        let io =
+            |cause: std::io::Error| OpenError::Io { path: folder.to_owned(), cause: cause.into() };
+        std::fs::create_dir_all(folder).map_err(io)?;
         let OpenedRecords { mut connection, was_interrupted } =
             records::open(folder, kinds.references())?;
         let truth = |error: rusqlite::Error| records::open_error(&records::file(folder), error);
@@ -92,24 +88,20 @@ impl EmbeddedStore {
         };
         let catalogue = Catalogue::read(&connection).map_err(damaged)?;
         let refuse = |error| index_open_error(folder, error);
-        let mut indexes =
-            Indexes::open(folder, &kinds, (&stored, &*model), revision).map_err(refuse)?;
+        let writers = Arc::clone(&resources.text_writers);
+        let mut indexes = Indexes::open(folder, (&kinds, writers), (&stored, &*model), revision)
+            .map_err(refuse)?;
         if let Some(lost) = indexes.lost_commits().filter(|_| was_interrupted) {
             return Err(lost_commits_error(folder, revision, lost));
         }
         indexes.recover(&connection, revision).map_err(refuse)?;
         let repaired = indexes.repaired().to_vec();
         let state = PublishedState::new(revision, catalogue.clone(), model, indexes.readers());
-        let shared = Arc::new(StoreHandles::new(folder.to_owned(), kinds, state));
+        let shared = StoreHandles::new(folder.to_owned(), kinds, state, resources);
         let latest = (revision, catalogue);
         let writer = Writer::new(connection, Arc::clone(&shared), indexes, latest, retired);
-        let (jobs, inbox) = sync_channel(WAITING_MAX);
-        shared.set_writer(jobs.clone());
-        let thread = std::thread::Builder::new()
-            .name("haversack-writer".to_owned())
-            .spawn(move || writer.run(&inbox))
-            .map_err(|error| io(folder, error))?;
-        Ok(EmbeddedStore { shared, jobs, writer: Mutex::new(Some(thread)), repaired, _lock: lock })
+        let writer = WriterQueue::start(writer);
+        Ok(EmbeddedStore { shared, writer, repaired, _lock: lock })
     }
 
     /// Damage that was found and repaired at opening.
@@ -153,10 +145,8 @@ impl EmbeddedStore {
         let mut prepared = self.embed_with(&purged, |by| prepare(batch, kinds, by))?;
         for _ in 0..PREPARATIONS_MAX {
             self.embed_by_next_model(&mut prepared);
-            let (reply, answer) = sync_channel(1);
-            self.jobs.send(Job::Write(prepared, reply)).map_err(|_| writer_stopped())?;
             let hashes;
-            (prepared, hashes) = match answer.recv().map_err(|_| writer_stopped())? {
+            (prepared, hashes) = match self.writer.write(prepared)? {
                 BatchReply::Finished(result) => return result,
                 BatchReply::PrepareAgain(prepared, hashes) => (*prepared, hashes),
             };
@@ -215,17 +205,12 @@ impl EmbeddedStore {
         }
     }
 
-    /// Runs work on the writer's thread between two groups of batches, and waits for the result.
-    pub(super) fn call_writer<T: Send + 'static>(
+    /// Runs work on the writer between two groups of batches.
+    pub(super) fn call_writer<T>(
         &self,
-        work: impl FnOnce(&mut Writer) -> T + Send + 'static,
+        work: impl FnOnce(&mut Writer) -> T,
     ) -> Result<T, CommitError> {
-        let (reply, answer) = sync_channel(1);
-        let job = Job::Call(Box::new(move |writer| {
-            let _ = reply.send(work(writer));
-        }));
-        self.jobs.send(job).map_err(|_| writer_stopped())?;
-        answer.recv().map_err(|_| writer_stopped())
+        self.writer.call(work)
     }
 
     /// A view of the present state for a viewer.
@@ -267,7 +252,7 @@ impl EmbeddedStore {
     /// When no state has this token for the viewer, or the store cannot be read.
     pub fn at_token(&self, viewer: &Viewer, token: StateToken) -> Result<View, ReadError> {
         let watched = self.shared.watch();
-        let seen = watched.state.visibility_of(viewer);
+        let seen = watched.visibility_of(viewer);
         if seen.token == token {
             return Ok(view_present(watched, viewer));
         }
@@ -286,14 +271,15 @@ impl EmbeddedStore {
         }
     }
 
-    /// Stops the writer after the queued jobs, and leaves the indexes ready for a quick start.
+    /// Whether a snapshot, a write, a change of the model or a merge of the index is under way.
+    #[must_use]
+    pub fn is_in_use(&self) -> bool {
+        self.shared.is_in_use() || self.writer.is_busy()
+    }
+
+    /// Writes what waits, refuses further batches, and leaves the indexes ready for a quick start.
     pub fn close(&self) {
-        let _ = self.jobs.send(Job::Stop);
-        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(writer) = writer {
-            // Every caller that waited for the writer has been told of a panic.
-            let _ = writer.join();
-        }
+        self.writer.close();
     }
 }
 
@@ -305,7 +291,7 @@ impl Drop for EmbeddedStore {
 
 /// A view of the watched state.
 fn view_present(watched: WatchedState, viewer: &Viewer) -> View {
-    let seen = watched.state.visibility_of(viewer);
+    let seen = watched.visibility_of(viewer);
     view(watched, seen, None)
 }
 
@@ -329,10 +315,6 @@ fn view(watched: WatchedState, seen: Visibility, before: Option<Revision>) -> Vi
     let activity = watched.shared.activity(&seen.lists);
     let Visibility { visible, token, .. } = seen;
     View { watched, revision, visible, token, activity, history_is_whole: true }
-}
-
-fn writer_stopped() -> CommitError {
-    CommitError::Stopped { cause: "the writer has ended".into() }
 }
 
 /// The error for a log whose last commits cannot be read any more, although they were indexed.

@@ -1,6 +1,6 @@
 //! What the writer and the readers of a workspace found wrong with it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::free_space;
 use super::indexes::IndexError;
@@ -29,6 +29,11 @@ impl StoreHealth {
     /// Writing stopped after a failure of the disk.
     pub(crate) fn set_stopped(&self, cause: &str) {
         self.lock().stopped.get_or_insert_with(|| cause.to_owned());
+    }
+
+    /// The writer panicked, and is not used again.
+    pub(crate) fn set_writer_dead(&self) {
+        self.lock().writer_dead = true;
     }
 
     /// The indexes lag, or lag no more.
@@ -73,23 +78,5 @@ impl StoreHandles {
             problems.push(HealthProblem::DiskFull { free_bytes, needed_bytes });
         }
         problems
-    }
-}
-
-/// Reports the writer dead if it ends by a panic.
-#[derive(Debug)]
-pub(crate) struct WriterGuard(Arc<StoreHandles>);
-
-impl WriterGuard {
-    pub(crate) fn new(shared: Arc<StoreHandles>) -> WriterGuard {
-        WriterGuard(shared)
-    }
-}
-
-impl Drop for WriterGuard {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.health.lock().writer_dead = true;
-        }
     }
 }

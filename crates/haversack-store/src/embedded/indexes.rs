@@ -12,7 +12,7 @@ use super::records::storage;
 use super::records::write::CommitDelta;
 use super::row::Row;
 use super::state::{EmbeddingModel, TextSnapshot, VectorSnapshot};
-use super::text::{TextDocument, TextError};
+use super::text::{TextDocument, TextError, TextWriters};
 use super::text_part::{TextPart, TextWork, heading_text};
 use super::vectors::{self, ModelTag, RevisionRange, VectorSlot, Vectors, VectorsError};
 use crate::kinds::Kinds;
@@ -71,12 +71,12 @@ impl Indexes {
     /// `stored` is the model whose vectors the workspace holds, `model` the one in use.
     pub(crate) fn open(
         folder: &Path,
-        kinds: &Arc<Kinds>,
+        (kinds, writers): (&Arc<Kinds>, Arc<TextWriters>),
         (stored, model): (&Model, &EmbeddingModel),
         revision: Revision,
     ) -> Result<Indexes, IndexError> {
         let (mut repaired, now) = (Vec::new(), model.embedder.model());
-        let text = TextPart::open(folder, kinds, revision, &mut repaired)?;
+        let text = TextPart::open(folder, (kinds, writers), revision, &mut repaired)?;
         let vectors = if stored == now {
             VectorIndex::Ready(open_vectors(folder, now, revision, &mut repaired)?)
         } else {
@@ -189,6 +189,17 @@ impl Indexes {
     /// Makes added rows searchable.
     pub(crate) fn commit(&mut self, revision: Revision) {
         self.text.commit(revision);
+    }
+
+    /// Whether rows wait for a commit, or segments are being merged.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.text.is_busy()
+    }
+
+    /// Forgets added rows after an error, with the memory and threads that they held. Only
+    /// [`Indexes::recover`] makes the indexes writable again.
+    pub(crate) fn abandon(&mut self) {
+        self.text.abandon();
     }
 
     /// Brings both up to a revision from SQLite.

@@ -25,7 +25,9 @@ mod listing;
 mod new_vectors;
 mod pages;
 mod paging;
+mod reader_caches;
 mod records;
+mod resources;
 mod retired;
 pub mod row;
 mod seals;
@@ -39,6 +41,7 @@ mod upgrade;
 pub mod vectors;
 mod view;
 mod writer;
+mod writer_queue;
 
 #[cfg(test)]
 mod fault_tests;

@@ -74,6 +74,12 @@ impl Bitmap {
         self.words.iter().all(|word| *word == 0)
     }
 
+    /// The bytes that it takes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.words.len() * size_of::<u64>()
+    }
+
     /// The rows in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = Row> + '_ {
         self.words.iter().enumerate().flat_map(|(at, word)| {

@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::SyncSender;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
 
 use haversack_core::embed::Model;
 use haversack_core::ids::ItemId;
@@ -12,12 +11,13 @@ use haversack_core::query::FieldRole;
 
 use super::catalogue::{Catalogue, Readable, ReaderLists};
 use super::health::StoreHealth;
+use super::reader_caches::ReaderCaches;
 use super::records::{ConnectionPool, filter, lookup};
+use super::resources::Resources;
 use super::row::{Bitmap, Row};
 use super::text::{TextReader, VisibleRows};
-use super::writer::{Job, Writer};
-
 use super::vectors::VectorReader;
+use super::writer_queue::WriterQueue;
 use crate::kinds::Kinds;
 use crate::prepare::SharedEmbedder;
 use crate::revision::{Revision, StateToken};
@@ -33,6 +33,10 @@ const FILTERS_MAX: usize = 64;
 
 /// Item ids cached by row, about 20 MB; the cache is cleared when it is full.
 const NAMES_MAX: usize = 300_000;
+
+/// What a cached item id takes, roughly, and a cached filter beside its rows.
+const NAME_BYTES: usize = 70;
+const FILTER_BYTES: usize = 512;
 
 /// The handles and caches that the writer and all readers of a workspace share.
 #[derive(Debug)]
@@ -51,8 +55,11 @@ pub(crate) struct StoreHandles {
     names: Mutex<HashMap<Row, ItemId>>,
     pub(crate) health: StoreHealth,
     /// The queue of the writer, and whether the text index waits there to be examined.
-    writer: OnceLock<SyncSender<Job>>,
+    writer: OnceLock<Weak<WriterQueue>>,
     text_suspected: AtomicBool,
+    /// The caches of this and other workspaces.
+    caches: Arc<ReaderCaches>,
+    last_use: AtomicU64,
 }
 
 /// An embedding model as a workspace uses it.
@@ -119,14 +126,20 @@ pub(crate) enum TextSnapshot {
 }
 
 impl StoreHandles {
-    pub(crate) fn new(folder: PathBuf, kinds: Arc<Kinds>, state: PublishedState) -> StoreHandles {
-        let pool = ConnectionPool::new(&folder);
+    pub(crate) fn new(
+        folder: PathBuf,
+        kinds: Arc<Kinds>,
+        state: PublishedState,
+        resources: &Resources,
+    ) -> Arc<StoreHandles> {
+        let pool = ConnectionPool::new(&folder, Arc::clone(&resources.spare_connections));
+        let (caches, last_use) = (Arc::clone(&resources.reader_caches), AtomicU64::new(0));
         let (state, watched) = (RwLock::new(Arc::new(state)), Mutex::default());
         let (activity, names, model_change) =
             (Mutex::default(), Mutex::default(), Mutex::default());
         let health = StoreHealth::default();
         let (writer, text_suspected) = (OnceLock::new(), AtomicBool::new(false));
-        StoreHandles {
+        let handles = Arc::new(StoreHandles {
             folder,
             pool,
             kinds,
@@ -138,31 +151,58 @@ impl StoreHandles {
             health,
             writer,
             text_suspected,
-        }
+            caches,
+            last_use,
+        });
+        handles.caches.register(&handles);
+        handles
     }
 
     /// Sets the queue of the writer.
-    pub(crate) fn set_writer(&self, jobs: SyncSender<Job>) {
+    pub(crate) fn set_writer(&self, queue: Weak<WriterQueue>) {
         // A workspace has one writer, which is set once.
-        let _ = self.writer.set(jobs);
+        let _ = self.writer.set(queue);
     }
 
     /// Has the writer examine the text index, because reading it failed.
     pub(crate) fn suspect_text(&self) {
-        if self.text_suspected.swap(true, Ordering::Relaxed) {
+        if self.text_suspected.swap(true, Ordering::AcqRel) {
             return;
         }
-        let examine = Job::Call(Box::new(Writer::examine_text));
-        let sent = self.writer.get().is_some_and(|writer| writer.try_send(examine).is_ok());
-        if !sent {
+        let queue = self.writer.get().and_then(Weak::upgrade);
+        if !queue.is_some_and(|queue| queue.repair_in_background()) {
             // The next failed read tries again.
-            self.text_suspected.store(false, Ordering::Relaxed);
+            self.text_suspected.store(false, Ordering::Release);
         }
+    }
+
+    /// Whether the text index waits to be examined.
+    pub(crate) fn is_text_suspected(&self) -> bool {
+        self.text_suspected.load(Ordering::Acquire)
     }
 
     /// Accepts that the text index is examined again after this.
     pub(crate) fn trust_text(&self) {
-        self.text_suspected.store(false, Ordering::Relaxed);
+        self.text_suspected.store(false, Ordering::Release);
+    }
+
+    /// The number of the last use; see [`ReaderCaches::next_use`].
+    pub(crate) fn last_use(&self) -> u64 {
+        self.last_use.load(Ordering::Relaxed)
+    }
+
+    /// The bytes of what readers have derived, roughly.
+    pub(crate) fn cache_bytes(&self) -> usize {
+        let state = Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner));
+        lock(&self.names).len() * NAME_BYTES + state.cache_bytes()
+    }
+
+    /// Forgets what readers have derived. Those that are reading keep what they have.
+    pub(crate) fn clear_caches(&self) {
+        let state = Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner));
+        lock(&state.seen).clear();
+        lock(&state.filters).clear();
+        *lock(&self.names) = HashMap::new();
     }
 
     /// The model of the latest state.
@@ -226,6 +266,7 @@ impl StoreHandles {
             known.extend(name.clone().map(|name| (*row, name)));
         }
         drop(known);
+        self.caches.note_addition();
         Ok(names)
     }
 
@@ -244,12 +285,18 @@ impl StoreHandles {
         let state = Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner));
         *watched.entry(state.revision).or_insert(0) += 1;
         drop(watched);
+        self.last_use.store(self.caches.next_use(), Ordering::Relaxed);
         WatchedState { shared: Arc::clone(self), revision: state.revision, state }
     }
 
     /// Makes a state current for new readers.
     pub(crate) fn publish(&self, state: PublishedState) {
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
+    }
+
+    /// Whether a snapshot is open or the model is being changed.
+    pub(crate) fn is_in_use(&self) -> bool {
+        !lock(&self.watched).is_empty() || lock(&self.model_change).is_some()
     }
 
     /// The oldest revision that a snapshot still uses; older versions may be trimmed.
@@ -289,8 +336,15 @@ impl PublishedState {
         Ok(self.not_active.get_or_init(|| rows))
     }
 
+    fn cache_bytes(&self) -> usize {
+        let seen: usize = lock(&self.seen).iter().map(|(_, seen)| seen.visible.bytes()).sum();
+        let rows = |rows: &Option<Arc<Bitmap>>| rows.as_ref().map_or(0, |rows| rows.bytes());
+        let filters = lock(&self.filters);
+        seen + filters.iter().map(|(_, passing)| FILTER_BYTES + rows(passing)).sum::<usize>()
+    }
+
     /// The visibility of this state for a viewer, cached.
-    pub(crate) fn visibility_of(&self, viewer: &Viewer) -> Visibility {
+    fn visibility_of(&self, shared: &StoreHandles, viewer: &Viewer) -> Visibility {
         if let Some((_, seen)) = lock(&self.seen).iter().find(|(who, _)| who == viewer) {
             return seen.clone();
         }
@@ -300,6 +354,8 @@ impl PublishedState {
             known.remove(0);
         }
         known.push((viewer.clone(), seen.clone()));
+        drop(known);
+        shared.caches.note_addition();
         seen
     }
 
@@ -328,6 +384,8 @@ impl PublishedState {
             known.remove(0);
         }
         known.push((wanted.clone(), rows.clone()));
+        drop(known);
+        shared.caches.note_addition();
         Ok(rows)
     }
 }
@@ -359,6 +417,13 @@ pub(crate) struct WatchedState {
     pub(crate) shared: Arc<StoreHandles>,
     pub(crate) state: Arc<PublishedState>,
     revision: Revision,
+}
+
+impl WatchedState {
+    /// The visibility of the state for a viewer, cached.
+    pub(crate) fn visibility_of(&self, viewer: &Viewer) -> Visibility {
+        self.state.visibility_of(&self.shared, viewer)
+    }
 }
 
 impl Drop for WatchedState {

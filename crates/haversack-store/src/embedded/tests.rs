@@ -6,6 +6,8 @@ use haversack_core::item::Kind;
 use haversack_core::units::Timestamp;
 
 use super::DataFolder;
+use super::reader_caches::ReaderCaches;
+use super::resources::{Resources, SpareConnections};
 use crate::store::change::{Batch, Change};
 use crate::store::error::{CommitError, ReadError};
 use crate::store::item::{DocumentKind, Event, EventKind, Item, Record};
@@ -280,4 +282,90 @@ fn pages_of_a_small_set_equal_those_of_a_full_list() {
     };
     check(ListOrder::Newest, &["b", "m2x", "z", "zz", "a"]);
     check(ListOrder::Id, &["a", "b", "m2x", "z", "zz"]);
+}
+
+#[test]
+fn the_least_used_workspace_gives_its_caches_up_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let reader_caches = Arc::new(ReaderCaches::with_limit(64));
+    let resources = Resources { reader_caches, ..Resources::default() };
+    let data_folder = DataFolder::open(folder.path()).unwrap().with_resources(resources);
+    let open = |name| {
+        let store = data_folder.workspace(name, PairEmbedder::shared()).unwrap();
+        store.write(Batch::put(Timestamp::from_millis(1), vec![item("tea", "green tea")])).unwrap();
+        store
+    };
+    let (idle, busy) = (open("idle"), open("busy"));
+    let found = |store: &super::EmbeddedStore, user: usize| {
+        let view = store.view(&Viewer::user(&format!("u{user}")).unwrap());
+        view.search_text(&text("tea")).unwrap().len()
+    };
+    assert_eq!(found(&idle, 0), 1);
+    for user in 0..60 {
+        assert_eq!(found(&busy, user), 1);
+    }
+    assert_eq!(idle.shared.cache_bytes(), 0);
+    assert_eq!(found(&idle, 0), 1, "what was forgotten is derived again");
+}
+
+#[test]
+fn workspaces_share_the_connections_beside_their_first() {
+    let spare = SpareConnections::default();
+    let reserved = (0..1_000).filter(|_| spare.reserve()).count();
+    assert_eq!(reserved, 64);
+    spare.release(2);
+    assert_eq!((spare.reserve(), spare.reserve(), spare.reserve()), (true, true, false));
+}
+
+/// Whoever finds the writer free writes for all who wait: no thread is needed for it.
+#[test]
+fn callers_write_for_each_other_and_none_waits_in_vain() {
+    let folder = tempfile::tempdir().unwrap();
+    let data_folder = DataFolder::open(folder.path()).unwrap();
+    let store = data_folder.workspace("acme", PairEmbedder::shared()).unwrap();
+    let at = Timestamp::from_millis(1);
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let store = &store;
+            scope.spawn(move || {
+                for n in 0..20 {
+                    let item = item(&format!("i{thread}-{n}"), "green tea");
+                    let report = store.write(Batch::put(at, vec![item])).unwrap();
+                    assert_eq!(report.stored, 1);
+                }
+            });
+        }
+        scope.spawn(|| {
+            for _ in 0..20 {
+                assert!(store.check(false).unwrap().is_sound());
+            }
+        });
+    });
+    let view = store.view(&Viewer::owner());
+    assert_eq!(view.count(&Filter::everything()).unwrap(), 160);
+    drop(view);
+    // Merges of the text index end by themselves.
+    while store.is_in_use() {
+        std::thread::yield_now();
+    }
+    store.close();
+    let refused = store.write(Batch::put(at, vec![item("late", "green tea")])).unwrap_err();
+    assert!(matches!(refused, CommitError::Stopped { .. }), "{refused}");
+    assert!(!store.is_in_use());
+}
+
+/// A panic of work that has the writer closes it, because its state is unknown; nobody waits for it.
+#[test]
+fn a_panic_of_the_writer_stops_writing_and_holds_nobody_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let data_folder = DataFolder::open(folder.path()).unwrap();
+    let store = data_folder.workspace("acme", PairEmbedder::shared()).unwrap();
+    let panics = std::panic::AssertUnwindSafe(|| store.call_writer(|_| panic!("as a test")));
+    assert!(std::panic::catch_unwind(panics).is_err());
+    let refused =
+        store.write(Batch::put(Timestamp::from_millis(1), vec![item("tea", "green tea")]));
+    assert!(matches!(refused, Err(CommitError::Stopped { .. })));
+    drop(store);
+    let store = data_folder.workspace("acme", PairEmbedder::shared()).unwrap();
+    store.write(Batch::put(Timestamp::from_millis(1), vec![item("tea", "green tea")])).unwrap();
 }

@@ -16,7 +16,7 @@ use super::indexes::{IndexError, remove_folder};
 use super::records::lookup::chunks_of;
 use super::row::{Bitmap, Row};
 use super::state::TextSnapshot;
-use super::text::{TextDocument, TextError, TextIndex, TextIndexState, TextReader};
+use super::text::{TextDocument, TextError, TextIndex, TextIndexState, TextReader, TextWriters};
 use crate::kinds::Kinds;
 use crate::prepare::tie;
 use crate::revision::Revision;
@@ -35,6 +35,7 @@ const FEED: &str = "SELECT i.row, n.id, i.title, i.path, i.language, coalesce(i.
 pub(super) struct TextPart {
     folder: PathBuf,
     kinds: Arc<Kinds>,
+    writers: Arc<TextWriters>,
     /// The revision at which it was found, if the records did not have it.
     ahead: Option<Revision>,
     state: TextState,
@@ -71,13 +72,13 @@ impl TextPart {
     /// Opens the index and discards what is unusable. Returns what has to be repaired.
     pub(super) fn open(
         folder: &Path,
-        kinds: &Arc<Kinds>,
+        (kinds, writers): (&Arc<Kinds>, Arc<TextWriters>),
         revision: Revision,
         repaired: &mut Vec<String>,
     ) -> Result<TextPart, IndexError> {
         let (path, kinds) = (folder.join("text"), Arc::clone(kinds));
         let mut ahead = None;
-        let opened = match TextIndex::open(&path) {
+        let opened = match TextIndex::open_with(&path, &writers) {
             Ok(opened) => opened,
             Err(error @ (TextError::Newer { .. } | TextError::Locked { .. })) => {
                 return Err(error.into());
@@ -87,7 +88,7 @@ impl TextPart {
                 let cause = error_chain(&error);
                 repaired.push(format!("text index: {cause}: rebuilt"));
                 let state = TextState::Failed { index: None, cause };
-                return Ok(TextPart { folder: path, kinds, ahead, state });
+                return Ok(TextPart { folder: path, kinds, writers, ahead, state });
             }
         };
         let index = match opened.state {
@@ -98,7 +99,7 @@ impl TextPart {
                 drop(opened.index);
                 remove_folder(&path)?;
                 repaired.push(format!("text index at revision {at}, ahead of the store: rebuilt"));
-                TextIndex::open(&path)?.index
+                TextIndex::open_with(&path, &writers)?.index
             }
             TextIndexState::At(_) => opened.index,
             TextIndexState::Emptied { reason } => {
@@ -106,7 +107,7 @@ impl TextPart {
                 opened.index
             }
         };
-        Ok(TextPart { folder: path, kinds, ahead, state: TextState::Ready(index) })
+        Ok(TextPart { folder: path, kinds, writers, ahead, state: TextState::Ready(index) })
     }
 
     /// The revision at which the index was found, if the records did not have it.
@@ -168,11 +169,31 @@ impl TextPart {
     fn fail(&mut self, error: &TextError) {
         let failed = TextState::Failed { index: None, cause: error_chain(error) };
         let index = match std::mem::replace(&mut self.state, failed) {
-            TextState::Ready(index) => Some(index),
+            TextState::Ready(mut index) => {
+                index.abandon();
+                Some(index)
+            }
             TextState::Failed { .. } | TextState::Rebuilding { .. } => None,
         };
         if let TextState::Failed { index: kept, .. } = &mut self.state {
             *kept = index;
+        }
+    }
+
+    /// Forgets what was added and not committed, with the memory and threads that it held. Only
+    /// [`TextPart::recover`] makes the index writable again.
+    pub(super) fn abandon(&mut self) {
+        if let TextState::Ready(index) = &mut self.state {
+            index.abandon();
+        }
+    }
+
+    /// Whether something waits for a commit, or a merge or a rebuild is under way.
+    pub(super) fn is_busy(&self) -> bool {
+        match &self.state {
+            TextState::Ready(index) => index.is_busy(),
+            TextState::Rebuilding { .. } => true,
+            TextState::Failed { .. } => false,
         }
     }
 
@@ -227,8 +248,8 @@ impl TextPart {
         let cause = self.trouble().unwrap_or("it is made anew").to_owned();
         // The lock of its folder is released before a new index takes it.
         self.state = TextState::Failed { index: None, cause: cause.clone() };
-        let begun = remove_folder(&self.folder)
-            .and_then(|()| TextIndex::open(&self.folder).map_err(IndexError::Text));
+        let open = || TextIndex::open_with(&self.folder, &self.writers).map_err(IndexError::Text);
+        let begun = remove_folder(&self.folder).and_then(|()| open());
         self.state = match begun {
             Ok(opened) => TextState::Rebuilding { index: opened.index, done: Row::new(0), cause },
             Err(error) => TextState::Failed { index: None, cause: error_chain(&error) },

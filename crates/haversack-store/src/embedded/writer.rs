@@ -6,40 +6,23 @@
 //! vector index readers stay at the previous state, until it catches up at the next write or start.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError};
-use std::time::Duration;
+use std::sync::mpsc::SyncSender;
 
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
 use super::catalogue::Catalogue;
 use super::free_space;
-use super::health::WriterGuard;
 use super::indexes::{IndexError, Indexes};
-use super::records::{self, keys};
 use super::records::write::{self, CommitDelta, WriteError};
+use super::records::{self, keys};
 use super::retired::RetiredModels;
 use super::state::{EmbeddingModel, PublishedState, StoreHandles};
 use super::text_part::TextWork;
+use crate::descriptors;
 use crate::prepare::{Hash, PreparedBatch};
 use crate::revision::Revision;
 use crate::store::change::{Batch, Change, CommitReport};
-use crate::store::error::{Cause, CommitError, ReadError, StaleVectors, error_chain};
-
-/// The most changes in one transaction.
-const GROUP_CHANGES_MAX: usize = 20_000;
-
-/// How long an index that cannot be repaired is left alone.
-const REPAIR_WAIT: Duration = Duration::from_secs(1);
-
-/// A job for the writer thread.
-pub(crate) enum Job {
-    /// Write a batch.
-    Write(PreparedBatch, CommitReply),
-    /// Run a function that needs the writer.
-    Call(Box<dyn FnOnce(&mut Writer) + Send>),
-    /// Shut down.
-    Stop,
-}
+use crate::store::error::{Cause, CommitError, ReadError, StaleVectors, TooManyFiles, error_chain};
 
 /// The channel for the result of a batch.
 pub(crate) type CommitReply = SyncSender<BatchReply>;
@@ -111,6 +94,7 @@ enum BatchOutcome {
 
 /// Why no batch can be written.
 enum Refusal {
+    TooManyFiles(TooManyFiles),
     Stopped(String),
     Stale(StaleVectors),
     /// The indexes lag and cannot catch up; the batch was not written.
@@ -122,6 +106,7 @@ enum Refusal {
 impl Refusal {
     fn to_commit_error(&self) -> CommitError {
         match self {
+            Refusal::TooManyFiles(too_many) => CommitError::TooManyFiles(too_many.clone()),
             Refusal::Stopped(why) => CommitError::Stopped { cause: why.as_str().into() },
             Refusal::Stale(stale) => CommitError::Stale(Box::new(stale.clone())),
             Refusal::Behind(why) => CommitError::Storage { cause: why.as_str().into() },
@@ -152,62 +137,22 @@ impl Writer {
         }
     }
 
-    /// Runs jobs until it is shut down or all senders are gone.
-    pub(crate) fn run(mut self, jobs: &Receiver<Job>) {
-        let _guard = WriterGuard::new(Arc::clone(&self.shared));
-        while let Some(job) = self.next_job(jobs) {
-            let mut group = Vec::new();
-            let mut size = 0;
-            let mut next = Some(job);
-            let mut after = None;
-            while let Some(job) = next.take() {
-                match job {
-                    Job::Write(prepared, reply) => {
-                        size += prepared.batch.changes.len();
-                        group.push((prepared, reply));
-                        if size < GROUP_CHANGES_MAX {
-                            next = jobs.try_recv().ok();
-                        }
-                    }
-                    other => after = Some(other),
-                }
-            }
-            if !group.is_empty() {
-                self.write(group);
-                // A failure costs only space; the next group tries again.
-                let _ = self.remove_retired_vectors();
-            }
-            match after {
-                Some(Job::Call(call)) => call(&mut self),
-                Some(Job::Stop) => break,
-                Some(Job::Write(..)) | None => {}
-            }
-        }
+    /// Writes batches that waited, in one transaction.
+    pub(crate) fn write_group(&mut self, group: Vec<(PreparedBatch, CommitReply)>) {
+        self.write(group);
+        // A failure costs only space; the next group tries again.
+        let _ = self.remove_retired_vectors();
+    }
+
+    /// Leaves everything on disk, ready for a quick start.
+    pub(crate) fn shut_down(self) {
         // Moves pages from the log to the file for a quick start. A failure only costs time.
         let _ = self.connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
         self.indexes.close();
     }
 
-    /// Waits for the next job, and meanwhile repairs the text index. `None` when all senders are
-    /// gone.
-    fn next_job(&mut self, jobs: &Receiver<Job>) -> Option<Job> {
-        loop {
-            match self.indexes.text_work() {
-                TextWork::None => return jobs.recv().ok(),
-                TextWork::Step => match jobs.try_recv() {
-                    Err(TryRecvError::Empty) => self.repair_text(),
-                    job => return job.ok(),
-                },
-                TextWork::Retry => match jobs.recv_timeout(REPAIR_WAIT) {
-                    Err(RecvTimeoutError::Timeout) => self.repair_text(),
-                    job => return job.ok(),
-                },
-            }
-        }
-    }
-
     /// Repairs the text index, or rebuilds a part of it, and publishes it when it is done.
-    fn repair_text(&mut self) {
+    pub(crate) fn repair_text(&mut self) {
         if self.indexes.text_work() == TextWork::None {
             return;
         }
@@ -289,18 +234,29 @@ impl Writer {
     }
 
     fn write(&mut self, group: Vec<(PreparedBatch, CommitReply)>) {
-        let checked = self.check_writable().and_then(|()| self.check_room(&group));
-        if let Err(refusal) = checked {
-            for (_, reply) in group {
-                send_reply(&reply, Err(refusal.to_commit_error()));
+        let reserved = descriptors::reserve_to_write().map_err(Refusal::TooManyFiles);
+        let checked = reserved.and_then(|reserved| {
+            self.check_writable()?;
+            self.check_room(&group)?;
+            Ok(reserved)
+        });
+        let _reserved = match checked {
+            Ok(reserved) => reserved,
+            Err(refusal) => {
+                for (_, reply) in group {
+                    send_reply(&reply, Err(refusal.to_commit_error()));
+                }
+                return;
             }
-            return;
-        }
+        };
         let Some(pending) = self.commit_group(group) else { return };
         self.shared.bump_activity(pending.iter().flat_map(PendingBatch::activity_lists));
         let failed = self.index_and_publish(&pending).err().map(|error| error_chain(&error));
         self.behind = failed.is_some();
         self.lag.clone_from(&failed);
+        if self.behind {
+            self.indexes.abandon();
+        }
         // Before the answers, so that little is searchable by then.
         self.repair_text();
         self.note_lag();
@@ -470,7 +426,10 @@ impl Writer {
 
     /// Brings lagging indexes up to date from SQLite.
     pub(crate) fn catch_up(&mut self) -> Result<(), IndexError> {
-        self.indexes.recover(&self.connection, self.revision)?;
+        if let Err(error) = self.indexes.recover(&self.connection, self.revision) {
+            self.indexes.abandon();
+            return Err(error);
+        }
         self.catalogue = Catalogue::read(&self.connection).map_err(IndexError::Truth)?;
         self.behind = false;
         self.note_lag();

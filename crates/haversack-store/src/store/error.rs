@@ -14,6 +14,26 @@ use crate::revision::Revision;
 /// The cause of an error, for the log.
 pub type Cause = Box<dyn StdError + Send + Sync>;
 
+/// The process may not open as many files as it needs. Nothing was begun.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub struct TooManyFiles {
+    /// The limit of the process, if the system has told.
+    pub limit: Option<u64>,
+}
+
+impl fmt::Display for TooManyFiles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("this process has too many files and connections open")?;
+        if let Some(limit) = self.limit {
+            write!(f, " (its limit is {limit})")?;
+        }
+        f.write_str(
+            ": try again, and raise the limit (`ulimit -n`, `LimitNOFILE=`) or hold fewer \
+             connections and workspaces open",
+        )
+    }
+}
+
 /// An error from opening a data folder or workspace.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -73,6 +93,9 @@ pub enum OpenError {
         #[source]
         cause: Cause,
     },
+    /// Too many files are open.
+    #[error(transparent)]
+    TooManyFiles(#[from] TooManyFiles),
     /// A folder or file cannot be read or written.
     #[error("cannot open {}", path.display())]
     Io {
@@ -123,6 +146,9 @@ pub enum ReadError {
         /// The damaged part.
         what: String,
     },
+    /// Too many files are open.
+    #[error(transparent)]
+    TooManyFiles(#[from] TooManyFiles),
     /// The store cannot be read.
     #[error("the store cannot be read")]
     Storage {
@@ -244,6 +270,9 @@ pub enum CommitError {
         #[source]
         cause: Cause,
     },
+    /// Too many files are open. The store is unchanged, and takes writes again when others are closed.
+    #[error(transparent)]
+    TooManyFiles(#[from] TooManyFiles),
     /// The batch is durable, but searches do not see it until the index can be written again.
     #[error(
         "stored as revision {revision}, but the index cannot be written; searches show it after \

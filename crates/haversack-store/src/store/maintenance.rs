@@ -61,6 +61,13 @@ pub trait Maintenance: Store {
     /// the copy is opened.
     fn backup<'a>(&'a self, folder: &'a Path) -> BoxFuture<'a, Result<(), OpenError>>;
 
+    /// Whether anything but its handles uses the store: a snapshot, a read or write whose caller may
+    /// be gone, a change of the model, work on the indexes. If nothing does, [`Maintenance::close`]
+    /// takes little time and loses nothing. A store that does not know says yes.
+    fn is_in_use(&self) -> bool {
+        true
+    }
+
     /// Waits for pending writes, then refuses further ones.
     fn close(&self) -> BoxFuture<'_, ()>;
 }

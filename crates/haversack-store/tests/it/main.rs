@@ -6,6 +6,7 @@ mod backup;
 mod conformance;
 mod crash;
 mod damage;
+mod descriptors;
 mod faults;
 mod formats;
 mod healing;

@@ -17,7 +17,7 @@ pub(crate) mod usage;
 pub(crate) mod write;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use haversack_core::embed::Model;
 use rusqlite::config::DbConfig;
@@ -25,9 +25,11 @@ use rusqlite::{Connection, OpenFlags};
 
 use self::schema::SchemaError;
 use super::pages::{self, LogTail};
+use super::resources::SpareConnections;
+use crate::descriptors;
 use crate::store::error::{Cause, OpenError, ReadError};
 
-/// Idle connections kept for readers; further ones are closed.
+/// Idle connections kept for the readers of a workspace; further ones are closed.
 const IDLE_MAX: usize = 8;
 
 /// The SQLite file of a workspace.
@@ -147,18 +149,27 @@ const fn is_foreign_value(error: &rusqlite::Error) -> bool {
     )
 }
 
-/// A pool of read-only connections.
+/// A pool of read-only connections. It keeps one, and more while all workspaces together have few.
 #[derive(Debug)]
 pub(crate) struct ConnectionPool {
     path: PathBuf,
     idle: Mutex<Vec<Connection>>,
     /// The first damage that a reader met.
     damage: OnceLock<String>,
+    spare: Arc<SpareConnections>,
+}
+
+impl Drop for ConnectionPool {
+    fn drop(&mut self) {
+        let idle = self.idle.get_mut().unwrap_or_else(PoisonError::into_inner);
+        self.spare.release(idle.len().saturating_sub(1));
+    }
 }
 
 impl ConnectionPool {
-    pub(crate) fn new(folder: &Path) -> ConnectionPool {
-        ConnectionPool { path: file(folder), idle: Mutex::default(), damage: OnceLock::new() }
+    pub(crate) fn new(folder: &Path, spare: Arc<SpareConnections>) -> ConnectionPool {
+        let (idle, damage) = (Mutex::default(), OnceLock::new());
+        ConnectionPool { path: file(folder), idle, damage, spare }
     }
 
     /// Runs a query on a pooled connection.
@@ -166,8 +177,7 @@ impl ConnectionPool {
         &self,
         question: impl FnOnce(&Connection) -> Result<T, ReadError>,
     ) -> Result<T, ReadError> {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let answer = self.read_with(idle, question);
+        let answer = self.read_with(self.take_idle(), question);
         if let Err(ReadError::Damaged { what }) = &answer {
             self.damage.get_or_init(|| what.clone());
         }
@@ -186,20 +196,33 @@ impl ConnectionPool {
     ) -> Result<T, ReadError> {
         let connection = match idle {
             Some(connection) => connection,
-            None => self.connect().map_err(storage)?,
+            None => self.connect().map_err(unless_too_many_files)?,
         };
         // One transaction for all statements: each alone would take and release the file's locks.
         let run = |sql| connection.prepare_cached(sql)?.execute([]);
-        run("BEGIN").map_err(storage)?;
+        run("BEGIN").map_err(unless_too_many_files)?;
         // What an earlier read met is not why this one fails.
         pages::take_damage();
         let answer = question(&connection)?;
         run("COMMIT").map_err(storage)?;
+        self.keep(connection);
+        Ok(answer)
+    }
+
+    fn take_idle(&self) -> Option<Connection> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() < IDLE_MAX {
+        let taken = idle.pop();
+        if !idle.is_empty() {
+            self.spare.release(1);
+        }
+        taken
+    }
+
+    fn keep(&self, connection: Connection) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.is_empty() || (idle.len() < IDLE_MAX && self.spare.reserve()) {
             idle.push(connection);
         }
-        Ok(answer)
     }
 
     /// A connection that has read nothing yet, so that everything it reads comes from the disk.
@@ -216,6 +239,14 @@ impl ConnectionPool {
              PRAGMA trusted_schema = OFF;",
         )?;
         Ok(connection)
+    }
+}
+
+/// Converts the error of a connection that cannot open its files.
+fn unless_too_many_files(error: rusqlite::Error) -> ReadError {
+    match descriptors::why_not_opened() {
+        Some(too_many) => ReadError::TooManyFiles(too_many),
+        None => storage(error),
     }
 }
 

@@ -46,12 +46,17 @@ impl From<rusqlite::Error> for SchemaError {
     }
 }
 
+/// Memory for the pages that all connections of the process cache, together. Near the limit a
+/// connection reuses its own pages instead of taking more.
+const CACHES_BYTES_MAX: usize = 256 << 20;
+
 /// Configures the writer's connection.
 pub(crate) fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(std::time::Duration::from_secs(5))?;
     connection.set_prepared_statement_cache_capacity(128);
     // Otherwise SQLite replans a cached statement with every new binding.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    connection.execute_batch(&format!("PRAGMA soft_heap_limit = {CACHES_BYTES_MAX}"))?;
     connection.execute_batch(
         "PRAGMA journal_mode = WAL;
          PRAGMA synchronous = FULL;

@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
 use tantivy::directory::{
-    AntiCallToken, Directory, DirectoryLock, FileHandle, Lock, MmapDirectory, TerminatingWrite,
-    WatchCallback, WatchHandle, WritePtr,
+    AntiCallToken, Directory, DirectoryLock, FileHandle, INDEX_WRITER_LOCK, Lock, MmapDirectory,
+    TerminatingWrite, WatchCallback, WatchHandle, WritePtr,
 };
 
 use super::files::IndexFile;
@@ -62,7 +62,26 @@ impl ChecksummedDirectory {
         opened.insert(path.to_owned(), Arc::downgrade(&file));
         Ok(file)
     }
+
+    /// Locks the folder against other indexes, of this process or another.
+    pub(super) fn lock_for_writing(&self) -> Result<DirectoryLock, LockError> {
+        self.lock(&INDEX_WRITER_LOCK)
+    }
+
+    fn lock(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
+        // A process being forked holds a copy of every lock until it executes.
+        for _ in 0..LOCK_TRIES {
+            match self.system.acquire_lock(lock) {
+                Err(LockError::LockBusy) => std::thread::sleep(LOCK_WAIT),
+                other => return other,
+            }
+        }
+        self.system.acquire_lock(lock)
+    }
 }
+
+/// The lock that Tantivy's writer asks for: the index that opens it holds the real one.
+struct HeldByIndex;
 
 /// The names of index files, without locks and other dot files.
 pub(super) fn file_names(root: &Path) -> io::Result<Vec<PathBuf>> {
@@ -150,14 +169,10 @@ impl Directory for ChecksummedDirectory {
     }
 
     fn acquire_lock(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
-        // A process being forked holds a copy of every lock until it executes.
-        for _ in 0..LOCK_TRIES {
-            match self.system.acquire_lock(lock) {
-                Err(LockError::LockBusy) => std::thread::sleep(LOCK_WAIT),
-                other => return other,
-            }
+        if lock.filepath == INDEX_WRITER_LOCK.filepath {
+            return Ok(DirectoryLock::from(Box::new(HeldByIndex)));
         }
-        self.system.acquire_lock(lock)
+        self.lock(lock)
     }
 
     fn watch(&self, callback: WatchCallback) -> tantivy::Result<WatchHandle> {

@@ -3,22 +3,21 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use tantivy::indexer::{AddOperation, IndexWriterOptions, LogMergePolicy, SegmentWriter};
-use tantivy::{Index, IndexWriter, TantivyDocument, TantivyError, Term};
+use tantivy::directory::DirectoryLock;
+use tantivy::indexer::{AddOperation, SegmentWriter};
+use tantivy::{Index, IndexWriter, TantivyDocument, Term};
 
 use super::files::IndexFile;
 use super::open::{OpenedFiles, commit_payload, live_files, open, read_payload};
 use super::reader::TextReader;
 use super::schema::IndexFields;
+use super::writers::{OpenWriter, TextWriters, WriterSlot};
 use super::{TextDocument, TextError, TextIndexState};
 use crate::embedded::row::Row;
 use crate::revision::Revision;
-
-/// Memory for documents before they are written as a segment.
-const WRITER_BYTES: usize = 64 << 20;
 
 /// A commit of at most this many documents becomes a segment without the indexing thread.
 const SMALL_DOCUMENTS_MAX: usize = 64;
@@ -27,15 +26,6 @@ const SMALL_DOCUMENTS_MAX: usize = 64;
 /// millions of terms takes longer than indexing a few documents.
 const SMALL_BYTES: usize = 256 << 10;
 
-/// Segments of similar size that are merged into one.
-const MERGE_SEGMENTS: usize = 4;
-
-/// Smaller segments count as being of this size.
-const MERGE_DOCUMENTS_MIN: u32 = 256;
-
-/// A segment with a larger share of removed documents is rewritten.
-const REMOVED_SHARE_MAX: f32 = 0.25;
-
 static N_OPENED: AtomicU64 = AtomicU64::new(1);
 
 /// The text index of a workspace, with its only writer.
@@ -43,13 +33,18 @@ pub struct TextIndex {
     path: PathBuf,
     index: Index,
     fields: IndexFields,
-    /// `None` after an error.
-    writer: Option<IndexWriter>,
+    /// Tantivy's writer, while there is one.
+    slot: Arc<WriterSlot>,
+    writers: Arc<TextWriters>,
+    /// An error lost what was not committed; `reopen` starts again.
+    is_dead: bool,
     /// Documents that may become a small commit; empty once the writer received any.
     few: Vec<TantivyDocument>,
     streaming: bool,
     reader: TextReader,
     number: u64,
+    /// Held while the index is open, whether or not there is a writer.
+    _lock: DirectoryLock,
 }
 
 impl fmt::Debug for TextIndex {
@@ -68,20 +63,40 @@ pub struct OpenedTextIndex {
 }
 
 impl TextIndex {
-    /// Opens or creates the index of a folder. All files are read and their checksums verified;
-    /// an index that is damaged or of an older format is emptied.
+    /// Opens or creates the index of a folder, with writers of its own. All files are read and
+    /// their checksums verified; an index that is damaged or of an older format is emptied.
     ///
     /// # Errors
     /// If the format is newer, another process writes to the index, or the folder cannot be used.
     pub fn open(path: &Path) -> Result<OpenedTextIndex, TextError> {
+        TextIndex::open_with(path, &Arc::default())
+    }
+
+    /// Opens or creates the index of a folder, with a writer among those of other indexes.
+    ///
+    /// # Errors
+    /// As [`TextIndex::open`].
+    pub(crate) fn open_with(
+        path: &Path,
+        writers: &Arc<TextWriters>,
+    ) -> Result<OpenedTextIndex, TextError> {
         let fields = IndexFields::new();
-        let OpenedFiles { index, state, _verified } = open(path, &fields)?;
+        let OpenedFiles { index, state, lock, _verified } = open(path, &fields)?;
         let number = N_OPENED.fetch_add(1, Ordering::Relaxed);
         let reader = TextReader::open(&index, &fields, None, number)?;
-        let writer = Some(new_writer(&index, path)?);
-        let (path, few) = (path.to_owned(), Vec::new());
-        let index =
-            TextIndex { path, index, fields, writer, few, streaming: false, reader, number };
+        let index = TextIndex {
+            path: path.to_owned(),
+            index,
+            fields,
+            slot: writers.add_slot(),
+            writers: Arc::clone(writers),
+            is_dead: false,
+            few: Vec::new(),
+            streaming: false,
+            reader,
+            number,
+            _lock: lock,
+        };
         Ok(OpenedTextIndex { index, state })
     }
 
@@ -90,7 +105,7 @@ impl TextIndex {
     /// # Errors
     /// If the writer is dead or dies of this.
     pub fn add(&mut self, document: &TextDocument<'_>) -> Result<(), TextError> {
-        if self.writer.is_none() {
+        if self.is_dead {
             return Err(TextError::WriterDead);
         }
         let document = self.fields.tantivy_document(document);
@@ -99,15 +114,16 @@ impl TextIndex {
             return Ok(());
         }
         self.start_streaming()?;
-        self.with_writer(|writer| writer.add_document(document).map(drop))
+        self.with_writer(|open| open.writer.add_document(document).map(drop))
     }
 
     /// Passes withheld documents to the writer.
     fn start_streaming(&mut self) -> Result<(), TextError> {
         self.streaming = true;
         let few = std::mem::take(&mut self.few);
-        self.with_writer(|writer| {
-            few.into_iter().try_for_each(|document| writer.add_document(document).map(drop))
+        self.with_writer(|open| {
+            open.begin_stream();
+            few.into_iter().try_for_each(|document| open.writer.add_document(document).map(drop))
         })
     }
 
@@ -119,9 +135,9 @@ impl TextIndex {
         let field = self.fields.row;
         // A small segment would also lose documents that are added after the removal.
         self.start_streaming()?;
-        self.with_writer(|writer| {
+        self.with_writer(|open| {
             for row in rows {
-                writer.delete_term(Term::from_field_u64(field, u64::from(row.get())));
+                open.writer.delete_term(Term::from_field_u64(field, u64::from(row.get())));
             }
             Ok(())
         })
@@ -137,13 +153,11 @@ impl TextIndex {
     /// If the writer is dead or dies of this.
     pub fn commit(&mut self, revision: Revision) -> Result<(), TextError> {
         let few = std::mem::take(&mut self.few);
-        self.with_writer(|writer| {
+        self.with_writer(|open| {
             if !few.is_empty() {
-                add_segment(writer, few)?;
+                add_segment(&open.writer, few)?;
             }
-            let mut commit = writer.prepare_commit()?;
-            commit.set_payload(&commit_payload(revision));
-            commit.commit().map(drop)
+            open.commit(&commit_payload(revision))
         })?;
         self.streaming = false;
         self.refresh()
@@ -189,15 +203,28 @@ impl TextIndex {
         Ok(payload.map_or(Revision::ZERO, |(_, revision)| revision))
     }
 
-    /// Replaces the writer after an error. Uncommitted documents are lost and must be added again.
+    /// Starts again after an error. Uncommitted documents are lost and must be added again.
     ///
     /// # Errors
-    /// If no writer can be created.
+    /// If a file cannot be read.
     pub fn reopen(&mut self) -> Result<(), TextError> {
-        self.writer = None;
-        self.discard_uncommitted();
-        self.writer = Some(new_writer(&self.index, &self.path)?);
+        self.abandon();
+        self.is_dead = false;
         self.refresh()
+    }
+
+    /// Closes the writer and forgets what was not committed. Only [`TextIndex::reopen`] makes the
+    /// index writable again.
+    pub fn abandon(&mut self) {
+        drop(self.slot.take());
+        self.discard_uncommitted();
+        self.is_dead = true;
+    }
+
+    /// Whether documents wait for a commit or merges are under way. Otherwise closing takes no time.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        !self.few.is_empty() || self.slot.is_busy()
     }
 
     /// Merges all segments into one and waits for it: removed documents are then gone from the
@@ -206,18 +233,21 @@ impl TextIndex {
     /// # Errors
     /// If the writer is dead or the merge fails.
     pub fn compact(&mut self) -> Result<(), TextError> {
-        let index = self.index.clone();
-        // Segments of a merge in progress cannot be merged again.
-        let former = self.writer.take().ok_or(TextError::WriterDead)?;
+        if self.is_dead {
+            return Err(TextError::WriterDead);
+        }
         self.discard_uncommitted();
-        former.wait_merging_threads().map_err(TextError::Write)?;
-        self.writer = Some(new_writer(&self.index, &self.path)?);
-        self.with_writer(|writer| {
+        // Segments of a merge in progress cannot be merged again.
+        if let Some(mut former) = self.slot.take() {
+            former.finish_merges().map_err(TextError::Write)?;
+        }
+        let index = self.index.clone();
+        self.with_writer(|open| {
             let segments = index.searchable_segment_ids()?;
             if !segments.is_empty() {
-                writer.merge(&segments).wait()?;
+                open.writer.merge(&segments).wait()?;
             }
-            writer.garbage_collect_files().wait().map(drop)
+            open.writer.garbage_collect_files().wait().map(drop)
         })?;
         self.refresh()
     }
@@ -225,11 +255,18 @@ impl TextIndex {
     /// Closes the index and waits for merges up to a timeout; returns whether they finished.
     /// Uncommitted documents are lost. Dropping an index does not wait: it cancels merges.
     #[must_use]
-    pub fn close(mut self, wait_max: Duration) -> bool {
-        let Some(writer) = self.writer.take() else { return true };
+    pub fn close(self, wait_max: Duration) -> bool {
+        let Some(mut open) = self.slot.take() else { return true };
+        if open.is_idle() {
+            return true;
+        }
         let (done, ended) = mpsc::channel();
         let waiting = std::thread::Builder::new().name("text-close".to_owned()).spawn(move || {
-            let merged = writer.wait_merging_threads().is_ok();
+            // The lock goes with the index, after its last merge.
+            let index = self;
+            let merged = open.finish_merges().is_ok();
+            drop((open, index));
+            // The caller may have stopped waiting.
             let _ = done.send(merged);
         });
         waiting.is_ok() && ended.recv_timeout(wait_max).unwrap_or(false)
@@ -243,11 +280,13 @@ impl TextIndex {
 
     fn with_writer<T>(
         &mut self,
-        work: impl FnOnce(&mut IndexWriter) -> Result<T, TantivyError>,
+        work: impl FnOnce(&mut OpenWriter) -> tantivy::Result<T>,
     ) -> Result<T, TextError> {
-        let writer = self.writer.as_mut().ok_or(TextError::WriterDead)?;
-        work(writer).map_err(|error| {
-            self.writer = None;
+        if self.is_dead {
+            return Err(TextError::WriterDead);
+        }
+        self.slot.with(&self.writers, &self.index, work).map_err(|error| {
+            self.is_dead = true;
             TextError::Write(error)
         })
     }
@@ -266,22 +305,4 @@ fn add_segment(writer: &IndexWriter, documents: Vec<TantivyDocument>) -> tantivy
     let segment = segment.with_max_doc(n_documents);
     segment.meta().untrack_temp_docstore();
     writer.add_segment(segment.meta().clone())
-}
-
-fn new_writer(index: &Index, path: &Path) -> Result<IndexWriter, TextError> {
-    let options = IndexWriterOptions::builder()
-        .memory_budget_per_thread(WRITER_BYTES)
-        .num_worker_threads(1)
-        .num_merge_threads(1)
-        .build();
-    let writer: IndexWriter = index.writer_with_options(options).map_err(|error| match error {
-        TantivyError::LockFailure(..) => TextError::Locked { path: path.to_owned(), source: error },
-        error => TextError::Write(error),
-    })?;
-    let mut policy = LogMergePolicy::default();
-    policy.set_min_num_segments(MERGE_SEGMENTS);
-    policy.set_min_layer_size(MERGE_DOCUMENTS_MIN);
-    policy.set_del_docs_ratio_before_merge(REMOVED_SHARE_MAX);
-    writer.set_merge_policy(Box::new(policy));
-    Ok(writer)
 }

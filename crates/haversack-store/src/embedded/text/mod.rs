@@ -19,6 +19,7 @@ mod reader;
 mod schema;
 mod search;
 mod visible;
+mod writers;
 
 use std::path::PathBuf;
 
@@ -36,6 +37,7 @@ pub use reader::TextReader;
 pub use schema::BODY_TRIGRAMS_MAX;
 pub use search::Weights;
 pub use visible::{Statistics, VisibleRows};
+pub(crate) use writers::TextWriters;
 
 use super::row::Row;
 use crate::revision::Revision;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tantivy::directory::{Directory, FileSlice, INDEX_WRITER_LOCK};
+use tantivy::directory::{Directory, DirectoryLock, FileSlice};
 use tantivy::index::SegmentComponent;
 use tantivy::{Index, IndexSettings};
 
@@ -35,20 +35,22 @@ pub(super) fn read_payload(payload: &str) -> Option<(u32, Revision)> {
     named.then_some((format, revision))
 }
 
-/// An index with its content, and its files, which are held open until readers have them.
+/// An index with its content, the lock of its folder, and its files, which are held open until
+/// readers have them.
 pub(super) struct OpenedFiles {
     pub(super) index: Index,
     pub(super) state: TextIndexState,
+    pub(super) lock: DirectoryLock,
     pub(super) _verified: Vec<FileSlice>,
 }
 
-/// Opens or creates the index of a folder.
+/// Opens or creates the index of a folder, and locks it.
 pub(super) fn open(root: &Path, fields: &IndexFields) -> Result<OpenedFiles, TextError> {
     let file_error = |source| TextError::File { path: root.to_owned(), source };
     fs::create_dir_all(root).map_err(file_error)?;
     let folder = ChecksummedDirectory::open(root).map_err(TextError::Read)?;
-    // Held while files are examined and removed; the writer takes its own lock later.
-    let lock = folder.acquire_lock(&INDEX_WRITER_LOCK).map_err(|error| TextError::Locked {
+    // Held as long as the index is open. Its writers come and go without a lock of their own.
+    let lock = folder.lock_for_writing().map_err(|error| TextError::Locked {
         path: root.to_owned(),
         source: tantivy::TantivyError::from(error),
     })?;
@@ -58,6 +60,7 @@ pub(super) fn open(root: &Path, fields: &IndexFields) -> Result<OpenedFiles, Tex
             return Ok(OpenedFiles {
                 index: *index,
                 state: TextIndexState::At(revision),
+                lock,
                 _verified,
             });
         }
@@ -72,8 +75,7 @@ pub(super) fn open(root: &Path, fields: &IndexFields) -> Result<OpenedFiles, Tex
     let mut index =
         Index::create(folder, fields.schema.clone(), settings).map_err(TextError::Read)?;
     index.set_tokenizers(tokenizers());
-    drop(lock);
-    Ok(OpenedFiles { index, state, _verified: Vec::new() })
+    Ok(OpenedFiles { index, state, lock, _verified: Vec::new() })
 }
 
 enum ExaminedIndex {

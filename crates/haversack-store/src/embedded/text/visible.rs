@@ -90,6 +90,13 @@ impl VisibleRows {
         &self.rows
     }
 
+    /// The bytes that the rows and what is cached with them take, roughly.
+    pub(crate) fn bytes(&self) -> usize {
+        let cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        let documents = cache.documents.values().map(|documents| documents.words.len() * 8);
+        self.rows.bytes() + cache.frequencies_bytes + documents.sum::<usize>()
+    }
+
     fn with_cache<T>(&self, reader: &TextReader, work: impl FnOnce(&mut CountCache) -> T) -> T {
         // The cache is consistent at any time, so a poisoned lock is safe to use.
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
